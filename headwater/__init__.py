@@ -1,0 +1,75 @@
+"""Headwater: bring a Brook+, OpenCL C or ATI IL kernel, run it fast here, or on a chip you do not have, and see why.
+
+The public surface is resolved on first use, so that ``import headwater`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "compile": "headwater.runtime",
+    "device": "headwater.runtime",
+    "devices": "headwater.runtime",
+    "stream": "headwater.runtime",
+    "Device": "headwater.runtime",
+    "Stream": "headwater.runtime",
+    "Program": "headwater.runtime",
+    "Kernel": "headwater.runtime",
+    "Queue": "headwater.runtime",
+    "Event": "headwater.runtime",
+    "Local": "headwater.runtime",
+    "Image": "headwater.runtime",
+    "Sampler": "headwater.runtime",
+    "HeadwaterError": "headwater.errors",
+    "SourceError": "headwater.errors",
+    "UsageError": "headwater.errors",
+    "LaunchError": "headwater.errors",
+    "DeviceError": "headwater.errors",
+    "ResourceError": "headwater.errors",
+    "KernelFault": "headwater.errors",
+}
+
+__all__ = ["__version__", *_PUBLIC]
+
+if TYPE_CHECKING:
+    from headwater.errors import (
+        DeviceError as DeviceError,
+        HeadwaterError as HeadwaterError,
+        KernelFault as KernelFault,
+        LaunchError as LaunchError,
+        ResourceError as ResourceError,
+        SourceError as SourceError,
+        UsageError as UsageError,
+    )
+    from headwater.runtime import (
+        Device as Device,
+        Event as Event,
+        Image as Image,
+        Kernel as Kernel,
+        Local as Local,
+        Program as Program,
+        Queue as Queue,
+        Sampler as Sampler,
+        Stream as Stream,
+        compile as compile,
+        device as device,
+        devices as devices,
+        stream as stream,
+    )
+
+
+def __getattr__(name: str) -> Any:
+    module = _PUBLIC.get(name)
+    if module is None:
+        raise AttributeError(f"module 'headwater' has no attribute {name!r}")
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,91 @@
+"""Errors that a user can act on: where the fault is in what goes in, a message with position and remedy in what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """A place in a source file; ``line`` and ``column`` count from 1, 0 means unknown."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        parts = [self.file]
+        if self.line:
+            parts.append(str(self.line))
+            if self.column:
+                parts.append(str(self.column))
+        return ":".join(parts)
+
+
+class HeadwaterError(Exception):
+    """Base of every error that Headwater raises on purpose; the command line turns it into one message and ``exit_code``."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  hint: {self.hint}" if self.hint else self.message
+
+
+class SourceError(HeadwaterError):
+    """A fault in a kernel's source text, with its position and, where known, the line itself.
+
+    ``details`` holds further messages of the same run (a compiler's later errors), already formatted.
+    """
+
+    def __init__(
+        self, message: str, span: Span | None = None, *, hint: str = "", source_line: str = "", details: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.span = span
+        self.source_line = source_line
+        self.details = details
+
+    def __str__(self) -> str:
+        lines = [f"{self.span}: error: {self.message}" if self.span else f"error: {self.message}"]
+        if self.source_line:
+            lines.append(f"    {self.source_line.rstrip()}")
+            if self.span and self.span.column:
+                # Tabs are kept so that the caret lands under the column whatever the tab width.
+                lead = "".join("\t" if c == "\t" else " " for c in self.source_line[: self.span.column - 1])
+                lines.append(f"    {lead}^")
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        if self.details:
+            lines.append(self.details.rstrip())
+        return "\n".join(lines)
+
+
+class UsageError(HeadwaterError):
+    """Wrong arguments: count, type, shape, an unknown kernel, device or option."""
+
+
+class LaunchError(UsageError):
+    """A launch that cannot run as asked: sizes, groups, argument types."""
+
+
+class DeviceError(HeadwaterError):
+    """No such device, or the device or its driver failed."""
+
+
+class ResourceError(HeadwaterError):
+    """Out of memory, or a limit of the device exceeded."""
+
+
+class KernelFault(HeadwaterError):
+    """A kernel did something illegal while running (found by ``check``), or was stopped by its time limit."""
+
+
+class InternalError(HeadwaterError):
+    """A defect of Headwater itself: LLVM aborted, generated code did not verify. Carries what to report."""
+
+    exit_code = 70
