@@ -1,0 +1,1 @@
+"""OpenCL C source passes in; host code for it passes out."""

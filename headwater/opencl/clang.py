@@ -1,0 +1,489 @@
+"""OpenCL C source text and build options pass in; LLVM IR for spir64, what each kernel's arguments are, and warnings pass out."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from headwater.errors import DeviceError, InternalError, ResourceError, SourceError, Span, UsageError
+
+HEADER = Path(__file__).with_name("header.h")
+DEFAULT_STD = "CL1.2"
+STANDARDS = ("CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0")
+TIMEOUT_SECONDS = 120.0
+
+# Extensions and optional features that the device library implements; everything else that clang knows is switched off,
+# so that a program which tests `#ifdef cl_khr_…` sees the truth.
+_EXTENSIONS = (
+    "-all",
+    "+cl_khr_fp64",
+    "+cl_khr_fp16",
+    "+cl_khr_3d_image_writes",
+    "+cl_khr_byte_addressable_store",
+    "+cl_khr_global_int32_base_atomics",
+    "+cl_khr_global_int32_extended_atomics",
+    "+cl_khr_local_int32_base_atomics",
+    "+cl_khr_local_int32_extended_atomics",
+    "+cl_khr_int64_base_atomics",
+    "+cl_khr_int64_extended_atomics",
+    "+__opencl_c_int64",
+    "+__opencl_c_fp64",
+    "+__opencl_c_images",
+    "+__opencl_c_3d_image_writes",
+    "+__opencl_c_read_write_images",
+    "+__opencl_c_generic_address_space",
+    "+__opencl_c_program_scope_global_variables",
+    "+__opencl_c_atomic_order_acq_rel",
+    "+__opencl_c_atomic_order_seq_cst",
+    "+__opencl_c_atomic_scope_device",
+    "+__opencl_c_atomic_scope_all_devices",
+    "+__opencl_c_work_group_collective_functions",
+)
+
+TARGET = "spir64-unknown-unknown"
+_FRONT = (
+    "-x",
+    "cl",
+    "-cl-no-stdinc",
+    "-Xclang",
+    "-fdeclare-opencl-builtins",
+    "-Xclang",
+    "-cl-ext=" + ",".join(_EXTENSIONS),
+    "-cl-kernel-arg-info",
+    "-include",
+    str(HEADER),
+    # -O2 without running any pass: LLVM optimises later, and -O0 would mark everything optnone.
+    "-O2",
+    "-Xclang",
+    "-disable-llvm-passes",
+    "-fomit-frame-pointer",
+    "-Wno-unused-command-line-argument",
+    "-fno-color-diagnostics",
+    "-target",
+    TARGET,
+)
+
+Access = Literal["read", "write", "read_write"]
+Kind = Literal["buffer", "constant", "local", "value", "image", "sampler"]
+
+
+@dataclass(frozen=True)
+class ArgInfo:
+    """One argument of a kernel.
+
+    ``type_name`` is the type as written ("float4*", "int", "image2d_t"); ``size_bytes`` the bytes of a value, 8 for
+    pointers and images, 4 for samplers; ``pointee_bytes`` the bytes of one element behind a pointer (1 for ``void``), else 0.
+    """
+
+    name: str
+    kind: Kind
+    type_name: str
+    size_bytes: int
+    access: Access
+    pointee_bytes: int
+
+
+@dataclass(frozen=True)
+class KernelInfo:
+    """A kernel's name, its arguments in order, and its ``reqd_work_group_size`` if it has one."""
+
+    name: str
+    args: tuple[ArgInfo, ...]
+    reqd_group_size: tuple[int, int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Frontend:
+    """What the front end makes of one source: IR text, its kernels by name, clang's warnings, the files it included."""
+
+    ir: str
+    kernels: dict[str, KernelInfo] = field(default_factory=dict)
+    warnings: str = ""
+    includes: tuple[str, ...] = ()
+
+
+def zig_path() -> Path:
+    """The ``zig`` executable of the ``ziglang`` package, which holds clang and lld; DeviceError if it is not installed."""
+    return _zig_path()
+
+
+@functools.cache
+def _zig_path() -> Path:
+    spec = importlib.util.find_spec("ziglang")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        for name in ("zig", "zig.exe"):
+            path = Path(folder) / name
+            if path.is_file():
+                return path
+    raise DeviceError(
+        "compiling for the cpu device needs clang, which the package 'ziglang' provides, and it is not installed",
+        hint='pip install "headwater[cpu]"  (or run on an OpenCL device, whose driver compiles by itself)',
+    )
+
+
+# ---------------------------------------------------------------------------------------------- build options
+
+_PLAIN = {  # options of clBuildProgram (OpenCL 3.0 API specification, 5.8.6) that clang takes as they are
+    "-w",
+    "-Werror",
+    "-cl-single-precision-constant",
+    "-cl-denorms-are-zero",
+    "-cl-fp32-correctly-rounded-divide-sqrt",
+    "-cl-strict-aliasing",
+    "-cl-no-signed-zeros",
+    "-cl-unsafe-math-optimizations",
+    "-cl-finite-math-only",
+    "-cl-fast-relaxed-math",
+    "-cl-mad-enable",
+    "-cl-uniform-work-group-size",
+}
+# Hints to a driver that change nothing here: argument info is always made, and LLVM always optimises.
+_IGNORED = {"-cl-kernel-arg-info", "-cl-opt-disable", "-cl-no-subgroup-ifp", "-O0", "-O1", "-O2", "-O3"}
+_CONTRACT_FAST = {"-cl-mad-enable", "-cl-fast-relaxed-math", "-cl-unsafe-math-optimizations"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """Build options, taken apart: ``flags`` for clang, the language standard, whether ``-g`` was among them."""
+
+    flags: tuple[str, ...] = ()
+    std: str = DEFAULT_STD
+    debug: bool = False
+
+
+def parse_options(options: str) -> Options:
+    """The option string of clBuildProgram as clang's flags; UsageError names an option that is unknown or incomplete."""
+    try:
+        words = shlex.split(options)
+    except ValueError as error:
+        raise UsageError(
+            f"build options {options!r} cannot be split into words: {error}", hint="balance the quotes"
+        ) from None
+    flags: list[str] = []
+    std, debug = DEFAULT_STD, False
+    position = 0
+    while position < len(words):
+        word = words[position]
+        position += 1
+        if word[:2] in ("-D", "-I", "-U"):
+            value = word[2:]
+            if not value:
+                if position == len(words):
+                    raise UsageError(f"build option {word} needs a value", hint=f"write {word} VALUE or {word}VALUE")
+                value = words[position]
+                position += 1
+            flags.append(word[:2] + (os.path.abspath(value) if word[:2] == "-I" else value))
+        elif word.startswith("-cl-std="):
+            std = word.removeprefix("-cl-std=")
+            if std not in STANDARDS:
+                raise UsageError(
+                    f"build option {word}: no such version of OpenCL C", hint="one of " + ", ".join(STANDARDS)
+                )
+        elif word == "-g":
+            debug = True
+        elif word in _PLAIN:
+            flags.append(word)
+        elif word not in _IGNORED:
+            known = [*_PLAIN, *_IGNORED, "-D", "-I", "-U", "-g", "-cl-std="]
+            close = difflib.get_close_matches(word, known, 1)
+            raise UsageError(
+                f"unknown build option {word!r}",
+                hint=f"did you mean {close[0]}?" if close else "known: " + " ".join(sorted(known)),
+            )
+    flags.append("-ffp-contract=fast" if _CONTRACT_FAST.intersection(words) else "-ffp-contract=on")
+    return Options(tuple(flags), std, debug)
+
+
+# ---------------------------------------------------------------------------------------------- running clang
+
+
+def run_clang(
+    arguments: Sequence[str], source: str | bytes = b"", *, cwd: str | None = None, timeout: float = TIMEOUT_SECONDS
+) -> subprocess.CompletedProcess[bytes]:
+    """Run clang with ``source`` on its standard input; the caller judges ``returncode``.
+
+    Raises ResourceError when it takes longer than ``timeout`` seconds, InternalError when clang itself crashes.
+    """
+    # Variables that add include folders would make the result depend on the caller's shell.
+    environment = {k: v for k, v in os.environ.items() if k not in ("CPATH", "C_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS")}
+    data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
+    try:
+        done = subprocess.run(
+            [str(zig_path()), "clang", *arguments],
+            input=data,
+            capture_output=True,
+            cwd=cwd,
+            env=environment,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ResourceError(
+            f"clang took longer than {timeout:g} s", hint="look for runaway macros or includes in the source"
+        ) from None
+    except OSError as error:
+        raise DeviceError(
+            f"clang could not be started: {error}", hint='pip install --force-reinstall "headwater[cpu]"'
+        ) from None
+    if done.returncode < 0 or b"PLEASE submit a bug report" in done.stderr:
+        raise InternalError(f"clang crashed (status {done.returncode}): {done.stderr.decode(errors='replace')[-2000:]}")
+    return done
+
+
+def compile_to_ir(
+    source: str, filename: str, options: str = "", *, debug: bool = False, timeout: float = TIMEOUT_SECONDS
+) -> Frontend:
+    """Compile OpenCL C to LLVM IR text for spir64 (address spaces 0 private, 1 global, 2 constant, 3 local, 4 generic).
+
+    ``filename`` is what diagnostics name, and its folder is searched for ``#include "…"``; the file need not exist.
+    ``options`` are those of clBuildProgram. ``debug`` adds line tables. Raises SourceError at clang's first error (all
+    messages in ``details``), UsageError for bad options, DeviceError without clang, ResourceError past ``timeout`` seconds.
+    """
+    parsed = parse_options(options)
+    folder = os.path.dirname(os.path.abspath(filename))
+    cwd = folder if os.path.isdir(folder) else None
+    flags = [*_FRONT, f"-cl-std={parsed.std}", *parsed.flags]
+    if debug or parsed.debug:
+        flags.append("-gline-tables-only")
+    includes: tuple[str, ...] = ()
+    if re.search(r"^[ \t]*#[ \t]*include", source, re.MULTILINE):
+        with tempfile.TemporaryDirectory(prefix="headwater-") as scratch:
+            listing = Path(scratch) / "includes"
+            done = run_clang(
+                [*flags, "-MD", "-MF", str(listing), *_EMIT], _numbered(source, filename), cwd=cwd, timeout=timeout
+            )
+            if done.returncode == 0:
+                includes = _included(listing.read_text(errors="surrogateescape"), cwd)
+    else:
+        done = run_clang([*flags, *_EMIT], _numbered(source, filename), cwd=cwd, timeout=timeout)
+    messages = done.stderr.decode(errors="replace")
+    if done.returncode:
+        raise _source_error(messages, source, filename, cwd)
+    ir = done.stdout.decode()
+    raw = _raw_kernels(ir)
+    unknown = sorted({query for kernel in raw for query in kernel.size_queries()})
+    sizes = _sizes_of(unknown, source, filename, flags, cwd, timeout) if unknown else {}
+    kernels = {kernel.name: kernel.resolve(sizes) for kernel in raw}
+    return Frontend(ir, kernels, messages, includes)
+
+
+_EMIT = ("-S", "-emit-llvm", "-o", "-", "-")
+
+
+def _numbered(source: str, filename: str) -> str:
+    quoted = filename.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'#line 1 "{quoted}"\n{source}\n'
+
+
+def _included(listing: str, cwd: str | None) -> tuple[str, ...]:
+    """The files of a Makefile dependency listing, absolute, without our own header."""
+    words = re.findall(r"(?:\\ |[^\s\\]|\\(?!\n))+", listing.partition(":")[2])
+    paths = (
+        os.path.normpath(os.path.join(cwd or os.getcwd(), word.replace("\\ ", " "))) for word in words if word != "-"
+    )
+    return tuple(sorted({path for path in paths if path != str(HEADER)}))
+
+
+# ---------------------------------------------------------------------------------------------- diagnostics
+
+_DIAGNOSTIC = re.compile(
+    r"^(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<level>fatal error|error): (?P<message>.*)$", re.MULTILINE
+)
+_HINTS: tuple[tuple[str, str], ...] = (
+    (r"'(.+)' file not found", "give its folder with -I"),
+    (r"unknown type name '(auto|class|template|namespace)'", "this is C++; OpenCL C is a dialect of C99"),
+    (
+        r"(work_group_(reduce|scan|all|any|broadcast)\w*|atomic_(fetch|load|store|exchange|compare)\w*)'",
+        "needs -cl-std=CL2.0 or CL3.0",
+    ),
+    (r"unknown type name 'atomic_", "needs -cl-std=CL2.0 or CL3.0"),
+    (r"call to '(\w+)' is ambiguous", "make the arguments' types equal, for example by a suffix (2.0f) or a cast"),
+    (r"no matching function for call to '(\w+)'", "see the candidates' argument types below"),
+    (r"pointers to functions are not allowed", "OpenCL C has no function pointers; use switch"),
+    (
+        r"variable length arrays are not supported|variable length array",
+        "array sizes must be constants; pass them with -D",
+    ),
+    (
+        r"extern(al)? linkage|non-constant .*program scope|in program scope",
+        "program-scope variables are `__constant` with an initialiser",
+    ),
+)
+
+
+def _source_error(messages: str, source: str, filename: str, cwd: str | None) -> SourceError:
+    found = _DIAGNOSTIC.search(messages)
+    if found is None:
+        first = re.search(r"error: (.*)", messages)
+        return SourceError(first[1] if first else "clang refused the source", Span(filename), details=messages)
+    file, line, column, message = found["file"], int(found["line"]), int(found["column"]), found["message"]
+    lines: list[str] = source.splitlines()
+    if file != filename:
+        path = os.path.normpath(os.path.join(cwd or os.getcwd(), file))
+        lines = Path(path).read_text(errors="replace").splitlines() if os.path.isfile(path) else []
+        file = path if lines else file
+    return SourceError(
+        message,
+        Span(file, line, column),
+        hint=_hint(message),
+        source_line=lines[line - 1] if 0 < line <= len(lines) else "",
+        details=messages if len(_DIAGNOSTIC.findall(messages)) > 1 or "note:" in messages else "",
+    )
+
+
+def _hint(message: str) -> str:
+    suggestion = re.search(r"did you mean '(.+?)'\?", message)
+    if suggestion:
+        return f"did you mean {suggestion[1]}?"
+    for pattern, hint in _HINTS:
+        if re.search(pattern, message):
+            return hint
+    undeclared = re.search(r"use of undeclared (?:identifier|function) '(\w+)'|undeclared function '(\w+)'", message)
+    if undeclared:
+        from headwater.opencl.names import BUILTINS
+
+        close = difflib.get_close_matches(undeclared[1] or undeclared[2], BUILTINS, 1, 0.8)
+        return f"did you mean {close[0]}?" if close else ""
+    return ""
+
+
+# ---------------------------------------------------------------------------------------------- kernel arguments
+
+_SCALARS = {
+    "bool": 1, "char": 1, "uchar": 1, "unsigned char": 1, "signed char": 1, "void": 1,
+    "short": 2, "ushort": 2, "unsigned short": 2, "half": 2,
+    "int": 4, "uint": 4, "unsigned int": 4, "float": 4,
+    "long": 8, "ulong": 8, "unsigned long": 8, "double": 8,
+}  # fmt: skip
+_VECTOR = re.compile(r"(?P<scalar>[\w ]+?) __attribute__\(\(ext_vector_type\((?P<width>\d+)\)\)\)")
+_ARRAY = re.compile(r"(?P<element>.+?)(?P<extents>(?:\[\d+\])+)")
+
+
+def _known_size(base: str) -> int | None:
+    """Bytes of a type that needs no look at the program: scalar, vector (3 counts as 4), pointer, array of those."""
+    base = base.strip()
+    if base in _SCALARS:
+        return _SCALARS[base]
+    if base.endswith("*"):
+        return 8
+    if vector := _VECTOR.fullmatch(base):
+        scalar = _known_size(vector["scalar"])
+        width = int(vector["width"])
+        return scalar * (4 if width == 3 else width) if scalar else None
+    if array := _ARRAY.fullmatch(base):
+        size = _known_size(array["element"])
+        for extent in re.findall(r"\d+", array["extents"]):
+            size = size * int(extent) if size is not None else None
+        return size
+    return None
+
+
+@dataclass(frozen=True)
+class _RawArg:
+    name: str
+    space: int
+    access: str
+    type_name: str
+    base: str
+    qualifiers: str
+
+    @property
+    def is_pointer(self) -> bool:
+        return self.base.endswith("*")
+
+    def size_query(self) -> str | None:
+        """The type whose size only the program knows (a struct, an enum), if there is one."""
+        if re.fullmatch(r"image\w+_t|sampler_t", self.base):
+            return None
+        type_name, base = (self.type_name, self.base)
+        if self.is_pointer:
+            type_name, base = type_name.removesuffix("*"), base.removesuffix("*")
+        return type_name if _known_size(base) is None else None
+
+    def resolve(self, sizes: dict[str, int]) -> ArgInfo:
+        if self.base == "sampler_t":
+            return ArgInfo(self.name, "sampler", self.type_name, 4, "read", 0)
+        if re.fullmatch(r"image\w+_t", self.base):
+            access: Access = (
+                "write" if self.access == "write_only" else "read_write" if self.access == "read_write" else "read"
+            )
+            return ArgInfo(self.name, "image", self.type_name, 8, access, 0)
+        query = self.size_query()
+        size = sizes[query] if query is not None else _known_size(self.base.removesuffix("*")) or 0
+        if not self.is_pointer:
+            return ArgInfo(self.name, "value", self.type_name, size, "read", 0)
+        kind: Kind = "constant" if self.space == 2 else "local" if self.space == 3 else "buffer"
+        reads = kind == "constant" or "const" in self.qualifiers.split()
+        return ArgInfo(self.name, kind, self.type_name, 8, "read" if reads else "read_write", size)
+
+
+@dataclass(frozen=True)
+class _RawKernel:
+    name: str
+    args: tuple[_RawArg, ...]
+    reqd_group_size: tuple[int, int, int] | None
+
+    def size_queries(self) -> list[str]:
+        return [query for arg in self.args if (query := arg.size_query()) is not None]
+
+    def resolve(self, sizes: dict[str, int]) -> KernelInfo:
+        return KernelInfo(self.name, tuple(arg.resolve(sizes) for arg in self.args), self.reqd_group_size)
+
+
+_KERNEL = re.compile(r"^define [^@\n]*\bspir_kernel void @(?P<name>[\w.$]+)\((?P<rest>.*)\{$", re.MULTILINE)
+_ATTACHED = re.compile(r"!(kernel_arg_\w+|reqd_work_group_size) !(\d+)")
+
+
+def _raw_kernels(ir: str) -> list[_RawKernel]:
+    nodes = dict(re.findall(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", ir, re.MULTILINE))
+
+    def texts(node: str) -> list[str]:
+        strings = re.findall(r'!"((?:[^"\\]|\\[0-9A-Fa-f]{2})*)"', nodes[node])
+        return [re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), s) for s in strings]
+
+    def numbers(node: str) -> list[int]:
+        return [int(n) for n in re.findall(r"i32 (-?\d+)", nodes[node])]
+
+    kernels = []
+    for match in _KERNEL.finditer(ir):
+        attached = dict(_ATTACHED.findall(match["rest"]))
+        columns = (
+            texts(attached["kernel_arg_name"]),
+            numbers(attached["kernel_arg_addr_space"]),
+            texts(attached["kernel_arg_access_qual"]),
+            texts(attached["kernel_arg_type"]),
+            texts(attached["kernel_arg_base_type"]),
+            texts(attached["kernel_arg_type_qual"]),
+        )
+        group = numbers(attached["reqd_work_group_size"]) if "reqd_work_group_size" in attached else []
+        args = tuple(_RawArg(*row) for row in zip(*columns, strict=True))
+        kernels.append(_RawKernel(match["name"], args, (group[0], group[1], group[2]) if len(group) == 3 else None))
+    return kernels
+
+
+def _sizes_of(
+    types: list[str], source: str, filename: str, flags: list[str], cwd: str | None, timeout: float
+) -> dict[str, int]:
+    """Ask clang for ``sizeof`` of types that the program defines, by appending constants to it."""
+    probes = "\n".join(f"__constant unsigned long __hw_size_{i} = sizeof({name});" for i, name in enumerate(types))
+    done = run_clang([*flags, "-w", *_EMIT], _numbered(source, filename) + probes + "\n", cwd=cwd, timeout=timeout)
+    found = re.findall(r"^@__hw_size_(\d+) = .*constant i64 (\d+)", done.stdout.decode(), re.MULTILINE)
+    sizes = {types[int(index)]: int(size) for index, size in found}
+    for name in types:
+        if done.returncode or name not in sizes:
+            raise SourceError(
+                f"the size of a kernel argument's type {name!r} cannot be told at the end of the file",
+                Span(filename),
+                hint="declare the type at file scope, and do not redefine its name",
+            )
+    return sizes
