@@ -1,0 +1,367 @@
+"""A translated Brook+ module: what the translator found in a ``.br`` file passes in, what a host needs to launch its kernels passes out.
+
+The types here are plain frozen dataclasses. They load from JSON without the parser, so that a cached translation costs
+nothing but reading a file. Nothing here imports more than the standard library (NumPy only inside ``dtype``).
+
+How to launch a kernel
+======================
+Shapes and positions
+--------------------
+A *shape* on the host is NumPy's order, slowest dimension first: ``(height, width)``. Inside a kernel Brook+ counts the other
+way, ``x`` fastest. Every ``int4`` argument of a generated kernel is in the kernel's order ``(x, y, z, w)``, and unused
+dimensions hold 1 (for extents) or 0 (for positions): the stream of shape ``(480, 640)`` has the extents ``(640, 480, 1, 1)``.
+``extents(shape)`` below makes them. All index arithmetic is 32 bit: the host refuses arrays of 2**31 elements or more.
+
+Buffers
+-------
+A buffer holds the elements of ``ElementType`` without padding, C order: ``float3`` takes 12 bytes, a struct what ``StructType``
+says. A buffer's address must be a multiple of 16 bytes (kernels read whole ``float4``); copy views that are not.
+
+The domain
+----------
+A map kernel runs once per element of its *domain*. Unless the caller says otherwise that is the shape of the parameter
+``Kernel.domain_from`` (the first output, else the scatter array). Restricting it (``execDomain``, ``domainOffset``,
+``domainSize``, a sub-stream made by ``domain()``) makes an *executed domain* with an *origin*, the position which
+``instance()`` gives for its first element.
+
+Choosing the entry
+------------------
+Each kernel offers several generated OpenCL kernels (``Entry``); ``Entry.variant`` says when each is right and how large to
+launch it. Arguments are passed in the order of ``Entry.args``; ``Arg.role`` says what each one is.
+
+======================  ================================================================================================
+variant                 use it when, and launch it as
+======================  ================================================================================================
+``linear``              every stream has the domain's shape and the whole domain runs. 1-D, ``count`` work-items.
+``linear4``             as ``linear``; each work-item does four neighbours with 128-bit accesses. 1-D,
+                        ``ceil(count / 4)`` work-items. Better on GPUs; on CPUs take ``linear``.
+``grid``                every stream has the domain's shape, the whole domain runs, and the kernel asks for its position.
+                        3-D: ``(x, y, z * w)`` of the domain's extents.
+``mapped``              anything else: streams of other shapes (implicit resize), an executed domain with an origin,
+                        sub-streams. 3-D, ``(x, y, z * w)`` of the executed domain's extents. Addresses come from the
+                        ``map`` arguments.
+``group``               compute mode (``Kernel.group_size`` > 0), all input streams of the domain's shape. 1-D, in groups of
+                        exactly ``group_size``; global size ``count`` rounded up to a multiple of it.
+``group_mapped``        compute mode with implicit resize or an executed domain; launched as ``group``.
+``reduce_full``         a reduction to one value, see below.
+``reduce_partial``      a reduction to a smaller stream. 3-D, ``(x, y, z * w)`` of the output's extents.
+======================  ================================================================================================
+
+``linear`` exists only for kernels that do not ask for their position, ``grid`` only for those that do; every map kernel has
+``mapped``. The global size may be larger than stated (rounded up to the group size): surplus work-items return at once. A
+host that launches exact sizes may build with ``-D HW_EXACT_RANGE``, which leaves that test out (not of ``linear4`` and
+the compute-mode variants, which need it).
+
+Full reduction
+--------------
+``reduce_full`` has the arguments ``input``, ``output``, ``local`` and ``count``. Launch ``g`` groups of ``s`` work-items, each group
+writes one element of ``output``, ``min(g, number of groups that have work)`` in all. So launch ``g`` groups into a buffer of
+``g`` elements, then one group over these ``g`` partial results with ``count = g``. To have no idle group keep
+``g * s <= count`` in the first launch (or ``g = 1``). ``local`` wants ``s * Arg.bytes`` bytes. ``count`` must be at least 1.
+``Kernel.commutative`` says only which order the fold uses: work-items of a commutative one stride through the input, those of any
+other take contiguous runs, so that operands stay in order. The launch is the same.
+
+Partial reduction
+-----------------
+``reduce_partial`` has ``input``, ``output``, ``domain`` (the output's extents), ``shape`` (the input's extents). Every input extent is a
+multiple of the output's; the host checks. An output of lower rank is padded with leading ones.
+
+Map tables
+----------
+A ``map`` argument is an ``int`` buffer with ``X + Y + Z + W`` entries for an executed domain of extents ``(X, Y, Z, W)``. The
+element of the stream for the domain's element ``(x, y, z, w)`` is ``t[x] + t[X + y] + t[X+Y + z] + t[X+Y+Z + w]``, counted in
+elements from the buffer's start. So a table holds strides, domain offsets and the implicit resize at once: entry ``k`` of a
+dimension with stride ``s`` is ``s * trunc(k / (out / in))``, in float arithmetic as Brook+ did it (plus the offset). ``map_table``
+below makes one.
+"""
+
+from __future__ import annotations
+
+import json
+import struct as _struct
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Kind = Literal["input", "output", "gather", "scatter", "constant", "value", "reduce"]
+Variant = Literal["linear", "linear4", "grid", "mapped", "group", "group_mapped", "reduce_full", "reduce_partial"]
+Role = Literal[
+    "input",
+    "output",
+    "gather",
+    "scatter",
+    "constant",
+    "struct",
+    "value",
+    "shape",
+    "map",
+    "count",
+    "domain",
+    "origin",
+    "local",
+]
+
+SCALARS: dict[str, tuple[str, int]] = {
+    # name: (NumPy type string, bytes)
+    "char": ("i1", 1),
+    "uchar": ("u1", 1),
+    "short": ("i2", 2),
+    "ushort": ("u2", 2),
+    "int": ("i4", 4),
+    "uint": ("u4", 4),
+    "float": ("f4", 4),
+    "double": ("f8", 8),
+}
+
+
+@dataclass(frozen=True)
+class ElementType:
+    """The type of a stream's element or of a value: ``float4`` is ``("float", 4)``, a struct ``("Pair", 1)`` with ``is_struct``."""
+
+    base: str
+    width: int = 1
+    is_struct: bool = False
+
+    @property
+    def name(self) -> str:
+        """As written in Brook+ and OpenCL C: ``float4``."""
+        return self.base if self.width == 1 else f"{self.base}{self.width}"
+
+    @property
+    def scalar_dtype(self) -> str:
+        """NumPy's name of one component, ``"f4"``; an element of ``width`` > 1 is a trailing axis of that length. Not for structs."""
+        return SCALARS[self.base][0]
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of one element in a buffer, without padding. Not for structs: see ``StructType.size_bytes``."""
+        return SCALARS[self.base][1] * self.width
+
+    @property
+    def value_bytes(self) -> int:
+        """Bytes of a ``value`` argument: OpenCL C passes three components as four. Not for structs."""
+        return SCALARS[self.base][1] * (4 if self.width == 3 else self.width)
+
+
+@dataclass(frozen=True)
+class StructField:
+    """One member of a struct: its type, and its offset in bytes within the element."""
+
+    name: str
+    type: ElementType
+    offset: int
+
+
+@dataclass(frozen=True)
+class StructType:
+    """A struct usable as a stream's element; laid out as a C++ host compiler lays out its scalar components."""
+
+    name: str
+    fields: tuple[StructField, ...]
+    size_bytes: int
+
+    def dtype(self, structs: dict[str, StructType]) -> np.dtype[Any]:
+        """The NumPy structured dtype; members of width > 1 are sub-arrays. ``structs`` is ``BrookModule.structs``."""
+        import numpy as np
+
+        formats: list[Any] = []
+        for member in self.fields:
+            if member.type.is_struct:
+                formats.append(structs[member.type.base].dtype(structs))
+            elif member.type.width == 1:
+                formats.append(np.dtype(member.type.scalar_dtype))
+            else:
+                formats.append(np.dtype((member.type.scalar_dtype, (member.type.width,))))
+        return np.dtype(
+            {
+                "names": [member.name for member in self.fields],
+                "formats": formats,
+                "offsets": [member.offset for member in self.fields],
+                "itemsize": self.size_bytes,
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a Brook+ kernel, in source order.
+
+    ``rank`` is the number of brackets of a gather, scatter or constant array, 0 for streams (any rank, known at launch) and
+    values. ``sizes`` are the sizes written in a constant array's brackets, slowest first; arrays too large for constant
+    memory have kind ``gather`` and still carry them.
+    """
+
+    name: str
+    kind: Kind
+    type: ElementType
+    rank: int = 0
+    sizes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Arg:
+    """One argument of a generated OpenCL kernel.
+
+    ==============  ================================================================================================
+    role            what to pass
+    ==============  ================================================================================================
+    ``input``       the buffer of stream ``param`` (read only)
+    ``output``      the buffer of stream ``param`` (written; in a reduction also the partial results)
+    ``gather``      the buffer of array ``param`` (read only)
+    ``scatter``     the buffer of array ``param`` (read and written)
+    ``constant``    a buffer with the array ``param`` (``__constant``), exactly ``Parameter.sizes`` elements, C order
+    ``struct``      a buffer with one element: the struct passed by value as ``param``
+    ``value``       the value ``param`` itself, ``bytes`` long; three components are padded to four
+    ``shape``       ``int4``: the extents of ``param``'s array
+    ``map``         ``int`` buffer: the address table of stream ``param``
+    ``count``       ``int``: number of elements
+    ``domain``      ``int4``: extents of the (executed) domain
+    ``origin``      ``int4``: what ``instance()`` gives for the domain's first element
+    ``local``       local memory, ``bytes`` for each work-item of the group
+    ==============  ================================================================================================
+    """
+
+    role: Role
+    name: str
+    param: str = ""
+    type: str = ""
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One generated OpenCL kernel: its name, when to use it, its arguments in order."""
+
+    symbol: str
+    variant: Variant
+    args: tuple[Arg, ...]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One Brook+ kernel. ``entries`` is empty for a kernel that only other kernels can call (``launchable`` is false)."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    entries: tuple[Entry, ...]
+    domain_from: str = ""
+    group_size: int = 0
+    commutative: bool = True
+    uses_position: bool = False
+    needs: frozenset[str] = frozenset()
+    line: int = 0
+    doc: str = ""
+
+    @property
+    def launchable(self) -> bool:
+        """Whether a host can call it."""
+        return bool(self.entries)
+
+    @property
+    def is_reduction(self) -> bool:
+        """Whether it is a ``reduce`` kernel: one input stream, one result."""
+        return any(parameter.kind == "reduce" for parameter in self.parameters)
+
+    def entry(self, variant: Variant) -> Entry | None:
+        """The entry of that variant, or None where the kernel has none."""
+        return next((entry for entry in self.entries if entry.variant == variant), None)
+
+
+@dataclass(frozen=True)
+class BrookModule:
+    """A whole translated file. ``source`` is OpenCL C 1.1 for all kernels; ``line_map[i]`` is the ``.br`` line (0: none) that line
+    ``i + 1`` of it came from. ``warnings`` are formatted as the errors are, ``needs`` the union over kernels (``"double"``).
+    """
+
+    source: str
+    filename: str
+    kernels: dict[str, Kernel]
+    structs: dict[str, StructType] = field(default_factory=dict)
+    line_map: tuple[int, ...] = ()
+    warnings: tuple[str, ...] = ()
+    needs: frozenset[str] = frozenset()
+
+    def to_json(self) -> str:
+        """The module as JSON text; ``from_json`` gives an equal module back."""
+        return json.dumps(asdict(self), default=sorted)
+
+    @staticmethod
+    def from_json(text: str) -> BrookModule:
+        """The module that ``to_json`` wrote."""
+        data = json.loads(text)
+        return BrookModule(
+            source=data["source"],
+            filename=data["filename"],
+            kernels={name: _kernel(kernel) for name, kernel in data["kernels"].items()},
+            structs={name: _struct_type(struct) for name, struct in data["structs"].items()},
+            line_map=tuple(data["line_map"]),
+            warnings=tuple(data["warnings"]),
+            needs=frozenset(data["needs"]),
+        )
+
+
+def _kernel(data: dict[str, Any]) -> Kernel:
+    fields = dict(data)
+    fields["parameters"] = tuple(
+        Parameter(**{**item, "type": ElementType(**item["type"]), "sizes": tuple(item["sizes"])})
+        for item in data["parameters"]
+    )
+    fields["entries"] = tuple(
+        Entry(item["symbol"], item["variant"], tuple(Arg(**arg) for arg in item["args"])) for item in data["entries"]
+    )
+    fields["needs"] = frozenset(data["needs"])
+    return Kernel(**fields)
+
+
+def _struct_type(data: dict[str, Any]) -> StructType:
+    fields = tuple(StructField(item["name"], ElementType(**item["type"]), item["offset"]) for item in data["fields"])
+    return StructType(data["name"], fields, data["size_bytes"])
+
+
+def extents(shape: Sequence[int], fill: int = 1) -> tuple[int, int, int, int]:
+    """The kernel's order ``(x, y, z, w)`` of a host shape (slowest first, rank 1 to 4), padded with ``fill``."""
+    padded = (*reversed(shape), *([fill] * (4 - len(shape))))
+    return padded[0], padded[1], padded[2], padded[3]
+
+
+def resize_index(position: int, out_extent: int, in_extent: int) -> int:
+    """Which element of ``in_extent`` an implicit resize to ``out_extent`` reads at ``position``: ``trunc(position / (out / in))``.
+
+    Each step is rounded to single precision, as in Brook+'s run-time (Brook+ 1.4.1, ``KernelImpl::_resizeStream``).
+    """
+    if out_extent == in_extent:
+        return position
+    ratio = _single(_single(out_extent) / _single(in_extent))
+    return min(int(_single(_single(position) / ratio)), in_extent - 1)
+
+
+def _single(value: float) -> float:
+    result: float = _struct.unpack("f", _struct.pack("f", value))[0]
+    return result
+
+
+def map_table(
+    domain: Sequence[int],
+    stream: Sequence[int],
+    stored: Sequence[int] | None = None,
+    start: Sequence[int] | None = None,
+) -> tuple[int, ...]:
+    """The ``map`` argument of one stream; all shapes slowest dimension first, as on the host.
+
+    ``domain``: the whole domain to which the stream is resized, ``stream``: the stream's (or sub-stream's) shape, ``stored``: the
+    shape of the array that the buffer holds (default ``stream``), ``start``: where the sub-stream begins in it (default zeros).
+    For an executed domain smaller than the whole, slice the table's dimensions. The table is x first, as kernels read it.
+    """
+    stored = stored or stream
+    start = start or [0] * len(stream)
+    table: list[int] = []
+    stride = 1
+    for out_extent, in_extent, whole, first in zip(
+        reversed(domain), reversed(stream), reversed(stored), reversed(start), strict=True
+    ):
+        table += [stride * (first + resize_index(k, out_extent, in_extent)) for k in range(out_extent)]
+        stride *= whole
+    return (*table, *([0] * (4 - len(domain))))
