@@ -82,7 +82,8 @@ class ArgInfo:
     """One argument of a kernel.
 
     ``type_name`` is the type as written ("float4*", "int", "image2d_t"); ``size_bytes`` the bytes of a value, 8 for
-    pointers and images, 4 for samplers; ``pointee_bytes`` the bytes of one element behind a pointer (1 for ``void``), else 0.
+    pointers and images, 4 for samplers; ``pointee_bytes`` the bytes of one element behind a pointer (1 for ``void``), else
+    0; ``base_type`` the type with typedefs resolved ("uint", "float4*").
     """
 
     name: str
@@ -91,6 +92,7 @@ class ArgInfo:
     size_bytes: int
     access: Access
     pointee_bytes: int
+    base_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def _zig_path() -> Path:
                 return path
     raise DeviceError(
         "compiling for the cpu device needs clang, which the package 'ziglang' provides, and it is not installed",
-        hint='pip install "headwater[cpu]"  (or run on an OpenCL device, whose driver compiles by itself)',
+        hint="pip install ziglang==0.17.0 llvmlite==0.50.0  (or run on an OpenCL device, whose driver compiles by itself)",
     )
 
 
@@ -233,7 +235,7 @@ def run_clang(
         ) from None
     except OSError as error:
         raise DeviceError(
-            f"clang could not be started: {error}", hint='pip install --force-reinstall "headwater[cpu]"'
+            f"clang could not be started: {error}", hint="pip install --force-reinstall ziglang==0.17.0"
         ) from None
     if done.returncode < 0 or b"PLEASE submit a bug report" in done.stderr:
         raise InternalError(f"clang crashed (status {done.returncode}): {done.stderr.decode(errors='replace')[-2000:]}")
@@ -300,6 +302,7 @@ _DIAGNOSTIC = re.compile(
     r"^(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<level>fatal error|error): (?P<message>.*)$", re.MULTILINE
 )
 _HINTS: tuple[tuple[str, str], ...] = (
+    (r"call to '(\w+)' is ambiguous", "make the arguments' types equal, for example by a suffix (2.0f) or a cast"),
     (r"'(.+)' file not found", "give its folder with -I"),
     (r"unknown type name '(auto|class|template|namespace)'", "this is C++; OpenCL C is a dialect of C99"),
     (
@@ -307,7 +310,6 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "needs -cl-std=CL2.0 or CL3.0",
     ),
     (r"unknown type name 'atomic_", "needs -cl-std=CL2.0 or CL3.0"),
-    (r"call to '(\w+)' is ambiguous", "make the arguments' types equal, for example by a suffix (2.0f) or a cast"),
     (r"no matching function for call to '(\w+)'", "see the candidates' argument types below"),
     (r"pointers to functions are not allowed", "OpenCL C has no function pointers; use switch"),
     (
@@ -366,6 +368,8 @@ _SCALARS = {
     "long": 8, "ulong": 8, "unsigned long": 8, "double": 8,
 }  # fmt: skip
 _VECTOR = re.compile(r"(?P<scalar>[\w ]+?) __attribute__\(\(ext_vector_type\((?P<width>\d+)\)\)\)")
+_IMAGE = re.compile(r"image\w+_t")
+_IMAGE_ACCESS: dict[str, Access] = {"write_only": "write", "read_write": "read_write"}
 _ARRAY = re.compile(r"(?P<element>.+?)(?P<extents>(?:\[\d+\])+)")
 
 
@@ -403,7 +407,7 @@ class _RawArg:
 
     def size_query(self) -> str | None:
         """The type whose size only the program knows (a struct, an enum), if there is one."""
-        if re.fullmatch(r"image\w+_t|sampler_t", self.base):
+        if _IMAGE.fullmatch(self.base) or self.base == "sampler_t":
             return None
         type_name, base = (self.type_name, self.base)
         if self.is_pointer:
@@ -411,20 +415,18 @@ class _RawArg:
         return type_name if _known_size(base) is None else None
 
     def resolve(self, sizes: dict[str, int]) -> ArgInfo:
+        base = _VECTOR.sub(r"\g<scalar>\g<width>", self.base)
         if self.base == "sampler_t":
-            return ArgInfo(self.name, "sampler", self.type_name, 4, "read", 0)
-        if re.fullmatch(r"image\w+_t", self.base):
-            access: Access = (
-                "write" if self.access == "write_only" else "read_write" if self.access == "read_write" else "read"
-            )
-            return ArgInfo(self.name, "image", self.type_name, 8, access, 0)
+            return ArgInfo(self.name, "sampler", self.type_name, 4, "read", 0, base)
+        if _IMAGE.fullmatch(self.base):
+            return ArgInfo(self.name, "image", self.type_name, 8, _IMAGE_ACCESS.get(self.access, "read"), 0, base)
         query = self.size_query()
         size = sizes[query] if query is not None else _known_size(self.base.removesuffix("*")) or 0
         if not self.is_pointer:
-            return ArgInfo(self.name, "value", self.type_name, size, "read", 0)
+            return ArgInfo(self.name, "value", self.type_name, size, "read", 0, base)
         kind: Kind = "constant" if self.space == 2 else "local" if self.space == 3 else "buffer"
         reads = kind == "constant" or "const" in self.qualifiers.split()
-        return ArgInfo(self.name, kind, self.type_name, 8, "read" if reads else "read_write", size)
+        return ArgInfo(self.name, kind, self.type_name, 8, "read" if reads else "read_write", size, base)
 
 
 @dataclass(frozen=True)
