@@ -253,7 +253,7 @@ def _domain_line(domain: tuple[Sequence[int], Sequence[int]] | None) -> str:
 
 def _as_elements(array: Array, dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> Array:
     wanted = (*shape, *dtype.shape)
-    data = np.ascontiguousarray(array, dtype.base)
+    data = np.asarray(array, dtype.base, order="C")
     if data.shape != wanted:
         raise ToolError(f"argument {name!r} has shape {data.shape}, its stream wants {wanted}")
     return data
