@@ -1,0 +1,556 @@
+"""A file's name, or words for made-up data, passes in and an array that fits a kernel's parameter passes out, and back.
+
+What a name may be (``read``):
+
+* ``x.npy``, ``x.npz`` (``x.npz:member`` if it holds several);
+* ``x.png``, ``.jpg``, ``.bmp``, ``.ppm``, ``.tif``, ``.webp``: a picture, turned into what the parameter wants;
+* ``x.csv``, ``x.tsv`` (``x.csv:column`` for one column by its heading);
+* ``x.bin:float32`` or ``x.bin:float32:512x512``: the bare bytes;
+* ``zeros:SHAPE``, ``ones:SHAPE``, ``arange:SHAPE``, ``random:SHAPE`` or ``random:SHAPE:SEED``: no file at all.
+
+A shape is ``1000``, ``512x512`` (rows x columns) or ``4Mi``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from headwater.errors import ResourceError, UsageError
+from headwater.runtime.signature import SCALARS, parse_type
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm", ".gif", ".tif", ".tiff", ".webp")
+TEXTS = {".csv": ",", ".tsv": "\t"}
+RAW = (".bin", ".raw", ".dat")
+GENERATORS = ("zeros", "ones", "arange", "random")
+
+_MULTIPLES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element of a buffer.
+
+    ``name`` is as in the source, ``dtype`` that of a component (or of the whole struct), ``width`` says how many
+    components there are and ``stored`` how many are stored: four for OpenCL C's three-component vectors.
+    """
+
+    name: str
+    dtype: np.dtype[Any]
+    width: int = 1
+    stored: int = 1
+
+    @property
+    def tail(self) -> tuple[int, ...]:
+        """The trailing axis that a vector type adds to an array's shape."""
+        return () if self.stored == 1 else (self.stored,)
+
+
+def element(name: str, *, packed: bool = False) -> Element | None:
+    """The element called ``name`` ("float4", "unsigned int", or NumPy's "float32"); None if it is no such type.
+
+    ``packed``: three components are stored as three, as Brook+ does.
+    """
+    parsed = parse_type(name)
+    if parsed is not None:
+        scalar, width = parsed
+        return Element(name, np.dtype(SCALARS[scalar][0]), width, 4 if width == 3 and not packed else width)
+    try:
+        dtype = np.dtype(name)
+    except (TypeError, ValueError, SyntaxError):
+        return None
+    return Element(name, dtype) if dtype.kind in "iufb" and dtype.isnative else None
+
+
+@dataclass
+class Given:
+    """What the user named: ``kind`` says how far it may be converted; ``generate`` waits for the element's type."""
+
+    text: str
+    kind: Literal["exact", "text", "picture", "generator"]
+    array: Array | None = None
+    shape: tuple[int, ...] = ()
+    generate: Callable[[tuple[int, ...], Element], Array] | None = field(default=None, repr=False)
+    levels: int = 255
+
+
+# ---------------------------------------------------------------------------------------------------------- reading
+
+
+def shape_of(text: str) -> tuple[int, ...]:
+    """The shape written as ``1000``, ``512x512``, ``512,512`` or ``4Mi``; UsageError if it is none, or empty."""
+    sizes = []
+    for part in re.split(r"[x,]", text):
+        match = re.fullmatch(r"(\d+)(k|M|G|Ki|Mi|Gi)?", part.strip())
+        if match is None:
+            raise UsageError(f"not a shape: {text!r}", hint="write 1000, 512x512 (rows x columns) or 4Mi")
+        sizes.append(int(match[1]) * _MULTIPLES[match[2] or ""])
+    if 0 in sizes:
+        raise UsageError(f"the shape {text} has no elements", hint="every size must be 1 or more")
+    return tuple(sizes)
+
+
+def names_data(text: str) -> bool:
+    """Whether a command-line word means an array (a file or a generator) rather than a number."""
+    head, _, rest = text.partition(":")
+    if head in GENERATORS and rest:
+        return True
+    return Path(_split(text)[0]).suffix.lower() in (*PICTURES, *TEXTS, *RAW, ".npy", ".npz") or Path(text).exists()
+
+
+def _split(text: str) -> tuple[str, str]:
+    """A file's name and what follows its colon; a drive letter's colon is part of the name."""
+    start = 2 if re.match(r"[A-Za-z]:[\\/]", text) else 0
+    if Path(text).exists():
+        return text, ""
+    name, _, rest = text[start:].partition(":")
+    return text[:start] + name, rest
+
+
+def read(text: str) -> Given:
+    """Read what ``text`` names (see the module's list). UsageError names the file and says what is wrong with it."""
+    head, _, rest = text.partition(":")
+    if head in GENERATORS and rest:
+        return _generator(text, head, rest)
+    name, rest = _split(text)
+    path = Path(name)
+    suffix = path.suffix.lower()
+    if not path.exists():
+        raise UsageError(f"there is no file {name!r}", hint=_similar(path))
+    if path.is_dir():
+        raise UsageError(f"{name!r} is a directory")
+    try:
+        if suffix in PICTURES:
+            given = _picture(text, path)
+        elif suffix == ".npy":
+            given = Given(text, "exact", np.load(path, allow_pickle=False))
+        elif suffix == ".npz":
+            given = Given(text, "exact", _member(path, rest))
+        elif suffix in TEXTS:
+            given = Given(text, "text", _table(path, TEXTS[suffix], rest))
+        else:
+            given = Given(text, "exact", _raw(path, rest))
+    except UsageError:
+        raise
+    except MemoryError as error:
+        raise ResourceError(f"{name} does not fit into memory") from error
+    except (OSError, ValueError, EOFError, SyntaxError, KeyError) as error:
+        raise UsageError(f"cannot read {name}: {_reason(error)}", hint=_reading_hint(suffix)) from error
+    array = cast(Array, given.array)
+    if array.size == 0:
+        raise UsageError(f"{text} has no elements: its shape is {array.shape}")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    given.array = np.ascontiguousarray(array).reshape(array.shape or (1,))
+    return given
+
+
+def _reason(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return text[0] if text else type(error).__name__
+
+
+def _similar(path: Path) -> str:
+    from difflib import get_close_matches
+
+    try:
+        names = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
+    except OSError:
+        names = []
+    close = get_close_matches(path.name, names, 1)
+    if close:
+        return f"did you mean {path.with_name(close[0])}?"
+    return "" if path.parent.is_dir() else f"the directory {path.parent} does not exist"
+
+
+def _reading_hint(suffix: str) -> str:
+    if suffix == ".npy":
+        return "the file is damaged, or holds Python objects; save plain numbers with numpy.save"
+    return "the file is damaged or not what its name says" if suffix in (*PICTURES, ".npz") else ""
+
+
+def _member(path: Path, member: str) -> Array:
+    from zipfile import BadZipFile
+
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            names = list(archive.files)
+            if not member and len(names) == 1:
+                member = names[0]
+            if member not in names:
+                what = f"{path} has no member {member!r}" if member else f"{path} has several members"
+                raise UsageError(what, hint=f"name one of them: {', '.join(f'{path}:{name}' for name in names)}")
+            return cast(Array, archive[member])
+    except BadZipFile as error:
+        raise ValueError(str(error)) from error
+
+
+def _table(path: Path, delimiter: str, column: str) -> Array:
+    with open(path, encoding="utf-8-sig") as file:
+        first = file.readline().rstrip("\r\n")
+    cells = [cell.strip().strip('"') for cell in first.split(delimiter)]
+    heading = not all(_is_number(cell) for cell in cells)
+    columns = None
+    if column:
+        if heading and column in cells:
+            columns = cells.index(column)
+        elif column.isdigit() and int(column) < len(cells):
+            columns = int(column)
+        else:
+            known = ", ".join(cells) if heading else f"0 to {len(cells) - 1}"
+            raise UsageError(f"{path} has no column {column!r}", hint=f"it has: {known}")
+    array = np.loadtxt(
+        path, delimiter=delimiter, skiprows=int(heading), usecols=columns, ndmin=1, encoding="utf-8-sig", comments=None
+    )
+    return cast(Array, array)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _raw(path: Path, rest: str) -> Array:
+    type_name, _, shape_text = rest.partition(":")
+    kind = element(type_name) if type_name else None
+    if kind is None:
+        what = f"{type_name!r} is not a number type" if type_name else f"the type of the numbers in {path} is not known"
+        raise UsageError(what, hint=f"write {path}:float32 or {path}:float32:512x512")
+    size = path.stat().st_size
+    item = kind.dtype.itemsize * kind.stored
+    if size % item:
+        raise UsageError(f"{path} has {size} bytes, which is not a whole number of {type_name} ({item} bytes each)")
+    shape = shape_of(shape_text) if shape_text else (size // item,)
+    if prod(shape) * item != size:
+        raise UsageError(f"{path} has {size} bytes, but {type_name} of shape {shape_text} takes {prod(shape) * item}")
+    return np.fromfile(path, dtype=kind.dtype).reshape(shape + kind.tail)
+
+
+def _picture(text: str, path: Path) -> Given:
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            if image.getexif().get(0x0112, 1) != 1:  # Exif 2.3, 4.6.4: Orientation
+                from PIL import ImageOps
+
+                ImageOps.exif_transpose(image, in_place=True)
+            if image.mode.startswith("I"):  # 16 bits of grey
+                array = np.asarray(image).astype(np.uint16)
+                return Given(text, "picture", array, array.shape, levels=65535)
+            mode = "L" if image.mode in ("1", "L") else "RGBA"
+            array = np.asarray(image if image.mode == mode else image.convert(mode))
+    except Image.DecompressionBombError as error:
+        raise ValueError(str(error)) from error
+    return Given(text, "picture", array, array.shape[:2])
+
+
+def _generator(text: str, kind: str, rest: str) -> Given:
+    shape_text, _, seed_text = rest.partition(":")
+    if seed_text and (kind != "random" or not seed_text.isdigit()):
+        # The type is the parameter's; saying it is allowed where it says the same thing as in raw files.
+        raise UsageError(f"{text!r}: only random takes something after its shape, a seed", hint="random:1000:42")
+    seed = int(seed_text or 0)
+
+    def generate(shape: tuple[int, ...], wanted: Element) -> Array:
+        full = shape + wanted.tail
+        try:
+            if kind == "zeros":
+                return np.zeros(full, wanted.dtype)
+            if wanted.dtype.kind == "V":
+                raise UsageError(f"only zeros can be made up for {wanted.name}, a struct")
+            if kind == "ones":
+                return np.ones(full, wanted.dtype)
+            if kind == "arange":
+                return np.arange(prod(full)).astype(wanted.dtype).reshape(full)
+            random = np.random.default_rng(seed)
+            if wanted.dtype.kind == "f":
+                kept = np.dtype(np.float64) if wanted.dtype.itemsize == 8 else np.dtype(np.float32)
+                return random.random(full, dtype=kept.type).astype(wanted.dtype, copy=False)
+            return random.integers(0, np.iinfo(wanted.dtype).max, full, dtype=wanted.dtype.type, endpoint=True)
+        except (MemoryError, ValueError) as error:
+            size = prod(full) * wanted.dtype.itemsize
+            raise ResourceError(f"{text} takes {size / 2**30:,.1f} GiB, more memory than there is") from error
+
+    return Given(text, "generator", None, shape_of(shape_text), generate)
+
+
+# ---------------------------------------------------------------------------------------------------------- fitting
+
+
+def logical_shape(given: Given, wanted: Element) -> tuple[int, ...]:
+    """The shape counted in elements of ``wanted``: a vector's trailing axis is left out."""
+    if given.array is None:
+        return given.shape
+    shape = tuple(fit(given, wanted).shape)
+    return shape[:-1] if wanted.tail else shape
+
+
+def fit(given: Given, wanted: Element, *, cast_types: bool = False) -> Array:
+    """The data as a contiguous array of ``wanted``'s dtype, vectors as a trailing axis.
+
+    Pictures, text and generators become what is wanted; arrays of numbers must have the type, unless ``cast_types``.
+    """
+    if given.generate is not None:
+        return given.generate(given.shape, wanted)
+    array = cast(Array, given.array)
+    if given.kind == "picture":
+        return _from_picture(given, wanted)
+    if wanted.dtype.kind == "V":
+        return _as_struct(given, array, wanted)
+    if array.dtype != wanted.dtype:
+        if array.dtype.kind not in "iufb":
+            raise UsageError(f"{given.text} holds {array.dtype}, which no kernel takes; {wanted.name} is wanted")
+        if given.kind == "exact" and not cast_types and not _same_bytes(array.dtype, wanted.dtype):
+            raise UsageError(
+                f"{given.text} holds {array.dtype} where {wanted.name} ({wanted.dtype}) is wanted",
+                hint="convert the file, or add --cast to convert while reading",
+            )
+        with np.errstate(all="ignore"):
+            array = array.astype(wanted.dtype)
+    return _with_tail(given.text, np.ascontiguousarray(array), wanted)
+
+
+def _same_bytes(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """bool for uchar: the same bytes under another name."""
+    return given == np.dtype(bool) and wanted == np.dtype(np.uint8)
+
+
+def _with_tail(text: str, array: Array, wanted: Element) -> Array:
+    """Give the array the trailing axis of a vector type, from an axis of that length or a flat run of components."""
+    if wanted.width == 1:
+        return array
+    if array.ndim > 1 and array.shape[-1] == wanted.stored:
+        return array
+    if array.ndim > 1 and array.shape[-1] == wanted.width:  # three components stored as four
+        padded = np.zeros((*array.shape[:-1], wanted.stored), wanted.dtype)
+        padded[..., : wanted.width] = array
+        return padded
+    if array.shape[-1] % wanted.stored == 0:
+        return array.reshape(*array.shape[:-1], array.shape[-1] // wanted.stored, wanted.stored)
+    raise UsageError(
+        f"{text} has the shape {array.shape}, which does not hold {wanted.name}",
+        hint=f"its last axis must be {wanted.width} long",
+    )
+
+
+def _as_struct(given: Given, array: Array, wanted: Element) -> Array:
+    if array.dtype.itemsize == wanted.dtype.itemsize and array.dtype.kind == "V":
+        return array.view(wanted.dtype)
+    raw = array.view(np.uint8).reshape(-1)
+    if given.kind != "exact" or raw.size % wanted.dtype.itemsize:
+        raise UsageError(
+            f"{given.text} does not hold {wanted.name}, a struct of {wanted.dtype.itemsize} bytes",
+            hint="save a NumPy structured array, or its bytes",
+        )
+    return raw.view(wanted.dtype)
+
+
+def _grey(pixels: Array) -> Array:
+    if pixels.ndim == 2:
+        return pixels
+    # Recommendation ITU-R BT.601-7, 2.5.1: luma from red, green and blue; in 16-bit fixed point.
+    weights = np.array([19595, 38470, 7471], np.uint32)
+    return ((pixels[..., :3].astype(np.uint32) @ weights + 32768) >> 16).astype(pixels.dtype)
+
+
+def _rgba(pixels: Array, levels: int) -> Array:
+    if pixels.ndim == 3:
+        return pixels
+    eight = pixels if levels == 255 else (pixels >> 8).astype(np.uint8)
+    return np.dstack([eight, eight, eight, np.full_like(eight, 255)])
+
+
+def picture_meaning(wanted: Element) -> str:
+    """In words, how a picture becomes elements of this type (and elements of this type a picture)."""
+    if wanted.dtype == np.uint32:
+        return "a pixel as 0xAABBGGRR" if wanted.width == 1 else f"{wanted.width} pixels as 0xAABBGGRR"
+    scale = "0 to 1" if wanted.dtype.kind == "f" else "0 to 255"
+    return f"{('grey', 'grey', 'two', 'RGB', 'RGBA')[min(wanted.width, 4)]}, {scale}"
+
+
+def _from_picture(given: Given, wanted: Element) -> Array:
+    """Pixels as the parameter wants them: packed words, bytes, or grey levels; floats from 0 to 1."""
+    pixels = cast(Array, given.array)
+    if wanted.dtype == np.uint32:
+        packed = np.ascontiguousarray(_rgba(pixels, given.levels)).view("<u4").astype(np.uint32)[..., 0]
+        if packed.shape[1] % wanted.stored:
+            raise UsageError(
+                f"{given.text} is {packed.shape[1]} pixels wide, which {wanted.name} does not divide",
+                hint=f"crop it to a multiple of {wanted.stored}",
+            )
+        return packed.reshape(*packed.shape[:1], -1, *wanted.tail) if wanted.tail else packed
+    if wanted.width not in (1, 3, 4) or wanted.dtype.kind not in "iuf":
+        raise UsageError(
+            f"{given.text} is a picture, and {wanted.name} is no pixel",
+            hint="pictures go to uint (packed RGBA), uchar, uchar4, int, float or float4 buffers",
+        )
+    levels: int = given.levels
+    if wanted.width == 1:
+        channels = _grey(pixels)
+    else:
+        channels, levels = _rgba(pixels, given.levels)[..., : wanted.stored], 255
+    if wanted.dtype.kind == "f":
+        return np.ascontiguousarray(channels.astype(wanted.dtype) / wanted.dtype.type(levels))
+    if wanted.dtype.itemsize == 1 and levels != 255:
+        channels = channels >> 8
+    return np.ascontiguousarray(channels.astype(wanted.dtype))
+
+
+# ---------------------------------------------------------------------------------------------------------- writing
+
+
+@dataclass(frozen=True)
+class Output:
+    """An array on its way to the file ``target`` (as the user wrote it); ``name`` is the parameter's."""
+
+    target: str
+    name: str
+    array: Array
+    element: Element
+
+
+def check_target(text: str) -> None:
+    """UsageError if nothing can be written under this name: found before the kernel runs, not after."""
+    path = Path(_split_target(text)[0])
+    if path.suffix.lower() not in (*PICTURES, *TEXTS, *RAW, ".npy", ".npz"):
+        raise UsageError(
+            f"do not know how to write {text!r}",
+            hint="use .npy, .npz, .csv, .tsv, .bin (bare bytes), or a picture: .png, .jpg, .bmp, .ppm, .tif, .webp",
+        )
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {text}: the directory {path.parent} does not exist")
+    if path.is_dir():
+        raise UsageError(f"cannot write {text}: it is a directory")
+
+
+def _split_target(text: str) -> tuple[str, str]:
+    start = 2 if re.match(r"[A-Za-z]:[\\/]", text) else 0
+    name, _, rest = text[start:].partition(":")
+    return text[:start] + name, rest
+
+
+def write(outputs: Sequence[Output]) -> list[str]:
+    """Write all outputs or none: every file is complete under a temporary name before the first one is renamed.
+
+    Returns remarks on what a picture needed (its range stretched, say).
+    """
+    notes: list[str] = []
+    staged: list[tuple[Path, Path]] = []
+    archives: dict[Path, dict[str, Array]] = {}
+    try:
+        for output in outputs:
+            check_target(output.target)
+            name, member = _split_target(output.target)
+            path = Path(name)
+            if path.suffix.lower() == ".npz":
+                archives.setdefault(path, {})[member or output.name] = _unpadded(output)
+                continue
+            temporary = _temporary(path)
+            staged.append((temporary, path))
+            _write_one(temporary, path.suffix.lower(), output, notes)
+        for path, members in archives.items():
+            temporary = _temporary(path)
+            staged.append((temporary, path))
+            with open(temporary, "wb") as file:
+                np.savez(file, allow_pickle=False, **members)
+        while staged:
+            temporary, path = staged[0]
+            os.replace(temporary, path)
+            staged.pop(0)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot write {staged[-1][1] if staged else 'the outputs'}: {_reason(error)}") from error
+    finally:
+        for temporary, _ in staged:
+            temporary.unlink(missing_ok=True)
+    return notes
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+def _unpadded(output: Output) -> Array:
+    """Without the fourth component that a three-component vector is stored with."""
+    kind = output.element
+    return output.array if kind.width == kind.stored else output.array[..., : kind.width]
+
+
+def _write_one(path: Path, suffix: str, output: Output, notes: list[str]) -> None:
+    array = _unpadded(output)
+    if suffix == ".npy":
+        with open(path, "wb") as file:
+            np.save(file, array, allow_pickle=False)
+    elif suffix in TEXTS:
+        flat = array.reshape(array.shape[0], -1) if array.ndim > 1 else array.reshape(-1, 1)
+        exact = "%d" if array.dtype.kind in "iub" else "%.17g" if array.dtype.itemsize == 8 else "%.9g"
+        np.savetxt(path, flat, delimiter=TEXTS[suffix], fmt=exact)
+    elif suffix in RAW:
+        output.array.tofile(path)
+    else:
+        image = to_picture(array, output.element, notes, output.target)
+        if suffix in (".jpg", ".jpeg", ".bmp", ".ppm", ".pgm") and image.mode == "RGBA":
+            image = image.convert("RGB")
+        options: dict[str, Any] = {"quality": 95} if suffix in (".jpg", ".jpeg", ".webp") else {}
+        if suffix == ".png":
+            options["compress_level"] = 3  # the default, 6, takes three times as long and saves little on photographs
+        from PIL import Image
+
+        image.save(path, format=Image.registered_extensions()[suffix], **options)
+
+
+def to_picture(array: Array, kind: Element, notes: list[str], label: str = "the picture") -> Image:
+    """The array as a picture, by the rules by which ``fit`` reads one.
+
+    Values beyond a picture's range are stretched over it, from the least to the greatest, with a remark in ``notes``.
+    """
+    from PIL import Image
+
+    if array.dtype == np.uint32:
+        rows = array.reshape(array.shape[0], -1) if array.ndim > 1 else array.reshape(1, -1)
+        pixels = np.ascontiguousarray(rows).astype("<u4").view(np.uint8).reshape(*rows.shape, 4)
+        return _image_of(Image, pixels)
+    channels = kind.width
+    if array.ndim != (2 if channels == 1 else 3) or channels not in (1, 3, 4):
+        raise UsageError(
+            f"cannot write {label}: an array of shape {array.shape} is no picture",
+            hint="a picture is rows x columns of uint (packed RGBA), uchar, uchar4, int, float or float4; "
+            "give --shape, or write .npy",
+        )
+    if array.dtype == np.uint8:
+        return _image_of(Image, array)
+    values = array.astype(np.float64)
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    top = 1.0 if array.dtype.kind == "f" else 255.0
+    if low < 0 or high > top:
+        notes.append(f"{label}: values from {low:g} to {high:g} stretched over black to white")
+        values = (values - low) / (high - low)
+    else:
+        values = values / top
+    levels = np.clip(np.nan_to_num(values, nan=0.0, posinf=1.0, neginf=0.0) * 255 + 0.5, 0, 255).astype(np.uint8)
+    return _image_of(Image, levels)
+
+
+def _image_of(module: Any, pixels: Array) -> Image:
+    if pixels.ndim == 3 and pixels.shape[2] == 4:
+        alpha = pixels[..., 3]
+        # A kernel that packs three channels leaves the fourth at zero: that is no invisible picture.
+        if alpha.min() == alpha.max() and int(alpha.flat[0]) in (0, 255):
+            pixels = pixels[..., :3]
+    return cast("Image", module.fromarray(np.ascontiguousarray(pixels)))
