@@ -1,0 +1,99 @@
+"""The words of a command line pass in; what the command prints and its exit code pass out.
+
+Exit codes: 0 done, 1 devices disagree (``run --verify``), 2 bad input, 70 a defect of Headwater, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Name -> (module, what the overview says). A command's module is imported only when it is called: starting is most of
+# what a short run costs.
+COMMANDS = {
+    "run": ("headwater.cli.run", "run a kernel on files, pictures or made-up data"),
+    "brcc": ("headwater.cli.brcc", "translate Brook+ (.br) to OpenCL C and a Python module"),
+    "devices": ("headwater.cli.devices", "list what kernels can run on"),
+    "cache": ("headwater.cli.cache", "show or clear the compiled kernels kept on disk"),
+    "bench": ("headwater.cli.bench", "measure kernels here, beside NumPy, Numba and PoCL"),
+    "demo": ("headwater.cli.demo", "a photograph and a million options: see it work"),
+}
+
+_OVERVIEW = """\
+Headwater {version}: Brook+ and OpenCL C kernels, fast, on this machine's CPU or any OpenCL GPU.
+
+Usage: headwater COMMAND …
+
+{commands}
+
+Try:
+  headwater demo
+  headwater run median.cl --kernel medianfilter_rgba photo.jpg -o filtered.png
+  headwater run saxpy.br x.npy y.npy 2.5 -o result.npy --time
+  headwater run --help
+
+Devices are "cpu" (the default), "gpu", "opencl:PLATFORM:DEVICE" or part of a device's name; see headwater devices.
+HEADWATER_DEVICE chooses one for all commands, HEADWATER_CACHE_DIR where compiled kernels are kept.
+"""
+
+
+def overview() -> str:
+    """What ``headwater --help`` says."""
+    from headwater import __version__
+
+    width = max(map(len, COMMANDS))
+    rows = [f"  {name:{width}}  {text}" for name, (_, text) in COMMANDS.items()]
+    return _OVERVIEW.format(version=__version__, commands="\n".join(rows))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is returned. Every fault of the input becomes one message on stderr."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(words)
+    except SystemExit as done:  # argparse after --help
+        return int(done.code or 0)
+    except KeyboardInterrupt:
+        print("headwater: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone, as in `headwater devices | head -1`: nothing to say, nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except Exception as error:
+        from headwater.cli.failures import report
+
+        return report(error, words)
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        if len(words) > 1 and words[0] == "help" and words[1] in COMMANDS:
+            return _dispatch([words[1], "--help"])
+        print(overview(), end="")
+        return 0
+    if words[0] in ("-V", "--version", "version"):
+        from headwater import __version__
+
+        print(f"headwater {__version__}")
+        return 0
+    name = words[0]
+    if name not in COMMANDS:
+        from difflib import get_close_matches
+
+        from headwater.errors import UsageError
+
+        close = get_close_matches(name, COMMANDS, 1)
+        suffix = name.rpartition(".")[2]
+        hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(COMMANDS)}"
+        if suffix in ("cl", "br"):
+            hint = f"headwater run {name} …"
+        raise UsageError(f"there is no command {name!r}", hint=hint)
+    status = import_module(COMMANDS[name][0]).main(words[1:])
+    sys.stdout.flush()
+    return int(status)

@@ -1,0 +1,63 @@
+"""An exception passes in; one message a user can act on, and an exit code, pass out."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+
+from headwater.errors import HeadwaterError, InternalError, SourceError
+
+
+def report(error: Exception, words: Sequence[str]) -> int:
+    """Print the error on stderr (as JSON on stdout too if ``--json`` is among the words); the exit code is returned."""
+    if isinstance(error, MemoryError):
+        error = HeadwaterError("out of memory", hint="use smaller arrays, or run on a device with more memory")
+    if isinstance(error, HeadwaterError) and not isinstance(error, InternalError):
+        text, code = _message(error), error.exit_code
+    else:
+        text, code = _defect(error, words), InternalError.exit_code
+    if "--json" in words:
+        print(json.dumps({"error": _as_json(error, code)}))
+    print(f"headwater: {text}", file=sys.stderr)
+    return code
+
+
+def _message(error: HeadwaterError) -> str:
+    # A SourceError begins with its place and "error:"; the others with their message.
+    return str(error) if isinstance(error, SourceError) else f"error: {error}"
+
+
+def _as_json(error: Exception, code: int) -> dict[str, object]:
+    fields: dict[str, object] = {"type": type(error).__name__, "exit_code": code}
+    if isinstance(error, HeadwaterError):
+        fields |= {"message": error.message, "hint": error.hint}
+    else:
+        fields["message"] = str(error)
+    if isinstance(error, SourceError) and error.span:
+        fields |= {"file": error.span.file, "line": error.span.line, "column": error.span.column}
+    return fields
+
+
+def _defect(error: Exception, words: Sequence[str]) -> str:
+    """For a defect of ours: the details go to a file, the message says where it is and what to do with it."""
+    from headwater import __version__
+
+    trace = "".join(traceback.format_exception(error))
+    if os.environ.get("HEADWATER_DEBUG"):
+        print(trace, file=sys.stderr)
+    command = shlex.join(["headwater", *words])
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="headwater-report-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as file:
+        file.write(f"headwater {__version__}, Python {sys.version}, {sys.platform}\n{command}\n\n{trace}")
+    said = str(error).strip() or type(error).__name__
+    name = "" if isinstance(error, InternalError) else f"{type(error).__name__}: "
+    return (
+        f"internal error: {name}{said}\n  this is a defect of Headwater, not of your kernel or data"
+        f"\n  hint: please report it with the file {file.name} and the kernel"
+    )

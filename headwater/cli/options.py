@@ -1,0 +1,76 @@
+"""A command's options are declared here once; words of a command line pass in, a namespace passes out."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from typing import NoReturn
+
+from headwater.errors import UsageError
+
+_NEGATIVE = re.compile(r"-[\d.]")
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse that raises UsageError, and lets negative numbers stand among the arguments."""
+
+    def __init__(self, command: str, usage: str, description: str, examples: str) -> None:
+        super().__init__(
+            prog=f"headwater {command}",
+            usage=f"headwater {command} {usage}",
+            description=description,
+            epilog=examples,
+            formatter_class=_Help,
+            allow_abbrev=False,
+        )
+        self.command = command
+
+    def error(self, message: str) -> NoReturn:
+        """A wrong option or a missing argument, as every other fault of the input."""
+        raise UsageError(message, hint=f"see headwater {self.command} --help")
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """Options and arguments in any order; ``-1e-3`` is a number, not an option."""
+        # A leading blank makes argparse take the word as an argument; readers of numbers and names strip it.
+        return self.parse_intermixed_args([f" {word}" if _NEGATIVE.match(word) else word for word in words])
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30, width=100)
+
+
+def add_build_options(parser: Parser) -> None:
+    """What both languages take when a kernel is compiled."""
+    group = parser.add_argument_group("compiling")
+    group.add_argument("-D", dest="defines", metavar="NAME[=VALUE]", action="append", default=[], help="define a macro")
+    group.add_argument(
+        "-I", dest="includes", metavar="DIR", action="append", default=[], help="look for #include files here too"
+    )
+    group.add_argument(
+        "--options",
+        metavar="TEXT",
+        default="",
+        help='further build options as clBuildProgram takes them, e.g. --options="-cl-fast-relaxed-math -cl-std=CL2.0"',
+    )
+
+
+def build_options(args: argparse.Namespace) -> str:
+    """The build options as one string."""
+    import shlex
+
+    parts = [f"-D {shlex.quote(item)}" for item in args.defines]
+    parts += [f"-I {shlex.quote(item)}" for item in args.includes]
+    return " ".join([*parts, args.options]).strip()
+
+
+def add_device_option(parser: Parser) -> None:
+    """Where to run."""
+    parser.add_argument(
+        "--device",
+        "-d",
+        metavar="DEVICE",
+        default=None,
+        help="cpu (the default), gpu, opencl:0:0 or part of a name; headwater devices lists them",
+    )
