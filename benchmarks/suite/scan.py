@@ -1,0 +1,91 @@
+"""Inclusive prefix sum of 16 Mi ints in five launches over three levels of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from .case import Case, Data, Launch, Local, Version, array, filled, gigabytes, same
+
+GROUP = 256
+SPAN = 16
+BLOCK = GROUP * SPAN
+
+
+def make(quick: bool) -> Data:
+    n = 1 << (20 if quick else 24)
+    rng = np.random.default_rng(10)
+    blocks = n // BLOCK
+    totals = array(BLOCK, np.int32)
+    totals[...] = 0
+    assert blocks <= BLOCK
+    return {
+        "source": filled(rng.integers(-100, 100, n, np.int32)),
+        "result": array(n, np.int32),
+        "totals": totals,
+        "starts": array(BLOCK, np.int32),
+        "rest": array(1, np.int32),
+    }
+
+
+def launches(data: Data) -> Sequence[Launch]:
+    items = (data["source"].size // SPAN,)
+    shared = Local(4 * GROUP)
+    return [
+        Launch("scan_blocks", items, (GROUP,), ("source", "result", "totals", shared)),
+        Launch("scan_blocks", (GROUP,), (GROUP,), ("totals", "starts", "rest", shared)),
+        Launch("add_starts", items, (GROUP,), ("result", "starts")),
+    ]
+
+
+def numba_versions() -> Mapping[str, Version]:
+    from numba import get_num_threads, njit, prange
+
+    @njit(parallel=True)
+    def two_passes(source, result, parts):
+        size = (source.size + parts - 1) // parts
+        starts = np.zeros(parts + 1, np.int32)
+        for p in prange(parts):
+            total = np.int32(0)
+            for i in range(p * size, min((p + 1) * size, source.size)):
+                total += source[i]
+            starts[p + 1] = total
+        for p in range(parts):
+            starts[p + 1] += starts[p]
+        for p in prange(parts):
+            running = starts[p]
+            for i in range(p * size, min((p + 1) * size, source.size)):
+                running += source[i]
+                result[i] = running
+
+    @njit
+    def serial(source, result):
+        running = np.int32(0)
+        for i in range(source.size):
+            running += source[i]
+            result[i] = running
+
+    return {
+        "serial": lambda d: serial(d["source"], d["result"]),
+        "prange, two passes": lambda d: two_passes(d["source"], d["result"], get_num_threads()),
+    }
+
+
+def numpy_versions() -> Mapping[str, Version]:
+    return {"np.cumsum": lambda d: np.cumsum(d["source"], out=d["result"], dtype=np.int32)}
+
+
+CASE = Case(
+    name="scan",
+    title="prefix sum, 16 Mi ints",
+    source=Path(__file__).with_suffix(".cl"),
+    make=make,
+    launches=launches,
+    outputs=("result",),
+    numba=numba_versions,
+    numpy=numpy_versions,
+    work=gigabytes(lambda d: 2 * d["source"].nbytes),
+    matches=same(0.0),
+)
