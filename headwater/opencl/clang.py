@@ -1,4 +1,4 @@
-"""OpenCL C source text and build options pass in; LLVM IR for spir64, what each kernel's arguments are, and warnings pass out."""
+"""OpenCL C source text and build options pass in; LLVM IR for spir64 and what each kernel's arguments are pass out."""
 
 from __future__ import annotations
 
@@ -51,27 +51,24 @@ _EXTENSIONS = (
 )
 
 TARGET = "spir64-unknown-unknown"
-_FRONT = (
+_COMMON = (
     "-x",
     "cl",
     "-cl-no-stdinc",
     "-Xclang",
-    "-fdeclare-opencl-builtins",
-    "-Xclang",
     "-cl-ext=" + ",".join(_EXTENSIONS),
-    "-cl-kernel-arg-info",
     "-include",
     str(HEADER),
-    # -O2 without running any pass: LLVM optimises later, and -O0 would mark everything optnone.
     "-O2",
-    "-Xclang",
-    "-disable-llvm-passes",
     "-fomit-frame-pointer",
     "-Wno-unused-command-line-argument",
     "-fno-color-diagnostics",
     "-target",
     TARGET,
 )
+# A user's program: clang declares the built-ins; no pass runs here, for LLVM optimises later (-O0 would mark all optnone).
+_PROGRAM = (*_COMMON, "-Xclang", "-fdeclare-opencl-builtins", "-Xclang", "-disable-llvm-passes", "-cl-kernel-arg-info")
+LIBRARY = _COMMON  # a unit of the device library, which defines the built-ins
 
 Access = Literal["read", "write", "read_write"]
 Kind = Literal["buffer", "constant", "local", "value", "image", "sampler"]
@@ -82,8 +79,8 @@ class ArgInfo:
     """One argument of a kernel.
 
     ``type_name`` is the type as written ("float4*", "int", "image2d_t"); ``size_bytes`` the bytes of a value, 8 for
-    pointers and images, 4 for samplers; ``pointee_bytes`` the bytes of one element behind a pointer (1 for ``void``), else
-    0; ``base_type`` the type with typedefs resolved ("uint", "float4*").
+    pointers and images, 4 for samplers; ``pointee_bytes`` the bytes of one element behind a pointer (1 for ``void``),
+    else 0; ``base_type`` the type with typedefs resolved ("uint", "float4*").
     """
 
     name: str
@@ -254,7 +251,7 @@ def compile_to_ir(
     parsed = parse_options(options)
     folder = os.path.dirname(os.path.abspath(filename))
     cwd = folder if os.path.isdir(folder) else None
-    flags = [*_FRONT, f"-cl-std={parsed.std}", *parsed.flags]
+    flags = [*_PROGRAM, f"-cl-std={parsed.std}", *parsed.flags]
     if debug or parsed.debug:
         flags.append("-gline-tables-only")
     includes: tuple[str, ...] = ()

@@ -1,0 +1,222 @@
+"""Names of built-ins that a kernel calls pass in; LLVM IR that defines them, and all they need, passes out."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater import cache
+from headwater.errors import InternalError
+from headwater.opencl import clang, synthesis
+from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle
+
+UNITS = Path(__file__).with_name("library")
+
+# LLVM's passes run on a unit once; unrolling and vectorising are left to the compilation of the kernel.
+_FLAGS = (
+    "-cl-std=CL3.0",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-fno-unroll-loops",
+    "-fno-jump-tables",
+    "-ffp-contract=off",
+)
+_FORMAT = "1"  # of the cached JSON; part of its key
+
+# What the vectoriser provides: left undefined here.
+_PRIMITIVE = re.compile(r"__hw_(global|local|group)_id_\d|__hw_\w+_size_\d|__hw_num_groups_\d|__hw_global_offset_\d")
+_PRIMITIVES = {"__hw_work_dim", "__hw_barrier", "printf"}
+
+
+def is_primitive(symbol: str) -> bool:
+    """Whether ``symbol`` is defined by whoever links the library: the vectoriser's functions and ``printf``."""
+    return symbol in _PRIMITIVES or _PRIMITIVE.fullmatch(symbol) is not None
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A compiled unit, cut into pieces: symbol -> text of its ``define``, global variable or ``declare``."""
+
+    heading: str
+    definitions: dict[str, str]
+    globals: dict[str, str]
+    declarations: dict[str, str]
+
+
+def definitions(undefined: Mapping[str, str]) -> list[str | bytes]:
+    """LLVM IR texts that define the built-ins among ``undefined`` (symbol -> its ``declare`` line), transitively complete.
+
+    Scalar functions come from the units in ``library/``, compiled by clang once and kept in the disk cache; vector forms,
+    conversions, loads, stores, atomics and image functions are synthesised from their names. Names that are no built-ins
+    are left out. The texts leave undefined only what `is_primitive` names and LLVM's intrinsics.
+    """
+    pieces: dict[str, str] = {}
+    declared: dict[str, str] = {}
+    wanted = {name: line for name, line in undefined.items() if not is_primitive(name)}
+    heading = ""
+    while wanted:
+        units = _load({unit for name in wanted if (unit := unit_of(name)) is not None})
+        found: dict[str, str] = {}
+        for name, line in wanted.items():
+            unit = units.get(unit_of(name) or "")
+            if unit is not None and name in unit.definitions:
+                found.update(_closure(name, unit))
+                declared.update(unit.declarations)
+                heading = unit.heading
+            elif (text := synthesis.define(name, line)) is not None:
+                found[name] = text
+        pieces.update(found)
+        wanted = {}
+        for text in found.values():
+            for symbol in references(text) - pieces.keys():
+                if not symbol.startswith("llvm.") and not is_primitive(symbol):
+                    wanted[symbol] = declared.get(symbol) or _called(symbol, text)
+    if not pieces:
+        return []
+    used = {symbol for text in pieces.values() for symbol in references(text)} - pieces.keys()
+    lines = [heading or synthesis.HEADING]
+    lines += [pieces[name] for name in sorted(pieces)]
+    lines += [
+        declared.get(symbol) or synthesis.declare_primitive(symbol)
+        for symbol in sorted(used)
+        if not symbol.startswith("llvm.")
+    ]
+    return ["\n\n".join(lines) + "\n"]
+
+
+def _closure(name: str, unit: _Unit) -> dict[str, str]:
+    """A piece of a unit with all that it mentions of the same unit."""
+    found: dict[str, str] = {}
+    waiting = [name]
+    while waiting:
+        symbol = waiting.pop()
+        text = unit.definitions.get(symbol) or unit.globals.get(symbol)
+        if text is not None and symbol not in found:
+            found[symbol] = text
+            waiting.extend(references(text))
+    return found
+
+
+def _called(symbol: str, text: str) -> str:
+    """A ``declare`` line for ``symbol``, made from a call of it: rules need to know what the caller expects."""
+    match = re.search(rf"call spir_func ([^@\n]+) @{re.escape(symbol)}\(", text)
+    return f"declare {match[1]} @{symbol}" if match else ""
+
+
+def references(text: str) -> set[str]:
+    """The global symbols that a piece of IR mentions, its own name among them."""
+    return set(re.findall(r"@([\w.$]+)", text))
+
+
+# ---------------------------------------------------------------------------------------------- units
+
+
+@functools.cache
+def _providers() -> dict[tuple[str, str], str]:
+    """(type code or ``*``, base name) -> unit, from the ``// Provides type: names`` comments of the units."""
+    table: dict[tuple[str, str], str] = {}
+    for path in sorted(UNITS.glob("*.cl")):
+        for code, names in re.findall(r"^// Provides (\S+): (.*)$", path.read_text(), re.MULTILINE):
+            for name in names.split():
+                table[code, name] = path.stem
+    return table
+
+
+def _first_code(parameters: Iterable[Type]) -> str:
+    for parameter in parameters:
+        what = parameter.pointee if isinstance(parameter, Pointer) else parameter
+        if isinstance(what, Vector):
+            return what.element.code
+        if isinstance(what, Scalar):
+            return what.code
+    return "v"
+
+
+def unit_of(symbol: str) -> str | None:
+    """The unit that would define ``symbol`` in its scalar form, if it is a built-in with a definition in OpenCL C."""
+    table = _providers()
+    try:
+        name, parameters = demangle(symbol)
+    except MangleError:
+        return table.get(("*", symbol))
+    return table.get((_first_code(parameters), name)) or table.get(("*", name))
+
+
+_loaded: dict[str, _Unit] = {}
+
+
+def _load(names: set[str]) -> dict[str, _Unit]:
+    missing = sorted(name for name in names if name not in _loaded)
+    if len(missing) > 1:
+        with ThreadPoolExecutor(max_workers=len(missing)) as pool:
+            for name, unit in zip(missing, pool.map(_obtain, missing), strict=True):
+                _loaded[name] = unit
+    elif missing:
+        _loaded[missing[0]] = _obtain(missing[0])
+    return {name: _loaded[name] for name in names}
+
+
+@functools.cache
+def _common_key() -> str:
+    zig = clang.zig_path()
+    stat = zig.stat()
+    shared = [path.read_bytes() for path in (clang.HEADER, *sorted(UNITS.glob("*.h")))]
+    return cache.key("library", _FORMAT, str(stat.st_size), str(stat.st_mtime_ns), *_FLAGS, *shared)
+
+
+def _obtain(name: str) -> _Unit:
+    source = (UNITS / f"{name}.cl").read_bytes()
+    key = cache.key(_common_key(), name, source)
+    entry = cache.get(key)
+    if entry is not None:
+        try:
+            return _Unit(**json.loads((entry / "unit.json").read_bytes()))
+        except (OSError, ValueError, TypeError):
+            pass  # written by another hand, or evicted this instant: compile it anew
+    unit = compile_unit(name)
+    cache.put(key, {"unit.json": json.dumps(unit.__dict__, separators=(",", ":")).encode()})
+    return unit
+
+
+def compile_unit(name: str) -> _Unit:
+    """Compile ``library/<name>.cl`` and cut its IR into pieces that can be linked one by one."""
+    done = clang.run_clang([*clang.LIBRARY, *_FLAGS, "-S", "-emit-llvm", "-o", "-", f"{name}.cl"], cwd=str(UNITS))
+    if done.returncode:
+        raise InternalError(
+            f"the device library's unit {name!r} does not compile:\n{done.stderr.decode(errors='replace')}"
+        )
+    return split(done.stdout.decode())
+
+
+_FUNCTION = re.compile(r"^define [^\n]*?@([\w.$]+)\([^\n]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)
+_GLOBAL = re.compile(r"^@([\w.$]+) = [^\n]*", re.MULTILINE)
+_DECLARE = re.compile(r"^declare [^\n]*?@([\w.$]+)\([^\n]*", re.MULTILINE)
+_KEPT_ATTRIBUTES = re.compile(r"alwaysinline|convergent|mustprogress|no\w+|willreturn|memory\([^)]*\)")
+
+
+def split(ir: str) -> _Unit:
+    """Cut a module's text into self-contained pieces: attribute groups are written out, metadata is dropped."""
+    heading = "\n".join(re.findall(r"^target [^\n]*", ir, re.MULTILINE))
+    groups = {
+        number: " ".join(_KEPT_ATTRIBUTES.findall(re.sub(r'"[^"]*"(="[^"]*")?', "", words)))
+        for number, words in re.findall(r"^attributes #(\d+) = \{(.*)\}$", ir, re.MULTILINE)
+    }
+
+    def clean(text: str, *, converges: bool) -> str:
+        text = re.sub(r"(, )?!(?!\")[\w.]+ !\d+", "", text)
+        text = re.sub(r"#(\d+)", lambda match: groups[match[1]], text)
+        text = re.sub(r"\s*; preds = [^\n]*", "", text)
+        text = text.replace("dso_local ", "").replace(" local_unnamed_addr", "")
+        if not converges:
+            text = re.sub(r"\bconvergent ", "", text)
+        return text
+
+    functions = {m[1]: clean(m[0], converges="@__hw_barrier" in m[0]) for m in _FUNCTION.finditer(ir)}
+    variables = {m[1]: clean(m[0], converges=True) for m in _GLOBAL.finditer(ir)}
+    declares = {m[1]: clean(m[0], converges=m[1] == "__hw_barrier") for m in _DECLARE.finditer(ir)}
+    return _Unit(heading, functions, variables, declares)

@@ -1,0 +1,279 @@
+"""A built-in's mangled name and declaration pass in; LLVM IR that defines it by rule passes out."""
+
+from __future__ import annotations
+
+import re
+
+from headwater.opencl import synthesis_atomic, synthesis_convert, synthesis_image
+from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle, mangle
+from headwater.opencl.names import COMMON, INTEGER, MATHS_1, MATHS_2, MATHS_3, MATHS_FAST_1, MATHS_FAST_2, MATHS_OTHER
+from headwater.opencl.synthesis_base import Body, result_type
+
+# The layout that clang gives spir64; needed when nothing came from a compiled unit.
+HEADING = (
+    'target datalayout = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-G1"\n'
+    'target triple = "spir64-unknown-unknown"'
+)
+
+ELEMENTWISE = frozenset(
+    {
+        *MATHS_1,
+        *MATHS_2,
+        *MATHS_3,
+        *MATHS_OTHER,
+        *(f"{kind}_{name}" for kind in ("native", "half") for name in (*MATHS_FAST_1, *MATHS_FAST_2)),
+        *INTEGER,
+        *COMMON,
+        "bitselect",
+    }
+)
+RELATIONAL = frozenset(
+    "isequal isnotequal isgreater isgreaterequal isless islessequal islessgreater isfinite isinf isnan isnormal "
+    "isordered isunordered signbit".split()
+)
+
+
+def define(symbol: str, declaration: str) -> str | None:
+    """IR text of ``define … @symbol``, or None if no rule fits. ``declaration`` is its ``declare`` line, if known."""
+    if symbol == "__translate_sampler_initializer":
+        return f"define spir_func i32 @{symbol}(i32 %0) alwaysinline nounwind {{\n  ret i32 %0\n}}"
+    if symbol.startswith("__hw_scratch_"):
+        element = symbol.removeprefix("__hw_scratch_")
+        return f"@{symbol} = internal addrspace(3) global [{GROUP_LIMIT} x {element}] undef, align 8"
+    try:
+        name, parameters = demangle(symbol)
+    except MangleError:
+        return None
+    body = Body(symbol, parameters, result_type(declaration))
+    for rule in (
+        synthesis_convert.define,
+        synthesis_atomic.define,
+        synthesis_image.define,
+        _elementwise,
+        _relational,
+        _select,
+        _any_all,
+        _shuffle,
+        _load_store,
+        _copy,
+        _work_group,
+    ):
+        if rule(body, name, parameters):
+            return body.text()
+    return None
+
+
+def declare_primitive(symbol: str) -> str:
+    """The declaration of a function that the vectoriser provides."""
+    if symbol == "__hw_barrier":
+        return "declare spir_func void @__hw_barrier() convergent nounwind"
+    if symbol == "__hw_work_dim":
+        return "declare spir_func i32 @__hw_work_dim() nounwind willreturn memory(none)"
+    return f"declare spir_func i64 @{symbol}() nounwind willreturn memory(none)"
+
+
+def _width(what: Type) -> int:
+    if isinstance(what, Pointer):
+        return _width(what.pointee)
+    return what.width if isinstance(what, Vector) else 1
+
+
+def _scalar(what: Type) -> Type:
+    if isinstance(what, Vector):
+        return what.element
+    if isinstance(what, Pointer) and isinstance(what.pointee, Vector):
+        return Pointer(what.pointee.element, what.space, what.volatile, what.const, what.atomic)
+    return what
+
+
+def _components(body: Body, parameters: tuple[Type, ...], index: int) -> list[str]:
+    """Component ``index`` of every parameter, as operands: ``type value``."""
+    operands = []
+    for position, what in enumerate(parameters):
+        if isinstance(what, Vector):
+            value = body.put(f"extractelement {what.llvm} %{position}, i64 {index}")
+            operands.append(f"{what.element.llvm} {value}")
+        elif isinstance(what, Pointer) and isinstance(what.pointee, Vector):
+            at = body.put(f"getelementptr {what.pointee.element.llvm}, {what.llvm} %{position}, i64 {index}")
+            operands.append(f"{what.llvm} {at}")
+        else:
+            operands.append(f"{what.llvm} %{position}")
+    return operands
+
+
+def _elementwise(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
+    """``name`` per component, where the vector form is just that."""
+    width = max(map(_width, parameters), default=1)
+    if name not in ELEMENTWISE or width == 1:
+        return False
+    scalar = mangle(name, tuple(map(_scalar, parameters)))
+    element = _element_of(body.result)
+    value = "poison"
+    for index in range(width):
+        operands = ", ".join(_components(body, parameters, index))
+        part = body.put(f"call spir_func {element} @{scalar}({operands})")
+        value = body.put(f"insertelement {body.result} {value}, {element} {part}, i64 {index}")
+    body.give(value)
+    return True
+
+
+def _element_of(llvm_vector: str) -> str:
+    match = re.fullmatch(r"<\d+ x (\w+)>", llvm_vector)
+    return match[1] if match else llvm_vector
+
+
+def _relational(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
+    """Vector comparisons give -1 where the scalar ones give 1 (OpenCL C 1.2 specification 6.12.6)."""
+    first = parameters[0] if parameters else None
+    if name not in RELATIONAL or not isinstance(first, Vector):
+        return False
+    scalar = mangle(name, tuple(map(_scalar, parameters)))
+    element = _element_of(body.result)
+    value = "poison"
+    for index in range(first.width):
+        operands = ", ".join(_components(body, parameters, index))
+        found = body.put(f"call spir_func i32 @{scalar}({operands})")
+        truth = body.put(f"icmp ne i32 {found}, 0")
+        part = body.put(f"sext i1 {truth} to {element}")
+        value = body.put(f"insertelement {body.result} {value}, {element} {part}, i64 {index}")
+    body.give(value)
+    return True
+
+
+def _select(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
+    """The scalar form asks for a non-zero condition, the vector form for its most significant bit."""
+    if name != "select" or len(parameters) != 3:
+        return False
+    condition, values = parameters[2], parameters[0]
+    if isinstance(condition, Vector) and isinstance(values, Vector):
+        chosen = body.put(f"icmp slt {condition.llvm} %2, zeroinitializer")
+        body.give(body.put(f"select <{values.width} x i1> {chosen}, {values.llvm} %1, {values.llvm} %0"))
+    else:
+        chosen = body.put(f"icmp ne {condition.llvm} %2, 0")
+        body.give(body.put(f"select i1 {chosen}, {values.llvm} %1, {values.llvm} %0"))
+    return True
+
+
+def _any_all(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
+    if name not in ("any", "all"):
+        return False
+    (what,) = parameters
+    value, element = "%0", what.llvm
+    if isinstance(what, Vector):
+        element = what.element.llvm
+        value = body.put(f"extractelement {what.llvm} %0, i64 0")
+        for index in range(1, what.width):
+            part = body.put(f"extractelement {what.llvm} %0, i64 {index}")
+            value = body.put(f"{'or' if name == 'any' else 'and'} {element} {value}, {part}")
+    body.give(body.put(f"zext i1 {body.put(f'icmp slt {element} {value}, 0')} to i32"))
+    return True
+
+
+def _shuffle(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
+    """``shuffle`` and ``shuffle2`` (6.12.12): only the low bits of a mask's component count."""
+    if name not in ("shuffle", "shuffle2"):
+        return False
+    source, mask = parameters[0], parameters[-1]
+    if not isinstance(source, Vector) or not isinstance(mask, Vector):
+        return False
+    width, whole, vector = source.width, "%0", source.llvm
+    if name == "shuffle2":
+        order = ", ".join(f"i32 {i}" for i in range(2 * width))
+        whole = body.put(f"shufflevector {vector} %0, {vector} %1, <{2 * width} x i32> <{order}>")
+        width, vector = 2 * width, f"<{2 * width} x {source.element.llvm}>"
+    value = "poison"
+    for index in range(mask.width):
+        chosen = body.put(f"extractelement {mask.llvm} %{len(parameters) - 1}, i64 {index}")
+        chosen = body.put(f"and {mask.element.llvm} {chosen}, {width - 1}")
+        part = body.put(f"extractelement {vector} {whole}, {mask.element.llvm} {chosen}")
+        value = body.put(f"insertelement {body.result} {value}, {source.element.llvm} {part}, i64 {index}")
+    body.give(value)
+    return True
+
+
+_VLOAD = re.compile(r"v(?P<store>load|store)(?P<aligned>a?)(?P<half>_half)?(?P<width>\d*)(?P<rounding>_rt[ezpn])?")
+
+
+def _load_store(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
+    """vloadn, vstoren and their half forms (6.12.7): packed, aligned to one element; the ``a`` forms to the vector."""
+    match = _VLOAD.fullmatch(name)
+    if match is None:
+        return False
+    stores = match["store"] == "store"
+    width = int(match["width"] or 1)
+    pointer = parameters[-1]
+    if not isinstance(pointer, Pointer) or not isinstance(pointer.pointee, Scalar):
+        return False
+    element = pointer.pointee
+    # Aligned forms of 3 take every 4 elements, as float3 does in memory.
+    stride = 4 if match["aligned"] and width == 3 else width
+    align = element.bytes * (stride if match["aligned"] else 1)
+    memory = f"<{width} x {element.llvm}>" if width > 1 else element.llvm
+    at_offset, at_pointer = len(parameters) - 2, len(parameters) - 1
+    offset = body.put(f"mul i64 %{at_offset}, {stride}")
+    at = body.put(f"getelementptr {element.llvm}, {pointer.llvm} %{at_pointer}, i64 {offset}")
+    if not stores:
+        value = body.put(f"load {memory}, {pointer.llvm} {at}, align {align}")
+        body.give(body.put(f"fpext {memory} {value} to {body.result}") if match["half"] else value)
+        return True
+    value, data = "%0", parameters[0]
+    if match["half"]:
+        scalar = mangle(f"convert_half{match['rounding'] or '_rte'}", (_scalar(data),))
+        if isinstance(data, Vector):
+            value = "poison"
+            for index in range(width):
+                part = body.put(f"extractelement {data.llvm} %0, i64 {index}")
+                part = body.put(f"call spir_func half @{scalar}({data.element.llvm} {part})")
+                value = body.put(f"insertelement {memory} {value}, half {part}, i64 {index}")
+        else:
+            value = body.put(f"call spir_func half @{scalar}({data.llvm} %0)")
+    body.do(f"store {memory} {value}, {pointer.llvm} {at}, align {align}")
+    body.give("")
+    return True
+
+
+def _copy(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
+    """async_work_group_copy: the group's items copy; wait_group_events is where they meet (6.12.10)."""
+    if name == "prefetch":
+        body.give("")
+        return True
+    if name == "wait_group_events":
+        body.do("call spir_func void @__hw_barrier()")
+        body.give("")
+        return True
+    if name not in ("async_work_group_copy", "async_work_group_strided_copy"):
+        return False
+    target, source = parameters[:2]
+    if not isinstance(target, Pointer) or not isinstance(source, Pointer):
+        return False
+    what = target.pointee
+    if isinstance(what, Vector):
+        size = what.element.bytes * (4 if what.width == 3 else what.width)
+    elif isinstance(what, Scalar):
+        size = what.bytes
+    else:
+        return False
+    direction = "in" if target.space == 3 else "out"
+    strided = "strided_" if "strided" in name else ""
+    helper = f"__hw_copy_{strided}{direction}_{size}"
+    operands = [f"{p.llvm} %{i}" for i, p in enumerate(parameters[:-1])]
+    body.do(f"call spir_func void @{helper}({', '.join(operands)})")
+    body.give(f"%{len(parameters) - 1}")
+    return True
+
+
+_WORK_GROUP = re.compile(r"work_group_(all|any|broadcast|(?:reduce|scan_inclusive|scan_exclusive)_(?:add|min|max))")
+GROUP_LIMIT = 8192  # work-items of a group that the scratch memory of the group functions holds
+
+
+def _work_group(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
+    """The group functions (OpenCL C 3.0 specification 6.15.16) hand their values to each other in local memory."""
+    match = _WORK_GROUP.fullmatch(name)
+    first = parameters[0] if parameters else None
+    if match is None or not isinstance(first, Scalar):
+        return False
+    scratch = f"__hw_scratch_{first.llvm}"
+    operands = ", ".join(f"{p.llvm} %{i}" for i, p in enumerate(parameters))
+    helper = mangle(f"__hw_{name}", (*parameters, Pointer(first, 3)))
+    body.give(body.put(f"call spir_func {body.result} @{helper}({operands}, ptr addrspace(3) @{scratch})"))
+    return True

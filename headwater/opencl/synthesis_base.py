@@ -1,0 +1,49 @@
+"""Instructions pass in, one by one; the text of an LLVM function passes out."""
+
+from __future__ import annotations
+
+import re
+
+from headwater.opencl.mangle import Type
+
+_TYPE = re.compile(r"void|<\d+ x \w+>|ptr(?: addrspace\(\d+\))?|target\(.*?\)|half|float|double|i\d+")
+
+
+def result_type(declaration: str) -> str:
+    """The LLVM type that a ``declare`` line returns, without attributes; "" if there is no line."""
+    head = declaration.partition("@")[0]
+    found = _TYPE.findall(head.replace("declare", ""))
+    return found[-1] if found else ""
+
+
+class Body:
+    """A function under construction: parameters are %0, %1, …; instructions append and name their results."""
+
+    def __init__(self, symbol: str, parameters: tuple[Type, ...], result: str) -> None:
+        self.symbol = symbol
+        self.parameters = parameters
+        self.result = result
+        self._lines: list[str] = []
+        self._next = 0
+
+    def put(self, instruction: str) -> str:
+        """Append an instruction; the name of its result."""
+        name = f"%v{self._next}"
+        self._next += 1
+        self._lines.append(f"  {name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Append an instruction that has no result."""
+        self._lines.append(f"  {instruction}")
+
+    def give(self, value: str) -> None:
+        """Return ``value`` ("" for void)."""
+        self._lines.append(f"  ret {self.result} {value}" if value else "  ret void")
+
+    def text(self) -> str:
+        """The finished function."""
+        parameters = ", ".join(f"{what.llvm} %{index}" for index, what in enumerate(self.parameters))
+        lines = "\n".join(self._lines)
+        head = f"define spir_func {self.result or 'void'} @{self.symbol}({parameters}) alwaysinline nounwind"
+        return f"{head} {{\n{lines}\n}}"
