@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -135,7 +136,8 @@ def read(text: str) -> Given:
         if suffix in PICTURES:
             given = _picture(text, path)
         elif suffix == ".npy":
-            given = Given(text, "exact", np.load(path, allow_pickle=False))
+            with open(path, "rb") as file:
+                given = Given(text, "exact", np.lib.format.read_array(file, allow_pickle=False))
         elif suffix == ".npz":
             given = Given(text, "exact", _member(path, rest))
         elif suffix in TEXTS:
@@ -192,7 +194,10 @@ def _member(path: Path, member: str) -> Array:
             if member not in names:
                 what = f"{path} has no member {member!r}" if member else f"{path} has several members"
                 raise UsageError(what, hint=f"name one of them: {', '.join(f'{path}:{name}' for name in names)}")
-            return cast(Array, archive[member])
+            array = archive[member]
+            if not isinstance(array, np.ndarray):
+                raise ValueError(f"its member {member} is no array")
+            return array
     except BadZipFile as error:
         raise ValueError(str(error)) from error
 
@@ -211,9 +216,19 @@ def _table(path: Path, delimiter: str, column: str) -> Array:
         else:
             known = ", ".join(cells) if heading else f"0 to {len(cells) - 1}"
             raise UsageError(f"{path} has no column {column!r}", hint=f"it has: {known}")
-    array = np.loadtxt(
-        path, delimiter=delimiter, skiprows=int(heading), usecols=columns, ndmin=1, encoding="utf-8-sig", comments=None
-    )
+    if not first:
+        raise ValueError("its first line is empty")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of no data below the heading: the caller refuses empty arrays
+        array = np.loadtxt(
+            path,
+            delimiter=delimiter,
+            skiprows=int(heading),
+            usecols=columns,
+            ndmin=1,
+            encoding="utf-8-sig",
+            comments=None,
+        )
     return cast(Array, array)
 
 
