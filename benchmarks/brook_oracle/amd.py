@@ -1,11 +1,12 @@
 """A Brook+ sample and arrays go in, what AMD's own compiler and CPU run-time make of them comes out.
 
-AMD's ``brcc`` 1.4.1 and its run-time ``libbrook.so`` are 32-bit Linux binaries of 2009. They run on a present x86-64 Linux with
-the i386 C and C++ run-time libraries; the C++ that ``brcc`` writes compiles with ``g++ -m32`` in the old GNU dialect (Debian:
-``dpkg --add-architecture i386; apt-get install libc6:i386 libstdc++6:i386 g++-multilib``).
+AMD's ``brcc`` 1.4.1 and its run-time ``libbrook.so`` are 32-bit Linux binaries of 2009. They run on a present x86-64
+Linux with the i386 C and C++ run-time libraries; the C++ that ``brcc`` writes compiles with ``g++ -m32`` in the old GNU
+dialect (Debian: ``dpkg --add-architecture i386; apt-get install libc6:i386 libstdc++6:i386 g++-multilib``).
 
-Per sample one program is built: AMD's generated C++ plus a generated driver that reads a job file (shapes and raw files of
-the arguments), calls one kernel and writes all streams back. Everything is kept in a work directory, keyed by content.
+Per sample one program is built: AMD's generated C++ plus a generated driver that reads a job file (shapes and raw files
+of the arguments), calls one kernel and writes all streams back. Everything is kept in a work directory, keyed by
+content.
 """
 
 from __future__ import annotations
@@ -36,8 +37,18 @@ PUSHES: dict[str, Kind] = {
     "PushReduceStream": "reduce",
     "PushReduce": "reduce",
 }
-BASES = {"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "float": "f4", "double": "f8"}
-# SSE arithmetic without contraction: plain IEEE single and double precision, as the source says. x87 would keep more bits.
+BASES = {
+    "char": "i1",
+    "uchar": "u1",
+    "short": "i2",
+    "ushort": "u2",
+    "int": "i4",
+    "uint": "u4",
+    "float": "f4",
+    "double": "f8",
+}
+# SSE arithmetic without contraction: plain IEEE single and double precision, as the source says. x87 would keep more
+# bits.
 CXX_FLAGS = (
     "-m32 -std=gnu++98 -fpermissive -w -O1 -msse2 -mfpmath=sse -ffp-contract=off "
     "-include cstdio -include cstdlib -include cstring -include cmath -Dmain=sample_main"
@@ -50,7 +61,9 @@ class ToolError(Exception):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a kernel as AMD's compiler understood it; ``type`` is its C++ type, ``sizes`` those of a constant array."""
+    """One parameter of a kernel as AMD's compiler understood it; ``type`` is its C++ type, ``sizes`` those of a
+    constant array.
+    """
 
     name: str
     kind: Kind
@@ -172,9 +185,9 @@ class Toolchain:
     ) -> dict[str, Array]:
         """Run ``kernel`` and return what is in each of its output, scatter and reduction arguments afterwards.
 
-        ``arguments``: by parameter name, element arrays (vector components are the last axis); outputs may be given too, else
-        they start as zeros. ``shapes``: the element shape (slowest first) of each stream. ``domain``: offset and size,
-        x first, for ``domainOffset`` and ``domainSize``. ``full``: a reduction to one value.
+        ``arguments``: by parameter name, element arrays (vector components are the last axis); outputs may be given
+        too, else they start as zeros. ``shapes``: the element shape (slowest first) of each stream. ``domain``: offset
+        and size, x first, for ``domainOffset`` and ``domainSize``. ``full``: a reduction to one value.
         """
         lines = [f"{kernel.name} {int(full)}", _domain_line(domain)]
         blobs: list[bytes] = []
@@ -239,7 +252,9 @@ def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str], t
     except subprocess.TimeoutExpired as error:
         raise ToolError(f"{command[0]}: not finished after {time_limit:g} s") from error
     except OSError as error:
-        raise ToolError(f"{command[0]} does not start ({error.strerror}); 32-bit run-time libraries missing?") from error
+        raise ToolError(
+            f"{command[0]} does not start ({error.strerror}); 32-bit run-time libraries missing?"
+        ) from error
     tail = "" if done.returncode == 0 else f"\n(exit status {done.returncode})"
     return done.stdout.decode(errors="replace") + tail
 
@@ -260,7 +275,7 @@ def _as_elements(array: Array, dtype: np.dtype[Any], shape: tuple[int, ...], nam
 
 
 def parse_kernels(header: str, body: str) -> list[Kernel]:
-    """The callable kernels of a generated header (classes with ``operator()``) and body (which kind each argument is)."""
+    """The callable kernels of a generated header (their classes) and body (which kind each argument is)."""
     kernels = []
     for match in re.finditer(r"class __(\w+)\s*\{\s*public:(.*?)EXTENDCLASS", header, re.S):
         name, inside = match[1], match[2]
@@ -271,8 +286,12 @@ def parse_kernels(header: str, body: str) -> list[Kernel]:
         kinds = [PUSHES[push] for push in re.findall(r"__k\.(Push\w+)\(", runner[0])]
         declarations = _split(signature[1])
         if len(kinds) != len(declarations):
-            raise ToolError(f"AMD's generated code of kernel {name!r} passes {len(kinds)} of {len(declarations)} arguments")
-        kernels.append(Kernel(name, tuple(_parameter(text, kind) for text, kind in zip(declarations, kinds, strict=True))))
+            raise ToolError(
+                f"AMD's generated code of kernel {name!r} passes {len(kinds)} of {len(declarations)} arguments"
+            )
+        kernels.append(
+            Kernel(name, tuple(_parameter(text, kind) for text, kind in zip(declarations, kinds, strict=True)))
+        )
     return kernels
 
 
@@ -295,7 +314,9 @@ def parse_structs(header: str) -> dict[str, np.dtype[Any]]:
     structs: dict[str, np.dtype[Any]] = {}
     for match in re.finditer(r"typedef struct (?!__)\w+ \{([^{}]*)\}\s*(\w+);", header):
         members = re.findall(r"(\w+)\s+(\w+);", match[1])
-        structs[match[2]] = np.dtype([(name, structs.get(kind) or element_dtype(kind)) for kind, name in members], align=True)
+        structs[match[2]] = np.dtype(
+            [(name, structs.get(kind) or element_dtype(kind)) for kind, name in members], align=True
+        )
     return structs
 
 
@@ -426,4 +447,5 @@ def _call(kernel: Kernel, function: str, full: bool) -> str:
         if parameter.kind in ("output", "scatter", "reduce"):
             finishes.append(f"    a{number}.finish();\n")
     call = f"    prepare({kernel.name});\n    {kernel.name}({', '.join(arguments)});\n"
-    return f"static void {function}() {{\n    using namespace oracle;\n{''.join(declarations)}{call}{''.join(finishes)}}}\n"
+    body = "".join((*declarations, call, *finishes))
+    return f"static void {function}() {{\n    using namespace oracle;\n{body}}}\n"

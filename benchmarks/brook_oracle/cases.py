@@ -1,8 +1,10 @@
-"""A kernel of AMD's samples goes in, the calls to compare come out: arguments and shapes for which every answer is defined.
+"""A kernel of AMD's samples goes in, the calls to compare come out: arguments and shapes for which every answer is
+defined.
 
-Shapes are awkward on purpose: one element, primes, odd widths, two dimensions that are not square, three and four dimensions.
-Most kernels take anything; ``RULES`` says what the others need so that loops end and indices stay inside their arrays (AMD's
-CPU run-time reads whatever lies there otherwise), each with the property of the kernel that asks for it.
+Shapes are awkward on purpose: one element, primes, odd widths, two dimensions that are not square, three and four
+dimensions. Most kernels take anything; ``RULES`` says what the others need so that loops end and indices stay inside
+their arrays (AMD's CPU run-time reads whatever lies there otherwise), each with the property of the kernel that asks
+for it.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ Shapes = dict[str, Shape]
 
 @dataclass(frozen=True)
 class Case:
-    """One call. ``shapes``: elements of each stream and array, slowest dimension first. ``domain``: (offset, size), x first."""
+    """One call. ``shapes``: elements of each stream and array, slowest dimension first. ``domain``: (offset, size), x
+    first.
+    """
 
     label: str
     arguments: dict[str, Array]
@@ -37,9 +41,10 @@ ShapeOf = Callable[[Shape], Shape]
 
 @dataclass(frozen=True)
 class Rule:
-    """What a kernel needs: output shapes to try, how to fill parameters, which shape its arrays have for an output shape.
+    """What a kernel needs: output shapes to try, how to fill parameters, which shape its arrays have for an output
+    shape.
 
-    ``fills`` and ``arrays`` are by parameter name; ``"*"`` stands for all others. ``domain`` gives the domain for a shape.
+    ``fills`` and ``arrays`` are by parameter name; ``"*"`` stands for all others. ``domain``: of a shape.
     """
 
     shapes: tuple[Shape, ...] = ()
@@ -54,7 +59,13 @@ ONE: tuple[Shape, ...] = ((1,), (7,), (61,), (1021,))
 TWO: tuple[Shape, ...] = ((1, 1), (5, 13), (31, 17), (64, 9))
 MANY: tuple[Shape, ...] = ((3, 4, 5), (2, 3, 2, 5))
 # Implicit resize: (shape of the inputs, shape of the outputs). Nearest sampling, in = trunc(out / (outDim / inDim)).
-RESIZED: tuple[tuple[Shape, Shape], ...] = (((10,), (5,)), ((5,), (10,)), ((8,), (12,)), ((6, 10), (3, 5)), ((4, 3), (8, 9)))
+RESIZED: tuple[tuple[Shape, Shape], ...] = (
+    ((10,), (5,)),
+    ((5,), (10,)),
+    ((8,), (12,)),
+    ((6, 10), (3, 5)),
+    ((4, 3), (8, 9)),
+)
 # Reductions: input shape and the shapes to reduce it to.
 REDUCED: tuple[tuple[Shape, tuple[Shape, ...]], ...] = (
     ((61,), ((1,),)),
@@ -207,7 +218,9 @@ RULES: dict[str, Rule] = {
     "mainGPU4": _steps(4),
     "mainGPU8": _steps(8),
     "mainGPU12": _steps(12),
-    "cholesky4x4_gather": Rule(TWO, {"A11": positive_definite}, {"A11": lambda s: (5, 3)}, why="needs a matrix with roots"),
+    "cholesky4x4_gather": Rule(
+        TWO, {"A11": positive_definite}, {"A11": lambda s: (5, 3)}, why="needs a matrix with roots"
+    ),
     "normalize_gather": Rule(
         TWO, {"L11": factor}, {"L11": lambda s: (4, 1), "A21": lambda s: (s[0], 2)}, why="divides by the diagonal"
     ),
@@ -222,9 +235,14 @@ RULES: dict[str, Rule] = {
     "simple_matmult": MATMUL,
     "double_precision_simple_matmult": MATMUL,
     "floyd_warshall": Rule(
-        ((1, 1), (7, 7), (31, 31)), {"*": uniform(1, 100), "step": exactly(0)}, {"*": same}, why="a square distance matrix"
+        ((1, 1), (7, 7), (31, 31)),
+        {"*": uniform(1, 100), "step": exactly(0)},
+        {"*": same},
+        why="a square distance matrix",
     ),
-    "haar_wavelet": Rule(ONE, {"isqrt2": exactly(0.70710678)}, {"vec": lambda s: (2 * s[0],)}, why="reads elements 2x and 2x+1"),
+    "haar_wavelet": Rule(
+        ONE, {"isqrt2": exactly(0.70710678)}, {"vec": lambda s: (2 * s[0],)}, why="reads elements 2x and 2x+1"
+    ),
     "image_filter": Rule(
         TWO, arrays={"img": lambda s: (s[0] + 2, s[1] + 2), "mask": lambda s: (3, 3)}, why="reads a 3x3 neighbourhood"
     ),

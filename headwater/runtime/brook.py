@@ -1,0 +1,579 @@
+"""Brook+ source passes in; kernels that are called with arrays or streams, and return their out streams, pass out.
+
+A call looks like Brook+'s own, less the out streams: ``c = program.sum(a, b)``. What a call needs beyond its arguments
+(which generated kernel, sizes, address tables) depends only on shapes and the device, so it is worked out once and
+kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater import cache
+from headwater.brook.model import BrookModule, Kernel as Signature, Parameter
+from headwater.errors import UsageError
+from headwater.runtime.arrays import Array
+from headwater.runtime.brook_arguments import (
+    ALIGNMENT,
+    Convert,
+    Shape,
+    aligned,
+    bind,
+    check_dtype,
+    declaration,
+    dimensions,
+    elements,
+    empty,
+    prototype,
+    stream_shape,
+    to_array,
+    value_converter,
+    wrong,
+)
+from headwater.runtime.brook_plan import Domain, Launch, View, output_shape, plan_map, plan_reduction
+from headwater.runtime.devices import Device, DeviceProgram, resolve
+from headwater.runtime.events import Event, Queue
+from headwater.runtime.program import Kernel, Program
+from headwater.runtime.streams import Stream, SubStream
+
+if TYPE_CHECKING:
+    from headwater.runtime.devices import Prepared
+
+_KEPT_PLANS = 256  # per kernel; each holds the address tables of one combination of shapes
+_EXACT = "-D HW_EXACT_RANGE"
+
+
+def translate(source: str, filename: str, options: str = "") -> BrookModule:
+    """The translated module, from the disk cache if the same text was translated before; SourceError if it is wrong."""
+    from headwater.brook import VERSION
+
+    store = cache.current()
+    key = cache.key("brook", VERSION, filename, options, source)
+    entry = store.get(key)
+    if entry is not None:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # damaged: translate anew
+            return BrookModule.from_json((entry / "module.json").read_text(encoding="utf-8"))
+    from headwater.brook import translate as translate_source
+
+    module = translate_source(source, filename, options)
+    store.put(key, {"module.json": module.to_json().encode()})
+    return module
+
+
+def load(source: str, filename: str, options: str = "", device: Device | str | None = None) -> BrookProgram:
+    """Translate Brook+ source. ``device``: where its kernels run unless a call says otherwise."""
+    return BrookProgram(
+        translate(source, filename, options), source, options, None if device is None else resolve(device)
+    )
+
+
+class BrookProgram(Program):
+    """A translated ``.br`` file. Its kernels are attributes: ``program.sum(a, b)``; struct dtypes are in ``structs``.
+
+    ``module`` describes the kernels, ``opencl`` is the OpenCL C that they were translated to.
+    """
+
+    def __init__(self, module: BrookModule, source: str, options: str = "", device: Device | None = None) -> None:
+        super().__init__(source, module.filename, "brook", options)
+        self.module = module
+        self.device = device
+        self.structs: dict[str, np.dtype[Any]] = {n: s.dtype(module.structs) for n, s in module.structs.items()}
+        self.kernels: Mapping[str, BrookKernel] = {
+            name: BrookKernel(self, signature) for name, signature in module.kernels.items()
+        }
+        self._built: dict[Device, DeviceProgram] = {}
+
+    @property
+    def opencl(self) -> str:
+        """The OpenCL C text."""
+        return self.module.source
+
+    def build(self, device: Device) -> DeviceProgram:
+        """The program compiled for ``device``; once per device."""
+        built = self._built.get(device)
+        if built is None:
+            options = _EXACT if device.kind == "cpu" else ""
+            built = self._built[device] = device.build(self.module.source, f"{self.module.filename}.cl", options)
+        return built
+
+
+class _Step:
+    """A launch with its sizes fixed: ``template`` holds what never changes, ``fills`` says which item goes where."""
+
+    __slots__ = ("fills", "prepared", "template")
+
+    def __init__(self, prepared: Prepared, template: list[Any], fills: tuple[tuple[int, int], ...]) -> None:
+        self.prepared = prepared
+        self.template = template
+        self.fills = fills
+
+
+class _Plan:
+    """What a call needs for one combination of device and shapes. *Items* are what parameters stand for, by their
+    number.
+    """
+
+    __slots__ = ("arrays", "device", "direct", "is_value", "outs", "partial", "steps")
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.direct = device.kind == "cpu"  # arrays are the device's memory
+        self.steps: tuple[_Step, ...] = ()
+        # Of every array passed: its position in the call, its parameter's number and dtype.
+        self.arrays: tuple[tuple[int, int, np.dtype[Any]], ...] = ()
+        # Of every out: its parameter's number, the shape of its array, the dtype, whether it starts as zeros.
+        self.outs: tuple[tuple[int, Shape, np.dtype[Any], bool], ...] = ()
+        self.is_value = False  # a reduction to one value
+        self.partial = 0  # bytes of the partial results of a reduction, whose item comes after the parameters
+
+
+class BrookKernel(Kernel):
+    """A Brook+ kernel. Call it with the kernel's arguments in order, less its out streams and out arrays, which it
+    returns.
+
+    Inputs: arrays, device streams or lists; a ``float4`` stream of shape (h, w) is a float32 array of shape (h, w, 4);
+    values are numbers, or sequences for vectors. Arguments can be given by name.
+
+    ``shape``
+        of the out streams (elements, slowest dimension first); needed where inputs do not give it. A mapping by name
+        where an out array differs. Of a reduction: the shape to reduce to; without it the result is one value.
+    ``out``
+        arrays or streams to write into: one, a sequence in order, or a mapping by name. They are also returned.
+    ``domain``
+        ``(start, end)``: run only for this part of the output; the rest keeps what ``out`` holds, or is zero.
+    ``device``, ``queue``, ``time_limit``
+        where to run, in which queue (results in streams are then ready when it is), and for how many seconds at most.
+
+    One out gives an array (or stream, if an input is a stream), several give a tuple.
+    """
+
+    def __init__(self, program: BrookProgram, signature: Signature) -> None:
+        super().__init__(program, signature.name)
+        self.program: BrookProgram = program
+        self.signature = signature
+        self.last_event: Event | None = None  # of the latest call
+        parameters = signature.parameters
+        self._elements = elements(program.module, signature)
+        self._index = {p.name: i for i, p in enumerate(parameters)}
+        outs = ("output", "scatter", "reduce")
+        self._outs = tuple(p for p in parameters if p.kind in outs)
+        self._passed = tuple(p for p in parameters if p.kind not in outs)
+        # Of what is passed: (position in the call, parameter) of arrays, (position, parameter, conversion) of values.
+        self._arrays = tuple((i, p) for i, p in enumerate(self._passed) if p.kind != "value")
+        self._values: tuple[tuple[int, int, Convert], ...] = tuple(
+            (i, self._index[p.name], value_converter(signature, p, self._elements[p.name]))
+            for i, p in enumerate(self._passed)
+            if p.kind == "value"
+        )
+        self._array_positions = tuple(i for i, _ in self._arrays)
+        self._plans: dict[Any, _Plan] = {}
+        self._quick: dict[Any, _Plan] = {}  # plans by what a call with plain arrays looks like
+
+    @property
+    def info(self) -> Signature:
+        """The kernel's parameters as the translator found them."""
+        return self.signature
+
+    def __repr__(self) -> str:
+        return f"<Brook+ kernel {prototype(self.signature)}>"
+
+    def __getitem__(self, sizes: object) -> Any:
+        raise UsageError(
+            f"{self.name} is a Brook+ kernel: its size comes from its streams, not from [{sizes!r}]",
+            hint=f"call it directly: program.{self.name}({', '.join(p.name for p in self._passed)})",
+        )
+
+    def __call__(
+        self,
+        *args: Any,
+        shape: object = None,
+        out: Any = None,
+        domain: Any = None,
+        device: Device | str | None = None,
+        queue: Queue | None = None,
+        time_limit: float | None = None,
+        **named: Any,
+    ) -> Any:
+        """Run the kernel; see the class. UsageError for arguments that do not fit, KernelFault if the kernel fails."""
+        if named or len(args) != len(self._passed):
+            args = bind(self.signature, self._passed, args, named)
+        if out is None and queue is None:
+            # The quick way: plain arrays in, new arrays out, shapes seen before.
+            where = device if isinstance(device, Device) else resolve(device or self.program.device)
+            try:
+                key = (where, shape, domain, *[args[i].shape for i in self._array_positions])
+                plan = self._quick.get(key)
+            except (AttributeError, TypeError):  # a list, a stream by another name, an unhashable shape
+                plan = None
+            if plan is not None:
+                items = self._quick_items(plan, args)
+                if items is not None:
+                    return self._run_with_arrays(plan, items, time_limit)
+        return self._call(args, shape, out, domain, device, queue, time_limit)
+
+    # -- the quick way ---------------------------------------------------------------------------------------------
+
+    def _quick_items(self, plan: _Plan, args: Sequence[Any]) -> list[Any] | None:
+        """The items of a call with plain arrays, or None if one of them is not usable as it is."""
+        items: list[Any] = [None] * (len(self._index) + 1)
+        for position, number, dtype in plan.arrays:
+            array = args[position]
+            if type(array) is not np.ndarray or array.dtype != dtype or not array.flags.c_contiguous:
+                return None
+            if array.__array_interface__["data"][0] % ALIGNMENT:
+                return None
+            items[number] = array
+        for position, number, convert in self._values:
+            items[number] = convert(args[position])
+        for number, shape, dtype, zero in plan.outs:
+            items[number] = np.zeros(shape, dtype) if zero else empty(shape, dtype)
+        return items
+
+    def _run_with_arrays(self, plan: _Plan, items: list[Any], time_limit: float | None) -> Any:
+        """Run with arrays as items, and return what the call returns."""
+        results = [items[number] for number, _, _, _ in plan.outs]
+        if not plan.direct:
+            fresh = {number for number, _, _, zero in plan.outs if not zero}
+            self._to_device(plan.device, items, fresh)
+        self._run(plan, items, None, time_limit, wait=True)
+        if not plan.direct:
+            for result, (number, _, _, _) in zip(results, plan.outs, strict=True):
+                plan.device.download(items[number], result)
+        if plan.is_value:
+            return results[0][0]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _to_device(self, device: Device, items: list[Any], fresh: set[int]) -> None:
+        """Replace arrays by buffers; those in ``fresh`` need no contents."""
+        for number, item in enumerate(items):
+            if isinstance(item, np.ndarray):
+                items[number] = device.allocate(item.nbytes) if number in fresh else device.wrap(item)
+
+    def _run(self, plan: _Plan, items: list[Any], queue: Queue | None, time_limit: float | None, *, wait: bool) -> None:
+        if plan.partial:
+            items[-1] = plan.device.allocate(plan.partial)
+        event: Event | None = None
+        for step in plan.steps:
+            launch = step.template.copy()
+            for slot, number in step.fills:
+                launch[slot] = items[number]
+            if event is not None and queue is None and plan.direct:
+                event.wait()  # the cpu device starts a launch without a queue at once
+            event = step.prepared(launch, queue, time_limit)
+        assert event is not None
+        self.last_event = event
+        if wait:
+            event.wait()
+
+    # -- the thorough way ------------------------------------------------------------------------------------------
+
+    def _call(
+        self,
+        args: Sequence[Any],
+        shape: Any,
+        out: Any,
+        domain: Any,
+        device: Device | str | None,
+        queue: Queue | None,
+        time_limit: float | None,
+    ) -> Any:
+        signature = self.signature
+        if not signature.launchable:
+            raise UsageError(
+                f"{self.name} can only be called by other kernels: {prototype(signature)}",
+                hint="the host calls kernels that return void and have an out stream, out array or reduce parameter",
+            )
+        given = self._given_outs(out)
+        where = self._device(args, given, device)
+        items: list[Any] = [None] * (len(self._index) + 1)
+        views: dict[str, View] = {}
+        plain = not given
+        for position, parameter in self._arrays:
+            number = self._index[parameter.name]
+            value = args[position]
+            if isinstance(value, (Stream, SubStream)):
+                plain = False
+            else:
+                items[number] = to_array(signature, parameter, self._elements[parameter.name], value)
+                plain = plain and items[number] is value
+                value = items[number]
+            views[parameter.name] = self._view(parameter, value)
+            if isinstance(value, (Stream, SubStream)):
+                items[number] = _base(value).buffer
+        for position, number, convert in self._values:
+            items[number] = convert(args[position])
+        for parameter in self._outs:
+            if parameter.name in given:
+                views[parameter.name] = self._view(parameter, given[parameter.name])
+        _refuse_aliases(signature, {**{p.name: args[i] for i, p in self._arrays}, **given}, views)
+        plan = self._plan(where, views, self._asked(shape), self._domain(domain))
+        if not given and not any(isinstance(args[i], (Stream, SubStream)) for i in self._array_positions):
+            for number, full, dtype, zero in plan.outs:
+                items[number] = np.zeros(full, dtype) if zero else empty(full, dtype)
+            if plain and queue is None and len(self._quick) < _KEPT_PLANS:
+                with contextlib.suppress(TypeError):  # a shape given as a list cannot be looked up
+                    self._quick[(where, shape, domain, *[args[i].shape for i in self._array_positions])] = plan
+            if queue is None:
+                return self._run_with_arrays(plan, items, time_limit)
+        return self._run_with_streams(plan, items, given, queue, time_limit)
+
+    def _run_with_streams(
+        self, plan: _Plan, items: list[Any], given: Mapping[str, Any], queue: Queue | None, time_limit: float | None
+    ) -> Any:
+        """Run where outs are given or inputs are streams; outs that are not given become streams."""
+        device = plan.device
+        results: list[Any] = []
+        copies: list[tuple[Any, Array, int]] = []  # from an item to an array that is not itself the device's memory
+        for parameter, (number, full, dtype, zero) in zip(self._outs, plan.outs, strict=True):
+            target = given.get(parameter.name)
+            if isinstance(target, (Stream, SubStream)):
+                items[number] = _base(target).buffer
+            elif target is not None or plan.is_value or items[number] is not None:
+                target = items[number] if target is None else target
+                made = np.zeros(full, dtype) if target is None else aligned(target)
+                if made is not target or not plan.direct:
+                    copies.append((made, made if target is None else target, number))
+                items[number] = made
+                target = made if target is None else target
+            else:
+                buffer = device.allocate(max(int(np.prod(full)) * dtype.itemsize, 1))
+                if zero:
+                    device.fill(buffer, b"\0")
+                items[number] = buffer
+                target = Stream(device, full, dtype, buffer)
+            results.append(target)
+        if not plan.direct:
+            self._to_device(device, items, set())
+        is_array = any(isinstance(result, np.ndarray) for result in results)
+        self._run(plan, items, queue, time_limit, wait=is_array or (plan.direct and queue is None))
+        for made, target, number in copies:
+            if not plan.direct:
+                device.download(items[number], made)
+            if made is not target:
+                target[...] = made
+        if plan.is_value:
+            return results[0][0]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _view(self, parameter: Parameter, value: Any) -> View:
+        element = self._elements[parameter.name]
+        if isinstance(value, np.ndarray):
+            return View.of(stream_shape(self.signature, parameter, element, value.shape))
+        base = _base(value)
+        if base.dtype != element.dtype or (element.axis and base.shape[-1:] != element.axis):
+            raise wrong(
+                self.signature,
+                parameter,
+                f"got a stream of {base.dtype}, shape {base.shape}; wanted {element.describe()}",
+            )
+        stored = stream_shape(self.signature, parameter, element, base.shape)
+        if isinstance(value, Stream):
+            return View.of(stored)
+        if parameter.kind not in ("input", "output"):
+            raise wrong(
+                self.signature, parameter, "a sub-stream has no array of its own to index", "pass the whole stream"
+            )
+        rank = len(stored)
+        start, end = tuple(value.start)[:rank], tuple(value.end)[:rank]
+        return View(tuple(b - a for a, b in zip(start, end, strict=True)), stored, start)
+
+    def _given_outs(self, out: Any) -> dict[str, Any]:
+        """``out=`` by parameter name, checked: writable arrays of the right type, or streams."""
+        if out is None:
+            return {}
+        names = [p.name for p in self._outs]
+        if isinstance(out, Mapping):
+            unknown = [name for name in out if name not in names]
+            if unknown:
+                raise UsageError(f"{self.name} has no out {unknown[0]!r}; its outs are {', '.join(names)}")
+            given = dict(out)
+        else:
+            several = out if isinstance(out, (list, tuple)) else (out,)
+            if len(several) != len(names):
+                have = f"{len(names)} out{'s' * (len(names) != 1)} ({', '.join(names)})"
+                raise UsageError(
+                    f"{self.name} has {have}, out= has {len(several)}",
+                    hint="name them to give only some: out={'" + names[0] + "': …}",
+                )
+            given = dict(zip(names, several, strict=True))
+        for parameter in self._outs:
+            value = given.get(parameter.name)
+            if value is None:
+                given.pop(parameter.name, None)
+            elif isinstance(value, np.ndarray):
+                element = self._elements[parameter.name]
+                check_dtype(self.signature, parameter, element, value)
+                if value.dtype != element.dtype:
+                    raise wrong(self.signature, parameter, f"got {value.dtype}, wanted {element.describe()}")
+                if not value.flags.writeable:
+                    raise wrong(self.signature, parameter, "the array given with out= is read-only")
+            elif not isinstance(value, (Stream, SubStream)):
+                raise wrong(self.signature, parameter, f"out= takes arrays and streams, not a {type(value).__name__}")
+        return given
+
+    def _device(self, args: Sequence[Any], given: Mapping[str, Any], device: Device | str | None) -> Device:
+        """Where to run: as asked, else where the streams are, else the program's or the current device."""
+        streams = [args[i] for i in self._array_positions if isinstance(args[i], (Stream, SubStream))]
+        streams += [value for value in given.values() if isinstance(value, (Stream, SubStream))]
+        where = resolve(device) if device is not None else None
+        for stream in streams:
+            if where is None:
+                where = stream.device
+            elif stream.device is not where:
+                raise UsageError(
+                    f"{self.name}: a stream is on {stream.device.name}, the call runs on {where.name}",
+                    hint=f"copy it first: hw.stream(np.asarray(stream), device={where.name!r})",
+                )
+        return where or resolve(self.program.device)
+
+    def _asked(self, shape: Any) -> Shape | dict[str, Shape] | None:
+        if shape is None:
+            return None
+        if isinstance(shape, Mapping):
+            names = [p.name for p in self._outs]
+            unknown = [name for name in shape if name not in names]
+            if unknown:
+                raise UsageError(f"{self.name} has no out {unknown[0]!r}; its outs are {', '.join(names)}")
+            return {name: dimensions(value, f"{self.name}: shape of {name!r}") for name, value in shape.items()}
+        return dimensions(shape, f"{self.name}: shape")
+
+    def _domain(self, domain: Any) -> Domain | None:
+        if domain is None:
+            return None
+        if self.signature.is_reduction:
+            raise UsageError(
+                f"{self.name} is a reduction: it has no domain", hint="reduce a part of the array: array[a:b]"
+            )
+        ends = []
+        if not isinstance(domain, (tuple, list)) or len(domain) != 2:
+            raise UsageError(f"{self.name}: domain is {domain!r}; wanted (start, end), like the ends of a slice")
+        for end in domain:
+            numbers = (end,) if hasattr(end, "__index__") else end
+            if not isinstance(numbers, (tuple, list)) or not all(hasattr(n, "__index__") for n in numbers):
+                raise UsageError(f"{self.name}: domain is {domain!r}; its ends are whole numbers, or tuples of them")
+            ends.append(tuple(int(n) for n in numbers))
+        return ends[0], ends[1]
+
+    # -- plans -----------------------------------------------------------------------------------------------------
+
+    def _plan(
+        self, device: Device, views: dict[str, View], asked: Shape | dict[str, Shape] | None, domain: Domain | None
+    ) -> _Plan:
+        key = (device, *views.items(), tuple(asked.items()) if isinstance(asked, dict) else asked, domain)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = (
+                self._reduction(device, views, asked)
+                if self.signature.is_reduction
+                else self._map(device, views, asked, domain)
+            )
+            plan.arrays = tuple((i, self._index[p.name], self._elements[p.name].dtype) for i, p in self._arrays)
+            if len(self._plans) >= _KEPT_PLANS:
+                self._plans.clear()
+                self._quick.clear()
+            self._plans[key] = plan
+        return plan
+
+    def _map(
+        self, device: Device, views: dict[str, View], asked: Shape | dict[str, Shape] | None, domain: Domain | None
+    ) -> _Plan:
+        given = {p.name: views[p.name].shape for p in self._outs if p.name in views}
+        shapes = output_shape(self.signature, {name: view.shape for name, view in views.items()}, given, asked)
+        views = {**{name: View.of(shape) for name, shape in shapes.items()}, **views}
+        plan = _Plan(device)
+        launch = plan_map(self.signature, views, domain, _is_gpu(device))
+        plan.steps = (self._step(device, launch),)
+        plan.outs = tuple(self._out(p, shapes[p.name], domain is not None or p.kind == "scatter") for p in self._outs)
+        return plan
+
+    def _reduction(self, device: Device, views: dict[str, View], asked: Shape | dict[str, Shape] | None) -> _Plan:
+        (result,) = self._outs
+        (source,) = (p for p in self._passed if p.kind == "input")
+        if isinstance(asked, dict):
+            asked = asked.get(result.name)
+        target = views[result.name].shape if result.name in views else asked
+        plan = _Plan(device)
+        launches, partial = plan_reduction(self.signature, source, result, views[source.name], target, _is_gpu(device))
+        if partial:
+            plan.partial = partial * self._elements[result.name].bytes
+            names = (source.name, "", result.name)
+            plan.steps = tuple(
+                self._step(device, launch, {source.name: names[i], "": "", result.name: names[i + 1]})
+                for i, launch in enumerate(launches)
+            )
+        else:
+            plan.steps = tuple(self._step(device, launch) for launch in launches)
+        plan.is_value = target is None
+        plan.outs = (self._out(result, target or (1,), False),)
+        return plan
+
+    def _out(self, parameter: Parameter, shape: Shape, zero: bool) -> tuple[int, Shape, np.dtype[Any], bool]:
+        element = self._elements[parameter.name]
+        return self._index[parameter.name], (*shape, *element.axis), element.dtype, zero
+
+    def _step(self, device: Device, launch: Launch, rename: Mapping[str, str] | None = None) -> _Step:
+        """Fix a launch's sizes and what never changes. ``rename``: which item stands for a parameter, ``""`` the
+        partial results.
+        """
+        kernel = self.program.build(device).kernels[launch.entry.symbol]
+        template: list[Any] = []
+        fills = []
+        for slot in launch.slots:
+            if slot.kind in ("memory", "value"):
+                name = rename[slot.param] if rename else slot.param
+                fills.append((len(template), self._index[name] if name else len(self._index)))
+                template.append(None)
+            elif slot.kind == "table":
+                template.append(device.upload(slot.fixed))
+            else:
+                template.append(slot.fixed)
+        return _Step(device.prepare(kernel, launch.global_size, launch.local_size), template, tuple(fills))
+
+
+def _base(stream: Stream | SubStream) -> Stream:
+    base: Stream = stream.base if isinstance(stream, SubStream) else stream
+    return base
+
+
+def _is_gpu(device: Device) -> bool:
+    return bool(getattr(device, "is_gpu", False))
+
+
+def _refuse_aliases(kernel: Signature, values: Mapping[str, Any], views: Mapping[str, View]) -> None:
+    """Refuse an out that shares memory with another argument, as Brook+ did, unless the environment permits it."""
+    if os.environ.get("BRT_PERMIT_READ_WRITE_ALIASING"):
+        return
+    for out in kernel.parameters:
+        if out.kind not in ("output", "scatter", "reduce") or out.name not in values:
+            continue
+        for other in kernel.parameters:
+            if other is not out and other.name in values and _overlap(values, views, out.name, other.name):
+                raise wrong(
+                    kernel,
+                    out,
+                    f"it shares memory with `{declaration(other)}`; a kernel must not write what it reads",
+                    "write to another array, or set BRT_PERMIT_READ_WRITE_ALIASING=1 if every element is read only by "
+                    "the work-item that writes it",
+                )
+
+
+def _overlap(values: Mapping[str, Any], views: Mapping[str, View], one: str, two: str) -> bool:
+    a, b = values[one], values[two]
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return bool(np.may_share_memory(a, b))
+    if (
+        not isinstance(a, (Stream, SubStream))
+        or not isinstance(b, (Stream, SubStream))
+        or _base(a).buffer is not _base(b).buffer
+    ):
+        return False
+    first, second = views[one], views[two]
+    return all(
+        p < q + m and q < p + n
+        for p, n, q, m in zip(first.start, first.shape, second.start, second.shape, strict=False)
+    )

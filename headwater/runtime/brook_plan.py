@@ -1,0 +1,317 @@
+"""A Brook+ kernel's signature and the shapes of its arguments go in; the launches of generated kernels come out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from headwater.brook.model import Arg, Entry, Kernel, Parameter, Variant, extents
+from headwater.errors import LaunchError
+from headwater.runtime.arrays import Array
+from headwater.runtime.brook_arguments import Shape, check_shape, declaration, wrong
+from headwater.runtime.values import Local
+
+Size = tuple[int, int, int]
+Domain = tuple[Shape, Shape]
+# Work-items in a group on OpenCL GPUs: a multiple of every vendor's wavefront, and every device allows it.
+GPU_GROUP = 256
+# Elements that one work-item of a GPU reduction folds before there are more groups.
+GPU_FOLD = 16
+GPU_REDUCTION_GROUPS = 1024
+# On the cpu device: work-items per group of a reduction (several vectors of 16 lanes), and elements that make a group
+# worthwhile.
+CPU_GROUP = 256
+CPU_FOLD = 1 << 14
+CPU_REDUCTION_GROUPS = 256
+
+
+@dataclass(frozen=True)
+class View:
+    """A stream's shape, and where its elements lie: in an array of shape ``stored`` from ``start`` on. Slowest
+    dimension first.
+    """
+
+    shape: Shape
+    stored: Shape
+    start: Shape
+
+    @staticmethod
+    def of(shape: Shape) -> View:
+        """A stream that is its whole array."""
+        return View(shape, shape, (0,) * len(shape))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the stream is the whole array."""
+        return self.shape == self.stored
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One launch argument: the memory or value of ``param``, a ``fixed`` number, tuple or Local, or an address
+    ``table``.
+    """
+
+    kind: Literal["memory", "value", "fixed", "table"]
+    param: str = ""
+    fixed: Any = None
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One generated kernel with sizes and arguments."""
+
+    entry: Entry
+    global_size: Size
+    local_size: Size | None
+    slots: tuple[Slot, ...]
+
+
+def plan_map(kernel: Kernel, views: Mapping[str, View], domain: Domain | None, gpu: bool) -> Launch:
+    """The launch of a kernel that is not a reduction. ``views``: of every parameter with memory; LaunchError if they do
+    not fit.
+    """
+    whole = views[kernel.domain_from].shape
+    _check_streams(kernel, views, whole)
+    start, end = checked_domain(kernel, domain, whole)
+    run = tuple(b - a for a, b in zip(start, end, strict=True))
+    streams = [views[p.name] for p in kernel.parameters if p.kind in ("input", "output")]
+    uniform = run == whole and all(v.is_whole and v.shape == whole for v in streams)
+    entry = _choose(kernel, uniform, gpu)
+    count = math.prod(run)
+    slots = tuple(_slot(kernel, arg, views, whole, start, end, count) for arg in entry.args)
+    return Launch(entry, *_sizes(kernel, entry.variant, run, count, gpu), slots)
+
+
+def checked_domain(kernel: Kernel, domain: Domain | None, whole: Shape) -> Domain:
+    """The executed domain, start and end; LaunchError if it is empty or reaches outside."""
+    if domain is None:
+        return (0,) * len(whole), whole
+    start, end = domain
+    if len(start) != len(whole) or len(end) != len(whole):
+        raise LaunchError(
+            f"{kernel.name}: domain {domain} has {len(start)} dimensions, the output {len(whole)}: shape {whole}",
+            hint="domain=(start, end) takes tuples like the output's shape, slowest dimension first",
+        )
+    if any(not 0 <= a < b <= n for a, b, n in zip(start, end, whole, strict=True)):
+        raise LaunchError(f"{kernel.name}: domain {start} to {end} is empty or not inside the output of shape {whole}")
+    return start, end
+
+
+def _check_streams(kernel: Kernel, views: Mapping[str, View], whole: Shape) -> None:
+    for parameter in kernel.parameters:
+        if parameter.kind not in ("input", "output"):
+            continue
+        shape = views[parameter.name].shape
+        if parameter.kind == "output" and shape != whole:
+            raise wrong(
+                kernel,
+                parameter,
+                f"shape {shape}, but the out stream {kernel.domain_from!r} has {whole}; they must agree",
+            )
+        if len(shape) != len(whole):
+            raise wrong(
+                kernel,
+                parameter,
+                f"got {len(shape)} dimensions (shape {shape}), but {kernel.domain_from!r} has the shape {whole}",
+                "input streams are resized to the output, but only within the same number of dimensions",
+            )
+
+
+def _choose(kernel: Kernel, uniform: bool, gpu: bool) -> Entry:
+    wanted: tuple[Variant, ...]
+    if kernel.group_size:
+        wanted = ("group", "group_mapped") if uniform else ("group_mapped",)
+    elif uniform:
+        wanted = ("linear4", "linear", "grid", "mapped") if gpu else ("linear", "grid", "mapped")
+    else:
+        wanted = ("mapped",)
+    for variant in wanted:
+        entry = kernel.entry(variant)
+        if entry is not None:
+            return entry
+    raise LaunchError(f"{kernel.name} has no generated kernel for {' or '.join(wanted)}")
+
+
+def _slot(
+    kernel: Kernel, arg: Arg, views: Mapping[str, View], whole: Shape, start: Shape, end: Shape, count: int
+) -> Slot:
+    role = arg.role
+    if role in ("input", "output", "gather", "scatter", "constant", "struct"):
+        return Slot("memory", arg.param)
+    if role == "value":
+        return Slot("value", arg.param)
+    if role == "shape":
+        return Slot("fixed", fixed=extents(views[arg.param].shape))
+    if role == "map":
+        return Slot("table", arg.param, address_table(whole, views[arg.param], start, end))
+    if role == "count":
+        return Slot("fixed", fixed=count)
+    if role == "domain":
+        return Slot("fixed", fixed=extents(tuple(b - a for a, b in zip(start, end, strict=True))))
+    if role == "origin":
+        return Slot("fixed", fixed=extents(start, 0))
+    return Slot("fixed", fixed=Local(arg.bytes * max(kernel.group_size, 1)))
+
+
+def address_table(whole: Shape, view: View, start: Shape, end: Shape) -> Array:
+    """The ``map`` argument (see ``brook.model``): offsets, strides and resize of one stream for the part ``start`` to
+    ``end``.
+    """
+    parts = []
+    stride = 1
+    for n, first, last, own, stored, begin in zip(
+        *(reversed(sizes) for sizes in (whole, start, end, view.shape, view.stored, view.start)), strict=True
+    ):
+        position = np.arange(first, last)
+        if own != n:
+            # Every step in single precision, as Brook+'s run-time did it: trunc(out / (outDim / inDim)).
+            ratio = np.float32(n) / np.float32(own)
+            position = np.minimum((position.astype(np.float32) / ratio).astype(np.int64), own - 1)
+        parts.append(stride * (begin + position))
+        stride *= stored
+    parts.append(np.zeros(4 - len(whole), np.int64))
+    return np.concatenate(parts).astype(np.int32)
+
+
+def _sizes(kernel: Kernel, variant: Variant, run: Shape, count: int, gpu: bool) -> tuple[Size, Size | None]:
+    if variant in ("group", "group_mapped"):
+        group = kernel.group_size
+        return (_round_up(count, group), 1, 1), (group, 1, 1)
+    if variant in ("linear", "linear4"):
+        items = -(-count // 4) if variant == "linear4" else count
+        return ((_round_up(items, GPU_GROUP), 1, 1), (GPU_GROUP, 1, 1)) if gpu else ((items, 1, 1), None)
+    x, y, z, w = extents(run)
+    return _grid((x, y, z * w), gpu)
+
+
+def _grid(size: Size, gpu: bool) -> tuple[Size, Size | None]:
+    if not gpu:
+        return size, None
+    # Groups as wide as rows allow (whole cache lines), the rest of the work-items on rows.
+    wide = min(64, 1 << (size[0] - 1).bit_length())
+    high = min(GPU_GROUP // wide, 1 << (size[1] - 1).bit_length())
+    return (_round_up(size[0], wide), _round_up(size[1], high), size[2]), (wide, high, 1)
+
+
+def _round_up(n: int, multiple: int) -> int:
+    return -(-n // multiple) * multiple
+
+
+def plan_reduction(
+    kernel: Kernel, source: Parameter, result: Parameter, view: View, target: Shape | None, gpu: bool
+) -> tuple[tuple[Launch, ...], int]:
+    """The launches of a reduction, and how many elements the buffer of partial results holds (0: none needed).
+
+    ``target``: the shape to reduce to, None for one value. With partial results the first launch writes them for
+    ``result`` and the second folds them: its input slot has the parameter name ``""``.
+    """
+    if not view.is_whole:
+        raise wrong(kernel, source, "a reduction takes a whole stream, not a sub-stream", "copy the sub-stream first")
+    count = math.prod(view.shape)
+    if target is not None:
+        entry = _reduction_entry(kernel, "reduce_partial")
+        padded = _check_target(kernel, result, view.shape, target)
+        slots = tuple(_reduction_slot(arg, source.name, 0, count, padded, view.shape) for arg in entry.args)
+        x, y, z, w = extents(padded)
+        return (Launch(entry, *_grid((x, y, z * w), gpu), slots),), 0
+    entry = _reduction_entry(kernel, "reduce_full")
+    size, fold, most = (
+        (GPU_GROUP, GPU_GROUP * GPU_FOLD, GPU_REDUCTION_GROUPS) if gpu else (CPU_GROUP, CPU_FOLD, CPU_REDUCTION_GROUPS)
+    )
+    groups = max(1, min(count // fold, most))
+    first = _fold(entry, source.name, size, groups, count)
+    if groups == 1:
+        return (first,), 0
+    return (first, _fold(entry, "", size, 1, groups)), groups
+
+
+def _fold(entry: Entry, source: str, size: int, groups: int, count: int) -> Launch:
+    slots = tuple(_reduction_slot(arg, source, size, count, (), ()) for arg in entry.args)
+    return Launch(entry, (groups * size, 1, 1), (size, 1, 1), slots)
+
+
+def _reduction_entry(kernel: Kernel, variant: Variant) -> Entry:
+    entry = kernel.entry(variant)
+    if entry is None:
+        raise LaunchError(f"{kernel.name} has no generated kernel {variant}")
+    return entry
+
+
+def _reduction_slot(arg: Arg, source: str, size: int, count: int, target: Shape, shape: Shape) -> Slot:
+    if arg.role == "input":
+        return Slot("memory", source)
+    if arg.role == "output":
+        return Slot("memory", arg.param)
+    if arg.role == "local":
+        return Slot("fixed", fixed=Local(size * arg.bytes))
+    if arg.role == "count":
+        return Slot("fixed", fixed=count)
+    return Slot("fixed", fixed=extents(target if arg.role == "domain" else shape))
+
+
+def _check_target(kernel: Kernel, result: Parameter, shape: Shape, target: Shape) -> Shape:
+    """The target padded with leading ones to the input's rank; LaunchError if the input does not divide into it."""
+    padded = (1,) * (len(shape) - len(target)) + target
+    if len(padded) != len(shape) or any(n % m for n, m in zip(shape, padded, strict=True)):
+        raise wrong(
+            kernel,
+            result,
+            f"cannot reduce shape {shape} to {target}",
+            "every dimension of the input must be a multiple of the result's",
+        )
+    return padded
+
+
+def output_shape(
+    kernel: Kernel,
+    shapes: Mapping[str, Shape],
+    given: Mapping[str, Shape],
+    asked: Shape | Mapping[str, Shape] | None,
+) -> dict[str, Shape]:
+    """The shape of every out stream and out array. ``shapes``: of the inputs; ``given``: of arrays passed with
+    ``out=``.
+    """
+    outs = [p for p in kernel.parameters if p.kind in ("output", "scatter")]
+    result: dict[str, Shape] = dict(given)
+    inputs = {p.name: shapes[p.name] for p in kernel.parameters if p.kind == "input"}
+    for parameter in outs:
+        if parameter.name in result:
+            continue
+        if isinstance(asked, Mapping):
+            shape = asked.get(parameter.name)
+        else:
+            shape = asked
+        if shape is None and parameter.kind == "output":
+            shape = next((result[p.name] for p in outs if p.kind == "output" and p.name in result), None)
+        if shape is None:
+            shape = _from_inputs(kernel, parameter, inputs)
+        if parameter.kind == "scatter" and len(shape) != parameter.rank:
+            raise wrong(
+                kernel,
+                parameter,
+                f"it has {parameter.rank} dimension{'s' * (parameter.rank > 1)}, but its shape would be {shape}",
+                f"give it with shape={{{parameter.name!r}: (…)}}, or pass the array with out=",
+            )
+        check_shape(shape, f"{kernel.name}: the shape of {parameter.name!r}")
+        result[parameter.name] = shape
+    return result
+
+
+def _from_inputs(kernel: Kernel, parameter: Parameter, inputs: Mapping[str, Shape]) -> Shape:
+    different = set(inputs.values())
+    if len(different) == 1:
+        return next(iter(different))
+    if not different:
+        message = "no input stream gives its shape"
+    else:
+        listed = ", ".join(f"{name} {shape}" for name, shape in inputs.items())
+        message = f"the input streams have different shapes ({listed})"
+    raise LaunchError(
+        f"{kernel.name}: `{declaration(parameter)}`: {message}",
+        hint="say how large the output is: shape=(rows, columns), or pass an array for it with out=",
+    )
