@@ -1,0 +1,27 @@
+"""Every version of the matrix multiply example gives NumPy's product."""
+
+import numpy as np
+import pytest
+
+
+@pytest.mark.parametrize("version", ["loops", "scalar", "float4", "brook_scalar", "brook_float4"])
+@pytest.mark.parametrize("sizes", [(4, 4, 4), (5, 12, 8), (33, 20, 36)])
+def test_product_of_any_shape(example, version, sizes):
+    n, k, m = sizes
+    rng = np.random.default_rng(n)
+    a, b = rng.random((n, k), np.float32), rng.random((k, m), np.float32)
+    assert np.allclose(getattr(example, version)(a, b), a @ b, rtol=1e-5)
+
+
+@pytest.mark.parametrize("sizes", [(16, 16, 16), (32, 48, 64)])
+def test_product_by_tiles(example, sizes):
+    n, k, m = sizes
+    rng = np.random.default_rng(n)
+    a, b = rng.random((n, k), np.float32), rng.random((k, m), np.float32)
+    assert np.allclose(example.tiled(a, b), a @ b, rtol=1e-5)
+
+
+def test_script_reports_every_version(example, run_main):
+    text, picture = run_main("--size", "64")
+    assert all(name in text for name in example.VERSIONS)
+    assert picture.stat().st_size > 1000
