@@ -61,10 +61,14 @@ class Slot:
 
 @dataclass
 class Binding:
-    """What to launch with: values by parameter, sizes, and which parameters are outputs (in order)."""
+    """What to launch with: values by parameter, sizes, and which parameters are outputs (in order).
+
+    ``shapes`` counts in elements, ``made`` are the outputs that began as zeros, ``targets`` the files outputs go to.
+    """
 
     values: dict[str, Any] = field(default_factory=dict)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    made: set[str] = field(default_factory=set)
     outputs: list[str] = field(default_factory=list)
     targets: dict[str, str] = field(default_factory=dict)
     global_size: tuple[int, ...] = ()
@@ -298,6 +302,7 @@ def _image_pixels(given: Given, slot: Slot) -> Array:
 def _make_output(
     slot: Slot, base: tuple[int, ...], primary: tuple[Slot, Given] | None, request: Request, binding: Binding
 ) -> None:
+    binding.made.add(slot.name)
     if slot.role == "image":
         binding.values[slot.name] = np.zeros((*base, 4), np.uint8)
         binding.shapes[slot.name] = base

@@ -33,7 +33,13 @@ class Parser(argparse.ArgumentParser):
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """Options and arguments in any order; ``-1e-3`` is a number, not an option."""
         # A leading blank makes argparse take the word as an argument; readers of numbers and names strip it.
-        return self.parse_intermixed_args([f" {word}" if _NEGATIVE.match(word) else word for word in words])
+        prepared: list[str] = []
+        for word in words:
+            if prepared and prepared[-1] == "--options":
+                prepared[-1] = f"--options={word}"  # its value begins with a dash
+            else:
+                prepared.append(f" {word}" if _NEGATIVE.match(word) else word)
+        return self.parse_intermixed_args(prepared)
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

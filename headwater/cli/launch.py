@@ -1,0 +1,175 @@
+"""A bound kernel and a device pass in; its outputs, and how long it took, pass out."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.errors import UsageError
+from headwater.files import Array
+
+if TYPE_CHECKING:
+    from headwater.cli.bind import Binding, Slot
+    from headwater.runtime import Device
+
+_PATIENCE = 1.0  # seconds before a launch is worth a line that says it is still running
+
+
+class Job:
+    """One kernel with its arguments, to be run on any device, any number of times, from the same start each time."""
+
+    def __init__(
+        self,
+        program: Any,
+        kernel: str,
+        slots: list[Slot],
+        binding: Binding,
+        *,
+        check: bool = False,
+        time_limit: float | None = None,
+    ) -> None:
+        self.program = program
+        self.kernel = program.kernels[kernel]
+        self.slots = slots
+        self.binding = binding
+        self.check = check
+        self.time_limit = time_limit
+        self.is_brook = program.language == "brook"
+
+    def run(self, device: Device) -> tuple[dict[str, Array], float]:
+        """Run once with arrays; the outputs by name and the seconds from call to answer are returned."""
+        begin = time.perf_counter()
+        if self.is_brook:
+            returned = self._call_brook(device, self._given())
+            seconds = time.perf_counter() - begin
+            return self._results(returned), seconds
+        values = self._fresh()
+        event = self._call_opencl(device, values)
+        event.wait()
+        seconds = time.perf_counter() - begin
+        return {name: _pixels(values[name]) for name in self.binding.outputs}, seconds
+
+    def times(self, device: Device, repeats: int, budget: float) -> list[float]:
+        """Seconds of the kernel alone, its data on the device: up to ``repeats`` runs within ``budget`` seconds."""
+        seconds: list[float] = []
+        begin = time.perf_counter()
+        while len(seconds) < repeats and (len(seconds) < 3 or time.perf_counter() - begin < budget):
+            seconds.append(self._time_brook(device) if self.is_brook else self._time_opencl(device))
+        return seconds
+
+    def moved_bytes(self, outputs: dict[str, Array]) -> int:
+        """Bytes the kernel reads and writes if it touches every element of its buffers once."""
+        total = 0
+        for slot in self.slots:
+            value = self.binding.values.get(slot.name)
+            if isinstance(value, np.ndarray) and slot.role in ("buffer", "image"):
+                read = slot.read and slot.name not in self.binding.made
+                total += value.nbytes * (read + slot.written)
+            elif slot.role == "result" and slot.name in outputs:
+                total += outputs[slot.name].nbytes
+        return total
+
+    # -- OpenCL C ------------------------------------------------------------------------------------------------------
+
+    def _fresh(self) -> dict[str, Any]:
+        """The arguments, with copies of what the kernel writes: every run begins with the same data."""
+        from headwater.runtime import Image
+
+        values: dict[str, Any] = {}
+        for slot in self.slots:
+            value = self.binding.values[slot.name]
+            if isinstance(value, np.ndarray) and slot.written:
+                value = value.copy()
+            values[slot.name] = Image(value) if slot.role == "image" else value
+        return values
+
+    def _call_opencl(self, device: Device, values: dict[str, Any]) -> Any:
+        sizes = (self.binding.global_size, self.binding.local_size)
+        options: dict[str, Any] = {"device": device}
+        if self.check:
+            options["check"] = True
+        if self.time_limit is not None:
+            options["time_limit"] = self.time_limit
+        return self.kernel[sizes](*[values[slot.name] for slot in self.slots], **options)
+
+    def _time_opencl(self, device: Device) -> float:
+        values = self._fresh()
+        if device.kind != "cpu":
+            from headwater.runtime import stream
+
+            values = {
+                name: stream(value, device=device) if isinstance(value, np.ndarray) and value.ndim else value
+                for name, value in values.items()
+            }
+        return float(self._call_opencl(device, values).seconds)
+
+    # -- Brook+ --------------------------------------------------------------------------------------------------------
+
+    def _given(self) -> list[Any]:
+        return [self.binding.values[slot.name] for slot in self.slots if slot.role != "result"]
+
+    def _call_brook(self, device: Device, values: list[Any]) -> Any:
+        options: dict[str, Any] = {"device": device}
+        if self.binding.shape is not None:
+            options["shape"] = self.binding.shape
+        if self.check:
+            options["check"] = True
+        if self.time_limit is not None:
+            options["time_limit"] = self.time_limit
+        return self.kernel(*values, **options)
+
+    def _results(self, returned: Any) -> dict[str, Array]:
+        names = [slot.name for slot in self.slots if slot.role == "result"]
+        parts = returned if isinstance(returned, tuple) else (returned,)
+        if len(parts) != len(names):
+            raise UsageError(f"{self.kernel.name} returned {len(parts)} results for {len(names)} outputs")
+        return {name: np.atleast_1d(np.asarray(part)) for name, part in zip(names, parts, strict=True)}
+
+    def _time_brook(self, device: Device) -> float:
+        values = self._given()
+        if device.kind != "cpu":
+            from headwater.runtime import stream
+
+            values = [stream(v, device=device) if isinstance(v, np.ndarray) and v.ndim else v for v in values]
+            device.finish()
+        begin = time.perf_counter()
+        self._call_brook(device, values)
+        device.finish()
+        return time.perf_counter() - begin
+
+
+def _pixels(value: Any) -> Array:
+    array: Array = value.array if hasattr(value, "descriptor") else value
+    return array
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """A line on a terminal's stderr with the seconds gone by, once the work inside has taken more than a second."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    over = threading.Event()
+    begin = time.perf_counter()
+
+    def tell() -> None:
+        wait = _PATIENCE
+        while not over.wait(wait):
+            print(f"\r{what}: {time.perf_counter() - begin:.1f} s ", end="", file=sys.stderr, flush=True)
+            wait = 0.1
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
+        if time.perf_counter() - begin > _PATIENCE:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,427 @@
+"""A kernel's file and its data pass in; the kernel's outputs, as files, text or JSON, pass out (``headwater run``)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from headwater.cli.options import Parser, add_build_options, add_device_option, build_options
+from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.cli.bind import Binding, Slot
+    from headwater.cli.compare import Difference
+    from headwater.cli.launch import Job
+    from headwater.files import Array
+    from headwater.runtime import Device
+
+_BUDGET = 2.0  # seconds that --time may take beyond three runs
+
+_USAGE = "FILE [ARG …] [--kernel NAME] [--device DEVICE] [-o OUTPUT] [options]"
+_DESCRIPTION = """\
+Run a kernel of an OpenCL C (.cl) or Brook+ (.br) file.
+
+Arguments go to the kernel's parameters: arrays to buffers and streams, numbers to values, each in order;
+or by name, as in width=640. An array is
+  a.npy  a.npz:member  picture.png  table.csv:column  data.bin:float32:512x512   or made up:
+  zeros:SHAPE  ones:SHAPE  arange:SHAPE  random:SHAPE[:SEED]    (a SHAPE is 1000, 512x512 or 4Mi)
+
+What is left out is worked out where there is one right answer: an output buffer is as large as the first
+array; width, height and count are its sizes; the global size covers the output. -v says what was decided.
+A picture is what its buffer's type makes of it: uint is a pixel as 0xAABBGGRR, uchar4 and float4 are RGBA,
+uchar, int and float are grey levels; float runs from 0 to 1, whole numbers from 0 to 255.
+"""
+_EXAMPLES = """\
+examples:
+  a median filter on a photograph:
+    headwater run median.cl --kernel medianfilter_rgba photo.jpg -o filtered.png
+  sizes by hand, four pixels per work-item:
+    headwater run median.cl --kernel medianfilter_rgba_x4 photo.jpg --global 150,400 -o filtered.png
+  a Brook+ kernel on two columns of a table, printing what it makes:
+    headwater run sum.br prices.csv:bid prices.csv:ask
+  no input at all:
+    headwater run mandelbrot.cl -2 -1.25 0.0025 limit=500 --global 1024,1024 -o set.png
+  is it right on the GPU, and how fast?
+    headwater run saxpy.cl x=random:16Mi y=random:16Mi a=2 --device gpu --verify cpu --time
+
+exit codes: 0 done, 1 --verify found a difference, 2 bad input
+"""
+
+
+def parser() -> Parser:
+    """The options of ``headwater run``."""
+    made = Parser("run", _USAGE, _DESCRIPTION, _EXAMPLES)
+    made.add_argument("file", metavar="FILE", help="the kernel's source, .cl or .br")
+    made.add_argument("words", metavar="ARG", nargs="*", help="arrays and numbers, in order or as name=value")
+    add_device_option(made)
+    made.add_argument("--kernel", "-k", metavar="NAME", help="which kernel; needed if the file has several")
+    made.add_argument(
+        "-o",
+        "--output",
+        dest="outputs",
+        metavar="[NAME=]FILE",
+        action="append",
+        default=[],
+        help="write an output: .npy, .npz, .csv, .bin or a picture; without -o outputs are summed up as text",
+    )
+    sizes = made.add_argument_group("sizes (x first, as in OpenCL: 640,480)")
+    sizes.add_argument(
+        "--global", "-g", dest="global_size", metavar="X[,Y[,Z]]", help="number of work-items (OpenCL C)"
+    )
+    sizes.add_argument("--local", "-l", dest="local_size", metavar="X[,Y[,Z]]", help="work-items of a group (OpenCL C)")
+    sizes.add_argument("--shape", "-s", metavar="ROWSxCOLUMNS", help="shape of the outputs, slowest dimension first")
+    sizes.add_argument("--cast", action="store_true", help="convert arrays of another number type while reading")
+    add_build_options(made)
+    checks = made.add_argument_group("checking and timing")
+    checks.add_argument("--check", action="store_true", help="find accesses out of bounds and name the line (cpu)")
+    checks.add_argument("--verify", metavar="DEVICE", help="run there too and compare; exit code 1 if they differ")
+    checks.add_argument("--tolerance", metavar="T", help="of --verify, relative (default: 1e-5 for float, 0 for int)")
+    checks.add_argument("--time", action="store_true", help="run repeatedly and print the median")
+    checks.add_argument("--repeat", metavar="N", default="20", help="runs for --time (default 20, about 2 s at most)")
+    checks.add_argument("--time-limit", metavar="S", help="give up after S seconds (an endless loop, say)")
+    printing = made.add_argument_group("printing")
+    printing.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    printing.add_argument("-v", "--verbose", action="store_true", help="say what was worked out, and how")
+    printing.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+    return made
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; the exit code is returned."""
+    begin = time.perf_counter()
+    args = parser().parse(words)
+    limit = _positive(args.time_limit, "--time-limit")
+    tolerance = _positive(args.tolerance, "--tolerance", zero=True)
+    repeats = int(_positive(args.repeat, "--repeat") or 0)
+    path = Path(args.file)
+    if not path.is_file():
+        raise _no_source(path)
+
+    import headwater
+    from headwater.cli.launch import Job, progress
+
+    device = headwater.device(args.device)
+    if args.check and device.kind != "cpu":
+        raise UsageError(f"--check works on the cpu device, not on {device.name}", hint="leave --device out")
+    other = headwater.device(args.verify) if args.verify else None
+    with progress(f"compiling {path.name} for {device.name}"):
+        program = headwater.compile(path, options=build_options(args), device=device)
+    name = _choose_kernel(program, args.kernel, path)
+    slots, binding = _bind(program, name, args)
+    if args.verbose:
+        for note in binding.notes:
+            print(f"headwater: {note}", file=sys.stderr)
+    job = Job(program, name, slots, binding, check=args.check, time_limit=limit)
+    compiled = time.perf_counter() - begin
+    with progress(f"running {name} on {device.name}"):
+        outputs, first = job.run(device)
+    differences = _verify(job, outputs, other, tolerance) if other is not None else []
+    seconds: list[float] = []
+    if args.time:
+        with progress(f"timing {name} on {device.name}"):
+            seconds = job.times(device, max(repeats, 1), _BUDGET)
+    notes = _write(job, outputs)
+    result = _Result(path, name, device, job, outputs, notes, compiled, first, seconds, other, differences)
+    if args.json:
+        print(json.dumps(result.as_json()))
+    elif not args.quiet:
+        print(result.as_text(), end="")
+    return 0 if all(difference.ok for difference in differences) else 1
+
+
+# --------------------------------------------------------------------------------------------------------- preparing
+
+
+def _no_source(path: Path) -> UsageError:
+    if path.is_dir():
+        return UsageError(f"{str(path)!r} is a directory, not a kernel's source")
+    folder = path.parent
+    names = [item.name for item in folder.iterdir()] if folder.is_dir() else []
+    close = get_close_matches(path.name, [n for n in names if n.endswith((".cl", ".br"))], 1)
+    hint = f"did you mean {path.with_name(close[0])}?" if close else ""
+    return UsageError(f"there is no file {str(path)!r}", hint=hint or "headwater run FILE.cl …")
+
+
+def _positive(text: str | None, option: str, *, zero: bool = False) -> float | None:
+    if text is None:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not (0 < number < float("inf") or (zero and number == 0)):
+        raise UsageError(f"{option} takes a number greater than 0, not {text.strip()!r}")
+    return number
+
+
+def _dims(text: str | None, option: str) -> tuple[int, ...]:
+    if text is None:
+        return ()
+    from headwater.files import shape_of
+
+    try:
+        sizes = shape_of(text.strip())
+    except UsageError as error:
+        raise UsageError(f"{option}: {error.message}", hint="write 1024 or 640,480") from None
+    if len(sizes) > 3:
+        raise UsageError(f"{option} takes one to three sizes, {len(sizes)} given")
+    return sizes
+
+
+def _choose_kernel(program: Any, name: str | None, path: Path) -> str:
+    kernels: list[str] = [key for key, kernel in program.kernels.items() if getattr(kernel.info, "launchable", True)]
+    if not kernels:
+        raise UsageError(
+            f"{path} has no kernel", hint="a kernel is declared  __kernel void name(…)  or in Brook+  kernel void"
+        )
+    if name is None:
+        if len(kernels) > 1:
+            raise UsageError(f"{path} has several kernels", hint=f"choose one with --kernel: {', '.join(kernels)}")
+        return kernels[0]
+    if name not in kernels:
+        close = get_close_matches(name, kernels, 1)
+        known = f"the kernels are {', '.join(kernels)}"
+        if name in program.kernels:
+            raise UsageError(f"{name} is called by other kernels and cannot be launched itself", hint=known)
+        raise UsageError(f"{path} has no kernel {name!r}", hint=f"did you mean {close[0]}?" if close else known)
+    return name
+
+
+def _bind(program: Any, name: str, args: argparse.Namespace) -> tuple[list[Slot], Binding]:
+    from headwater.cli.bind import Request, bind, brook_slots, opencl_slots
+
+    request = Request(
+        args.words,
+        args.outputs,
+        _dims(args.global_size, "--global"),
+        _dims(args.local_size, "--local") or None,
+        _dims_of_shape(args.shape),
+        args.cast,
+    )
+    kernel = program.kernels[name]
+    if program.language == "brook":
+        for option, value in (("--global", args.global_size), ("--local", args.local_size)):
+            if value:
+                raise UsageError(
+                    f"{option} is for OpenCL C; a Brook+ kernel's size is its streams'", hint="use --shape"
+                )
+        slots = brook_slots(kernel.info, program.module)
+    else:
+        slots = opencl_slots(kernel.info)
+    return slots, bind(name, slots, request, program.source)
+
+
+def _dims_of_shape(text: str | None) -> tuple[int, ...] | None:
+    from headwater.files import shape_of
+
+    return shape_of(text.strip()) if text else None
+
+
+# ---------------------------------------------------------------------------------------------------------- reporting
+
+
+def _verify(job: Job, outputs: dict[str, Array], other: Device, tolerance: float | None) -> list[Difference]:
+    from headwater.cli.compare import compare
+    from headwater.cli.launch import progress
+
+    with progress(f"running {job.kernel.name} on {other.name}"):
+        reference, _ = job.run(other)
+    return [compare(name, outputs[name], reference[name], tolerance) for name in outputs]
+
+
+def _write(job: Job, outputs: dict[str, Array]) -> list[str]:
+    if not job.binding.targets:
+        return []
+    from headwater import files
+
+    elements = {slot.name: slot.element for slot in job.slots}
+    return files.write(
+        [
+            files.Output(target, name, outputs[name], elements[name] or _element_of(outputs[name]))
+            for name, target in job.binding.targets.items()
+        ]
+    )
+
+
+def _element_of(array: Array) -> Any:
+    """An image argument's element: what its array holds, channels as components."""
+    from headwater.files import Element
+
+    width = array.shape[2] if array.ndim == 3 else 1
+    return Element(array.dtype.name, array.dtype, width, width)
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What happened, to be printed for people or for scripts. Times are in seconds."""
+
+    path: Path
+    kernel: str
+    device: Device
+    job: Job
+    outputs: dict[str, Array]
+    notes: list[str]
+    compiled: float
+    first: float
+    seconds: list[float]
+    other: Device | None
+    differences: list[Difference]
+
+    def as_json(self) -> dict[str, Any]:
+        """One object; numbers that JSON lacks (NaN, infinities) are null."""
+        binding = self.job.binding
+        result: dict[str, Any] = {
+            "file": str(self.path),
+            "kernel": self.kernel,
+            "device": self.device.name,
+            "device_description": self.device.description,
+            "outputs": [
+                {
+                    "name": name,
+                    "shape": list(array.shape),
+                    "dtype": str(array.dtype),
+                    "file": binding.targets.get(name),
+                    **_summary(array),
+                }
+                for name, array in self.outputs.items()
+            ],
+            "notes": [*binding.notes, *self.notes],
+            "seconds": {"prepare": self.compiled, "first_run": self.first},
+        }
+        if binding.global_size:
+            result["global_size"] = list(binding.global_size)
+            result["local_size"] = list(binding.local_size) if binding.local_size else None
+        if self.seconds:
+            moved = self.job.moved_bytes(self.outputs)
+            result["seconds"] |= {
+                "median": median(self.seconds),
+                "least": min(self.seconds),
+                "greatest": max(self.seconds),
+                "runs": len(self.seconds),
+            }
+            result["bytes_moved"] = moved
+        if self.other is not None:
+            result["verify"] = {
+                "device": self.other.name,
+                "ok": all(difference.ok for difference in self.differences),
+                "outputs": [
+                    {
+                        "name": d.name,
+                        "ok": d.ok,
+                        "wrong": d.wrong,
+                        "largest": _finite(d.largest),
+                        "ulps": d.ulps,
+                        "tolerance": d.tolerance,
+                        "first": list(d.first) if d.first else None,
+                    }
+                    for d in self.differences
+                ],
+            }
+        return result
+
+    def as_text(self) -> str:
+        """A few lines: files written or outputs summed up, then times, then the comparison."""
+        binding = self.job.binding
+        lines = [f"{binding.targets[name]}: {_describe(name, self.outputs[name])}" for name in binding.targets]
+        if not binding.targets:
+            for name, array in self.outputs.items():
+                lines += _show(name, array)
+        lines += [f"note: {note}" for note in self.notes]
+        if self.seconds:
+            lines += self._time_lines()
+        for d in self.differences:
+            assert self.other is not None
+            lines.append(_difference_line(d, self.device.name, self.other.name))
+        return "".join(f"{line}\n" for line in lines)
+
+    def _time_lines(self) -> list[str]:
+        middle = median(self.seconds)
+        moved = self.job.moved_bytes(self.outputs)
+        binding = self.job.binding
+        sizes = ""
+        if binding.global_size:
+            sizes = f", global {' x '.join(map(str, binding.global_size))}"
+            sizes += f", local {' x '.join(map(str, binding.local_size))}" if binding.local_size else ""
+        rows = [
+            ("median", f"{_seconds(middle)} of {len(self.seconds)} runs"),
+            ("range", f"{_seconds(min(self.seconds))} to {_seconds(max(self.seconds))}"),
+            ("memory", f"{moved / middle / 1e9:.1f} GB/s if each of {_bytes(moved)} is moved once"),
+            ("first run", f"{_seconds(self.first)}, after {_seconds(self.compiled)} of reading and compiling"),
+        ]
+        head = f"{self.kernel} on {self.device.name} ({self.device.description}){sizes}"
+        return [head, *(f"  {label:<10} {text}" for label, text in rows)]
+
+
+def _finite(number: float) -> float | None:
+    return number if abs(number) < float("inf") else None
+
+
+def _summary(array: Array) -> dict[str, Any]:
+    """Least, greatest and mean of an array of numbers; its only element if there is one."""
+    import numpy as np
+
+    if array.dtype.kind == "V":
+        return {}
+    fields: dict[str, Any] = {}
+    if array.size == 1:
+        value = array.reshape(-1)[0].item()
+        fields["value"] = _finite(value)
+    finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
+    if finite.size:
+        fields |= {"min": finite.min().item(), "max": finite.max().item()}
+        fields["mean"] = float(finite.mean(dtype=np.float64))
+    if finite.size < array.size:
+        fields["not_finite"] = int(array.size - finite.size)
+    return fields
+
+
+def _describe(name: str, array: Array) -> str:
+    text = f"{name}, {array.dtype} {' x '.join(map(str, array.shape))}"
+    summary = _summary(array)
+    if "min" in summary:
+        text += f", {summary['min']:.6g} to {summary['max']:.6g}"
+    if "not_finite" in summary:
+        text += f", {summary['not_finite']} not finite"
+    return text
+
+
+def _show(name: str, array: Array) -> list[str]:
+    """An output as text, long ones abridged in the middle."""
+    import numpy as np
+
+    if array.size == 1 and array.dtype.kind != "V":
+        return [f"{name} = {array.reshape(-1)[0]}"]
+    text = np.array2string(array, threshold=64, edgeitems=3, max_line_width=100, precision=6)
+    return [_describe(name, array), *(f"  {line}" for line in text.splitlines())]
+
+
+def _difference_line(d: Difference, here: str, there: str) -> str:
+    apart = f"largest difference {d.largest:.3g}" + (f" ({d.ulps} ULP)" if d.ulps else "")
+    if d.ok:
+        exact = "equal" if d.largest == 0 else f"the same within {d.tolerance:g}, {apart}"
+        return f"verify: {d.name}: {here} and {there} are {exact}"
+    place = ", ".join(map(str, d.first or ()))
+    share = f"{d.wrong} of {d.elements} elements differ between {here} and {there}"
+    return f"verify: {d.name}: {share}, first [{place}]; {apart}"
+
+
+def _seconds(value: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= scale:
+            return f"{value / scale:.4g} {unit}"
+    return f"{value * 1e9:.4g} ns"
+
+
+def _bytes(value: float) -> str:
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= scale:
+            return f"{value / scale:.4g} {unit}"
+    return f"{value:g} B"
