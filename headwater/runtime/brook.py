@@ -8,13 +8,15 @@ kept.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater import cache
+from headwater import __version__, cache
+from headwater.brook import model
 from headwater.brook.model import BrookModule, Kernel as Signature, Parameter
 from headwater.errors import UsageError
 from headwater.runtime.arrays import Array
@@ -36,7 +38,7 @@ from headwater.runtime.brook_arguments import (
     wrong,
 )
 from headwater.runtime.brook_plan import Domain, Launch, View, output_shape, plan_map, plan_reduction
-from headwater.runtime.devices import Device, DeviceProgram, resolve
+from headwater.runtime.devices import Device, DeviceProgram, current, default, resolve
 from headwater.runtime.events import Event, Queue
 from headwater.runtime.program import Kernel, Program
 from headwater.runtime.streams import Stream, SubStream
@@ -50,19 +52,25 @@ _EXACT = "-D HW_EXACT_RANGE"
 
 def translate(source: str, filename: str, options: str = "") -> BrookModule:
     """The translated module, from the disk cache if the same text was translated before; SourceError if it is wrong."""
-    from headwater.brook import VERSION
-
     store = cache.current()
-    key = cache.key("brook", VERSION, filename, options, source)
+    key = cache.key("brook", __version__, _translator(), filename, options, source)
     entry = store.get(key)
     if entry is not None:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # damaged: translate anew
             return BrookModule.from_json((entry / "module.json").read_text(encoding="utf-8"))
     from headwater.brook import translate as translate_source
 
-    module = translate_source(source, filename, options)
+    module: BrookModule = translate_source(source, filename, options)
     store.put(key, {"module.json": module.to_json().encode()})
     return module
+
+
+@functools.cache
+def _translator() -> str:
+    """Which translator this is: names, sizes and times of its files, so that a changed one does not find old results."""
+    files = sorted(os.scandir(os.path.dirname(model.__file__)), key=lambda file: file.name)
+    marks = [f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files if file.is_file()]
+    return "\n".join(marks)
 
 
 def load(source: str, filename: str, options: str = "", device: Device | str | None = None) -> BrookProgram:
@@ -72,20 +80,23 @@ def load(source: str, filename: str, options: str = "", device: Device | str | N
     )
 
 
-class BrookProgram(Program):
+class BrookProgram(Program["BrookKernel"]):
     """A translated ``.br`` file. Its kernels are attributes: ``program.sum(a, b)``; struct dtypes are in ``structs``.
 
     ``module`` describes the kernels, ``opencl`` is the OpenCL C that they were translated to.
     """
 
+    language = "brook"
+
     def __init__(self, module: BrookModule, source: str, options: str = "", device: Device | None = None) -> None:
-        super().__init__(source, module.filename, "brook", options)
+        self.source = source
+        self.filename = module.filename
+        self.options = options
         self.module = module
-        self.device = device
+        # The environment is read now: a call must not cost a look at it.
+        self.default_device = device if device is not None else default()
         self.structs: dict[str, np.dtype[Any]] = {n: s.dtype(module.structs) for n, s in module.structs.items()}
-        self.kernels: Mapping[str, BrookKernel] = {
-            name: BrookKernel(self, signature) for name, signature in module.kernels.items()
-        }
+        self.kernels = {name: BrookKernel(self, signature) for name, signature in module.kernels.items()}
         self._built: dict[Device, DeviceProgram] = {}
 
     @property
@@ -93,7 +104,12 @@ class BrookProgram(Program):
         """The OpenCL C text."""
         return self.module.source
 
-    def build(self, device: Device) -> DeviceProgram:
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the translator warned of."""
+        return self.module.warnings
+
+    def on(self, device: Device) -> DeviceProgram:
         """The program compiled for ``device``; once per device."""
         built = self._built.get(device)
         if built is None:
@@ -153,8 +169,8 @@ class BrookKernel(Kernel):
     """
 
     def __init__(self, program: BrookProgram, signature: Signature) -> None:
-        super().__init__(program, signature.name)
-        self.program: BrookProgram = program
+        self.program = program
+        self.name = signature.name
         self.signature = signature
         self.last_event: Event | None = None  # of the latest call
         parameters = signature.parameters
@@ -204,7 +220,7 @@ class BrookKernel(Kernel):
             args = bind(self.signature, self._passed, args, named)
         if out is None and queue is None:
             # The quick way: plain arrays in, new arrays out, shapes seen before.
-            where = device if isinstance(device, Device) else resolve(device or self.program.device)
+            where = (current() or self.program.default_device) if device is None else resolve(device)
             try:
                 key = (where, shape, domain, *[args[i].shape for i in self._array_positions])
                 plan = self._quick.get(key)
@@ -379,8 +395,10 @@ class BrookKernel(Kernel):
                 self.signature, parameter, "a sub-stream has no array of its own to index", "pass the whole stream"
             )
         rank = len(stored)
-        start, end = tuple(value.start)[:rank], tuple(value.end)[:rank]
-        return View(tuple(b - a for a, b in zip(start, end, strict=True)), stored, start)
+        if len(value.start) > rank:
+            raise wrong(self.signature, parameter, f"the sub-stream divides the components of a {element.name}")
+        start = value.start + (0,) * (rank - len(value.start))
+        return View(value.shape[:rank], stored, start)
 
     def _given_outs(self, out: Any) -> dict[str, Any]:
         """``out=`` by parameter name, checked: writable arrays of the right type, or streams."""
@@ -429,7 +447,7 @@ class BrookKernel(Kernel):
                     f"{self.name}: a stream is on {stream.device.name}, the call runs on {where.name}",
                     hint=f"copy it first: hw.stream(np.asarray(stream), device={where.name!r})",
                 )
-        return where or resolve(self.program.device)
+        return where or current() or self.program.default_device
 
     def _asked(self, shape: Any) -> Shape | dict[str, Shape] | None:
         if shape is None:
@@ -520,7 +538,7 @@ class BrookKernel(Kernel):
         """Fix a launch's sizes and what never changes. ``rename``: which item stands for a parameter, ``""`` the
         partial results.
         """
-        kernel = self.program.build(device).kernels[launch.entry.symbol]
+        kernel = self.program.on(device).kernels[launch.entry.symbol]
         template: list[Any] = []
         fills = []
         for slot in launch.slots:

@@ -1,0 +1,173 @@
+"""A checkout of AMD's Brook+ goes in (``--checkout DIR``), a table of kernels that agree with Headwater or not comes
+out.
+
+``python -m benchmarks.brook_oracle --checkout DIR [--device cpu] [--sample NAME] [--kernel NAME] [--work DIR] [--json
+FILE]``
+
+The exit status is 0 if every kernel of every sample compiles and agrees, 1 if not, 2 if the oracle cannot run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+import headwater as hw
+from benchmarks.brook_oracle.amd import Kernel, Sample, Toolchain, ToolError, samples
+from benchmarks.brook_oracle.cases import Case, cases
+from benchmarks.brook_oracle.compare import EXACT, TOLERANCES, Tolerance, difference
+
+Status = Literal["agrees", "differs", "unsupported"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One kernel: how many calls were compared, the worst difference in ULPs, what is allowed, and what went wrong
+    first.
+    """
+
+    sample: str
+    kernel: str
+    status: Status
+    calls: int
+    worst_ulps: float
+    allowed_ulps: float
+    note: str
+
+
+def signature_fault(sample: Sample, kernel: Kernel, ours: Any) -> str:
+    """How Headwater's signature of a kernel differs from AMD's, or nothing."""
+    theirs = [(p.name, p.kind, p.type, p.sizes if p.kind == "constant" else ()) for p in kernel.parameters]
+    own = [(p.name, p.kind, p.type.name, p.sizes if p.kind == "constant" else ()) for p in ours.parameters]
+    for a, b in zip(theirs, own, strict=False):
+        if a != b:
+            return f"parameter {a} of AMD's is {b}"
+    return "" if len(theirs) == len(own) else f"{len(own)} parameters instead of {len(theirs)}"
+
+
+def call(program: Any, sample: Sample, kernel: Kernel, case: Case, device: str) -> dict[str, Any]:
+    """What Headwater makes of a call: arrays by name of the outs."""
+    arguments = [case.arguments[p.name] for p in kernel.parameters if p.kind not in ("output", "scatter", "reduce")]
+    outs = [p for p in kernel.parameters if p.kind in ("output", "scatter", "reduce")]
+    keywords: dict[str, Any] = {"device": device}
+    if not case.full:
+        keywords["shape"] = {p.name: case.shapes[p.name] for p in outs}
+    if case.domain is not None:
+        offset, size = case.domain
+        end = tuple(a + n for a, n in zip(offset, size, strict=True))
+        keywords["domain"] = (tuple(reversed(offset)), tuple(reversed(end)))
+    scatter = {p.name: case.arguments[p.name].copy() for p in outs if p.kind == "scatter"}
+    if scatter:
+        keywords["out"] = scatter
+    result = getattr(program, kernel.name)(*arguments, **keywords)
+    return dict(zip((p.name for p in outs), result if len(outs) > 1 else (result,), strict=True))
+
+
+def examine(tools: Toolchain, sample: Sample, kernel: Kernel, program: Any, device: str) -> Outcome:
+    """Compare all calls of one kernel."""
+    name = str(sample.path.relative_to(tools.checkout / "samples").with_suffix(""))
+    tolerance: Tolerance = TOLERANCES.get(kernel.name, EXACT)
+    calls, worst, note = 0, 0.0, ""
+    ours = program.kernels.get(kernel.name)
+    if ours is None or not ours.info.launchable:
+        return Outcome(name, kernel.name, "unsupported", 0, 0.0, tolerance.ulps, "the kernel cannot be called")
+    fault = signature_fault(sample, kernel, ours.info)
+    if fault:
+        return Outcome(name, kernel.name, "differs", 0, 0.0, tolerance.ulps, fault)
+    for case in cases(sample, kernel):
+        expected = tools.run(sample, kernel, case.arguments, case.shapes, domain=case.domain, full=case.full)
+        try:
+            got = call(program, sample, kernel, case, device)
+        except hw.HeadwaterError as error:
+            text = " ".join(str(error).split())
+            return Outcome(name, kernel.name, "unsupported", calls, worst, tolerance.ulps, f"{case.label}: {text}")
+        for out, wanted in expected.items():
+            found = difference(wanted, np.asarray(got[out]), tolerance)
+            if found.ulps > tolerance.ulps and not note:
+                note = f"{case.label}: {out} {found.where}"
+            worst = max(worst, found.ulps)
+        calls += 1
+    return Outcome(name, kernel.name, "differs" if note else "agrees", calls, worst, tolerance.ulps, note)
+
+
+def examine_sample(tools: Toolchain, path: Path, device: str, only: str | None) -> list[Outcome]:
+    """Compare all kernels of one sample."""
+    sample = tools.compile(path)
+    wanted = [kernel for kernel in sample.kernels if only in (None, kernel.name)]
+    try:
+        program = hw.compile(path, language="brook", options=sample.options)
+    except hw.HeadwaterError as error:
+        name = str(path.relative_to(tools.checkout / "samples").with_suffix(""))
+        text = " ".join(str(error).split())
+        return [Outcome(name, kernel.name, "unsupported", 0, 0.0, 0.0, text) for kernel in wanted]
+    return [examine(tools, sample, kernel, program, device) for kernel in wanted]
+
+
+def line(outcome: Outcome) -> str:
+    """One row of the table."""
+    ulps = f"{outcome.worst_ulps:9.3g} of {outcome.allowed_ulps:<6g}" if outcome.calls else " " * 19
+    row = f"{outcome.sample:56} {outcome.kernel:32} {outcome.calls:4} {ulps} {outcome.status}"
+    return f"{row}  {outcome.note}" if outcome.note else row
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the oracle; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.brook_oracle", description=__doc__.splitlines()[0])
+    parser.add_argument("--checkout", type=Path, required=True, help="a checkout of hibengler/BrookPlus")
+    parser.add_argument("--device", default="cpu", help="the device that runs Headwater's side (default: cpu)")
+    parser.add_argument("--sample", help="only samples whose path contains this")
+    parser.add_argument("--kernel", help="only kernels of this name")
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "headwater-brook-oracle",
+        help="where AMD's programs and answers are kept (default: %(default)s)",
+    )
+    parser.add_argument("--json", type=Path, help="also write the outcomes to this file")
+    chosen = parser.parse_args(arguments)
+    began = time.perf_counter()
+    outcomes: list[Outcome] = []
+    count = 0
+    try:
+        tools = Toolchain(chosen.checkout.resolve(), chosen.work.resolve())
+        paths = [path for path in samples(tools.checkout) if not chosen.sample or chosen.sample in str(path)]
+        print(f"{'sample':56} {'kernel':32} {'calls':>4} {'worst ULP allowed':19}")
+        for path in paths:
+            found = examine_sample(tools, path, chosen.device, chosen.kernel)
+            count += bool(found)
+            for outcome in found:
+                print(line(outcome), flush=True)
+            outcomes += found
+    except (ToolError, hw.DeviceError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    if not outcomes:
+        print("error: no such sample or kernel", file=sys.stderr)
+        return 2
+    totals = Counter(outcome.status for outcome in outcomes)
+    print(
+        f"{count} samples, {len(outcomes)} kernels, {sum(outcome.calls for outcome in outcomes)} calls on "
+        f"{chosen.device}: {totals['agrees']} agree, {totals['differs']} differ, {totals['unsupported']} unsupported "
+        f"({time.perf_counter() - began:.0f} s)"
+    )
+    used = sorted({outcome.kernel for outcome in outcomes} & set(TOLERANCES))
+    for kernel in used:
+        tolerance = TOLERANCES[kernel]
+        print(f"  {kernel}: {tolerance.ulps:g} ULP of the {tolerance.of}: {tolerance.reason}")
+    if chosen.json:
+        chosen.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
+    return 0 if totals["agrees"] == len(outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
