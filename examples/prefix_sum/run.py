@@ -52,9 +52,8 @@ def main() -> None:
     for name, version in (("Brook+", brook), ("OpenCL C", opencl)):
         result, seconds = timed(lambda version=version: version(steps[0], arguments.device))
         right = "right" if np.array_equal(result, np.cumsum(steps[0], dtype=np.int32)) else "WRONG"
-        print(
-            f"{name:10} {seconds * 1e3:8.2f} ms, {arguments.count / seconds / 1e6:.0f} million elements a second, {right}"
-        )
+        rate = arguments.count / seconds / 1e6
+        print(f"{name:10} {seconds * 1e3:8.2f} ms, {rate:.0f} million elements a second, {right}")
     shown = slice(None, None, max(1, arguments.count // 2000))
     walks = {f"walk {i + 1}": opencl(walk, arguments.device)[shown] for i, walk in enumerate(steps)}
     save_chart(

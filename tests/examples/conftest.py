@@ -24,7 +24,7 @@ def example(request):
 
 @pytest.fixture
 def run_main(example, monkeypatch, tmp_path, capsys):
-    """Runs the example's ``main`` with arguments, the picture going to a temporary file; gives its text and the file."""
+    """Runs the example's ``main`` with arguments, its picture in a temporary file; gives its text and the file."""
 
     def run(*arguments):
         picture = tmp_path / "picture.png"

@@ -1,0 +1,1 @@
+"""Tests of the examples, through the functions that their scripts call."""
