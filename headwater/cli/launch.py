@@ -31,14 +31,12 @@ class Job:
         slots: list[Slot],
         binding: Binding,
         *,
-        check: bool = False,
         time_limit: float | None = None,
     ) -> None:
         self.program = program
         self.kernel = program.kernels[kernel]
         self.slots = slots
         self.binding = binding
-        self.check = check
         self.time_limit = time_limit
         self.is_brook = program.language == "brook"
 
@@ -92,8 +90,6 @@ class Job:
     def _call_opencl(self, device: Device, values: dict[str, Any]) -> Any:
         sizes = (self.binding.global_size, self.binding.local_size)
         options: dict[str, Any] = {"device": device}
-        if self.check:
-            options["check"] = True
         if self.time_limit is not None:
             options["time_limit"] = self.time_limit
         return self.kernel[sizes](*[values[slot.name] for slot in self.slots], **options)
@@ -118,8 +114,6 @@ class Job:
         options: dict[str, Any] = {"device": device}
         if self.binding.shape is not None:
             options["shape"] = self.binding.shape
-        if self.check:
-            options["check"] = True
         if self.time_limit is not None:
             options["time_limit"] = self.time_limit
         return self.kernel(*values, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -102,8 +103,6 @@ def main(words: Sequence[str]) -> int:
     tolerance = _positive(args.tolerance, "--tolerance", zero=True)
     repeats = int(_positive(args.repeat, "--repeat") or 0)
     path = Path(args.file)
-    if not path.is_file():
-        raise _no_source(path)
 
     import headwater
     from headwater.cli.launch import Job, progress
@@ -119,7 +118,9 @@ def main(words: Sequence[str]) -> int:
     if args.verbose:
         for note in binding.notes:
             print(f"headwater: {note}", file=sys.stderr)
-    job = Job(program, name, slots, binding, check=args.check, time_limit=limit)
+    if args.check:
+        os.environ["HEADWATER_CHECK"] = "1"
+    job = Job(program, name, slots, binding, time_limit=limit)
     compiled = time.perf_counter() - begin
     with progress(f"running {name} on {device.name}"):
         outputs, first = job.run(device)
@@ -138,16 +139,6 @@ def main(words: Sequence[str]) -> int:
 
 
 # --------------------------------------------------------------------------------------------------------- preparing
-
-
-def _no_source(path: Path) -> UsageError:
-    if path.is_dir():
-        return UsageError(f"{str(path)!r} is a directory, not a kernel's source")
-    folder = path.parent
-    names = [item.name for item in folder.iterdir()] if folder.is_dir() else []
-    close = get_close_matches(path.name, [n for n in names if n.endswith((".cl", ".br"))], 1)
-    hint = f"did you mean {path.with_name(close[0])}?" if close else ""
-    return UsageError(f"there is no file {str(path)!r}", hint=hint or "headwater run FILE.cl …")
 
 
 def _positive(text: str | None, option: str, *, zero: bool = False) -> float | None:
