@@ -1,0 +1,329 @@
+"""The front end's IR in; kernels ready to vectorise, and from vectorised kernels object code for this machine, out.
+
+The one module that knows llvmlite. LLVM may abort the process: only `headwater.opencl.worker` imports this.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+
+import llvmlite.binding as llvm
+
+from headwater.errors import InternalError, SourceError, Span
+from headwater.opencl import library
+from headwater.opencl.spmd.cfg import Cfg
+from headwater.opencl.spmd.entry import CHECK_FUNCTION, argument_places, write_entry
+from headwater.opencl.spmd.ir import Module
+from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
+from headwater.opencl.spmd.linear import Linear
+from headwater.opencl.spmd.plan import Traits
+from headwater.opencl.spmd.shapes import Layout, Shapes
+from headwater.opencl.spmd.vectorise import ChunkCode, Variant, Vectoriser
+
+ID_RANGE = "range(i64 0, 2147483648)"
+"""Work-item ids and sizes are below 2^31: the launcher refuses larger launches, so 32-bit index arithmetic is exact."""
+
+_IMAGE = re.compile(r'target\("spirv\.\w*Image"[^)]*\)')
+_SAMPLER = 'target("spirv.Sampler")'
+_PRIMITIVE_DECLARE = re.compile(r"^declare (?!range)([^@\n]*?)i64 @(__hw_\w+)\(", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    """What the launcher must know of a kernel before it is vectorised (see `headwater.opencl.host`)."""
+
+    arg_offsets: tuple[int, ...]
+    args_bytes: int
+    static_local_bytes: int
+    has_barrier: bool
+    flat: bool
+    has_loop: bool
+    size: int
+    dims: tuple[int, ...]
+    unbounded: bool
+    streaming: tuple[int, ...]
+    reducible: bool
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(self.flat, self.has_barrier, self.has_loop, self.size, frozenset(self.dims))
+
+
+@dataclass(frozen=True)
+class Target:
+    """The machine that code is made for."""
+
+    triple: str
+    data_layout: str
+    cpu: str
+    features: str
+    vector_bytes: int
+
+
+_machine: llvm.TargetMachine | None = None
+
+
+def machine() -> llvm.TargetMachine:
+    global _machine
+    if _machine is None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        target = llvm.Target.from_default_triple()
+        features = llvm.get_host_cpu_features().flatten()
+        _machine = target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="pic")
+    return _machine
+
+
+def host_target() -> Target:
+    tm = machine()
+    features = llvm.get_host_cpu_features()
+    vector_bytes = 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
+    return Target(tm.triple, str(tm.target_data), llvm.get_host_cpu_name(), features.flatten(), vector_bytes)
+
+
+def retarget(text: str, target: Target) -> str:
+    """spir64 IR as IR for this machine: its triple and layout, images as pointers, samplers as numbers."""
+    text = re.sub(r"^target datalayout = .*$", f'target datalayout = "{target.data_layout}"', text, flags=re.MULTILINE)
+    text = re.sub(r"^target triple = .*$", f'target triple = "{target.triple}"', text, flags=re.MULTILINE)
+    text = _IMAGE.sub("ptr addrspace(1)", text).replace(_SAMPLER, "i32")
+    text = _PRIMITIVE_DECLARE.sub(rf"declare \1{ID_RANGE} i64 @\2(", text)
+    # Every function is inlined: a chunk of work-items has no call stack of its own.
+    return re.sub(r"^(attributes #\d+ = .*?)\b(?:noinline|optnone)\b", r"\1alwaysinline", text, flags=re.MULTILINE)
+
+
+def prepare(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, dict[str, KernelFacts]]:
+    """Link the device library in, inline everything into the kernels and simplify them.
+
+    Returns the module's text, for `build`, and each kernel's facts. Raises SourceError for calls of functions that
+    neither the program nor the device library defines.
+    """
+    target = host_target()
+    module = _parse(retarget(ir, target))
+    _link_library(module, target, filename)
+    wanted = set(kernels)
+    for function in module.functions:
+        if not function.is_declaration:
+            if function.name in wanted:
+                function.linkage = "external"
+            else:
+                function.linkage = "internal"
+    tm = machine()
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(tm, options)
+    first = llvm.create_new_module_pass_manager()
+    first.add_always_inliner_pass()
+    first.add_global_dead_code_eliminate_pass()
+    first.run(module, builder)
+    simplify = builder.getFunctionPassManager()
+    for function in module.functions:
+        if not function.is_declaration:
+            simplify.run(function, builder)
+    last = llvm.create_new_module_pass_manager()
+    last.add_lower_switch_pass()
+    last.add_unify_function_exit_nodes_pass()
+    last.add_loop_simplify_pass()
+    last.add_lcssa_pass()
+    last.add_global_dead_code_eliminate_pass()
+    last.run(module, builder)
+    text = str(module)
+    return text, {name: _facts(read_kernel(model, name)) for model in [Module(text)] for name in wanted}
+
+
+def _facts(kernel: Kernel) -> KernelFacts:
+    params = kernel.function.params[: len(kernel.function.params) - len(kernel.locals_bytes)]
+    places, args_bytes = argument_places(params)
+    static = sum(-(-size // LOCAL_ALIGN_BYTES) * LOCAL_ALIGN_BYTES for size in kernel.locals_bytes)
+    return KernelFacts(
+        arg_offsets=tuple(p.offset for p in places),
+        args_bytes=args_bytes,
+        static_local_bytes=static,
+        has_barrier=kernel.has_barrier,
+        flat=kernel.flat,
+        has_loop=kernel.has_loop,
+        size=kernel.size,
+        dims=tuple(sorted(kernel.dims)),
+        unbounded=kernel.unbounded,
+        streaming=kernel.streaming,
+        reducible=not kernel.cfg.irreducible,
+    )
+
+
+def _parse(text: str) -> llvm.ModuleRef:
+    try:
+        return llvm.parse_assembly(text)
+    except RuntimeError as error:
+        raise InternalError(f"LLVM refuses the generated IR: {error}") from error
+
+
+def _link_library(module: llvm.ModuleRef, target: Target, filename: str) -> None:
+    undefined = _undefined(module)
+    if not undefined:
+        return
+    for piece in library.definitions(undefined):
+        text = piece if isinstance(piece, str) else str(llvm.parse_bitcode(piece))
+        module.link_in(_parse(retarget(text, target)))
+    left = [name for name in _undefined(module) if not library.is_primitive(name)]
+    if left:
+        names = ", ".join(sorted(_plain_name(n) for n in left))
+        raise SourceError(
+            f"call of undefined function: {names}",
+            Span(filename),
+            hint="define it in the program, or include the file that does",
+        )
+
+
+def _undefined(module: llvm.ModuleRef) -> dict[str, str]:
+    return {
+        f.name: str(f).strip().splitlines()[-1]
+        for f in module.functions
+        if f.is_declaration and not f.name.startswith("llvm.") and not library.is_primitive(f.name)
+    }
+
+
+def _plain_name(symbol: str) -> str:
+    match = re.match(r"_Z(\d+)", symbol)
+    return symbol[match.end() : match.end() + int(match[1])] if match else symbol
+
+
+@dataclass(frozen=True)
+class Built:
+    """Object code of one kernel for one layout, and what its launcher must provide."""
+
+    object_code: bytes
+    frame_bytes: int | None
+    formats: tuple[str, ...]
+    text: str
+
+
+def build(
+    text: str, kernel_name: str, symbol: str, layout: Layout, *, masked: bool, split: bool, checked: bool = False
+) -> Built:
+    """Vectorise one kernel of a prepared module and compile it.
+
+    ``masked``: some chunks are partly outside their work-group; ``split``: a work-group has several chunks, which wait
+    for each other at barriers; ``checked``: test every access (layout of one lane and row).
+    """
+    module = Module(text)
+    code, frame_bytes, formats = vectorised(module, kernel_name, symbol, layout, masked, split, checked)
+    return Built(compile_object(code), frame_bytes, formats, code)
+
+
+def vectorised(
+    module: Module, kernel_name: str, symbol: str, layout: Layout, masked: bool, split: bool, checked: bool
+) -> tuple[str, int | None, tuple[str, ...]]:
+    """The text of a module with the kernel's entry; its chunks' frame bytes; its printf formats."""
+    kernel = read_kernel(module, kernel_name)
+    if kernel.cfg.irreducible and (layout.lanes > 1 or layout.rows > 1):
+        raise InternalError("irreducible control flow can only be run one work-item at a time")
+    resumable = kernel.has_barrier and split
+    params = kernel.function.params
+    streaming = frozenset(params[i].name for i in kernel.streaming)
+    formats: dict[str, int] = {}
+    declares: dict[str, str] = {"llvm.umin.i64": "declare i64 @llvm.umin.i64(i64, i64)"}
+    codes: list[ChunkCode] = []
+    for name, is_masked in (("chunk.full", False), ("chunk.masked", True)):
+        if is_masked and not masked:
+            continue
+        interleaved = dict(kernel.private) if layout.lanes > 1 else {}
+        shapes = Shapes(kernel.function, kernel.cfg, layout, interleaved)
+        linear = Linear(kernel.function, kernel.cfg, shapes)
+        variant = Variant(name, is_masked, resumable, checked, streaming)
+        writer = Vectoriser(kernel.function, kernel.cfg, shapes, linear, layout, variant, formats)
+        codes.append(writer.write())
+        declares |= codes[-1].declares
+    frame_bytes = max(c.frame_bytes for c in codes) if resumable else None
+    own = params[: len(params) - len(kernel.locals_bytes)]
+    entry = write_entry(
+        symbol, "chunk.full", "chunk.masked" if masked else None, own, kernel.locals_bytes, layout, frame_bytes
+    )
+    target = host_target()
+    declares.pop("hw_check", None)
+    parts = [
+        f'target datalayout = "{target.data_layout}"',
+        f'target triple = "{target.triple}"',
+        *(f"{name} = type {_struct_body(ty)}" for name, ty in module.structs.items()),
+        *(line for line in module.globals.values() if not LOCAL_GLOBAL.search(line)),
+        *codes_text(codes),
+        *([CHECK_FUNCTION] if checked else []),
+        entry,
+        *sorted(declares.values()),
+        _attributes(target),
+        "!9000 = !{i32 1}\n!9001 = !{}",
+    ]
+    return "\n\n".join(parts) + "\n", frame_bytes, tuple(_format_text(module, g) for g in formats)
+
+
+def codes_text(codes: list[ChunkCode]) -> list[str]:
+    """The chunk functions; full chunks are inlined into the loop over chunks, the odd masked ones are called."""
+    return [c.text.replace(") #0 {", ") #2 {", 1) if "@chunk.masked(" in c.text else c.text for c in codes]
+
+
+def _struct_body(ty: object) -> str:
+    from headwater.opencl.spmd.types import Type, struct_type
+
+    assert isinstance(ty, Type)
+    return struct_type(ty.fields, ty.packed).text
+
+
+def _attributes(target: Target) -> str:
+    bits = 8 * target.vector_bytes
+    machine_attributes = (
+        f'nounwind "target-cpu"="{target.cpu}" "target-features"="{target.features}" '
+        f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" "no-builtins"'
+    )
+    return (
+        f"attributes #0 = {{ alwaysinline {machine_attributes} }}\n"
+        f"attributes #1 = {{ {machine_attributes} }}\n"
+        f"attributes #2 = {{ noinline {machine_attributes} }}"
+    )
+
+
+def _format_text(module: Module, name: str) -> str:
+    """The text of a format string from its global's initialiser."""
+    line = module.globals.get(name, "")
+    match = re.search(r'c"((?:[^"])*)"', line)
+    if match is None:
+        if "zeroinitializer" in line:
+            return ""
+        raise InternalError(f"the format of printf must be a string constant: {name}")
+    raw = re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), match[1])
+    return raw.removesuffix("\0").encode("latin-1").decode("utf-8", "replace")
+
+
+def compile_object(text: str) -> bytes:
+    """Optimise a module's text and emit object code for this machine."""
+    module = _parse(text)
+    tm = machine()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = False
+    options.slp_vectorization = True
+    options.loop_unrolling = True
+    builder = llvm.create_pass_builder(tm, options)
+    builder.getModulePassManager().run(module, builder)
+    return bytes(tm.emit_object(module))
+
+
+def optimised_text(text: str) -> str:
+    """The module after LLVM's optimiser: for looking at."""
+    module = _parse(text)
+    builder = llvm.create_pass_builder(machine(), llvm.create_pipeline_tuning_options(speed_level=3))
+    builder.getModulePassManager().run(module, builder)
+    return str(module)
+
+
+def assembly(text: str) -> str:
+    """Assembly of a module's text: for looking at."""
+    module = _parse(optimised_text(text))
+    return str(machine().emit_assembly(module))
+
+
+def facts_to_json(facts: Mapping[str, KernelFacts]) -> str:
+    return json.dumps({name: asdict(f) for name, f in facts.items()}, indent=1, sort_keys=True)
+
+
+__all__ = ["Built", "Cfg", "KernelFacts", "Target", "build", "compile_object", "prepare"]

@@ -1,0 +1,371 @@
+"""A kernel's parameters and its chunk functions in; the entry that a worker thread calls to run work-groups out.
+
+The launch block's fields are those of `headwater.opencl.host`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headwater.opencl.spmd.ir import Param
+from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES
+from headwater.opencl.spmd.parts import ID_PARAMS
+from headwater.opencl.spmd.shapes import Layout
+
+STATE_BYTES = 64
+"""Where a stopped chunk's frame keeps the barrier it stopped at: one cache line before its saved values."""
+
+_FIELDS = {"total": 1, "batch": 2, "stop": 3, "flags": 17, "printf": 18, "frames": 22}
+_VECTORS = {"gsz": 4, "els": 7, "ngr": 10, "off": 13}
+
+
+@dataclass(frozen=True, slots=True)
+class ArgPlace:
+    """Where an argument lies in the args block, and how the entry hands it on."""
+
+    param: Param
+    offset: int
+    kind: str
+
+
+def argument_places(params: list[Param]) -> tuple[list[ArgPlace], int]:
+    """Places of the kernel's arguments, each at its natural alignment but at least 8 bytes; and the block's size."""
+    places, offset = [], 0
+    for param in params:
+        size, align = (8, 8)
+        if param.by_value is not None:
+            size, align = param.by_value.size_bytes, max(8, param.by_value.align_bytes)
+        elif param.ty.kind != "ptr":
+            size, align = param.ty.size_bytes, max(8, param.ty.align_bytes)
+        offset = -(-offset // align) * align
+        kind = "byval" if param.by_value is not None else "local" if param.ty.space == 3 else "plain"
+        places.append(ArgPlace(param, offset, kind))
+        offset += size
+    return places, -(-max(offset, 8) // 16) * 16
+
+
+def write_entry(
+    symbol: str,
+    full: str,
+    masked: str | None,
+    params: list[Param],
+    locals_bytes: list[int],
+    layout: Layout,
+    frame_bytes: int | None,
+) -> str:
+    """The entry's text. ``frame_bytes`` is None if chunks never stop at barriers."""
+    places, _ = argument_places(params)
+    lines = [f"define void @{symbol}(ptr %launch, ptr noalias %args, ptr noalias %scratch) #1 {{", "entry:"]
+    add = lines.append
+    for name, index in _FIELDS.items():
+        add(f"  %{name}.p = getelementptr i64, ptr %launch, i64 {index}")
+        if name != "stop":
+            add(f"  %{name} = load i64, ptr %{name}.p")
+    for name, index in _VECTORS.items():
+        for dim in range(3):
+            add(f"  %{name}{dim}.p = getelementptr i64, ptr %launch, i64 {index + dim}")
+            add(f"  %{name}{dim} = load i64, ptr %{name}{dim}.p")
+    add("  %dim.p = getelementptr i64, ptr %launch, i64 16")
+    add("  %dim.wide = load i64, ptr %dim.p")
+    add("  %dim = trunc i64 %dim.wide to i32")
+    add("  %stream.bit = and i64 %flags, 1")
+    add("  %stream = icmp ne i64 %stream.bit, 0")
+    add("  %printf.callback = inttoptr i64 %printf to ptr")
+    add("  %frames.at = getelementptr i8, ptr %scratch, i64 %frames")
+    if frame_bytes is not None:
+        add("  %alive = alloca i32")
+    arguments = _load_arguments(places, locals_bytes, lines)
+    lines += _GROUP_LOOP.splitlines()
+    ids = _chunk_ids(layout)
+    call = _Caller(full, masked, arguments, ids, layout, frame_bytes)
+    lines += call.lines()
+    lines += ["group.end:", "  %g.next = add i64 %g, 1", "  %g.more = icmp slt i64 %g.next, %last"]
+    lines += ["  br i1 %g.more, label %group, label %grab", "leave:", "  ret void", "}"]
+    return "\n".join(lines)
+
+
+def _load_arguments(places: list[ArgPlace], locals_bytes: list[int], lines: list[str]) -> list[str]:
+    arguments = []
+    for number, place in enumerate(places):
+        ty = place.param.ty
+        at = f"%arg{number}.p"
+        lines.append(f"  {at} = getelementptr i8, ptr %args, i64 {place.offset}")
+        if place.kind == "byval":
+            arguments.append(f"{ty} {at}")
+            continue
+        elif place.kind == "local":
+            lines.append(f"  %arg{number}.offset = load i64, ptr {at}")
+            lines.append(f"  %arg{number}.local = getelementptr i8, ptr %scratch, i64 %arg{number}.offset")
+            lines.append(f"  %arg{number} = addrspacecast ptr %arg{number}.local to {ty}")
+        elif ty.text == "i1":
+            lines.append(f"  %arg{number}.byte = load i8, ptr {at}")
+            lines.append(f"  %arg{number} = trunc i8 %arg{number}.byte to i1")
+        else:
+            lines.append(f"  %arg{number} = load {ty}, ptr {at}, !invariant.load !9001")
+        arguments.append(f"{ty} %arg{number}")
+    offset = 0
+    for number, size in enumerate(locals_bytes):
+        lines.append(f"  %local{number}.p = getelementptr i8, ptr %scratch, i64 {offset}")
+        lines.append(f"  %local{number} = addrspacecast ptr %local{number}.p to ptr addrspace(3)")
+        arguments.append(f"ptr addrspace(3) %local{number}")
+        offset += -(-size // LOCAL_ALIGN_BYTES) * LOCAL_ALIGN_BYTES
+    return arguments
+
+
+_GROUP_LOOP = """\
+  br label %grab
+grab:
+  %first = atomicrmw add ptr %launch, i64 %batch monotonic
+  %any = icmp slt i64 %first, %total
+  br i1 %any, label %setup, label %leave
+setup:
+  %end = add i64 %first, %batch
+  %over = icmp sgt i64 %end, %total
+  %last = select i1 %over, i64 %total, i64 %end
+  br label %group
+group:
+  %g = phi i64 [ %first, %setup ], [ %g.next, %group.end ]
+  %stopped = load volatile i64, ptr %stop.p
+  %halt = icmp ne i64 %stopped, 0
+  br i1 %halt, label %leave, label %group.run
+group.run:
+  %grp0 = urem i64 %g, %ngr0
+  %g.rest = udiv i64 %g, %ngr0
+  %grp1 = urem i64 %g.rest, %ngr1
+  %grp2 = udiv i64 %g.rest, %ngr1
+  %origin0 = mul i64 %grp0, %els0
+  %origin1 = mul i64 %grp1, %els1
+  %origin2 = mul i64 %grp2, %els2
+  %base0 = add i64 %origin0, %off0
+  %base1 = add i64 %origin1, %off1
+  %base2 = add i64 %origin2, %off2
+  %left0 = sub i64 %gsz0, %origin0
+  %left1 = sub i64 %gsz1, %origin1
+  %left2 = sub i64 %gsz2, %origin2
+  %lsz0 = call i64 @llvm.umin.i64(i64 %left0, i64 %els0)
+  %lsz1 = call i64 @llvm.umin.i64(i64 %left1, i64 %els1)
+  %lsz2 = call i64 @llvm.umin.i64(i64 %left2, i64 %els2)
+  br label %round"""
+
+
+def _chunk_ids(layout: Layout) -> dict[int, str]:
+    """Dimension -> the loop variable that steps along it."""
+    outer = next(d for d in (2, 1, 0) if d not in (layout.lane_dim, layout.row_dim))
+    return {layout.lane_dim: "lane", layout.row_dim: "row", outer: "outer"}
+
+
+@dataclass(slots=True)
+class _Caller:
+    """Writes the loops over a work-group's chunks and the calls of the chunk functions."""
+
+    full: str
+    masked: str | None
+    arguments: list[str]
+    ids: dict[int, str]
+    layout: Layout
+    frame_bytes: int | None
+
+    def lines(self) -> list[str]:
+        by_name = {v: d for d, v in self.ids.items()}
+        lane, row, outer = (by_name[n] for n in ("lane", "row", "outer"))
+        resumable = self.frame_bytes is not None
+        out = ["round:"]
+        if resumable:
+            out += [
+                "  %fresh = phi i1 [ true, %group.run ], [ false, %outer.end ]",
+                "  store i32 0, ptr %alive",
+            ]
+        out += ["  br label %outer.head", "outer.head:"]
+        out += ["  %outer = phi i64 [ 0, %round ], [ %outer.next, %row.end ]"]
+        if resumable:
+            out += ["  %chunk.o = phi i64 [ 0, %round ], [ %chunk.r, %row.end ]"]
+        out += [
+            f"  %outer.more = icmp ult i64 %outer, %lsz{outer}",
+            "  br i1 %outer.more, label %row.start, label %outer.end",
+            "row.start:",
+            "  br label %row.head",
+            "row.head:",
+            "  %row = phi i64 [ 0, %row.start ], [ %row.next, %lane.end ]",
+        ]
+        if resumable:
+            out += ["  %chunk.r = phi i64 [ %chunk.o, %row.start ], [ %chunk.m, %lane.end ]"]
+        out += [
+            f"  %row.more = icmp ult i64 %row, %lsz{row}",
+            "  br i1 %row.more, label %lane.start, label %row.end",
+            "lane.start:",
+            f"  %row.next = add i64 %row, {self.layout.rows}",
+            f"  %rows.fit = icmp ule i64 %row.next, %lsz{row}",
+            f"  %limit = select i1 %rows.fit, i64 %lsz{lane}, i64 0",
+            "  br label %full.head",
+            "full.head:",
+            "  %lane.f = phi i64 [ 0, %lane.start ], [ %lane.f.next, %full.done ]",
+        ]
+        if resumable:
+            out += ["  %chunk.f = phi i64 [ %chunk.r, %lane.start ], [ %chunk.f.next, %full.done ]"]
+        out += [
+            f"  %lane.f.next = add i64 %lane.f, {self.layout.lanes}",
+            "  %full.more = icmp ule i64 %lane.f.next, %limit",
+            "  br i1 %full.more, label %full.call, label %masked.head",
+            "full.call:",
+            *self._call("f", self.full, masked=False),
+            "  br label %full.done",
+            "full.done:",
+        ]
+        if resumable:
+            out += ["  %chunk.f.next = add i64 %chunk.f, 1"]
+        out += ["  br label %full.head", "masked.head:"]
+        if self.masked is None:
+            if resumable:
+                out += ["  %chunk.m = phi i64 [ %chunk.f, %full.head ]"]
+            out += ["  br label %lane.end"]
+        else:
+            out += ["  %lane.m = phi i64 [ %lane.f, %full.head ], [ %lane.m.next, %masked.done ]"]
+            if resumable:
+                out += ["  %chunk.m = phi i64 [ %chunk.f, %full.head ], [ %chunk.m.next, %masked.done ]"]
+            out += [
+                f"  %lane.m.next = add i64 %lane.m, {self.layout.lanes}",
+                f"  %masked.more = icmp ult i64 %lane.m, %lsz{lane}",
+                "  br i1 %masked.more, label %masked.call, label %lane.end",
+                "masked.call:",
+                *self._call("m", self.masked, masked=True),
+                "  br label %masked.done",
+                "masked.done:",
+            ]
+            if resumable:
+                out += ["  %chunk.m.next = add i64 %chunk.m, 1"]
+            out += ["  br label %masked.head"]
+        out += ["lane.end:", "  br label %row.head", "row.end:", "  %outer.next = add i64 %outer, 1"]
+        out += ["  br label %outer.head", "outer.end:"]
+        if not resumable:
+            return [*out, "  br label %group.end"]
+        return [
+            *out,
+            "  %living = load i32, ptr %alive",
+            "  %again = icmp ne i32 %living, 0",
+            "  br i1 %again, label %round, label %group.end",
+        ]
+
+    def _call(self, tag: str, function: str, *, masked: bool) -> list[str]:
+        out: list[str] = []
+        position = {"lane": f"%lane.{tag}", "row": "%row", "outer": "%outer"}
+        ids = []
+        for name in ID_PARAMS:
+            kind, dim = name[:-1], int(name[-1])
+            at = position[self.ids[dim]]
+            if kind == "gid":
+                out.append(f"  %gid{dim}.{tag} = add i64 %base{dim}, {at}")
+                ids.append(f"i64 %gid{dim}.{tag}")
+            elif kind == "lid":
+                ids.append(f"i64 {at}")
+            else:
+                ids.append(f"i64 %{name}")
+        frame, state = "%scratch", "0"
+        if self.frame_bytes is not None:
+            stride = STATE_BYTES + self.frame_bytes
+            out += [
+                f"  %frame.{tag}.offset = mul i64 %chunk.{tag}, {stride}",
+                f"  %state.{tag}.p = getelementptr i8, ptr %frames.at, i64 %frame.{tag}.offset",
+                f"  %frame.{tag} = getelementptr i8, ptr %state.{tag}.p, i64 {STATE_BYTES}",
+                f"  %state.{tag}.old = load i32, ptr %state.{tag}.p",
+                f"  %state.{tag} = select i1 %fresh, i32 0, i32 %state.{tag}.old",
+                f"  %runs.{tag} = icmp ne i32 %state.{tag}, -1",
+                f"  br i1 %runs.{tag}, label %resume.{tag}, label %{'full' if tag == 'f' else 'masked'}.done",
+                f"resume.{tag}:",
+            ]
+            frame, state = f"%frame.{tag}", f"%state.{tag}"
+        masks = self._masks(tag, out) if masked else []
+        shared = ["i32 %dim", "ptr %stop.p", "i1 %stream", "ptr %printf.callback", "ptr %launch"]
+        texts = ", ".join([*self.arguments, *ids, *shared, f"ptr {frame}", f"i32 {state}", *masks])
+        out.append(f"  %result.{tag} = call i32 @{function}({texts})")
+        if self.frame_bytes is not None:
+            out += [
+                f"  store i32 %result.{tag}, ptr %state.{tag}.p",
+                f"  %stops.{tag} = icmp ne i32 %result.{tag}, -1",
+                f"  %stops.{tag}.bit = zext i1 %stops.{tag} to i32",
+                f"  %alive.{tag} = load i32, ptr %alive",
+                f"  %alive.{tag}.new = or i32 %alive.{tag}, %stops.{tag}.bit",
+                f"  store i32 %alive.{tag}.new, ptr %alive",
+            ]
+        return out
+
+    def _masks(self, tag: str, out: list[str]) -> list[str]:
+        """Per row: the lanes and rows that are inside the work-group."""
+        by_name = {v: d for d, v in self.ids.items()}
+        lanes = self.layout.lanes
+        wide = f"<{lanes} x i64>"
+        steps = ", ".join(f"i64 {i}" for i in range(lanes))
+        out += [
+            f"  %room = sub i64 %lsz{by_name['lane']}, %lane.{tag}",
+            f"  %room.one = insertelement {wide} poison, i64 %room, i64 0",
+            f"  %room.all = shufflevector {wide} %room.one, {wide} poison, <{lanes} x i32> zeroinitializer",
+            f"  %inside = icmp ult {wide} <{steps}>, %room.all",
+        ]
+        masks = []
+        for row in range(self.layout.rows):
+            out += [
+                f"  %row.{row} = add i64 %row, {row}",
+                f"  %row.{row}.in = icmp ult i64 %row.{row}, %lsz{by_name['row']}",
+                f"  %inside.{row} = select i1 %row.{row}.in, <{lanes} x i1> %inside, <{lanes} x i1> zeroinitializer",
+            ]
+            if lanes == 1:
+                out.append(f"  %inside.{row}.bit = extractelement <1 x i1> %inside.{row}, i64 0")
+                masks.append(f"i1 %inside.{row}.bit")
+            else:
+                masks.append(f"<{lanes} x i1> %inside.{row}")
+        return masks
+
+
+CHECK_FUNCTION = """\
+define internal i1 @hw_check(ptr %launch, i64 %address, i64 %size, i64 %low, i64 %high, i64 %kind, i64 %line, i64 %column, i64 %x, i64 %y, i64 %z) noinline {
+entry:
+  %past = add i64 %address, %size
+  %own = icmp ne i64 %high, 0
+  br i1 %own, label %private, label %table
+private:
+  %own.low = icmp uge i64 %address, %low
+  %own.high = icmp ule i64 %past, %high
+  %own.fine = and i1 %own.low, %own.high
+  br i1 %own.fine, label %fine, label %bad
+table:
+  %table.p = getelementptr i64, ptr %launch, i64 20
+  %table.n = load i64, ptr %table.p
+  %bounds = inttoptr i64 %table.n to ptr
+  %count.p = getelementptr i64, ptr %launch, i64 21
+  %count = load i64, ptr %count.p
+  br label %next
+next:
+  %i = phi i64 [ 0, %table ], [ %i.next, %try ]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %try, label %bad
+try:
+  %i.next = add i64 %i, 1
+  %twice = shl i64 %i, 1
+  %start.p = getelementptr i64, ptr %bounds, i64 %twice
+  %start = load i64, ptr %start.p
+  %end.p = getelementptr i64, ptr %start.p, i64 1
+  %end = load i64, ptr %end.p
+  %after = icmp uge i64 %address, %start
+  %before = icmp ule i64 %past, %end
+  %inside = and i1 %after, %before
+  br i1 %inside, label %fine, label %next
+fine:
+  ret i1 true
+bad:
+  %record.pp = getelementptr i64, ptr %launch, i64 19
+  %record.n = load i64, ptr %record.pp
+  %record = inttoptr i64 %record.n to ptr
+  %null = icmp ult i64 %address, 4096
+  %what = select i1 %null, i64 3, i64 %kind
+  store i64 %what, ptr %record
+STORES
+  %stop = getelementptr i64, ptr %launch, i64 3
+  store volatile i64 1, ptr %stop
+  ret i1 false
+}""".replace(
+    "STORES",
+    "\n".join(
+        f"  %r{i} = getelementptr i64, ptr %record, i64 {i}\n  store i64 %{v}, ptr %r{i}"
+        for i, v in ((1, "line"), (2, "column"), (4, "x"), (5, "y"), (6, "z"), (7, "address"), (8, "size"))
+    ),
+)
+"""Looks an address up in the launch's bounds table; outside, fills the error record and stops the launch."""

@@ -1,0 +1,611 @@
+"""Memory instructions: one work-item's access in, the cheapest access for all lanes and rows of a chunk out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from headwater.errors import InternalError
+from headwater.opencl.spmd.arithmetic import Arithmetic
+from headwater.opencl.spmd.ir import Inst, Value
+from headwater.opencl.spmd.shapes import LANE, ROW
+from headwater.opencl.spmd.types import I1, I64, Type, vec_type
+
+MAX_STEP = 4
+"""Accesses every ``MAX_STEP`` elements or closer go through one wide access and a shuffle, others lane by lane."""
+
+LOCAL_SPACE = 3
+"""The address space of local memory: one thread runs a whole work-group, so its atomics need no bus lock."""
+
+OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE = 1, 2
+"""Fault kinds of the error record (see headwater.opencl.host)."""
+
+STREAM_ALIGN_BYTES = 16
+"""Streaming stores are written in 16-byte pieces, the least alignment that they need on x86."""
+
+_COMPARING = {"max": "sgt", "min": "slt", "umax": "ugt", "umin": "ult"}
+_ARITHMETIC = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "fadd": "fadd", "fsub": "fsub"}
+
+
+class Memory(Arithmetic):
+    """Writes loads, stores and atomics, and the calls that are made lane by lane."""
+
+    def write_memory(self, inst: Inst) -> None:
+        place = 1 if inst.op == "store" else 0
+        pointer = inst.args[place]
+        accessed = inst.args[0].ty if inst.op == "store" else inst.ty
+        if inst.op == "cmpxchg":
+            accessed = inst.args[1].ty
+        if accessed.kind in ("struct", "array"):
+            raise InternalError(f"cannot vectorise an access to a whole {accessed.kind}")
+        if self.variant.checked:
+            self._check_bounds(inst, pointer, accessed)
+        if inst.op == "load":
+            self._load(inst, pointer)
+        elif inst.op == "store":
+            self._store(inst, inst.args[0], pointer)
+        else:
+            self._atomic(inst)
+
+    # What the rows and lanes do together.
+
+    def _access_rows(self, values: list[Value]) -> list[tuple[int, list[int]]]:
+        """(row to take the operands from, the rows that it stands for)."""
+        everything = list(range(self.layout.rows))
+        if any(self.shapes.shape(v).deps & ROW for v in values):
+            return [(row, [row]) for row in everything]
+        return [(0, everything)]
+
+    def _access_mask(self, rows: list[int]) -> str | None:
+        masks = [self.mask(row) for row in rows]
+        if any(m is None for m in masks):
+            return None
+        total = masks[0]
+        for mask in masks[1:]:
+            total = self.writer.let(f"or {self.mask_type} {total}, {mask}")
+        return total
+
+    def _step(self, pointer: Value, accessed: Type) -> int | None:
+        """Elements from one lane's address to the next; None if that is no constant."""
+        stride = self.shapes.shape(pointer).stride
+        size = accessed.scalar.size_bytes
+        return stride // size if stride is not None and stride % size == 0 else None
+
+    def _is_wide(self, step: int | None, count: int, pointer: Value) -> bool:
+        if step is None or pointer.text in self.shapes.interleaved:
+            return step == 1 and pointer.text in self.shapes.interleaved
+        return count <= step <= max(count, MAX_STEP) or (step == -1 and count == 1)
+
+    def _wide_mask(self, mask: str | None, step: int, count: int) -> str | None:
+        """The mask of a wide access: each lane's ``count`` of every ``step`` elements."""
+        if step == count:
+            if mask is None or step == 1:
+                return mask
+            order = ", ".join(f"i32 {lane}" for lane in range(self.layout.lanes) for _ in range(step))
+            total = self.layout.lanes * step
+            return self.writer.let(
+                f"shufflevector {self.mask_type} {mask}, {self.mask_type} poison, <{total} x i32> <{order}>"
+            )
+        pattern = ", ".join(
+            f"i1 {'true' if c < count else 'false'}" for _ in range(self.layout.lanes) for c in range(step)
+        )
+        if mask is None:
+            return f"<{pattern}>"
+        wide = self._wide_mask(mask, step, step)
+        total = self.layout.lanes * step
+        return self.writer.let(f"and <{total} x i1> {wide}, <{pattern}>")
+
+    def _intrinsic_name(self, name: str, value: Type, pointer: Type) -> str:
+        letter = {"float": "f", "int": "i", "ptr": "p"}[value.scalar.kind]
+        bits = value.scalar.space if letter == "p" else value.scalar.bits
+        suffix = f"{letter}{bits}"
+        if value.scalar.text == "bfloat":
+            suffix = "bf16"
+        lanes = f"v{value.count}"
+        at = f"{'v' + str(pointer.count) if pointer.kind == 'vec' else ''}p{pointer.scalar.space}"
+        return f"llvm.masked.{name}.{lanes}{suffix}.{at}"
+
+    def masked_load(self, ty: Type, pointer_type: Type, pointer: str, mask: str, align: int, name: str = "load") -> str:
+        name = self._intrinsic_name(name, ty, pointer_type)
+        flags = f"<{ty.count} x i1>"
+        self.writer.declare(name, f"declare {ty} @{name}({pointer_type}, {flags}, {ty})")
+        return self.writer.let(
+            f"call {ty} @{name}({pointer_type} align {align} {pointer}, {flags} {mask}, {ty} poison)"
+        )
+
+    def masked_store(
+        self, ty: Type, value: str, pointer_type: Type, pointer: str, mask: str, align: int, name: str = "store"
+    ) -> None:
+        name = self._intrinsic_name(name, ty, pointer_type)
+        flags = f"<{ty.count} x i1>"
+        self.writer.declare(name, f"declare void @{name}({ty}, {pointer_type}, {flags})")
+        self.writer.line(f"call void @{name}({ty} {value}, {pointer_type} align {align} {pointer}, {flags} {mask})")
+
+    @property
+    def all_lanes(self) -> str:
+        return "splat (i1 true)"
+
+    def _offset(self, pointer_type: Type, pointer: str, offset_bytes: int) -> str:
+        if not offset_bytes:
+            return pointer
+        index = f"i64 {offset_bytes}"
+        return self.writer.let(f"getelementptr i8, {pointer_type} {pointer}, {index}")
+
+    @contextmanager
+    def _where_any(self, rows: list[int], pointer: Value) -> Iterator[None]:
+        """Work that a row's lanes share must not be done for a row without lanes (its address may be anything)."""
+        mask = self._access_mask(rows)
+        if mask is None or not self.shapes.shape(pointer).deps & ROW:
+            yield
+            return
+        with self.writer.when(self.any_lane(mask), "some"):
+            kept = dict(self.cache)
+            yield
+            self.cache = kept
+
+    # Loads.
+
+    def _load(self, inst: Inst, pointer: Value) -> None:
+        for row, rows in self._access_rows([pointer]):
+            if not self.shapes.shape(pointer).deps & LANE:
+                self._load_shared(inst, pointer, row, rows)
+            elif "g" in self.forms(self.shapes.shape(pointer)):
+                self._load_guarded(inst, pointer, row, rows)
+            else:
+                step = self._step(pointer, inst.ty)
+                wide = self._is_wide(step, len(self.components(inst.ty)), pointer)
+                for c, text in enumerate(self._load_lanes(inst, pointer, row, rows, wide)):
+                    self.set_part(inst, row, "v", text, c)
+
+    def _load_shared(self, inst: Inst, pointer: Value, row: int, rows: list[int]) -> None:
+        """One address for all lanes of the row."""
+        mask = self._access_mask(rows)
+        address = self.part(pointer, row)
+        ty = inst.ty
+        if mask is not None and self.shapes.shape(pointer).deps & ROW:
+            some = self.any_lane(mask)
+            if ty.kind == "vec":
+                flags = self.writer.let(f"insertelement <1 x i1> poison, i1 {some}, i64 0")
+                order = ", ".join("i32 0" for _ in range(ty.count))
+                flags = self.writer.let(
+                    f"shufflevector <1 x i1> {flags}, <1 x i1> poison, <{ty.count} x i32> <{order}>"
+                )
+                loaded = self.masked_load(ty, pointer.ty, address, flags, inst.align)
+            else:
+                flags = self.writer.let(f"insertelement <1 x i1> poison, i1 {some}, i64 0")
+                vector = self.masked_load(vec_type(1, ty), pointer.ty, address, flags, inst.align)
+                loaded = self.writer.let(f"extractelement <1 x {ty}> {vector}, i64 0")
+        else:
+            volatile = "volatile " if {"volatile", "atomic"} & set(inst.flags) else ""
+            loaded = self.writer.let(f"load {volatile}{ty}, {pointer.ty} {address}, align {inst.align}")
+        if ty.kind != "vec":
+            self.set_part(inst, row, "s", loaded)
+            return
+        for c in range(ty.count):
+            text = self.writer.let(f"extractelement {ty} {loaded}, i64 {c}")
+            self.set_part(inst, row, "s", text, c)
+
+    def _load_guarded(self, inst: Inst, pointer: Value, row: int, rows: list[int]) -> None:
+        """The stride holds only if the guard does: both ways, chosen at run time."""
+        count = len(self.components(inst.ty))
+        if not self._is_wide(self._step(pointer, inst.ty), count, pointer):
+            for c, text in enumerate(self._load_lanes(inst, pointer, row, rows, False)):
+                self.set_part(inst, row, "v", text, c)
+            return
+        self._access_mask(rows)  # read the masks before the ways part
+        guard = self.part(pointer, row, "g")
+        self.part(pointer, row, "s")
+        self.part(pointer, row, "v")
+        names = [self.writer.fresh_label(hint) for hint in ("wide", "lanes", "loaded")]
+        self.writer.branch(guard, names[0], names[1])
+        found: list[list[str]] = []
+        ends: list[str] = []
+        for label, wide in ((names[0], True), (names[1], False)):
+            self.writer.start(label)
+            with self.aside():
+                found.append(self._load_lanes(inst, pointer, row, rows, wide))
+            ends.append(self.writer.out.label)
+            self.writer.jump(names[2])
+        self.writer.start(names[2])
+        for c, ty in enumerate(self.components(inst.ty)):
+            choices = ", ".join(f'[ {texts[c]}, %"{end}" ]' for texts, end in zip(found, ends, strict=True))
+            self.set_part(inst, row, "v", self.writer.let(f"phi {self.lanes_of(ty)} {choices}"), c)
+
+    def _load_lanes(self, inst: Inst, pointer: Value, row: int, rows: list[int], wide: bool) -> list[str]:
+        mask = self._access_mask(rows)
+        parts = self.components(inst.ty)
+        elem = parts[0]
+        lanes = self.layout.lanes
+        size = elem.size_bytes
+        align = min(inst.align, size) if pointer.text in self.shapes.interleaved else inst.align
+        step = self._step(pointer, inst.ty)
+        if not wide:
+            addresses = self.part(pointer, row, "v")
+            pointers = self.lanes_of(pointer.ty)
+            spread = size * (lanes if pointer.text in self.shapes.interleaved else 1)
+            return [
+                self.masked_load(
+                    self.lanes_of(elem),
+                    pointers,
+                    self._offset_lanes(pointer.ty, addresses, c * spread),
+                    mask or self.all_lanes,
+                    self._component_align(inst.align, size, c),
+                    "gather",
+                )
+                for c in range(len(parts))
+            ]
+        assert step is not None
+        base = self.part(pointer, row)
+        volatile = "volatile " if {"volatile", "atomic"} & set(inst.flags) else ""
+        if pointer.text in self.shapes.interleaved:
+            return [
+                self._load_wide(elem, lanes, pointer.ty, self._offset(pointer.ty, base, c * size * lanes), mask, align)
+                for c in range(len(parts))
+            ]
+        if step == -1:
+            first = self._offset(pointer.ty, base, -size * (lanes - 1))
+            backwards = self._reverse(mask, I1) if mask is not None else None
+            return [self._reverse(self._load_wide(elem, lanes, pointer.ty, first, backwards, align), elem)]
+        total = lanes * step
+        wide_mask = self._wide_mask(mask, step, len(parts))
+        vector = self._load_wide(elem, total, pointer.ty, base, wide_mask, align, volatile)
+        if step == 1:
+            return [vector]
+        return [self.take_component(vector, elem, total, c, step, lanes) for c in range(len(parts))]
+
+    @staticmethod
+    def _component_align(align: int, size: int, component: int) -> int:
+        return align if component == 0 else min(align, size)
+
+    def _offset_lanes(self, pointer_type: Type, addresses: str, offset_bytes: int) -> str:
+        if not offset_bytes:
+            return addresses
+        return self.writer.let(f"getelementptr i8, {self.lanes_of(pointer_type)} {addresses}, i64 {offset_bytes}")
+
+    def _load_wide(
+        self, elem: Type, count: int, pointer_type: Type, address: str, mask: str | None, align: int, volatile: str = ""
+    ) -> str:
+        ty = vec_type(count, elem)
+        if mask is None:
+            return self.writer.let(f"load {volatile}{ty}, {pointer_type} {address}, align {align}")
+        return self.masked_load(ty, pointer_type, address, mask, align)
+
+    def _reverse(self, vector: str, elem: Type) -> str:
+        lanes = self.layout.lanes
+        order = ", ".join(f"i32 {i}" for i in reversed(range(lanes)))
+        ty = self.lanes_of(elem)
+        return self.writer.let(f"shufflevector {ty} {vector}, {ty} poison, <{lanes} x i32> <{order}>")
+
+    # Stores.
+
+    def _store(self, inst: Inst, value: Value, pointer: Value) -> None:
+        shape = self.shapes.shape(pointer)
+        for row, rows in self._access_rows([value, pointer]):
+            if not shape.deps & LANE:
+                self._store_shared(inst, value, pointer, row, rows)
+                continue
+            wide = self._is_wide(self._step(pointer, value.ty), len(self.components(value.ty)), pointer)
+            if "g" in self.forms(shape) and wide:
+                self._store_guarded(inst, value, pointer, row, rows)
+            else:
+                self._store_lanes(inst, value, pointer, row, rows, wide)
+
+    def _store_shared(self, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int]) -> None:
+        """All lanes write to one address: the last one's value stays."""
+        mask = self._access_mask(rows)
+        lane_form = bool(self.shapes.shape(value).deps & LANE)
+        parts = self.components(value.ty)
+        if mask is None:
+            self._store_one(inst, value, pointer, row, str(self.layout.lanes - 1) if lane_form else "")
+            return
+        texts = [self.part(value, row, "v" if lane_form else "s", c) for c in range(len(parts))]
+        assert texts
+        address = self.part(pointer, row)
+        del address
+        with self.writer.when(self.any_lane(mask), "store"):
+            with self.aside():
+                last = ""
+                if lane_form:
+                    lanes = self.layout.lanes
+                    bits = self.writer.let(f"bitcast {self.mask_type} {mask} to i{lanes}")
+                    self.writer.declare(f"llvm.ctlz.i{lanes}", f"declare i{lanes} @llvm.ctlz.i{lanes}(i{lanes}, i1)")
+                    zeros = self.writer.let(f"call i{lanes} @llvm.ctlz.i{lanes}(i{lanes} {bits}, i1 true)")
+                    last = self.writer.let(f"sub i{lanes} {lanes - 1}, {zeros}")
+                    last = self.writer.let(f"zext i{lanes} {last} to i64") if lanes < 64 else last
+                self._store_one(inst, value, pointer, row, last)
+
+    def _store_one(self, inst: Inst, value: Value, pointer: Value, row: int, lane: str) -> None:
+        parts = self.components(value.ty)
+        texts = []
+        for c, ty in enumerate(parts):
+            if lane:
+                vector = self.part(value, row, "v", c)
+                texts.append(self.writer.let(f"extractelement {self.lanes_of(ty)} {vector}, i64 {lane}"))
+            else:
+                texts.append(self.part(value, row, "s", c))
+        whole = texts[0] if value.ty.kind != "vec" else self.interleave(texts, parts[0], 1)
+        volatile = "volatile " if {"volatile", "atomic"} & set(inst.flags) else ""
+        address = self.part(pointer, row)
+        self.writer.line(f"store {volatile}{value.ty} {whole}, {pointer.ty} {address}, align {inst.align}")
+
+    def _store_guarded(self, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int]) -> None:
+        self._access_mask(rows)
+        guard = self.part(pointer, row, "g")
+        self.part(pointer, row, "s")
+        self.part(pointer, row, "v")
+        for c in range(len(self.components(value.ty))):
+            self.part(value, row, "v", c)
+        names = [self.writer.fresh_label(hint) for hint in ("wide", "lanes", "stored")]
+        self.writer.branch(guard, names[0], names[1])
+        for label, wide in ((names[0], True), (names[1], False)):
+            self.writer.start(label)
+            with self.aside():
+                self._store_lanes(inst, value, pointer, row, rows, wide)
+            self.writer.jump(names[2])
+        self.writer.start(names[2])
+
+    def _store_lanes(self, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], wide: bool) -> None:
+        mask = self._access_mask(rows)
+        parts = self.components(value.ty)
+        elem = parts[0]
+        size = elem.size_bytes
+        lanes = self.layout.lanes
+        texts = [self.part(value, row, "v", c) for c in range(len(parts))]
+        side_by_side = pointer.text in self.shapes.interleaved
+        if not wide:
+            addresses = self.part(pointer, row, "v")
+            spread = size * (lanes if side_by_side else 1)
+            for c, text in enumerate(texts):
+                at = self._offset_lanes(pointer.ty, addresses, c * spread)
+                align = self._component_align(inst.align, size, c)
+                self.masked_store(
+                    self.lanes_of(elem), text, self.lanes_of(pointer.ty), at, mask or self.all_lanes, align, "scatter"
+                )
+            return
+        base = self.part(pointer, row)
+        step = self._step(pointer, value.ty)
+        assert step is not None
+        if side_by_side:
+            for c, text in enumerate(texts):
+                at = self._offset(pointer.ty, base, c * size * lanes)
+                self._store_wide(elem, lanes, text, pointer.ty, at, mask, min(inst.align, size))
+            return
+        if step == -1:
+            first = self._offset(pointer.ty, base, -size * (lanes - 1))
+            backwards = self._reverse(mask, I1) if mask is not None else None
+            self._store_wide(elem, lanes, self._reverse(texts[0], elem), pointer.ty, first, backwards, inst.align)
+            return
+        wide_mask = self._wide_mask(mask, step, len(parts))
+        vector = texts[0] if step == 1 else self.interleave(texts + ["poison"] * (step - len(texts)), elem, lanes)
+        streams = wide_mask is None and self.root_param(pointer) in self.variant.streaming
+        if streams:
+            self._store_streaming(elem, lanes * step, vector, pointer.ty, base, inst.align)
+        else:
+            self._store_wide(elem, lanes * step, vector, pointer.ty, base, wide_mask, inst.align)
+
+    def _store_wide(
+        self, elem: Type, count: int, text: str, pointer_type: Type, address: str, mask: str | None, align: int
+    ) -> None:
+        ty = vec_type(count, elem)
+        if mask is None:
+            self.writer.line(f"store {ty} {text}, {pointer_type} {address}, align {align}")
+        else:
+            self.masked_store(ty, text, pointer_type, address, mask, align)
+
+    def _store_streaming(self, elem: Type, count: int, text: str, pointer_type: Type, address: str, align: int) -> None:
+        """Around the caches if the launch asks for it and the address allows it."""
+        number = self.writer.let(f"ptrtoint {pointer_type} {address} to i64")
+        low = self.writer.let(f"and i64 {number}, {STREAM_ALIGN_BYTES - 1}")
+        aligned = self.writer.let(f"icmp eq i64 {low}, 0")
+        wanted = self.writer.let(f"and i1 {aligned}, %stream")
+        names = [self.writer.fresh_label(hint) for hint in ("stream", "cached", "stored")]
+        ty = vec_type(count, elem)
+        self.writer.branch(wanted, names[0], names[1])
+        for label, suffix in (
+            (names[0], f"align {STREAM_ALIGN_BYTES}, !nontemporal !9000"),
+            (names[1], f"align {align}"),
+        ):
+            self.writer.start(label)
+            self.writer.line(f"store {ty} {text}, {pointer_type} {address}, {suffix}")
+            self.writer.jump(names[2])
+        self.writer.start(names[2])
+
+    def root_param(self, pointer: Value) -> str:
+        """The kernel parameter that a pointer was computed from, or empty."""
+        return self.roots.get(pointer.text, "")
+
+    # Lane by lane.
+
+    def spill(self, vector: str, ty: Type) -> str:
+        """A place in memory that holds the lanes' values, to index by a lane number."""
+        self.spills += 1
+        slot = f"spill.{self.spills}"
+        wide = self.lanes_of(ty)
+        self.writer.store_slot(slot, wide, vector)
+        return f'%"{slot}"'
+
+    @contextmanager
+    def each_lane(self, mask: str | None) -> Iterator[str]:
+        """Write a loop over the active lanes; yields the lane number (i64)."""
+        if self.layout.lanes == 1:
+            if mask is None:
+                yield "0"
+                return
+            with self.writer.when(mask, "lane"), self.aside():
+                yield "0"
+            return
+        writer, lanes = self.writer, self.layout.lanes
+        self.spills += 1
+        slot = f"left.{self.spills}"
+        bits_type = vec_type(1, I64).scalar if lanes == 64 else Type(f"i{lanes}", "int", lanes)
+        start = "-1" if mask is None else writer.let(f"bitcast {self.mask_type} {mask} to {bits_type}")
+        writer.store_slot(slot, bits_type, start)
+        head, body, after = (writer.fresh_label(h) for h in ("lane.next", "lane", "lane.end"))
+        writer.jump(head)
+        writer.start(head)
+        left = writer.load_slot(slot, bits_type)
+        writer.branch(writer.let(f"icmp ne {bits_type} {left}, 0"), body, after)
+        writer.start(body)
+        name = f"llvm.cttz.{bits_type}"
+        writer.declare(name, f"declare {bits_type} @{name}({bits_type}, i1)")
+        number = writer.let(f"call {bits_type} @{name}({bits_type} {left}, i1 true)")
+        lane = number if lanes == 64 else writer.let(f"zext {bits_type} {number} to i64")
+        lower = writer.let(f"sub {bits_type} {left}, 1")
+        rest = writer.let(f"and {bits_type} {left}, {lower}")
+        writer.store_slot(slot, bits_type, rest)
+        with self.aside():
+            yield lane
+        writer.jump(head)
+        writer.start(after)
+
+    def _lane_values(self, values: list[Value], row: int) -> list[tuple[str, Type, bool]]:
+        """Before a loop over lanes: (place or scalar, type, is a place) of each operand's components."""
+        out = []
+        for value in values:
+            lane = bool(self.shapes.shape(value).deps & LANE)
+            for c, ty in enumerate(self.components(value.ty)):
+                text = self.part(value, row, "v" if lane else "s", c)
+                out.append((self.spill(text, ty) if lane else text, ty, lane))
+        return out
+
+    def _at_lane(self, operand: tuple[str, Type, bool], lane: str) -> str:
+        text, ty, in_memory = operand
+        if not in_memory:
+            return text
+        place = self.writer.let(f"getelementptr {ty}, ptr {text}, i64 {lane}")
+        return self.writer.let(f"load {ty}, ptr {place}")
+
+    def _atomic(self, inst: Inst) -> None:
+        fields = self.components(inst.ty)
+        for row in range(self.layout.rows):
+            mask = self.mask(row)
+            operands = self._lane_values(inst.args, row)
+            results = []
+            if self.layout.lanes > 1:
+                results = [self.spill("zeroinitializer", ty) for ty in fields]
+            with self.each_lane(mask) as lane:
+                texts = [self._at_lane(o, lane) for o in operands]
+                found = self._atomic_once(inst, texts)
+                for c, ty in enumerate(fields):
+                    if results:
+                        place = self.writer.let(f"getelementptr {ty}, ptr {results[c]}, i64 {lane}")
+                        self.writer.line(f"store {ty} {found[c]}, ptr {place}")
+                    else:
+                        self.writer.store_slot(f"atomic.{self.spills}.{c}", ty, found[c])
+            if not inst.name:
+                continue
+            shape = self.shapes.of[inst.name]
+            for c, ty in enumerate(fields):
+                if results:
+                    text = self.writer.let(f"load {self.lanes_of(ty)}, ptr {results[c]}")
+                    self.set_part(inst, row, "v", text, c)
+                elif row in self.rows(shape):
+                    text = self.writer.load_slot(f"atomic.{self.spills}.{c}", ty)
+                    self.set_part(inst, row, "s", text, c)
+            self.spills += 1
+
+    def _atomic_once(self, inst: Inst, texts: list[str]) -> list[str]:
+        pointer = inst.args[0].ty
+        ty = inst.args[1].ty
+        align = f"align {inst.align or ty.size_bytes}"
+        if pointer.space == LOCAL_SPACE:
+            return self._local_atomic(inst, texts, pointer, ty, align)
+        if inst.op == "cmpxchg":
+            text = self.writer.let(
+                f"cmpxchg {pointer} {texts[0]}, {ty} {texts[1]}, {ty} {texts[2]} monotonic monotonic, {align}"
+            )
+            return [self.writer.let(f"extractvalue {inst.ty} {text}, {c}") for c in (0, 1)]
+        return [self.writer.let(f"atomicrmw {inst.detail} {pointer} {texts[0]}, {ty} {texts[1]} monotonic, {align}")]
+
+    def _local_atomic(self, inst: Inst, texts: list[str], pointer: Type, ty: Type, align: str) -> list[str]:
+        old = self.writer.let(f"load {ty}, {pointer} {texts[0]}, {align}")
+        done: list[str] = []
+        if inst.op == "cmpxchg":
+            same = self.writer.let(f"icmp eq {ty} {old}, {texts[1]}")
+            new = self.writer.let(f"select i1 {same}, {ty} {texts[2]}, {ty} {old}")
+            done = [same]
+        elif inst.detail == "xchg":
+            new = texts[1]
+        elif inst.detail in _ARITHMETIC:
+            new = self.writer.let(f"{_ARITHMETIC[inst.detail]} {ty} {old}, {texts[1]}")
+        elif inst.detail == "nand":
+            both = self.writer.let(f"and {ty} {old}, {texts[1]}")
+            new = self.writer.let(f"xor {ty} {both}, -1")
+        elif inst.detail in _COMPARING:
+            more = self.writer.let(f"icmp {_COMPARING[inst.detail]} {ty} {old}, {texts[1]}")
+            new = self.writer.let(f"select i1 {more}, {ty} {old}, {ty} {texts[1]}")
+        elif inst.detail in ("fmax", "fmin"):
+            name = f"llvm.{inst.detail[1:]}num.f{ty.bits}"
+            self.writer.declare(name, f"declare {ty} @{name}({ty}, {ty})")
+            new = self.writer.let(f"call {ty} @{name}({ty} {old}, {ty} {texts[1]})")
+        else:
+            raise InternalError(f"unknown atomic operation {inst.detail!r} on local memory")
+        self.writer.line(f"store {ty} {new}, {pointer} {texts[0]}, {align}")
+        return [old, *done]
+
+    def write_call_per_lane(self, inst: Inst) -> None:
+        if inst.detail == "printf":
+            self._printf(inst)
+            return
+        if inst.detail.startswith("llvm.prefetch"):
+            return
+        if not inst.detail.startswith("llvm."):
+            raise InternalError(f"call of a function that has no definition: {inst.detail}")
+        types = ", ".join(str(v.ty) for v in inst.args)
+        self.writer.declare(inst.detail, f"declare {inst.ty} @{inst.detail}({types})")
+        for row, rows in self._access_rows(inst.args):
+            operands = self._lane_values(inst.args, row)
+            with self.each_lane(self._access_mask(rows)) as lane:
+                texts = ", ".join(f"{o[1]} {self._at_lane(o, lane)}" for o in operands)
+                self.writer.line(f"call {inst.ty} @{inst.detail}({texts})")
+
+    def _printf(self, inst: Inst) -> None:
+        """Hand (format number, arguments in 8-byte slots) to the launcher's callback, work-item by work-item."""
+        number = self.formats.setdefault(inst.args[0].text, len(self.formats))
+        values = inst.args[1:]
+        count = sum(len(self.components(v.ty)) for v in values)
+        self.spills += 1
+        place = f"printf.{self.spills}"
+        self.writer.slots[place] = vec_type(max(1, count), I64)
+        for row in range(self.layout.rows):
+            operands = self._lane_values(values, row)
+            with self.each_lane(self.mask(row)) as lane:
+                for i, operand in enumerate(operands):
+                    text = self._widen_argument(self._at_lane(operand, lane), operand[1])
+                    at = self.writer.let(f'getelementptr i64, ptr %"{place}", i64 {i}')
+                    self.writer.line(f"store i64 {text}, ptr {at}")
+                self.writer.line(f'call void %printf(i64 {number}, ptr %"{place}")')
+        if inst.name:
+            self.set_part(inst, 0, "s", "0")
+
+    def _widen_argument(self, text: str, ty: Type) -> str:
+        if ty.kind == "float":
+            if ty.bits < 64:
+                text = self.writer.let(f"fpext {ty} {text} to double")
+            return self.writer.let(f"bitcast double {text} to i64")
+        if ty.kind == "ptr":
+            return self.writer.let(f"ptrtoint {ty} {text} to i64")
+        return text if ty.bits == 64 else self.writer.let(f"sext {ty} {text} to i64")
+
+    # Checked runs.
+
+    def _check_bounds(self, inst: Inst, pointer: Value, accessed: Type) -> None:
+        """Stop the kernel at an access outside every allocation, with its source line (one work-item at a time)."""
+        size = sum(c.size_bytes for c in self.components(accessed))
+        kind = OUT_OF_BOUNDS_READ if inst.op == "load" else OUT_OF_BOUNDS_WRITE
+        address = self.writer.let(f"ptrtoint {pointer.ty} {self.part(pointer)} to i64")
+        low, high = "0", "0"
+        root = self.roots.get(pointer.text, "")
+        if root in self.private_sizes:
+            low = self.writer.let(f"ptrtoint ptr {self.fixed[root][0]} to i64")
+            high = self.writer.let(f"add i64 {low}, {self.private_sizes[root]}")
+        self.writer.declare("hw_check", "declare i1 @hw_check(ptr, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64)")
+        where = f"i64 {kind}, i64 {inst.line}, i64 {inst.column}, i64 %gid0, i64 %gid1, i64 %gid2"
+        fine = self.writer.let(
+            f"call i1 @hw_check(ptr %launch, i64 {address}, i64 {size}, i64 {low}, i64 {high}, {where})"
+        )
+        go_on, stop = self.writer.fresh_label("inside"), self.writer.fresh_label("outside")
+        self.writer.branch(fine, go_on, stop)
+        self.writer.start(stop)
+        self.writer.line("ret i32 -1")
+        self.writer.start(go_on)

@@ -1,0 +1,418 @@
+"""One kernel for one work-item in; the text of a function that runs a chunk of work-items (lanes × rows) at once out.
+
+The function's value is the barrier at which the chunk stopped, to be passed back in to go on, or -1 when it is done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headwater.opencl.spmd.cfg import Cfg, Loop
+from headwater.opencl.spmd.ir import Function, Inst, Value
+from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
+from headwater.opencl.spmd.memory import Memory
+from headwater.opencl.spmd.parts import ID_PARAMS, Variant, private_name
+from headwater.opencl.spmd.shapes import Layout, Shape, Shapes
+from headwater.opencl.spmd.types import Type
+
+DONE = -1
+"""What a chunk function returns when its work-items have finished."""
+
+FRAME_ALIGN_BYTES = 64
+"""Saved values start on cache lines; 64 bytes is also the widest vector register."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkCode:
+    """A chunk function: its text, the declarations it needs, and the bytes a stopped chunk keeps in its frame."""
+
+    text: str
+    declares: dict[str, str]
+    frame_bytes: int
+
+
+class Vectoriser(Memory):
+    """Writes one variant of one kernel."""
+
+    def __init__(
+        self,
+        function: Function,
+        cfg: Cfg,
+        shapes: Shapes,
+        linear: Linear,
+        layout: Layout,
+        variant: Variant,
+        formats: dict[str, int],
+    ) -> None:
+        super().__init__(function, cfg, shapes, linear, layout, variant, formats)
+        self.polled = polled_loops(function, cfg)
+        self.frame_bytes = 0
+        self.resumes: list[tuple[str, str]] = []
+        self.homes: dict[str, list[str]] = {}
+        for block in cfg.order[1:]:
+            loop = cfg.loop_of[block]
+            if loop is None or loop.header != block:
+                self.homes.setdefault(cfg.home_of_initialisation(block), []).append(block)
+
+    # The walk over the blocks.
+
+    def write(self) -> ChunkCode:
+        writer = self.writer
+        writer.start("start")
+        for name in self.cfg.order:
+            self._write_block(name)
+        body = self._finish()
+        return ChunkCode(body, writer.declares, self.frame_bytes)
+
+    def label(self, block: str) -> str:
+        return "b." + block[1:].replace('"', "")
+
+    def entry_label(self, block: str) -> str:
+        return self.label(block) + (".enter" if block in self.linear.skip else "")
+
+    def _write_block(self, name: str) -> None:
+        writer = self.writer
+        self.block = name
+        self.cache = {}
+        if name == self.cfg.entry:
+            writer.jump(self.label(name))
+        if name in self.linear.skip:
+            writer.start(self.entry_label(name))
+            wanted = self.any_of([self.mask(r) for r in range(self.layout.rows)])
+            assert wanted is not None
+            writer.branch(wanted, self.label(name), self.entry_label(self.linear.skip[name]))
+            self.cache = {}
+        writer.start(self.label(name))
+        loop = self.cfg.loop_of[name]
+        if loop is not None and loop.header == name and name in self.polled:
+            self._write_poll()
+        for inst in self.function.blocks[name].insts[:-1]:
+            if inst.op != "phi":
+                self.write_instruction(inst)
+        self._initialise(name)
+        self._write_terminator(name)
+
+    def _write_poll(self) -> None:
+        """Leave when the launch is being stopped: an endless loop must not outlive its caller."""
+        stop = self.writer.let("load volatile i64, ptr %stop, align 8")
+        stopping = self.writer.let(f"icmp ne i64 {stop}, 0")
+        leave, go_on = self.writer.fresh_label("stop"), self.writer.fresh_label("go")
+        self.writer.branch(stopping, leave, go_on)
+        self.writer.start(leave)
+        self.writer.line(f"ret i32 {DONE}")
+        self.writer.start(go_on)
+
+    def _write_terminator(self, name: str) -> None:
+        writer = self.writer
+        term = self.function.blocks[name].term
+        succs = self.cfg.succs[name]
+        loop = self.cfg.loop_of[name]
+        if term.op in ("ret", "unreachable"):
+            following = self.linear.next.get((name, ""))
+            if following is None:
+                writer.line(f"ret i32 {DONE}")
+            else:
+                writer.jump(self.entry_label(following))
+        elif loop is not None and loop.latch == name and loop.divergent:
+            self._write_divergent_latch(name, loop)
+        elif len(succs) == 2 and not self.shapes.divergent(name):
+            self._write_uniform_branch(name, term)
+        else:
+            self._write_edges(name, list(succs))
+            if term.op == "barrier":
+                self._write_suspension()
+            following = self.linear.next[name, ""]
+            if following in self.cfg.succs[name] and self.cfg.index[following] <= self.cfg.index[name]:
+                writer.jump(self.label(following))
+            else:
+                writer.jump(self.entry_label(following))
+
+    def _write_uniform_branch(self, name: str, term: Inst) -> None:
+        writer = self.writer
+        condition = self.part(term.args[0])
+        if self.linear.mask_class[name] != ENTRY_MASK:
+            # With no lane in the mask the condition may be poison, and a branch on poison is undefined.
+            condition = writer.let(f"freeze i1 {condition}")
+        edges = [writer.fresh_label("edge"), writer.fresh_label("edge")]
+        writer.branch(condition, *edges)
+        for edge, target in zip(edges, term.labels, strict=True):
+            writer.start(edge)
+            with self.aside():
+                self._write_edges(name, [target])
+                following = self.linear.next[name, target]
+                back = following == target and self.cfg.index[target] <= self.cfg.index[name]
+                writer.jump(self.label(following) if back else self.entry_label(following))
+
+    def _write_divergent_latch(self, name: str, loop: Loop) -> None:
+        self._write_edges(name, list(self.cfg.succs[name]))
+        self.cache = {}
+        masks: list[str | None] = [self._class_mask(loop.header, r) for r in range(self.layout.rows)]
+        again = self.any_of(masks)
+        assert again is not None
+        self.writer.branch(again, self.label(loop.header), self.entry_label(self.linear.after_loop[loop.header]))
+
+    def _write_edges(self, source: str, targets: list[str]) -> None:
+        """Hand the lanes that leave ``source`` over: into the targets' masks and phis."""
+        pending: list[tuple[str, Type, str]] = []
+        for target in targets:
+            lanes = [self._edge_mask(source, target, row) for row in range(self.layout.rows)]
+            self._collect_masks(source, target, lanes, pending)
+            plain = self._is_plain(source, target)
+            for phi in self.function.blocks[target].phis:
+                value = phi.args[phi.labels.index(source)]
+                if not value.is_undefined:
+                    self._collect_phi(phi, value, None if plain else lanes, pending)
+        for slot, ty, text in pending:
+            self.writer.store_slot(slot, ty, text)
+
+    def _edge_mask(self, source: str, target: str, row: int) -> str | None:
+        mask = self.mask(row)
+        if not self.shapes.divergent(source):
+            return mask
+        term = self.function.blocks[source].term
+        form = "v" if self.layout.lanes > 1 else "s"
+        taken = self.part(term.args[0], row, form)
+        key = (f"edge {source} {target}", 0, row, "v")
+        known = self.cache.get(key)
+        if known is None:
+            if target != term.labels[0]:
+                ones = "splat (i1 true)" if self.layout.lanes > 1 else "true"
+                taken = self.writer.let(f"xor {self.mask_type} {taken}, {ones}")
+            if mask is not None:
+                taken = self.writer.let(f"and {self.mask_type} {mask}, {taken}")
+            known = self.cache[key] = taken
+        return known
+
+    def _is_plain(self, source: str, target: str) -> bool:
+        """Whether every lane that runs ``target`` comes over this edge."""
+        if self.cfg.index[target] <= self.cfg.index[source]:
+            return True
+        if self.shapes.divergent(source) or self.linear.waits(source, target):
+            return False
+        loop = self.cfg.loop_of[target]
+        if loop is not None and loop.header == target:
+            return True
+        return self.linear.mask_class[source] == self.linear.mask_class[target]
+
+    def _collect_masks(
+        self, source: str, target: str, lanes: list[str | None], pending: list[tuple[str, Type, str]]
+    ) -> None:
+        if not self.linear.owns_mask(target):
+            return
+        loop = self.cfg.loop_of[target]
+        # A loop's mask is set anew when the loop is entered and on every trip; other masks collect.
+        sets = loop is not None and loop.header == target
+        ones = "splat (i1 true)" if self.layout.lanes > 1 else "true"
+        for row in range(self.layout.rows):
+            slot = self._mask_slot(target, row)
+            new = lanes[row] or ones
+            if not sets:
+                old = self.writer.load_slot(slot, self.mask_type)
+                new = self.writer.let(f"or {self.mask_type} {old}, {new}")
+            pending.append((slot, self.mask_type, new))
+
+    def _collect_phi(
+        self, phi: Inst, value: Value, lanes: list[str | None] | None, pending: list[tuple[str, Type, str]]
+    ) -> None:
+        shape = self.shapes.of.get(phi.name, Shape())
+        for component, ty in enumerate(self.components(phi.ty)):
+            for row in self.rows(shape):
+                for form in self.forms(shape):
+                    ty_form = self.form_type(ty, form)
+                    slot = self._slot(phi.name, component, row, form)
+                    new = self._phi_input(value, row, form, component)
+                    if lanes is not None and lanes[row] is not None and shape.deps:
+                        chosen = lanes[row]
+                        assert chosen is not None
+                        old = self.writer.load_slot(slot, ty_form)
+                        if form == "v":
+                            new = self.writer.let(f"select {self.mask_type} {chosen}, {ty_form} {new}, {ty_form} {old}")
+                        else:
+                            some = self.any_lane(chosen)
+                            new = self.writer.let(f"select i1 {some}, {ty_form} {new}, {ty_form} {old}")
+                    pending.append((slot, ty_form, new))
+
+    def _phi_input(self, value: Value, row: int, form: str, component: int) -> str:
+        if form == "g" and "g" not in self.forms(self.shapes.shape(value)):
+            return "true"
+        return self.part(value, row, form, component)
+
+    def _initialise(self, name: str) -> None:
+        for block in self.homes.get(name, ()):
+            if self.linear.owns_mask(block):
+                zero = "zeroinitializer" if self.layout.lanes > 1 else "false"
+                for row in range(self.layout.rows):
+                    self.writer.store_slot(self._mask_slot(block, row), self.mask_type, zero)
+            for phi in self.function.blocks[block].phis:
+                if all(self._is_plain(source, block) for source in phi.labels):
+                    continue
+                shape = self.shapes.of.get(phi.name, Shape())
+                for component, ty in enumerate(self.components(phi.ty)):
+                    for row in self.rows(shape):
+                        for form in self.forms(shape):
+                            slot = self._slot(phi.name, component, row, form)
+                            self.writer.store_slot(slot, self.form_type(ty, form), "poison")
+
+    # Barriers.
+
+    def _write_suspension(self) -> None:
+        if not self.variant.resumable:
+            return
+        number = len(self.resumes) + 1
+        suspend, resume = f"suspend.{number}", f"resume.{number}"
+        self.writer.jump(suspend)
+        self.writer.start(suspend).targets.append(resume)
+        self.writer.start(resume)
+        self.resumes.append((suspend, resume))
+        self.cache = {}
+
+    def _finish_suspensions(self) -> None:
+        live = self.writer.live_in()
+        blocks = {b.label: b for b in self.writer.blocks}
+        for number, (suspend, resume) in enumerate(self.resumes, 1):
+            save: list[str] = []
+            restore: list[str] = []
+            offset = self.private_bytes
+            for slot in sorted(live[resume]):
+                ty = self.writer.slots[slot]
+                size = max(1, self.layout.lanes // 8) if ty.scalar.text == "i1" else ty.size_bytes
+                align = min(FRAME_ALIGN_BYTES, max(1, 1 << (size - 1).bit_length()))
+                offset = -(-offset // align) * align
+                where = f"{number}.{len(save)}"
+                save += [
+                    f'  %"save.{where}" = load {ty}, ptr %"{slot}"',
+                    f'  %"save.{where}.p" = getelementptr i8, ptr %frame, i64 {offset}',
+                    f'  store {ty} %"save.{where}", ptr %"save.{where}.p", align {align}',
+                ]
+                restore += [
+                    f'  %"restore.{where}.p" = getelementptr i8, ptr %frame, i64 {offset}',
+                    f'  %"restore.{where}" = load {ty}, ptr %"restore.{where}.p", align {align}',
+                    f'  store {ty} %"restore.{where}", ptr %"{slot}"',
+                ]
+                offset += size
+            blocks[suspend].lines = [*save, f"  ret i32 {number}"]
+            blocks[resume].lines = restore + blocks[resume].lines
+            self.frame_bytes = max(self.frame_bytes, offset)
+
+    # The function around it.
+
+    @property
+    def private_bytes(self) -> int:
+        """Bytes of the frame that the private arrays take, where they must outlive a stop at a barrier."""
+        if not self.variant.resumable:
+            return 0
+        return self._place_private()[1]
+
+    def _place_private(self) -> tuple[dict[str, int], int]:
+        offsets: dict[str, int] = {}
+        total = 0
+        for name in self.cfg.order:
+            for inst in self.function.blocks[name].insts:
+                if inst.op == "alloca":
+                    offsets[inst.name] = total
+                    size = inst.source.size_bytes * self.layout.lanes * self.layout.rows
+                    total += -(-size // FRAME_ALIGN_BYTES) * FRAME_ALIGN_BYTES
+        return offsets, total
+
+    def _finish(self) -> str:
+        self._finish_suspensions()
+        self.frame_bytes = -(-max(self.frame_bytes, self.private_bytes) // FRAME_ALIGN_BYTES) * FRAME_ALIGN_BYTES
+        head = [f"define internal i32 @{self.variant.name}({self._parameters()}) #0 {{", "entry:"]
+        head += [f'  %"{slot}" = alloca {ty}' for slot, ty in sorted(self.writer.slots.items())]
+        head += self._private_arrays()
+        head += self._row_ids()
+        cases = "".join(f' i32 {n}, label %"{resume}"' for n, (_, resume) in enumerate(self.resumes, 1))
+        if cases:
+            head.append(f'  switch i32 %state, label %"start" [{cases} ]')
+        else:
+            head.append('  br label %"start"')
+        return "\n".join([*head, self.writer.text(), "}"])
+
+    def _parameters(self) -> str:
+        kernel = [" ".join((p.ty.text, *kept_attributes(p.attributes), p.name)) for p in self.function.params]
+        ids = [f"i64 %{name}" for name in ID_PARAMS]
+        masks = [f"{self.mask_type} %mask{row}" for row in range(self.layout.rows)] if self.variant.masked else []
+        return ", ".join(
+            [
+                *kernel,
+                *ids,
+                "i32 %dim",
+                "ptr %stop",
+                "i1 %stream",
+                "ptr %printf",
+                "ptr %launch",
+                "ptr noalias %frame",
+                "i32 %state",
+                *masks,
+            ]
+        )
+
+    def _private_arrays(self) -> list[str]:
+        lines: list[str] = []
+        offsets, _ = self._place_private()
+        for name in self.cfg.order:
+            for inst in self.function.blocks[name].insts:
+                if inst.op != "alloca":
+                    continue
+                base = f"%private.{offsets[inst.name]}.{len(lines)}"
+                row_bytes = inst.source.size_bytes * self.layout.lanes
+                if self.variant.resumable:
+                    lines.append(f"  {base} = getelementptr i8, ptr %frame, i64 {offsets[inst.name]}")
+                else:
+                    size = max(1, row_bytes * self.layout.rows)
+                    lines.append(f"  {base} = alloca [{size} x i8], align {FRAME_ALIGN_BYTES}")
+                for row in range(self.layout.rows):
+                    lines.append(f"  {private_name(inst, row)} = getelementptr i8, ptr {base}, i64 {row * row_bytes}")
+        return lines
+
+    def _row_ids(self) -> list[str]:
+        dim = self.layout.row_dim
+        return [
+            f"  %{kind}{dim}.{row} = add i64 %{kind}{dim}, {row}"
+            for kind in ("gid", "lid")
+            for row in range(self.layout.rows)
+        ]
+
+
+def kept_attributes(attributes: str) -> list[str]:
+    """Parameter attributes that stay true for a whole chunk."""
+    return [a for a in attributes.split() if a in ("noalias", "readonly", "writeonly")]
+
+
+def polled_loops(function: Function, cfg: Cfg) -> set[str]:
+    """Headers of loops that test for a stop: all but the innermost counted ones, which end soon by themselves."""
+    parents = {id(loop.parent) for loop in cfg.loops if loop.parent is not None}
+    return {lp.header for lp in cfg.loops if id(lp) in parents or not _is_counted(function, lp)}
+
+
+def _is_counted(function: Function, loop: Loop) -> bool:
+    """Whether some exit compares a counter that moves by a constant with something that the loop does not change."""
+    defs = {i.name: i for b in loop.blocks for i in function.blocks[b].insts if i.name}
+    for source, _ in loop.exits:
+        term = function.blocks[source].term
+        test = defs.get(term.args[0].text) if term.args else None
+        if test is None or test.op != "icmp":
+            continue
+        inside = [defs[v.text] for v in test.args if v.text in defs]
+        if len(inside) == 1 and _is_counter(inside[0], defs, loop):
+            return True
+    return False
+
+
+def _is_counter(inst: Inst, defs: dict[str, Inst], loop: Loop) -> bool:
+    if inst.op in ("trunc", "sext", "zext") and inst.args[0].text in defs:
+        return _is_counter(defs[inst.args[0].text], defs, loop)
+    if inst.op in ("add", "sub") and inst.args[0].text in defs and not inst.args[1].is_local:
+        inst = defs[inst.args[0].text]
+    if inst.op != "phi":
+        return False
+    for value, source in zip(inst.args, inst.labels, strict=True):
+        if source == loop.latch:
+            step = defs.get(value.text)
+            return (
+                step is not None
+                and step.op in ("add", "sub")
+                and not step.args[1].is_local
+                and (step.args[0].text == inst.name)
+            )
+    return False
