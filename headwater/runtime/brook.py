@@ -67,7 +67,7 @@ def translate(source: str, filename: str, options: str = "") -> BrookModule:
 
 @functools.cache
 def _translator() -> str:
-    """Which translator this is: names, sizes and times of its files, so that a changed one does not find old results."""
+    """Which translator this is: names, sizes and times of its files, so that a changed one finds no old results."""
     files = sorted(os.scandir(os.path.dirname(model.__file__)), key=lambda file: file.name)
     marks = [f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files if file.is_file()]
     return "\n".join(marks)

@@ -1,4 +1,4 @@
-"""What a user passes for Brook+ parameters goes in; checked arrays, values and shapes in the kernel's types come out."""
+"""What users pass for Brook+ parameters goes in; checked arrays, values and shapes in the kernel's types come out."""
 
 from __future__ import annotations
 

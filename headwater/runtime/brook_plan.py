@@ -117,7 +117,7 @@ def _check_streams(kernel: Kernel, views: Mapping[str, View], whole: Shape) -> N
             raise wrong(
                 kernel,
                 parameter,
-                f"got {len(shape)} dimensions (shape {shape}), but {kernel.domain_from!r} has the shape {whole}",
+                f"shape {shape} has another number of dimensions than {kernel.domain_from!r}, shape {whole}",
                 "input streams are resized to the output, but only within the same number of dimensions",
             )
 

@@ -1,0 +1,175 @@
+"""Plans of Brook+ launches: which generated kernel, which sizes, which address tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from headwater.brook.model import Arg, ElementType, Entry, Kernel, Parameter, map_table
+from headwater.errors import LaunchError
+from headwater.runtime.brook_plan import View, address_table, output_shape, plan_map, plan_reduction
+from headwater.runtime.values import Local
+
+FLOAT = ElementType("float")
+
+
+def kernel(*kinds: str, variants: tuple[str, ...] = ("linear", "linear4", "mapped"), group: int = 0) -> Kernel:
+    parameters = tuple(
+        Parameter(f"{kind[0]}{i}", kind, FLOAT, 2 if kind in ("gather", "scatter") else 0)  # type: ignore[arg-type]
+        for i, kind in enumerate(kinds)
+    )
+    memory = tuple(Arg(p.kind, p.name, p.name) for p in parameters if p.kind != "value")  # type: ignore[arg-type]
+    maps = tuple(Arg("map", f"map_{p.name}", p.name) for p in parameters if p.kind in ("input", "output"))
+    place = (Arg("domain", "domain"), Arg("origin", "origin"))
+    extra = {"mapped": (*maps, *place), "group_mapped": (*maps, *place), "grid": place}
+    entries = tuple(Entry(f"k_{v}", v, (*memory, *extra.get(v, (Arg("count", "count"),)))) for v in variants)  # type: ignore[arg-type]
+    return Kernel("k", parameters, entries, next(p.name for p in parameters if p.kind in ("output", "scatter")), group)
+
+
+def views(k: Kernel, *shapes: tuple[int, ...]) -> dict[str, View]:
+    return {p.name: View.of(shape) for p, shape in zip(k.parameters, shapes, strict=True)}
+
+
+def fixed(slots: object) -> list[object]:
+    return [slot.fixed for slot in slots if slot.kind == "fixed"]  # type: ignore[attr-defined]
+
+
+def test_equal_shapes_on_the_cpu_take_the_linear_kernel_with_exact_size() -> None:
+    k = kernel("input", "output")
+    launch = plan_map(k, views(k, (5, 7), (5, 7)), None, gpu=False)
+    assert (launch.entry.variant, launch.global_size, launch.local_size) == ("linear", (35, 1, 1), None)
+    assert fixed(launch.slots) == [35]
+
+
+def test_equal_shapes_on_a_gpu_take_four_elements_per_work_item_in_whole_groups() -> None:
+    k = kernel("input", "output")
+    launch = plan_map(k, views(k, (1025,), (1025,)), None, gpu=True)
+    assert (launch.entry.variant, launch.global_size, launch.local_size) == ("linear4", (512, 1, 1), (256, 1, 1))
+
+
+def test_a_kernel_that_asks_for_its_position_is_launched_over_its_dimensions_x_first() -> None:
+    k = kernel("input", "output", variants=("grid", "mapped"))
+    launch = plan_map(k, views(k, (2, 3, 4, 5), (2, 3, 4, 5)), None, gpu=False)
+    assert (launch.entry.variant, launch.global_size) == ("grid", (5, 4, 6))
+    assert fixed(launch.slots) == [(5, 4, 3, 2), (0, 0, 0, 0)]
+
+
+def test_streams_of_other_shapes_and_parts_of_the_domain_take_the_mapped_kernel() -> None:
+    k = kernel("input", "output")
+    resized = plan_map(k, views(k, (10,), (5,)), None, gpu=False)
+    part = plan_map(k, views(k, (6, 8), (6, 8)), ((1, 2), (4, 7)), gpu=False)
+    assert resized.entry.variant == part.entry.variant == "mapped"
+    assert part.global_size == (5, 3, 1)
+    assert fixed(part.slots) == [(5, 3, 1, 1), (2, 1, 0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [((10,), (5,)), ((5,), (10,)), ((8,), (12,)), ((4, 3), (8, 9)), ((7, 5, 3), (3, 4, 9))]
+)
+def test_address_tables_are_the_ones_that_the_translator_describes(
+    before: tuple[int, ...], after: tuple[int, ...]
+) -> None:
+    table = address_table(after, View.of(before), (0,) * len(after), after)
+    assert tuple(table.tolist()) == map_table(after, before)
+
+
+def test_resize_reads_the_nearest_element_below() -> None:
+    # Brook+ 1.4.1's CPU run-time gives these: in = trunc(out / (outDim / inDim)).
+    assert address_table((12,), View.of((8,)), (0,), (12,))[:12].tolist() == [0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7]
+
+
+def test_a_sub_stream_is_addressed_inside_its_whole_array() -> None:
+    view = View((2, 3), (10, 20), (4, 5))
+    table = address_table((2, 3), view, (0, 0), (2, 3))
+    x, y = table[:3], table[3:5]
+    expected = np.arange(200).reshape(10, 20)[4:6, 5:8]
+    assert np.array_equal(y[:, None] + x[None, :], expected)
+
+
+def test_compute_mode_launches_whole_groups() -> None:
+    k = kernel("input", "scatter", variants=("group", "group_mapped"), group=64)
+    launch = plan_map(k, views(k, (9, 9), (9, 9)), None, gpu=False)
+    assert (launch.entry.variant, launch.global_size, launch.local_size) == ("group", (128, 1, 1), (64, 1, 1))
+
+
+def test_inputs_of_another_rank_are_refused_with_both_shapes() -> None:
+    k = kernel("input", "output")
+    with pytest.raises(LaunchError, match=r"`float i0<>`: shape \(6,\) .* than 'o1', shape \(2, 3\)"):
+        plan_map(k, views(k, (6,), (2, 3)), None, gpu=False)
+
+
+@pytest.mark.parametrize(
+    "domain", [((0, 0), (0, 5)), ((3, 0), (2, 5)), ((0, 0), (7, 5)), ((-1, 0), (3, 3)), ((0,), (3,))]
+)
+def test_domains_that_are_empty_or_outside_are_refused(domain: object) -> None:
+    k = kernel("input", "output")
+    with pytest.raises(LaunchError, match="domain"):
+        plan_map(k, views(k, (6, 5), (6, 5)), domain, gpu=False)  # type: ignore[arg-type]
+
+
+def test_output_shapes_come_from_inputs_from_shape_or_from_given_arrays() -> None:
+    k = kernel("input", "input", "output", "output")
+    assert output_shape(k, {"i0": (4, 5), "i1": (4, 5)}, {}, None) == {"o2": (4, 5), "o3": (4, 5)}
+    assert output_shape(k, {"i0": (4, 5), "i1": (2, 5)}, {}, (8, 5)) == {"o2": (8, 5), "o3": (8, 5)}
+    assert output_shape(k, {"i0": (4, 5), "i1": (2, 5)}, {"o2": (3, 3)}, None) == {"o2": (3, 3), "o3": (3, 3)}
+
+
+def test_output_shapes_that_nothing_gives_are_asked_for() -> None:
+    k = kernel("gather", "output")
+    with pytest.raises(LaunchError, match=r"no input stream gives its shape[^$]*shape=\(rows, columns\)"):
+        output_shape(k, {"g0": (4, 5)}, {}, None)
+    k = kernel("input", "input", "output")
+    with pytest.raises(LaunchError, match=r"different shapes \(i0 \(4,\), i1 \(5,\)\)"):
+        output_shape(k, {"i0": (4,), "i1": (5,)}, {}, None)
+
+
+INPUT, OUTPUT = Arg("input", "a", "a"), Arg("output", "b", "b")
+REDUCTION = Kernel(
+    "add",
+    (Parameter("a", "input", FLOAT), Parameter("b", "reduce", FLOAT)),
+    (
+        Entry("full", "reduce_full", (INPUT, OUTPUT, Arg("local", "l", bytes=4), Arg("count", "n"))),
+        Entry("part", "reduce_partial", (INPUT, OUTPUT, Arg("domain", "d"), Arg("shape", "s", "a"))),
+    ),
+)
+
+
+def reduction(shape: tuple[int, ...], target: tuple[int, ...] | None, gpu: bool = False) -> tuple[object, int]:
+    return plan_reduction(REDUCTION, *REDUCTION.parameters, View.of(shape), target, gpu)
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 255, 256, 257, 65536, 10**6 + 3, 2**28])
+def test_full_reductions_leave_no_group_idle(count: int, gpu: bool) -> None:
+    launches, partial = plan_reduction(REDUCTION, *REDUCTION.parameters, View.of((count,)), None, gpu)
+    groups = launches[0].global_size[0] // launches[0].local_size[0]  # type: ignore[index]
+    assert groups == 1 or launches[0].global_size[0] <= count
+    assert partial == (groups if groups > 1 else 0)
+    assert len(launches) == (2 if groups > 1 else 1)
+    if partial:
+        assert launches[1].global_size == launches[1].local_size
+        assert [slot.fixed for slot in launches[1].slots if slot.kind == "fixed"][1] == groups
+        assert [slot.param for slot in launches[1].slots if slot.kind == "memory"] == ["", "b"]
+
+
+def test_local_memory_of_a_reduction_grows_with_its_group() -> None:
+    launches, _ = plan_reduction(REDUCTION, *REDUCTION.parameters, View.of((10,)), None, False)
+    assert Local(4 * launches[0].local_size[0]) in [slot.fixed for slot in launches[0].slots]  # type: ignore[index]
+
+
+def test_partial_reductions_run_over_the_result() -> None:
+    ((launch,), partial) = plan_reduction(REDUCTION, *REDUCTION.parameters, View.of((12, 12)), (4, 3), False)
+    assert partial == 0
+    assert launch.global_size == (3, 4, 1)
+    assert [slot.fixed for slot in launch.slots if slot.kind == "fixed"] == [(3, 4, 1, 1), (12, 12, 1, 1)]
+
+
+def test_a_result_of_lower_rank_is_padded_in_front() -> None:
+    ((launch,), _) = plan_reduction(REDUCTION, *REDUCTION.parameters, View.of((6, 8)), (4,), False)
+    assert launch.global_size == (4, 1, 1)
+
+
+@pytest.mark.parametrize("target", [(5, 3), (24, 12), (1, 4, 3)])
+def test_results_that_do_not_divide_the_input_are_refused(target: tuple[int, ...]) -> None:
+    with pytest.raises(LaunchError, match=r"cannot reduce shape \(12, 12\)"):
+        reduction((12, 12), target)
