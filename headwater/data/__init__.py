@@ -1,4 +1,4 @@
-"""The name of something that ships with the package (a photograph, an example's kernel) passes in, its path passes out."""
+"""The name of something that ships with the package (photograph, example, benchmark) passes in, its path passes out."""
 
 from __future__ import annotations
 
@@ -16,12 +16,19 @@ def photograph() -> Path:
 
 
 def example(name: str) -> Path:
-    """The kernel file of an example, such as ``"median/median.cl"``; FileNotFoundError if this installation lacks it.
+    """A file of an example, such as ``"median/median.cl"``; FileNotFoundError if this installation lacks it."""
+    return _find("examples", name)
 
-    A wheel carries the kernels beside this module; a checkout has them in ``examples/``.
-    """
-    for folder in (_HERE / "examples", _HERE.parents[1] / "examples"):
-        path = folder / name
+
+def benchmark(name: str) -> Path:
+    """A benchmark's program, such as ``"cpu.py"``; FileNotFoundError if this installation lacks it."""
+    return _find("benchmarks", name)
+
+
+def _find(folder: str, name: str) -> Path:
+    """A wheel carries examples and benchmarks beside this module, a checkout beside the package."""
+    for place in (_HERE, _HERE.parents[1]):
+        path = place / folder / name
         if path.is_file():
             return path
-    raise FileNotFoundError(f"no example {name!r} in this installation")
+    raise FileNotFoundError(f"there is no {folder}/{name} in this installation")

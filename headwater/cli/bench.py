@@ -1,0 +1,60 @@
+"""Which device to measure passes in; a table of times and ratios, made by the benchmarks' programs, passes out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from headwater.cli.options import Parser
+from headwater.errors import UsageError
+
+_USAGE = "[--device DEVICE] [--kernels NAME,…] [--sides NAME,…] [--rounds N] [--quick] [--json FILE]"
+_DESCRIPTION = """\
+Measure this machine.
+
+On the cpu device a suite of kernels runs beside whatever is installed of PoCL, Numba and NumPy: the same data,
+all sides in turn in one run, results compared first, medians and their ratios printed. On an OpenCL device
+Brook+ kernels run beside hand-written OpenCL C. To have the peers:  pip install "headwater[bench]"
+"""
+_EXAMPLES = """\
+examples:
+  headwater bench --quick                           a minute, small data: does it all work?
+  headwater bench                                   the whole suite, some minutes
+  headwater bench --kernels add,median --rounds 21
+  headwater bench --device gpu --json gpu.json
+"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; the exit code is returned."""
+    parser = Parser("bench", _USAGE, _DESCRIPTION, _EXAMPLES)
+    parser.add_argument("--device", "-d", metavar="DEVICE", default="cpu", help="cpu (the default) or an OpenCL device")
+    parser.add_argument("--kernels", metavar="NAME,…", help="only these kernels (cpu)")
+    parser.add_argument("--sides", metavar="NAME,…", help="only these of headwater, pocl, numba, numpy, c (cpu)")
+    parser.add_argument("--rounds", metavar="N", help="timed rounds")
+    parser.add_argument("--quick", action="store_true", help="small data and few rounds")
+    parser.add_argument("--json", metavar="FILE", help="also write everything measured to FILE")
+    args = parser.parse(words)
+
+    from headwater.data import benchmark
+    from headwater.runtime.devices import resolve
+
+    device = resolve(args.device)
+    on_cpu = device.kind == "cpu"
+    if not on_cpu and (args.kernels or args.sides):
+        raise UsageError("--kernels and --sides choose among the benchmarks of the cpu device")
+    if args.rounds is not None and not (args.rounds.isdigit() and int(args.rounds)):
+        raise UsageError(f"--rounds takes a whole number of 1 or more, not {args.rounds!r}")
+    try:
+        program = benchmark("cpu.py" if on_cpu else "gpu.py")
+    except FileNotFoundError as error:
+        raise UsageError(f"{error}", hint="install headwater from its wheel, or run in a checkout") from None
+    command = [sys.executable, str(program)]
+    if not on_cpu:
+        command += ["--device", device.name]
+    for option in ("kernels", "sides", "rounds", "json"):
+        value = getattr(args, option)
+        command += [f"--{option}", value] if value else []
+    command += ["--quick"] if args.quick else []
+    return subprocess.run(command, check=False).returncode

@@ -1,0 +1,100 @@
+"""A Brook+ file passes in; readable OpenCL C and a Python module whose functions are its kernels pass out."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from headwater.cli.options import Parser
+from headwater.errors import UsageError
+
+_USAGE = "[-o PREFIX] [-D NAME[=VALUE]] [-pp] [-a] [-c] [-x] [-w LEVEL] FILE.br …"
+_DESCRIPTION = """\
+Translate Brook+ files, as AMD's brcc did.
+
+For each FILE.br it writes PREFIX.cl, OpenCL C that any OpenCL driver compiles, and PREFIX.py, a typed Python
+module: import it and call the kernels as functions of NumPy arrays. Either both are written or none.
+"""
+_EXAMPLES = """\
+examples:
+  headwater brcc black_scholes.br                  writes black_scholes.cl and black_scholes.py
+  headwater brcc -o generated/bs -D STEPS=64 -pp binomial.br
+  python -c "import black_scholes as b; print(b.black_scholes([100], [95], [1], 0.05, 0.2))"
+
+Flags of the old brcc that only chose its targets or debugged it (-k -r -s -b -f -e -l -v, -p, -i, -n) are
+accepted and change nothing.
+"""
+
+
+def parser() -> Parser:
+    """The options of ``headwater brcc``."""
+    made = Parser("brcc", _USAGE, _DESCRIPTION, _EXAMPLES)
+    made.add_argument("files", metavar="FILE", nargs="+", help="Brook+ source (.br, .brh)")
+    made.add_argument(
+        "-o", dest="prefix", metavar="PREFIX", help="name of the results, with their folder (default: FILE)"
+    )
+    made.add_argument("-D", dest="defines", metavar="NAME[=VALUE]", action="append", default=[], help="define a macro")
+    made.add_argument("-pp", action="store_true", help="obey #define, #undef, #if, #ifdef, #else, #endif")
+    made.add_argument("-a", action="store_true", help="weak typing: mix types as C does, with warnings")
+    made.add_argument("-c", action="store_true", help="no constant memory for arrays of a stated size")
+    made.add_argument("-x", action="store_true", help="warnings are errors")
+    made.add_argument("-w", metavar="LEVEL", choices=["0", "1", "2", "3"], default="3", help="how much to warn: 0 to 3")
+    ignored = made.add_argument_group("accepted, without effect")
+    for flag in ("-k", "-r", "-s", "-b", "-f", "-e", "-l", "-v"):
+        ignored.add_argument(flag, action="store_true", dest="ignored")
+    for flag in ("-p", "-i", "-n"):
+        ignored.add_argument(flag, action="append", dest="ignored_values")
+    return made
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; the exit code is returned."""
+    args = parser().parse(words)
+    if args.prefix and len(args.files) > 1:
+        raise UsageError("-o names the results of one file, and several files are given")
+    options = [f"-D {shlex.quote(item)}" for item in args.defines]
+    options += [f"-{flag}" for flag in ("pp", "a", "c", "x") if getattr(args, flag)]
+    options.append(f"-w {args.w}")
+    results: dict[Path, str] = {}
+    for name in args.files:
+        results |= _translate(Path(name), args.prefix, " ".join(options))
+    _write_all(results)
+    for path in results:
+        print(path)
+    return 0
+
+
+def _translate(path: Path, prefix: str | None, options: str) -> dict[Path, str]:
+    from headwater.brook.brcc import generate
+
+    try:
+        source = path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    base = Path(prefix) if prefix else path.with_suffix("")
+    if not base.parent.is_dir():
+        raise UsageError(f"cannot write {base}.cl: the directory {base.parent} does not exist")
+    generated = generate(source, str(path), options)
+    for warning in generated.warnings:
+        print(warning, file=sys.stderr)
+    return {Path(f"{base}.cl"): generated.opencl, Path(f"{base}.py"): generated.python}
+
+
+def _write_all(results: dict[Path, str]) -> None:
+    staged: list[tuple[Path, Path]] = []
+    try:
+        for path, text in results.items():
+            temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+            staged.append((temporary, path))
+            temporary.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
+        while staged:
+            os.replace(*staged[0])
+            staged.pop(0)
+    except OSError as error:
+        raise UsageError(f"cannot write {staged[0][1]}: {error.strerror}") from None
+    finally:
+        for temporary, _ in staged:
+            temporary.unlink(missing_ok=True)

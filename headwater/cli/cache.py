@@ -1,0 +1,47 @@
+"""A word, show or clear, passes in; what the disk cache of compiled kernels holds, or held, passes out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from headwater.cli.options import Parser
+
+_DESCRIPTION = """\
+Show or clear the compiled kernels kept on disk. Clearing is always safe: kernels are compiled again when needed.
+HEADWATER_CACHE_DIR says where they are kept, HEADWATER_CACHE_SIZE how much at most (such as 500M; default 1G).
+"""
+_EXAMPLES = """\
+examples:
+  headwater cache
+  headwater cache clear
+  headwater cache show --json
+"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; the exit code is returned."""
+    parser = Parser("cache", "[show | clear] [--json]", _DESCRIPTION, _EXAMPLES)
+    parser.add_argument(
+        "action", nargs="?", choices=["show", "clear"], default="show", help="what to do (default show)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    args = parser.parse(words)
+
+    from headwater import cache
+
+    stats = cache.stats()
+    removed = cache.clear() if args.action == "clear" else None
+    if args.json:
+        report = {"path": str(stats.path), "entries": stats.entries, "bytes": stats.bytes, "limit": stats.limit}
+        print(json.dumps(report | ({} if removed is None else {"removed": removed})))
+    elif removed is not None:
+        print(f"removed {_kernels(removed)}, {stats.bytes / 2**20:.1f} MiB, from {stats.path}")
+    else:
+        size, limit = stats.bytes / 2**20, stats.limit / 2**20
+        print(f"{stats.path}: {_kernels(stats.entries)}, {size:.1f} MiB of at most {limit:.0f} MiB")
+    return 0
+
+
+def _kernels(count: int) -> str:
+    return f"{count} {'entry' if count == 1 else 'entries'}"

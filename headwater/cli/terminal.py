@@ -1,0 +1,56 @@
+"""Rows and pixels pass in; tables and small pictures on a terminal pass out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from headwater.files import Array
+
+
+def print_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", numbers: Sequence[int] = ()
+) -> None:
+    """Print a table; ``numbers`` are the columns set flush right."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, head in enumerate(heads):
+        table.add_column(head, justify="right" if index in numbers else "left", no_wrap=index in numbers)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    # Into a file or pipe a table is as wide as it needs to be.
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
+
+
+def shows_colour() -> bool:
+    """Whether stdout is a terminal that shows 24-bit colour."""
+    if "NO_COLOR" in os.environ or not sys.stdout.isatty():
+        return False
+    return os.environ.get("COLORTERM", "") in ("truecolor", "24bit") or "256color" in os.environ.get("TERM", "")
+
+
+def half_blocks(pixels: Array, width: int = 0) -> str:
+    """A small picture as text: two pixels a character, the upper as foreground and the lower as background of ``▀``.
+
+    ``pixels``: (rows, columns, 3) of uint8; ``width`` in characters, by default what the terminal has, 100 at most.
+    """
+    import numpy as np
+    from PIL import Image
+
+    columns = min(width or min(shutil.get_terminal_size().columns, 100), pixels.shape[1])
+    rows = max(2, round(pixels.shape[0] * columns / pixels.shape[1] / 2) * 2)
+    small: Any = np.asarray(Image.fromarray(pixels).resize((columns, rows), Image.Resampling.LANCZOS))
+    lines = []
+    for upper, lower in zip(small[::2], small[1::2], strict=True):
+        cells = (
+            f"\x1b[38;2;{u[0]};{u[1]};{u[2]};48;2;{v[0]};{v[1]};{v[2]}m▀" for u, v in zip(upper, lower, strict=True)
+        )
+        lines.append("".join(cells) + "\x1b[0m")
+    return "\n".join(lines)
