@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headwater.brook.model import BrookModule as BrookModule
-    from headwater.brook.translate import translate as translate
+    from headwater.brook.translator import translate as translate
 
 __all__ = ["BrookModule", "translate"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "translate":
-        import headwater.brook.translate as module
+        from headwater.brook.translator import translate
 
-        # The package's attribute is the function; the submodule of that name stays reachable through sys.modules.
-        globals()["translate"] = module.translate
-        return module.translate
+        return translate
     if name == "BrookModule":
         from headwater.brook.model import BrookModule
 

@@ -1,0 +1,388 @@
+"""A checked kernel passes in, the OpenCL C of its body function and of its ``__kernel`` entries passes out.
+
+The body becomes a function on one element; every entry finds its element, loads the inputs, calls the body and stores the outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headwater.brook.context import KernelInfo
+from headwater.brook.emit_body import POSITION, BodyEmitter, Lines, Storage, shape_name
+from headwater.brook.model import Arg, Entry, Variant
+from headwater.brook.naming import Names
+from headwater.brook.support import Support
+from headwater.brook.types import VOID, Symbol, Type
+
+
+@dataclass
+class _Entry:
+    """An entry under construction."""
+
+    symbol: str
+    variant: Variant
+    args: list[Arg]
+    declarations: list[str]
+    lines: list[str]
+
+
+class KernelEmitter:
+    """Prints one kernel. ``module_names`` are the names at file scope."""
+
+    def __init__(self, kernel: KernelInfo, module_names: Names, support: Support, storage: Storage) -> None:
+        self.kernel = kernel
+        self.module_names = module_names
+        self.support = support
+        self.storage = storage
+        parameters = kernel.parameters
+        made = {f"{p.name}{suffix}" for p in parameters for suffix in ("_shape", "_map", "_value", "_at")}
+        self.names = Names({s.name for s in [*parameters, *kernel.locals, *kernel.shared]}, made)
+        for symbol in [*parameters, *kernel.locals, *kernel.shared]:
+            symbol.c_name = self.names.user(symbol.name)
+        self.inputs = [p for p in parameters if p.kind == "input"]
+        self.outputs = [p for p in parameters if p.kind == "output"]
+        self.emitter = BodyEmitter(kernel, self.names, support, storage)
+
+    # ---- the body
+
+    def body(self) -> Lines:
+        """The body as a function; its name is ``kernel.c_name`` from then on."""
+        kernel = self.kernel
+        kernel.c_name = self.module_names.fresh(f"{kernel.name}_body" if kernel.result == VOID else kernel.name)
+        statements = self.emitter.body()
+        lines = Lines()
+        parameters = [self._body_parameter(p) for p in kernel.parameters]
+        parameters += [f"__local {s.type.name} *{s.c_name}" for s in kernel.shared]
+        if kernel.uses_position:
+            parameters.append(f"const int4 {POSITION}")
+        result = kernel.result.name if kernel.result != VOID else "void"
+        lines.add(f"{result} {kernel.c_name}({', '.join(parameters) or 'void'})", kernel.node.line)
+        lines.add("{")
+        lines.extend(statements)
+        lines.add("}")
+        return lines
+
+    def _body_parameter(self, symbol: Symbol) -> str:
+        pointee = self.storage.pointee(symbol.type)
+        match symbol.kind:
+            case "output" | "reduce":
+                return f"{symbol.type.name} *{symbol.c_name}"
+            case "gather":
+                return f"__global const {pointee} *{symbol.c_name}, const int4 {shape_name(symbol)}"
+            case "scatter":
+                return f"__global {pointee} *{symbol.c_name}, const int4 {shape_name(symbol)}"
+            case "constant":
+                return f"__constant {pointee} *{symbol.c_name}"
+        return f"const {symbol.type.name} {symbol.c_name}"
+
+    # ---- the entries
+
+    def entries(self) -> list[tuple[Entry, Lines]]:
+        """All entries that the kernel offers; none for one that only other kernels can call."""
+        kernel = self.kernel
+        if kernel.result != VOID:
+            return []
+        if kernel.is_reduction:
+            return [self._reduce_full(), self._reduce_partial()]
+        if any(not p.stream for p in self.outputs) or not (self.outputs or kernel.scatters):
+            return []
+        if kernel.group_size:
+            return [self._group("group"), self._group("group_mapped")]
+        if kernel.uses_position:
+            return [self._grid("grid"), self._grid("mapped")]
+        entries = [self._linear()]
+        if self._is_coarsenable():
+            entries.append(self._linear4())
+        return [*entries, self._grid("mapped")]
+
+    def _is_coarsenable(self) -> bool:
+        streams = [p for p in self.kernel.parameters if p.kind in {"input", "output"}]
+        others = {p.kind for p in self.kernel.parameters} - {"input", "output", "value", "constant"}
+        return not others and bool(self.outputs) and all(p.type.width == 1 and p.type.base in {"float", "int", "uint"} for p in streams)
+
+    def _start(self, variant: Variant) -> _Entry:
+        """An entry with the arguments that all variants share: the kernel's own parameters, in order."""
+        entry = _Entry(self.module_names.fresh(f"{self.kernel.name}_{variant}"), variant, [], [], [])
+        for p in self.kernel.parameters:
+            pointee = self.storage.pointee(p.type)
+            match p.kind:
+                case "input" | "gather":
+                    self._argument(entry, p.kind, p.c_name, p, f"__global const {pointee} *restrict")
+                case "output" | "scatter":
+                    self._argument(entry, p.kind, p.c_name, p, f"__global {pointee} *restrict")
+                case "reduce":
+                    self._argument(entry, "output", p.c_name, p, f"__global {pointee} *restrict")
+                case "constant":
+                    self._argument(entry, "constant", p.c_name, p, f"__constant {pointee} *")
+                case _ if p.type.is_struct:
+                    self._argument(entry, "struct", p.c_name, p, f"__global const {pointee} *restrict")
+                case _:
+                    self._argument(entry, "value", p.c_name, p, f"const {p.type.name}")
+            if p.kind in {"gather", "scatter"}:
+                self._argument(entry, "shape", shape_name(p), p, "const int4")
+        return entry
+
+    def _argument(self, entry: _Entry, role: str, name: str, parameter: Symbol | None, declared: str) -> None:
+        size = 0
+        if role == "value" and parameter is not None:
+            size = parameter.type.element.value_bytes
+        elif role in {"shape", "domain", "origin"}:
+            size = 16
+        elif role == "count":
+            size = 4
+        elif role == "local" and parameter is not None:
+            size = self._value_bytes(parameter.type)
+        entry.args.append(Arg(role, name, parameter.name if parameter else "", declared.replace(" *restrict", " *"), size))  # type: ignore[arg-type]
+        entry.declarations.append(f"{declared}{'' if declared.endswith('*') else ' '}{name}")
+
+    def _value_bytes(self, type_: Type) -> int:
+        """Bytes of a value in local memory."""
+        if not type_.is_struct:
+            return type_.element.value_bytes
+        # An upper bound for any alignment OpenCL C may give the struct's members.
+        struct = self.storage.structs[type_.base]
+        return sum(max(16, self._value_bytes(Type(f.type.base, f.type.width, f.type.is_struct))) for f in struct.fields) + 16
+
+    def _finish(self, entry: _Entry, attribute: str = "") -> tuple[Entry, Lines]:
+        lines = Lines()
+        line = self.kernel.node.line
+        lines.add(f"__kernel {attribute}void {entry.symbol}(", line)
+        for position, declaration in enumerate(entry.declarations):
+            lines.add(f"    {declaration}{',' if position + 1 < len(entry.declarations) else ')'}", line)
+        lines.add("{")
+        for text in entry.lines:
+            lines.add(f"    {text}" if text and not text.startswith("#") else text, line if text else 0)
+        lines.add("}")
+        return Entry(entry.symbol, entry.variant, tuple(entry.args)), lines
+
+    def _guard(self, test: str) -> list[str]:
+        return ["#ifndef HW_EXACT_RANGE", f"if ({test}) return;", "#endif"]
+
+    def _process(self, place: Callable[[Symbol], str], position: str = "", guard: str = "", at: str = "") -> list[str]:
+        """Load the inputs, call the body, store the outputs of one element. ``place`` gives a stream's index."""
+        lines = [self._zeroed(p) for p in self.outputs]
+        lines.append(f"{self._call(lambda p: self.storage.load(p.c_name, place(p), p.type).text, position)};")
+        for p in self.outputs:
+            lines.append(guard + self.storage.store(p.c_name, place(p), p.type, f"{p.c_name}_value") + ";")
+        return lines
+
+    def _zeroed(self, p: Symbol) -> str:
+        if p.type.is_struct:
+            return f"{p.type.name} {p.c_name}_value = {{ 0 }};"
+        zero = {"float": "0.0f", "double": "0.0"}.get(p.type.base, "0")
+        return f"{p.type.name} {p.c_name}_value = {zero if p.type.width == 1 else f'({p.type.name})({zero})'};"
+
+    def _call(self, load: Callable[[Symbol], str], position: str = "", results: Callable[[Symbol], str] | None = None) -> str:
+        arguments: list[str] = []
+        for p in self.kernel.parameters:
+            match p.kind:
+                case "input":
+                    arguments.append(load(p))
+                case "output" | "reduce":
+                    arguments.append(results(p) if results else f"&{p.c_name}_value")
+                case "gather" | "scatter":
+                    arguments += [p.c_name, shape_name(p)]
+                case "value" if p.type.is_struct:
+                    arguments.append(self.storage.load(p.c_name, "0", p.type).text)
+                case _:
+                    arguments.append(p.c_name)
+        arguments += [s.c_name for s in self.kernel.shared]
+        if self.kernel.uses_position:
+            arguments.append(position)
+        return f"{self.kernel.c_name}({', '.join(arguments)})"
+
+    # ---- element by element
+
+    def _linear(self) -> tuple[Entry, Lines]:
+        entry = self._start("linear")
+        count, i = self.names.fresh("count"), self.names.fresh("i")
+        self._argument(entry, "count", count, None, "const int")
+        entry.lines = [f"const int {i} = get_global_id(0);", *self._guard(f"{i} >= {count}"), *self._process(lambda _: i)]
+        return self._finish(entry)
+
+    def _linear4(self) -> tuple[Entry, Lines]:
+        entry = self._start("linear4")
+        names = Names(self.names.taken)
+        count, quad, i = names.fresh("count"), names.fresh("quad"), names.fresh("i")
+        self._argument(entry, "count", count, None, "const int")
+        vectors = {p.name: names.fresh(f"{p.c_name}4") for p in [*self.inputs, *self.outputs]}
+        lines = [f"const int {quad} = get_global_id(0);", f"if ({quad} < {count} / 4) {{"]
+        for p in self.inputs:
+            lines.append(f"    const {p.type.base}4 {vectors[p.name]} = ((__global const {p.type.base}4 *){p.c_name})[{quad}];")
+        for p in self.outputs:
+            zero = "0.0f" if p.type.base == "float" else "0"
+            lines.append(f"    {p.type.base} {', '.join(f'{vectors[p.name]}{c} = {zero}' for c in 'xyzw')};")
+        for c in "xyzw":
+            call = self._call(
+                lambda p, c=c: f"{vectors[p.name]}.{c}", results=lambda p, c=c: f"&{vectors[p.name]}{c}"  # type: ignore[misc]
+            )
+            lines.append(f"    {call};")
+        for p in self.outputs:
+            parts = ", ".join(f"{vectors[p.name]}{c}" for c in "xyzw")
+            lines.append(f"    ((__global {p.type.base}4 *){p.c_name})[{quad}] = ({p.type.base}4)({parts});")
+        lines.append(f"}} else if ({quad} == {count} / 4) {{")
+        lines.append(f"    for (int {i} = 4 * {quad}; {i} < {count}; ++{i}) {{")
+        lines += [f"        {text}" for text in self._process(lambda _: i)]
+        lines += ["    }", "}"]
+        entry.lines = lines
+        return self._finish(entry)
+
+    def _grid(self, variant: Variant) -> tuple[Entry, Lines]:
+        """One work-item for each position: streams of the domain's shape (``grid``), or found by their tables (``mapped``)."""
+        entry = self._start(variant)
+        names = Names(self.names.taken)
+        use = self.support.use
+        domain, p, i = names.fresh("domain"), names.fresh("p"), names.fresh("i")
+        self._argument(entry, "domain", domain, None, "const int4")
+        lines = [f"const int4 {p} = {use('hw_grid')}({domain});", *self._guard(f"{use('hw_outside')}({p}, {domain})")]
+        if variant == "grid":
+            if self.inputs or self.outputs:
+                lines.append(f"const int {i} = {use('hw_index')}({p}, {domain});")
+            lines += self._process(lambda _: i, p)
+        else:
+            origin = names.fresh("origin")
+            self._argument(entry, "origin", origin, None, "const int4")
+            lines += self._places(entry, names, p, domain)
+            lines += self._process(lambda s: f"{s.c_name}_at", f"{p} + {origin}")
+        entry.lines = lines
+        return self._finish(entry)
+
+    def _places(self, entry: _Entry, names: Names, p: str, domain: str) -> list[str]:
+        lines: list[str] = []
+        for symbol in [*self.inputs, *self.outputs]:
+            table = f"{symbol.c_name}_map"
+            self._argument(entry, "map", table, symbol, "__global const int *restrict")
+            lines.append(f"const int {symbol.c_name}_at = {self.support.use('hw_mapped')}({table}, {p}, {domain});")
+        return lines
+
+    def _group(self, variant: Variant) -> tuple[Entry, Lines]:
+        """Compute mode: linear work-items in groups. Surplus ones run too, as all must reach the barriers."""
+        entry = self._start(variant)
+        names = Names(self.names.taken)
+        use = self.support.use
+        domain, i, p, count = (names.fresh(name) for name in ("domain", "i", "p", "count"))
+        self._argument(entry, "domain", domain, None, "const int4")
+        lines = [f"__local {s.type.name} {s.c_name}[{s.sizes[0]}];" for s in self.kernel.shared]
+        lines += [f"const int {i} = get_global_id(0);", f"const int {count} = {domain}.x * {domain}.y * {domain}.z * {domain}.w;"]
+        guard = f"if ({i} < {count}) "
+        position = f"{use('hw_unravel')}({i}, {domain})"
+        if variant == "group":
+            if self.inputs or self.outputs:
+                lines.append(f"const int {p} = min({i}, {count} - 1);")
+            lines += self._process(lambda _: p, position, guard)
+        else:
+            origin = names.fresh("origin")
+            self._argument(entry, "origin", origin, None, "const int4")
+            if self.inputs or self.outputs:
+                lines.append(f"const int4 {p} = {use('hw_unravel')}(min({i}, {count} - 1), {domain});")
+            lines += self._places(entry, names, p, domain)
+            lines += self._process(lambda s: f"{s.c_name}_at", f"{position} + {origin}", guard)
+        entry.lines = lines
+        return self._finish(entry, f"__attribute__((reqd_work_group_size({self.kernel.group_size}, 1, 1))) ")
+
+    # ---- reductions
+
+    def _fold(self, element: str, accumulator: str) -> str:
+        return f"{self._call(lambda _: element, results=lambda _: accumulator)};"
+
+    def _reduce_full(self) -> tuple[Entry, Lines]:
+        entry = self._start("reduce_full")
+        names = Names(self.names.taken)
+        source = self.inputs[0]
+        result = next(p for p in self.kernel.parameters if p.kind == "reduce")
+        type_ = source.type
+        count, scratch, item, size, first, active, value, n, half, step, i = (
+            names.fresh(name)
+            for name in ("count", "scratch", "item", "size", "first", "active", "value", "n", "half", "step", "i")
+        )
+        self._argument(entry, "local", scratch, source, f"__local {type_.name} *")
+        self._argument(entry, "count", count, None, "const int")
+
+        def load(index: str) -> str:
+            return self.storage.load(source.c_name, index, type_).text
+
+        lines = [
+            f"const int {item} = get_local_id(0);",
+            f"const int {size} = get_global_size(0);",
+            f"const int {first} = get_global_id(0) - {item};",
+        ]
+        if self.kernel.commutative:
+            lines += [
+                "/* Each work-item folds every size-th element; the order does not matter. */",
+                f"const int {active} = clamp({count} - {first}, 0, (int)get_local_size(0));",
+                f"int {i} = min({first} + {item}, {count} - 1);",
+                f"{type_.name} {value} = {load(i)};",
+                f"while ({i} < {count} - {size}) {{",
+                f"    {i} += {size};",
+                f"    {self._fold(load(i), f'&{value}')}",
+                "}",
+                f"{scratch}[{item}] = {value};",
+                "barrier(CLK_LOCAL_MEM_FENCE);",
+                f"for (int {n} = {active}; {n} > 1;) {{",
+                f"    const int {half} = ({n} + 1) / 2;",
+                f"    if ({item} + {half} < {n}) {{",
+                f"        {self._fold(f'{scratch}[{item} + {half}]', f'&{value}')}",
+                f"        {scratch}[{item}] = {value};",
+                "    }",
+                "    barrier(CLK_LOCAL_MEM_FENCE);",
+                f"    {n} = {half};",
+                "}",
+            ]
+        else:
+            run, end = names.fresh("run"), names.fresh("end")
+            lines += [
+                "/* Each work-item folds a run of neighbours, so that operands stay in order. */",
+                f"const int {run} = {count} / {size} + ({count} % {size} != 0);",
+                f"const int {active} = clamp({count} / {run} + ({count} % {run} != 0) - {first}, 0, (int)get_local_size(0));",
+                f"int {i} = (int)min((long)({first} + {item}) * {run}, (long)({count} - 1));",
+                f"const int {end} = (int)min((long){i} + {run}, (long){count});",
+                f"{type_.name} {value} = {load(i)};",
+                f"while (++{i} < {end}) {{",
+                f"    {self._fold(load(i), f'&{value}')}",
+                "}",
+                f"{scratch}[{item}] = {value};",
+                "barrier(CLK_LOCAL_MEM_FENCE);",
+                f"for (int {step} = 1; {step} < {active}; {step} *= 2) {{",
+                f"    if ({item} % (2 * {step}) == 0 && {item} + {step} < {active}) {{",
+                f"        {self._fold(f'{scratch}[{item} + {step}]', f'&{value}')}",
+                f"        {scratch}[{item}] = {value};",
+                "    }",
+                "    barrier(CLK_LOCAL_MEM_FENCE);",
+                "}",
+            ]
+        store = self.storage.store(result.c_name, "get_group_id(0)", type_, value)
+        lines.append(f"if ({item} == 0 && {active} > 0) {store};")
+        entry.lines = lines
+        return self._finish(entry)
+
+    def _reduce_partial(self) -> tuple[Entry, Lines]:
+        entry = self._start("reduce_partial")
+        names = Names(self.names.taken)
+        use = self.support.use
+        source = self.inputs[0]
+        result = next(p for p in self.kernel.parameters if p.kind == "reduce")
+        type_ = source.type
+        domain, shape, p, tile, corner, value, x, y, z, w = (
+            names.fresh(name) for name in ("domain", "shape", "p", "tile", "corner", "value", "x", "y", "z", "w")
+        )
+        self._argument(entry, "domain", domain, result, "const int4")
+        self._argument(entry, "shape", shape, source, "const int4")
+        index = self.support.use("hw_index")
+        place = f"{index}({corner} + (int4)({x}, {y}, {z}, {w}), {shape})"
+        head = self.storage.load(source.c_name, f"{index}({corner}, {shape})", type_).text
+        entry.lines = [
+            f"const int4 {p} = {use('hw_grid')}({domain});",
+            *self._guard(f"{use('hw_outside')}({p}, {domain})"),
+            f"const int4 {tile} = {shape} / {domain};",
+            f"const int4 {corner} = {p} * {tile};",
+            f"{type_.name} {value} = {head};",
+            f"for (int {w} = 0; {w} < {tile}.w; ++{w})",
+            f"    for (int {z} = 0; {z} < {tile}.z; ++{z})",
+            f"        for (int {y} = 0; {y} < {tile}.y; ++{y})",
+            f"            for (int {x} = ({y} + {z} + {w} == 0); {x} < {tile}.x; ++{x}) {{",
+            f"                {self._fold(self.storage.load(source.c_name, place, type_).text, f'&{value}')}",
+            "            }",
+            f"{self.storage.store(result.c_name, f'{index}({p}, {domain})', type_, value)};",
+        ]
+        return self._finish(entry)
