@@ -5,29 +5,29 @@ The one module that knows llvmlite. LLVM may abort the process: only `headwater.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
 from headwater.errors import InternalError, SourceError, Span
 from headwater.opencl import library
-from headwater.opencl.spmd.cfg import Cfg
 from headwater.opencl.spmd.entry import CHECK_FUNCTION, argument_places, write_entry
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
 from headwater.opencl.spmd.linear import Linear
 from headwater.opencl.spmd.plan import Traits
 from headwater.opencl.spmd.shapes import Layout, Shapes
-from headwater.opencl.spmd.vectorise import ChunkCode, Variant, Vectoriser
+from headwater.opencl.spmd.parts import Variant
+from headwater.opencl.spmd.vectorise import ChunkCode, Vectoriser
 
 ID_RANGE = "range(i64 0, 2147483648)"
 """Work-item ids and sizes are below 2^31: the launcher refuses larger launches, so 32-bit index arithmetic is exact."""
 
 _IMAGE = re.compile(r'target\("spirv\.\w*Image"[^)]*\)')
 _SAMPLER = 'target("spirv.Sampler")'
+_INLINING = re.compile(r"\b(?:noinline|optnone|alwaysinline) ")
 _PRIMITIVE_DECLARE = re.compile(r"^declare (?!range)([^@\n]*?)i64 @(__hw_\w+)\(", re.MULTILINE)
 
 
@@ -91,13 +91,14 @@ def retarget(text: str, target: Target) -> str:
     text = _IMAGE.sub("ptr addrspace(1)", text).replace(_SAMPLER, "i32")
     text = _PRIMITIVE_DECLARE.sub(rf"declare \1{ID_RANGE} i64 @\2(", text)
     # Every function is inlined: a chunk of work-items has no call stack of its own.
-    return re.sub(r"^(attributes #\d+ = .*?)\b(?:noinline|optnone)\b", r"\1alwaysinline", text, flags=re.MULTILINE)
+    text = re.sub(r"^(attributes #\d+ = .*)$", lambda m: _INLINING.sub("", m[1]), text, flags=re.MULTILINE)
+    return re.sub(r"^(define .*?spir_func .*?\).*?) (#\d+ )", r"\1 alwaysinline \2", text, flags=re.MULTILINE)
 
 
-def prepare(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, dict[str, KernelFacts]]:
+def prepare(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, dict[str, KernelFacts], int]:
     """Link the device library in, inline everything into the kernels and simplify them.
 
-    Returns the module's text, for `build`, and each kernel's facts. Raises SourceError for calls of functions that
+    Returns the module's text, for `build`, each kernel's facts, and the bytes of this machine's vector registers. Raises SourceError for calls of functions that
     neither the program nor the device library defines.
     """
     target = host_target()
@@ -131,7 +132,8 @@ def prepare(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, dict[s
     last.add_global_dead_code_eliminate_pass()
     last.run(module, builder)
     text = str(module)
-    return text, {name: _facts(read_kernel(model, name)) for model in [Module(text)] for name in wanted}
+    model = Module(text)
+    return text, {name: _facts(read_kernel(model, name)) for name in wanted}, target.vector_bytes
 
 
 def _facts(kernel: Kernel) -> KernelFacts:
@@ -320,10 +322,3 @@ def assembly(text: str) -> str:
     """Assembly of a module's text: for looking at."""
     module = _parse(optimised_text(text))
     return str(machine().emit_assembly(module))
-
-
-def facts_to_json(facts: Mapping[str, KernelFacts]) -> str:
-    return json.dumps({name: asdict(f) for name, f in facts.items()}, indent=1, sort_keys=True)
-
-
-__all__ = ["Built", "Cfg", "KernelFacts", "Target", "build", "compile_object", "prepare"]

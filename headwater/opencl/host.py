@@ -1,0 +1,250 @@
+"""OpenCL C source in; native code of its kernels for this machine, in shared libraries in the disk cache, out.
+
+Every worker thread calls ``entry(launch, args, scratch)``; the code takes work-groups from the launch block until none
+is left, so any number of threads may join in.
+
+*Launch block*, int64[32]: 0 next group (counter, starts at 0); 1 number of groups; 2 groups to take at a time; 3 stop
+(non-zero: leave early); 4-6 global size; 7-9 local size; 10-12 number of groups; 13-15 global offset; 16 work_dim;
+17 flags (bit 0: streaming stores wanted); 18 address of the printf callback; 19 address of the error record and 20, 21
+address and length of the bounds table (checked code); 22 offset of the frames in a thread's scratch memory.
+
+*Scratch*, one 128-byte aligned block a thread: static local memory, dynamic local memory, then frames.
+
+*Printf callback*: ``void (int64 format, int64 *arguments)``, arguments in 8-byte slots.
+
+*Error record*, int64[16]: 0 kind (0 none, 1 read and 2 write out of bounds, 3 null pointer); 1, 2 line and column;
+4-6 global id; 7 address; 8 bytes. *Bounds table*: pairs of start and end addresses.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from headwater import cache
+from headwater.errors import InternalError
+from headwater.opencl.clang import ArgInfo, KernelInfo
+from headwater.opencl.spmd.plan import Size, Traits, choose_group, choose_layout, needs_masks
+from headwater.opencl.spmd.shapes import Layout
+
+STATE_BYTES = 64
+_FORMAT = "host 1"
+_IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = "kernel.so", "module.ll", "kernels.json", "code.json"
+
+
+@dataclass(frozen=True)
+class HostKernel:
+    """A kernel compiled for one way of laying out its work-items.
+
+    ``library``, ``symbol``: the shared library and its entry. ``local_size``: the one chosen if none was given.
+    ``arg_offsets``: where each argument lies in the args block of ``args_bytes``: a buffer's or image's 8-byte address,
+    a value's bytes, a local pointer's 8-byte offset into the scratch block, a sampler's 4-byte value. A thread's scratch
+    block is ``static_local_bytes`` plus the dynamic local memory, rounded up to 128, plus ``frame_bytes``.
+    ``unbounded``: it may run for ever and polls the launch block's stop field. ``formats``: printf formats by number.
+    ``streaming``: arguments that are only written, for which streaming stores may be asked.
+    """
+
+    library: Path
+    symbol: str
+    local_size: Size
+    arg_offsets: tuple[int, ...]
+    args_bytes: int
+    static_local_bytes: int
+    frame_bytes: int
+    unbounded: bool
+    formats: tuple[str, ...]
+    streaming: tuple[int, ...]
+
+
+class HostModule:
+    """A program compiled for this machine up to the choice of work-group sizes; ``kernels`` by name."""
+
+    def __init__(self, key: str, text: str, description: dict[str, Any], *, check: bool) -> None:
+        self.key = key
+        self.check = check
+        self.warnings: str = description["warnings"]
+        self.includes: dict[str, str] = description["includes"]
+        self.kernels: dict[str, KernelInfo] = {n: _kernel_info(d) for n, d in description["kernels"].items()}
+        self._text = text
+        self._facts: dict[str, dict[str, Any]] = description["facts"]
+        self._vector_bytes: int = description["vector_bytes"]
+        self._built: dict[tuple[object, ...], HostKernel] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def text(self) -> str:
+        """The module's LLVM IR before vectorisation."""
+        return self._text
+
+    def traits(self, kernel: str) -> Traits:
+        facts = self._facts[kernel]
+        return Traits(facts["flat"], facts["has_barrier"], facts["has_loop"], facts["size"], frozenset(facts["dims"]))
+
+    def layout(self, kernel: str, local_size: Size, global_size: Size) -> Layout:
+        """How chunks of work-items are laid out for such a launch."""
+        if self.check or not self._facts[kernel]["reducible"]:
+            return Layout(1)
+        return choose_layout(self.traits(kernel), local_size, global_size, self._vector_bytes)
+
+    def specialise(self, kernel: str, global_size: Size, local_size: Size | None, work_dim: int) -> HostKernel:
+        """The kernel's code for launches of these sizes, from memory, the disk cache or the compiler.
+
+        Raises InternalError if LLVM cannot compile it.
+        """
+        traits = self.traits(kernel)
+        group = local_size
+        if group is None:
+            required = self.kernels[kernel].reqd_group_size
+            group = required if required is not None else choose_group(traits, global_size)
+        layout = self.layout(kernel, group, global_size)
+        masked = needs_masks(layout, group, global_size)
+        per_dim = [1, 1, 1]
+        per_dim[layout.lane_dim] = layout.lanes
+        per_dim[layout.row_dim] = layout.rows
+        chunks = 1
+        for size, step in zip(group, per_dim, strict=True):
+            chunks *= -(-size // step)
+        split = traits.has_barrier and chunks > 1
+        identity = (kernel, layout, masked, split)
+        with self._lock:
+            known = self._built.get((*identity, group))
+            if known is None:
+                known = self._obtain(kernel, layout, masked, split, group, chunks)
+                self._built[(*identity, group)] = known
+        return known
+
+    def _obtain(self, kernel: str, layout: Layout, masked: bool, split: bool, group: Size, chunks: int) -> HostKernel:
+        key = cache.key(self.key, kernel, repr(layout), str(masked), str(split))
+        entry = cache.get(key)
+        if entry is None:
+            entry = cache.put(key, self._build(kernel, layout, masked, split))
+        code = json.loads((entry / _CODE_FILE).read_text())
+        facts = self._facts[kernel]
+        frame = code["frame_bytes"]
+        return HostKernel(
+            library=entry / _IMAGE_FILE,
+            symbol=code["symbol"],
+            local_size=group,
+            arg_offsets=tuple(facts["arg_offsets"]),
+            args_bytes=facts["args_bytes"],
+            static_local_bytes=facts["static_local_bytes"],
+            frame_bytes=0 if frame is None else chunks * (STATE_BYTES + frame),
+            unbounded=facts["unbounded"],
+            formats=tuple(code["formats"]),
+            streaming=tuple(facts["streaming"]),
+        )
+
+    def _build(self, kernel: str, layout: Layout, masked: bool, split: bool) -> dict[str, bytes]:
+        from headwater.opencl.worker import WORKER
+
+        symbol = "hw_entry"
+        built = WORKER.call("build", self._text, kernel, symbol, layout, masked=masked, split=split, checked=self.check)
+        code = {"symbol": symbol, "frame_bytes": built.frame_bytes, "formats": built.formats}
+        return {_IMAGE_FILE: link_shared(built.object_code), _CODE_FILE: json.dumps(code).encode()}
+
+
+_loaded: dict[str, HostModule] = {}
+_loading = threading.Lock()
+
+
+def load(source: str, filename: str, options: str = "", *, check: bool = False) -> HostModule:
+    """The program compiled for this machine, from memory, the disk cache or the compiler.
+
+    ``check``: code that tests every access. Raises SourceError for errors in the source, UsageError for bad options.
+    """
+    key = cache.key(_FORMAT, _identity(), source, filename, options, str(check))
+    with _loading:
+        module = _loaded.get(key)
+        if module is None or not _includes_unchanged(module.includes):
+            module = _loaded[key] = _load(key, source, filename, options, check)
+    return module
+
+
+def _load(key: str, source: str, filename: str, options: str, check: bool) -> HostModule:
+    entry = cache.get(key)
+    if entry is not None:
+        description = json.loads((entry / _KERNELS_FILE).read_text())
+        if _includes_unchanged(description["includes"]):
+            return HostModule(key, (entry / _MODULE_FILE).read_text(), description, check=check)
+    from headwater.opencl import clang
+    from headwater.opencl.worker import WORKER
+
+    WORKER.start()
+    front = clang.compile_to_ir(source, filename, options, debug=check)
+    text, facts, vector_bytes = WORKER.call("prepare", front.ir, list(front.kernels), filename)
+    description = {
+        "kernels": {name: asdict(info) for name, info in front.kernels.items()},
+        "facts": {name: asdict(f) for name, f in facts.items()},
+        "warnings": front.warnings,
+        "includes": {path: _digest(path) for path in front.includes},
+        "vector_bytes": vector_bytes,
+    }
+    cache.put(key, {_MODULE_FILE: text.encode(), _KERNELS_FILE: json.dumps(description).encode()})
+    return HostModule(key, text, json.loads(json.dumps(description)), check=check)
+
+
+def _kernel_info(data: dict[str, Any]) -> KernelInfo:
+    required = data["reqd_group_size"]
+    return KernelInfo(
+        data["name"], tuple(ArgInfo(**a) for a in data["args"]), tuple(required) if required is not None else None
+    )
+
+
+def _digest(path: str) -> str:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _includes_unchanged(includes: dict[str, str]) -> bool:
+    return all(_digest(path) == digest for path, digest in includes.items())
+
+
+@functools.cache
+def _identity() -> str:
+    """What compiled code depends on besides the source: this machine's instruction set and this version's compiler."""
+    cpu = platform.machine() + platform.processor()
+    try:
+        with open("/proc/cpuinfo") as file:
+            cpu = "".join(sorted({x for x in file if x.startswith(("model name", "flags", "Features"))}))
+    except OSError:
+        pass
+    here = Path(__file__).parent
+    parts = []
+    for folder in (here, here / "spmd", here / "library"):
+        with os.scandir(folder) as files:
+            for file in files:
+                if file.is_file():
+                    state = file.stat()
+                    parts.append(f"{file.name} {state.st_size} {state.st_mtime_ns}")
+    return "\n".join([cpu, sys.platform, *sorted(parts)])
+
+
+def link_shared(object_code: bytes) -> bytes:
+    """A shared library from one object file, by the linker in the ``ziglang`` package. Raises InternalError."""
+    from headwater.opencl.clang import zig_path
+
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = os.path.join(folder, "kernel.o"), os.path.join(folder, "kernel.so")
+        Path(source).write_bytes(object_code)
+        if sys.platform == "darwin":
+            command = [str(zig_path()), "cc", "-shared", "-o", target, source]
+        elif sys.platform == "win32":
+            command = [str(zig_path()), "cc", "-shared", "-o", target, source]
+        else:
+            command = [str(zig_path()), "ld.lld", "-shared", "-o", target, source]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise InternalError(f"linking the kernel failed: {done.stderr.strip()[-500:]}")
+        return Path(target).read_bytes()

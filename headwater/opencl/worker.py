@@ -1,0 +1,149 @@
+"""Requests to compile in, results out, computed in a process of its own: LLVM may abort, and its caller must live on."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import IO, Any
+
+from headwater.errors import HeadwaterError, InternalError, ResourceError
+
+TIMEOUT_SECONDS = 600.0
+"""A compilation that takes longer is given up: the slowest kernel of the test suites takes under 10 s."""
+
+_HEADER = struct.Struct("<Q")
+_RECURSION_LIMIT = 20_000
+
+
+class Worker:
+    """A compiler process. Requests are served one at a time; it ends when this process ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] | None = None
+        self._pid = 0
+
+    def start(self) -> None:
+        """Start the process, without waiting until it is ready."""
+        with self._lock:
+            self._running()
+
+    def call(self, function: str, *args: Any, **named: Any) -> Any:
+        """Run ``headwater.opencl.codegen.function`` there and return its value, or raise its HeadwaterError.
+
+        Raises InternalError if LLVM stopped the process or took longer than `TIMEOUT_SECONDS`.
+        """
+        with self._lock:
+            process = self._running()
+            assert process.stdin is not None and process.stdout is not None
+            timer = threading.Timer(TIMEOUT_SECONDS, process.kill)
+            timer.daemon = True
+            timer.start()
+            try:
+                _send(process.stdin, (function, args, named))
+                kind, value = _receive(process.stdout)
+            except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
+                raise self._died() from error
+            except BaseException:
+                # An answer may still be under way (Ctrl-C): it must not be taken for the next request's.
+                self._stop()
+                raise
+            finally:
+                timer.cancel()
+        if kind == "error":
+            raise value
+        return value
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._pid != os.getpid() or self._process.poll() is not None:
+            self._pid = os.getpid()
+            self._errors = tempfile.TemporaryFile()
+            root = str(Path(__file__).resolve().parents[2])
+            code = f"import sys; sys.path.insert(0, {root!r}); from headwater.opencl.worker import serve; serve()"
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", code],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env={**os.environ, "PYTHONSAFEPATH": "1"},
+                start_new_session=os.name == "posix",  # Ctrl-C in the terminal is for the caller alone
+            )
+        return self._process
+
+    def _died(self) -> HeadwaterError:
+        process, errors = self._process, self._errors
+        self._process = None
+        assert process is not None and errors is not None
+        code = process.wait()
+        errors.seek(0)
+        said = errors.read().decode(errors="replace").strip()
+        if code == -getattr(signal, "SIGKILL", 9):
+            return ResourceError(
+                "the compiler process was killed: out of memory, or it took too long",
+                hint="compile a smaller kernel, or free memory",
+            )
+        last = next((x for x in said.splitlines() if "LLVM ERROR" in x or "Assertion" in x), said[-500:])
+        return InternalError(
+            f"LLVM stopped while compiling the kernel (exit status {code}): {last or 'no message'}",
+            hint="this is a defect of Headwater; please report it with the kernel's source",
+        )
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None and self._pid == os.getpid():
+            process.kill()
+            process.wait()
+
+
+def _send(pipe: IO[bytes], message: object) -> None:
+    data = pickle.dumps(message)
+    pipe.write(_HEADER.pack(len(data)) + data)
+    pipe.flush()
+
+
+def _receive(pipe: IO[bytes]) -> Any:
+    header = pipe.read(_HEADER.size)
+    if len(header) < _HEADER.size:
+        raise EOFError
+    (size,) = _HEADER.unpack(header)
+    data = pipe.read(size)
+    if len(data) < size:
+        raise EOFError
+    return pickle.loads(data)
+
+
+def serve() -> None:
+    """The worker process's main loop: answer requests until standard input ends."""
+    source, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # nothing that a library prints may get between the answers
+    sys.setrecursionlimit(_RECURSION_LIMIT)
+    from headwater.opencl import codegen
+
+    codegen.machine()
+    while True:
+        try:
+            function, args, named = _receive(source)
+        except EOFError:
+            return
+        try:
+            answer = ("value", getattr(codegen, function)(*args, **named))
+        except HeadwaterError as error:
+            answer = ("error", error)
+        except MemoryError:
+            answer = ("error", ResourceError("out of memory while compiling the kernel"))
+        except Exception as error:  # whatever else goes wrong in there is a defect, told as one
+            answer = ("error", InternalError(f"{type(error).__name__} while compiling the kernel: {error}"))
+        _send(answers, answer)
+
+
+WORKER = Worker()
+atexit.register(WORKER._stop)
