@@ -1,0 +1,65 @@
+"""Whatever holds numbers passes in (arrays, DLPack and buffer-protocol objects); a NumPy view of the same memory passes out."""
+
+from __future__ import annotations
+
+from ctypes import addressof, c_char
+from typing import Any
+
+import numpy as np
+
+from headwater.errors import LaunchError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+_from_buffer = c_char.from_buffer
+ALIGNMENT = 128  # bytes; the widest OpenCL C type (double16) and a pair of cache lines
+
+
+def view(value: object) -> tuple[Array, bool]:
+    """The memory of ``value`` as an array without copying, and whether it is untyped bytes.
+
+    Taken: NumPy arrays, objects with ``__array_interface__`` or ``__dlpack__`` on the host, and the buffer protocol
+    (``bytearray``, ``memoryview``, ``array.array``, ``mmap``). LaunchError for anything else.
+    """
+    if isinstance(value, np.ndarray):
+        return value, False
+    if hasattr(value, "__array_interface__"):
+        return np.asarray(value), False
+    if hasattr(value, "__dlpack__"):
+        try:
+            return np.from_dlpack(value), False  # type: ignore[arg-type]
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            raise LaunchError(
+                f"cannot take this {type(value).__name__} without copying: {error}",
+                hint="bring it to host memory first",
+            ) from None
+    try:
+        memory = memoryview(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise LaunchError(
+            f"a {type(value).__name__} is not an array",
+            hint="pass a NumPy array, a stream, or an object with the buffer protocol, __array_interface__ or DLPack",
+        ) from None
+    untyped = memory.format in ("B", "b", "c") and memory.ndim == 1
+    if memory.format == "c":
+        memory = memory.cast("B")
+    return np.asarray(memory), untyped
+
+
+def address(array: Array) -> int:
+    """Where a C-contiguous array's memory begins."""
+    try:
+        return addressof(_from_buffer(array))  # the quickest way, for writable arrays that are not empty
+    except (TypeError, ValueError, BufferError):
+        return int(array.__array_interface__["data"][0])
+
+
+def aligned_bytes(nbytes: int, alignment: int = ALIGNMENT) -> Array:
+    """Uninitialised memory of ``nbytes`` bytes that begins at a multiple of ``alignment``; MemoryError if there is none."""
+    base = np.empty(nbytes + alignment, np.uint8)
+    start = -int(base.__array_interface__["data"][0]) % alignment
+    return base[start : start + nbytes]
+
+
+def describe(array: Array) -> str:
+    """An array in the words of a message: ``float64 array of shape (3, 4)``."""
+    return f"{array.dtype} array of shape {array.shape}"

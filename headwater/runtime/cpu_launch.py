@@ -1,0 +1,611 @@
+"""Compiled code for one kernel and its sizes passes in; a `CpuLaunch` passes out, which packs arguments and runs it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from headwater.errors import InternalError, KernelFault, LaunchError, ResourceError
+from headwater.runtime import pool as _pool
+from headwater.runtime import signature
+from headwater.runtime.arrays import ALIGNMENT, Array, address, aligned_bytes, view
+from headwater.runtime.cpu_events import CpuEvent
+from headwater.runtime.devices import Buffer
+from headwater.runtime.events import Gate, Queue, backend_for
+from headwater.runtime.faults import RECORD_FIELDS, Extent, explain
+from headwater.runtime.images import Image
+from headwater.runtime.pool import Task, scratch_address
+from headwater.runtime.printf import callback
+from headwater.runtime.streams import Stream
+from headwater.runtime.values import Local, Sampler
+
+if TYPE_CHECKING:
+    from headwater.opencl.clang import ArgInfo
+    from headwater.runtime.cpu import CpuKernel
+
+MAX_SCRATCH = 1 << 31  # bytes for each thread
+# A launch shorter than this is not worth waking other threads: waking one takes about 10 µs of the caller's time.
+INLINE_NS = 40_000
+# A launch longer than this runs on workers while the caller waits, so that Ctrl-C is answered at once.
+BOUNDED_NS = 20_000_000
+_SMALL_ITEMS = 16_384  # the first launch of so few work-items, not yet timed, is taken for a short one
+_BATCHES_PER_THREAD = 16  # enough for balance, few enough that the shared counter costs nothing
+
+_now = time.perf_counter_ns
+_from_buffer = ctypes.c_char.from_buffer
+_addressof = ctypes.addressof
+
+
+class HostKernel(Protocol):
+    """What `headwater.opencl.host` gives for one kernel and its sizes."""
+
+    @property
+    def library(self) -> Path: ...
+    @property
+    def symbol(self) -> str: ...
+    @property
+    def local_size(self) -> tuple[int, int, int]: ...
+    @property
+    def arg_offsets(self) -> tuple[int, ...]: ...
+    @property
+    def args_bytes(self) -> int: ...
+    @property
+    def static_local_bytes(self) -> int: ...
+    @property
+    def frame_bytes(self) -> int: ...
+    @property
+    def unbounded(self) -> bool: ...
+    @property
+    def formats(self) -> tuple[str, ...]: ...
+    @property
+    def streaming(self) -> tuple[int, ...]: ...
+
+
+Slot = Callable[[Any, Task], Any]
+
+
+class CpuBuffer(Buffer):
+    """Host memory: ``memory`` (bytes) at ``address``."""
+
+    __slots__ = ("address", "memory")
+
+    def __init__(self, device: Any, memory: Array) -> None:
+        self.device = device
+        self.memory = memory
+        self.nbytes = memory.nbytes
+        self.address = address(memory) if memory.nbytes else 0
+
+    def numpy(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+        """The memory itself as an array."""
+        return self.memory.view(dtype).reshape(shape)
+
+
+@functools.lru_cache(maxsize=None)
+def _library(path: str) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(path)
+    except OSError as error:
+        raise InternalError(f"cannot load compiled kernel {path}: {error}", hint="try: headwater cache clear") from None
+
+
+def _entry(host: HostKernel) -> Callable[[int, int, int], None]:
+    function = getattr(_library(str(host.library)), host.symbol)
+    function.restype = None
+    function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    return function  # type: ignore[no-any-return]
+
+
+def _round_up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple
+
+
+class CpuLaunch:
+    """One kernel with its sizes fixed. Calling it packs the arguments, runs them and returns the event.
+
+    Short launches run in the calling thread, longer ones with the pool's help, the longest (and those with loops of
+    unknown length) on the pool alone while the caller waits where Ctrl-C reaches it. Which of these it is follows from
+    how long the last launch took.
+    """
+
+    def __init__(
+        self,
+        kernel: CpuKernel,
+        host: HostKernel,
+        global_size: tuple[int, int, int],
+        offset: tuple[int, int, int],
+        work_dim: int,
+        check: bool,
+    ) -> None:
+        info = kernel.info
+        self.kernel = kernel
+        self.host = host
+        self._info = info
+        self._check = check
+        self._work_dim = work_dim
+        self._entry = _entry(host)
+        groups = tuple(-(-size // local) for size, local in zip(global_size, host.local_size, strict=True))
+        self._total = prod(groups) if prod(global_size) else 0
+        pool = _pool.pool()
+        self._tickets = max(1, min(pool.size, self._total))
+        self._batch = max(1, self._total // (pool.size * _BATCHES_PER_THREAD))
+        self._callback = callback(host.formats, _print) if host.formats else None
+
+        block = np.zeros(_pool.BLOCK_FIELDS, np.int64)
+        block[_pool.TOTAL] = self._total
+        block[_pool.BATCH] = self._batch
+        block[_pool.GLOBAL : _pool.GLOBAL + 3] = global_size
+        block[_pool.LOCAL : _pool.LOCAL + 3] = host.local_size
+        block[_pool.GROUPS : _pool.GROUPS + 3] = groups
+        block[_pool.OFFSET : _pool.OFFSET + 3] = offset
+        block[_pool.WORK_DIM] = work_dim
+        if self._callback is not None:
+            block[_pool.PRINTF] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        self._block = block
+
+        self._slots: list[Slot | None] = []
+        self._locals = [i for i, arg in enumerate(info.args) if arg.kind == "local"]
+        codes = [self._add_slot(i, arg) for i, arg in enumerate(info.args)]
+        self._pack = struct.Struct(_layout(codes, info.args, host.arg_offsets, host.args_bytes)).pack_into
+        self._local_sizes: tuple[int, ...] = ()
+        self._local_offsets: tuple[int, ...] = ()
+        self._scratch_bytes = self._frames = 0
+        self._place_locals(())
+
+        self._free: list[Task] = []
+        self._streaming = host.streaming
+        self._last_level = _last_level_cache() // 2
+        self._inline = not host.unbounded and not check
+        # Nothing is known of the first launch but its size.
+        self._cost = 0 if prod(global_size) <= _SMALL_ITEMS else BOUNDED_NS
+
+    # -- arguments -----------------------------------------------------------------------------------------------------
+
+    def _add_slot(self, index: int, arg: ArgInfo) -> str:
+        """Choose how one argument is packed; its `struct` code is returned."""
+        position = index + 1
+        if arg.kind in ("buffer", "constant"):
+            self._slots.append(_pointer_slot(self.kernel, arg, position))
+            return "Q"
+        if arg.kind == "local":
+            self._slots.append(lambda value, task: 0)
+            return "Q"
+        if arg.kind == "image":
+            self._slots.append(lambda value, task: _image(arg, position, value))
+            return "Q"
+        if arg.kind == "sampler":
+            self._slots.append(lambda value, task: _sampler(arg, position, value))
+            return "i"
+        code, packer = signature.value_slot(arg, position)
+        self._slots.append(None if packer is None else lambda value, task: packer(value))
+        return code
+
+    def _place_locals(self, sizes: tuple[int, ...]) -> None:
+        """Lay the dynamic local arguments behind the static local memory, and the frames behind both."""
+        position = self.host.static_local_bytes
+        offsets = []
+        for size in sizes:
+            position = _round_up(position, ALIGNMENT)
+            offsets.append(position)
+            position += size
+        frames = _round_up(position, ALIGNMENT)
+        total = frames + self.host.frame_bytes
+        if total > MAX_SCRATCH:
+            raise ResourceError(
+                f"{self._info.name} needs {total} bytes of local memory and frames for each group, the cpu device has {MAX_SCRATCH}",
+                hint="use smaller groups or less local memory",
+            )
+        self._local_sizes, self._local_offsets = sizes, tuple(offsets)
+        self._frames, self._scratch_bytes = frames, total
+
+    def _pack_locals(self, args: Sequence[Any], values: list[Any]) -> None:
+        sizes = tuple(_local_bytes(self._info.args[i], i + 1, args[i]) for i in self._locals)
+        if sizes != self._local_sizes:
+            self._place_locals(sizes)
+        for i, offset in zip(self._locals, self._local_offsets, strict=True):
+            values[i] = offset
+
+    def _new_task(self) -> Task:
+        return Task(self._entry, self._block, self.host.args_bytes)
+
+    def _prepare(self, args: Sequence[Any]) -> Task:
+        """A task with its arguments packed, ready to run."""
+        slots = self._slots
+        if len(args) != len(slots):
+            raise signature.count_error(self._info, len(args))
+        task = self._free.pop() if self._free else self._new_task()
+        values = [
+            value if slot is None else slot(value, task)
+            for slot, value in zip(slots, args)  # noqa: B905 - checked
+        ]
+        if self._locals:
+            self._pack_locals(args, values)
+        try:
+            self._pack(task.args, 0, *values)
+        except (struct.error, TypeError, OverflowError):
+            for i, (slot, arg) in enumerate(zip(slots, self._info.args, strict=True)):
+                if slot is None:
+                    values[i] = signature.coerce_value(arg, i + 1, args[i])
+            self._pack(task.args, 0, *values)
+        block = task.block
+        block[_pool.NEXT] = 0
+        block[_pool.STOP] = 0
+        block[_pool.FRAMES] = self._frames
+        task.scratch_bytes = self._scratch_bytes
+        if self._streaming:
+            written = sum([getattr(args[i], "nbytes", 0) for i in self._streaming])
+            block[_pool.FLAGS] = _pool.FLAG_STREAMING if written > self._last_level else 0
+        return task
+
+    # -- running -------------------------------------------------------------------------------------------------------
+
+    def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> CpuEvent:
+        """Run over ``args``; without a queue the launch has ended on return, with one it may still be running.
+
+        A launch that takes longer than ``time_limit`` seconds is stopped: KernelFault. LaunchError for arguments that
+        do not fit the kernel's; nothing has run then.
+        """
+        task = self._prepare(args)
+        if queue is not None or time_limit is not None or not self._inline or self._cost >= BOUNDED_NS:
+            return self._submit(task, args, queue, time_limit)
+        if self._total == 0:
+            return self._nothing(task)
+        if self._cost < INLINE_NS or self._tickets == 1:
+            task.block[_pool.BATCH] = self._total
+            start = _now()
+            self._entry(task.block_address, task.args_address, scratch_address(task.scratch_bytes))
+            end = _now()
+            self._cost = end - start
+        else:
+            start, end = self._with_help(task, args)
+        if task.copies is not None:
+            _write_back(task)
+        self._free.append(task)
+        return CpuEvent(start, start, end)
+
+    def _with_help(self, task: Task, args: Sequence[Any]) -> tuple[int, int]:
+        """Run in this thread, with others joining; when it began and ended."""
+        task.block[_pool.BATCH] = self._batch
+        task.keep = args
+        task.finish = None
+        task.inside = 1
+        task.waiter = None
+        task.open = True
+        start = _now()
+        try:
+            _pool.pool().submit(task, self._tickets - 1)
+            self._entry(task.block_address, task.args_address, scratch_address(task.scratch_bytes))
+        finally:
+            with task.lock:
+                task.open = False
+                task.inside -= 1
+                waiter = task.waiter = threading.Lock() if task.inside else None
+                if waiter is not None:
+                    waiter.acquire()
+            if waiter is not None:
+                try:
+                    waiter.acquire()
+                except BaseException:  # Ctrl-C: the others must have left before the arrays may go
+                    task.block[_pool.STOP] = 1
+                    waiter.acquire()
+                    raise
+        end = _now()
+        self._cost = (end - start) * self._tickets
+        task.keep = None
+        if task.error is not None:
+            raise self._failure(task)
+        return start, end
+
+    def _submit(self, task: Task, args: Sequence[Any], queue: Queue | None, time_limit: float | None) -> CpuEvent:
+        """Run on the pool's threads; wait for the end unless there is a queue."""
+        event = CpuEvent(_now(), 0, 0)
+        if self._total == 0 and queue is None:
+            return self._nothing(task)
+        event._gate = Gate()
+        event._task = task
+        task.block[_pool.BATCH] = self._batch
+        task.keep = args
+        task.finish = self._finish
+        task.event = event
+        task.waiter = None
+        task.inside = 0
+        tickets = self._tickets
+        extents: list[Extent] = []
+        if self._check:
+            tickets = 1
+            extents = self._prepare_check(task, args)
+            task.finish = lambda task: self._finish(task, extents)
+        timer: threading.Timer | None = None
+        if time_limit is not None and queue is not None:
+            fault = self._too_long(time_limit)
+            timer = threading.Timer(time_limit, event.stop, (fault,))
+            timer.daemon = True
+
+        def start() -> None:
+            if queue is not None and task.copies is not None:
+                for array, copy in task.copies:  # what earlier launches of the queue wrote
+                    np.copyto(copy, array)
+            event._started = _now()
+            task.open = True
+            _pool.pool().submit(task, tickets)
+            if timer is not None:
+                timer.start()
+
+        if queue is not None:
+            backend_for(queue, self.kernel.device).put(event, start, lambda: self._drop(task))
+            return event
+        start()
+        if time_limit is None:
+            return event.wait()
+        try:
+            return event.wait(time_limit)
+        except TimeoutError:
+            event.stop(self._too_long(time_limit))
+            return event.wait()
+
+    def _too_long(self, time_limit: float) -> KernelFault:
+        return KernelFault(
+            f"{self._info.name} was stopped: it ran longer than its time limit of {time_limit:g} s",
+            hint="what it has written so far is incomplete; give it more time if it is not an endless loop",
+        )
+
+    def _nothing(self, task: Task) -> CpuEvent:
+        """A launch without work-items: it ends where it began."""
+        task.copies = None
+        self._free.append(task)
+        now = _now()
+        return CpuEvent(now, now, now)
+
+    def _finish(self, task: Task, extents: Sequence[Extent] = ()) -> None:
+        """Called in the thread that left last."""
+        event: CpuEvent = task.event
+        event._ended = _now()
+        self._cost = (event._ended - event._started) * self._tickets
+        with task.lock:
+            event._task = None
+        try:
+            if task.error is not None:
+                raise self._failure(task)
+            if extents:
+                self._raise_fault(task, extents)
+            if task.copies is not None:
+                _write_back(task)
+        except BaseException as error:
+            event._error = event._error or error
+        self._release(task, event)
+
+    def _drop(self, task: Task) -> None:
+        """A launch cancelled before it began."""
+        event: CpuEvent = task.event
+        event._started = event._ended = _now()
+        event._task = None
+        task.copies = None
+        task.event = task.keep = None
+        self._free.append(task)
+        if event._gate is not None:
+            event._gate.set()
+
+    def _release(self, task: Task, event: CpuEvent) -> None:
+        task.event = task.keep = task.copies = task.error = None
+        task.own_scratch = 0
+        self._free.append(task)
+        queue = event._queue
+        assert event._gate is not None
+        event._gate.set()
+        if queue is not None:
+            queue.ended(event)
+
+    def _failure(self, task: Task) -> BaseException:
+        error, task.error = task.error, None
+        if isinstance(error, MemoryError):
+            return ResourceError(f"not enough memory for {self._scratch_bytes} bytes of scratch in each thread")
+        assert error is not None
+        return error
+
+    # -- checked runs --------------------------------------------------------------------------------------------------
+
+    def _prepare_check(self, task: Task, args: Sequence[Any]) -> list[Extent]:
+        """Point the launch block at an error record and at the table of everything that the kernel may touch."""
+        scratch = aligned_bytes(max(self._scratch_bytes, ALIGNMENT))
+        extents = [Extent("the group's local memory", address(scratch), address(scratch) + scratch.nbytes)]
+        for value, arg in zip(args, self._info.args, strict=True):
+            if arg.kind == "image":
+                extents.append(_extent(f"the pixels of `{arg.name}`", value.array))
+                extents.append(_extent(f"the descriptor of `{arg.name}`", value.descriptor))
+            elif arg.kind in ("buffer", "constant") and value is not None:
+                memory = _memory(value, task)
+                extents.append(_extent(f"`{signature.declaration(arg)}`", memory))
+        extents = [extent for extent in extents if extent.end > extent.start] or extents[:1]
+        record = np.zeros(RECORD_FIELDS, np.int64)
+        table = np.array([(e.start, e.end) for e in extents], np.uint64)
+        block = task.block
+        block[_pool.ERROR] = address(record)
+        block[_pool.BOUNDS] = address(table)
+        block[_pool.BOUNDS_COUNT] = len(extents)
+        task.own_scratch = address(scratch)
+        task.keep = (task.keep, scratch, table, record)
+        return extents
+
+    def _raise_fault(self, task: Task, extents: Sequence[Extent]) -> None:
+        record = task.keep[3].tolist()
+        if record[0]:
+            raise explain(
+                record,
+                self._info.name,
+                self.kernel.program_source,
+                self.kernel.program_filename,
+                extents,
+                self._work_dim,
+            )
+
+
+def _layout(codes: Sequence[str], args: Sequence[ArgInfo], offsets: Sequence[int], total: int) -> str:
+    """The `struct` format of the whole argument block, with its gaps."""
+    if len(codes) != len(offsets):
+        raise InternalError(f"{len(offsets)} argument offsets for {len(codes)} arguments")
+    text, position = "<", 0
+    for code, offset in zip(codes, offsets, strict=True):
+        if offset < position:
+            raise InternalError("argument offsets overlap")
+        text += f"{offset - position}x{code}"
+        position = offset + struct.calcsize("<" + code)
+    return text + f"{max(total - position, 0)}x"
+
+
+def _pointer_slot(kernel: CpuKernel, arg: ArgInfo, position: int) -> Slot:
+    """From what is passed for a pointer to its address. The usual case, a writable array of the very type, is first."""
+    dtype = signature.element_dtype(arg) or np.dtype(np.void)
+    plain = not (argument := signature.argument_type(arg)) or argument[1] != 3
+    writes = arg.access != "read"
+    device = kernel.device
+    ndarray = np.ndarray
+
+    def slot(value: Any, task: Task) -> int:
+        if type(value) is ndarray and value.dtype is dtype and plain:
+            try:
+                return _addressof(_from_buffer(value))  # refuses arrays that are read-only, empty or not contiguous
+            except (TypeError, ValueError, BufferError):
+                pass
+        elif type(value) is Stream:
+            if value.device is device and value.dtype is dtype and plain:
+                return value.buffer.address  # type: ignore[attr-defined, no-any-return]
+        elif type(value) is CpuBuffer:
+            return value.address
+        return _slow_pointer(kernel, arg, position, writes, value, task)
+
+    return slot
+
+
+def _slow_pointer(kernel: CpuKernel, arg: ArgInfo, position: int, writes: bool, value: Any, task: Task) -> int:
+    """The address of anything else that can be passed for a pointer, or a LaunchError that says why it cannot."""
+    if value is None:
+        return 0
+    if isinstance(value, (Stream, Buffer)):
+        if value.device is not kernel.device:
+            raise signature.fail(
+                arg,
+                position,
+                f"this memory is on {value.device.name}, the launch on {kernel.device.name}",
+                "read it into an array first, or launch where it is",
+            )
+        if isinstance(value, Stream):
+            signature.check_array(arg, position, value.outline(), untyped=False, writes=False)
+            value = value.buffer
+        assert isinstance(value, CpuBuffer)
+        return value.address
+    if isinstance(value, (int, float, complex, np.generic, Local, Sampler, Image, str, list, tuple)):
+        raise signature.fail(
+            arg,
+            position,
+            f"an array is wanted, {type(value).__name__} given",
+            "pass np.array(…, dtype=…)" if isinstance(value, (list, tuple)) else "",
+        )
+    try:
+        array, untyped = view(value)
+    except LaunchError as error:
+        raise signature.fail(arg, position, error.message, error.hint) from None
+    signature.check_array(arg, position, array, untyped, writes)
+    if array.flags.c_contiguous:
+        return address(array) if array.size else 0
+    try:
+        copy = np.ascontiguousarray(array)
+    except MemoryError:
+        raise ResourceError(f"not enough memory to copy argument {position} ({array.nbytes} bytes)") from None
+    if task.copies is None:
+        task.copies = []
+    task.copies.append((array, copy))
+    return address(copy)
+
+
+def _write_back(task: Task) -> None:
+    """Bring what was written to contiguous copies back to the arrays they stand for."""
+    copies, task.copies = task.copies, None
+    for array, copy in copies or ():
+        if array.flags.writeable:
+            np.copyto(array, copy)
+
+
+def _memory(value: Any, task: Task) -> Array:
+    """The array that the kernel sees for a pointer argument."""
+    if isinstance(value, Stream):
+        value = value.buffer
+    if isinstance(value, CpuBuffer):
+        return value.memory
+    array, _ = view(value)
+    for original, copy in task.copies or ():
+        if original is array:
+            return copy
+    return array
+
+
+def _extent(name: str, array: Array) -> Extent:
+    start = address(array) if array.size else 0
+    return Extent(name, start, start + array.nbytes)
+
+
+def _local_bytes(arg: ArgInfo, position: int, value: object) -> int:
+    if not isinstance(value, Local):
+        raise signature.fail(
+            arg, position, f"local memory is wanted, {type(value).__name__} given", "pass hw.Local(number_of_bytes)"
+        )
+    return value.nbytes
+
+
+def _image(arg: ArgInfo, position: int, value: object) -> int:
+    if not isinstance(value, Image):
+        raise signature.fail(arg, position, f"an image is wanted, {type(value).__name__} given", "pass hw.Image(array)")
+    check_image(arg, position, value)
+    return value.address
+
+
+def check_image(arg: ArgInfo, position: int, image: Image) -> None:
+    """LaunchError if an image's dimensions are not the declared ones, or it is written and read-only."""
+    declared = next((d for d in ("1d_array", "2d_array", "1d", "2d", "3d") if f"image{d}" in arg.type_name), None)
+    if declared is not None and image.dimensions != declared:
+        raise signature.fail(
+            arg,
+            position,
+            f"a {image.dimensions} image given",
+            f"pass hw.Image(array, dimensions={declared!r})",
+        )
+    if arg.access != "read" and not image.array.flags.writeable:
+        raise signature.fail(arg, position, "the image's array is read-only, and the kernel writes to it")
+
+
+def _sampler(arg: ArgInfo, position: int, value: object) -> int:
+    if not isinstance(value, Sampler):
+        raise signature.fail(arg, position, f"a sampler is wanted, {type(value).__name__} given", "pass hw.Sampler(…)")
+    return value.bits
+
+
+_print_lock = threading.Lock()
+
+
+def _print(text: str) -> None:
+    """One printf call's text to standard output, whole, as several threads may print."""
+    with _print_lock:
+        sys.stdout.write(text)
+
+
+@functools.cache
+def _last_level_cache() -> int:
+    """Bytes of the last-level cache; 16 MiB where the system does not say."""
+    best = 0
+    for index in range(6):
+        try:
+            text = Path(f"/sys/devices/system/cpu/cpu0/cache/index{index}/size").read_text().strip()
+        except OSError:
+            continue
+        scale = {"K": 1 << 10, "M": 1 << 20}.get(text[-1:], 1)
+        digits = text.rstrip("KM")
+        best = max(best, int(digits) * scale if digits.isdecimal() else 0)
+    return best or 16 << 20

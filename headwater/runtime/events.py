@@ -1,0 +1,146 @@
+"""What a launch hands back: an `Event` to wait on, with its times; and the in-order `Queue` that launches are put in."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.runtime.devices import Device
+
+
+class Event(ABC):
+    """One launch (or transfer) on a device.
+
+    ``queued``, ``started`` and ``ended`` are times in seconds on the device's own clock: only their differences mean
+    something. An error of the launch is raised by ``wait`` (and by the times, which wait).
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def done(self) -> bool:
+        """Whether the launch has ended, well or not. Does not wait."""
+
+    @abstractmethod
+    def wait(self, timeout: float | None = None) -> Event:
+        """Wait until the launch has ended and return the event; TimeoutError if ``timeout`` seconds pass first.
+
+        Ctrl-C while waiting stops the launch where the device can (cpu) and raises KeyboardInterrupt.
+        """
+
+    @property
+    @abstractmethod
+    def queued(self) -> float:
+        """When the launch was asked for."""
+
+    @property
+    @abstractmethod
+    def started(self) -> float:
+        """When the device began."""
+
+    @property
+    @abstractmethod
+    def ended(self) -> float:
+        """When the device was done."""
+
+    @property
+    def seconds(self) -> float:
+        """How long the device worked on it; waits for the end."""
+        self.wait()
+        return self.ended - self.started
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {f'{self.seconds * 1e3:.3f} ms' if self.done else 'running'}>"
+
+
+class Queue:
+    """Launches in order, one after the other, while Python goes on: ``Queue("gpu")`` or ``Queue()`` for the current device.
+
+    Several queues run at the same time. As a context manager it waits at the end of the block::
+
+        with hw.Queue("cpu") as queue:
+            event = prog.k[(n,), None](a, b, n, queue=queue)
+    """
+
+    __slots__ = ("__weakref__", "_backend", "device")
+
+    def __init__(self, device: Device | str | None = None) -> None:
+        from headwater.runtime.devices import resolve
+
+        self.device = resolve(device)
+        self._backend = self.device.new_queue()
+
+    @property
+    def backend(self) -> Any:
+        """The device's own queue object; a ``pyopencl.CommandQueue`` on OpenCL devices."""
+        return self._backend
+
+    def wait(self) -> None:
+        """Wait for everything put in so far; the first error of a launch is raised."""
+        self.device.finish_queue(self._backend)
+
+    finish = wait
+
+    def __enter__(self) -> Queue:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.wait()
+
+    def __repr__(self) -> str:
+        return f"Queue({self.device.name!r})"
+
+
+def backend_for(queue: Queue, device: Device) -> Any:
+    """The queue's backend, if it belongs to ``device``; UsageError otherwise."""
+    if not isinstance(queue, Queue):
+        raise UsageError(f"queue= takes a Queue, not a {type(queue).__name__}")
+    if queue.device is not device:
+        raise UsageError(
+            f"this queue belongs to {queue.device.name}, the launch goes to {device.name}",
+            hint=f"make one with hw.Queue({device.name!r})",
+        )
+    return queue._backend
+
+
+class Gate:
+    """A door that opens once: cheap to make, and waiting at it can be interrupted on every system."""
+
+    __slots__ = ("_lock", "open")
+
+    # Lock.acquire cannot be interrupted by Ctrl-C on Windows; between two of these waits it can, everywhere.
+    _SLICE = 0.25
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+        self.open = False
+
+    def set(self) -> None:
+        self.open = True
+        self._lock.release()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """True once open, False if ``timeout`` seconds pass first."""
+        if self.open:
+            return True
+        if timeout is None:
+            while not self._lock.acquire(timeout=self._SLICE):
+                pass
+        else:
+            remaining = timeout
+            while not self._lock.acquire(timeout=max(0.0, min(self._SLICE, remaining))):
+                remaining -= self._SLICE
+                if remaining <= 0:
+                    return self.open
+        self._lock.release()  # for the others who wait
+        return True

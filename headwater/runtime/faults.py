@@ -1,0 +1,64 @@
+"""The error record of a checked run passes in; a `KernelFault` that names line, work-item, access and argument passes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from headwater.errors import KernelFault, SourceError, Span
+
+# Fields of the error record, int64[16], that checked code writes once.
+RECORD_FIELDS = 16
+_KIND, _LINE, _COLUMN, _FILE, _ID, _ADDRESS, _BYTES = 0, 1, 2, 3, 4, 7, 8
+OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, NULL_POINTER, BARRIER_DIVERGENCE = 1, 2, 3, 4
+
+
+class Extent(NamedTuple):
+    """An allocation that the kernel may touch: how a message calls it, and its addresses."""
+
+    name: str
+    start: int
+    end: int
+
+
+def explain(
+    record: Sequence[int], kernel: str, source: str, filename: str, extents: Sequence[Extent], work_dim: int
+) -> KernelFault:
+    """The KernelFault for a record whose kind is not 0."""
+    item = ", ".join(str(record[_ID + axis]) for axis in range(work_dim))
+    who = f"work-item ({item}) of {kernel}"
+    kind, address, nbytes = record[_KIND], record[_ADDRESS] & (2**64 - 1), record[_BYTES]
+    hint = ""
+    if kind == BARRIER_DIVERGENCE:
+        message = f"{who} does not reach the barrier that others of its group wait at"
+        hint = "every work-item of a group must execute the same barrier"
+    elif kind == NULL_POINTER:
+        message = f"{who} uses a null pointer"
+    elif kind in (OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE):
+        access = "reads" if kind == OUT_OF_BOUNDS_READ else "writes"
+        message = f"{who} {access} {nbytes} byte{'s' * (nbytes != 1)} {_place(address, nbytes, extents)}"
+    else:
+        message = f"{who} failed with the unknown code {kind}"
+    line, column = record[_LINE], record[_COLUMN]
+    if not line:
+        return KernelFault(message, hint=hint)
+    lines = source.splitlines()
+    text = lines[line - 1] if record[_FILE] == 0 and line <= len(lines) else ""
+    # The same layout as for errors in the source; the fault stays a KernelFault.
+    shown = SourceError(message, Span(filename, line, column), hint=hint, source_line=text)
+    return KernelFault(str(shown))
+
+
+def _place(address: int, nbytes: int, extents: Sequence[Extent]) -> str:
+    """Where an address lies, told by the nearest allocation."""
+    if not extents:
+        return f"at address {address:#x}, which belongs to no argument"
+
+    def distance(extent: Extent) -> int:
+        return extent.start - address if address < extent.start else max(address + nbytes - extent.end, 0)
+
+    nearest = min(extents, key=distance)
+    size = nearest.end - nearest.start
+    if address < nearest.start:
+        return f"{nearest.start - address} bytes before the beginning of {nearest.name} ({size} bytes)"
+    return f"at byte {address - nearest.start} of {nearest.name}, which has {size} bytes"

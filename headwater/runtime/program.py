@@ -1,0 +1,356 @@
+"""A source file or text passes in; a `Program` passes out, whose attributes are kernels to launch."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+
+from headwater.errors import LaunchError, UsageError
+from headwater.runtime.devices import Device, DeviceKernel, DeviceProgram, Prepared, current, default, resolve
+from headwater.runtime.events import Event, Queue
+from headwater.runtime.signature import count_error, prototype
+from headwater.runtime.streams import Stream
+
+if TYPE_CHECKING:
+    from headwater.opencl.clang import KernelInfo
+
+Language = Literal["brook", "opencl"]
+_SUFFIXES: dict[str, Language] = {
+    ".br": "brook",
+    ".brh": "brook",
+    ".cl": "opencl",
+    ".ocl": "opencl",
+    ".clh": "opencl",
+}
+_CACHED_SIZES = 512
+
+
+class Kernel:
+    """A kernel of a program, whatever its language; calling it launches it."""
+
+    name: str
+
+
+K = TypeVar("K", bound=Kernel)
+
+
+class Program(Generic[K]):
+    """A compiled source. Its kernels are its attributes: ``program.sum``; ``program.kernels`` has them all by name."""
+
+    language: ClassVar[Language]
+    source: str
+    filename: str
+    options: str
+    kernels: Mapping[str, K]
+
+    def __getattr__(self, name: str) -> K:
+        kernels: Mapping[str, K] = self.__dict__.get("kernels", {})
+        if name in kernels:
+            kernel = kernels[name]
+            self.__dict__[name] = kernel  # found without __getattr__ from now on
+            return kernel
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise unknown_kernel(name, list(kernels), self.filename)
+
+    def __getitem__(self, name: str) -> K:
+        if name not in self.kernels:
+            raise unknown_kernel(name, list(self.kernels), self.filename)
+        return self.kernels[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.kernels)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.kernels})
+
+    def __repr__(self) -> str:
+        return f"<Program {self.filename}: {', '.join(self.kernels) or 'no kernels'}>"
+
+
+class UnknownKernel(UsageError, AttributeError):
+    """No kernel of that name; also an AttributeError, so that ``hasattr`` works on programs."""
+
+
+def unknown_kernel(name: str, names: list[str], filename: str) -> UnknownKernel:
+    """The error for a kernel that a program does not have, with the nearest name."""
+    near = difflib.get_close_matches(name, names, n=1)
+    listing = f"its kernels are {', '.join(names)}" if names else "it has no kernels"
+    return UnknownKernel(
+        f"{filename} has no kernel {name!r}", hint=f"did you mean {near[0]!r}? {listing}" if near else listing
+    )
+
+
+class ClProgram(Program["ClKernel"]):
+    """An OpenCL C source, built for each device that it is launched on."""
+
+    language = "opencl"
+
+    def __init__(self, source: str, filename: str, options: str, device: Device | None) -> None:
+        self.source = source
+        self.filename = filename
+        self.options = options
+        self._built: dict[Device, DeviceProgram] = {}
+        # The environment is read now: a launch must not cost a look at it.
+        self.default_device = device if device is not None else default()
+        first = self.on(device if device is not None else current() or self.default_device)
+        self.kernels = {name: ClKernel(self, kernel.info) for name, kernel in first.kernels.items()}
+
+    def on(self, device: Device | str | None = None) -> DeviceProgram:
+        """The program built for a device; SourceError if its compiler refuses it."""
+        target = resolve(device) if device is not None else current() or self.default_device
+        built = self._built.get(target)
+        if built is None:
+            built = self._built[target] = target.build(self.source, self.filename, self.options)
+        return built
+
+    @property
+    def warnings(self) -> str:
+        """What the compiler warned of, on the device built for first."""
+        return next(iter(self._built.values())).warnings
+
+
+class ClKernel(Kernel):
+    """An OpenCL C kernel: ``kernel[global_size, local_size](arguments…)`` launches it.
+
+    ``global_size``: a number or a tuple of one to three numbers of work-items, x first, as in OpenCL; ``local_size``: the
+    same for a group, or None to let the device choose.
+    """
+
+    def __init__(self, program: ClProgram, info: KernelInfo) -> None:
+        self.program = program
+        self.info = info
+        self.name = info.name
+        self._launchers: dict[Any, Launcher] = {}
+
+    def __getitem__(self, key: Any) -> Launcher:
+        try:
+            return self._launchers[key]
+        except (KeyError, TypeError):
+            return self._make(key)
+
+    def _make(self, key: Any) -> Launcher:
+        global_size, local_size = _split(key)
+        launcher = Launcher(self, global_size, local_size)
+        try:
+            hash(key)
+        except TypeError:
+            return launcher  # a list or an array as a size
+        if len(self._launchers) >= _CACHED_SIZES:
+            self._launchers.clear()
+        self._launchers[key] = launcher
+        return launcher
+
+    def __call__(self, *args: Any, **options: Any) -> Event:
+        raise LaunchError(
+            f"{self.name} is an OpenCL C kernel and needs a global size",
+            hint=f"{self.name}[(number_of_work_items,), None](…)",
+        )
+
+    def __repr__(self) -> str:
+        return f"<Kernel {prototype(self.info)}>"
+
+
+def _split(key: Any) -> tuple[Any, Any]:
+    """Global and group size from what stands in the brackets."""
+    if not isinstance(key, tuple):
+        return key, None
+    if len(key) == 1:
+        return key, None
+    if len(key) != 2 or (all(hasattr(part, "__index__") for part in key)):
+        # kernel[1024, 64] could be a group size of 64 or a second dimension; Python cannot tell k[a, b] from k[(a, b)].
+        raise LaunchError(
+            f"cannot tell global from group size in [{', '.join(map(str, key))}]",
+            hint="write kernel[(width, height), None] or kernel[(n,), (64,)]",
+        )
+    return key[0], key[1]
+
+
+class Launcher:
+    """A kernel with its sizes; call it with the kernel's arguments to launch it."""
+
+    __slots__ = ("_default", "_prepared", "global_size", "kernel", "local_size")
+
+    def __init__(self, kernel: ClKernel, global_size: Any, local_size: Any) -> None:
+        self.kernel = kernel
+        self.global_size = global_size
+        self.local_size = local_size
+        self._default = kernel.program.default_device
+        self._prepared: dict[Any, Prepared] = {}
+
+    def __call__(
+        self,
+        *args: Any,
+        device: Device | str | None = None,
+        queue: Queue | None = None,
+        offset: Any = (),
+        check: bool | None = None,
+        time_limit: float | None = None,
+        **named: Any,
+    ) -> Event:
+        """Launch the kernel over ``args`` and return the event.
+
+        Pointers take arrays (used in place, read-only ones if declared ``const``), streams and buffers; values take
+        numbers, vectors tuples, structs NumPy records; ``__local`` pointers `Local`, images `Image`, samplers `Sampler`.
+        Arguments may be given by name.
+
+        ``device``: where; by default where the streams among the arguments are, the current device, or the program's.
+        ``queue``: launch asynchronously in this queue. Without one, the cpu device has ended on return, and arrays have
+        their results on every device. ``offset``: global offset. ``check``: find accesses out of bounds (cpu; default
+        HEADWATER_CHECK). ``time_limit``: stop the kernel after so many seconds (cpu) with a KernelFault.
+        """
+        if named:
+            args = self._by_name(args, named)
+        if device is None:
+            chosen = queue.device if queue is not None else self._where(args)
+        else:
+            chosen = resolve(device)
+        if offset == () and check is None:
+            prepared = self._prepared.get(chosen)
+            if prepared is None:
+                prepared = self._prepared[chosen] = self._on(chosen).prepare(self.global_size, self.local_size)
+        else:
+            prepared = self._on(chosen).prepare(self.global_size, self.local_size, offset, check=check)
+        return prepared(args, queue, time_limit)
+
+    def _where(self, args: tuple[Any, ...]) -> Device:
+        for value in args:
+            if type(value) is Stream:
+                return value.device
+        return current() or self._default
+
+    def _on(self, device: Device) -> DeviceKernel:
+        return self.kernel.program.on(device).kernels[self.kernel.name]
+
+    def _by_name(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        info = self.kernel.info
+        names = [arg.name for arg in info.args]
+        for name in named:
+            if name not in names:
+                raise LaunchError(f"{info.name} has no argument {name!r}", hint=f"it is declared {prototype(info)}")
+            if name in names[: len(args)]:
+                raise LaunchError(f"argument {name!r} of {info.name} is given twice")
+        rest = names[len(args) :]
+        missing = [name for name in rest if name not in named]
+        if missing or len(args) > len(names):
+            raise count_error(info, len(args) + len(named))
+        return (*args, *(named[name] for name in rest))
+
+    def __repr__(self) -> str:
+        return f"<{self.kernel.name}[{self.global_size}, {self.local_size}]>"
+
+
+# -- compiling ---------------------------------------------------------------------------------------------------------
+
+
+def compile(
+    path_or_source: str | os.PathLike[str],
+    language: Language | None = None,
+    options: str = "",
+    device: Device | str | None = None,
+) -> Program[Any]:
+    """Compile a Brook+ (``.br``) or OpenCL C (``.cl``) file, or source text, for the current device.
+
+    A string with a line break or a brace is source text, anything else a path. The ``language``, ``"brook"`` or
+    ``"opencl"``, follows from the file's ending or from the text. ``options`` are a compiler's: ``-D N=4 -I include``.
+    ``device``: the program's device where a launch does not name one. What has been compiled before comes from the cache.
+
+    SourceError with the position if the source is wrong, UsageError for a missing file or unknown option.
+    """
+    if not isinstance(options, str):
+        raise UsageError(f"options are one string, as on a command line, not a {type(options).__name__}")
+    source, filename = _read(path_or_source)
+    chosen = _language(language, source, filename)
+    target = resolve(device) if device is not None else None
+    return _LOADERS[chosen](source, filename, options, target)
+
+
+def _load_opencl(source: str, filename: str, options: str, device: Device | None) -> Program[Any]:
+    return ClProgram(source, filename, options, device)
+
+
+def _load_brook(source: str, filename: str, options: str, device: Device | None) -> Program[Any]:
+    from headwater.runtime.brook import load
+
+    program: Program[Any] = load(source, filename, options, device)
+    return program
+
+
+_LOADERS: dict[Language, Callable[[str, str, str, Device | None], Program[Any]]] = {
+    "opencl": _load_opencl,
+    "brook": _load_brook,
+}
+
+
+def _read(path_or_source: str | os.PathLike[str]) -> tuple[str, str]:
+    """Source text and the name that messages give it."""
+    if isinstance(path_or_source, str) and any(mark in path_or_source for mark in "\n{}"):
+        return path_or_source, "<source>"
+    try:
+        path = Path(path_or_source)
+    except TypeError:
+        raise UsageError(f"a path or source text is wanted, not a {type(path_or_source).__name__}") from None
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise UsageError(f"no such file: {path}", hint=_nearby(path)) from None
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a directory, not a source file") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    if b"\0" in data:
+        raise UsageError(f"{path} is not a text file")
+    try:
+        return data.decode("utf-8-sig"), str(path)
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), str(path)  # old sources carry names with accents in comments
+
+
+def _nearby(path: Path) -> str:
+    try:
+        names = [entry.name for entry in path.parent.iterdir() if entry.suffix in _SUFFIXES]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"did you mean {path.with_name(near[0])}?" if near else ""
+
+
+def _language(language: str | None, source: str, filename: str) -> Language:
+    if language is not None:
+        known: dict[str, Language] = {
+            "brook": "brook",
+            "brook+": "brook",
+            "br": "brook",
+            "opencl": "opencl",
+            "cl": "opencl",
+        }
+        found = known.get(language.lower()) if isinstance(language, str) else None
+        if found is None:
+            raise UsageError(f"unknown language {language!r}", hint="choose brook or opencl")
+        return found
+    suffix = Path(filename).suffix.lower()
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
+    return _guess(source, filename)
+
+
+def _guess(source: str, filename: str) -> Language:
+    """The language of a text: streams are written ``float a<>``, and OpenCL C names address spaces."""
+    import re
+
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.DOTALL)
+    if re.search(r"\b(__kernel|__global|global|get_global_id|__constant|__local)\b", text):
+        return "opencl"
+    if re.search(r"\b(kernel|reduce)\s+void\b", text) and re.search(
+        r"\w\s*<[^<>;{}()]*>|\bout\s+\w+|\w\s*\[\s*\]", text
+    ):
+        return "brook"
+    if re.search(r"\bkernel\b", text):
+        return "opencl"
+    raise UsageError(
+        f"cannot tell the language of {filename}",
+        hint='pass language="brook" or language="opencl", or name it .br or .cl',
+    )

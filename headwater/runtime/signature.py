@@ -1,0 +1,301 @@
+"""A kernel argument's declared type passes in; the NumPy types it takes and the bytes of a value pass out."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.errors import LaunchError
+from headwater.runtime.arrays import Array, describe
+
+if TYPE_CHECKING:
+    from headwater.opencl.clang import ArgInfo, KernelInfo
+
+# OpenCL C 1.2 specification 6.1.1: scalar types, with their NumPy type and their code for `struct`.
+SCALARS: dict[str, tuple[str, str]] = {
+    "char": ("i1", "b"),
+    "uchar": ("u1", "B"),
+    "short": ("i2", "h"),
+    "ushort": ("u2", "H"),
+    "int": ("i4", "i"),
+    "uint": ("u4", "I"),
+    "long": ("i8", "q"),
+    "ulong": ("u8", "Q"),
+    "half": ("f2", "e"),
+    "float": ("f4", "f"),
+    "double": ("f8", "d"),
+}
+_ALIASES = {
+    "signed char": "char",
+    "unsigned char": "uchar",
+    "signed short": "short",
+    "unsigned short": "ushort",
+    "short int": "short",
+    "unsigned short int": "ushort",
+    "signed int": "int",
+    "signed": "int",
+    "unsigned": "uint",
+    "unsigned int": "uint",
+    "signed long": "long",
+    "long int": "long",
+    "unsigned long": "ulong",
+    "unsigned long int": "ulong",
+    "size_t": "ulong",
+    "uintptr_t": "ulong",
+    "ptrdiff_t": "long",
+    "intptr_t": "long",
+    "bool": "uchar",
+}
+_TYPE = re.compile(r"([a-z]+)(2|3|4|8|16)?")
+_QUALIFIERS = re.compile(r"\b(const|volatile|restrict|__?global|__?constant|__?private|__?local|global|constant)\b")
+
+
+def parse_type(name: str) -> tuple[str, int] | None:
+    """Scalar name and number of components of an OpenCL C type such as ``uint4*``; None for structs and unknown names."""
+    text = " ".join(_QUALIFIERS.sub(" ", name).replace("*", " ").split())
+    text = _ALIASES.get(text, text)
+    match = _TYPE.fullmatch(text)
+    if match is None or match[1] not in SCALARS:
+        return None
+    return match[1], int(match[2] or 1)
+
+
+def argument_type(arg: ArgInfo) -> tuple[str, int] | None:
+    """`parse_type` of an argument, typedefs resolved where the compiler told."""
+    return parse_type(arg.type_name) or parse_type(getattr(arg, "base_type", ""))
+
+
+def declaration(arg: ArgInfo) -> str:
+    """An argument as a user would recognise it: ``float *a``."""
+    space = {"constant": "__constant ", "local": "__local "}.get(arg.kind, "")
+    const = "const " if arg.kind == "buffer" and arg.access == "read" and "const" not in arg.type_name else ""
+    stars = arg.type_name.count("*")
+    base = arg.type_name.replace("*", "").strip()
+    return f"{space}{const}{base} {'*' * stars}{arg.name}"
+
+
+def prototype(info: KernelInfo) -> str:
+    """A kernel's name and arguments in one line."""
+    return f"{info.name}({', '.join(declaration(arg) for arg in info.args)})"
+
+
+def fail(arg: ArgInfo, position: int, message: str, hint: str = "") -> LaunchError:
+    """A LaunchError that names the argument; ``position`` counts from 1."""
+    return LaunchError(f"argument {position}, `{declaration(arg)}`: {message}", hint=hint)
+
+
+def count_error(info: KernelInfo, given: int) -> LaunchError:
+    """A LaunchError for a wrong number of arguments."""
+    wanted = len(info.args)
+    return LaunchError(
+        f"{info.name} takes {wanted} argument{'s' * (wanted != 1)}, {given} given; it is declared {prototype(info)}"
+    )
+
+
+# -- arrays ------------------------------------------------------------------------------------------------------------
+
+
+def element_dtype(arg: ArgInfo) -> np.dtype[Any] | None:
+    """The NumPy type of one component behind a pointer argument, None where any bytes will do (``void``, structs)."""
+    parsed = argument_type(arg)
+    return None if parsed is None else np.dtype(SCALARS[parsed[0]][0])
+
+
+def accepted_dtypes(arg: ArgInfo) -> frozenset[np.dtype[Any]]:
+    """Every plain NumPy type that a pointer argument takes as it is: its own, and the one that differs in sign only."""
+    own = element_dtype(arg)
+    if own is None:
+        return frozenset()
+    kinds: list[np.dtype[Any]] = [own]
+    if own.kind in "iu":
+        kinds += [np.dtype(f"{'u' if own.kind == 'i' else 'i'}{own.itemsize}")]
+        if own.itemsize == 1:
+            kinds += [np.dtype(np.bool_)]
+    if own.kind == "f" and own.itemsize >= 4:
+        kinds += [np.dtype(f"c{2 * own.itemsize}")]
+    return frozenset(kinds)
+
+
+def check_array(arg: ArgInfo, position: int, array: Array, untyped: bool, writes: bool) -> None:
+    """Refuse an array that the kernel would misread: LaunchError naming the argument, with the remedy."""
+    dtype = array.dtype
+    size = max(arg.pointee_bytes, 1)
+    if dtype.hasobject:
+        raise fail(arg, position, "an array of Python objects has no numbers in memory", "convert it: .astype(…)")
+    if writes and not array.flags.writeable:
+        raise fail(
+            arg,
+            position,
+            "this array is read-only, and the kernel may write through the pointer",
+            "pass a copy, or declare the argument const",
+        )
+    wanted = element_dtype(arg)
+    parsed = argument_type(arg)
+    if untyped or wanted is None:
+        if wanted is None and arg.pointee_bytes > 1 and size % dtype.itemsize:
+            raise fail(
+                arg,
+                position,
+                f"one element has {size} bytes, but the array's elements ({dtype}) have {dtype.itemsize}",
+                f"use a structured dtype of {size} bytes, aligned as in C: np.dtype([…], align=True)",
+            )
+        if array.nbytes % size:
+            raise fail(arg, position, f"{array.nbytes} bytes are not a whole number of elements of {size} bytes")
+        return
+    if dtype.names is not None or dtype.kind == "V":
+        if dtype.itemsize != size:
+            raise fail(arg, position, f"elements of {dtype.itemsize} bytes given, {size} wanted")
+        return
+    if dtype not in accepted_dtypes(arg):
+        if dtype.newbyteorder() in accepted_dtypes(arg) and not dtype.isnative:
+            raise fail(arg, position, "the array's byte order is not this machine's", f"pass .astype(np.{wanted.name})")
+        raise fail(
+            arg,
+            position,
+            f"a {describe(array)} given, {wanted.name} wanted",
+            f"convert it, for instance with .astype(np.{wanted.name}); it is not done silently, as results are written in place",
+        )
+    if parsed is not None and parsed[1] == 3 and array.ndim > 1 and array.shape[-1] == 3:
+        raise fail(
+            arg,
+            position,
+            f"OpenCL's {parsed[0]}3 takes the room of four components, this array's last axis has three",
+            "pass an array whose last axis is 4, or use vload3 on a pointer to scalars",
+        )
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+Packer = Callable[[Any], Any]
+
+
+def value_slot(arg: ArgInfo, position: int) -> tuple[str, Packer | None]:
+    """How a value argument is packed: its `struct` code, and the function from what the user passes to what that code takes.
+
+    None as the function: Python and NumPy numbers go in as they are; what `struct` refuses, `coerce_value` explains.
+    """
+    parsed = argument_type(arg)
+    if parsed is None:
+        return f"{arg.size_bytes}s", lambda value: _raw_value(arg, position, value)
+    scalar, width = parsed
+    if width == 1:
+        return SCALARS[scalar][1], None
+    return f"{arg.size_bytes}s", _vector_packer(arg, position, scalar, width)
+
+
+def _vector_packer(arg: ArgInfo, position: int, scalar: str, width: int) -> Packer:
+    dtype, code = np.dtype(SCALARS[scalar][0]), SCALARS[scalar][1]
+    pad = arg.size_bytes - width * dtype.itemsize  # a vector of three takes the room of four
+    pack = struct.Struct(f"<{width}{code}{pad}x").pack
+
+    def packer(value: Any) -> bytes:
+        if isinstance(value, Iterable):
+            parts = list(value.reshape(-1)) if isinstance(value, np.ndarray) else list(value)
+            if len(parts) == 1:
+                parts *= width
+        else:
+            parts = [value] * width  # a scalar is spread, as (float4)(1.0f) does
+        if len(parts) != width:
+            raise fail(arg, position, f"{width} components wanted, {len(parts)} given")
+        try:
+            return pack(*parts)
+        except (struct.error, TypeError, OverflowError):
+            pass
+        try:
+            return pack(*[coerce(scalar, part) for part in parts])
+        except (struct.error, TypeError, OverflowError):
+            raise fail(arg, position, f"{value!r} does not fit {arg.type_name}") from None
+
+    return packer
+
+
+def coerce(scalar: str, value: Any) -> Any:
+    """A number as C converts it to a floating-point type, out of range to infinity; anything else as it is."""
+    dtype = np.dtype(SCALARS[scalar][0])
+    if dtype.kind == "f" and isinstance(value, (int, float, np.integer, np.floating)):
+        with np.errstate(over="ignore"):
+            return float(dtype.type(float(value)))
+    return value
+
+
+def _raw_value(arg: ArgInfo, position: int, value: Any) -> bytes:
+    """A struct (or a type we do not know) as its bytes."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        data = bytes(value)
+    elif isinstance(value, (np.ndarray, np.generic)):
+        data = value.tobytes()
+    elif isinstance(value, (int, float, complex, str)) or value is None:
+        raise fail(
+            arg,
+            position,
+            f"{value!r} cannot be turned into a {arg.type_name}",
+            "pass a NumPy value of the right type: np.float32(…), or one element of a structured array",
+        )
+    else:
+        try:
+            data = bytes(memoryview(value))
+        except (TypeError, BufferError):
+            raise fail(
+                arg,
+                position,
+                f"a {type(value).__name__} cannot be turned into a {arg.type_name}",
+                "pass one element of a structured array: np.zeros((), dtype)",
+            ) from None
+    if arg.size_bytes and len(data) != arg.size_bytes:  # OpenCL drivers do not tell the size of a struct
+        raise fail(
+            arg,
+            position,
+            f"{arg.type_name} has {arg.size_bytes} bytes, the value given has {len(data)}",
+            "build the dtype with align=True, so that it is laid out as in C",
+        )
+    return data
+
+
+def coerce_value(arg: ArgInfo, position: int, value: Any) -> Any:
+    """What `struct` takes for a scalar argument that it refused as given; LaunchError if there is no such thing."""
+    parsed = argument_type(arg)
+    assert parsed is not None
+    scalar = parsed[0]
+    dtype = np.dtype(SCALARS[scalar][0])
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if dtype.kind == "f":
+        if isinstance(value, (int, float)):
+            try:
+                return coerce(scalar, value)
+            except OverflowError:
+                raise fail(arg, position, f"a whole number this large does not fit {scalar}") from None
+    elif isinstance(value, int):
+        limits = np.iinfo(dtype)
+        if not limits.min <= value <= limits.max:
+            raise fail(arg, position, f"{value} does not fit {scalar}, which holds {limits.min} to {limits.max}")
+        return value
+    elif isinstance(value, float):
+        raise fail(arg, position, f"{value!r} is not a whole number", f"pass int({value!r}) if that is meant")
+    return fail_value(arg, position, value)
+
+
+def fail_value(arg: ArgInfo, position: int, value: object) -> Any:
+    """Raise the LaunchError for a value of a wrong kind."""
+    if isinstance(value, np.ndarray):
+        raise fail(arg, position, f"a value is wanted, a {describe(value)} given")
+    raise fail(arg, position, f"a value is wanted, {type(value).__name__} {value!r:.60} given")
+
+
+def pack_value(arg: ArgInfo, position: int, value: Any) -> bytes:
+    """The bytes of one value argument, for devices that take arguments one by one."""
+    if argument_type(arg) is None:
+        return _raw_value(arg, position, value)
+    code, packer = value_slot(arg, position)
+    if packer is not None:
+        value = packer(value)
+    try:
+        return struct.pack("<" + code, value)
+    except (struct.error, TypeError, OverflowError):
+        return struct.pack("<" + code, coerce_value(arg, position, value))

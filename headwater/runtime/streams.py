@@ -1,0 +1,221 @@
+"""An array or a shape passes in; a `Stream` passes out: an array that stays on its device between launches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.errors import LaunchError, UsageError
+from headwater.runtime.arrays import Array, describe, view
+
+if TYPE_CHECKING:
+    from headwater.runtime.devices import Buffer, Device
+
+
+class Stream:
+    """Numbers of one ``dtype`` in a ``shape`` (slowest dimension first, as in NumPy) in the memory of ``device``.
+
+    Pass it to kernels where an array would go; nothing is copied then. ``read`` and ``numpy.asarray`` bring it back.
+    """
+
+    __slots__ = ("__weakref__", "buffer", "device", "dtype", "shape")
+
+    # NumPy must not take a stream for a sequence of numbers in `array + stream`.
+    __array_ufunc__ = None
+
+    def __init__(self, device: Device, shape: Sequence[int], dtype: Any, buffer: Buffer) -> None:
+        self.device = device
+        self.shape: tuple[int, ...] = tuple(shape)
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.buffer = buffer
+        if self.nbytes > buffer.nbytes:
+            raise UsageError(f"a stream of {self.nbytes} bytes does not fit a buffer of {buffer.nbytes} bytes")
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return prod(self.shape) * self.dtype.itemsize
+
+    def read(self, out: Array | None = None) -> Array:
+        """The contents as an array: a new one, or ``out``, which has the same shape and dtype. Waits for the device."""
+        if out is None:
+            out = np.empty(self.shape, self.dtype)
+        elif out.shape != self.shape or out.dtype != self.dtype:
+            raise UsageError(f"the stream is {self.dtype} of shape {self.shape}, out is a {describe(out)}")
+        if not out.size:
+            return out
+        if out.flags.c_contiguous:
+            self.device.download(self.buffer, out)
+        else:
+            whole = np.empty(self.shape, self.dtype)
+            self.device.download(self.buffer, whole)
+            out[...] = whole
+        return out
+
+    def write(self, array: Any) -> None:
+        """Replace the contents by an array's of the same shape; numbers are converted to the stream's dtype."""
+        source, _ = view(array)
+        if source.shape != self.shape:
+            raise UsageError(f"the stream has shape {self.shape}, the array {source.shape}")
+        if source.dtype != self.dtype and not np.can_cast(source.dtype, self.dtype, "same_kind"):
+            raise UsageError(f"the stream holds {self.dtype}, the array {source.dtype}", hint="convert it with .astype")
+        if source.size:
+            self.device.write(self.buffer, np.ascontiguousarray(source, self.dtype))
+
+    def fill(self, value: Any) -> None:
+        """Set every element to ``value``."""
+        if self.size:
+            self.device.fill(self.buffer, np.array(value, self.dtype).tobytes())
+
+    def copy(self, device: Device | str | None = None) -> Stream:
+        """A new stream with the same contents, on the same device or another."""
+        from headwater.runtime.devices import resolve
+
+        target = self.device if device is None else resolve(device)
+        if target is self.device:
+            buffer = target.allocate(self.nbytes)
+            target.copy(self.buffer, buffer)
+            return Stream(target, self.shape, self.dtype, buffer)
+        return Stream(target, self.shape, self.dtype, target.upload(self.read()))
+
+    def domain(self, start: int | Sequence[int], end: int | Sequence[int]) -> SubStream:
+        """The part from ``start`` to before ``end``, slowest dimension first, as Brook+'s ``domain()``."""
+        return SubStream(self, start, end)
+
+    def outline(self) -> Array:
+        """An array of the same shape and dtype without contents, for checks."""
+        return np.broadcast_to(np.empty((), self.dtype), self.shape)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("a stream's contents are on its device: they cannot become an array without a copy")
+        contents = self.read()
+        return contents if dtype is None else contents.astype(dtype)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a stream without dimensions has no length")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<Stream {self.dtype} {self.shape} on {self.device.name}>"
+
+
+class SubStream:
+    """The part ``[start, end)`` of a stream ``base``; both slowest dimension first."""
+
+    __slots__ = ("base", "end", "start")
+
+    def __init__(self, base: Stream, start: int | Sequence[int], end: int | Sequence[int]) -> None:
+        self.base = base
+        self.start = _corner(start)
+        self.end = _corner(end)
+        if not 1 <= len(self.start) == len(self.end) <= base.ndim:
+            raise UsageError(f"a domain of a stream of shape {base.shape} cannot be {start} to {end}")
+        for first, last, extent in zip(self.start, self.end, base.shape, strict=False):
+            if not 0 <= first < last <= extent:
+                raise UsageError(f"the domain {self.start} to {self.end} is not inside the stream's shape {base.shape}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the part; dimensions that start and end do not name are whole."""
+        named = tuple(last - first for first, last in zip(self.start, self.end, strict=True))
+        return named + self.base.shape[len(named) :]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The stream's dtype."""
+        return self.base.dtype
+
+    @property
+    def device(self) -> Device:
+        """The stream's device."""
+        return self.base.device
+
+    def read(self) -> Array:
+        """The part's contents as a new array."""
+        index = tuple(slice(first, last) for first, last in zip(self.start, self.end, strict=True))
+        return np.ascontiguousarray(self.base.read()[index])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("a stream's contents are on its device: they cannot become an array without a copy")
+        contents = self.read()
+        return contents if dtype is None else contents.astype(dtype)
+
+
+def _corner(value: int | Sequence[int]) -> tuple[int, ...]:
+    parts = (value,) if hasattr(value, "__index__") else tuple(value)  # type: ignore[arg-type]
+    try:
+        return tuple(int(part.__index__()) for part in parts)  # type: ignore[union-attr]
+    except AttributeError:
+        raise UsageError(f"a domain's corners are whole numbers, not {value!r}") from None
+
+
+def stream(
+    array: Any = None,
+    dtype: Any = None,
+    *,
+    shape: int | Sequence[int] | None = None,
+    device: Device | str | None = None,
+) -> Stream:
+    """A stream with a copy of ``array``, or of a ``shape`` (an int or a tuple of ints), filled with zeros.
+
+    ``dtype``: of the elements, by default the array's, or float32 for a shape. UsageError for what is neither,
+    ResourceError if the device has not enough memory.
+    """
+    from headwater.runtime.devices import resolve
+
+    target = resolve(device)
+    if array is not None and shape is not None:
+        raise UsageError("give an array or a shape, not both")
+    if array is None and shape is None:
+        raise UsageError("a stream is made from an array or a shape", hint="hw.stream(array) or hw.stream((480, 640))")
+    if shape is None and (hasattr(array, "__index__") and not hasattr(array, "ndim")):
+        shape = array
+    if shape is None and isinstance(array, tuple) and all(hasattr(part, "__index__") for part in array):
+        shape = array
+    if shape is not None:
+        extents = (shape,) if hasattr(shape, "__index__") else tuple(shape)  # type: ignore[arg-type]
+        if not all(hasattr(extent, "__index__") and int(extent) >= 0 for extent in extents):  # type: ignore[arg-type]
+            raise UsageError(f"a stream's shape is made of whole numbers from 0 up, not {shape!r}")
+        extents = tuple(int(extent) for extent in extents)  # type: ignore[arg-type]
+        kind = _dtype(np.float32 if dtype is None else dtype)
+        nbytes = prod(extents) * kind.itemsize
+        made = Stream(target, extents, kind, target.allocate(nbytes))
+        if nbytes:
+            target.fill(made.buffer, bytes(kind.itemsize))
+        return made
+    if isinstance(array, Stream):
+        contents = array.read() if dtype is not None or array.device is not target else None
+        if contents is None:
+            return array.copy()
+    elif isinstance(array, (list, tuple)):
+        contents = np.array(array, _dtype(np.float32 if dtype is None else dtype))
+    else:
+        contents, _ = view(array)
+    if dtype is not None:
+        contents = contents.astype(_dtype(dtype))
+    if contents.dtype.hasobject:
+        raise LaunchError("an array of Python objects cannot become a stream", hint="convert it with .astype")
+    return Stream(target, contents.shape, contents.dtype, target.upload(contents))
+
+
+def _dtype(value: Any) -> np.dtype[Any]:
+    try:
+        return np.dtype(value)
+    except TypeError as error:
+        raise UsageError(f"not a dtype: {value!r} ({error})") from None

@@ -1,0 +1,56 @@
+"""Sizes and settings pass in; the launch arguments that are not arrays, `Local` and `Sampler`, pass out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headwater.errors import LaunchError
+
+
+@dataclass(frozen=True)
+class Local:
+    """``__local`` memory of ``nbytes`` bytes for each work-group, passed for a ``__local`` pointer argument."""
+
+    nbytes: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.nbytes, bool) or not hasattr(self.nbytes, "__index__"):
+            raise LaunchError(f"Local takes a number of bytes, not {self.nbytes!r}")
+        object.__setattr__(self, "nbytes", int(self.nbytes))
+        if self.nbytes <= 0:
+            raise LaunchError(f"Local memory needs at least one byte, not {self.nbytes}")
+
+
+Addressing = Literal["none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat"]
+Filter = Literal["nearest", "linear"]
+
+# The bits of sampler_t as clang encodes them (`CLK_*` of OpenCL C 1.2 specification 6.12.14.3, values of clang's
+# opencl-c-base.h), and the enumerants of cl.h for OpenCL devices.
+_ADDRESSING_BITS = {"none": 0, "clamp_to_edge": 2, "clamp": 4, "repeat": 6, "mirrored_repeat": 8}
+_FILTER_BITS = {"nearest": 0x10, "linear": 0x20}
+CL_ADDRESSING = {"none": 0x1130, "clamp_to_edge": 0x1131, "clamp": 0x1132, "repeat": 0x1133, "mirrored_repeat": 0x1134}
+CL_FILTER = {"nearest": 0x1140, "linear": 0x1141}
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """How an image is read: coordinates in pixels or in 0…1 (``normalized``), what lies outside, and interpolation."""
+
+    normalized: bool = False
+    addressing: Addressing = "clamp_to_edge"
+    filter: Filter = "nearest"
+
+    def __post_init__(self) -> None:
+        if self.addressing not in _ADDRESSING_BITS:
+            raise LaunchError(f"unknown addressing {self.addressing!r}; choose from {', '.join(_ADDRESSING_BITS)}")
+        if self.filter not in _FILTER_BITS:
+            raise LaunchError(f"unknown filter {self.filter!r}; choose from {', '.join(_FILTER_BITS)}")
+        if self.addressing in ("repeat", "mirrored_repeat") and not self.normalized:
+            # OpenCL C 1.2 specification 6.12.14.3: repeat modes are defined for normalised coordinates only.
+            raise LaunchError(f"addressing {self.addressing!r} needs normalized=True")
+
+    @property
+    def bits(self) -> int:
+        """The 32-bit value that the cpu device passes for a ``sampler_t`` argument."""
+        return int(self.normalized) | _ADDRESSING_BITS[self.addressing] | _FILTER_BITS[self.filter]
