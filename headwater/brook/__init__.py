@@ -1,4 +1,6 @@
-"""The Brook+ 1.4 kernel language: the text of a ``.br`` file passes in, OpenCL C with the description of its kernels passes out."""
+"""The Brook+ 1.4 kernel language: the text of a ``.br`` file passes in, OpenCL C with the description of its kernels
+passes out.
+"""
 
 from __future__ import annotations
 

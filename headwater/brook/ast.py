@@ -1,7 +1,9 @@
 """The syntax tree of Brook+ kernels: what the parser builds and the checker annotates, what the emitter reads.
 
-Places are 1-based lines and columns of the prepared text; ``SourceText.span`` turns them into the user's. The checker fills in
-``Expression.type`` and wraps operands in ``Convert`` where a conversion takes place, so that after it nothing is implicit.
+Places are 1-based lines and columns of the prepared text; ``SourceText.span`` turns them into the user's. The checker
+fills in
+``Expression.type`` and wraps operands in ``Convert`` where a conversion takes place, so that after it nothing is
+implicit.
 """
 
 from __future__ import annotations
@@ -95,7 +97,9 @@ class Construct(Expression):
 
 @dataclass(eq=False)
 class Call(Expression):
-    """A built-in function or another kernel; ``writes``: a kernel with outputs, so that calling it changes something."""
+    """A built-in function or another kernel; ``writes``: a kernel with outputs, so that calling it changes
+    something.
+    """
 
     function: str
     arguments: list[Expression]
@@ -235,7 +239,9 @@ class Evaluate(Statement):
 
 @dataclass(eq=False)
 class ParameterNode(Node):
-    """A kernel's parameter. ``stream``: written with ``<>``; ``extents``: expressions inside it; ``sizes`` as in ``Declarator``."""
+    """A kernel's parameter. ``stream``: written with ``<>``; ``extents``: expressions inside it; ``sizes`` as in
+    ``Declarator``.
+    """
 
     specifiers: Specifiers
     name: str

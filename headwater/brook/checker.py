@@ -1,4 +1,6 @@
-"""The syntax tree of a file passes in, its kernels with everything resolved and typed pass out; a fault is a ``SourceError``."""
+"""The syntax tree of a file passes in, its kernels with everything resolved and typed pass out; a fault is a
+``SourceError``.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ def check_struct(context: Context, node: ast.StructNode) -> None:
         if len(group.names) > 1:
             _, line, column = group.names[1]
             raise context.source.error(
-                "each member of a struct needs its own type", line, column, f"write {type_.name} {group.names[1][0]}; on its own"
+                "each member of a struct needs its own type",
+                line,
+                column,
+                f"write {type_.name} {group.names[1][0]}; on its own",
             )
         member, line, column = group.names[0]
         if any(member == known.name for known in fields):
@@ -51,12 +56,16 @@ def check_struct(context: Context, node: ast.StructNode) -> None:
 
 
 def _layout(context: Context, type_: Type) -> tuple[int, int]:
-    """Size and alignment as a C++ host lays the type out: vectors are classes of scalars, so they align as one component."""
+    """Size and alignment as a C++ host lays the type out: vectors are classes of scalars, so they align as one
+    component.
+    """
     if not type_.is_struct:
         size = SCALARS[type_.base][1]
         return size * type_.width, size
     struct = context.structs[type_.base]
-    align = max((_layout(context, Type(f.type.base, f.type.width, f.type.is_struct))[1] for f in struct.fields), default=1)
+    align = max(
+        (_layout(context, Type(f.type.base, f.type.width, f.type.is_struct))[1] for f in struct.fields), default=1
+    )
     return struct.size_bytes, align
 
 
@@ -101,7 +110,9 @@ class _KernelChecker:
         self._statements(node.body.body)
         if kernel.result != VOID and not kernel.returns_value:
             raise self.context.error(
-                f"kernel {node.name!r} returns no value, but its type is {kernel.result}", node, "add a return statement, or make it void"
+                f"kernel {node.name!r} returns no value, but its type is {kernel.result}",
+                node,
+                "add a return statement, or make it void",
             )
         if kernel.is_reduction:
             kernel.commutative = folds_commutatively(kernel)
@@ -124,10 +135,14 @@ class _KernelChecker:
         if len(sizes) > 3:
             raise source.error("GroupSize takes at most three numbers", line, column, "write GroupSize(64)")
         if any(size != 1 for size in sizes[1:]):
-            raise source.error("a group has one dimension: other sizes must be 1", line, column, "write GroupSize(64, 1, 1)")
+            raise source.error(
+                "a group has one dimension: other sizes must be 1", line, column, "write GroupSize(64, 1, 1)"
+            )
         size = sizes[0] or 0
         if size > _MAX_GROUP:
-            raise source.error(f"a group has at most {_MAX_GROUP} threads, not {size}", line, column, "choose a smaller group")
+            raise source.error(
+                f"a group has at most {_MAX_GROUP} threads, not {size}", line, column, "choose a smaller group"
+            )
         self.kernel.group_size = size
 
     def _parameter(self, node: ast.ParameterNode) -> Symbol:
@@ -148,7 +163,11 @@ class _KernelChecker:
         out = specifiers.has("out")
         if specifiers.has("reduce"):
             if node.sizes is not None or out:
-                raise context.error(f"the result {node.name!r} of a reduction cannot be an array or out", node, f"write reduce {type_.name} {node.name}<>")
+                raise context.error(
+                    f"the result {node.name!r} of a reduction cannot be an array or out",
+                    node,
+                    f"write reduce {type_.name} {node.name}<>",
+                )
             symbol.kind = "reduce"
         elif node.sizes is not None:
             self._array_parameter(node, symbol, out)
@@ -163,17 +182,27 @@ class _KernelChecker:
         written = node.sizes or []
         symbol.rank = len(written)
         if symbol.rank > _MAX_RANK:
-            raise context.error(f"{node.name!r} has {symbol.rank} dimensions, but arrays have at most {_MAX_RANK}", node, "flatten it")
+            raise context.error(
+                f"{node.name!r} has {symbol.rank} dimensions, but arrays have at most {_MAX_RANK}", node, "flatten it"
+            )
         symbol.kind = "scatter" if out else "gather"
         given = [size for size in written if size is not None]
         if not given:
             if out and symbol.type.is_struct:
-                raise context.error(f"scatter array {node.name!r} cannot hold structs", node, "use one array for each member, or an output stream")
+                raise context.error(
+                    f"scatter array {node.name!r} cannot hold structs",
+                    node,
+                    "use one array for each member, or an output stream",
+                )
             return
         if out:
             raise context.error(f"scatter array {node.name!r} cannot have sizes", node, "leave the brackets empty")
         if len(given) < len(written):
-            raise context.error(f"array {node.name!r} gives only some of its sizes", node, "give all sizes, for constant memory, or none")
+            raise context.error(
+                f"array {node.name!r} gives only some of its sizes",
+                node,
+                "give all sizes, for constant memory, or none",
+            )
         sizes: list[int] = []
         for size in given:
             number = integer_constant(size)
@@ -191,28 +220,51 @@ class _KernelChecker:
             return
         if count > _MAX_CONSTANT_ELEMENTS:
             context.warn(
-                f"array {node.name!r} has {count} elements, more than the {_MAX_CONSTANT_ELEMENTS} of constant memory, and becomes a gather array", node, level=2
+                f"array {node.name!r} has {count} elements, more than the {_MAX_CONSTANT_ELEMENTS} of constant memory, "
+                "and becomes a gather array",
+                node,
+                level=2,
             )
             return
         self.constant_arrays += 1
         if self.constant_arrays > _MAX_CONSTANT_ARRAYS:
-            raise context.error(f"a kernel has at most {_MAX_CONSTANT_ARRAYS} constant arrays", node, "leave the brackets empty to make it a gather array")
+            raise context.error(
+                f"a kernel has at most {_MAX_CONSTANT_ARRAYS} constant arrays",
+                node,
+                "leave the brackets empty to make it a gather array",
+            )
         symbol.kind = "constant"
 
     def _check_signature(self) -> None:
         context, kernel, node = self.context, self.kernel, self.node
         scatters = [p for p in kernel.parameters if p.kind == "scatter"]
         if len(scatters) > 1:
-            raise context.error("a kernel has at most one scatter array", node.parameters[kernel.parameters.index(scatters[1])], "write the others as output streams, or use a second kernel")
+            raise context.error(
+                "a kernel has at most one scatter array",
+                node.parameters[kernel.parameters.index(scatters[1])],
+                "write the others as output streams, or use a second kernel",
+            )
         results = [p for p in kernel.parameters if p.kind == "reduce"]
         if results and not kernel.is_reduction:
-            raise context.error(f"kernel {node.name!r} has a reduce parameter: specify the reduce qualifier", node, f"write reduce void {node.name}(…)")
+            raise context.error(
+                f"kernel {node.name!r} has a reduce parameter: specify the reduce qualifier",
+                node,
+                f"write reduce void {node.name}(…)",
+            )
         if kernel.is_reduction:
             self._check_reduction(results)
         if kernel.group_size and not scatters:
-            raise context.error(f"kernel {node.name!r} has a group size, so its output must be a scatter array", node, "write out T name[]")
+            raise context.error(
+                f"kernel {node.name!r} has a group size, so its output must be a scatter array",
+                node,
+                "write out T name[]",
+            )
         if kernel.group_size and kernel.result != VOID:
-            raise context.error(f"kernel {node.name!r} has a group size and must return void", node, "write its result to the scatter array")
+            raise context.error(
+                f"kernel {node.name!r} has a group size and must return void",
+                node,
+                "write its result to the scatter array",
+            )
 
     def _check_reduction(self, results: list[Symbol]) -> None:
         context, kernel, node = self.context, self.kernel, self.node
@@ -222,16 +274,30 @@ class _KernelChecker:
             raise context.error(f"reduction {node.name!r} cannot have a group size", node, "remove the attribute")
         inputs = [p for p in kernel.parameters if p.kind == "input"]
         if len(results) != 1:
-            raise context.error(f"reduction {node.name!r} needs exactly one reduce parameter, but has {len(results)}", node, "write reduce T result<>")
+            raise context.error(
+                f"reduction {node.name!r} needs exactly one reduce parameter, but has {len(results)}",
+                node,
+                "write reduce T result<>",
+            )
         if len(inputs) != 1:
-            raise context.error(f"reduction {node.name!r} needs exactly one input stream, but has {len(inputs)}", node, "combine streams in a kernel before the reduction")
+            raise context.error(
+                f"reduction {node.name!r} needs exactly one input stream, but has {len(inputs)}",
+                node,
+                "combine streams in a kernel before the reduction",
+            )
         if inputs[0].type != results[0].type:
             raise context.error(
-                f"reduction {node.name!r} turns {inputs[0].type} into {results[0].type}, but both must be the same", node, "convert in a kernel before the reduction"
+                f"reduction {node.name!r} turns {inputs[0].type} into {results[0].type}, but both must be the same",
+                node,
+                "convert in a kernel before the reduction",
             )
         for parameter, written in zip(kernel.parameters, node.parameters, strict=True):
             if parameter.kind not in {"input", "reduce", "value"}:
-                raise context.error(f"reduction {node.name!r} cannot have the parameter {parameter.name!r}", written, "a reduction has one input stream and one result")
+                raise context.error(
+                    f"reduction {node.name!r} cannot have the parameter {parameter.name!r}",
+                    written,
+                    "a reduction has one input stream and one result",
+                )
 
     # ---- statements
 
@@ -301,10 +367,14 @@ class _KernelChecker:
         kernel = self.kernel
         if node.value is None:
             if kernel.result != VOID:
-                raise self.context.error(f"return gives no value, but kernel {kernel.name!r} returns {kernel.result}", node, "return a value")
+                raise self.context.error(
+                    f"return gives no value, but kernel {kernel.name!r} returns {kernel.result}", node, "return a value"
+                )
             return
         if kernel.result == VOID:
-            raise self.context.error(f"return gives a value, but kernel {kernel.name!r} is void", node, "write the value to an output")
+            raise self.context.error(
+                f"return gives a value, but kernel {kernel.name!r} is void", node, "write the value to an output"
+            )
         node.value = self.expressions.coerce(self.expressions.value(node.value), kernel.result, "return")
         kernel.returns_value = True
 
@@ -312,7 +382,9 @@ class _KernelChecker:
         specifiers = node.specifiers
         for word, line, column in specifiers.qualifiers:
             if word not in {"const", "shared"}:
-                raise self.context.source.error(f"{word!r} does not belong before a variable", line, column, "remove it")
+                raise self.context.source.error(
+                    f"{word!r} does not belong before a variable", line, column, "remove it"
+                )
         if not specifiers.type_name:
             raise self.context.error("this variable has no type", node, "write its type before its name")
         type_ = self.context.find_type(specifiers.type_name, node)
@@ -324,7 +396,9 @@ class _KernelChecker:
                 continue
             if declarator.sizes is not None:
                 raise self.context.error(
-                    f"local array {declarator.name!r}: kernels have no local arrays", declarator, "use a constant or gather array, a vector, or shared memory"
+                    f"local array {declarator.name!r}: kernels have no local arrays",
+                    declarator,
+                    "use a constant or gather array, a vector, or shared memory",
                 )
             symbol = Symbol(
                 declarator.name, "local", type_, declarator.line, declarator.column, constant=specifiers.has("const")
@@ -338,7 +412,9 @@ class _KernelChecker:
         if len(scopes) == 1:
             parameter = scopes[0].get(symbol.name)
             if parameter is not None and parameter in self.kernel.parameters:
-                raise self.context.error(f"variable {symbol.name!r} hides the parameter of that name", node, "choose another name")
+                raise self.context.error(
+                    f"variable {symbol.name!r} hides the parameter of that name", node, "choose another name"
+                )
         self.expressions.declare(symbol, node)
         node.symbol = symbol
         self.kernel.locals.append(symbol)
@@ -347,7 +423,9 @@ class _KernelChecker:
         if isinstance(node, ast.Construct) and not node.type_name:
             if type_.width == 1 and not type_.is_struct:
                 if len(node.arguments) != 1:
-                    raise self.context.error(f"{type_} takes one value, not {len(node.arguments)}", node, "remove the others")
+                    raise self.context.error(
+                        f"{type_} takes one value, not {len(node.arguments)}", node, "remove the others"
+                    )
                 return self.expressions.coerce(self.expressions.value(node.arguments[0]), type_, "the initialiser")
             self.expressions.fill(node, type_, "the initialiser")
             return node
@@ -360,10 +438,16 @@ class _KernelChecker:
         if kernel.shared:
             raise context.error("a kernel has at most one shared array", node, "put both in one array")
         if type_.name not in _SHARED_TYPES:
-            raise context.error(f"shared elements have 128 bits, so {type_.name} is not possible", node, "use float4, int4 or uint4")
+            raise context.error(
+                f"shared elements have 128 bits, so {type_.name} is not possible", node, "use float4, int4 or uint4"
+            )
         if node.initializer is not None:
             raise context.error("shared memory cannot be initialised", node, "write to it, then call syncGroup()")
-        size = integer_constant(node.sizes[0]) if node.sizes and len(node.sizes) == 1 and node.sizes[0] is not None else None
+        size = (
+            integer_constant(node.sizes[0])
+            if node.sizes and len(node.sizes) == 1 and node.sizes[0] is not None
+            else None
+        )
         if size is None or size < 1:
             macro = node.sizes[0] if node.sizes and isinstance(node.sizes[0], ast.Name) else None
             hint = f"write shared {type_.name} {node.name}[256]"
@@ -372,15 +456,25 @@ class _KernelChecker:
             raise context.error(f"shared array {node.name!r} needs one size, a positive integer", node, hint)
         group = kernel.group_size
         if size > _MAX_SHARED_ELEMENTS:
-            raise context.error(f"shared array {node.name!r} has {size} elements, more than {_MAX_SHARED_ELEMENTS}", node, "make it smaller")
+            raise context.error(
+                f"shared array {node.name!r} has {size} elements, more than {_MAX_SHARED_ELEMENTS}",
+                node,
+                "make it smaller",
+            )
         if size % group:
-            raise context.error(f"the size {size} of {node.name!r} is not a multiple of the group size {group}", node, f"use {-(-size // group) * group}")
+            raise context.error(
+                f"the size {size} of {node.name!r} is not a multiple of the group size {group}",
+                node,
+                f"use {-(-size // group) * group}",
+            )
         if size // group > _MAX_SHARED_PER_THREAD:
             raise context.error(
-                f"shared array {node.name!r} has {size // group} elements for each thread, more than {_MAX_SHARED_PER_THREAD}", node, "make it smaller, or the group larger"
+                f"shared array {node.name!r} has {size // group} elements for each thread, more than "
+                f"{_MAX_SHARED_PER_THREAD}",
+                node,
+                "make it smaller, or the group larger",
             )
         symbol = Symbol(node.name, "shared", type_, node.line, node.column, rank=1, sizes=(size,))
         self._declare_local(symbol, node)
         kernel.locals.remove(symbol)
         kernel.shared.append(symbol)
-

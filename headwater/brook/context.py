@@ -73,14 +73,23 @@ class Context:
             return Type(name, is_struct=True)
         if name in self.host_structs:
             fault = self.host_structs[name]
-            raise self.error(f"struct {name!r} cannot be used in kernels: {fault.message} (line {fault.span.line if fault.span else 0})", node, fault.hint)
+            raise self.error(
+                f"struct {name!r} cannot be used in kernels: {fault.message} (line "
+                f"{fault.span.line if fault.span else 0})",
+                node,
+                fault.hint,
+            )
         if name == "bool":
             raise self.error("bool is not a type of Brook+", node, "use int, with 0 and 1")
         if name in {"double3", "double4", "float1", "int1"}:
-            raise self.error(f"there is no type {name!r}", node, "double has at most two components, other types one to four")
+            raise self.error(
+                f"there is no type {name!r}", node, "double has at most two components, other types one to four"
+            )
         if name in self.source.macro_names:
             raise self.error(
-                f"unknown type {name!r}", node, f"it is a macro of line {self.source.macro_names[name]}: translate with -pp"
+                f"unknown type {name!r}",
+                node,
+                f"it is a macro of line {self.source.macro_names[name]}: translate with -pp",
             )
         known = [*self.structs, *self.typedefs, "float", "float4", "int", "uint", "double"]
         raise self.error(f"unknown type {name!r}", node, closest(name, known) or "declare the struct before the kernel")

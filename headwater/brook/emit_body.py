@@ -1,6 +1,7 @@
 """A checked kernel's statements and expressions pass in, lines of OpenCL C pass out.
 
-Expressions are printed with as few parentheses as C's precedence allows. Conditions of one component are C's 0 or 1, those of
+Expressions are printed with as few parentheses as C's precedence allows. Conditions of one component are C's 0 or 1,
+those of
 vectors OpenCL's masks of 0 or -1; where a condition becomes a number the checker has put a ``Convert``.
 """
 
@@ -15,7 +16,7 @@ from headwater.brook.folding import integer_constant
 from headwater.brook.model import StructType
 from headwater.brook.naming import Names
 from headwater.brook.support import Support
-from headwater.brook.types import COMPONENTS, VOID, Symbol, Type
+from headwater.brook.types import COMPONENTS, VOID, Symbol, Type, literal_integer
 
 COMMA, ASSIGN, TERNARY, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUAL, LESS, SHIFT, ADD, MULTIPLY, UNARY, POSTFIX = range(15)
 _BINARY = {
@@ -227,14 +228,12 @@ class BodyEmitter:
             lines.add(f"{indent};", node.line)
             return
         element = _written_element(expression)
-        if element is not None and element.type.width != 3:
+        if element is not None:
             self._scatter_statement(expression, element, lines, depth, node.line)
             return
         lines.add(f"{indent}{self.expression(expression, discard=True).text};", node.line)
 
-    def _scatter_statement(
-        self, node: ast.Expression, element: ast.Index, lines: Lines, depth: int, line: int
-    ) -> None:
+    def _scatter_statement(self, node: ast.Expression, element: ast.Index, lines: Lines, depth: int, line: int) -> None:
         """``a[y][x] = v`` as an ``if`` around the write. Indices and value are computed first, so side effects stay."""
         indent = _INDENT * depth
         indices, setup = self._indices(element)
@@ -243,17 +242,27 @@ class BodyEmitter:
             f"{self.support.use('hw_inside')}({index}, {extent})"
             for index, extent in zip(indices, _extents(symbol), strict=True)
         )
-        value_setup = ""
+        value = None
         if isinstance(node, ast.Assign) and not _is_pure(node.value):
             value = self._temporary(node.value.type)
-            value_setup = f"{value} = {self.expression(node.value).at(ASSIGN)};"
-            written = self._modify(node, f"{symbol.c_name}[{_flat(indices, _extents(symbol))}]", value)
-        else:
-            written = self._modify(node, f"{symbol.c_name}[{_flat(indices, _extents(symbol))}]", None)
-        for text in (*(f"{part};" for part in setup), value_setup):
-            if text:
-                lines.add(f"{indent}{text}", line)
-        lines.add(f"{indent}if ({inside}) {written};", line)
+            setup.append(f"{value} = {self.expression(node.value).at(ASSIGN)}")
+        for text in setup:
+            lines.add(f"{indent}{text};", line)
+        flat = _flat(indices, _extents(symbol))
+        if element.type.width != 3:
+            lines.add(f"{indent}if ({inside}) {self._modify(node, f'{symbol.c_name}[{flat}]', value)};", line)
+            return
+        # Three components are packed: the element goes through a variable.
+        whole = self.names.fresh("element")
+        self.names.taken.discard(whole)
+        lines.add(f"{indent}if ({inside}) {{", line)
+        lines.add(
+            f"{indent}    {element.type.name} {whole} = {self.storage.load(symbol.c_name, flat, element.type).text};",
+            line,
+        )
+        lines.add(f"{indent}    {self._modify(node, whole, value)};", line)
+        lines.add(f"{indent}    {self.storage.store(symbol.c_name, flat, element.type, whole)};", line)
+        lines.add(f"{indent}}}", line)
 
     def _modify(self, node: ast.Expression, place: str, value: str | None) -> str:
         """The assignment or step ``node`` with its array element printed as ``place``."""
@@ -283,7 +292,10 @@ class BodyEmitter:
                 return self._assign(node)
             case ast.Conditional():
                 condition = self.expression(node.condition).at(OR)
-                return Code(f"{condition} ? {self.expression(node.yes).at(TERNARY)} : {self.expression(node.no).at(TERNARY)}", TERNARY)
+                return Code(
+                    f"{condition} ? {self.expression(node.yes).at(TERNARY)} : {self.expression(node.no).at(TERNARY)}",
+                    TERNARY,
+                )
             case ast.Construct():
                 arguments = ", ".join(self.expression(argument).at(ASSIGN) for argument in node.arguments)
                 return Code(f"({node.type.name})({arguments})", UNARY)
@@ -328,7 +340,7 @@ class BodyEmitter:
             if target.base != "int":
                 scalar = Code(f"({target.base}){code.at(UNARY)}", UNARY)
             return scalar if target.width == 1 else Code(f"({target.name})({scalar.at(ASSIGN)})", UNARY)
-        ones = Code(f"{code.at(BIT_AND)} & 1" if code.level != BIT_AND else f"({code.text}) & 1", BIT_AND)
+        ones = Code(f"{code.at(UNARY)} & 1", BIT_AND)
         if _mask_base(operand.type) == target.base:
             return ones
         return Code(f"convert_{target.name}({ones.text})")
@@ -383,7 +395,10 @@ class BodyEmitter:
             return Code(f"{self._mask(node.left).at(level)} {symbol} {self._mask(node.right).at(level + 1)}", level)
         if _is_pure(node.right):
             level = _BINARY[node.operator]
-            return Code(f"{self.expression(node.left).at(level)} {node.operator} {self.expression(node.right).at(level + 1)}", level)
+            return Code(
+                f"{self.expression(node.left).at(level)} {node.operator} {self.expression(node.right).at(level + 1)}",
+                level,
+            )
         symbol, level = ("&", BIT_AND) if node.operator == "&&" else ("|", BIT_OR)
         left, right = (f"({self.expression(side).at(LESS)} != 0)" for side in (node.left, node.right))
         return Code(f"{left} {symbol} {right}", level)
@@ -410,12 +425,20 @@ class BodyEmitter:
         symbol = _array_symbol(element)
         indices, setup = self._indices(element)
         extents = _extents(symbol)
-        inside = " && ".join(f"{self.support.use('hw_inside')}({i}, {n})" for i, n in zip(indices, extents, strict=True))
+        inside = " && ".join(
+            f"{self.support.use('hw_inside')}({i}, {n})" for i, n in zip(indices, extents, strict=True)
+        )
         place = self._temporary(Type("int"))
         whole = self._temporary(element.type)
-        clamped = _flat([f"{self.support.use('hw_at')}({i}, {n})" for i, n in zip(indices, extents, strict=True)], extents)
+        clamped = _flat(
+            [f"{self.support.use('hw_at')}({i}, {n})" for i, n in zip(indices, extents, strict=True)], extents
+        )
         store = self.storage.store(symbol.c_name, place, element.type, whole)
-        parts = [*setup, f"{place} = {clamped}", f"{whole} = {self.storage.load(symbol.c_name, place, element.type).text}"]
+        parts = [
+            *setup,
+            f"{place} = {clamped}",
+            f"{whole} = {self.storage.load(symbol.c_name, place, element.type).text}",
+        ]
         result = whole + _swizzle(node.target if isinstance(node, ast.Assign) else node.operand)
         if isinstance(node, ast.Unary) and node.operator.startswith("x"):
             old = self._temporary(node.type)
@@ -458,7 +481,8 @@ class BodyEmitter:
             if parameter.kind == "output":
                 arguments.append(self._address(argument, before, after))
             elif parameter.is_array:
-                assert isinstance(argument, ast.Name) and argument.symbol is not None
+                assert isinstance(argument, ast.Name)
+                assert argument.symbol is not None
                 arguments.append(argument.symbol.c_name)
                 if parameter.kind == "gather":
                     arguments.append(shape_name(argument.symbol))
@@ -475,7 +499,9 @@ class BodyEmitter:
         return Code(", ".join([*before, f"{result} = {call}", *after, result]), COMMA)
 
     def _address(self, node: ast.Expression, before: list[str], after: list[str]) -> str:
-        """A pointer to a variable; components and array elements go through a temporary, as they have no address of their own."""
+        """A pointer to a variable; components and array elements go through a temporary, as they have no address of
+        their own.
+        """
         root: ast.Expression = node
         while isinstance(root, ast.Member) and root.operand.type.is_struct:
             root = root.operand
@@ -511,7 +537,9 @@ class BodyEmitter:
         extents = _extents(symbol)
         if len(node.indices) < symbol.rank:
             indices, setup = self._indices(node)
-            flat = _flat([f"{self.support.use('hw_at')}({i}, {n})" for i, n in zip(indices, extents, strict=True)], extents)
+            flat = _flat(
+                [f"{self.support.use('hw_at')}({i}, {n})" for i, n in zip(indices, extents, strict=True)], extents
+            )
         else:
             setup = []
             flat = _flat([self._clamped(i, n) for i, n in zip(node.indices, extents, strict=True)], extents)
@@ -531,7 +559,9 @@ class BodyEmitter:
         return f"{self.support.use(helper)}({self.expression(index).at(ASSIGN)}, {extent})"
 
     def _indices(self, node: ast.Index) -> tuple[list[str], list[str]]:
-        """Integer indices, slowest first, cheap enough to repeat, and assignments to temporaries that must run before."""
+        """Integer indices, slowest first, cheap enough to repeat, and assignments to temporaries that must run
+        before.
+        """
         symbol = _array_symbol(node)
         setup: list[str] = []
         if len(node.indices) < symbol.rank:
@@ -586,7 +616,8 @@ def _flat(indices: list[str], extents: list[str]) -> str:
 
 
 def _array_symbol(node: ast.Index) -> Symbol:
-    assert isinstance(node.array, ast.Name) and node.array.symbol is not None
+    assert isinstance(node.array, ast.Name)
+    assert node.array.symbol is not None
     return node.array.symbol
 
 
@@ -644,7 +675,9 @@ def _is_pure(node: ast.Expression) -> bool:
 
 def _mask_base(type_: Type) -> str:
     """The base type of the mask that comparing two values of a type gives (OpenCL C 1.2 specification, 6.3.d)."""
-    return {"char": "char", "uchar": "char", "short": "short", "ushort": "short", "double": "long"}.get(type_.base, "int")
+    return {"char": "char", "uchar": "char", "short": "short", "ushort": "short", "double": "long"}.get(
+        type_.base, "int"
+    )
 
 
 def _literal_fits(node: ast.Number, target: Type) -> bool:
@@ -656,7 +689,7 @@ def _literal(node: ast.Number, target: Type) -> str:
     text = node.text.rstrip("uU") if node.text[:2].lower() == "0x" else node.text.rstrip("fFuU")
     if target.base in {"float", "double"}:
         if not node.floating:
-            text = f"{int(text, 16) if text[:2].lower() == '0x' else int(text, 8) if len(text) > 1 and text[0] == '0' else int(text)}.0"
+            text = f"{literal_integer(node.text)}.0"
         elif not any(c in text for c in ".eE"):
             text += ".0"
         return f"{text}f" if target.base == "float" else text

@@ -1,4 +1,6 @@
-"""A call of a built-in function with printed arguments passes in, the OpenCL C expression that does the same passes out."""
+"""A call of a built-in function with printed arguments passes in, the OpenCL C expression that does the same passes
+out.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,26 @@ from headwater.brook.support import Support
 from headwater.brook.types import Type
 
 _UNARY, _POSTFIX, _MULTIPLY, _EQUAL = 13, 14, 12, 8
-_SAME_NAME = frozenset({"exp", "log", "sqrt", "rsqrt", "cos", "sin", "acos", "asin", "floor", "round", "fmod", "pow", "max", "min", "clamp", "normalize"})
+_SAME_NAME = frozenset(
+    {
+        "exp",
+        "log",
+        "sqrt",
+        "rsqrt",
+        "cos",
+        "sin",
+        "acos",
+        "asin",
+        "floor",
+        "round",
+        "fmod",
+        "pow",
+        "max",
+        "min",
+        "clamp",
+        "normalize",
+    }
+)
 
 
 def call_builtin(name: str, arguments: list[str], type_: Type, support: Support) -> tuple[str, int]:
@@ -32,7 +53,11 @@ def call_builtin(name: str, arguments: list[str], type_: Type, support: Support)
     if name == "dot":
         if type_.width == 1:
             product = " * ".join(f"({argument})" for argument in arguments)
-            return (product, _MULTIPLY) if type_.base in {"float", "double", "int", "uint"} else (f"({type_.base})({product})", _UNARY)
+            return (
+                (product, _MULTIPLY)
+                if type_.base in {"float", "double", "int", "uint"}
+                else (f"({type_.base})({product})", _UNARY)
+            )
         return f"{'dot' if real else support.dot(type_)}({joined})", _POSTFIX
     if name == "cross":
         return f"{'cross' if real else support.cross(type_)}({joined})", _POSTFIX

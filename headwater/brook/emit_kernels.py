@@ -1,6 +1,7 @@
 """A checked kernel passes in, the OpenCL C of its body function and of its ``__kernel`` entries passes out.
 
-The body becomes a function on one element; every entry finds its element, loads the inputs, calls the body and stores the outputs.
+The body becomes a function on one element; every entry finds its element, loads the inputs, calls the body and stores
+the outputs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 from headwater.brook.context import KernelInfo
 from headwater.brook.emit_body import POSITION, BodyEmitter, Lines, Storage, shape_name
-from headwater.brook.model import Arg, Entry, Variant
+from headwater.brook.model import Arg, Entry, Role, Variant
 from headwater.brook.naming import Names
 from headwater.brook.support import Support
 from headwater.brook.types import VOID, Symbol, Type
@@ -99,7 +100,11 @@ class KernelEmitter:
     def _is_coarsenable(self) -> bool:
         streams = [p for p in self.kernel.parameters if p.kind in {"input", "output"}]
         others = {p.kind for p in self.kernel.parameters} - {"input", "output", "value", "constant"}
-        return not others and bool(self.outputs) and all(p.type.width == 1 and p.type.base in {"float", "int", "uint"} for p in streams)
+        return (
+            not others
+            and bool(self.outputs)
+            and all(p.type.width == 1 and p.type.base in {"float", "int", "uint"} for p in streams)
+        )
 
     def _start(self, variant: Variant) -> _Entry:
         """An entry with the arguments that all variants share: the kernel's own parameters, in order."""
@@ -123,7 +128,7 @@ class KernelEmitter:
                 self._argument(entry, "shape", shape_name(p), p, "const int4")
         return entry
 
-    def _argument(self, entry: _Entry, role: str, name: str, parameter: Symbol | None, declared: str) -> None:
+    def _argument(self, entry: _Entry, role: Role, name: str, parameter: Symbol | None, declared: str) -> None:
         size = 0
         if role == "value" and parameter is not None:
             size = parameter.type.element.value_bytes
@@ -133,7 +138,9 @@ class KernelEmitter:
             size = 4
         elif role == "local" and parameter is not None:
             size = self._value_bytes(parameter.type)
-        entry.args.append(Arg(role, name, parameter.name if parameter else "", declared.replace(" *restrict", " *"), size))  # type: ignore[arg-type]
+        entry.args.append(
+            Arg(role, name, parameter.name if parameter else "", declared.replace(" *restrict", " *"), size)
+        )
         entry.declarations.append(f"{declared}{'' if declared.endswith('*') else ' '}{name}")
 
     def _value_bytes(self, type_: Type) -> int:
@@ -142,7 +149,10 @@ class KernelEmitter:
             return type_.element.value_bytes
         # An upper bound for any alignment OpenCL C may give the struct's members.
         struct = self.storage.structs[type_.base]
-        return sum(max(16, self._value_bytes(Type(f.type.base, f.type.width, f.type.is_struct))) for f in struct.fields) + 16
+        return (
+            sum(max(16, self._value_bytes(Type(f.type.base, f.type.width, f.type.is_struct))) for f in struct.fields)
+            + 16
+        )
 
     def _finish(self, entry: _Entry, attribute: str = "") -> tuple[Entry, Lines]:
         lines = Lines()
@@ -173,7 +183,9 @@ class KernelEmitter:
         zero = {"float": "0.0f", "double": "0.0"}.get(p.type.base, "0")
         return f"{p.type.name} {p.c_name}_value = {zero if p.type.width == 1 else f'({p.type.name})({zero})'};"
 
-    def _call(self, load: Callable[[Symbol], str], position: str = "", results: Callable[[Symbol], str] | None = None) -> str:
+    def _call(
+        self, load: Callable[[Symbol], str], position: str = "", results: Callable[[Symbol], str] | None = None
+    ) -> str:
         arguments: list[str] = []
         for p in self.kernel.parameters:
             match p.kind:
@@ -198,7 +210,11 @@ class KernelEmitter:
         entry = self._start("linear")
         count, i = self.names.fresh("count"), self.names.fresh("i")
         self._argument(entry, "count", count, None, "const int")
-        entry.lines = [f"const int {i} = get_global_id(0);", *self._guard(f"{i} >= {count}"), *self._process(lambda _: i)]
+        entry.lines = [
+            f"const int {i} = get_global_id(0);",
+            *self._guard(f"{i} >= {count}"),
+            *self._process(lambda _: i),
+        ]
         return self._finish(entry)
 
     def _linear4(self) -> tuple[Entry, Lines]:
@@ -209,14 +225,14 @@ class KernelEmitter:
         vectors = {p.name: names.fresh(f"{p.c_name}4") for p in [*self.inputs, *self.outputs]}
         lines = [f"const int {quad} = get_global_id(0);", f"if ({quad} < {count} / 4) {{"]
         for p in self.inputs:
-            lines.append(f"    const {p.type.base}4 {vectors[p.name]} = ((__global const {p.type.base}4 *){p.c_name})[{quad}];")
+            lines.append(
+                f"    const {p.type.base}4 {vectors[p.name]} = ((__global const {p.type.base}4 *){p.c_name})[{quad}];"
+            )
         for p in self.outputs:
             zero = "0.0f" if p.type.base == "float" else "0"
             lines.append(f"    {p.type.base} {', '.join(f'{vectors[p.name]}{c} = {zero}' for c in 'xyzw')};")
         for c in "xyzw":
-            call = self._call(
-                lambda p, c=c: f"{vectors[p.name]}.{c}", results=lambda p, c=c: f"&{vectors[p.name]}{c}"  # type: ignore[misc]
-            )
+            call = self._call(_component(vectors, "", f".{c}"), results=_component(vectors, "&", c))
             lines.append(f"    {call};")
         for p in self.outputs:
             parts = ", ".join(f"{vectors[p.name]}{c}" for c in "xyzw")
@@ -229,7 +245,9 @@ class KernelEmitter:
         return self._finish(entry)
 
     def _grid(self, variant: Variant) -> tuple[Entry, Lines]:
-        """One work-item for each position: streams of the domain's shape (``grid``), or found by their tables (``mapped``)."""
+        """One work-item for each position: streams of the domain's shape (``grid``), or found by their tables
+        (``mapped``).
+        """
         entry = self._start(variant)
         names = Names(self.names.taken)
         use = self.support.use
@@ -264,7 +282,10 @@ class KernelEmitter:
         domain, i, p, count = (names.fresh(name) for name in ("domain", "i", "p", "count"))
         self._argument(entry, "domain", domain, None, "const int4")
         lines = [f"__local {s.type.name} {s.c_name}[{s.sizes[0]}];" for s in self.kernel.shared]
-        lines += [f"const int {i} = get_global_id(0);", f"const int {count} = {domain}.x * {domain}.y * {domain}.z * {domain}.w;"]
+        lines += [
+            f"const int {i} = get_global_id(0);",
+            f"const int {count} = {domain}.x * {domain}.y * {domain}.z * {domain}.w;",
+        ]
         guard = f"if ({i} < {count}) "
         position = f"{use('hw_unravel')}({i}, {domain})"
         if variant == "group":
@@ -294,7 +315,7 @@ class KernelEmitter:
         type_ = source.type
         count, scratch, item, size, first, active, value, n, half, step, i = (
             names.fresh(name)
-            for name in ("count", "scratch", "item", "size", "first", "active", "value", "n", "half", "step", "i")
+            for name in ("count", "scratch", "item", "size", "first", "active", "value", "n", "part", "step", "i")
         )
         self._argument(entry, "local", scratch, source, f"__local {type_.name} *")
         self._argument(entry, "count", count, None, "const int")
@@ -334,7 +355,10 @@ class KernelEmitter:
             lines += [
                 "/* Each work-item folds a run of neighbours, so that operands stay in order. */",
                 f"const int {run} = {count} / {size} + ({count} % {size} != 0);",
-                f"const int {active} = clamp({count} / {run} + ({count} % {run} != 0) - {first}, 0, (int)get_local_size(0));",
+                (
+                    f"const int {active} = clamp({count} / {run} + ({count} % {run} != 0) - {first}, 0, "
+                    "(int)get_local_size(0));"
+                ),
                 f"int {i} = (int)min((long)({first} + {item}) * {run}, (long)({count} - 1));",
                 f"const int {end} = (int)min((long){i} + {run}, (long){count});",
                 f"{type_.name} {value} = {load(i)};",
@@ -386,3 +410,8 @@ class KernelEmitter:
             f"{self.storage.store(result.c_name, f'{index}({p}, {domain})', type_, value)};",
         ]
         return self._finish(entry)
+
+
+def _component(vectors: dict[str, str], before: str, after: str) -> Callable[[Symbol], str]:
+    """A function from a stream to the text of one component of the vector that stands for it."""
+    return lambda symbol: f"{before}{vectors[symbol.name]}{after}"

@@ -65,7 +65,9 @@ class ExpressionChecker:
             raise self.context.error("this has no value", checked, "use it as a statement of its own")
         if isinstance(checked, ast.Name) and checked.symbol is not None and checked.symbol.is_array:
             raise self.context.error(
-                f"{checked.name!r} is an array and needs an index", checked, f"write {checked.name}" + "[i]" * checked.symbol.rank
+                f"{checked.name!r} is an array and needs an index",
+                checked,
+                f"write {checked.name}" + "[i]" * checked.symbol.rank,
             )
         return checked
 
@@ -80,7 +82,9 @@ class ExpressionChecker:
         """Check an expression that decides: one component, any number or truth."""
         checked = self.value(node)
         if not checked.type.is_numeric:
-            raise self.context.error(f"the condition of {what} is a {checked.type}", checked, "compare one of its members")
+            raise self.context.error(
+                f"the condition of {what} is a {checked.type}", checked, "compare one of its members"
+            )
         if checked.type.width > 1:
             if not self.weak:
                 raise self.context.error(
@@ -93,7 +97,9 @@ class ExpressionChecker:
         return checked
 
     def coerce(self, node: ast.Expression, target: Type, what: str) -> ast.Expression:
-        """The checked expression as a value of the target type, converted where the rules allow; ``what`` names the place."""
+        """The checked expression as a value of the target type, converted where the rules allow; ``what`` names the
+        place.
+        """
         source = node.type
         if source == target:
             return node
@@ -108,7 +114,9 @@ class ExpressionChecker:
             if source.value != target:
                 self.context.warn(f"{source.value} is converted to {target} in {what}", node)
             return self.convert(node, target)
-        raise self.context.error(f"{what} wants {target}, but this is {source.value}", node, self._conversion_hint(node, target))
+        raise self.context.error(
+            f"{what} wants {target}, but this is {source.value}", node, self._conversion_hint(node, target)
+        )
 
     def convert(self, node: ast.Expression, target: Type) -> ast.Expression:
         """Wrap an expression in a conversion."""
@@ -124,24 +132,34 @@ class ExpressionChecker:
         root: ast.Expression = checked
         while isinstance(root, ast.Member):
             if not root.operand.type.is_struct and len(set(root.name)) != len(root.name):
-                raise self.context.error(f"{what} to .{root.name}, which names a component twice", root, "name each component once")
+                raise self.context.error(
+                    f"{what} to .{root.name}, which names a component twice", root, "name each component once"
+                )
             root = root.operand
         if isinstance(root, ast.Index):
             self._check_owner(root)
             root = root.array
         if not isinstance(root, ast.Name) or root.symbol is None:
-            raise self.context.error(f"{what} to something that is not a variable", node, "write to a variable or an output")
+            raise self.context.error(
+                f"{what} to something that is not a variable", node, "write to a variable or an output"
+            )
         symbol = root.symbol
         if symbol.kind in _READ_ONLY:
             raise self.context.error(
-                f"{what} to {symbol.name!r}, {_READ_ONLY[symbol.kind]}, which is read-only", node, "copy it to a variable first"
+                f"{what} to {symbol.name!r}, {_READ_ONLY[symbol.kind]}, which is read-only",
+                node,
+                "copy it to a variable first",
             )
         if symbol.constant:
-            raise self.context.error(f"{what} to {symbol.name!r}, which is const", node, "remove const from its declaration")
+            raise self.context.error(
+                f"{what} to {symbol.name!r}, which is const", node, "remove const from its declaration"
+            )
         return checked
 
     def _check_owner(self, target: ast.Index) -> None:
-        """A thread writes only its own part of shared memory: ``stride * instanceInGroup().x + offset``, offset below stride."""
+        """A thread writes only its own part of shared memory: ``stride * instanceInGroup().x + offset``, offset below
+        stride.
+        """
         symbol = target.array.symbol if isinstance(target.array, ast.Name) else None
         if symbol is None or symbol.kind != "shared":
             return
@@ -159,7 +177,9 @@ class ExpressionChecker:
 
     def _no_bare_array(self, node: ast.Expression) -> None:
         if isinstance(node, ast.Name) and node.symbol is not None and node.symbol.is_array:
-            raise self.context.error(f"{node.name!r} is an array and needs an index", node, f"write {node.name}" + "[i]" * node.symbol.rank)
+            raise self.context.error(
+                f"{node.name!r} is an array and needs an index", node, f"write {node.name}" + "[i]" * node.symbol.rank
+            )
 
     def _check(self, node: ast.Expression) -> ast.Expression:
         match node:
@@ -196,12 +216,11 @@ class ExpressionChecker:
             if node.type == DOUBLE and not self.weak:
                 self.kernel.uses_double = True
             return node
-        digits = text.rstrip("u")
-        if digits[0] == "0" and digits.isdigit() and set(digits) & set("89"):
-            raise self.context.error(f"{node.text} is not an octal number", node, "remove the leading 0")
-        octal = len(digits) > 1 and digits[0] == "0" and digits.isdigit()
-        number = int(digits, 8 if octal else 16 if digits.startswith("0x") else 10)
-        unsigned = text.endswith("u") or (digits.startswith("0x") and number > _INT_MAX)
+        try:
+            number = literal_integer(text)
+        except ValueError:
+            raise self.context.error(f"{node.text} is not an octal number", node, "remove the leading 0") from None
+        unsigned = text.endswith("u") or (text.startswith("0x") and number > _INT_MAX)
         if number > _UINT_MAX or (number > _INT_MAX and not unsigned):
             raise self.context.error(
                 f"{node.text} does not fit in {'uint' if unsigned else 'int'}",
@@ -234,7 +253,9 @@ class ExpressionChecker:
         if operator.endswith(("++", "--")):
             node.operand = self.lvalue(node.operand, "a step")
             if not node.operand.type.is_numeric:
-                raise self.context.error(f"{operator[-2:]} does not apply to {node.operand.type}", node, "step one of its members")
+                raise self.context.error(
+                    f"{operator[-2:]} does not apply to {node.operand.type}", node, "step one of its members"
+                )
             node.type = node.operand.type
             return node
         node.operand = operand = self.value(node.operand)
@@ -242,7 +263,9 @@ class ExpressionChecker:
             raise self.context.error(f"{operator!r} does not apply to {operand.type}", node, "use one of its members")
         if operator == "!":
             if not operand.type.condition and not operand.type.is_integer and not self.weak:
-                raise self.context.error(f"'!' does not apply to {operand.type}", node, "compare it with a number first")
+                raise self.context.error(
+                    f"'!' does not apply to {operand.type}", node, "compare it with a number first"
+                )
             node.type = Type(operand.type.base, operand.type.width, condition=True)
             return node
         node.operand = operand = self._as_value(operand)
@@ -279,9 +302,13 @@ class ExpressionChecker:
 
     def _require_base(self, operator: str, type_: Type, node: ast.Node) -> None:
         if operator in _WORD_ONLY and type_.base not in {"int", "uint"}:
-            raise self.context.error(f"{operator!r} does not apply to {type_}", node, "it works on int and uint: use a cast")
+            raise self.context.error(
+                f"{operator!r} does not apply to {type_}", node, "it works on int and uint: use a cast"
+            )
         if operator in _INTEGER_ONLY and not type_.is_integer:
-            raise self.context.error(f"{operator!r} does not apply to {type_}", node, "use fmod(), or cast to an integer type")
+            raise self.context.error(
+                f"{operator!r} does not apply to {type_}", node, "use fmod(), or cast to an integer type"
+            )
 
     def _logical(self, node: ast.Binary) -> ast.Expression:
         for operand in (node.left, node.right):
@@ -335,13 +362,16 @@ class ExpressionChecker:
                 hint += f"write {vector.type.value.name}(x, …) with the scalar repeated"
             else:
                 hint += "take components, as in v.xy"
-        elif isinstance(right, ast.Number) or isinstance(left, ast.Number):
-            number, other = (right, left) if isinstance(right, ast.Number) else (left, right)
-            hint += f"write {_literal_as(number, other.type)}"
+        elif isinstance(right, ast.Number):
+            hint += f"write {_literal_as(right, left.type)}"
+        elif isinstance(left, ast.Number):
+            hint += f"write {_literal_as(left, right.type)}"
         else:
             hint += f"use a cast such as ({left.type.value.name})x"
         return self.context.error(
-            f"{what} have different types: {left.type.value} and {right.type.value}", node, hint + ", or translate with -a"
+            f"{what} have different types: {left.type.value} and {right.type.value}",
+            node,
+            hint + ", or translate with -a",
         )
 
     def _conversion_hint(self, node: ast.Expression, target: Type) -> str:
@@ -404,14 +434,18 @@ class ExpressionChecker:
     def _construct(self, node: ast.Construct) -> ast.Expression:
         target = self.context.find_type(node.type_name, node)
         if target.width == 1:
-            raise self.context.error(f"{target.name}(…) does not construct anything", node, f"write a cast, ({target.name})x")
+            raise self.context.error(
+                f"{target.name}(…) does not construct anything", node, f"write a cast, ({target.name})x"
+            )
         self.fill(node, target, f"{target.name}(…)")
         return node
 
     def fill(self, node: ast.Construct, target: Type, what: str) -> None:
         """Check the arguments of a constructor, or of braces that initialise a vector or struct."""
         if target.is_struct:
-            types = [Type(f.type.base, f.type.width, f.type.is_struct) for f in self.context.structs[target.base].fields]
+            types = [
+                Type(f.type.base, f.type.width, f.type.is_struct) for f in self.context.structs[target.base].fields
+            ]
         else:
             types = [target.component] * target.width
         if len(node.arguments) != len(types):
@@ -422,7 +456,9 @@ class ExpressionChecker:
             argument = self.value(node.arguments[position])
             if argument.type.width > wanted.width:
                 raise self.context.error(
-                    f"{what} wants scalars, but argument {position + 1} is {argument.type}", argument, "give its components one by one"
+                    f"{what} wants scalars, but argument {position + 1} is {argument.type}",
+                    argument,
+                    "give its components one by one",
                 )
             node.arguments[position] = self.coerce(argument, wanted, f"argument {position + 1} of {what}")
         node.type = target
@@ -439,17 +475,25 @@ class ExpressionChecker:
                     return node
             names = [member.name for member in struct.fields]
             raise self.context.error(
-                f"struct {type_.name!r} has no member {node.name!r}", node, closest(node.name, names) or "its members are " + ", ".join(names)
+                f"struct {type_.name!r} has no member {node.name!r}",
+                node,
+                closest(node.name, names) or "its members are " + ", ".join(names),
             )
         if type_.width == 1:
-            raise self.context.error(f".{node.name} does not apply to {type_.value}, which has one component", node, "remove it")
+            raise self.context.error(
+                f".{node.name} does not apply to {type_.value}, which has one component", node, "remove it"
+            )
         if len(node.name) > 4 or set(node.name) - set(COMPONENTS):
             raise self.context.error(
                 f".{node.name} is not a choice of components", node, "use one to four of the letters x, y, z, w"
             )
         allowed = COMPONENTS[: type_.width]
         if set(node.name) - set(allowed):
-            raise self.context.error(f".{node.name} asks for more than the {type_.width} components of {type_.value}", node, f"use the letters {', '.join(allowed)}")
+            raise self.context.error(
+                f".{node.name} asks for more than the {type_.width} components of {type_.value}",
+                node,
+                f"use the letters {', '.join(allowed)}",
+            )
         node.operand = self._as_value(operand)
         node.type = type_.value.widened(len(node.name))
         return node
@@ -464,8 +508,12 @@ class ExpressionChecker:
         if not isinstance(array, ast.Name) or array.symbol is None or not array.symbol.is_array:
             name = array.name if isinstance(array, ast.Name) else "this"
             if isinstance(array, ast.Name) and array.symbol is not None and array.symbol.stream:
-                raise self.context.error(f"stream {name!r} cannot be indexed", node, f"declare it {name}[] to read anywhere in it")
-            raise self.context.error(f"{name!r} is not an array" if name != "this" else "this is not an array", node, "remove the index")
+                raise self.context.error(
+                    f"stream {name!r} cannot be indexed", node, f"declare it {name}[] to read anywhere in it"
+                )
+            raise self.context.error(
+                f"{name!r} is not an array" if name != "this" else "this is not an array", node, "remove the index"
+            )
         symbol = array.symbol
         node.array = array
         node.indices = [self.value(index) for index in node.indices]
@@ -476,13 +524,16 @@ class ExpressionChecker:
         given = len(node.indices)
         if given == 1 and symbol.rank > 1 and node.indices[0].type.width == symbol.rank:
             self.context.warn(
-                f"{symbol.name!r} is indexed by a vector, an old form: write " + symbol.name + "".join(f"[i.{c}]" for c in reversed(COMPONENTS[: symbol.rank])),
+                f"{symbol.name!r} is indexed by a vector, an old form: write "
+                + symbol.name
+                + "".join(f"[i.{c}]" for c in reversed(COMPONENTS[: symbol.rank])),
                 node,
                 level=2,
             )
         elif given != symbol.rank:
             raise self.context.error(
-                f"{symbol.name!r} has {symbol.rank} dimension{'s' if symbol.rank > 1 else ''}, but is indexed with {given}",
+                f"{symbol.name!r} has {symbol.rank} dimension{'s' if symbol.rank > 1 else ''}, but is indexed with "
+                f"{given}",
                 node,
                 f"write {symbol.name}" + "[i]" * symbol.rank,
             )
@@ -490,7 +541,9 @@ class ExpressionChecker:
             for position, index in enumerate(node.indices):
                 if index.type.width > 1:
                     if not self.weak:
-                        raise self.context.error(f"an index of {symbol.name!r} is {index.type}", index, "take one component")
+                        raise self.context.error(
+                            f"an index of {symbol.name!r} is {index.type}", index, "take one component"
+                        )
                     self.context.warn("only the x component is used as the index", index)
                     node.indices[position] = self._component(index, "x")
         node.type = symbol.type
@@ -501,7 +554,9 @@ class ExpressionChecker:
         if symbol is None:
             raise self._unknown(node.stream, node)
         if not (symbol.stream or symbol.kind == "scatter"):
-            raise self.context.error(f"indexof wants a stream, but {node.stream!r} is not one", node, "use instance() for the position")
+            raise self.context.error(
+                f"indexof wants a stream, but {node.stream!r} is not one", node, "use instance() for the position"
+            )
         self._no_position("indexof", node)
         self.kernel.uses_position = True
         node.type = FLOAT4
@@ -509,7 +564,9 @@ class ExpressionChecker:
 
     def _no_position(self, name: str, node: ast.Node) -> None:
         if self.kernel.is_reduction:
-            raise self.context.error(f"{name} has no meaning in a reduction", node, "do it in a kernel before the reduction")
+            raise self.context.error(
+                f"{name} has no meaning in a reduction", node, "do it in a kernel before the reduction"
+            )
 
     # ---- calls
 
@@ -517,7 +574,9 @@ class ExpressionChecker:
         name = node.function
         symbol = self.find(name)
         if symbol is not None:
-            raise self.context.error(f"{name!r} is a variable here, not a function", node, f"rename the variable of line {symbol.line}")
+            raise self.context.error(
+                f"{name!r} is a variable here, not a function", node, f"rename the variable of line {symbol.line}"
+            )
         if name == self.kernel.name:
             raise self.context.error(f"kernel {name!r} calls itself: recursion is not possible", node, "write a loop")
         if name in self.context.kernels:
@@ -531,11 +590,19 @@ class ExpressionChecker:
         if name in self.context.structs or name in self.context.typedefs:
             raise self.context.error(f"{name!r} is a type, not a function", node, "initialise a variable with { … }")
         if name in self.context.source.macro_names:
-            raise self.context.error(f"unknown function {name!r}", node, f"it is a macro of line {self.context.source.macro_names[name]}; write it as a kernel with a return type")
+            raise self.context.error(
+                f"unknown function {name!r}",
+                node,
+                f"it is a macro of line {self.context.source.macro_names[name]}; write it as a kernel with a return "
+                "type",
+            )
         if name in ELSEWHERE:
             hint = f"write {ELSEWHERE[name]}"
         else:
-            hint = closest(name, [*FUNCTIONS, *POSITION_FUNCTIONS, *self.context.kernels]) or "only kernels and built-in functions can be called from kernels"
+            hint = (
+                closest(name, [*FUNCTIONS, *POSITION_FUNCTIONS, *self.context.kernels])
+                or "only kernels and built-in functions can be called from kernels"
+            )
         raise self.context.error(f"unknown function {name!r}", node, hint)
 
     def _position_function(self, node: ast.Call) -> ast.Expression:
@@ -548,7 +615,9 @@ class ExpressionChecker:
             node.type = INT4
             return node
         if not self.kernel.group_size:
-            raise self.context.error(f"{name}() needs a group", node, "write Attribute[GroupSize(64)] before the kernel")
+            raise self.context.error(
+                f"{name}() needs a group", node, "write Attribute[GroupSize(64)] before the kernel"
+            )
         node.type = VOID if name == "syncGroup" else INT4
         return node
 
@@ -556,7 +625,8 @@ class ExpressionChecker:
         function = FUNCTIONS[node.function]
         if len(node.arguments) != function.arity:
             raise self.context.error(
-                f"{function.name}() wants {function.arity} argument{'s' if function.arity > 1 else ''}, but gets {len(node.arguments)}",
+                f"{function.name}() wants {function.arity} argument{'s' if function.arity > 1 else ''}, but gets "
+                f"{len(node.arguments)}",
                 node,
                 "check the call",
             )
@@ -565,11 +635,15 @@ class ExpressionChecker:
             arguments = [self._as_value(argument) for argument in arguments]
         for argument in arguments:
             if not argument.type.is_numeric:
-                raise self.context.error(f"{function.name}() does not take {argument.type}", argument, "pass its members")
+                raise self.context.error(
+                    f"{function.name}() does not take {argument.type}", argument, "pass its members"
+                )
         first = arguments[0]
         for position in range(1, len(arguments)):
             if arguments[position].type != first.type and not self.weak:
-                raise self._different(first, arguments[position], arguments[position], f"the arguments of {function.name}()")
+                raise self._different(
+                    first, arguments[position], arguments[position], f"the arguments of {function.name}()"
+                )
         if self.weak and function.arity > 1:
             for position in range(1, len(arguments)):
                 first, _ = self._unify(first, arguments[position], node, f"the arguments of {function.name}()")
@@ -595,11 +669,19 @@ class ExpressionChecker:
 
     def _call_kernel(self, node: ast.Call, callee: KernelInfo) -> ast.Expression:
         if callee.is_reduction:
-            raise self.context.error(f"reduction {callee.name!r} cannot be called from a kernel", node, "call it from the host")
+            raise self.context.error(
+                f"reduction {callee.name!r} cannot be called from a kernel", node, "call it from the host"
+            )
         if callee.scatters:
-            raise self.context.error(f"kernel {callee.name!r} scatters and cannot be called from a kernel", node, "write the scatter here")
+            raise self.context.error(
+                f"kernel {callee.name!r} scatters and cannot be called from a kernel", node, "write the scatter here"
+            )
         if callee.group_size:
-            raise self.context.error(f"kernel {callee.name!r} has a group size and cannot be called from a kernel", node, "call it from the host")
+            raise self.context.error(
+                f"kernel {callee.name!r} has a group size and cannot be called from a kernel",
+                node,
+                "call it from the host",
+            )
         if len(node.arguments) != len(callee.parameters):
             raise self.context.error(
                 f"kernel {callee.name!r} wants {len(callee.parameters)} arguments, but gets {len(node.arguments)}",
@@ -607,7 +689,8 @@ class ExpressionChecker:
                 "its parameters are " + (", ".join(p.name for p in callee.parameters) or "none"),
             )
         node.arguments = [
-            self._argument(argument, parameter, callee) for argument, parameter in zip(node.arguments, callee.parameters, strict=True)
+            self._argument(argument, parameter, callee)
+            for argument, parameter in zip(node.arguments, callee.parameters, strict=True)
         ]
         self.kernel.uses_position |= callee.uses_position
         self.kernel.uses_double |= callee.uses_double
@@ -624,7 +707,11 @@ class ExpressionChecker:
         if parameter.kind == "output":
             checked = self.lvalue(node, f"{what}, which is an output, writes")
             if checked.type != parameter.type:
-                raise self.context.error(f"{what} wants {parameter.type}, but this is {checked.type}", node, "the types of outputs must be the same")
+                raise self.context.error(
+                    f"{what} wants {parameter.type}, but this is {checked.type}",
+                    node,
+                    "the types of outputs must be the same",
+                )
             return checked
         if parameter.is_array:
             checked = self._check(node)
@@ -632,10 +719,19 @@ class ExpressionChecker:
             if symbol is None or not symbol.is_array:
                 raise self.context.error(f"{what} wants an array", node, "pass the name of a gather array")
             if symbol.kind in {"scatter", "shared"}:
-                raise self.context.error(f"{symbol.name!r} cannot be passed on: it is a {symbol.kind} array", node, "use it in this kernel")
-            if symbol.type != parameter.type or symbol.rank != parameter.rank or symbol.kind != parameter.kind or (parameter.kind == "constant" and symbol.sizes != parameter.sizes):
                 raise self.context.error(
-                    f"{what} wants {_array(parameter)}, but {symbol.name!r} is {_array(symbol)}", node, "declare both alike"
+                    f"{symbol.name!r} cannot be passed on: it is a {symbol.kind} array", node, "use it in this kernel"
+                )
+            if (
+                symbol.type != parameter.type
+                or symbol.rank != parameter.rank
+                or symbol.kind != parameter.kind
+                or (parameter.kind == "constant" and symbol.sizes != parameter.sizes)
+            ):
+                raise self.context.error(
+                    f"{what} wants {_array(parameter)}, but {symbol.name!r} is {_array(symbol)}",
+                    node,
+                    "declare both alike",
                 )
             return checked
         return self.coerce(self.value(node), parameter.type, what)

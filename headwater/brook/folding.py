@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwater.brook import ast
 from headwater.brook.context import KernelInfo
+from headwater.brook.types import literal_integer
 
 _COMMUTATIVE = frozenset({"+", "*", "&", "|", "^"})
 
@@ -12,9 +13,8 @@ def integer_constant(node: ast.Expression | None) -> int | None:
     """The value of an expression of integer literals; None for anything else."""
     match node:
         case ast.Number(floating=False):
-            digits = node.text.rstrip("uU")
             try:
-                return int(digits, 16 if digits[:2].lower() == "0x" else 8 if digits[0] == "0" and len(digits) > 1 else 10)
+                return literal_integer(node.text)
             except ValueError:
                 return None
         case ast.Unary(operator="-" | "+"):
@@ -75,7 +75,8 @@ def _linear(node: ast.Expression) -> tuple[int, int] | None:
 def folds_commutatively(kernel: KernelInfo) -> bool:
     """Whether a reduction's body is one of the common folds whose operands may change places.
 
-    Recognised: ``b += a`` (also ``* & | ^``), ``b = b + a``, ``b = max(a, b)``, each on whole values or single components.
+    Recognised: ``b += a`` (also ``* & | ^``), ``b = b + a``, ``b = max(a, b)``, each on whole values or single
+    components.
     Others are folded in order.
     """
     accumulator = next(p.name for p in kernel.parameters if p.kind == "reduce")

@@ -1,6 +1,7 @@
 """The built-in functions of Brook+ 1.4: a name passes in, what it accepts and gives passes out.
 
-The accepted set is that of the original compiler (Brook+ 1.4.1, ``cgBuiltin.cpp``); all arguments of a call have one type.
+The accepted set is that of the original compiler (Brook+ 1.4.1, ``cgBuiltin.cpp``); all arguments of a call have one
+type.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ Result = Literal["same", "component", "condition"]
 
 @dataclass(frozen=True)
 class Function:
-    """``bases`` may be the arguments' base types, in ``widths`` components; ``result`` is the argument type, one component, or a truth."""
+    """``bases`` may be the arguments' base types, in ``widths`` components; ``result`` is the argument type, one
+    component, or a truth.
+    """
 
     name: str
     arity: int
@@ -28,9 +31,7 @@ class Function:
 
 def _table() -> dict[str, Function]:
     table: dict[str, Function] = {}
-    for name in (
-        "exp log sqrt rsqrt cos sin acos asin isfinite isinf isnan frac floor round"
-    ).split():
+    for name in ("exp log sqrt rsqrt cos sin acos asin isfinite isinf isnan frac floor round").split():
         table[name] = Function(name, 1, _REAL)
     for name in ("pow", "fmod"):
         table[name] = Function(name, 2, _REAL)

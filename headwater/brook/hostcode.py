@@ -1,6 +1,8 @@
-"""Preprocessed text of a ``.br`` file passes in, the places of its kernels, structs and typedefs pass out; the rest is host C++.
+"""Preprocessed text of a ``.br`` file passes in, the places of its kernels, structs and typedefs pass out; the rest is
+host C++.
 
-Host code is never parsed, only skipped: brackets are matched outside strings. A stretch that does not close (unbalanced by
+Host code is never parsed, only skipped: brackets are matched outside strings. A stretch that does not close
+(unbalanced by
 conditional compilation) is given up at the next line that starts a kernel.
 """
 
@@ -87,7 +89,7 @@ class _Scanner:
                 if self._is_function(first, at):
                     return end + 1
                 at = end + 1
-                if at < len(tokens) and tokens[at].text == ";" or tokens[first].text == "typedef":
+                if (at < len(tokens) and tokens[at].text == ";") or tokens[first].text == "typedef":
                     at = self._to_semicolon(at)
                     self._struct(first, at)
                     return at + 1
@@ -116,7 +118,12 @@ class _Scanner:
 
     def _is_function(self, first: int, brace: int) -> bool:
         words = [token.text for token in self.tokens[first:brace]]
-        return ")" in words and words[0] != "typedef" and "=" not in words and not {"struct", "class", "union"} & {words[0]}
+        return (
+            ")" in words
+            and words[0] != "typedef"
+            and "=" not in words
+            and not {"struct", "class", "union"} & {words[0]}
+        )
 
     def _resume(self, at: int) -> int:
         """After brackets that never close: the next line that starts with a kernel, else the end."""
@@ -163,7 +170,9 @@ class _Scanner:
             if text in _OPENERS:
                 closer = self.close.get(at)
                 if closer is None:
-                    raise self.source.offset_error(f"this {text!r} is never closed", tokens[at].start, f"add {_OPENERS[text]!r}")
+                    raise self.source.offset_error(
+                        f"this {text!r} is never closed", tokens[at].start, f"add {_OPENERS[text]!r}"
+                    )
                 at = closer + 1
                 continue
             if text in _CLOSERS:
@@ -180,7 +189,9 @@ class _Scanner:
     def _struct(self, first: int, semicolon: int) -> None:
         words = [token.text for token in self.tokens[first:semicolon]]
         if semicolon < len(self.tokens) and ("struct" in words[:2]):
-            region = Region(self.tokens[first].start, self.tokens[semicolon].end, words[-1] if words[0] == "typedef" else words[1])
+            region = Region(
+                self.tokens[first].start, self.tokens[semicolon].end, words[-1] if words[0] == "typedef" else words[1]
+            )
             self.structs.append(region)
 
 

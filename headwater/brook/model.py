@@ -1,4 +1,5 @@
-"""A translated Brook+ module: what the translator found in a ``.br`` file passes in, what a host needs to launch its kernels passes out.
+"""A translated Brook+ module: what the translator found in a ``.br`` file passes in, what a host needs to launch its
+kernels passes out.
 
 The types here are plain frozen dataclasses. They load from JSON without the parser, so that a cached translation costs
 nothing but reading a file. Nothing here imports more than the standard library (NumPy only inside ``dtype``).
@@ -7,14 +8,17 @@ How to launch a kernel
 ======================
 Shapes and positions
 --------------------
-A *shape* on the host is NumPy's order, slowest dimension first: ``(height, width)``. Inside a kernel Brook+ counts the other
+A *shape* on the host is NumPy's order, slowest dimension first: ``(height, width)``. Inside a kernel Brook+ counts the
+other
 way, ``x`` fastest. Every ``int4`` argument of a generated kernel is in the kernel's order ``(x, y, z, w)``, and unused
-dimensions hold 1 (for extents) or 0 (for positions): the stream of shape ``(480, 640)`` has the extents ``(640, 480, 1, 1)``.
+dimensions hold 1 (for extents) or 0 (for positions): the stream of shape ``(480, 640)`` has the extents ``(640, 480,
+1, 1)``.
 ``extents(shape)`` below makes them. All index arithmetic is 32 bit: the host refuses arrays of 2**31 elements or more.
 
 Buffers
 -------
-A buffer holds the elements of ``ElementType`` without padding, C order: ``float3`` takes 12 bytes, a struct what ``StructType``
+A buffer holds the elements of ``ElementType`` without padding, C order: ``float3`` takes 12 bytes, a struct what
+``StructType``
 says. A buffer's address must be a multiple of 16 bytes (kernels read whole ``float4``); copy views that are not.
 
 The domain
@@ -26,7 +30,8 @@ A map kernel runs once per element of its *domain*. Unless the caller says other
 
 Choosing the entry
 ------------------
-Each kernel offers several generated OpenCL kernels (``Entry``); ``Entry.variant`` says when each is right and how large to
+Each kernel offers several generated OpenCL kernels (``Entry``); ``Entry.variant`` says when each is right and how
+large to
 launch it. Arguments are passed in the order of ``Entry.args``; ``Arg.role`` says what each one is.
 
 ======================  ================================================================================================
@@ -35,43 +40,56 @@ variant                 use it when, and launch it as
 ``linear``              every stream has the domain's shape and the whole domain runs. 1-D, ``count`` work-items.
 ``linear4``             as ``linear``; each work-item does four neighbours with 128-bit accesses. 1-D,
                         ``ceil(count / 4)`` work-items. Better on GPUs; on CPUs take ``linear``.
-``grid``                every stream has the domain's shape, the whole domain runs, and the kernel asks for its position.
+``grid``                every stream has the domain's shape, the whole domain runs, and the kernel asks for its
+position.
                         3-D: ``(x, y, z * w)`` of the domain's extents.
 ``mapped``              anything else: streams of other shapes (implicit resize), an executed domain with an origin,
                         sub-streams. 3-D, ``(x, y, z * w)`` of the executed domain's extents. Addresses come from the
                         ``map`` arguments.
-``group``               compute mode (``Kernel.group_size`` > 0), all input streams of the domain's shape. 1-D, in groups of
+``group``               compute mode (``Kernel.group_size`` > 0), all input streams of the domain's shape. 1-D, in
+groups of
                         exactly ``group_size``; global size ``count`` rounded up to a multiple of it.
 ``group_mapped``        compute mode with implicit resize or an executed domain; launched as ``group``.
 ``reduce_full``         a reduction to one value, see below.
 ``reduce_partial``      a reduction to a smaller stream. 3-D, ``(x, y, z * w)`` of the output's extents.
 ======================  ================================================================================================
 
-``linear`` exists only for kernels that do not ask for their position, ``grid`` only for those that do; every map kernel has
-``mapped``. The global size may be larger than stated (rounded up to the group size): surplus work-items return at once. A
+``linear`` exists only for kernels that do not ask for their position, ``grid`` only for those that do; every map
+kernel has
+``mapped``. The global size may be larger than stated (rounded up to the group size): surplus work-items return at
+once. A
 host that launches exact sizes may build with ``-D HW_EXACT_RANGE``, which leaves that test out (not of ``linear4`` and
 the compute-mode variants, which need it).
 
 Full reduction
 --------------
-``reduce_full`` has the arguments ``input``, ``output``, ``local`` and ``count``. Launch ``g`` groups of ``s`` work-items, each group
-writes one element of ``output``, ``min(g, number of groups that have work)`` in all. So launch ``g`` groups into a buffer of
+``reduce_full`` has the arguments ``input``, ``output``, ``local`` and ``count``. Launch ``g`` groups of ``s``
+work-items, each group
+writes one element of ``output``, ``min(g, number of groups that have work)`` in all. So launch ``g`` groups into a
+buffer of
 ``g`` elements, then one group over these ``g`` partial results with ``count = g``. To have no idle group keep
-``g * s <= count`` in the first launch (or ``g = 1``). ``local`` wants ``s * Arg.bytes`` bytes. ``count`` must be at least 1.
-``Kernel.commutative`` says only which order the fold uses: work-items of a commutative one stride through the input, those of any
+``g * s <= count`` in the first launch (or ``g = 1``). ``local`` wants ``s * Arg.bytes`` bytes. ``count`` must be at
+least 1.
+``Kernel.commutative`` says only which order the fold uses: work-items of a commutative one stride through the input,
+those of any
 other take contiguous runs, so that operands stay in order. The launch is the same.
 
 Partial reduction
 -----------------
-``reduce_partial`` has ``input``, ``output``, ``domain`` (the output's extents), ``shape`` (the input's extents). Every input extent is a
+``reduce_partial`` has ``input``, ``output``, ``domain`` (the output's extents), ``shape`` (the input's extents). Every
+input extent is a
 multiple of the output's; the host checks. An output of lower rank is padded with leading ones.
 
 Map tables
 ----------
-A ``map`` argument is an ``int`` buffer with ``X + Y + Z + W`` entries for an executed domain of extents ``(X, Y, Z, W)``. The
-element of the stream for the domain's element ``(x, y, z, w)`` is ``t[x] + t[X + y] + t[X+Y + z] + t[X+Y+Z + w]``, counted in
-elements from the buffer's start. So a table holds strides, domain offsets and the implicit resize at once: entry ``k`` of a
-dimension with stride ``s`` is ``s * trunc(k / (out / in))``, in float arithmetic as Brook+ did it (plus the offset). ``map_table``
+A ``map`` argument is an ``int`` buffer with ``X + Y + Z + W`` entries for an executed domain of extents ``(X, Y, Z,
+W)``. The
+element of the stream for the domain's element ``(x, y, z, w)`` is ``t[x] + t[X + y] + t[X+Y + z] + t[X+Y+Z + w]``,
+counted in
+elements from the buffer's start. So a table holds strides, domain offsets and the implicit resize at once: entry ``k``
+of a
+dimension with stride ``s`` is ``s * trunc(k / (out / in))``, in float arithmetic as Brook+ did it (plus the offset).
+``map_table``
 below makes one.
 """
 
@@ -119,7 +137,9 @@ SCALARS: dict[str, tuple[str, int]] = {
 
 @dataclass(frozen=True)
 class ElementType:
-    """The type of a stream's element or of a value: ``float4`` is ``("float", 4)``, a struct ``("Pair", 1)`` with ``is_struct``."""
+    """The type of a stream's element or of a value: ``float4`` is ``("float", 4)``, a struct ``("Pair", 1)`` with
+    ``is_struct``.
+    """
 
     base: str
     width: int = 1
@@ -132,7 +152,9 @@ class ElementType:
 
     @property
     def scalar_dtype(self) -> str:
-        """NumPy's name of one component, ``"f4"``; an element of ``width`` > 1 is a trailing axis of that length. Not for structs."""
+        """NumPy's name of one component, ``"f4"``; an element of ``width`` > 1 is a trailing axis of that length. Not
+        for structs.
+        """
         return SCALARS[self.base][0]
 
     @property
@@ -189,7 +211,8 @@ class StructType:
 class Parameter:
     """One parameter of a Brook+ kernel, in source order.
 
-    ``rank`` is the number of brackets of a gather, scatter or constant array, 0 for streams (any rank, known at launch) and
+    ``rank`` is the number of brackets of a gather, scatter or constant array, 0 for streams (any rank, known at
+    launch) and
     values. ``sizes`` are the sizes written in a constant array's brackets, slowest first; arrays too large for constant
     memory have kind ``gather`` and still carry them.
     """
@@ -242,7 +265,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One Brook+ kernel. ``entries`` is empty for a kernel that only other kernels can call (``launchable`` is false)."""
+    """One Brook+ kernel. ``entries`` is empty for a kernel that only other kernels can call (``launchable`` is
+    false).
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -272,8 +297,10 @@ class Kernel:
 
 @dataclass(frozen=True)
 class BrookModule:
-    """A whole translated file. ``source`` is OpenCL C 1.1 for all kernels; ``line_map[i]`` is the ``.br`` line (0: none) that line
-    ``i + 1`` of it came from. ``warnings`` are formatted as the errors are, ``needs`` the union over kernels (``"double"``).
+    """A whole translated file. ``source`` is OpenCL C 1.1 for all kernels; ``line_map[i]`` is the ``.br`` line (0:
+    none) that line
+    ``i + 1`` of it came from. ``warnings`` are formatted as the errors are, ``needs`` the union over kernels
+    (``"double"``).
     """
 
     source: str
@@ -328,7 +355,8 @@ def extents(shape: Sequence[int], fill: int = 1) -> tuple[int, int, int, int]:
 
 
 def resize_index(position: int, out_extent: int, in_extent: int) -> int:
-    """Which element of ``in_extent`` an implicit resize to ``out_extent`` reads at ``position``: ``trunc(position / (out / in))``.
+    """Which element of ``in_extent`` an implicit resize to ``out_extent`` reads at ``position``: ``trunc(position /
+    (out / in))``.
 
     Each step is rounded to single precision, as in Brook+'s run-time (Brook+ 1.4.1, ``KernelImpl::_resizeStream``).
     """
@@ -351,9 +379,12 @@ def map_table(
 ) -> tuple[int, ...]:
     """The ``map`` argument of one stream; all shapes slowest dimension first, as on the host.
 
-    ``domain``: the whole domain to which the stream is resized, ``stream``: the stream's (or sub-stream's) shape, ``stored``: the
-    shape of the array that the buffer holds (default ``stream``), ``start``: where the sub-stream begins in it (default zeros).
-    For an executed domain smaller than the whole, slice the table's dimensions. The table is x first, as kernels read it.
+    ``domain``: the whole domain to which the stream is resized, ``stream``: the stream's (or sub-stream's) shape,
+    ``stored``: the
+    shape of the array that the buffer holds (default ``stream``), ``start``: where the sub-stream begins in it
+    (default zeros).
+    For an executed domain smaller than the whole, slice the table's dimensions. The table is x first, as kernels read
+    it.
     """
     stored = stored or stream
     start = start or [0] * len(stream)

@@ -11,7 +11,9 @@ from headwater.errors import UsageError
 _MACRO = re.compile(r"([A-Za-z_]\w*)(?:=(.*))?\Z", re.DOTALL)
 
 _IGNORED = frozenset({"-k", "-r", "-s", "-b", "-f", "-e", "-l", "-v"})
-"""Flags of the original compiler that change nothing in what is computed (it kept files, printed, debugged its parser)."""
+"""Flags of the original compiler that change nothing in what is computed (it kept files, printed, debugged its
+parser).
+"""
 _IGNORED_WITH_VALUE = frozenset({"-p", "-i", "-n"})
 
 
@@ -19,7 +21,8 @@ _IGNORED_WITH_VALUE = frozenset({"-p", "-i", "-n"})
 class Options:
     """How to translate.
 
-    ``macros``: names with replacement text, in order (``-D``). ``preprocess``: obey directives (``-pp``). ``weak``: C-like implicit
+    ``macros``: names with replacement text, in order (``-D``). ``preprocess``: obey directives (``-pp``). ``weak``:
+    C-like implicit
     conversions with warnings (``-a``). ``constant_arrays``: arrays with sizes live in constant memory (off: ``-c``).
     ``warnings_are_errors``: ``-x``. ``warning_level``: 0 keeps silent, 1 to 3 report (``-w``).
     """

@@ -91,7 +91,9 @@ def _parse(source: SourceText, text: str, start: str) -> Any:
     except UnexpectedToken as fault:
         if fault.token.type == "$END":
             raise _at_end(source, text) from None
-        raise _unexpected(source, str(fault.token), fault.line, fault.column, set(fault.accepts or fault.expected)) from None
+        raise _unexpected(
+            source, str(fault.token), fault.line, fault.column, set(fault.accepts or fault.expected)
+        ) from None
     except UnexpectedCharacters as fault:
         raise _unexpected(source, fault.char, fault.line, fault.column, set(fault.allowed or ())) from None
     except UnexpectedEOF:
@@ -155,7 +157,9 @@ class _Builder(Transformer[Token, Any]):
 
     def kernel(self, attribute: Any, *rest: Any) -> ast.KernelNode:
         *specs, name, parameters, body = rest
-        return ast.KernelNode(*_token_place(name), _specifiers(specs, name), str(name), parameters or [], body, attribute)
+        return ast.KernelNode(
+            *_token_place(name), _specifiers(specs, name), str(name), parameters or [], body, attribute
+        )
 
     def attribute(self, name: Token, arguments: list[ast.Expression]) -> tuple[str, list[ast.Expression], int, int]:
         return str(name), arguments, *_token_place(name)
@@ -199,7 +203,8 @@ class _Builder(Transformer[Token, Any]):
         return name, list(members)
 
     def member(self, *rest: Any) -> ast.Node:
-        # The grammar's rule for struct members and the alias of a swizzle share this name; a swizzle has an expression first.
+        # The grammar's rule for struct members and the alias of a swizzle share this name; a swizzle has an expression
+        # first.
         if isinstance(rest[0], ast.Expression):
             return ast.Member(*_token_place(rest[1]), rest[0], str(rest[1]))
         specs = [item for item in rest if isinstance(item, tuple)]
@@ -239,7 +244,9 @@ class _Builder(Transformer[Token, Any]):
     def braces(self, brace: Token, *values: ast.Expression | None) -> ast.Construct:
         return ast.Construct(*_token_place(brace), "", [value for value in values if value is not None])
 
-    def if_statement(self, token: Token, condition: ast.Expression, yes: ast.Statement, no: ast.Statement | None) -> ast.If:
+    def if_statement(
+        self, token: Token, condition: ast.Expression, yes: ast.Statement, no: ast.Statement | None
+    ) -> ast.If:
         return ast.If(*_token_place(token), condition, yes, no)
 
     def while_statement(self, token: Token, condition: ast.Expression, body: ast.Statement) -> ast.While:
@@ -269,8 +276,8 @@ class _Builder(Transformer[Token, Any]):
     def empty_statement(self, token: Token) -> ast.Evaluate:
         return ast.Evaluate(*_token_place(token), None)
 
-    def expression(self, first: ast.Expression, *rest: Any) -> ast.Expression:
-        return self.binary(first, *rest)
+    def sequence(self, left: ast.Expression, comma: Token, right: ast.Expression) -> ast.Binary:
+        return ast.Binary(*_token_place(comma), ",", left, right)
 
     def binary(self, first: ast.Expression, *rest: Any) -> ast.Expression:
         result = first
@@ -331,7 +338,9 @@ def _spaced(token: Token) -> str:
 
 
 def _specifiers(items: list[tuple[str, Token]], near: Token) -> ast.Specifiers:
-    """Types and qualifiers in any order, as C has them; more than one type leaves the last and is refused by the checker."""
+    """Types and qualifiers in any order, as C has them; more than one type leaves the last and is refused by the
+    checker.
+    """
     names = [token for kind, token in items if kind == "type"]
     qualifiers = [(str(token), *_token_place(token)) for kind, token in items if kind == "qualifier"]
     first = items[0][1] if items else near

@@ -1,7 +1,9 @@
 """The text of a ``.br`` file passes in, the same text without comments and directives, its macros replaced, passes out.
 
-Lines keep their numbers. The directives obeyed under ``-pp`` are those of Brook+ 1.4 (Brook+ Programming Guide, "Preprocessor"):
-``#define NAME text`` without parameters, ``#undef``, ``#if`` with an integer or a name, ``#ifdef``, ``#ifndef``, ``#else`` and ``#endif``.
+Lines keep their numbers. The directives obeyed under ``-pp`` are those of Brook+ 1.4 (Brook+ Programming Guide,
+"Preprocessor"):
+``#define NAME text`` without parameters, ``#undef``, ``#if`` with an integer or a name, ``#ifdef``, ``#ifndef``,
+``#else`` and ``#endif``.
 """
 
 from __future__ import annotations
@@ -110,7 +112,13 @@ def _blank_comments(source: SourceText) -> str:
 
 
 def _obey(
-    source: SourceText, name: str, rest: str, line: int, column: int, macros: dict[str, str], conditions: list[_Condition]
+    source: SourceText,
+    name: str,
+    rest: str,
+    line: int,
+    column: int,
+    macros: dict[str, str],
+    conditions: list[_Condition],
 ) -> None:
     active = not conditions or conditions[-1].active
     if name in {"ifdef", "ifndef", "if"}:
@@ -178,7 +186,10 @@ def _holds(source: SourceText, name: str, rest: str, line: int, column: int, mac
     if _NAME.match(word):
         return False
     raise source.error(
-        f"#if takes an integer or a name, not {rest.strip()!r}", line, column, "use nested #ifdef instead of an expression"
+        f"#if takes an integer or a name, not {rest.strip()!r}",
+        line,
+        column,
+        "use nested #ifdef instead of an expression",
     )
 
 
@@ -198,7 +209,9 @@ def _replace(source: SourceText, line: str, number: int, macros: dict[str, str])
         marks.append((length, match.end(), True))
         done = match.end()
         if length > _LONGEST_LINE:
-            raise source.error("macro replacement makes this line endless", number, match.start() + 1, "simplify the macro")
+            raise source.error(
+                "macro replacement makes this line endless", number, match.start() + 1, "simplify the macro"
+            )
     if len(marks) == 1:
         return line
     source.columns[number] = marks

@@ -1,4 +1,6 @@
-"""A source text and what has been done to it pass in, positions and error messages in terms of what the user wrote pass out."""
+"""A source text and what has been done to it pass in, positions and error messages in terms of what the user wrote
+pass out.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from headwater.errors import SourceError, Span
 class SourceText:
     """The text of one file while it is being prepared for parsing.
 
-    ``text`` keeps the lines of the original; macro replacement may shift columns, which ``columns`` undoes: for a line, pairs of
+    ``text`` keeps the lines of the original; macro replacement may shift columns, which ``columns`` undoes: for a
+    line, pairs of
     (0-based column in ``text``, 0-based column as written, whether columns advance in step from there).
     """
 

@@ -69,7 +69,8 @@ int hw_mapped(__global const int *map, int4 p, int4 domain)
 }
 """,
     "hw_unravel": """\
-/* The position of the domain's element i. Surplus work-items get one beyond the last dimension, where scatter is dropped. */
+/* The position of the domain's element i. Surplus work-items get one beyond the last dimension, where scatter is
+dropped. */
 int4 hw_unravel(int i, int4 domain)
 {
     int4 p = (int4)(i, 0, 0, 0);

@@ -26,7 +26,8 @@ _RECURSION_LIMIT = 12_000
 def translate(source: str, filename: str, options: str = "") -> BrookModule:
     """Translate Brook+ to OpenCL C.
 
-    ``filename`` appears in messages only. ``options`` are those of ``parse_options``: ``-D name=value``, ``-pp``, ``-a`` and so on.
+    ``filename`` appears in messages only. ``options`` are those of ``parse_options``: ``-D name=value``, ``-pp``,
+    ``-a`` and so on.
     Raises ``SourceError`` with the place of the first fault, and ``UsageError`` for an unknown option.
     """
     settings = parse_options(options)
@@ -60,7 +61,9 @@ def _parse(source: SourceText, regions: Regions) -> list[ast.KernelNode]:
 
     if not regions.kernels:
         raise SourceError(
-            f"{source.filename} holds no kernel", None, hint="a kernel looks like: kernel void f(float a<>, out float b<>) { b = a; }"
+            f"{source.filename} holds no kernel",
+            None,
+            hint="a kernel looks like: kernel void f(float a<>, out float b<>) { b = a; }",
         )
     for region in regions.kernels:
         first, _ = source.place(region.start)
@@ -94,7 +97,7 @@ def _declare_types(context: Context, regions: Regions) -> None:
 
 
 def _emit(context: Context) -> BrookModule:
-    names = Names({name for name in context.kernels} | set(context.structs))
+    names = Names(set(context.kernels) | set(context.structs))
     for name in context.kernels:
         # A kernel with a return value keeps its own name, which is therefore not taken.
         names.taken.discard(name)

@@ -71,7 +71,9 @@ FLOAT4 = Type("float", 4)
 
 
 def builtin_type(name: str) -> Type | None:
-    """The type that words such as ``unsigned int4`` or ``float`` name; None for others (``double3``, which does not exist)."""
+    """The type that words such as ``unsigned int4`` or ``float`` name; None for others (``double3``, which does not
+    exist).
+    """
     if name == "void":
         return VOID
     if name in {"unsigned", "signed"}:
@@ -88,6 +90,16 @@ def builtin_type(name: str) -> Type | None:
     if base == "double" and width > 2:
         return None
     return Type(base, width)
+
+
+def literal_integer(text: str) -> int:
+    """The value of an integer literal as C reads it: decimal, hexadecimal or octal; raises ``ValueError`` for
+    ``08``.
+    """
+    digits = text.rstrip("uU")
+    if digits[:2] in {"0x", "0X"}:
+        return int(digits, 16)
+    return int(digits, 8 if len(digits) > 1 and digits[0] == "0" else 10)
 
 
 SymbolKind = Literal["local", "value", "input", "output", "gather", "scatter", "constant", "reduce", "shared"]
