@@ -1,0 +1,80 @@
+"""The report's ratios, means and lost kernels are those of the measurements."""
+
+import json
+import sys
+
+import pytest
+import report
+
+
+def seconds(**sides):
+    return {side: {v: {"median": t, "all": [t]} for v, t in versions.items()} for side, versions in sides.items()}
+
+
+@pytest.fixture
+def record():
+    kernels = {
+        "add": {
+            "title": "a + b",
+            "work": 3.0,
+            "unit": "GB/s",
+            "seconds": seconds(
+                headwater={"cpu": 0.1},
+                pocl={"PoCL": 0.2},
+                numba={"slow": 0.9, "fast": 0.4},
+                c={"copy": 0.05, "add": 0.09},
+            ),
+            "failures": {},
+            "wrong": [],
+        },
+        "matmul": {
+            "title": "product",
+            "work": 2.0,
+            "unit": "GFLOP/s",
+            "seconds": seconds(
+                headwater={"cpu": 0.2}, pocl={"PoCL": 0.1}, numba={"loops": 0.2}, numpy={"BLAS x": 0.01}
+            ),
+            "failures": {"numba": "gave up"},
+            "wrong": [],
+        },
+    }
+    return {
+        "benchmark": "cpu",
+        "machine": "a machine",
+        "date": "2020-01-01",
+        "rounds": 5,
+        "quick": False,
+        "sides": {"headwater": "Headwater 1", "pocl": "PoCL 3", "numba": "missing: not there", "numpy": "NumPy 2"},
+        "kernels": kernels,
+    }
+
+
+def test_ratios_use_the_fastest_version(record):
+    assert "| a + b | 100.00 | 30 GB/s | 200.00 | 400.00 | – | 2.00 | 4.00 | – | 2.00 |" in report.cpu(record)
+
+
+def test_means_are_geometric_and_library_calls_stay_apart(record):
+    text = report.cpu(record)
+    assert "| **geometric mean** |  |  |  |  |  | **1.00** | **2.00** | – |  |" in text
+    assert "product: BLAS x takes 10.00 ms, 0.05 of ours" in text
+
+
+def test_lost_kernels_failures_and_limits_are_named(record):
+    text = report.cpu(record)
+    assert "Slower than the best other side: product: 0.50 of PoCL (PoCL)." in text
+    assert "- product, numba: gave up" in text
+    assert "- missing: not there" in text
+    assert "| headwater | 30.0 | 75.0% | 90.0% |" in text
+
+
+def test_command_writes_the_page_and_refuses_other_files(record, tmp_path, monkeypatch, capsys):
+    good, bad, page = tmp_path / "cpu.json", tmp_path / "other.json", tmp_path / "page.md"
+    good.write_text(json.dumps(record))
+    bad.write_text(json.dumps({"benchmark": "else"}))
+    monkeypatch.setattr(sys, "argv", ["report.py", str(good), "--output", str(page)])
+    assert report.main() == 0
+    assert page.read_text().startswith("# Benchmarks\n")
+    monkeypatch.setattr(sys, "argv", ["report.py", str(bad), "--output", str(page)])
+    with pytest.raises(SystemExit):
+        report.main()
+    assert "not made by one of the benchmarks" in capsys.readouterr().err
