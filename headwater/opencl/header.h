@@ -331,6 +331,9 @@ typedef enum memory_order {
 #define CLK_sBGRA 0x10C2
 #define CLK_ABGR 0x10C3
 
+/* Variadic functions came with OpenCL C 1.2. */
+#if __OPENCL_C_VERSION__ >= 120
 int printf(__constant const char *format, ...) __attribute__((format(printf, 1, 2)));
+#endif
 
 #endif

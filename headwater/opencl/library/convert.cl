@@ -1,0 +1,49 @@
+// Conversions to a floating type with a rounding mode that the hardware's conversion does not have (6.2.3.2), and from
+// double to half, which rounds once.
+// Provides *: __hw_float_rtz __hw_float_rtp __hw_float_rtn __hw_double_rtz __hw_double_rtp __hw_double_rtn
+// Provides *: __hw_half_rte __hw_half_rtz __hw_half_rtp __hw_half_rtn
+#include "internal.h"
+
+/* The neighbour of r towards zero, up or down, by its bits; r is neither NaN nor, for the first, 0. */
+#define NEIGHBOURS(T, I, U, AS_T, AS_I, SIGN) \
+  HELPER T towards_zero(T r) { return AS_T((I)(AS_I(r) - 1)); } \
+  HELPER T away_from_zero(T r) { return AS_T((I)(AS_I(r) + 1)); } \
+  HELPER T next_up(T r) { return r == (T)0 ? AS_T((I)1) : r < (T)0 ? towards_zero(r) : away_from_zero(r); } \
+  HELPER T next_down(T r) { return r == (T)0 ? AS_T((I)(SIGN | 1)) : r < (T)0 ? away_from_zero(r) : towards_zero(r); } \
+  /* order: whether the nearest value r lies above (1), on (0) or below (-1) the true one; sign: the true one's. */ \
+  HELPER T round_rtz(T r, int order, bool negative) { \
+    return (negative ? order < 0 : order > 0) ? towards_zero(r) : r; \
+  } \
+  HELPER T round_rtp(T r, int order, bool negative) { return order < 0 ? next_up(r) : r; } \
+  HELPER T round_rtn(T r, int order, bool negative) { return order > 0 ? next_down(r) : r; }
+NEIGHBOURS(float, int, uint, as_float, as_int, 0x80000000u)
+NEIGHBOURS(double, long, ulong, as_double, as_long, 0x8000000000000000ul)
+NEIGHBOURS(half, short, ushort, as_half, as_short, 0x8000)
+
+#define COMPARE(a, b) ((a) > (b) ? 1 : (a) < (b) ? -1 : 0)
+#define MODES(T, S, order) \
+  PURE T __hw_##T##_rtz(S x) { T r = (T)x; return round_rtz(r, order, x < (S)0); } \
+  PURE T __hw_##T##_rtp(S x) { T r = (T)x; return round_rtp(r, order, x < (S)0); } \
+  PURE T __hw_##T##_rtn(S x) { T r = (T)x; return round_rtn(r, order, x < (S)0); }
+/* int and uint are exact in double; long and ulong are compared as integers, 2^63 and 2^64 being above all of them. */
+MODES(float, int, COMPARE((double)r, (double)x))
+MODES(float, uint, COMPARE((double)r, (double)x))
+MODES(float, long, (r >= 0x1p63f ? 1 : COMPARE((long)r, x)))
+MODES(float, ulong, (r >= 0x1p64f ? 1 : COMPARE((ulong)r, x)))
+MODES(float, double, COMPARE((double)r, x))
+MODES(double, long, (r >= 0x1p63 ? 1 : COMPARE((long)r, x)))
+MODES(double, ulong, (r >= 0x1p64 ? 1 : COMPARE((ulong)r, x)))
+MODES(half, float, COMPARE((float)r, x))
+
+/* double to half through float: the float is rounded to odd, so that the second rounding sees what the first dropped. */
+HELPER float to_odd(double x) {
+  float r = (float)x;
+  int order = ABS(r) < INFINITY ? COMPARE((double)r, x) : 0;
+  bool even = !(as_int(r) & 1);
+  bool inwards = x < 0.0 ? order < 0 : order > 0;
+  return order != 0 && even ? as_float(as_int(r) + (inwards ? -1 : 1)) : r;
+}
+PURE half __hw_half_rte(double x) { return (half)to_odd(x); }
+PURE half __hw_half_rtz(double x) { return __hw_half_rtz(to_odd(x)); }
+PURE half __hw_half_rtp(double x) { return __hw_half_rtp(to_odd(x)); }
+PURE half __hw_half_rtn(double x) { return __hw_half_rtn(to_odd(x)); }
