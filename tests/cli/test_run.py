@@ -1,0 +1,281 @@
+"""headwater run, from files to files: answers, text, JSON, exit codes, and one message for every fault."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from headwater.data import example, photograph
+
+
+def test_arrays_in_an_array_out(folder, headwater):
+    ran = headwater("run", "vadd.cl", "a.npy", "b.npy", "-o", "c.npy")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("c.npy: c, float32 100")
+    np.testing.assert_array_equal(np.load("c.npy"), np.arange(100) + np.float32(0.5))
+
+
+def test_a_picture_in_a_picture_out(folder, headwater):
+    assert headwater("run", "invert.cl", "--kernel", "invert", "in.png", "-o", "out.png").code == 0
+    before, after = (np.asarray(Image.open(name)) for name in ("in.png", "out.png"))
+    np.testing.assert_array_equal(after, 255 - before)
+
+
+def test_the_photograph_through_the_median_filter(folder, headwater):
+    source = example("median/median.cl")
+    simple = headwater("run", source, "-k", "medianfilter_rgba", photograph(), "-o", "one.png")
+    four = headwater("run", source, "-k", "medianfilter_rgba_x4", photograph(), "--global", "150,400", "-o", "four.png")
+    assert (simple.code, four.code) == (0, 0)
+    one, other = (np.asarray(Image.open(name)) for name in ("one.png", "four.png"))
+    assert one.shape == (400, 600, 3)
+    np.testing.assert_array_equal(one, other)
+    # The rule of the kernel, done by NumPy: a pixel's luminance is the median of nine luminances.
+    weights = np.array([0.3, 0.59, 0.11])
+    before, after = np.asarray(Image.open(photograph())) @ weights, one @ weights
+    windows = np.lib.stride_tricks.sliding_window_view(before, (3, 3)).reshape(398, 598, 9)
+    np.testing.assert_allclose(after[1:-1, 1:-1], np.median(windows, axis=2), atol=1e-3)
+    np.testing.assert_allclose(after[0], before[0])
+
+
+def test_without_o_outputs_are_shown(folder, headwater):
+    ran = headwater("run", "vadd.cl", "a.npy", "b.npy")
+    assert "c, float32 100, 0.5 to 99.5" in ran.out
+    assert "[ 0.5  1.5  2.5 ... 97.5 98.5 99.5]" in ran.out
+
+
+def test_work_in_place_leaves_the_input_file_alone(folder, headwater):
+    before = Path("a.npy").read_bytes()
+    assert headwater("run", "invert.cl", "-k", "scale", "a.npy", "-2", "-o", "out.npy").code == 0
+    np.testing.assert_array_equal(np.load("out.npy"), np.arange(100) * -2)
+    assert Path("a.npy").read_bytes() == before
+
+
+def test_verbose_says_what_was_worked_out(folder, headwater):
+    ran = headwater("run", "vadd.cl", "a.npy", "b.npy", "-v")
+    assert "headwater: n = 100: the elements of a" in ran.err
+    assert "headwater: global size 100: one work-item for each element of the output" in ran.err
+
+
+def test_quiet_prints_nothing(folder, headwater):
+    ran = headwater("run", "vadd.cl", "a.npy", "b.npy", "-q", "-o", "c.npy")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+
+
+def test_json_tells_everything(folder, headwater):
+    ran = headwater("run", "vadd.cl", "a.npy", "b.npy", "-o", "c.npy", "--json", "--time", "--repeat", "3")
+    report = json.loads(ran.out)
+    assert report["kernel"] == "vadd"
+    assert report["global_size"] == [100]
+    assert report["outputs"] == [
+        {"name": "c", "shape": [100], "dtype": "float32", "file": "c.npy", "min": 0.5, "max": 99.5, "mean": 50.0}
+    ]
+    assert report["seconds"]["runs"] == 3
+    assert 0 < report["seconds"]["least"] <= report["seconds"]["median"] <= report["seconds"]["greatest"]
+    assert report["bytes_moved"] == 1200
+
+
+def test_time_prints_a_median(folder, headwater):
+    ran = headwater("run", "invert.cl", "-k", "scale", "a.npy", "2", "--time", "--repeat", "5")
+    assert "of 5 runs" in ran.out
+    assert "GB/s" in ran.out
+    assert "0 to 198" in ran.out, "repeated runs must not show in the answer"
+
+
+def test_verify_against_the_same_device_is_equal(folder, headwater):
+    ran = headwater("run", "vadd.cl", "a.npy", "b.npy", "--verify", os.environ.get("HEADWATER_DEVICE", "cpu"))
+    assert ran.code == 0
+    assert "are equal" in ran.out
+
+
+def test_verify_finds_a_kernel_that_disagrees(folder, headwater, monkeypatch):
+    from headwater.cli.launch import Job
+
+    honest = Job.run
+    calls = []
+
+    def drifting(self, device):
+        outputs, seconds = honest(self, device)
+        calls.append(device)
+        if len(calls) == 2:
+            outputs["c"][7] += 1
+        return outputs, seconds
+
+    monkeypatch.setattr(Job, "run", drifting)
+    words = ("run", "vadd.cl", "a.npy", "b.npy", "--verify", os.environ.get("HEADWATER_DEVICE", "cpu"))
+    ran = headwater(*words)
+    assert ran.code == 1
+    assert "1 of 100 elements differ" in ran.out
+    assert "first [7]" in ran.out
+    calls.clear()
+    report = json.loads(headwater(*words, "--json").out)
+    assert report["verify"]["ok"] is False
+    assert report["verify"]["outputs"][0]["first"] == [7]
+
+
+def test_macros_and_options_reach_the_compiler(folder, headwater):
+    Path("k.cl").write_text('#include "f.h"\n__kernel void k(__global int *a) { a[get_global_id(0)] = N + F; }\n')
+    (folder / "inc").mkdir()
+    (folder / "inc" / "f.h").write_text("#define F 2\n")
+    words = ("run", "k.cl", "a=zeros:4", "-DN=40", "-I", "inc", "--options", "-cl-fast-relaxed-math")
+    assert "[42 42 42 42]" in headwater(*words).out
+    ran = headwater("run", "k.cl", "a=zeros:4", "-DN=40", "-I", "inc", "--options", "--nonsense")
+    assert ran.code == 2
+
+
+def test_several_outputs(folder, headwater):
+    Path("k.cl").write_text(
+        "__kernel void k(__global const int *a, __global int *twice, __global int *half_)\n"
+        "{ int i = get_global_id(0); twice[i] = a[i] * 2; half_[i] = a[i] / 2; }\n"
+    )
+    assert headwater("run", "k.cl", "arange:6", "-o", "half_=h.csv", "-o", "t.npy").code == 0
+    assert np.load("t.npy").tolist() == [0, 2, 4, 6, 8, 10]
+    assert Path("h.csv").read_text().split() == ["0", "0", "1", "1", "2", "2"]
+
+
+# -- Brook+ ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_brook_kernel(folder, headwater):
+    ran = headwater("run", "sum.br", "--kernel", "add", "a.npy", "b.npy", "-o", "c.npy", "--time", "--repeat", "3")
+    assert (ran.code, ran.err) == (0, "")
+    np.testing.assert_array_equal(np.load("c.npy"), np.arange(100) + np.float32(0.5))
+
+
+def test_a_reduction_prints_its_value(folder, headwater):
+    ran = headwater("run", "sum.br", "--kernel", "total", "a.npy")
+    assert ran.out == "r = 4950.0\n"
+
+
+def test_global_size_is_not_for_brook(folder, headwater):
+    ran = headwater("run", "sum.br", "--kernel", "add", "a.npy", "b.npy", "--global", "10")
+    assert ran.code == 2
+    assert "--shape" in ran.err
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nothere.cl"], "nothere.cl"),
+        (["vad.cl"], "did you mean vadd.cl?"),
+        (["."], "directory"),
+        (["in.png"], ""),
+        (["vadd.cl"], "no value for a, b, c, n"),
+        (["vadd.cl", "a.npy"], "no value for b"),
+        (["vadd.cl", "a.npy", "c.npy"], "no file 'c.npy'"),
+        (["vadd.cl", "a.npy", "b.npy", "--kernel", "vad"], "did you mean vadd?"),
+        (["invert.cl", "in.png"], "several kernels"),
+        (["vadd.cl", "a.npy", "in.csv"], "no file 'in.csv'"),
+        (["vadd.cl", "a.npy", "b.npy", "--global", "0"], "--global"),
+        (["vadd.cl", "a.npy", "b.npy", "--global", "1,2,3,4"], "one to three sizes"),
+        (["vadd.cl", "a.npy", "b.npy", "--global", "many"], "--global"),
+        (["vadd.cl", "a.npy", "b.npy", "--repeat", "0"], "--repeat"),
+        (["vadd.cl", "a.npy", "b.npy", "--time-limit", "-1"], "--time-limit"),
+        (["vadd.cl", "a.npy", "b.npy", "--device", "hd9999"], "hd9999"),
+        (["vadd.cl", "a.npy", "b.npy", "--verify", "hd9999"], "hd9999"),
+        (["vadd.cl", "a.npy", "b.npy", "-o", "c.docx"], "do not know how to write"),
+        (["vadd.cl", "a.npy", "b.npy", "-o", "no/c.npy"], "does not exist"),
+        (["vadd.cl", "a.npy", "b.npy", "--nonsense"], "--nonsense"),
+        (["vadd.cl", "a.npy", "zeros:0"], "no elements"),
+        (["vadd.cl", "a.npy", "zeros:99999999Gi"], "more memory than there is"),
+        (["vadd.cl", "a.npy", "b.npy", "--local", "1000000"], ""),
+        ([], "FILE"),
+    ],
+)
+def test_faults_are_one_message_and_exit_code_2(folder, headwater, words, message):
+    ran = headwater("run", *words)
+    assert ran.code == 2
+    assert message in ran.err
+    assert ran.err.startswith("headwater: ")
+    assert "Traceback" not in ran.err
+    assert ran.out == ""
+
+
+def test_a_syntax_error_has_its_place(folder, headwater):
+    Path("bad.cl").write_text("__kernel void k(__global float *a)\n{\n    a[0] = undefined_name;\n}\n")
+    ran = headwater("run", "bad.cl", "a=zeros:4", "-d", "cpu")
+    assert ran.code == 2
+    assert ran.err.startswith("headwater: bad.cl:3:12: error: ")
+    assert "undefined_name" in ran.err
+    report = json.loads(headwater("run", "bad.cl", "a=zeros:4", "-d", "cpu", "--json").out)
+    assert (report["error"]["file"], report["error"]["line"], report["error"]["column"]) == ("bad.cl", 3, 12)
+
+
+def test_a_brook_type_error_has_its_place(folder, headwater):
+    Path("bad.br").write_text("kernel void k(float4 a<>, out float c<>)\n{\n    c = a;\n}\n")
+    ran = headwater("run", "bad.br", "zeros:4")
+    assert ran.code == 2
+    assert ran.err.startswith("headwater: bad.br:3:")
+
+
+def test_a_failed_run_writes_nothing(folder, headwater):
+    Path("two.cl").write_text("__kernel void k(__global float *a, __global float *b) { a[0] = b[0] = 1; }\n")
+    ran = headwater("run", "two.cl", "a=zeros:4", "b=zeros:4", "-o", "a=x.npy", "-o", "b=y.png")
+    assert ran.code == 2
+    assert "no picture" in ran.err
+    assert not list(folder.glob("*x.npy*"))
+    assert not list(folder.glob("*y.png*"))
+
+
+def test_a_defect_of_ours_is_reported_as_one(folder, headwater, monkeypatch):
+    from headwater.cli.launch import Job
+
+    def broken(self, device):
+        raise ZeroDivisionError("by accident")
+
+    monkeypatch.setattr(Job, "run", broken)
+    ran = headwater("run", "vadd.cl", "a.npy", "b.npy")
+    assert ran.code == 70
+    assert "internal error: ZeroDivisionError: by accident" in ran.err
+    assert "Traceback" not in ran.err
+    report = Path(next(word for word in ran.err.split() if "headwater-report" in word))
+    assert "by accident" in report.read_text()
+    report.unlink()
+
+
+def test_an_interrupt_is_130(folder, headwater, monkeypatch):
+    from headwater.cli.launch import Job
+
+    def interrupted(self, device):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Job, "run", interrupted)
+    assert headwater("run", "vadd.cl", "a.npy", "b.npy").code == 130
+
+
+# -- as a process ------------------------------------------------------------------------------------------------------
+
+
+def process(*words):
+    return subprocess.run([sys.executable, "-m", "headwater", *words], capture_output=True, text=True, timeout=120)
+
+
+def test_the_command_as_a_process(folder):
+    ran = process("run", "vadd.cl", "a.npy", "b.npy", "-o", "c.npy")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert process("run", "vadd.cl", "nothere.npy").returncode == 2
+
+
+def test_a_closed_pipe_is_no_fault(folder):
+    script = f'"{sys.executable}" -m headwater run --help | head -1'
+    ran = subprocess.run(["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("module", ["llvmlite", "lark", "typer", "rich", "PIL", "pyopencl"])
+def test_a_warm_run_imports_nothing_heavy(folder, module):
+    script = (
+        "import sys; from headwater.cli import main\n"
+        "assert main(['run', 'vadd.cl', 'a.npy', 'b.npy', '-o', 'c.npy', '-q', '-d', 'cpu']) == 0\n"
+        f"assert {module!r} not in sys.modules, 'imported'\n"
+    )
+    process("run", "vadd.cl", "a.npy", "b.npy", "-q", "-d", "cpu")
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
