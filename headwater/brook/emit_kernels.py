@@ -6,6 +6,7 @@ the outputs.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -105,6 +106,11 @@ class KernelEmitter:
             and bool(self.outputs)
             and all(p.type.width == 1 and p.type.base in {"float", "int", "uint"} for p in streams)
         )
+
+    def _entry_names(self) -> Names:
+        """Names for one entry: its parameters' names and those made from them are taken."""
+        suffixes = ("", "_shape", "_map", "_value", "_at")
+        return Names({f"{p.c_name}{suffix}" for p in self.kernel.parameters for suffix in suffixes})
 
     def _start(self, variant: Variant) -> _Entry:
         """An entry with the arguments that all variants share: the kernel's own parameters, in order."""
@@ -208,7 +214,8 @@ class KernelEmitter:
 
     def _linear(self) -> tuple[Entry, Lines]:
         entry = self._start("linear")
-        count, i = self.names.fresh("count"), self.names.fresh("i")
+        names = self._entry_names()
+        count, i = names.fresh("count"), names.fresh("i")
         self._argument(entry, "count", count, None, "const int")
         entry.lines = [
             f"const int {i} = get_global_id(0);",
@@ -219,10 +226,11 @@ class KernelEmitter:
 
     def _linear4(self) -> tuple[Entry, Lines]:
         entry = self._start("linear4")
-        names = Names(self.names.taken)
+        names = self._entry_names()
         count, quad, i = names.fresh("count"), names.fresh("quad"), names.fresh("i")
         self._argument(entry, "count", count, None, "const int")
-        vectors = {p.name: names.fresh(f"{p.c_name}4") for p in [*self.inputs, *self.outputs]}
+        vectors = {p.name: names.fresh(f"{p.c_name}4") for p in self.inputs}
+        parts = {(p.name, c): names.fresh(f"{p.c_name}_{c}") for p in self.outputs for c in "xyzw"}
         lines = [f"const int {quad} = get_global_id(0);", f"if ({quad} < {count} / 4) {{"]
         for p in self.inputs:
             lines.append(
@@ -230,13 +238,13 @@ class KernelEmitter:
             )
         for p in self.outputs:
             zero = "0.0f" if p.type.base == "float" else "0"
-            lines.append(f"    {p.type.base} {', '.join(f'{vectors[p.name]}{c} = {zero}' for c in 'xyzw')};")
+            lines.append(f"    {p.type.base} {', '.join(f'{parts[p.name, c]} = {zero}' for c in 'xyzw')};")
         for c in "xyzw":
-            call = self._call(_component(vectors, "", f".{c}"), results=_component(vectors, "&", c))
+            call = self._call(functools.partial(_component, vectors, c), results=functools.partial(_address, parts, c))
             lines.append(f"    {call};")
         for p in self.outputs:
-            parts = ", ".join(f"{vectors[p.name]}{c}" for c in "xyzw")
-            lines.append(f"    ((__global {p.type.base}4 *){p.c_name})[{quad}] = ({p.type.base}4)({parts});")
+            whole = ", ".join(parts[p.name, c] for c in "xyzw")
+            lines.append(f"    ((__global {p.type.base}4 *){p.c_name})[{quad}] = ({p.type.base}4)({whole});")
         lines.append(f"}} else if ({quad} == {count} / 4) {{")
         lines.append(f"    for (int {i} = 4 * {quad}; {i} < {count}; ++{i}) {{")
         lines += [f"        {text}" for text in self._process(lambda _: i)]
@@ -249,7 +257,7 @@ class KernelEmitter:
         (``mapped``).
         """
         entry = self._start(variant)
-        names = Names(self.names.taken)
+        names = self._entry_names()
         use = self.support.use
         domain, p, i = names.fresh("domain"), names.fresh("p"), names.fresh("i")
         self._argument(entry, "domain", domain, None, "const int4")
@@ -277,7 +285,7 @@ class KernelEmitter:
     def _group(self, variant: Variant) -> tuple[Entry, Lines]:
         """Compute mode: linear work-items in groups. Surplus ones run too, as all must reach the barriers."""
         entry = self._start(variant)
-        names = Names(self.names.taken)
+        names = self._entry_names()
         use = self.support.use
         domain, i, p, count = (names.fresh(name) for name in ("domain", "i", "p", "count"))
         self._argument(entry, "domain", domain, None, "const int4")
@@ -309,7 +317,7 @@ class KernelEmitter:
 
     def _reduce_full(self) -> tuple[Entry, Lines]:
         entry = self._start("reduce_full")
-        names = Names(self.names.taken)
+        names = self._entry_names()
         source = self.inputs[0]
         result = next(p for p in self.kernel.parameters if p.kind == "reduce")
         type_ = source.type
@@ -382,7 +390,7 @@ class KernelEmitter:
 
     def _reduce_partial(self) -> tuple[Entry, Lines]:
         entry = self._start("reduce_partial")
-        names = Names(self.names.taken)
+        names = self._entry_names()
         use = self.support.use
         source = self.inputs[0]
         result = next(p for p in self.kernel.parameters if p.kind == "reduce")
@@ -412,6 +420,9 @@ class KernelEmitter:
         return self._finish(entry)
 
 
-def _component(vectors: dict[str, str], before: str, after: str) -> Callable[[Symbol], str]:
-    """A function from a stream to the text of one component of the vector that stands for it."""
-    return lambda symbol: f"{before}{vectors[symbol.name]}{after}"
+def _component(vectors: dict[str, str], component: str, stream: Symbol) -> str:
+    return f"{vectors[stream.name]}.{component}"
+
+
+def _address(parts: dict[tuple[str, str], str], component: str, stream: Symbol) -> str:
+    return f"&{parts[stream.name, component]}"

@@ -6,7 +6,20 @@ from headwater.brook import ast
 from headwater.brook.context import Context, KernelInfo, closest
 from headwater.brook.folding import owner_offset
 from headwater.brook.functions import ELSEWHERE, FUNCTIONS, POSITION_FUNCTIONS
-from headwater.brook.types import COMPONENTS, DOUBLE, FLOAT, FLOAT4, INT, INT4, RANKS, UINT, VOID, Symbol, Type
+from headwater.brook.types import (
+    COMPONENTS,
+    DOUBLE,
+    FLOAT,
+    FLOAT4,
+    INT,
+    INT4,
+    RANKS,
+    UINT,
+    VOID,
+    Symbol,
+    Type,
+    literal_integer,
+)
 from headwater.errors import SourceError
 
 _INT_MAX = 0x7FFFFFFF

@@ -93,7 +93,7 @@ def builtin_type(name: str) -> Type | None:
 
 
 def literal_integer(text: str) -> int:
-    """The value of an integer literal as C reads it: decimal, hexadecimal or octal; raises ``ValueError`` for
+    """The value of an integer literal as C reads it, in any of its bases; raises ``ValueError`` for
     ``08``.
     """
     digits = text.rstrip("uU")
