@@ -1,4 +1,4 @@
-"""Whatever holds numbers passes in (arrays, DLPack and buffer-protocol objects); a NumPy view of the same memory passes out."""
+"""Whatever holds numbers passes in (arrays, DLPack, buffer protocol); a NumPy view of the same memory passes out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from headwater.errors import LaunchError
 
 Array = np.ndarray[Any, np.dtype[Any]]
-_from_buffer = c_char.from_buffer
+_from_buffer: Any = c_char.from_buffer
 ALIGNMENT = 128  # bytes; the widest OpenCL C type (double16) and a pair of cache lines
 
 
@@ -26,7 +26,7 @@ def view(value: object) -> tuple[Array, bool]:
         return np.asarray(value), False
     if hasattr(value, "__dlpack__"):
         try:
-            return np.from_dlpack(value), False  # type: ignore[arg-type]
+            return np.from_dlpack(value), False
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
             raise LaunchError(
                 f"cannot take this {type(value).__name__} without copying: {error}",
@@ -54,7 +54,7 @@ def address(array: Array) -> int:
 
 
 def aligned_bytes(nbytes: int, alignment: int = ALIGNMENT) -> Array:
-    """Uninitialised memory of ``nbytes`` bytes that begins at a multiple of ``alignment``; MemoryError if there is none."""
+    """Uninitialised memory of ``nbytes`` bytes, beginning at a multiple of ``alignment``; MemoryError if none is left."""
     base = np.empty(nbytes + alignment, np.uint8)
     start = -int(base.__array_interface__["data"][0]) % alignment
     return base[start : start + nbytes]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from headwater import __version__
 from headwater.errors import LaunchError, ResourceError, UsageError
 from headwater.runtime import pool as _pool
 from headwater.runtime.arrays import Array, aligned_bytes
@@ -55,6 +56,15 @@ class CpuDevice(Device):
     def description(self) -> str:  # type: ignore[override]
         """The processor's name and its number of threads."""
         return f"{_processor_name()}, {_pool.pool().size} threads"
+
+    @property
+    def driver(self) -> str:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return f"headwater {__version__}, llvmlite {version('llvmlite')}, ziglang {version('ziglang')}"
+        except PackageNotFoundError:
+            return f"headwater {__version__} without its compiler"
 
     @property
     def memory_bytes(self) -> int:
@@ -223,7 +233,8 @@ def check_sizes(
         group = sizes(local_size, "group size", low=1)
     if len(group) != len(whole):
         raise LaunchError(
-            f"the group size {group} has {len(group)} dimension{'s' * (len(group) != 1)}, the global size {whole} has {len(whole)}"
+            f"the group size {group} has {len(group)} dimension{'s' * (len(group) != 1)}, "
+            f"the global size {whole} has {len(whole)}"
         )
     if required is not None and _three(group) != tuple(required):
         raise LaunchError(
@@ -236,13 +247,14 @@ def check_sizes(
         rounded = tuple(-(-size // part) * part for size, part in zip(whole, group, strict=True))
         raise LaunchError(
             f"groups of {group} do not divide the global size {whole}, as OpenCL 1.x requires",
-            hint=f"launch {rounded} and let the kernel test its index, pass None as the group size, or build with -cl-std=CL2.0",
+            hint=f"launch {rounded} and let the kernel test its index, pass None as the group size, "
+            "or build with -cl-std=CL2.0",
         )
     return group
 
 
 def allows_remainders(options: str) -> bool:
-    """Whether groups at the edge may be smaller: OpenCL 2.0 on, unless built with -cl-uniform-work-group-size (5.8.4.5)."""
+    """Whether groups at the edge may be smaller: from OpenCL 2.0 on, but for -cl-uniform-work-group-size (5.8.4.5)."""
     standard = _STANDARD.findall(options)
     return bool(standard) and standard[-1] >= "2" and "-cl-uniform-work-group-size" not in options
 

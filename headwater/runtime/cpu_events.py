@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from headwater.errors import HeadwaterError, KernelFault
 from headwater.runtime.events import Event, Gate
-from headwater.runtime.pool import STOP, Task
+from headwater.runtime.pool import NEXT, STOP, TOTAL, Task
 
 _LEAVE_SECONDS = 10.0  # how long Ctrl-C waits for threads to leave a kernel; one that polls leaves within microseconds
 
@@ -17,12 +17,13 @@ _LEAVE_SECONDS = 10.0  # how long Ctrl-C waits for threads to leave a kernel; on
 class CpuEvent(Event):
     """A launch on the cpu device; its clock is `time.perf_counter`."""
 
-    __slots__ = ("_ended", "_error", "_gate", "_queue", "_queued", "_started", "_task")
+    __slots__ = ("_ended", "_error", "_gate", "_local_size", "_queue", "_queued", "_started", "_task")
 
-    def __init__(self, queued: int, started: int, ended: int) -> None:
+    def __init__(self, queued: int, started: int, ended: int, local_size: tuple[int, ...]) -> None:
         self._queued = queued
         self._started = started
         self._ended = ended
+        self._local_size = local_size
         self._error: BaseException | None = None
         self._gate: Gate | None = None  # None: ended before anybody could ask
         self._task: Task | None = None
@@ -59,6 +60,19 @@ class CpuEvent(Event):
             if self._task is task:  # otherwise it has just ended, and the task may serve another launch
                 self._error = error or KernelFault("the launch was stopped")
                 task.block[STOP] = 1
+
+    @property
+    def local_size(self) -> tuple[int, ...]:
+        return self._local_size
+
+    @property
+    def progress(self) -> float:
+        task = self._task
+        if task is None:
+            return 1.0
+        begun: int = task.block[NEXT]
+        total: int = task.block[TOTAL]
+        return min(begun / total, 1.0) if total and self._started else 0.0
 
     @property
     def queued(self) -> float:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from headwater.errors import InternalError, KernelFault, LaunchError, ResourceError
-from headwater.runtime import pool as _pool
-from headwater.runtime import signature
+from headwater.runtime import pool as _pool, signature
 from headwater.runtime.arrays import ALIGNMENT, Array, address, aligned_bytes, view
 from headwater.runtime.cpu_events import CpuEvent
 from headwater.runtime.devices import Buffer
@@ -42,7 +41,7 @@ _SMALL_ITEMS = 16_384  # the first launch of so few work-items, not yet timed, i
 _BATCHES_PER_THREAD = 16  # enough for balance, few enough that the shared counter costs nothing
 
 _now = time.perf_counter_ns
-_from_buffer = ctypes.c_char.from_buffer
+_from_buffer: Any = ctypes.c_char.from_buffer
 _addressof = ctypes.addressof
 
 
@@ -90,7 +89,7 @@ class CpuBuffer(Buffer):
         return self.memory.view(dtype).reshape(shape)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _library(path: str) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(path)
@@ -132,6 +131,7 @@ class CpuLaunch:
         self._info = info
         self._check = check
         self._work_dim = work_dim
+        self._local_size = tuple(host.local_size[:work_dim])
         self._entry = _entry(host)
         groups = tuple(-(-size // local) for size, local in zip(global_size, host.local_size, strict=True))
         self._total = prod(groups) if prod(global_size) else 0
@@ -201,7 +201,8 @@ class CpuLaunch:
         total = frames + self.host.frame_bytes
         if total > MAX_SCRATCH:
             raise ResourceError(
-                f"{self._info.name} needs {total} bytes of local memory and frames for each group, the cpu device has {MAX_SCRATCH}",
+                f"{self._info.name} needs {total} bytes of local memory and frames for each group, "
+                f"the cpu device has {MAX_SCRATCH}",
                 hint="use smaller groups or less local memory",
             )
         self._local_sizes, self._local_offsets = sizes, tuple(offsets)
@@ -270,7 +271,7 @@ class CpuLaunch:
         if task.copies is not None:
             _write_back(task)
         self._free.append(task)
-        return CpuEvent(start, start, end)
+        return CpuEvent(start, start, end, self._local_size)
 
     def _with_help(self, task: Task, args: Sequence[Any]) -> tuple[int, int]:
         """Run in this thread, with others joining; when it began and ended."""
@@ -307,7 +308,7 @@ class CpuLaunch:
 
     def _submit(self, task: Task, args: Sequence[Any], queue: Queue | None, time_limit: float | None) -> CpuEvent:
         """Run on the pool's threads; wait for the end unless there is a queue."""
-        event = CpuEvent(_now(), 0, 0)
+        event = CpuEvent(_now(), 0, 0, self._local_size)
         if self._total == 0 and queue is None:
             return self._nothing(task)
         event._gate = Gate()
@@ -363,7 +364,7 @@ class CpuLaunch:
         task.copies = None
         self._free.append(task)
         now = _now()
-        return CpuEvent(now, now, now)
+        return CpuEvent(now, now, now, self._local_size)
 
     def _finish(self, task: Task, extents: Sequence[Extent] = ()) -> None:
         """Called in the thread that left last."""

@@ -1,4 +1,4 @@
-"""A device's name (or nothing) passes in; the `Device` to run on passes out, with the interface that every kind offers."""
+"""A device's name, or none, passes in; the `Device` to run on passes out, with the interface that every kind has."""
 
 from __future__ import annotations
 
@@ -79,6 +79,16 @@ class Device(ABC):
     description: str
 
     @property
+    def is_gpu(self) -> bool:
+        """Whether it is a graphics processor."""
+        return False
+
+    @property
+    def driver(self) -> str:
+        """What runs the kernels, with its version, for reports."""
+        return ""
+
+    @property
     def memory_bytes(self) -> int:
         """How much memory the device has."""
         return 0
@@ -95,7 +105,7 @@ class Device(ABC):
 
     @abstractmethod
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
-        """Compile OpenCL C for this device, from the cache where possible; SourceError with the position if it is wrong."""
+        """Compile OpenCL C for this device, or take it from the cache; SourceError with the position if it is wrong."""
 
     @abstractmethod
     def allocate(self, nbytes: int) -> Buffer:
@@ -115,7 +125,7 @@ class Device(ABC):
 
     @abstractmethod
     def download(self, buffer: Buffer, array: Array, offset: int = 0) -> None:
-        """Copy a buffer from byte ``offset`` on into an array, after everything launched before on the default queue."""
+        """Copy a buffer from byte ``offset`` on into an array, after all launches before it on the default queue."""
 
     @abstractmethod
     def copy(self, source: Buffer, target: Buffer) -> None:
@@ -180,8 +190,9 @@ _stack: ContextVar[tuple[Device, ...]] = ContextVar("headwater_device", default=
 
 def sizes(value: Size, what: str, low: int = 0) -> tuple[int, ...]:
     """One to three whole numbers, at least ``low`` each; LaunchError otherwise."""
-    parts = value if isinstance(value, (Sequence, np.ndarray)) else (value,)
-    if isinstance(parts, str) or not 1 <= len(parts) <= 3:
+    given: Any = value
+    parts = given if isinstance(given, (Sequence, np.ndarray)) else (given,)
+    if isinstance(given, str) or not 1 <= len(parts) <= 3:
         raise LaunchError(f"the {what} has one to three dimensions, not {value!r}")
     out = []
     for part in parts:
@@ -220,7 +231,7 @@ def resolve(device: Device | str | None = None) -> Device:
 
 
 def default() -> Device:
-    """The device that the environment names: HEADWATER_DEVICE, or Brook+'s BRT_RUNTIME and BRT_ADAPTER; else the cpu."""
+    """The device that the environment names: HEADWATER_DEVICE, or Brook+'s BRT_RUNTIME, BRT_ADAPTER; else the cpu."""
     name = os.environ.get("HEADWATER_DEVICE", "").strip()
     if name:
         try:
@@ -272,7 +283,8 @@ def _opencl_by_device_name(name: str) -> Device | None:
         return None
     matches = [device for device in enumerate_devices() if name.lower() in device.description.lower()]
     exact = [device for device in matches if device.description.lower() == name.lower()]
-    return (exact or matches or [None])[0]
+    found = exact or matches
+    return found[0] if found else None
 
 
 def unknown_device(name: str, reason: str = "") -> DeviceError:

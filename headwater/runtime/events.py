@@ -1,4 +1,4 @@
-"""What a launch hands back: an `Event` to wait on, with its times; and the in-order `Queue` that launches are put in."""
+"""Launches pass into a `Queue`, which keeps their order; an `Event` to wait on, with its times, passes out of each."""
 
 from __future__ import annotations
 
@@ -50,6 +50,16 @@ class Event(ABC):
         """When the device was done."""
 
     @property
+    def local_size(self) -> tuple[int, ...] | None:
+        """The group size of the launch, the chosen one if none was given; None where only the driver knows."""
+        return None
+
+    @property
+    def progress(self) -> float | None:
+        """How much of the launch has begun, 0 to 1; None where the device does not tell."""
+        return 1.0 if self.done else None
+
+    @property
     def seconds(self) -> float:
         """How long the device worked on it; waits for the end."""
         self.wait()
@@ -60,7 +70,7 @@ class Event(ABC):
 
 
 class Queue:
-    """Launches in order, one after the other, while Python goes on: ``Queue("gpu")`` or ``Queue()`` for the current device.
+    """Launches one after the other while Python goes on: ``Queue("gpu")``, or ``Queue()`` for the current device.
 
     Several queues run at the same time. As a context manager it waits at the end of the block::
 

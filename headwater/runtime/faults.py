@@ -1,4 +1,4 @@
-"""The error record of a checked run passes in; a `KernelFault` that names line, work-item, access and argument passes out."""
+"""A checked run's error record passes in; a `KernelFault` naming line, work-item, access and argument passes out."""
 
 from __future__ import annotations
 

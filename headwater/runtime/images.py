@@ -59,10 +59,10 @@ _AXES = {"1d": 1, "2d": 2, "3d": 3, "1d_array": 2, "2d_array": 3}
 class Image:
     """An ``image1d_t`` … ``image2d_array_t`` argument over an array's memory, read and written in place.
 
-    ``array``: shape ``(height, width)`` or ``(height, width, channels)`` for ``"2d"``, likewise with one axis fewer or more
-    for the other ``dimensions``; in arrays of images the first axis counts them. ``channel_order`` (``"rgba"``, ``"r"`` …)
-    and ``channel_type`` (``"unorm_int8"``, ``"float"`` …) follow from channels and dtype unless given: uint8 and uint16
-    are read as 0…1, the other integers as themselves. LaunchError if they do not fit the array.
+    ``array``: shape ``(height, width)`` or ``(height, width, channels)`` for ``"2d"``, likewise with one axis fewer or
+    more for the other ``dimensions``; in arrays of images the first axis counts them. ``channel_order`` (``"rgba"``,
+    ``"r"`` …) and ``channel_type`` (``"unorm_int8"``, ``"float"`` …) follow from channels and dtype unless given: uint8
+    and uint16 are read as 0…1, the other integers as themselves. LaunchError if they do not fit the array.
     """
 
     __slots__ = ("__weakref__", "array", "channel_order", "channel_type", "descriptor", "dimensions", "order", "type")
@@ -122,7 +122,8 @@ class Image:
     @property
     def shape(self) -> tuple[int, ...]:
         """Extents in pixels, slowest first, without the channels."""
-        return self.array.shape[: _AXES[self.dimensions]]
+        shape: tuple[int, ...] = self.array.shape
+        return shape[: _AXES[self.dimensions]]
 
     @property
     def address(self) -> int:

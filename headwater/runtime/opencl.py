@@ -105,7 +105,6 @@ class ClDevice(Device):
 
     @property
     def is_gpu(self) -> bool:
-        """Whether the driver calls it a GPU."""
         return bool(self.cl_device.type & pyopencl().device_type.GPU)
 
     @property
@@ -122,7 +121,6 @@ class ClDevice(Device):
 
     @property
     def driver(self) -> str:
-        """Platform and driver version, for reports."""
         return f"{self.platform_name}, {self.cl_device.version.strip()}, driver {self.cl_device.driver_version}"
 
     # -- building ------------------------------------------------------------------------------------------------------
@@ -439,7 +437,7 @@ def enumerate_devices() -> list[ClDevice]:
 
 
 def find(name: str) -> ClDevice:
-    """``gpu``, ``gpu:1``, ``opencl``, ``opencl:0``, ``opencl:0:1`` or ``opencl:part of a name``; DeviceError if there is none."""
+    """``gpu``, ``gpu:1``, ``opencl``, ``opencl:0``, ``opencl:0:1``, ``opencl:part of a name``; DeviceError if none is."""
     everything = enumerate_devices()
     if not everything:
         raise unknown_device(name, "PyOpenCL finds no OpenCL driver")

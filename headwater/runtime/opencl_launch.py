@@ -1,4 +1,4 @@
-"""A kernel built by an OpenCL driver and its sizes pass in; a `ClLaunch` passes out, which sets arguments and enqueues it."""
+"""A kernel built by an OpenCL driver and its sizes pass in; a `ClLaunch`, which enqueues it, passes out."""
 
 from __future__ import annotations
 
@@ -31,13 +31,20 @@ _Reference = weakref.ref
 class ClEvent(Event):
     """A launch on an OpenCL device; the clock is the device's."""
 
-    __slots__ = ("_copies", "_event", "_last", "_queue")
+    __slots__ = ("_copies", "_event", "_last", "_local_size", "_queue")
 
-    def __init__(self, event: Any, last: Any, queue: Any, copies: Any = ()) -> None:
+    def __init__(
+        self, event: Any, last: Any, queue: Any, copies: Any = (), local_size: tuple[int, ...] | None = None
+    ) -> None:
+        self._local_size = local_size
         self._event = event  # the kernel's; None for a launch without work-items
         self._last = last  # of what follows it, copies back to arrays for instance
         self._queue = queue
         self._copies = copies  # arrays and memory that the device still uses; (array, copy) pairs to write back
+
+    @property
+    def local_size(self) -> tuple[int, ...] | None:
+        return self._local_size
 
     @property
     def cl_event(self) -> Any:
@@ -112,7 +119,7 @@ class ClLaunch:
         self._queue = device.queue
 
     def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> ClEvent:
-        """Launch over ``args``. Arrays have their results on return, or with a queue once the event has been waited for.
+        """Launch over ``args``. Arrays have their results on return, or with a queue once the event was waited for.
 
         An OpenCL kernel cannot be stopped: after ``time_limit`` seconds a KernelFault is raised while it runs on.
         """
@@ -134,7 +141,7 @@ class ClLaunch:
                             transfers = []
                         transfers.append(transfer)
                 if self._empty:
-                    return ClEvent(None, None, backend)
+                    return ClEvent(None, None, backend, (), self._group)
                 event = self._enqueue(backend, kernel.cl_kernel, self._whole, self._group, self._offset)
             except self._error as error:
                 kernel.last = [_UNSET] * self._count
@@ -143,7 +150,7 @@ class ClLaunch:
                 kernel.last = [_UNSET] * self._count
                 raise
         if transfers is None and time_limit is None:
-            return ClEvent(event, event, backend)
+            return ClEvent(event, event, backend, (), self._group)
         return self._finish(event, backend, transfers or [], queue is not None, time_limit)
 
     def _finish(
@@ -159,7 +166,7 @@ class ClLaunch:
                 copies.append((transfer.array if transfer.writes else transfer.host, transfer.host))
         except self._error as error:
             raise self._failure(error) from None
-        result = ClEvent(event, last, backend, copies)
+        result = ClEvent(event, last, backend, copies, self._group)
         if time_limit is not None:
             try:
                 return result.wait(time_limit)

@@ -1,4 +1,4 @@
-"""A compiled launch passes in as a `Task`; worker threads (and the caller, if it likes) run it until no work-group is left.
+"""A compiled launch passes in as a `Task`; worker threads run it until no work-group is left.
 
 The compiled entry takes batches of groups from an atomic counter in the launch block, so any number of threads may join
 at any time, and one that comes late finds nothing left and returns. ctypes releases the interpreter's lock meanwhile.
@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class Task:
         self.memory = aligned_bytes(BLOCK_FIELDS * 8 + max(args_bytes, 8))
         self.memory[: BLOCK_FIELDS * 8].view(np.int64)[:] = block
         self.memory[BLOCK_FIELDS * 8 :] = 0
-        whole = memoryview(self.memory)
+        whole = memoryview(cast(Any, self.memory))
         self.block = whole[: BLOCK_FIELDS * 8].cast("q")
         self.args = whole[BLOCK_FIELDS * 8 :]
         self.block_address = address(self.memory)

@@ -1,4 +1,4 @@
-"""A kernel's printf format and its argument slots pass in; the text to print passes out (OpenCL C 1.2 specification 6.12.13)."""
+"""A printf format and its argument slots pass in; the text to print passes out (OpenCL C 1.2 specification 6.12.13)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BITS = {"hh": 8, "h": 16, "": 32, "hl": 32, "l": 64}
 
 
 class Specifier(NamedTuple):
-    """One conversion of a format: flags, minimum width, precision (None: not given), components, bits of an integer, letter."""
+    """One conversion: flags, minimum width, precision (None: not given), components, bits of an integer, letter."""
 
     flags: str
     width: int
@@ -47,7 +47,7 @@ def parse(format: str) -> tuple[Piece, ...]:
 
 
 def render(pieces: tuple[Piece, ...], slot: Callable[[int], int], string: Callable[[int], str]) -> str:
-    """The text. ``slot(i)`` is the i-th 64-bit argument slot as an unsigned integer, ``string`` reads the string at an address."""
+    """The text. ``slot(i)`` is the i-th argument slot as an unsigned integer, ``string`` reads the string at an address."""
     out: list[str] = []
     index = 0
     for piece in pieces:

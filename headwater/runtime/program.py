@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from headwater.errors import LaunchError, UsageError
 from headwater.runtime.devices import Device, DeviceKernel, DeviceProgram, Prepared, current, default, resolve
-from headwater.runtime.events import Event, Queue
+from headwater.runtime.events import Event, Queue, backend_for
 from headwater.runtime.signature import count_error, prototype
 from headwater.runtime.streams import Stream
 
@@ -116,8 +116,8 @@ class ClProgram(Program["ClKernel"]):
 class ClKernel(Kernel):
     """An OpenCL C kernel: ``kernel[global_size, local_size](arguments…)`` launches it.
 
-    ``global_size``: a number or a tuple of one to three numbers of work-items, x first, as in OpenCL; ``local_size``: the
-    same for a group, or None to let the device choose.
+    ``global_size``: a number or a tuple of one to three numbers of work-items, x first, as in OpenCL; ``local_size``:
+    the same for a group, or None to let the device choose.
     """
 
     def __init__(self, program: ClProgram, info: KernelInfo) -> None:
@@ -194,8 +194,8 @@ class Launcher:
         """Launch the kernel over ``args`` and return the event.
 
         Pointers take arrays (used in place, read-only ones if declared ``const``), streams and buffers; values take
-        numbers, vectors tuples, structs NumPy records; ``__local`` pointers `Local`, images `Image`, samplers `Sampler`.
-        Arguments may be given by name.
+        numbers, vectors tuples, structs NumPy records; ``__local`` pointers take `Local`, images `Image`, samplers
+        `Sampler`. Arguments may be given by name.
 
         ``device``: where; by default where the streams among the arguments are, the current device, or the program's.
         ``queue``: launch asynchronously in this queue. Without one, the cpu device has ended on return, and arrays have
@@ -208,6 +208,8 @@ class Launcher:
             chosen = queue.device if queue is not None else self._where(args)
         else:
             chosen = resolve(device)
+            if queue is not None:
+                backend_for(queue, chosen)
         if offset == () and check is None:
             prepared = self._prepared.get(chosen)
             if prepared is None:
@@ -256,7 +258,7 @@ def compile(
 
     A string with a line break or a brace is source text, anything else a path. The ``language``, ``"brook"`` or
     ``"opencl"``, follows from the file's ending or from the text. ``options`` are a compiler's: ``-D N=4 -I include``.
-    ``device``: the program's device where a launch does not name one. What has been compiled before comes from the cache.
+    ``device``: the program's device where a launch does not name one. What was compiled before comes from the cache.
 
     SourceError with the position if the source is wrong, UsageError for a missing file or unknown option.
     """

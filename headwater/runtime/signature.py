@@ -55,7 +55,7 @@ _QUALIFIERS = re.compile(r"\b(const|volatile|restrict|__?global|__?constant|__?p
 
 
 def parse_type(name: str) -> tuple[str, int] | None:
-    """Scalar name and number of components of an OpenCL C type such as ``uint4*``; None for structs and unknown names."""
+    """Scalar name and number of components of a type such as ``uint4*``; None for structs and unknown names."""
     text = " ".join(_QUALIFIERS.sub(" ", name).replace("*", " ").split())
     text = _ALIASES.get(text, text)
     match = _TYPE.fullmatch(text)
@@ -157,7 +157,8 @@ def check_array(arg: ArgInfo, position: int, array: Array, untyped: bool, writes
             arg,
             position,
             f"a {describe(array)} given, {wanted.name} wanted",
-            f"convert it, for instance with .astype(np.{wanted.name}); it is not done silently, as results are written in place",
+            f"convert it, for instance with .astype(np.{wanted.name}); "
+            "it is not done silently, as results are written in place",
         )
     if parsed is not None and parsed[1] == 3 and array.ndim > 1 and array.shape[-1] == 3:
         raise fail(
@@ -174,7 +175,7 @@ Packer = Callable[[Any], Any]
 
 
 def value_slot(arg: ArgInfo, position: int) -> tuple[str, Packer | None]:
-    """How a value argument is packed: its `struct` code, and the function from what the user passes to what that code takes.
+    """How a value is packed: its `struct` code, and the function from what the user passes to what that code takes.
 
     None as the function: Python and NumPy numbers go in as they are; what `struct` refuses, `coerce_value` explains.
     """
@@ -193,6 +194,10 @@ def _vector_packer(arg: ArgInfo, position: int, scalar: str, width: int) -> Pack
     pack = struct.Struct(f"<{width}{code}{pad}x").pack
 
     def packer(value: Any) -> bytes:
+        if type(value) is bytes:
+            if len(value) != arg.size_bytes:
+                raise fail(arg, position, f"{arg.type_name} has {arg.size_bytes} bytes, {len(value)} given")
+            return value
         if isinstance(value, Iterable):
             parts = list(value.reshape(-1)) if isinstance(value, np.ndarray) else list(value)
             if len(parts) == 1:
@@ -294,7 +299,8 @@ def pack_value(arg: ArgInfo, position: int, value: Any) -> bytes:
         return _raw_value(arg, position, value)
     code, packer = value_slot(arg, position)
     if packer is not None:
-        value = packer(value)
+        packed: bytes = packer(value)
+        return packed
     try:
         return struct.pack("<" + code, value)
     except (struct.error, TypeError, OverflowError):

@@ -158,11 +158,11 @@ class SubStream:
 
 
 def _corner(value: int | Sequence[int]) -> tuple[int, ...]:
-    parts = (value,) if hasattr(value, "__index__") else tuple(value)  # type: ignore[arg-type]
+    parts: Any = (value,) if hasattr(value, "__index__") else value
     try:
-        return tuple(int(part.__index__()) for part in parts)  # type: ignore[union-attr]
-    except AttributeError:
-        raise UsageError(f"a domain's corners are whole numbers, not {value!r}") from None
+        return tuple(int(part.__index__()) for part in parts)
+    except (AttributeError, TypeError):
+        raise UsageError(f"extents and positions are whole numbers, not {value!r}") from None
 
 
 def stream(
@@ -189,10 +189,9 @@ def stream(
     if shape is None and isinstance(array, tuple) and all(hasattr(part, "__index__") for part in array):
         shape = array
     if shape is not None:
-        extents = (shape,) if hasattr(shape, "__index__") else tuple(shape)  # type: ignore[arg-type]
-        if not all(hasattr(extent, "__index__") and int(extent) >= 0 for extent in extents):  # type: ignore[arg-type]
-            raise UsageError(f"a stream's shape is made of whole numbers from 0 up, not {shape!r}")
-        extents = tuple(int(extent) for extent in extents)  # type: ignore[arg-type]
+        extents = _corner(shape)
+        if min(extents, default=0) < 0:
+            raise UsageError(f"a stream's extents are at least 0, not {shape!r}")
         kind = _dtype(np.float32 if dtype is None else dtype)
         nbytes = prod(extents) * kind.itemsize
         made = Stream(target, extents, kind, target.allocate(nbytes))
@@ -216,6 +215,7 @@ def stream(
 
 def _dtype(value: Any) -> np.dtype[Any]:
     try:
-        return np.dtype(value)
+        made: np.dtype[Any] = np.dtype(value)
     except TypeError as error:
         raise UsageError(f"not a dtype: {value!r} ({error})") from None
+    return made

@@ -1,4 +1,4 @@
-"""Kernels compiled from C by the system's compiler to the calling convention of the cpu device, to test its launcher alone."""
+"""Kernels compiled from C to the calling convention of the cpu device, to test its launcher alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ PRELUDE = r"""
 #include <stdint.h>
 #include <string.h>
 typedef int64_t i64; typedef uint8_t u8;
-enum { NEXT, TOTAL, BATCH, STOP, GLOBAL, LOCAL = 7, GROUPS = 10, OFFSET = 13, DIM = 16, FLAGS, PRINTF, ERROR, BOUNDS, COUNT, FRAMES };
+enum { NEXT, TOTAL, BATCH, STOP, GLOBAL, LOCAL = 7, GROUPS = 10, OFFSET = 13, DIM = 16, FLAGS, PRINTF,
+  ERROR, BOUNDS, COUNT, FRAMES };
 #define ARG(T, offset) (*(T *)(args + (offset)))
 #define EACH_GROUP(g) \
   for (i64 b_ = __atomic_fetch_add(&L[NEXT], L[BATCH], __ATOMIC_RELAXED); b_ < L[TOTAL] && !stopped(L); \

@@ -109,7 +109,8 @@ def test_clear_and_stats(store: Cache) -> None:
         store.put(cache.key(str(i)), {"data": b"x" * 10})
     assert store.stats().entries == 3
     assert store.clear() == 3
-    assert store.stats().entries == 0 and store.stats().bytes == 0
+    assert store.stats().entries == 0
+    assert store.stats().bytes == 0
 
 
 def test_stale_temporary_directories_are_removed(store: Cache) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,8 @@ ENTRY(vadd) {
 ENTRY(values) {
   double *out = ARG(double *, 0);
   if (__atomic_fetch_add(&L[NEXT], 1, __ATOMIC_RELAXED)) return;
-  out[0] = ARG(int8_t, 8); out[1] = ARG(uint16_t, 10); out[2] = ARG(int64_t, 16); out[3] = ARG(float, 24); out[4] = ARG(double, 32);
+  out[0] = ARG(int8_t, 8); out[1] = ARG(uint16_t, 10); out[2] = ARG(int64_t, 16);
+  out[3] = ARG(float, 24); out[4] = ARG(double, 32);
   float *v = (float *)(args + 48); out[5] = v[0]; out[6] = v[1]; out[7] = v[2]; out[8] = v[3];
   struct { float x; int32_t y; } s; memcpy(&s, args + 64, 8); out[9] = s.x; out[10] = s.y;
 }
@@ -46,7 +48,10 @@ ENTRY(locals) {
 }
 ENTRY(spin) {
   int *out = ARG(int *, 0), limit = ARG(int, 8);
-  EACH_GROUP(g) for (i64 k = 0; limit < 0 || k < limit; k++) { if (stopped(L)) return; __atomic_fetch_add(out, 1, __ATOMIC_RELAXED); }
+  EACH_GROUP(g) for (i64 k = 0; limit < 0 || k < limit; k++) {
+    if (stopped(L)) return;
+    __atomic_fetch_add(out, 1, __ATOMIC_RELAXED);
+  }
 }
 ENTRY(who) {
   i64 *out = ARG(i64 *, 0);
@@ -72,7 +77,10 @@ ENTRY(image) {
   memcpy(out, d, 80); out[10] = ((u8 *)d[0])[5]; out[11] = ARG(int, 16);
 }
 ENTRY(flags) { i64 *out = ARG(i64 *, 0); if (!__atomic_fetch_add(&L[NEXT], 1, __ATOMIC_RELAXED)) out[0] = L[FLAGS]; }
-ENTRY(add_one) { int *a = ARG(int *, 0); EACH_GROUP(g) EACH_ITEM(i, g) { int v = a[i]; for (volatile int k = 0; k < 50; k++); a[i] = v + 1; } }
+ENTRY(add_one) {
+  int *a = ARG(int *, 0);
+  EACH_GROUP(g) EACH_ITEM(i, g) { int v = a[i]; for (volatile int k = 0; k < 50; k++); a[i] = v + 1; }
+}
 ENTRY(types) { (void)L; }
 """
 
@@ -98,7 +106,13 @@ KERNELS = {
     "image": [arg("long *out"), arg("image2d_t im", "image"), arg("sampler_t s", "sampler")],
     "flags": [arg("long *out")],
     "add_one": [arg("int *a")],
-    "types": [arg("float4 *v4"), arg("float3 *v3"), arg("uchar *bytes"), arg("struct P *p", pointee=12), arg("void *any")],
+    "types": [
+        arg("float4 *v4"),
+        arg("float3 *v3"),
+        arg("uchar *bytes"),
+        arg("struct P *p", pointee=12),
+        arg("void *any"),
+    ],
 }
 EXTRA = {
     "locals": {"static_local_bytes": 20, "frame_bytes": 256},
@@ -434,7 +448,7 @@ def test_queue_runs_in_order_while_python_goes_on(built) -> None:
         events = [launch(built, "add_one", (20_000,), (50,), numbers, queue=queue) for _ in range(40)]
     assert all(event.done for event in events)
     assert (numbers == 40).all()
-    assert all(b.started >= a.ended for a, b in zip(events, events[1:], strict=False))
+    assert all(b.started >= a.ended for a, b in pairwise(events))
     assert all(event.queued <= event.started <= event.ended for event in events)
 
 
@@ -582,7 +596,9 @@ def test_checked_run_names_line_work_item_and_argument(built) -> None:
     with pytest.raises(KernelFault) as caught:
         built.kernels["oob"].prepare((15,), (5,), check=True)((a,))
     text = str(caught.value)
-    assert text.startswith("k.cl:2:6: error: work-item (10) of oob writes 4 bytes at byte 40 of `float *a`, which has 40")
+    assert text.startswith(
+        "k.cl:2:6: error: work-item (10) of oob writes 4 bytes at byte 40 of `float *a`, which has 40"
+    )
     assert "line two" in text
 
 
