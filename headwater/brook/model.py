@@ -318,7 +318,15 @@ class BrookModule:
     @staticmethod
     def from_json(text: str) -> BrookModule:
         """The module that ``to_json`` wrote."""
-        data = json.loads(text)
+        return BrookModule._from_data(json.loads(text))
+
+    @staticmethod
+    def from_parts(description: str, source: str) -> BrookModule:
+        """A module from JSON without its text (as generated Python modules hold it), and the OpenCL C text."""
+        return BrookModule._from_data({"line_map": [], "warnings": [], **json.loads(description), "source": source})
+
+    @staticmethod
+    def _from_data(data: dict[str, Any]) -> BrookModule:
         return BrookModule(
             source=data["source"],
             filename=data["filename"],

@@ -1,0 +1,403 @@
+/* OpenCL C translated from gather.br by Headwater. */
+
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+
+/* As hw_at, for a floating-point index: its fraction is dropped. */
+int hw_at_float(float i, int n)
+{
+    return clamp(convert_int_sat(i), 0, n - 1);
+}
+
+/* The position of this work-item in a three-dimensional launch over the given extents. */
+int4 hw_grid(int4 extents)
+{
+    const int layer = (int)get_global_id(2);
+    return (int4)((int)get_global_id(0), (int)get_global_id(1), layer % extents.z, layer / extents.z);
+}
+
+/* Whether position p lies beyond the extents: a surplus work-item of a rounded-up launch. */
+int hw_outside(int4 p, int4 extents)
+{
+    return p.x >= extents.x || p.y >= extents.y || p.w >= extents.w;
+}
+
+/* The place of the domain's position p in a stream, by the stream's address table. */
+int hw_mapped(__global const int *map, int4 p, int4 domain)
+{
+    int place = map[p.x];
+    map += domain.x;
+    place += map[p.y];
+    map += domain.y;
+    place += map[p.z];
+    map += domain.z;
+    return place + map[p.w];
+}
+
+/* Index i into an extent of n elements; an index outside reads the nearest element. */
+int hw_at(int i, int n)
+{
+    return clamp(i, 0, n - 1);
+}
+
+/* The place of position p in an array of the given extents, x fastest. */
+int hw_index(int4 p, int4 extents)
+{
+    return ((p.w * extents.z + p.z) * extents.y + p.y) * extents.x + p.x;
+}
+
+/* As hw_at, for an unsigned index. */
+int hw_at_uint(uint i, int n)
+{
+    return (int)min(i, (uint)(n - 1));
+}
+
+/* kernel void one(float index<>, float a[], out float b<>), line 2 */
+void one_body(const float index, __global const float *a, const int4 a_shape, float *b)
+{
+    *b = a[hw_at_float(index, a_shape.x)];
+}
+
+__kernel void one_linear(
+    __global const float *restrict index,
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float *restrict b,
+    const int count)
+{
+    const int i = get_global_id(0);
+#ifndef HW_EXACT_RANGE
+    if (i >= count) return;
+#endif
+    float b_value = 0.0f;
+    one_body(index[i], a, a_shape, &b_value);
+    b[i] = b_value;
+}
+
+__kernel void one_mapped(
+    __global const float *restrict index,
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float *restrict b,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict index_map,
+    __global const int *restrict b_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int index_at = hw_mapped(index_map, p, domain);
+    const int b_at = hw_mapped(b_map, p, domain);
+    float b_value = 0.0f;
+    one_body(index[index_at], a, a_shape, &b_value);
+    b[b_at] = b_value;
+}
+
+/* kernel void two(float a[][], out float b<>), line 7 */
+void two_body(__global const float *a, const int4 a_shape, float *b, const int4 hw_position)
+{
+    int2 p = hw_position.xy;
+    *b = a[(hw_at(p.y + 1, a_shape.y)) * a_shape.x + hw_at(p.x - 1, a_shape.x)] + a[hw_at(p.x, a_shape.x)];
+}
+
+__kernel void two_grid(
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float *restrict b,
+    const int4 domain)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int i = hw_index(p, domain);
+    float b_value = 0.0f;
+    two_body(a, a_shape, &b_value, p);
+    b[i] = b_value;
+}
+
+__kernel void two_mapped(
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float *restrict b,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict b_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int b_at = hw_mapped(b_map, p, domain);
+    float b_value = 0.0f;
+    two_body(a, a_shape, &b_value, p + origin);
+    b[b_at] = b_value;
+}
+
+/* kernel void three(uint4 index<>, float3 a[][][], out float3 b<>), line 13 */
+void three_body(const uint4 index, __global const float *a, const int4 a_shape, float3 *b)
+{
+    *b = vload3((hw_at_uint(index.z, a_shape.z) * a_shape.y + hw_at_uint(index.y, a_shape.y)) * a_shape.x + hw_at_uint(index.x, a_shape.x), a);
+}
+
+__kernel void three_linear(
+    __global const uint4 *restrict index,
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float *restrict b,
+    const int count)
+{
+    const int i = get_global_id(0);
+#ifndef HW_EXACT_RANGE
+    if (i >= count) return;
+#endif
+    float3 b_value = (float3)(0.0f);
+    three_body(index[i], a, a_shape, &b_value);
+    vstore3(b_value, i, b);
+}
+
+__kernel void three_mapped(
+    __global const uint4 *restrict index,
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float *restrict b,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict index_map,
+    __global const int *restrict b_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int index_at = hw_mapped(index_map, p, domain);
+    const int b_at = hw_mapped(b_map, p, domain);
+    float3 b_value = (float3)(0.0f);
+    three_body(index[index_at], a, a_shape, &b_value);
+    vstore3(b_value, b_at, b);
+}
+
+/* kernel void four(int4 index<>, double a[][][][], out double b<>), line 18 */
+void four_body(const int4 index, __global const double *a, const int4 a_shape, double *b)
+{
+    *b = a[((hw_at(index.w, a_shape.w) * a_shape.z + hw_at(index.z, a_shape.z)) * a_shape.y + hw_at(index.y, a_shape.y)) * a_shape.x + hw_at(index.x, a_shape.x)];
+}
+
+__kernel void four_linear(
+    __global const int4 *restrict index,
+    __global const double *restrict a,
+    const int4 a_shape,
+    __global double *restrict b,
+    const int count)
+{
+    const int i = get_global_id(0);
+#ifndef HW_EXACT_RANGE
+    if (i >= count) return;
+#endif
+    double b_value = 0.0;
+    four_body(index[i], a, a_shape, &b_value);
+    b[i] = b_value;
+}
+
+__kernel void four_mapped(
+    __global const int4 *restrict index,
+    __global const double *restrict a,
+    const int4 a_shape,
+    __global double *restrict b,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict index_map,
+    __global const int *restrict b_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int index_at = hw_mapped(index_map, p, domain);
+    const int b_at = hw_mapped(b_map, p, domain);
+    double b_value = 0.0;
+    four_body(index[index_at], a, a_shape, &b_value);
+    b[b_at] = b_value;
+}
+
+/* kernel void nested(int a[], int b[], out int c<>), line 23 */
+void nested_body(__global const int *a, const int4 a_shape, __global const int *b, const int4 b_shape, int *c, const int4 hw_position)
+{
+    *c = a[hw_at(b[hw_at((int)(float)hw_position.x, b_shape.x)], a_shape.x)];
+}
+
+__kernel void nested_grid(
+    __global const int *restrict a,
+    const int4 a_shape,
+    __global const int *restrict b,
+    const int4 b_shape,
+    __global int *restrict c,
+    const int4 domain)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int i = hw_index(p, domain);
+    int c_value = 0;
+    nested_body(a, a_shape, b, b_shape, &c_value, p);
+    c[i] = c_value;
+}
+
+__kernel void nested_mapped(
+    __global const int *restrict a,
+    const int4 a_shape,
+    __global const int *restrict b,
+    const int4 b_shape,
+    __global int *restrict c,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict c_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int c_at = hw_mapped(c_map, p, domain);
+    int c_value = 0;
+    nested_body(a, a_shape, b, b_shape, &c_value, p + origin);
+    c[c_at] = c_value;
+}
+
+/* kernel void vector_index(float2 index<>, float4 a[][], out float4 b<>), line 28 */
+void vector_index_body(const float2 index, __global const float4 *a, const int4 a_shape, float4 *b)
+{
+    int2 t0;
+    int2 t1;
+    *b = (t0 = convert_int2_sat(index), a[hw_at(t0.y, a_shape.y) * a_shape.x + hw_at(t0.x, a_shape.x)]) + (t1 = convert_int2_sat(index + (float2)(1.0f, 0.0f)), a[hw_at(t1.y, a_shape.y) * a_shape.x + hw_at(t1.x, a_shape.x)]);
+}
+
+__kernel void vector_index_linear(
+    __global const float2 *restrict index,
+    __global const float4 *restrict a,
+    const int4 a_shape,
+    __global float4 *restrict b,
+    const int count)
+{
+    const int i = get_global_id(0);
+#ifndef HW_EXACT_RANGE
+    if (i >= count) return;
+#endif
+    float4 b_value = (float4)(0.0f);
+    vector_index_body(index[i], a, a_shape, &b_value);
+    b[i] = b_value;
+}
+
+__kernel void vector_index_mapped(
+    __global const float2 *restrict index,
+    __global const float4 *restrict a,
+    const int4 a_shape,
+    __global float4 *restrict b,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict index_map,
+    __global const int *restrict b_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int index_at = hw_mapped(index_map, p, domain);
+    const int b_at = hw_mapped(b_map, p, domain);
+    float4 b_value = (float4)(0.0f);
+    vector_index_body(index[index_at], a, a_shape, &b_value);
+    b[b_at] = b_value;
+}
+
+/* kernel void constants(float mask[3][3], float3 row[4], float img[][], out float3 o<>), line 33 */
+void constants_body(__constant float *mask, __constant float *row, __global const float *img, const int4 img_shape, float3 *o, const int4 hw_position)
+{
+    int2 p = hw_position.xy;
+    int i;
+    float sum = 0.0f;
+    for (i = 0; i < 3; ++i) {
+        sum += mask[hw_at(i, 3) * 3 + 1] * img[(hw_at(p.y + i, img_shape.y)) * img_shape.x + hw_at(p.x, img_shape.x)];
+    }
+    *o = vload3(2, row) + vload3(hw_at(i, 4), row) + (float3)(sum, mask[2], 0.0f);
+}
+
+__kernel void constants_grid(
+    __constant float *mask,
+    __constant float *row,
+    __global const float *restrict img,
+    const int4 img_shape,
+    __global float *restrict o,
+    const int4 domain)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int i = hw_index(p, domain);
+    float3 o_value = (float3)(0.0f);
+    constants_body(mask, row, img, img_shape, &o_value, p);
+    vstore3(o_value, i, o);
+}
+
+__kernel void constants_mapped(
+    __constant float *mask,
+    __constant float *row,
+    __global const float *restrict img,
+    const int4 img_shape,
+    __global float *restrict o,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict o_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int o_at = hw_mapped(o_map, p, domain);
+    float3 o_value = (float3)(0.0f);
+    constants_body(mask, row, img, img_shape, &o_value, p + origin);
+    vstore3(o_value, o_at, o);
+}
+
+/* kernel void too_large(float table[80][80], out float o<>), line 44 */
+void too_large_body(__global const float *table, const int4 table_shape, float *o, const int4 hw_position)
+{
+    *o = table[hw_at(hw_position.y, table_shape.y) * table_shape.x + hw_at(hw_position.x, table_shape.x)];
+}
+
+__kernel void too_large_grid(
+    __global const float *restrict table,
+    const int4 table_shape,
+    __global float *restrict o,
+    const int4 domain)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int i = hw_index(p, domain);
+    float o_value = 0.0f;
+    too_large_body(table, table_shape, &o_value, p);
+    o[i] = o_value;
+}
+
+__kernel void too_large_mapped(
+    __global const float *restrict table,
+    const int4 table_shape,
+    __global float *restrict o,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict o_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int o_at = hw_mapped(o_map, p, domain);
+    float o_value = 0.0f;
+    too_large_body(table, table_shape, &o_value, p + origin);
+    o[o_at] = o_value;
+}
