@@ -5,6 +5,7 @@ The function's value is the barrier at which the chunk stopped, to be passed bac
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headwater.opencl.spmd.cfg import Cfg, Loop
@@ -128,6 +129,13 @@ class Vectoriser(Memory):
                 writer.jump(self.entry_label(following))
 
     def _write_uniform_branch(self, name: str, term: Inst) -> None:
+        for target in self._each_way(name, term):
+            following = self.linear.next[name, target]
+            back = following == target and self.cfg.index[target] <= self.cfg.index[name]
+            self.writer.jump(self.label(following) if back else self.entry_label(following))
+
+    def _each_way(self, name: str, term: Inst) -> Iterator[str]:
+        """Branch the way that all lanes go; for each way hand them over, then let the caller write the jump."""
         writer = self.writer
         condition = self.part(term.args[0])
         if self.linear.mask_class[name] != ENTRY_MASK:
@@ -139,12 +147,22 @@ class Vectoriser(Memory):
             writer.start(edge)
             with self.aside():
                 self._write_edges(name, [target])
-                following = self.linear.next[name, target]
-                back = following == target and self.cfg.index[target] <= self.cfg.index[name]
-                writer.jump(self.label(following) if back else self.entry_label(following))
+                yield target
 
     def _write_divergent_latch(self, name: str, loop: Loop) -> None:
+        term = self.function.blocks[name].term
+        if len(self.cfg.succs[name]) == 2 and not self.shapes.divergent(name):
+            for target in self._each_way(name, term):
+                if target == loop.header:
+                    self._go_round(loop)
+                else:
+                    self.writer.jump(self.entry_label(self.linear.after_loop[loop.header]))
+            return
         self._write_edges(name, list(self.cfg.succs[name]))
+        self._go_round(loop)
+
+    def _go_round(self, loop: Loop) -> None:
+        """Run a divergent loop again if some lane wants to."""
         self.cache = {}
         masks: list[str | None] = [self._class_mask(loop.header, r) for r in range(self.layout.rows)]
         again = self.any_of(masks)
