@@ -197,7 +197,11 @@ class Vectoriser(Memory):
                 ones = "splat (i1 true)" if self.layout.lanes > 1 else "true"
                 taken = self.writer.let(f"xor {self.mask_type} {taken}, {ones}")
             if mask is not None:
-                taken = self.writer.let(f"and {self.mask_type} {mask}, {taken}")
+                # Lanes outside the mask may have a condition that is poison: select keeps it out, `and` would not.
+                none = "zeroinitializer" if self.layout.lanes > 1 else "false"
+                taken = self.writer.let(
+                    f"select {self.mask_type} {mask}, {self.mask_type} {taken}, {self.mask_type} {none}"
+                )
             known = self.cache[key] = taken
         return known
 
