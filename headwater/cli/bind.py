@@ -13,9 +13,8 @@ Every such decision is noted, and ``headwater run -v`` prints the notes.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -196,8 +195,7 @@ def _assign(name: str, slots: Sequence[Slot], request: Request, binding: Binding
                 )
             words[key] = rest
         elif equals and key.isidentifier() and not files.names_data(word):
-            close = get_close_matches(key, by_name, 1)
-            hint = f"did you mean {close[0]}?" if close else _signature(name, slots)
+            hint = _did_you_mean(key, by_name) or _signature(name, slots)
             raise UsageError(f"{name} has no parameter {key!r}", hint=hint)
         elif files.names_data(word):
             arrays.append(word)
@@ -230,6 +228,13 @@ def _assign(name: str, slots: Sequence[Slot], request: Request, binding: Binding
 
 def _looks_like_number(word: str) -> bool:
     return re.fullmatch(r"[-+]?(0[xX][0-9a-fA-F]+|[\d.][\w.+-]*|inf|nan)(,[-+\w.]+)*[fFuUlL]*", word) is not None
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(known), 1)
+    return f"did you mean {close[0]}?" if close else ""
 
 
 def _signature(name: str, slots: Sequence[Slot]) -> str:
@@ -464,8 +469,7 @@ def _choose_outputs(slots: Sequence[Slot], words: Mapping[str, str], request: Re
         elif equals and key.isidentifier() and any(slot.name == key for slot in slots):
             raise UsageError(f"-o {item}: the kernel does not write {key}", hint=f"it writes {', '.join(writable)}")
         elif equals and key.isidentifier() and key not in writable:
-            close = get_close_matches(key, writable, 1)
-            hint = f"did you mean {close[0]}?" if close else f"its outputs are {', '.join(writable) or 'none'}"
+            hint = _did_you_mean(key, writable) or f"its outputs are {', '.join(writable) or 'none'}"
             raise UsageError(f"-o {item}: the kernel has no output {key!r}", hint=hint)
         else:
             files.check_target(item)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 import tempfile
@@ -11,6 +12,8 @@ import traceback
 from collections.abc import Sequence
 
 from headwater.errors import HeadwaterError, InternalError, SourceError
+
+_PLACE = re.compile(r"\S.*:\d+:\d+: error: ")
 
 
 def report(error: Exception, words: Sequence[str]) -> int:
@@ -28,8 +31,9 @@ def report(error: Exception, words: Sequence[str]) -> int:
 
 
 def _message(error: HeadwaterError) -> str:
-    # A SourceError begins with its place and "error:"; the others with their message.
-    return str(error) if isinstance(error, SourceError) else f"error: {error}"
+    text = str(error)
+    # Errors with a place in a source begin with it and say "error:" themselves.
+    return text if isinstance(error, SourceError) or _PLACE.match(text) else f"error: {text}"
 
 
 def _as_json(error: Exception, code: int) -> dict[str, object]:

@@ -16,7 +16,7 @@ from headwater.files import Array
 
 if TYPE_CHECKING:
     from headwater.cli.bind import Binding, Slot
-    from headwater.runtime import Device
+    from headwater.runtime import Device, Event, Queue
 
 _PATIENCE = 1.0  # seconds before a launch is worth a line that says it is still running
 
@@ -39,17 +39,31 @@ class Job:
         self.binding = binding
         self.time_limit = time_limit
         self.is_brook = program.language == "brook"
+        self.local_size: tuple[int, ...] | None = None  # of the latest OpenCL C launch
 
-    def run(self, device: Device) -> tuple[dict[str, Array], float]:
-        """Run once with arrays; the outputs by name and the seconds from call to answer are returned."""
+    def run(self, device: Device, watcher: Watcher | None = None) -> tuple[dict[str, Array], float]:
+        """Run once with arrays; the outputs by name and the seconds from call to answer are returned.
+
+        ``watcher`` is told of the launch, so that it can show how far it is.
+        """
         begin = time.perf_counter()
         if self.is_brook:
             returned = self._call_brook(device, self._given())
             seconds = time.perf_counter() - begin
             return self._results(returned), seconds
         values = self._fresh()
-        event = self._call_opencl(device, values)
+        queue = None
+        if watcher is not None and watcher.active:
+            from headwater.runtime import Queue
+
+            queue = Queue(device)  # without one the call would return only when the kernel has ended
+        event = self._call_opencl(device, values, queue)
+        if watcher is not None:
+            watcher.event = event
         event.wait()
+        if queue is not None:
+            queue.wait()
+        self.local_size = event.local_size
         seconds = time.perf_counter() - begin
         return {name: _pixels(values[name]) for name in self.binding.outputs}, seconds
 
@@ -87,9 +101,9 @@ class Job:
             values[slot.name] = Image(value) if slot.role == "image" else value
         return values
 
-    def _call_opencl(self, device: Device, values: dict[str, Any]) -> Any:
+    def _call_opencl(self, device: Device, values: dict[str, Any], queue: Queue | None = None) -> Any:
         sizes = (self.binding.global_size, self.binding.local_size)
-        options: dict[str, Any] = {"device": device}
+        options: dict[str, Any] = {"device": device, "queue": queue}
         if self.time_limit is not None:
             options["time_limit"] = self.time_limit
         return self.kernel[sizes](*[values[slot.name] for slot in self.slots], **options)
@@ -143,11 +157,25 @@ def _pixels(value: Any) -> Array:
     return array
 
 
+class Watcher:
+    """What a line of progress knows: whether there is one, and the launch it tells of."""
+
+    def __init__(self, active: bool) -> None:
+        self.active = active
+        self.event: Event | None = None
+
+    def fraction(self) -> str:
+        """How far the launch is, as text; empty where the device does not say."""
+        done = self.event.progress if self.event is not None else None
+        return "" if done is None else f", {done:.0%}"
+
+
 @contextmanager
-def progress(what: str) -> Iterator[None]:
+def progress(what: str) -> Iterator[Watcher]:
     """A line on a terminal's stderr with the seconds gone by, once the work inside has taken more than a second."""
-    if not sys.stderr.isatty():
-        yield
+    watcher = Watcher(sys.stderr.isatty())
+    if not watcher.active:
+        yield watcher
         return
     over = threading.Event()
     begin = time.perf_counter()
@@ -155,13 +183,14 @@ def progress(what: str) -> Iterator[None]:
     def tell() -> None:
         wait = _PATIENCE
         while not over.wait(wait):
-            print(f"\r{what}: {time.perf_counter() - begin:.1f} s ", end="", file=sys.stderr, flush=True)
+            line = f"\r{what}: {time.perf_counter() - begin:.1f} s{watcher.fraction()} "
+            print(line, end="", file=sys.stderr, flush=True)
             wait = 0.1
 
     teller = threading.Thread(target=tell, daemon=True)
     teller.start()
     try:
-        yield
+        yield watcher
     finally:
         over.set()
         teller.join()

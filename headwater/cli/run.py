@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from headwater.cli.options import Parser, add_build_options, add_device_option, build_options
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from headwater.files import Array
     from headwater.runtime import Device
 
+_CHECK = "HEADWATER_CHECK"
 _BUDGET = 2.0  # seconds that --time may take beyond three runs
 
 _USAGE = "FILE [ARG …] [--kernel NAME] [--device DEVICE] [-o OUTPUT] [options]"
@@ -99,6 +98,26 @@ def main(words: Sequence[str]) -> int:
     """Run the command; the exit code is returned."""
     begin = time.perf_counter()
     args = parser().parse(words)
+    with _checking(args.check):
+        return _run(args, begin)
+
+
+@contextmanager
+def _checking(wanted: bool) -> Iterator[None]:
+    """Bounds-checked launches inside: the runtime looks at the environment, for both languages."""
+    before = os.environ.get(_CHECK)
+    if wanted:
+        os.environ[_CHECK] = "1"
+    try:
+        yield
+    finally:
+        if wanted:
+            os.environ.pop(_CHECK)
+            if before is not None:
+                os.environ[_CHECK] = before
+
+
+def _run(args: argparse.Namespace, begin: float) -> int:
     limit = _positive(args.time_limit, "--time-limit")
     tolerance = _positive(args.tolerance, "--tolerance", zero=True)
     repeats = int(_positive(args.repeat, "--repeat") or 0)
@@ -118,20 +137,21 @@ def main(words: Sequence[str]) -> int:
     if args.verbose:
         for note in binding.notes:
             print(f"headwater: {note}", file=sys.stderr)
-    if args.check:
-        os.environ["HEADWATER_CHECK"] = "1"
     job = Job(program, name, slots, binding, time_limit=limit)
     compiled = time.perf_counter() - begin
-    with progress(f"running {name} on {device.name}"):
-        outputs, first = job.run(device)
+    with progress(f"running {name} on {device.name}") as watcher:
+        outputs, first = job.run(device, watcher)
+    local_size = job.local_size
     differences = _verify(job, outputs, other, tolerance) if other is not None else []
     seconds: list[float] = []
     if args.time:
         with progress(f"timing {name} on {device.name}"):
             seconds = job.times(device, max(repeats, 1), _BUDGET)
     notes = _write(job, outputs)
-    result = _Result(path, name, device, job, outputs, notes, compiled, first, seconds, other, differences)
+    result = _Result(path, name, device, job, outputs, notes, compiled, first, seconds, other, differences, local_size)
     if args.json:
+        import json
+
         print(json.dumps(result.as_json()))
     elif not args.quiet:
         print(result.as_text(), end="")
@@ -178,6 +198,8 @@ def _choose_kernel(program: Any, name: str | None, path: Path) -> str:
             raise UsageError(f"{path} has several kernels", hint=f"choose one with --kernel: {', '.join(kernels)}")
         return kernels[0]
     if name not in kernels:
+        from difflib import get_close_matches
+
         close = get_close_matches(name, kernels, 1)
         known = f"the kernels are {', '.join(kernels)}"
         if name in program.kernels:
@@ -223,8 +245,8 @@ def _verify(job: Job, outputs: dict[str, Array], other: Device, tolerance: float
     from headwater.cli.compare import compare
     from headwater.cli.launch import progress
 
-    with progress(f"running {job.kernel.name} on {other.name}"):
-        reference, _ = job.run(other)
+    with progress(f"running {job.kernel.name} on {other.name}") as watcher:
+        reference, _ = job.run(other, watcher)
     return [compare(name, outputs[name], reference[name], tolerance) for name in outputs]
 
 
@@ -265,6 +287,7 @@ class _Result:
     seconds: list[float]
     other: Device | None
     differences: list[Difference]
+    local_size: tuple[int, ...] | None
 
     def as_json(self) -> dict[str, Any]:
         """One object; numbers that JSON lacks (NaN, infinities) are null."""
@@ -289,8 +312,10 @@ class _Result:
         }
         if binding.global_size:
             result["global_size"] = list(binding.global_size)
-            result["local_size"] = list(binding.local_size) if binding.local_size else None
+            result["local_size"] = list(self.local_size) if self.local_size else None
         if self.seconds:
+            from statistics import median
+
             moved = self.job.moved_bytes(self.outputs)
             result["seconds"] |= {
                 "median": median(self.seconds),
@@ -334,13 +359,15 @@ class _Result:
         return "".join(f"{line}\n" for line in lines)
 
     def _time_lines(self) -> list[str]:
+        from statistics import median
+
         middle = median(self.seconds)
         moved = self.job.moved_bytes(self.outputs)
         binding = self.job.binding
         sizes = ""
         if binding.global_size:
             sizes = f", global {' x '.join(map(str, binding.global_size))}"
-            sizes += f", local {' x '.join(map(str, binding.local_size))}" if binding.local_size else ""
+            sizes += f", local {' x '.join(map(str, self.local_size))}" if self.local_size else ""
         rows = [
             ("median", f"{_seconds(middle)} of {len(self.seconds)} runs"),
             ("range", f"{_seconds(min(self.seconds))} to {_seconds(max(self.seconds))}"),

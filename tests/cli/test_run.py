@@ -1,5 +1,6 @@
 """headwater run, from files to files: answers, text, JSON, exit codes, and one message for every fault."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -98,8 +99,8 @@ def test_verify_finds_a_kernel_that_disagrees(folder, headwater, monkeypatch):
     honest = Job.run
     calls = []
 
-    def drifting(self, device):
-        outputs, seconds = honest(self, device)
+    def drifting(self, device, watcher=None):
+        outputs, seconds = honest(self, device, watcher)
         calls.append(device)
         if len(calls) == 2:
             outputs["c"][7] += 1
@@ -224,10 +225,46 @@ def test_a_failed_run_writes_nothing(folder, headwater):
     assert not list(folder.glob("*y.png*"))
 
 
+def test_an_access_out_of_bounds_names_its_line(folder, headwater):
+    Path("shift.cl").write_text(
+        "__kernel void shift(__global const float *a, __global float *b)\n"
+        "{\n    int i = get_global_id(0);\n    b[i] = a[i + 1];\n}\n"
+    )
+    ran = headwater("run", "shift.cl", "arange:64", "--check", "-o", "out.npy", "-d", "cpu")
+    assert ran.code == 2
+    assert ran.err.startswith("headwater: shift.cl:4:12: error: ")
+    assert not (folder / "out.npy").exists()
+    assert "HEADWATER_CHECK" not in os.environ
+
+
+def test_an_endless_loop_ends_at_its_time_limit(folder, headwater):
+    Path("spin.cl").write_text("__kernel void spin(__global int *f) { while (f[0] == 0) ; f[1] = 1; }\n")
+    ran = headwater("run", "spin.cl", "zeros:64", "--global", "1", "--time-limit", "0.3", "-d", "cpu")
+    assert ran.code == 2
+    assert "time limit of 0.3 s" in ran.err
+
+
+def test_progress_is_shown_on_a_terminal(folder):
+    pty = pytest.importorskip("pty")
+    Path("spin.cl").write_text("__kernel void spin(__global int *f) { while (f[0] == 0) ; f[1] = 1; }\n")
+    words = ["run", "spin.cl", "zeros:64", "--global", "1", "--time-limit", "1.5", "-d", "cpu"]
+    parent, child = pty.openpty()
+    ran = subprocess.Popen([sys.executable, "-m", "headwater", *words], stdout=subprocess.DEVNULL, stderr=child)
+    os.close(child)
+    shown = b""
+    with contextlib.suppress(OSError):  # EIO: the other end is closed
+        while piece := os.read(parent, 4096):
+            shown += piece
+    os.close(parent)
+    assert ran.wait(60) == 2
+    assert b"running spin on cpu: 1." in shown
+    assert b"time limit" in shown
+
+
 def test_a_defect_of_ours_is_reported_as_one(folder, headwater, monkeypatch):
     from headwater.cli.launch import Job
 
-    def broken(self, device):
+    def broken(self, device, watcher=None):
         raise ZeroDivisionError("by accident")
 
     monkeypatch.setattr(Job, "run", broken)
@@ -243,7 +280,7 @@ def test_a_defect_of_ours_is_reported_as_one(folder, headwater, monkeypatch):
 def test_an_interrupt_is_130(folder, headwater, monkeypatch):
     from headwater.cli.launch import Job
 
-    def interrupted(self, device):
+    def interrupted(self, device, watcher=None):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Job, "run", interrupted)
