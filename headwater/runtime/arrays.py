@@ -54,7 +54,7 @@ def address(array: Array) -> int:
 
 
 def aligned_bytes(nbytes: int, alignment: int = ALIGNMENT) -> Array:
-    """Uninitialised memory of ``nbytes`` bytes, beginning at a multiple of ``alignment``; MemoryError if none is left."""
+    """Uninitialised memory of ``nbytes`` bytes, from a multiple of ``alignment``; MemoryError if none is left."""
     base = np.empty(nbytes + alignment, np.uint8)
     start = -int(base.__array_interface__["data"][0]) % alignment
     return base[start : start + nbytes]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from headwater.errors import InternalError, KernelFault, LaunchError, ResourceError
-from headwater.runtime import pool as _pool, signature
+from headwater.runtime import interrupt, pool as _pool, signature
 from headwater.runtime.arrays import ALIGNMENT, Array, address, aligned_bytes, view
 from headwater.runtime.cpu_events import CpuEvent
 from headwater.runtime.devices import Buffer
@@ -37,7 +37,6 @@ MAX_SCRATCH = 1 << 31  # bytes for each thread
 INLINE_NS = 40_000
 # A launch longer than this runs on workers while the caller waits, so that Ctrl-C is answered at once.
 BOUNDED_NS = 20_000_000
-_SMALL_ITEMS = 16_384  # the first launch of so few work-items, not yet timed, is taken for a short one
 _BATCHES_PER_THREAD = 16  # enough for balance, few enough that the shared counter costs nothing
 
 _now = time.perf_counter_ns
@@ -164,9 +163,9 @@ class CpuLaunch:
         self._free: list[Task] = []
         self._streaming = host.streaming
         self._last_level = _last_level_cache() // 2
-        self._inline = not host.unbounded and not check
-        # Nothing is known of the first launch but its size.
-        self._cost = 0 if prod(global_size) <= _SMALL_ITEMS else BOUNDED_NS
+        self._unbounded = host.unbounded
+        self._inline = not check and (interrupt.SUPPORTED or not host.unbounded)
+        self._cost = BOUNDED_NS  # nothing is known of the first launch: it may be a long one
 
     # -- arguments -----------------------------------------------------------------------------------------------------
 
@@ -261,11 +260,15 @@ class CpuLaunch:
         if self._total == 0:
             return self._nothing(task)
         if self._cost < INLINE_NS or self._tickets == 1:
-            task.block[_pool.BATCH] = self._total
-            start = _now()
-            self._entry(task.block_address, task.args_address, scratch_address(task.scratch_bytes))
-            end = _now()
+            if self._unbounded and interrupt.guarded():
+                start, end = self._interruptible(task)
+            else:
+                start = _now()
+                self._entry(task.block_address, task.args_address, scratch_address(task.scratch_bytes))
+                end = _now()
             self._cost = end - start
+        elif self._unbounded:
+            return self._submit(task, args, None, None)
         else:
             start, end = self._with_help(task, args)
         if task.copies is not None:
@@ -273,9 +276,20 @@ class CpuLaunch:
         self._free.append(task)
         return CpuEvent(start, start, end, self._local_size)
 
+    def _interruptible(self, task: Task) -> tuple[int, int]:
+        """Run a kernel that may not end in the main thread, so that Ctrl-C gets out of it; when it began and ended."""
+        task.keep = None
+        interrupt.begin(task)
+        start = _now()
+        try:
+            self._entry(task.block_address, task.args_address, scratch_address(task.scratch_bytes))
+        finally:
+            end = _now()
+            interrupt.end(task)
+        return start, end
+
     def _with_help(self, task: Task, args: Sequence[Any]) -> tuple[int, int]:
         """Run in this thread, with others joining; when it began and ended."""
-        task.block[_pool.BATCH] = self._batch
         task.keep = args
         task.finish = None
         task.inside = 1
@@ -313,7 +327,6 @@ class CpuLaunch:
             return self._nothing(task)
         event._gate = Gate()
         event._task = task
-        task.block[_pool.BATCH] = self._batch
         task.keep = args
         task.finish = self._finish
         task.event = event

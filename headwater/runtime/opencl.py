@@ -437,7 +437,7 @@ def enumerate_devices() -> list[ClDevice]:
 
 
 def find(name: str) -> ClDevice:
-    """``gpu``, ``gpu:1``, ``opencl``, ``opencl:0``, ``opencl:0:1``, ``opencl:part of a name``; DeviceError if none is."""
+    """``gpu``, ``gpu:1``, ``opencl``, ``opencl:0``, ``opencl:0:1`` or ``opencl:part of a name``."""
     everything = enumerate_devices()
     if not everything:
         raise unknown_device(name, "PyOpenCL finds no OpenCL driver")

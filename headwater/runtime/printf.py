@@ -47,7 +47,7 @@ def parse(format: str) -> tuple[Piece, ...]:
 
 
 def render(pieces: tuple[Piece, ...], slot: Callable[[int], int], string: Callable[[int], str]) -> str:
-    """The text. ``slot(i)`` is the i-th argument slot as an unsigned integer, ``string`` reads the string at an address."""
+    """The text. ``slot(i)`` is the i-th argument slot as an unsigned int, ``string`` reads the string there."""
     out: list[str] = []
     index = 0
     for piece in pieces:

@@ -159,7 +159,7 @@ def _split(key: Any) -> tuple[Any, Any]:
     if not isinstance(key, tuple):
         return key, None
     if len(key) == 1:
-        return key, None
+        return key[0], None
     if len(key) != 2 or (all(hasattr(part, "__index__") for part in key)):
         # kernel[1024, 64] could be a group size of 64 or a second dimension; Python cannot tell k[a, b] from k[(a, b)].
         raise LaunchError(

@@ -623,3 +623,43 @@ def test_launch_overhead_is_small(built) -> None:
             prepared(args)
         best = min(best, (time.perf_counter() - start) / 50)
     assert best < 30e-6  # 4 µs on an idle machine
+
+
+def test_ctrl_c_reaches_a_kernel_that_used_to_be_short(built) -> None:
+    out = np.zeros(1, np.int32)
+    prepared = built.kernels["spin"].prepare((1,), (1,))
+    for _ in range(5):
+        prepared((out, 3))  # it is now run in the calling thread
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        prepared((out, -1))
+    timer.join()
+    assert time.perf_counter() - start < 5
+    out[0] = 0
+    for _ in range(5):
+        prepared((out, 7))
+    assert out[0] == 35
+
+
+def test_an_event_loop_still_learns_of_signals(built) -> None:
+    if not hasattr(signal, "set_wakeup_fd") or sys.platform == "win32":
+        pytest.skip("no descriptor for signals here")
+    out = np.zeros(1, np.int32)
+    prepared = built.kernels["spin"].prepare((1,), (1,))
+    for _ in range(5):
+        prepared((out, 3))
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    before = signal.set_wakeup_fd(write_end)
+    try:
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            prepared((out, -1))
+        assert signal.set_wakeup_fd(before) == write_end
+        assert os.read(read_end, 8) == bytes([signal.SIGINT])
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(read_end)
+        os.close(write_end)
