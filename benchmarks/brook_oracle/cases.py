@@ -113,9 +113,9 @@ def positive_definite(rng: np.random.Generator, shape: Shape) -> Array:
 
 
 def rotations(rng: np.random.Generator, shape: Shape) -> Array:
-    """2x2 matrices (a, b, -b, a) near the unit circle: their products commute and stay bounded."""
-    angle = rng.uniform(-3, 3, shape[:-1])
-    return np.stack([np.cos(angle), np.sin(angle), -np.sin(angle), np.cos(angle)], axis=-1)
+    """2x2 matrices (a, b, -b, a) that turn by quarters and scale by powers of two: products commute and are exact."""
+    turns = np.array([[1, 0, 0, 1], [0, 1, -1, 0], [-1, 0, 0, -1], [0, -1, 1, 0]])
+    return turns[rng.integers(0, 4, shape[:-1])] * 2.0 ** rng.integers(-1, 2, (*shape[:-1], 1))
 
 
 def same(shape: Shape) -> Shape:
@@ -289,13 +289,16 @@ RULES: dict[str, Rule] = {
     "writePos": Rule(ONE + TWO, why="asks for its position"),
     "constantN": Rule(fills={"n": integers(1, 6)}, why="chooses by n"),
     "sample1": Rule(fills={"*": integers(-30000, 30000)}, why="products fit an int"),
-    "matrix_mult": Rule(fills={"*": rotations}, why="a reduction's operator must commute: rotations do"),
+    "matrix_mult": Rule(fills={"*": rotations}, why="the order of a reduction is not specified"),
 }
+
+
+SUM = Rule(fills={"*": integers(-99, 100)}, why="the order of a reduction is not specified: whole numbers sum exactly")
 
 
 def cases(sample: Sample, kernel: Kernel) -> Iterator[Case]:
     """The calls of ``kernel`` to compare; the same ones in every run."""
-    rule = RULES.get(kernel.name, Rule())
+    rule = RULES.get(kernel.name, SUM if kernel.is_reduction else Rule())
     rng = np.random.default_rng(zlib.crc32(kernel.name.encode()))
     if kernel.is_reduction:
         yield from _reductions(sample, kernel, rule, rng)
@@ -312,7 +315,7 @@ def cases(sample: Sample, kernel: Kernel) -> Iterator[Case]:
             yield _case(sample, kernel, rule, rng, f"{_label(shape)} part", shapes, (offset, size))
     if rule.resize and not rule.shapes and any(p.kind == "input" for p in kernel.parameters):
         for before, after in RESIZED:
-            shapes = {p.name: before if p.kind == "input" else after for p in kernel.parameters}
+            shapes = {p.name: _shape(p, rule, before if p.kind == "input" else after) for p in kernel.parameters}
             yield _case(sample, kernel, rule, rng, f"{_label(before)} to {_label(after)}", shapes)
 
 

@@ -54,7 +54,7 @@ kernel void reverse_groups(float4 a<>, out float4 b[])
     shared float4 l[64];
     int i = instance().x;
     int j = instanceInGroup().x;
-    l[1 * j + 0] = a;
+    l[instanceInGroup().x] = a;
     syncGroup();
     b[i] = l[63 - j];
 }
@@ -371,7 +371,7 @@ A = np.ones(4, np.float32)
     [
         (lambda p: p.sum(A), r"sum takes 2 arguments \(a, b\), 1 given, b missing; it is declared sum\(float a<>, "),
         (lambda p: p.sum(A, A, A), r"sum takes 2 arguments \(a, b\), 3 given[^$]*out streams are not passed"),
-        (lambda p: p.sum(A, A, a=A), r"sum takes 2 arguments"),
+        (lambda p: p.sum(A, A, A, b=A), r"sum takes 2 arguments"),
         (lambda p: p.sum(A, a=A), r"argument 'a' is given twice"),
         (lambda p: p.sum(A, A, c=A), r"sum has no argument 'c'[^$]*out="),
         (lambda p: p.sum(A, A.astype(np.float64)), r"`float b<>`: got float64 of shape \(4,\), wanted float: float32"),
