@@ -9,6 +9,7 @@ from headwater.brook.context import Context, KernelInfo
 from headwater.brook.expressions import ExpressionChecker
 from headwater.brook.folding import folds_commutatively, integer_constant
 from headwater.brook.model import SCALARS, StructField, StructType
+from headwater.brook.naming import Names
 from headwater.brook.types import VOID, Symbol, Type
 
 _MAX_RANK = 4
@@ -23,6 +24,8 @@ _SHARED_TYPES = frozenset({"float4", "int4", "uint4"})
 def check_struct(context: Context, node: ast.StructNode) -> None:
     """Make a struct known under its names. Raises ``SourceError`` where kernels cannot use it."""
     name = node.alias or node.tag
+    if Names().user(name) != name:
+        raise context.error(f"struct {name!r} has a name that OpenCL C reserves", node, "choose another name")
     fields: list[StructField] = []
     offset = 0
     alignment = 1

@@ -101,7 +101,7 @@ class Storage:
             return Code(f"vload3({index}, {pointer})")
         if self.pointee(type_) != type_.name:
             suffix = "_constant" if space == "__constant" else ""
-            return Code(f"{type_.name}_load{suffix}({pointer} + {_sum_operand(index)})")
+            return Code(f"{type_.name}_load{suffix}(&{pointer}[{index}])")
         return Code(f"{pointer}[{index}]")
 
     def store(self, pointer: str, index: str, type_: Type, value: str) -> str:
@@ -109,12 +109,8 @@ class Storage:
         if type_.width == 3:
             return f"vstore3({value}, {index}, {pointer})"
         if self.pointee(type_) != type_.name:
-            return f"{type_.name}_store({pointer} + {_sum_operand(index)}, {value})"
+            return f"{type_.name}_store(&{pointer}[{index}], {value})"
         return f"{pointer}[{index}] = {value}"
-
-
-def _sum_operand(index: str) -> str:
-    return index if index.replace("_", "").isalnum() else f"({index})"
 
 
 class BodyEmitter:
@@ -605,13 +601,13 @@ def _flat(indices: list[str], extents: list[str]) -> str:
         for index, extent in zip(indices, extents, strict=True):
             place = place * int(extent) + int(index)
         return str(place)
-    result = ""
+    result, terms = "", 0
     for index, extent in zip(indices, extents, strict=True):
-        if not result or result == "0":
-            result = index
-        else:
-            scaled = f"({result}) * {extent}" if " + " in result else f"{result} * {extent}"
-            result = scaled if index == "0" else f"{scaled} + {index}"
+        if not terms or result == "0":
+            result, terms = index, 1
+            continue
+        scaled = f"({result}) * {extent}" if terms > 1 else f"{result} * {extent}"
+        result, terms = (scaled, 1) if index == "0" else (f"{scaled} + {index}", 2)
     return result
 
 

@@ -52,7 +52,7 @@ def call_builtin(name: str, arguments: list[str], type_: Type, support: Support)
         return (f"sign({joined})" if real else _integer_sign(joined, type_)), _POSTFIX
     if name == "dot":
         if type_.width == 1:
-            product = " * ".join(f"({argument})" for argument in arguments)
+            product = " * ".join(_operand(argument) for argument in arguments)
             return (
                 (product, _MULTIPLY)
                 if type_.base in {"float", "double", "int", "uint"}
@@ -65,10 +65,14 @@ def call_builtin(name: str, arguments: list[str], type_: Type, support: Support)
     if type_.condition:
         return f"{name}({joined})", _POSTFIX
     zero = {"float": "0.0f", "double": "0.0"}.get(type_.base, "0")
-    return f"{name}(({joined}) != ({type_.name})({zero}))", _POSTFIX
+    return f"{name}({_operand(joined)} != ({type_.name})({zero}))", _POSTFIX
 
 
 def _integer_sign(argument: str, type_: Type) -> str:
     if type_.base.startswith("u"):
         return f"min({argument}, ({type_.name})(1))"
     return f"clamp({argument}, ({type_.name})(-1), ({type_.name})(1))"
+
+
+def _operand(text: str) -> str:
+    return text if text.isidentifier() else f"({text})"

@@ -51,7 +51,7 @@ class KernelEmitter:
     def body(self) -> Lines:
         """The body as a function; its name is ``kernel.c_name`` from then on."""
         kernel = self.kernel
-        kernel.c_name = self.module_names.fresh(f"{kernel.name}_body" if kernel.result == VOID else kernel.name)
+        kernel.c_name = self.module_names.fresh(f"{kernel.name}_body")
         statements = self.emitter.body()
         lines = Lines()
         parameters = [self._body_parameter(p) for p in kernel.parameters]
@@ -227,14 +227,14 @@ class KernelEmitter:
     def _linear4(self) -> tuple[Entry, Lines]:
         entry = self._start("linear4")
         names = self._entry_names()
-        count, quad, i = names.fresh("count"), names.fresh("quad"), names.fresh("i")
+        count, four, i = names.fresh("count"), names.fresh("four"), names.fresh("i")
         self._argument(entry, "count", count, None, "const int")
         vectors = {p.name: names.fresh(f"{p.c_name}4") for p in self.inputs}
         parts = {(p.name, c): names.fresh(f"{p.c_name}_{c}") for p in self.outputs for c in "xyzw"}
-        lines = [f"const int {quad} = get_global_id(0);", f"if ({quad} < {count} / 4) {{"]
+        lines = [f"const int {four} = get_global_id(0);", f"if ({four} < {count} / 4) {{"]
         for p in self.inputs:
             lines.append(
-                f"    const {p.type.base}4 {vectors[p.name]} = ((__global const {p.type.base}4 *){p.c_name})[{quad}];"
+                f"    const {p.type.base}4 {vectors[p.name]} = ((__global const {p.type.base}4 *){p.c_name})[{four}];"
             )
         for p in self.outputs:
             zero = "0.0f" if p.type.base == "float" else "0"
@@ -244,9 +244,9 @@ class KernelEmitter:
             lines.append(f"    {call};")
         for p in self.outputs:
             whole = ", ".join(parts[p.name, c] for c in "xyzw")
-            lines.append(f"    ((__global {p.type.base}4 *){p.c_name})[{quad}] = ({p.type.base}4)({whole});")
-        lines.append(f"}} else if ({quad} == {count} / 4) {{")
-        lines.append(f"    for (int {i} = 4 * {quad}; {i} < {count}; ++{i}) {{")
+            lines.append(f"    ((__global {p.type.base}4 *){p.c_name})[{four}] = ({p.type.base}4)({whole});")
+        lines.append(f"}} else if ({four} == {count} / 4) {{")
+        lines.append(f"    for (int {i} = 4 * {four}; {i} < {count}; ++{i}) {{")
         lines += [f"        {text}" for text in self._process(lambda _: i)]
         lines += ["    }", "}"]
         entry.lines = lines

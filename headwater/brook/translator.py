@@ -98,9 +98,6 @@ def _declare_types(context: Context, regions: Regions) -> None:
 
 def _emit(context: Context) -> BrookModule:
     names = Names(set(context.kernels) | set(context.structs))
-    for name in context.kernels:
-        # A kernel with a return value keeps its own name, which is therefore not taken.
-        names.taken.discard(name)
     support = Support()
     storage = Storage(context.structs)
     parts: list[Lines] = []

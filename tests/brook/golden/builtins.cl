@@ -61,7 +61,7 @@ void reals_body(const float a, const float b, float *c)
 {
     *c = sign(a) + fabs(a) + exp(a) + pow(a, b) + log(a) + sqrt(a) + rsqrt(a) + cos(a) + sin(a) + acos(a) + asin(a);
     *c += (float)isfinite(a) + (float)isinf(a) + (float)isnan(a) + hw_frac_float(a) + floor(a) + round(a) + fmod(a, b) + max(a, b) + min(a, b);
-    *c = clamp(*c, a, b) + mix(a, b, *c) + (a) * (b);
+    *c = clamp(*c, a, b) + mix(a, b, *c) + a * b;
 }
 
 __kernel void reals_linear(
@@ -85,18 +85,18 @@ __kernel void reals_linear4(
     __global float *restrict c,
     const int count)
 {
-    const int quad_ = get_global_id(0);
-    if (quad_ < count / 4) {
-        const float4 a4 = ((__global const float4 *)a)[quad_];
-        const float4 b4 = ((__global const float4 *)b)[quad_];
+    const int four = get_global_id(0);
+    if (four < count / 4) {
+        const float4 a4 = ((__global const float4 *)a)[four];
+        const float4 b4 = ((__global const float4 *)b)[four];
         float c_x = 0.0f, c_y = 0.0f, c_z = 0.0f, c_w = 0.0f;
         reals_body(a4.x, b4.x, &c_x);
         reals_body(a4.y, b4.y, &c_y);
         reals_body(a4.z, b4.z, &c_z);
         reals_body(a4.w, b4.w, &c_w);
-        ((__global float4 *)c)[quad_] = (float4)(c_x, c_y, c_z, c_w);
-    } else if (quad_ == count / 4) {
-        for (int i = 4 * quad_; i < count; ++i) {
+        ((__global float4 *)c)[four] = (float4)(c_x, c_y, c_z, c_w);
+    } else if (four == count / 4) {
+        for (int i = 4 * four; i < count; ++i) {
             float c_value = 0.0f;
             reals_body(a[i], b[i], &c_value);
             c[i] = c_value;
@@ -130,7 +130,7 @@ __kernel void reals_mapped(
 void vectors_body(const float3 a, const float3 b, float3 *c, float *d)
 {
     *c = normalize(cross(a, b)) + hw_frac_float3(a) + convert_float3(isnan(b) & 1);
-    *d = dot(a, b) + (float)any((a) != (float3)(0.0f)) + (float)all(b < a);
+    *d = dot(a, b) + (float)any(a != (float3)(0.0f)) + (float)all(b < a);
 }
 
 __kernel void vectors_linear(

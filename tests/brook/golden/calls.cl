@@ -38,7 +38,7 @@ int hw_index(int4 p, int4 extents)
 }
 
 /* kernel float square(float x), line 2 */
-float square(const float x)
+float square_body(const float x)
 {
     return x * x;
 }
@@ -73,18 +73,18 @@ __kernel void both_linear4(
     __global float *restrict c,
     const int count)
 {
-    const int quad_ = get_global_id(0);
-    if (quad_ < count / 4) {
+    const int four = get_global_id(0);
+    if (four < count / 4) {
         float s_x = 0.0f, s_y = 0.0f, s_z = 0.0f, s_w = 0.0f;
         float c_x = 0.0f, c_y = 0.0f, c_z = 0.0f, c_w = 0.0f;
         both_body(a, &s_x, &c_x);
         both_body(a, &s_y, &c_y);
         both_body(a, &s_z, &c_z);
         both_body(a, &s_w, &c_w);
-        ((__global float4 *)s)[quad_] = (float4)(s_x, s_y, s_z, s_w);
-        ((__global float4 *)c)[quad_] = (float4)(c_x, c_y, c_z, c_w);
-    } else if (quad_ == count / 4) {
-        for (int i = 4 * quad_; i < count; ++i) {
+        ((__global float4 *)s)[four] = (float4)(s_x, s_y, s_z, s_w);
+        ((__global float4 *)c)[four] = (float4)(c_x, c_y, c_z, c_w);
+    } else if (four == count / 4) {
+        for (int i = 4 * four; i < count; ++i) {
             float s_value = 0.0f;
             float c_value = 0.0f;
             both_body(a, &s_value, &c_value);
@@ -117,15 +117,15 @@ __kernel void both_mapped(
 }
 
 /* kernel float at(float a[][], int2 p), line 13 */
-float at(__global const float *a, const int4 a_shape, const int2 p)
+float at_body(__global const float *a, const int4 a_shape, const int2 p)
 {
     return a[hw_at(p.y, a_shape.y) * a_shape.x + hw_at(p.x, a_shape.x)];
 }
 
 /* kernel float here(float a[][]), line 18 */
-float here(__global const float *a, const int4 a_shape, const int4 hw_position)
+float here_body(__global const float *a, const int4 a_shape, const int4 hw_position)
 {
-    return at(a, a_shape, hw_position.xy);
+    return at_body(a, a_shape, hw_position.xy);
 }
 
 /* kernel void top(float angle<>, float a[][], out float2 r<>, out float t<>), line 23 */
@@ -136,7 +136,7 @@ void top_body(const float angle, __global const float *a, const int4 a_shape, fl
     float u, v;
     both_body(angle, &u, &v);
     t0 = (*r).x, t1 = (*r).y, both_body(u, &t0, &t1), (*r).x = t0, (*r).y = t1;
-    *t = square(u) + square(v) + here(a, a_shape, hw_position) * at(a, a_shape, (int2)(0, 1));
+    *t = square_body(u) + square_body(v) + here_body(a, a_shape, hw_position) * at_body(a, a_shape, (int2)(0, 1));
 }
 
 __kernel void top_grid(

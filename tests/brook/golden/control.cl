@@ -76,16 +76,16 @@ __kernel void loops_linear4(
     __global int *restrict a,
     const int count)
 {
-    const int quad_ = get_global_id(0);
-    if (quad_ < count / 4) {
+    const int four = get_global_id(0);
+    if (four < count / 4) {
         int a_x = 0, a_y = 0, a_z = 0, a_w = 0;
         loops_body(n, &a_x);
         loops_body(n, &a_y);
         loops_body(n, &a_z);
         loops_body(n, &a_w);
-        ((__global int4 *)a)[quad_] = (int4)(a_x, a_y, a_z, a_w);
-    } else if (quad_ == count / 4) {
-        for (int i = 4 * quad_; i < count; ++i) {
+        ((__global int4 *)a)[four] = (int4)(a_x, a_y, a_z, a_w);
+    } else if (four == count / 4) {
+        for (int i = 4 * four; i < count; ++i) {
             int a_value = 0;
             loops_body(n, &a_value);
             a[i] = a_value;

@@ -52,18 +52,18 @@ __kernel void sum_linear4(
     __global float *restrict c,
     const int count)
 {
-    const int quad_ = get_global_id(0);
-    if (quad_ < count / 4) {
-        const float4 a4 = ((__global const float4 *)a)[quad_];
-        const float4 b4 = ((__global const float4 *)b)[quad_];
+    const int four = get_global_id(0);
+    if (four < count / 4) {
+        const float4 a4 = ((__global const float4 *)a)[four];
+        const float4 b4 = ((__global const float4 *)b)[four];
         float c_x = 0.0f, c_y = 0.0f, c_z = 0.0f, c_w = 0.0f;
         sum_body(a4.x, b4.x, &c_x);
         sum_body(a4.y, b4.y, &c_y);
         sum_body(a4.z, b4.z, &c_z);
         sum_body(a4.w, b4.w, &c_w);
-        ((__global float4 *)c)[quad_] = (float4)(c_x, c_y, c_z, c_w);
-    } else if (quad_ == count / 4) {
-        for (int i = 4 * quad_; i < count; ++i) {
+        ((__global float4 *)c)[four] = (float4)(c_x, c_y, c_z, c_w);
+    } else if (four == count / 4) {
+        for (int i = 4 * four; i < count; ++i) {
             float c_value = 0.0f;
             sum_body(a[i], b[i], &c_value);
             c[i] = c_value;
@@ -130,19 +130,19 @@ __kernel void split_linear4(
     __global int *restrict high,
     const int count)
 {
-    const int quad_ = get_global_id(0);
-    if (quad_ < count / 4) {
-        const int4 a4 = ((__global const int4 *)a)[quad_];
+    const int four = get_global_id(0);
+    if (four < count / 4) {
+        const int4 a4 = ((__global const int4 *)a)[four];
         int low_x = 0, low_y = 0, low_z = 0, low_w = 0;
         int high_x = 0, high_y = 0, high_z = 0, high_w = 0;
         split_body(a4.x, limit, &low_x, &high_x);
         split_body(a4.y, limit, &low_y, &high_y);
         split_body(a4.z, limit, &low_z, &high_z);
         split_body(a4.w, limit, &low_w, &high_w);
-        ((__global int4 *)low)[quad_] = (int4)(low_x, low_y, low_z, low_w);
-        ((__global int4 *)high)[quad_] = (int4)(high_x, high_y, high_z, high_w);
-    } else if (quad_ == count / 4) {
-        for (int i = 4 * quad_; i < count; ++i) {
+        ((__global int4 *)low)[four] = (int4)(low_x, low_y, low_z, low_w);
+        ((__global int4 *)high)[four] = (int4)(high_x, high_y, high_z, high_w);
+    } else if (four == count / 4) {
+        for (int i = 4 * four; i < count; ++i) {
             int low_value = 0;
             int high_value = 0;
             split_body(a[i], limit, &low_value, &high_value);

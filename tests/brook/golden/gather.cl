@@ -100,7 +100,7 @@ __kernel void one_mapped(
 void two_body(__global const float *a, const int4 a_shape, float *b, const int4 hw_position)
 {
     int2 p = hw_position.xy;
-    *b = a[(hw_at(p.y + 1, a_shape.y)) * a_shape.x + hw_at(p.x - 1, a_shape.x)] + a[hw_at(p.x, a_shape.x)];
+    *b = a[hw_at(p.y + 1, a_shape.y) * a_shape.x + hw_at(p.x - 1, a_shape.x)] + a[hw_at(p.x, a_shape.x)];
 }
 
 __kernel void two_grid(
@@ -319,7 +319,7 @@ void constants_body(__constant float *mask, __constant float *row, __global cons
     int i;
     float sum = 0.0f;
     for (i = 0; i < 3; ++i) {
-        sum += mask[hw_at(i, 3) * 3 + 1] * img[(hw_at(p.y + i, img_shape.y)) * img_shape.x + hw_at(p.x, img_shape.x)];
+        sum += mask[hw_at(i, 3) * 3 + 1] * img[hw_at(p.y + i, img_shape.y) * img_shape.x + hw_at(p.x, img_shape.x)];
     }
     *o = vload3(2, row) + vload3(hw_at(i, 4), row) + (float3)(sum, mask[2], 0.0f);
 }

@@ -52,17 +52,17 @@ __kernel void scale_linear4(
     __global float *restrict b,
     const int count)
 {
-    const int quad_ = get_global_id(0);
-    if (quad_ < count / 4) {
-        const float4 a4 = ((__global const float4 *)a)[quad_];
+    const int four = get_global_id(0);
+    if (four < count / 4) {
+        const float4 a4 = ((__global const float4 *)a)[four];
         float b_x = 0.0f, b_y = 0.0f, b_z = 0.0f, b_w = 0.0f;
         scale_body(a4.x, k, &b_x);
         scale_body(a4.y, k, &b_y);
         scale_body(a4.z, k, &b_z);
         scale_body(a4.w, k, &b_w);
-        ((__global float4 *)b)[quad_] = (float4)(b_x, b_y, b_z, b_w);
-    } else if (quad_ == count / 4) {
-        for (int i = 4 * quad_; i < count; ++i) {
+        ((__global float4 *)b)[four] = (float4)(b_x, b_y, b_z, b_w);
+    } else if (four == count / 4) {
+        for (int i = 4 * four; i < count; ++i) {
             float b_value = 0.0f;
             scale_body(a[i], k, &b_value);
             b[i] = b_value;
@@ -115,17 +115,17 @@ __kernel void shift_linear4(
     __global float *restrict b,
     const int count)
 {
-    const int quad_ = get_global_id(0);
-    if (quad_ < count / 4) {
-        const float4 a4 = ((__global const float4 *)a)[quad_];
+    const int four = get_global_id(0);
+    if (four < count / 4) {
+        const float4 a4 = ((__global const float4 *)a)[four];
         float b_x = 0.0f, b_y = 0.0f, b_z = 0.0f, b_w = 0.0f;
         shift_body(a4.x, &b_x);
         shift_body(a4.y, &b_y);
         shift_body(a4.z, &b_z);
         shift_body(a4.w, &b_w);
-        ((__global float4 *)b)[quad_] = (float4)(b_x, b_y, b_z, b_w);
-    } else if (quad_ == count / 4) {
-        for (int i = 4 * quad_; i < count; ++i) {
+        ((__global float4 *)b)[four] = (float4)(b_x, b_y, b_z, b_w);
+    } else if (four == count / 4) {
+        for (int i = 4 * four; i < count; ++i) {
             float b_value = 0.0f;
             shift_body(a[i], &b_value);
             b[i] = b_value;

@@ -32,7 +32,7 @@ int hw_mapped(__global const int *map, int4 p, int4 domain)
 }
 
 /* kernel float length(float2 v), line 2 */
-float length(const float2 v)
+float length_body(const float2 v)
 {
     return sqrt(dot(v, v));
 }
@@ -43,7 +43,7 @@ void global_body(const float2 local_, __global const float *a, const int4 a_shap
     float clamp_, float8_, i = 0.0f, count = 1.0f, hw_at_ = 2.0f;
     clamp_ = local_.x;
     float8_ = local_.y;
-    *half_ = mix(clamp_, float8_, i) + length(local_) + a[hw_at(a_shape_, a_shape.x)] + count + hw_at_;
+    *half_ = mix(clamp_, float8_, i) + length_body(local_) + a[hw_at(a_shape_, a_shape.x)] + count + hw_at_;
 }
 
 __kernel void global_linear(

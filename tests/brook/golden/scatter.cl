@@ -130,11 +130,9 @@ __kernel void histogram_mapped(
 /* kernel void parts(float2 a<>, out float4 b[]), line 15 */
 void parts_body(const float2 a, __global float4 *b, const int4 b_shape, const int4 hw_position)
 {
-    float2 t0;
     int k = hw_position.x;
     if (hw_inside(k, b_shape.x)) b[k].xy = a;
-    t0 = b[hw_at(k++, b_shape.x)].xy;
-    if (hw_inside(k, b_shape.x)) b[k].zw = t0;
+    if (hw_inside(k, b_shape.x)) b[k].zw = b[hw_at(k, b_shape.x)].yx;
 }
 
 __kernel void parts_grid(
@@ -170,15 +168,18 @@ __kernel void parts_mapped(
 /* kernel void packed(float3 a<>, out float3 b[][][]), line 22 */
 void packed_body(const float3 a, __global float *b, const int4 b_shape, const int4 hw_position)
 {
-    if (hw_inside(0, b_shape.z) && hw_inside(hw_position.y, b_shape.y) && hw_inside(hw_position.x, b_shape.x)) {
-        float3 element = vload3(hw_position.y * b_shape.x + hw_position.x, b);
+    int t0;
+    int4 p = hw_position;
+    if (hw_inside(p.z, b_shape.z) && hw_inside(p.y, b_shape.y) && hw_inside(p.x, b_shape.x)) {
+        float3 element = vload3((p.z * b_shape.y + p.y) * b_shape.x + p.x, b);
         element = a;
-        vstore3(element, hw_position.y * b_shape.x + hw_position.x, b);
+        vstore3(element, (p.z * b_shape.y + p.y) * b_shape.x + p.x, b);
     }
-    if (hw_inside(1, b_shape.z) && hw_inside(hw_position.y, b_shape.y) && hw_inside(hw_position.x, b_shape.x)) {
-        float3 element = vload3((1 * b_shape.y + hw_position.y) * b_shape.x + hw_position.x, b);
-        element.y += a.x;
-        vstore3(element, (1 * b_shape.y + hw_position.y) * b_shape.x + hw_position.x, b);
+    t0 = p.x + 1;
+    if (hw_inside(p.z, b_shape.z) && hw_inside(p.y, b_shape.y) && hw_inside(t0, b_shape.x)) {
+        float3 element = vload3((p.z * b_shape.y + p.y) * b_shape.x + t0, b);
+        element.y += 1.0f;
+        vstore3(element, (p.z * b_shape.y + p.y) * b_shape.x + t0, b);
     }
 }
 
@@ -212,7 +213,47 @@ __kernel void packed_mapped(
     packed_body(vload3(a_at, a), b, b_shape, p + origin);
 }
 
-/* kernel void chained(float a<>, out float b[]), line 28 */
+/* kernel void shifted(float a<>, out float b[][]), line 29 */
+void shifted_body(const float a, __global float *b, const int4 b_shape, const int4 hw_position)
+{
+    int t0;
+    int t1;
+    t0 = hw_position.y - 1;
+    t1 = hw_position.x + 2;
+    if (hw_inside(t0, b_shape.y) && hw_inside(t1, b_shape.x)) b[t0 * b_shape.x + t1] = a;
+}
+
+__kernel void shifted_grid(
+    __global const float *restrict a,
+    __global float *restrict b,
+    const int4 b_shape,
+    const int4 domain)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int i = hw_index(p, domain);
+    shifted_body(a[i], b, b_shape, p);
+}
+
+__kernel void shifted_mapped(
+    __global const float *restrict a,
+    __global float *restrict b,
+    const int4 b_shape,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict a_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int a_at = hw_mapped(a_map, p, domain);
+    shifted_body(a[a_at], b, b_shape, p + origin);
+}
+
+/* kernel void chained(float a<>, out float b[]), line 34 */
 void chained_body(const float a, __global float *b, const int4 b_shape, const int4 hw_position)
 {
     int t0;

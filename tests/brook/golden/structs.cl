@@ -80,7 +80,7 @@ int hw_at(int i, int n)
 }
 
 /* kernel Pair swap(Pair p), line 20 */
-Pair swap(const Pair p)
+Pair swap_body(const Pair p)
 {
     Pair q = { 0.0f, 0.0f };
     q.first = p.second;
@@ -91,7 +91,7 @@ Pair swap(const Pair p)
 /* kernel void input(Pair p<>, out float r<>), line 28 */
 void input_body(const Pair p, float *r)
 {
-    *r = p.first + swap(p).first;
+    *r = p.first + swap_body(p).first;
 }
 
 __kernel void input_linear(
@@ -147,8 +147,8 @@ __kernel void move_linear(
     if (i >= count) return;
 #endif
     Particle q_value = { 0 };
-    move_body(Particle_load(p + i), dt, scale[0], &q_value);
-    Particle_store(q + i, q_value);
+    move_body(Particle_load(&p[i]), dt, scale[0], &q_value);
+    Particle_store(&q[i], q_value);
 }
 
 __kernel void move_mapped(
@@ -168,14 +168,14 @@ __kernel void move_mapped(
     const int p_at = hw_mapped(p_map, p_, domain);
     const int q_at = hw_mapped(q_map, p_, domain);
     Particle q_value = { 0 };
-    move_body(Particle_load(p + p_at), dt, scale[0], &q_value);
-    Particle_store(q + q_at, q_value);
+    move_body(Particle_load(&p[p_at]), dt, scale[0], &q_value);
+    Particle_store(&q[q_at], q_value);
 }
 
 /* kernel void pick(int index<>, Particle all[], out float4 position<>), line 40 */
 void pick_body(const int index, __global const Particle_stored *all_, const int4 all__shape, float4 *position)
 {
-    *position = Particle_load(all_ + (hw_at(index, all__shape.x))).position;
+    *position = Particle_load(&all_[hw_at(index, all__shape.x)]).position;
 }
 
 __kernel void pick_linear(
