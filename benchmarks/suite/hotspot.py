@@ -44,9 +44,28 @@ def numba_versions() -> Mapping[str, Version]:
                     + loss * (ambient - here)
                 )
 
-    return {
-        "prange": lambda d: hotspot(d["heat"], d["power"], d["result"], CONDUCT_X, CONDUCT_Y, LOSS, AMBIENT),
-    }
+    @njit(parallel=True)
+    def by_slices(heat, power, result, conduct_x, conduct_y, loss, ambient):
+        height, width = heat.shape
+        n = width - 2
+        for y in prange(1, height - 1):
+            up, down = heat[y - 1, 1 : n + 1], heat[y + 1, 1 : n + 1]
+            west, middle, east = heat[y, :n], heat[y, 1 : n + 1], heat[y, 2:]
+            source, out = power[y, 1 : n + 1], result[y, 1 : n + 1]
+            for x in range(n):
+                here = middle[x]
+                out[x] = (
+                    here
+                    + source[x]
+                    + conduct_y * (up[x] + down[x] - two * here)
+                    + conduct_x * (west[x] + east[x] - two * here)
+                    + loss * (ambient - here)
+                )
+
+    def call_with(function) -> Version:
+        return lambda d: function(d["heat"], d["power"], d["result"], CONDUCT_X, CONDUCT_Y, LOSS, AMBIENT)
+
+    return {"prange": call_with(hotspot), "prange, slices": call_with(by_slices)}
 
 
 def numpy_versions() -> Mapping[str, Version]:

@@ -1,10 +1,33 @@
-// Inclusive prefix sum: every work-group scans a block of SPAN elements per work-item, then the blocks' totals are
-// scanned by one group, and added. CHUNK = work-group size x SPAN elements make a block.
+// Inclusive prefix sum by "reduce, then scan": the sum of every block, the prefix sums of these sums by one group, and
+// then every block's own prefix sums from its start. A block is SPAN elements for each work-item of a group.
 #define SPAN 16
 
-int scan_group(int own, __local int *shared)
+__kernel void block_sums(__global const int *source, __global int *sums, __local int *shared)
 {
-    const int l = get_local_id(0);
+    const int l = get_local_id(0), size = get_local_size(0);
+    const size_t first = get_group_id(0) * size * SPAN;
+    int own = 0;
+    for (int i = 0; i < SPAN; ++i)
+        own += source[first + i * size + l];
+    shared[l] = own;
+    for (int reach = size / 2; reach > 0; reach /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (l < reach)
+            shared[l] += shared[l + reach];
+    }
+    if (l == 0)
+        sums[get_group_id(0)] = shared[0];
+}
+
+// starts holds the inclusive prefix sums of the blocks' sums; a single block (the scan of the sums itself) has none.
+__kernel void scan_blocks(__global const int *source, __global const int *starts, __global int *result,
+                          __local int *shared)
+{
+    const int l = get_local_id(0), group = get_group_id(0);
+    const size_t first = get_global_id(0) * SPAN;
+    int own = 0;
+    for (int i = 0; i < SPAN; ++i)
+        own += source[first + i];
     shared[l] = own;
     for (int distance = 1; distance < get_local_size(0); distance *= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -12,30 +35,9 @@ int scan_group(int own, __local int *shared)
         barrier(CLK_LOCAL_MEM_FENCE);
         shared[l] += earlier;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return l > 0 ? shared[l - 1] : 0;  // the sum of the work-items before this one
-}
-
-__kernel void scan_blocks(__global const int *source, __global int *result, __global int *totals, __local int *shared)
-{
-    const size_t first = get_global_id(0) * SPAN;
-    int own = 0;
-    for (int i = 0; i < SPAN; ++i)
-        own += source[first + i];
-    int running = scan_group(own, shared);
+    int running = shared[l] - own + (group > 0 ? starts[group - 1] : 0);
     for (int i = 0; i < SPAN; ++i) {
         running += source[first + i];
         result[first + i] = running;
     }
-    if (get_local_id(0) == get_local_size(0) - 1)
-        totals[get_group_id(0)] = running;
-}
-
-__kernel void add_starts(__global int *result, __global const int *starts)
-{
-    const int i = get_global_id(0);
-    const int block = get_group_id(0);
-    if (block > 0)
-        for (int k = 0; k < SPAN; ++k)
-            result[block * get_local_size(0) * SPAN + k * get_local_size(0) + get_local_id(0)] += starts[block - 1];
 }

@@ -1,4 +1,4 @@
-"""Inclusive prefix sum of 16 Mi ints in five launches over three levels of blocks."""
+"""Inclusive prefix sum of 16 Mi ints in three launches: the blocks' sums, their prefix sums, the blocks themselves."""
 
 from __future__ import annotations
 
@@ -17,16 +17,14 @@ BLOCK = GROUP * SPAN
 def make(quick: bool) -> Data:
     n = 1 << (20 if quick else 24)
     rng = np.random.default_rng(10)
-    blocks = n // BLOCK
-    totals = array(BLOCK, np.int32)
-    totals[...] = 0
-    assert blocks <= BLOCK
+    assert n // BLOCK <= BLOCK
+    sums = array(BLOCK, np.int32)
+    sums[...] = 0
     return {
         "source": filled(rng.integers(-100, 100, n, np.int32)),
         "result": array(n, np.int32),
-        "totals": totals,
+        "sums": sums,
         "starts": array(BLOCK, np.int32),
-        "rest": array(1, np.int32),
     }
 
 
@@ -34,9 +32,9 @@ def launches(data: Data) -> Sequence[Launch]:
     items = (data["source"].size // SPAN,)
     shared = Local(4 * GROUP)
     return [
-        Launch("scan_blocks", items, (GROUP,), ("source", "result", "totals", shared)),
-        Launch("scan_blocks", (GROUP,), (GROUP,), ("totals", "starts", "rest", shared)),
-        Launch("add_starts", items, (GROUP,), ("result", "starts")),
+        Launch("block_sums", items, (GROUP,), ("source", "sums", shared)),
+        Launch("scan_blocks", (GROUP,), (GROUP,), ("sums", "sums", "starts", shared)),
+        Launch("scan_blocks", items, (GROUP,), ("source", "starts", "result", shared)),
     ]
 
 
