@@ -311,7 +311,7 @@ class ClDevice(Device):
 class ClDeviceKernel(DeviceKernel):
     """A kernel built by an OpenCL driver: ``cl_kernel``, and the arguments it was given last."""
 
-    __slots__ = ("_prepared", "cl_kernel", "last", "lock", "options")
+    __slots__ = ("_prepared", "cl_kernel", "held", "last", "lock", "options")
 
     def __init__(self, device: ClDevice, info: KernelInfo, program: Any, options: str) -> None:
         self.device = device
@@ -319,7 +319,10 @@ class ClDeviceKernel(DeviceKernel):
         self.options = options
         self.cl_kernel = pyopencl().Kernel(program, info.name)
         self.lock = threading.Lock()  # clSetKernelArg is not safe to call from several threads
-        self.last: list[Any] = [_UNSET] * len(info.args)
+        # What is set now: the ids of all arguments as they were passed, None if that cannot be told, and what keeps an
+        # id from being given to another object: the object itself, or for memory a weak reference that resets `last`.
+        self.last: tuple[int, ...] | None = None
+        self.held: list[Any] = [None] * len(info.args)
         self._prepared: dict[Any, ClLaunch] = {}
 
     def prepare(
@@ -338,9 +341,6 @@ class ClDeviceKernel(DeviceKernel):
                 self._prepared.clear()
             launch = self._prepared[key] = ClLaunch(self, global_size, local_size, offset)
         return launch
-
-
-_UNSET = object()
 
 
 # -- what the driver tells ---------------------------------------------------------------------------------------------

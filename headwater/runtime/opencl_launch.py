@@ -18,33 +18,34 @@ from headwater.runtime.cpu_launch import check_image
 from headwater.runtime.devices import Size, sizes
 from headwater.runtime.events import Event, Queue, backend_for
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
-from headwater.runtime.opencl import _UNSET, ClBuffer, ClDevice, ClDeviceKernel, pyopencl, translate_error
+from headwater.runtime.opencl import ClBuffer, ClDevice, ClDeviceKernel, pyopencl, translate_error
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import CL_ADDRESSING, CL_FILTER, Local, Sampler
 
 if TYPE_CHECKING:
     from headwater.opencl.clang import ArgInfo
 
-_Reference = weakref.ref
+_NULL = object()  # what is held for a null pointer: None means that the value cannot be known again
 
 
 class ClEvent(Event):
     """A launch on an OpenCL device; the clock is the device's."""
 
-    __slots__ = ("_copies", "_event", "_last", "_local_size", "_queue")
+    __slots__ = ("_event", "_launch", "_queue")
 
-    def __init__(
-        self, event: Any, last: Any, queue: Any, copies: Any = (), local_size: tuple[int, ...] | None = None
-    ) -> None:
-        self._local_size = local_size
+    def __init__(self, event: Any, queue: Any, launch: ClLaunch) -> None:
         self._event = event  # the kernel's; None for a launch without work-items
-        self._last = last  # of what follows it, copies back to arrays for instance
         self._queue = queue
-        self._copies = copies  # arrays and memory that the device still uses; (array, copy) pairs to write back
+        self._launch = launch
 
     @property
     def local_size(self) -> tuple[int, ...] | None:
-        return self._local_size
+        return self._launch.group
+
+    @property
+    def _last(self) -> Any:
+        """The event of what comes last: the kernel, or copies back to arrays."""
+        return self._event
 
     @property
     def cl_event(self) -> Any:
@@ -72,10 +73,6 @@ class ClEvent(Event):
             self._last.wait()
         except pyopencl().Error as error:
             raise translate_error(error, "the launch failed") from None
-        for array, copy in self._copies:
-            if copy is not array:
-                np.copyto(array, copy)
-        self._copies = ()
         return self
 
     def _time(self, which: str) -> float:
@@ -97,6 +94,31 @@ class ClEvent(Event):
         return self._time("end")
 
 
+class ClCopyingEvent(ClEvent):
+    """A launch on arrays of the host, whose results are copied back after it."""
+
+    __slots__ = ("_after", "_copies")
+
+    def __init__(
+        self, event: Any, queue: Any, launch: ClLaunch, last: Any, copies: Sequence[tuple[Array, Array]]
+    ) -> None:
+        super().__init__(event, queue, launch)
+        self._after = last
+        self._copies = copies  # (array, contiguous copy); they also keep alive what the device uses
+
+    @property
+    def _last(self) -> Any:
+        return self._after
+
+    def wait(self, timeout: float | None = None) -> ClEvent:
+        super().wait(timeout)
+        copies, self._copies = self._copies, ()
+        for array, copy in copies:
+            if copy is not array:
+                np.copyto(array, copy)
+        return self
+
+
 class ClLaunch:
     """One kernel with its sizes fixed. Arguments that are those of the last launch are not set again."""
 
@@ -107,7 +129,7 @@ class ClLaunch:
         self.kernel = kernel
         self.device: ClDevice = device
         self._whole = whole
-        self._group = check_sizes(kernel.info, whole, local_size, kernel.options, device.max_group_size)
+        self.group = check_sizes(kernel.info, whole, local_size, kernel.options, device.max_group_size)
         self._offset = sizes(offset, "global offset") if offset != () else None
         if self._offset is not None and len(self._offset) != len(whole):
             raise LaunchError(f"the offset {self._offset} has not as many dimensions as the global size {whole}")
@@ -128,29 +150,22 @@ class ClLaunch:
             raise signature.count_error(kernel.info, len(args))
         backend = self._queue if queue is None else backend_for(queue, self.device)
         transfers: list[_Transfer] | None = None
-        last = kernel.last
+        ids = tuple(map(id, args))
         with kernel.lock:
             try:
-                for i, value in enumerate(args):
-                    held = last[i]
-                    if held is value or (type(held) is _Reference and held() is value):
-                        continue
-                    transfer = self._set(i, value, backend)
-                    if transfer is not None:
-                        if transfers is None:
-                            transfers = []
-                        transfers.append(transfer)
+                if ids != kernel.last:
+                    transfers = self._set_all(args, ids, backend)
                 if self._empty:
-                    return ClEvent(None, None, backend, (), self._group)
-                event = self._enqueue(backend, kernel.cl_kernel, self._whole, self._group, self._offset)
+                    return ClEvent(None, backend, self)
+                event = self._enqueue(backend, kernel.cl_kernel, self._whole, self.group, self._offset)
             except self._error as error:
-                kernel.last = [_UNSET] * self._count
+                kernel.last = None
                 raise self._failure(error) from None
             except BaseException:
-                kernel.last = [_UNSET] * self._count
+                kernel.last = None
                 raise
         if transfers is None and time_limit is None:
-            return ClEvent(event, event, backend, (), self._group)
+            return ClEvent(event, backend, self)
         return self._finish(event, backend, transfers or [], queue is not None, time_limit)
 
     def _finish(
@@ -166,7 +181,7 @@ class ClLaunch:
                 copies.append((transfer.array if transfer.writes else transfer.host, transfer.host))
         except self._error as error:
             raise self._failure(error) from None
-        result = ClEvent(event, last, backend, copies, self._group)
+        result = ClCopyingEvent(event, backend, self, last, copies)
         if time_limit is not None:
             try:
                 return result.wait(time_limit)
@@ -186,26 +201,51 @@ class ClLaunch:
             return LaunchError(f"{self.device.description} refuses an argument of {self.kernel.name}: {error}")
         if code in (status.INVALID_WORK_GROUP_SIZE, status.INVALID_WORK_ITEM_SIZE, status.INVALID_GLOBAL_WORK_SIZE):
             return LaunchError(
-                f"{self.device.description} cannot run groups of {self._group} over {self._whole}: {error}",
+                f"{self.device.description} cannot run groups of {self.group} over {self._whole}: {error}",
                 hint="pass None as the group size",
             )
         return translate_error(error, f"launching {self.kernel.name} on {self.device.description}")
 
     # -- arguments -----------------------------------------------------------------------------------------------------
 
-    def _set(self, index: int, value: Any, backend: Any) -> _Transfer | None:
-        """Set one argument; what must be brought back afterwards is returned."""
+    def _set_all(self, args: Sequence[Any], ids: tuple[int, ...], backend: Any) -> list[_Transfer] | None:
+        """Set every argument that is not set already; what must be brought back afterwards is returned."""
+        kernel = self.kernel
+        last = kernel.last or (0,) * self._count
+        kernel.last = None
+        transfers: list[_Transfer] = []
+        known = True
+        for i, value in enumerate(args):
+            if last[i] == ids[i]:
+                continue
+            transfer, held = self._set(i, value, backend)
+            if transfer is not None:
+                transfers.append(transfer)
+            known = known and held is not None
+            kernel.held[i] = held
+        if known:
+            kernel.last = ids
+        return transfers or None
+
+    def _hold(self, value: Any) -> Any:
+        """A weak reference to memory: when it goes, its id may come back as another object's."""
+        kernel = self.kernel
+
+        def forget(_: object) -> None:
+            kernel.last = None
+
+        return weakref.ref(value, forget)
+
+    def _set(self, index: int, value: Any, backend: Any) -> tuple[_Transfer | None, Any]:
+        """Set one argument; what must be brought back afterwards, and what to hold to know the value by its id."""
         kernel = self.kernel
         arg: ArgInfo = kernel.info.args[index]
         position = index + 1
-        held: Any = _UNSET
+        held: Any = None
         transfer: _Transfer | None = None
         if arg.kind == "value":
-            old = kernel.last[index]
-            if type(old) is type(value) and isinstance(value, (int, float)) and old == value and value:
-                return None  # not for zeros: 0.0 == -0.0
             native: Any = signature.pack_value(arg, position, value)
-            held = value if isinstance(value, (int, float, np.generic, tuple)) else _UNSET
+            held = value if isinstance(value, (int, float, np.generic, bytes)) else None
         elif arg.kind == "local":
             if not isinstance(value, Local):
                 raise signature.fail(arg, position, "local memory is wanted", "pass hw.Local(number_of_bytes)")
@@ -225,13 +265,12 @@ class ClLaunch:
         else:
             native, transfer, held = self._pointer(arg, position, value, backend)
         kernel.cl_kernel.set_arg(index, native)
-        kernel.last[index] = held
-        return transfer
+        return transfer, held
 
     def _pointer(self, arg: ArgInfo, position: int, value: Any, backend: Any) -> tuple[Any, _Transfer | None, Any]:
         """What to set for a pointer, what to bring back, and how to know the value again."""
         if value is None:
-            return None, None, None
+            return None, None, _NULL
         if isinstance(value, (Stream, ClBuffer)):
             if value.device is not self.device:
                 raise signature.fail(
@@ -244,9 +283,9 @@ class ClLaunch:
                 signature.check_array(arg, position, value.outline(), untyped=False, writes=False)
             buffer = value.buffer if isinstance(value, Stream) else value
             assert isinstance(buffer, ClBuffer)
-            return buffer.mem, None, _Reference(value)
+            return buffer.mem, None, self._hold(value)
         if isinstance(value, pyopencl().MemoryObject):
-            return value, None, _UNSET
+            return value, None, None
         if isinstance(value, (int, float, complex, np.generic, Local, Sampler, Image, str, list, tuple)):
             raise signature.fail(
                 arg,
@@ -261,7 +300,7 @@ class ClLaunch:
         writes = arg.access != "read"
         signature.check_array(arg, position, array, untyped, writes)
         transfer = _Transfer(self, array, writes, backend)
-        return transfer.memory, transfer, _UNSET
+        return transfer.memory, transfer, None
 
     def _sampler(self, sampler: Sampler) -> Any:
         made = self.device._samplers.get(sampler)

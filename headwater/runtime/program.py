@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from headwater.errors import LaunchError, UsageError
-from headwater.runtime.devices import Device, DeviceKernel, DeviceProgram, Prepared, current, default, resolve
+from headwater.runtime.devices import Device, DeviceKernel, DeviceProgram, current, default, resolve
 from headwater.runtime.events import Event, Queue, backend_for
 from headwater.runtime.signature import count_error, prototype
 from headwater.runtime.streams import Stream
@@ -179,7 +179,7 @@ class Launcher:
         self.global_size = global_size
         self.local_size = local_size
         self._default = kernel.program.default_device
-        self._prepared: dict[Any, Prepared] = {}
+        self._prepared: dict[Device, Callable[..., Event]] = {}
 
     def __call__(
         self,
@@ -205,7 +205,12 @@ class Launcher:
         if named:
             args = self._by_name(args, named)
         if device is None:
-            chosen = queue.device if queue is not None else self._where(args)
+            if queue is not None:
+                chosen = queue.device
+            elif args and type(args[0]) is Stream:
+                chosen = args[0].device
+            else:
+                chosen = self._where(args)
         else:
             chosen = resolve(device)
             if queue is not None:
@@ -213,7 +218,8 @@ class Launcher:
         if offset == () and check is None:
             prepared = self._prepared.get(chosen)
             if prepared is None:
-                prepared = self._prepared[chosen] = self._on(chosen).prepare(self.global_size, self.local_size)
+                made = self._on(chosen).prepare(self.global_size, self.local_size)
+                prepared = self._prepared[chosen] = made.__call__  # a bound method: quicker to call than the object
         else:
             prepared = self._on(chosen).prepare(self.global_size, self.local_size, offset, check=check)
         return prepared(args, queue, time_limit)

@@ -173,7 +173,7 @@ def test_files_are_told_from_source_text(tmp_path: Path) -> None:
         hw.compile(sys.executable)
     with pytest.raises(UsageError, match="a path or source text"):
         hw.compile(5)
-    with pytest.raises(UsageError, match="cannot read|no such file"):
+    with pytest.raises(UsageError, match=r"cannot read|no such file"):
         hw.compile("x" * 10_000)
 
 

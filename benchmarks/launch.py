@@ -1,0 +1,126 @@
+"""What a launch costs: microseconds of `kernel[(n,), (64,)](a, b, c, n)`, next to the same launch by PyOpenCL alone.
+
+    python benchmarks/launch.py [--device cpu --device opencl …] [--json]
+
+Each device's sides are timed in turn in one run, many rounds; medians are printed. On the cpu a launch has ended when the
+call returns. On OpenCL devices the time is that of putting a launch into the queue, arguments on the device; `same` is a
+loop that launches the same arguments again and again, `other` swaps two streams, so that arguments must be set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import headwater as hw
+
+SOURCE = """
+kernel void vadd(global const float *a, global const float *b, global float *c, int n) {
+  int i = get_global_id(0);
+  if (i < n) c[i] = a[i] + b[i];
+}
+"""
+N = 64
+ROUNDS, CALLS = 60, 100
+
+
+def microseconds(sides: dict[str, Callable[[], object]], settle: Callable[[], object]) -> dict[str, float]:
+    """Median time of one call of each side, in turn."""
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for name, side in sides.items():
+        for _ in range(50):
+            side()
+        settle()
+    for _ in range(ROUNDS):
+        for name, side in sides.items():
+            start = time.perf_counter()
+            for _ in range(CALLS):
+                side()
+            times[name].append((time.perf_counter() - start) / CALLS * 1e6)
+            settle()
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def cpu() -> dict[str, float]:
+    program = hw.compile(SOURCE, device="cpu")
+    a, b, c = np.ones(N, np.float32), np.ones(N, np.float32), np.zeros(N, np.float32)
+    streams = [hw.stream(x, device="cpu") for x in (a, b, c)]
+    queue = hw.Queue("cpu")
+    sides = {
+        "arrays": lambda: program.vadd[(N,), (64,)](a, b, c, N),
+        "streams": lambda: program.vadd[(N,), (64,)](*streams, N),
+        "group size left open": lambda: program.vadd[(N,), None](a, b, c, N),
+        "queued": lambda: program.vadd[(N,), (64,)](a, b, c, N, queue=queue),
+    }
+    return microseconds(sides, queue.wait)
+
+
+def opencl(name: str) -> dict[str, float]:
+    import pyopencl as cl
+
+    device = hw.device(name)
+    program = hw.compile(SOURCE, device=device)
+    a, b, c = (hw.stream(np.ones(N, np.float32), device=device) for _ in range(3))
+    raw = cl.Program(device.context, SOURCE).build().vadd
+    raw.set_scalar_arg_dtypes([None, None, None, np.int32])
+    plain = cl.CommandQueue(device.context)
+    buffers = [x.buffer.mem for x in (a, b, c)]
+    state = [0]
+
+    def swap() -> tuple[int, int]:
+        state[0] ^= 1
+        return state[0], state[0] ^ 1
+
+    def ours_other() -> None:
+        i, j = swap()
+        program.vadd[(N,), (64,)]((a, b)[i], (a, b)[j], c, N)
+
+    def raw_other() -> None:
+        i, j = swap()
+        raw(device.queue, (N,), (64,), buffers[i], buffers[j], buffers[2], N)
+
+    def settle() -> None:
+        device.finish()
+        plain.finish()
+
+    return microseconds(
+        {
+            "same": lambda: program.vadd[(N,), (64,)](a, b, c, N),
+            "PyOpenCL same": lambda: raw(device.queue, (N,), (64,), *buffers, N),
+            "other": ours_other,
+            "PyOpenCL other": raw_other,
+            "PyOpenCL same, queue without profiling": lambda: raw(plain, (N,), (64,), *buffers, N),
+        },
+        settle,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", action="append", help="by default cpu and every OpenCL device")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    names = options.device or [device.name for device in hw.devices()]
+    results = {}
+    for name in names:
+        device = hw.device(name)
+        results[name] = {"device": device.description, **(cpu() if device.kind == "cpu" else opencl(name))}
+    if options.json:
+        print(json.dumps(results, indent=1))
+        return
+    for name, row in results.items():
+        print(f"{name}: {row.pop('device')}")
+        for side, value in row.items():
+            print(f"  {side:42} {value:8.2f} µs")
+        if "PyOpenCL same" in row:
+            print(f"  {'ratio, same arguments':42} {row['same'] / row['PyOpenCL same']:8.2f}")
+            print(f"  {'ratio, other arguments':42} {row['other'] / row['PyOpenCL other']:8.2f}")
+
+
+if __name__ == "__main__":
+    main()
