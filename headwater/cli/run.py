@@ -346,7 +346,7 @@ class _Result:
     def as_text(self) -> str:
         """A few lines: files written or outputs summed up, then times, then the comparison."""
         binding = self.job.binding
-        lines = [f"{binding.targets[name]}: {_describe(name, self.outputs[name])}" for name in binding.targets]
+        lines = [_wrote(target, name, self.outputs[name]) for name, target in binding.targets.items()]
         if not binding.targets:
             for name, array in self.outputs.items():
                 lines += _show(name, array)
@@ -399,6 +399,16 @@ def _summary(array: Array) -> dict[str, Any]:
     if finite.size < array.size:
         fields["not_finite"] = int(array.size - finite.size)
     return fields
+
+
+def _wrote(target: str, name: str, array: Array) -> str:
+    from headwater.files import PICTURES
+
+    if target.lower().endswith(PICTURES):
+        height, width = array.shape[:2]
+        pixels = f"{width * array.shape[2] if array.ndim == 3 and array.dtype == 'u4' else width} x {height} pixels"
+        return f"wrote {target}: {name}, {pixels}"
+    return f"wrote {target}: {_describe(name, array)}"
 
 
 def _describe(name: str, array: Array) -> str:

@@ -1,0 +1,81 @@
+"""The documentation's blocks are run: files are made, commands print what the page shows, Python does not raise.
+
+``c file=NAME``: the block is saved under that name. ``console``: a shell runs the lines after ``$``, and the lines up
+to the next ``$`` are what they print (``…`` for anything); ``# exit code N`` says what they end with. ``python``:
+executed, all blocks of a page in one namespace.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page):
+    return [(match[1], match[2].strip(), match[3]) for match in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+
+
+def run_console(text, folder):
+    command, expected = None, []
+    for line in [*text.splitlines(), "$ "]:
+        if not line.startswith("$ "):
+            expected.append(line)
+            continue
+        if command is not None:
+            check(command, "\n".join(expected), folder)
+        command, expected = line[2:], []
+
+
+def check(command, expected, folder):
+    code = int(match[1]) if (match := re.search(r"# exit code (\d+)$", command)) else 0
+    binaries = folder / "bin"
+    if not binaries.exists():
+        binaries.mkdir()
+        script = binaries / "headwater"
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m headwater "$@"\n')
+        script.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
+    environment.pop("HEADWATER_DEVICE", None)
+    ran = subprocess.run(
+        ["bash", "-c", command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        cwd=folder,
+        env=environment,
+    )
+    shown = "\n".join(line.rstrip() for line in ran.stdout.rstrip().splitlines())
+    pattern = ".*".join(re.escape(piece) for piece in expected.split("…"))
+    assert ran.returncode == code, f"$ {command}\n{shown}"
+    assert re.fullmatch(pattern, shown, re.DOTALL), f"$ {command}\n{shown}\n-- expected --\n{expected}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the blocks are for a POSIX shell")
+@pytest.mark.parametrize("name", ["docs/tutorial.md", "README.md"])
+def test_a_page_says_what_is_so(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delenv("HEADWATER_DEVICE", raising=False)
+    namespace = {}
+    found = blocks(ROOT / name)
+    assert found
+    for kind, info, text in found:
+        if info.startswith("file="):
+            (tmp_path / info.removeprefix("file=")).write_text(text)
+        elif kind == "console":
+            run_console(text, tmp_path)
+        elif kind == "python":
+            exec(compile(text, name, "exec"), namespace)
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "examples" / "README.md"]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", BLOCK.sub("", page.read_text(encoding="utf-8"))):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
