@@ -56,10 +56,9 @@ if TYPE_CHECKING:
         Sampler as Sampler,
         Stream as Stream,
         compile as compile,
-        device as device,
-        devices as devices,
         stream as stream,
     )
+    from headwater.runtime.devices import device as device, devices as devices
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,14 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = Table(
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+    )
     for index, head in enumerate(heads):
         table.add_column(head, justify="right" if index in numbers else "left", no_wrap=index in numbers)
     for row in rows:
