@@ -19,7 +19,7 @@ from headwater import __version__, cache
 from headwater.brook import model
 from headwater.brook.model import BrookModule, Kernel as Signature, Parameter
 from headwater.errors import UsageError
-from headwater.runtime.arrays import Array
+from headwater.runtime.arrays import Array, address
 from headwater.runtime.brook_arguments import (
     ALIGNMENT,
     Convert,
@@ -36,6 +36,7 @@ from headwater.runtime.brook_arguments import (
     to_array,
     value_converter,
     wrong,
+    zeros,
 )
 from headwater.runtime.brook_plan import Domain, Launch, View, output_shape, plan_map, plan_reduction
 from headwater.runtime.devices import Device, DeviceProgram, current, default, resolve
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 _KEPT_PLANS = 256  # per kernel; each holds the address tables of one combination of shapes
 _EXACT = "-D HW_EXACT_RANGE"
+_THOROUGH = object()  # the quick way's answer where it cannot tell
 
 
 def translate(source: str, filename: str, options: str = "") -> BrookModule:
@@ -218,37 +220,95 @@ class BrookKernel(Kernel):
         """Run the kernel; see the class. UsageError for arguments that do not fit, KernelFault if the kernel fails."""
         if named or len(args) != len(self._passed):
             args = bind(self.signature, self._passed, args, named)
-        if out is None and queue is None:
-            # The quick way: plain arrays in, new arrays out, shapes seen before.
-            where = (current() or self.program.default_device) if device is None else resolve(device)
-            try:
-                key = (where, shape, domain, *[args[i].shape for i in self._array_positions])
-                plan = self._quick.get(key)
-            except (AttributeError, TypeError):  # a list, a stream by another name, an unhashable shape
-                plan = None
-            if plan is not None:
-                items = self._quick_items(plan, args)
-                if items is not None:
-                    return self._run_with_arrays(plan, items, time_limit)
+        if queue is None:
+            where = None if device is None else resolve(device)
+            result = self._quick_call(args, shape, out, domain, where, time_limit)
+            if result is not _THOROUGH:
+                return result
         return self._call(args, shape, out, domain, device, queue, time_limit)
 
-    # -- the quick way ---------------------------------------------------------------------------------------------
+    # -- the quick way: arrays and streams as they should be, of shapes seen before ------------------------------------
 
-    def _quick_items(self, plan: _Plan, args: Sequence[Any]) -> list[Any] | None:
-        """The items of a call with plain arrays, or None if one of them is not usable as it is."""
+    def _key(
+        self, args: Sequence[Any], shape: Any, outs: Sequence[Any], domain: Any, where: Device | None
+    ) -> tuple[Any, ...] | None:
+        """What a quick call is looked up by, the device first; None if an argument is neither an array nor a stream."""
+        key = [where, shape, domain]
+        for i in self._array_positions:
+            value = args[i]
+            kind = type(value)
+            if kind is Stream:
+                if where is None:
+                    key[0] = where = value.device
+            elif kind is not np.ndarray:
+                return None
+            key.append(value.shape)
+        for value in outs:
+            kind = type(value)
+            if kind is Stream:
+                if where is None:
+                    key[0] = where = value.device
+            elif kind is not np.ndarray:
+                return None
+            key.append((value.shape,))
+        if where is None:
+            key[0] = current() or self.program.default_device
+        return tuple(key)
+
+    def _quick_call(
+        self, args: Sequence[Any], shape: Any, out: Any, domain: Any, where: Device | None, time_limit: float | None
+    ) -> Any:
+        """The call's result, or `_THOROUGH` if it needs a closer look."""
+        outs = _listed(out)
+        key = self._key(args, shape, outs, domain, where)
+        try:
+            plan = self._quick.get(key)
+        except TypeError:  # a shape given as a list
+            return _THOROUGH
+        if plan is None:
+            return _THOROUGH
+        device, direct = plan.device, plan.direct
         items: list[Any] = [None] * (len(self._index) + 1)
+        any_stream = False
         for position, number, dtype in plan.arrays:
-            array = args[position]
-            if type(array) is not np.ndarray or array.dtype != dtype or not array.flags.c_contiguous:
-                return None
-            if array.__array_interface__["data"][0] % ALIGNMENT:
-                return None
-            items[number] = array
+            value = args[position]
+            if value.dtype != dtype:
+                return _THOROUGH
+            if type(value) is Stream:
+                if value.device is not device:
+                    return _THOROUGH
+                any_stream = True
+                items[number] = value.buffer
+            elif value.flags.c_contiguous and not address(value) % ALIGNMENT:
+                items[number] = value
+            else:
+                return _THOROUGH
+        if (any_stream or outs) and not direct:
+            return _THOROUGH
+        for value, (number, _, dtype, _) in zip(outs, plan.outs, strict=False):
+            if value.dtype != dtype:
+                return _THOROUGH
+            if type(value) is Stream:
+                if value.device is not device or any(item is value.buffer for item in items):
+                    return _THOROUGH
+                items[number] = value.buffer
+                continue
+            flags = value.flags
+            if not (flags.c_contiguous and flags.writeable) or address(value) % ALIGNMENT:
+                return _THOROUGH
+            if any(type(item) is np.ndarray and np.may_share_memory(item, value) for item in items):
+                return _THOROUGH
+            items[number] = value
         for position, number, convert in self._values:
             items[number] = convert(args[position])
-        for number, shape, dtype, zero in plan.outs:
-            items[number] = np.zeros(shape, dtype) if zero else empty(shape, dtype)
-        return items
+        if outs:
+            self._run(plan, items, None, time_limit, wait=True)
+            return outs[0] if len(outs) == 1 else tuple(outs)
+        if any_stream and not plan.is_value:
+            return self._run_with_streams(plan, items, {}, None, time_limit)
+        for number, full, dtype, zero in plan.outs:
+            items[number] = zeros(full, dtype) if zero else empty(full, dtype)
+        return self._run_with_arrays(plan, items, time_limit)
 
     def _run_with_arrays(self, plan: _Plan, items: list[Any], time_limit: float | None) -> Any:
         """Run with arrays as items, and return what the call returns."""
@@ -308,16 +368,11 @@ class BrookKernel(Kernel):
         where = self._device(args, given, device)
         items: list[Any] = [None] * (len(self._index) + 1)
         views: dict[str, View] = {}
-        plain = not given
         for position, parameter in self._arrays:
             number = self._index[parameter.name]
             value = args[position]
-            if isinstance(value, (Stream, SubStream)):
-                plain = False
-            else:
-                items[number] = to_array(signature, parameter, self._elements[parameter.name], value)
-                plain = plain and items[number] is value
-                value = items[number]
+            if not isinstance(value, (Stream, SubStream)):
+                value = items[number] = to_array(signature, parameter, self._elements[parameter.name], value)
             views[parameter.name] = self._view(parameter, value)
             if isinstance(value, (Stream, SubStream)):
                 items[number] = _base(value).buffer
@@ -328,14 +383,19 @@ class BrookKernel(Kernel):
                 views[parameter.name] = self._view(parameter, given[parameter.name])
         _refuse_aliases(signature, {**{p.name: args[i] for i, p in self._arrays}, **given}, views)
         plan = self._plan(where, views, self._asked(shape), self._domain(domain))
-        if not given and not any(isinstance(args[i], (Stream, SubStream)) for i in self._array_positions):
+        outs = _listed(out)
+        key = self._key(args, shape, outs, domain, where)
+        if key is not None and len(outs) in (0, len(self._outs)):
+            with contextlib.suppress(TypeError):  # a shape given as a list
+                self._quick[key] = plan
+        if (
+            not given
+            and queue is None
+            and not any(isinstance(args[i], (Stream, SubStream)) for i in self._array_positions)
+        ):
             for number, full, dtype, zero in plan.outs:
-                items[number] = np.zeros(full, dtype) if zero else empty(full, dtype)
-            if plain and queue is None and len(self._quick) < _KEPT_PLANS:
-                with contextlib.suppress(TypeError):  # a shape given as a list cannot be looked up
-                    self._quick[(where, shape, domain, *[args[i].shape for i in self._array_positions])] = plan
-            if queue is None:
-                return self._run_with_arrays(plan, items, time_limit)
+                items[number] = zeros(full, dtype) if zero else empty(full, dtype)
+            return self._run_with_arrays(plan, items, time_limit)
         return self._run_with_streams(plan, items, given, queue, time_limit)
 
     def _run_with_streams(
@@ -351,7 +411,7 @@ class BrookKernel(Kernel):
                 items[number] = _base(target).buffer
             elif target is not None or plan.is_value or items[number] is not None:
                 target = items[number] if target is None else target
-                made = np.zeros(full, dtype) if target is None else aligned(target)
+                made = zeros(full, dtype) if target is None else aligned(target)
                 if made is not target or not plan.direct:
                     copies.append((made, made if target is None else target, number))
                 items[number] = made
@@ -491,7 +551,7 @@ class BrookKernel(Kernel):
                 else self._map(device, views, asked, domain)
             )
             plan.arrays = tuple((i, self._index[p.name], self._elements[p.name].dtype) for i, p in self._arrays)
-            if len(self._plans) >= _KEPT_PLANS:
+            if len(self._plans) >= _KEPT_PLANS or len(self._quick) >= _KEPT_PLANS:
                 self._plans.clear()
                 self._quick.clear()
             self._plans[key] = plan
@@ -551,6 +611,13 @@ class BrookKernel(Kernel):
             else:
                 template.append(slot.fixed)
         return _Step(device.prepare(kernel, launch.global_size, launch.local_size), template, tuple(fills))
+
+
+def _listed(out: Any) -> Sequence[Any]:
+    """``out=`` as a sequence: nothing, one or several."""
+    if out is None:
+        return ()
+    return out if type(out) in (tuple, list) else (out,)
 
 
 def _base(stream: Stream | SubStream) -> Stream:

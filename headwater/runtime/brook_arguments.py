@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from headwater.brook.model import BrookModule, ElementType, Kernel, Parameter, StructType
-from headwater.errors import LaunchError, UsageError
-from headwater.runtime.arrays import Array, view
+from headwater.errors import LaunchError, ResourceError, UsageError
+from headwater.runtime.arrays import Array, address, aligned_bytes, view
 
 Shape = tuple[int, ...]
 MAX_RANK = 4  # Brook+ Language Specification 1.4: streams have one to four dimensions
@@ -183,21 +183,38 @@ def _described(array: Array) -> str:
 
 def aligned(array: Array) -> Array:
     """The array, or a copy if it is not in C order or does not start at a multiple of 16 bytes."""
-    if array.flags.c_contiguous and array.__array_interface__["data"][0] % ALIGNMENT == 0:
+    if array.flags.c_contiguous and address(array) % ALIGNMENT == 0:
         return array
     return empty(array.shape, array.dtype, array)
 
 
 def empty(shape: Shape, dtype: np.dtype[Any], contents: Array | None = None) -> Array:
-    """A new array with 16-byte alignment, uninitialised or a copy of ``contents``."""
-    made = np.empty(shape, dtype)
-    if made.__array_interface__["data"][0] % ALIGNMENT:  # the allocator promises less on some platforms
-        base = np.empty(made.nbytes + ALIGNMENT, np.uint8)
-        start = -int(base.__array_interface__["data"][0]) % ALIGNMENT
-        made = base[start : start + made.nbytes].view(dtype).reshape(shape)
+    """A new array with 16-byte alignment, uninitialised or a copy of ``contents``; ResourceError if memory is short."""
+    try:
+        made = np.empty(shape, dtype)
+        if made.size and address(made) % ALIGNMENT:  # the allocator promises less on some platforms
+            made = aligned_bytes(made.nbytes).view(dtype).reshape(shape)
+    except MemoryError:
+        raise _too_little(shape, dtype) from None
     if contents is not None:
         made[...] = contents
     return made
+
+
+def zeros(shape: Shape, dtype: np.dtype[Any]) -> Array:
+    """A new array of zeros with 16-byte alignment; ResourceError if memory is short."""
+    try:
+        made = np.zeros(shape, dtype)
+    except MemoryError:
+        raise _too_little(shape, dtype) from None
+    return aligned(made)
+
+
+def _too_little(shape: Shape, dtype: np.dtype[Any]) -> ResourceError:
+    return ResourceError(
+        f"not enough memory for an output of shape {shape}: {math.prod(shape) * dtype.itemsize} bytes",
+        hint="split the work: call the kernel on parts of the arrays",
+    )
 
 
 def stream_shape(kernel: Kernel, parameter: Parameter, element: Element, shape: Shape) -> Shape:
