@@ -214,14 +214,18 @@ def _match_brackets(tokens: list[_Token]) -> dict[int, int]:
     """Opening token index to closing token index. A closer of the wrong kind gives up the openers it skips."""
     close: dict[int, int] = {}
     open_ones: list[int] = []
+    places: dict[str, list[int]] = {"(": [], "[": [], "{": []}  # of each kind, where in open_ones
     for index, token in enumerate(tokens):
         if token.text in _OPENERS:
+            places[token.text].append(len(open_ones))
             open_ones.append(index)
         elif token.text in _CLOSERS:
             kind = {")": "(", "]": "[", "}": "{"}[token.text]
-            depth = next((k for k in range(len(open_ones) - 1, -1, -1) if tokens[open_ones[k]].text == kind), None)
-            if depth is None or (kind != "{" and any(tokens[o].text == "{" for o in open_ones[depth + 1 :])):
+            if not places[kind] or (kind != "{" and places["{"] and places["{"][-1] > places[kind][-1]):
                 continue
+            depth = places[kind][-1]
             close[open_ones[depth]] = index
+            for opener in open_ones[depth:]:
+                places[tokens[opener].text].pop()
             del open_ones[depth:]
     return close

@@ -47,12 +47,10 @@ _READABLE = {
     "LBRACKET": "'['",
     "LBRACE": "'{'",
     "RBRACE": "'}'",
-    "GT": "'>'",
     "COLON": "':'",
     "EQUAL": "'='",
     "COMMA": "','",
     "ASSIGN": "'='",
-    "LT": "'<>'",
 }
 
 
@@ -95,7 +93,13 @@ def _parse(source: SourceText, text: str, start: str) -> Any:
             source, str(fault.token), fault.line, fault.column, set(fault.accepts or fault.expected)
         ) from None
     except UnexpectedCharacters as fault:
-        raise _unexpected(source, fault.char, fault.line, fault.column, set(fault.allowed or ())) from None
+        if fault.char == "#":
+            raise source.error(
+                "a directive does not belong inside a kernel", fault.line, fault.column, "translate with -pp"
+            ) from None
+        raise source.error(
+            f"{fault.char!r} has no meaning here", fault.line, fault.column, "remove it, or check what stands before it"
+        ) from None
     except UnexpectedEOF:
         raise _at_end(source, text) from None
     except VisitError as fault:
@@ -117,8 +121,6 @@ def _unexpected(source: SourceText, found: str, line: int, column: int, expected
     starts_operand = "INTEGER" in expected and "NAME" in expected
     if found in {"*", "&"} and (starts_operand or "NAME" in expected):
         return source.error("pointers do not exist in kernels", line, column, "use a stream, an array or out")
-    if found == "#":
-        return source.error("a directive does not belong inside a kernel", line, column, "translate with -pp")
     message = f"unexpected {found!r}"
     if starts_operand:
         return source.error(f"{message}, an expression is expected here", line, column, "check what stands before it")
