@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib.util
 import os
 import re
 import shlex
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,7 +64,7 @@ _COMMON = (
     "-target",
     TARGET,
 )
-# A user's program: clang declares the built-ins; no pass runs here, for LLVM optimises later (-O0 would mark all optnone).
+# A user's program: clang declares the built-ins. No pass runs here, LLVM optimises later; -O0 would mark all optnone.
 _PROGRAM = (*_COMMON, "-Xclang", "-fdeclare-opencl-builtins", "-Xclang", "-disable-llvm-passes", "-cl-kernel-arg-info")
 LIBRARY = _COMMON  # a unit of the device library, which defines the built-ins
 
@@ -79,8 +77,8 @@ class ArgInfo:
     """One argument of a kernel.
 
     ``type_name`` is the type as written ("float4*", "int", "image2d_t"); ``size_bytes`` the bytes of a value, 8 for
-    pointers and images, 4 for samplers; ``pointee_bytes`` the bytes of one element behind a pointer (1 for ``void``),
-    else 0; ``base_type`` the type with typedefs resolved ("uint", "float4*").
+    pointers and images, 4 for samplers; ``pointee_bytes`` the bytes of one element behind a pointer, else 0;
+    ``base_type`` the type with typedefs resolved ("uint", "float4*").
     """
 
     name: str
@@ -112,7 +110,7 @@ class Frontend:
 
 
 def zig_path() -> Path:
-    """The ``zig`` executable of the ``ziglang`` package, which holds clang and lld; DeviceError if it is not installed."""
+    """The ``zig`` executable of the package ``ziglang``, which holds clang and lld; DeviceError if it is missing."""
     return _zig_path()
 
 
@@ -126,7 +124,7 @@ def _zig_path() -> Path:
                 return path
     raise DeviceError(
         "compiling for the cpu device needs clang, which the package 'ziglang' provides, and it is not installed",
-        hint="pip install ziglang==0.17.0 llvmlite==0.50.0  (or run on an OpenCL device, whose driver compiles by itself)",
+        hint="pip install ziglang==0.17.0 llvmlite==0.50.0, or run on an OpenCL device, whose driver has its compiler",
     )
 
 
@@ -161,7 +159,7 @@ class Options:
 
 
 def parse_options(options: str) -> Options:
-    """The option string of clBuildProgram as clang's flags; UsageError names an option that is unknown or incomplete."""
+    """The option string of clBuildProgram as clang's flags; UsageError names an unknown or incomplete option."""
     try:
         words = shlex.split(options)
     except ValueError as error:
@@ -193,6 +191,8 @@ def parse_options(options: str) -> Options:
         elif word in _PLAIN:
             flags.append(word)
         elif word not in _IGNORED:
+            import difflib
+
             known = [*_PLAIN, *_IGNORED, "-D", "-I", "-U", "-g", "-cl-std="]
             close = difflib.get_close_matches(word, known, 1)
             raise UsageError(
@@ -246,7 +246,8 @@ def compile_to_ir(
 
     ``filename`` is what diagnostics name, and its folder is searched for ``#include "…"``; the file need not exist.
     ``options`` are those of clBuildProgram. ``debug`` adds line tables. Raises SourceError at clang's first error (all
-    messages in ``details``), UsageError for bad options, DeviceError without clang, ResourceError past ``timeout`` seconds.
+    messages in ``details``), UsageError for bad options, DeviceError without clang, ResourceError after ``timeout``
+    seconds.
     """
     parsed = parse_options(options)
     folder = os.path.dirname(os.path.abspath(filename))
@@ -256,6 +257,8 @@ def compile_to_ir(
         flags.append("-gline-tables-only")
     includes: tuple[str, ...] = ()
     if re.search(r"^[ \t]*#[ \t]*include", source, re.MULTILINE):
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="headwater-") as scratch:
             listing = Path(scratch) / "includes"
             done = run_clang(
@@ -349,6 +352,8 @@ def _hint(message: str) -> str:
             return hint
     undeclared = re.search(r"use of undeclared (?:identifier|function) '(\w+)'|undeclared function '(\w+)'", message)
     if undeclared:
+        import difflib
+
         from headwater.opencl.names import BUILTINS
 
         close = difflib.get_close_matches(undeclared[1] or undeclared[2], BUILTINS, 1, 0.8)

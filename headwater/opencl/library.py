@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import re
+import threading
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,11 +49,11 @@ class _Unit:
 
 
 def definitions(undefined: Mapping[str, str]) -> list[str | bytes]:
-    """LLVM IR texts that define the built-ins among ``undefined`` (symbol -> its ``declare`` line), transitively complete.
+    """LLVM IR that defines the built-ins among ``undefined`` (symbol -> its ``declare`` line), and what those call.
 
-    Scalar functions come from the units in ``library/``, compiled by clang once and kept in the disk cache; vector forms,
-    conversions, loads, stores, atomics and image functions are synthesised from their names. Names that are no built-ins
-    are left out. The texts leave undefined only what `is_primitive` names and LLVM's intrinsics.
+    Scalar functions come from the units in ``library/``, compiled by clang once and kept in the disk cache; vector
+    forms, conversions, loads, stores, atomics and image functions are synthesised from their names. Names that are no
+    built-ins are left out. The texts leave undefined only what `is_primitive` names and LLVM's intrinsics.
     """
     pieces: dict[str, str] = {}
     declared: dict[str, str] = {}
@@ -63,11 +63,11 @@ def definitions(undefined: Mapping[str, str]) -> list[str | bytes]:
         units = _load({unit for name in wanted if (unit := unit_of(name)) is not None})
         found: dict[str, str] = {}
         for name, line in wanted.items():
-            unit = units.get(unit_of(name) or "")
-            if unit is not None and name in unit.definitions:
-                found.update(_closure(name, unit))
-                declared.update(unit.declarations)
-                heading = unit.heading
+            home = units.get(unit_of(name) or "")
+            if home is not None and name in home.definitions:
+                found.update(_closure(name, home))
+                declared.update(home.declarations)
+                heading = home.heading
             elif (text := synthesis.define(name, line)) is not None:
                 found[name] = text
         pieces.update(found)
@@ -151,14 +151,27 @@ _loaded: dict[str, _Unit] = {}
 
 
 def _load(names: set[str]) -> dict[str, _Unit]:
-    missing = sorted(name for name in names if name not in _loaded)
-    if len(missing) > 1:
-        with ThreadPoolExecutor(max_workers=len(missing)) as pool:
-            for name, unit in zip(missing, pool.map(_obtain, missing), strict=True):
-                _loaded[name] = unit
-    elif missing:
-        _loaded[missing[0]] = _obtain(missing[0])
+    missing = {name for name in names if name not in _loaded}
+    uncached = [name for name in sorted(missing) if not _read(name)]
+    # One clang process each, all at once; plain threads, as an executor's import costs more than a unit.
+    failures: list[BaseException] = []
+    threads = [threading.Thread(target=_build, args=(name, failures)) for name in uncached]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
     return {name: _loaded[name] for name in names}
+
+
+def _build(name: str, failures: list[BaseException]) -> None:
+    try:
+        unit = compile_unit(name)
+        _loaded[name] = unit
+        cache.put(_key(name), {"unit.json": json.dumps(unit.__dict__, separators=(",", ":")).encode()})
+    except BaseException as error:  # raised again by the thread that waits
+        failures.append(error)
 
 
 @functools.cache
@@ -169,18 +182,20 @@ def _common_key() -> str:
     return cache.key("library", _FORMAT, str(stat.st_size), str(stat.st_mtime_ns), *_FLAGS, *shared)
 
 
-def _obtain(name: str) -> _Unit:
-    source = (UNITS / f"{name}.cl").read_bytes()
-    key = cache.key(_common_key(), name, source)
-    entry = cache.get(key)
-    if entry is not None:
-        try:
-            return _Unit(**json.loads((entry / "unit.json").read_bytes()))
-        except (OSError, ValueError, TypeError):
-            pass  # written by another hand, or evicted this instant: compile it anew
-    unit = compile_unit(name)
-    cache.put(key, {"unit.json": json.dumps(unit.__dict__, separators=(",", ":")).encode()})
-    return unit
+def _key(name: str) -> str:
+    return cache.key(_common_key(), name, (UNITS / f"{name}.cl").read_bytes())
+
+
+def _read(name: str) -> bool:
+    """Take a unit from the disk cache, if it is there."""
+    entry = cache.get(_key(name))
+    if entry is None:
+        return False
+    try:
+        _loaded[name] = _Unit(**json.loads((entry / "unit.json").read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return False  # written by another hand, or evicted this instant: compile it anew
+    return True
 
 
 def compile_unit(name: str) -> _Unit:

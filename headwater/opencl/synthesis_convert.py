@@ -1,4 +1,4 @@
-"""The conversions convert_T[_sat][_rounding] (OpenCL C 1.2 specification 6.2.3): name and types pass in, IR passes out."""
+"""Conversions, convert_T[_sat][_rounding] (OpenCL C 1.2 specification 6.2.3): name and types pass in, IR passes out."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _float_to_integer(body: Body, source: Scalar, target: Scalar, sat: bool, mod
 
 
 def _to_float(body: Body, source: Scalar, target: Scalar, mode: str) -> str:
-    """Without a mode the conversion rounds to nearest even. Other modes, where they matter, are functions of the library."""
+    """Without a mode: to nearest even. Other modes, where they matter, are functions of the library."""
     if source.code == target.code:
         return "%0"
     word = "sitofp" if source.is_signed else "uitofp"
