@@ -1,6 +1,5 @@
-// Exact and nearly exact double functions (OpenCL C 1.2 specification 6.12.2).
-// Provides d: ceil floor fabs trunc rint round sqrt rsqrt copysign fma mad fmax fmin maxmag minmag fdim ilogb logb ldexp
-// Provides d: frexp modf fract nextafter fmod remainder remquo
+// Rounding, signs, extremes, roots of double (OpenCL C 1.2 specification 6.12.2).
+// Provides d: ceil floor fabs trunc rint round sqrt rsqrt copysign fma mad fmax fmin maxmag minmag fdim
 // Provides m: nan
 #include "internal.h"
 

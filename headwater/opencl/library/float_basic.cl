@@ -1,6 +1,5 @@
-// Exact and nearly exact float functions (OpenCL C 1.2 specification 6.12.2).
-// Provides f: ceil floor fabs trunc rint round sqrt rsqrt copysign fma mad fmax fmin maxmag minmag fdim ilogb logb ldexp
-// Provides f: frexp modf fract nextafter fmod remainder remquo
+// Rounding, signs, extremes, roots of float (OpenCL C 1.2 specification 6.12.2).
+// Provides f: ceil floor fabs trunc rint round sqrt rsqrt copysign fma mad fmax fmin maxmag minmag fdim
 // Provides f: native_sqrt native_rsqrt native_recip native_divide half_sqrt half_rsqrt half_recip half_divide
 // Provides j: nan
 #include "internal.h"
