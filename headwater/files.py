@@ -497,7 +497,8 @@ def write(outputs: Sequence[Output]) -> list[str]:
 
 
 def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}.part")
+    # The suffix stays: Pillow then loads the writer of this format only.
+    return path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
 
 
 def _unpadded(output: Output) -> Array:
@@ -523,10 +524,8 @@ def _write_one(path: Path, suffix: str, output: Output, notes: list[str]) -> Non
             image = image.convert("RGB")
         options: dict[str, Any] = {"quality": 95} if suffix in (".jpg", ".jpeg", ".webp") else {}
         if suffix == ".png":
-            options["compress_level"] = 3  # the default, 6, takes three times as long and saves little on photographs
-        from PIL import Image
-
-        image.save(path, format=Image.registered_extensions()[suffix], **options)
+            options["compress_level"] = 1  # a third of the default's time for photographs 15 % larger
+        image.save(path, **options)
 
 
 def to_picture(array: Array, kind: Element, notes: list[str], label: str = "the picture") -> Image:

@@ -317,3 +317,20 @@ def test_a_warm_run_imports_nothing_heavy(folder, module):
     process("run", "vadd.cl", "a.npy", "b.npy", "-q", "-d", "cpu")
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_an_opencl_device_needs_numpy_and_pyopencl_only(folder):
+    pytest.importorskip("pyopencl")
+    from headwater.runtime.opencl import enumerate_devices
+
+    if not enumerate_devices():
+        pytest.skip("no OpenCL device here")
+    script = (
+        "import sys\n"
+        "for name in ('llvmlite', 'ziglang', 'lark', 'rich', 'PIL', 'numba'): sys.modules[name] = None\n"
+        "from headwater.cli import main\n"
+        "sys.exit(main(['run', 'vadd.cl', 'a.npy', 'b.npy', '-o', 'c.npy', '-d', 'opencl']))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    np.testing.assert_array_equal(np.load("c.npy"), np.arange(100) + np.float32(0.5))
