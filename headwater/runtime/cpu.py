@@ -135,7 +135,7 @@ class CpuDevice(Device):
             raise UsageError(f"{nbytes} bytes at {offset} are not inside a buffer of {buffer.nbytes} bytes")
         return buffer.memory[offset : offset + nbytes]
 
-    def new_queue(self) -> CpuQueue:
+    def new_queue(self, profiling: bool = True) -> CpuQueue:
         return CpuQueue()
 
     def finish_queue(self, backend: CpuQueue) -> None:

@@ -136,8 +136,8 @@ class Device(ABC):
         """Repeat the bytes all over the buffer; its size is a multiple of the pattern's."""
 
     @abstractmethod
-    def new_queue(self) -> Any:
-        """What a `Queue` of this device works with."""
+    def new_queue(self, profiling: bool = True) -> Any:
+        """What a `Queue` of this device works with; ``profiling``: its events know the device's times."""
 
     @abstractmethod
     def finish_queue(self, backend: Any) -> None:

@@ -107,8 +107,8 @@ class ClDevice(Device):
     def is_gpu(self) -> bool:
         return bool(self.cl_device.type & pyopencl().device_type.GPU)
 
-    @property
-    def memory_bytes(self) -> int:
+    @functools.cached_property
+    def memory_bytes(self) -> int:  # type: ignore[override]
         return int(self.cl_device.global_mem_size)
 
     @property
@@ -218,6 +218,11 @@ class ClDevice(Device):
     def allocate(self, nbytes: int) -> ClBuffer:
         if nbytes < 0:
             raise UsageError(f"a buffer cannot have {nbytes} bytes")
+        if nbytes > self.memory_bytes:
+            # Some drivers find out only when the memory is used.
+            raise ResourceError(
+                f"cannot allocate {nbytes} bytes on {self.description}, which has {self.memory_bytes} bytes of memory"
+            )
         cl = pyopencl()
         try:
             # OpenCL has no empty buffers.
@@ -288,12 +293,11 @@ class ClDevice(Device):
 
     # -- queues --------------------------------------------------------------------------------------------------------
 
-    def new_queue(self) -> Any:
+    def new_queue(self, profiling: bool = True) -> Any:
         cl = pyopencl()
+        properties = cl.command_queue_properties.PROFILING_ENABLE if profiling else 0
         try:
-            return cl.CommandQueue(
-                self.context, self.cl_device, properties=cl.command_queue_properties.PROFILING_ENABLE
-            )
+            return cl.CommandQueue(self.context, self.cl_device, properties=properties)
         except cl.Error as error:
             raise translate_error(error, f"cannot make a queue on {self.description}") from None
 
@@ -324,6 +328,10 @@ class ClDeviceKernel(DeviceKernel):
         self.last: tuple[int, ...] | None = None
         self.held: list[Any] = [None] * len(info.args)
         self._prepared: dict[Any, ClLaunch] = {}
+
+    def forget(self, _: object) -> None:
+        """Called when memory that is an argument goes: its id may come back as another object's."""
+        self.last = None
 
     def prepare(
         self, global_size: Size, local_size: Size | None, offset: Size = (), *, check: bool | None = None
@@ -389,6 +397,11 @@ def kernel_info(stored: dict[str, Any]) -> KernelInfo:
     )
 
 
+# What PyOpenCL puts around a driver's log.
+_WRAPPING = re.compile(
+    r"\A[^\n]*clBuildProgram failed:.*?\nBuild on <[^\n]*>:\n+|\n\(options: [^\n]*\)\s*\Z", re.DOTALL
+)
+
 # "<kernel>:3:5: error: …" (NVIDIA), "/tmp/…/CompileSource:3:5: error: …" (AMD), "1:3:5: error: …" (Intel),
 # "error: /tmp/….cl:3:5: …" (PoCL).
 _ERROR_LINES = (
@@ -400,6 +413,7 @@ _ERROR_LINES = (
 
 def build_error(log: str, source: str, filename: str, device: str) -> SourceError:
     """The driver's log as a SourceError, with the position of the first error where it can be made out."""
+    log = _WRAPPING.sub("", log)
     for pattern in _ERROR_LINES:
         match = pattern.search(log)
         if match is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.errors import HeadwaterError, KernelFault, LaunchError
+from headwater.errors import HeadwaterError, KernelFault, LaunchError, UsageError
 from headwater.runtime import signature
 from headwater.runtime.arrays import Array, view
 from headwater.runtime.cpu import check_sizes
@@ -79,7 +79,12 @@ class ClEvent(Event):
         self.wait()
         if self._event is None:
             return 0.0
-        return float(getattr(self._event.profile, which)) * 1e-9
+        try:
+            return float(getattr(self._event.profile, which)) * 1e-9
+        except pyopencl().Error:
+            raise UsageError(
+                "this queue keeps no times", hint="make it with hw.Queue(device, profiling=True)"
+            ) from None
 
     @property
     def queued(self) -> float:
@@ -135,6 +140,13 @@ class ClLaunch:
             raise LaunchError(f"the offset {self._offset} has not as many dimensions as the global size {whole}")
         self._empty = prod(whole) == 0
         self._count = len(kernel.info.args)
+        # The dtype of streams that need no look at the argument's type; 3-vectors always do.
+        self._fast = [
+            signature.element_dtype(arg)
+            if arg.kind in ("buffer", "constant") and (signature.argument_type(arg) or ("", 3))[1] != 3
+            else None
+            for arg in kernel.info.args
+        ]
         cl = pyopencl()
         self._error = cl.Error
         self._enqueue = cl.enqueue_nd_range_kernel
@@ -215,8 +227,13 @@ class ClLaunch:
         kernel.last = None
         transfers: list[_Transfer] = []
         known = True
+        fast = self._fast
         for i, value in enumerate(args):
             if last[i] == ids[i]:
+                continue
+            if type(value) is Stream and value.dtype is fast[i] and value.device is self.device:
+                kernel.cl_kernel.set_arg(i, value.buffer.mem)  # type: ignore[attr-defined]
+                kernel.held[i] = weakref.ref(value, kernel.forget)
                 continue
             transfer, held = self._set(i, value, backend)
             if transfer is not None:
@@ -226,15 +243,6 @@ class ClLaunch:
         if known:
             kernel.last = ids
         return transfers or None
-
-    def _hold(self, value: Any) -> Any:
-        """A weak reference to memory: when it goes, its id may come back as another object's."""
-        kernel = self.kernel
-
-        def forget(_: object) -> None:
-            kernel.last = None
-
-        return weakref.ref(value, forget)
 
     def _set(self, index: int, value: Any, backend: Any) -> tuple[_Transfer | None, Any]:
         """Set one argument; what must be brought back afterwards, and what to hold to know the value by its id."""
@@ -283,7 +291,7 @@ class ClLaunch:
                 signature.check_array(arg, position, value.outline(), untyped=False, writes=False)
             buffer = value.buffer if isinstance(value, Stream) else value
             assert isinstance(buffer, ClBuffer)
-            return buffer.mem, None, self._hold(value)
+            return buffer.mem, None, weakref.ref(value, self.kernel.forget)
         if isinstance(value, pyopencl().MemoryObject):
             return value, None, None
         if isinstance(value, (int, float, complex, np.generic, Local, Sampler, Image, str, list, tuple)):

@@ -204,6 +204,13 @@ def test_queues_are_asynchronous_and_in_order(built, gpu) -> None:
         built.add_one[(1000,), None](numbers, queue=Queue(gpu), device="cpu")
 
 
+def test_queue_without_profiling_has_no_times(built, gpu) -> None:
+    event = built.add_one[(8,), None](stream((8,), np.int32, device=gpu), queue=Queue(gpu, profiling=False))
+    assert event.wait().done
+    with pytest.raises(UsageError, match="keeps no times"):
+        _ = event.seconds
+
+
 def test_wrong_arguments_are_explained(built, gpu) -> None:
     a, b, c = vectors(8)
     with pytest.raises(LaunchError, match=r"argument 1, `const float \*a`: a float64 array"):
