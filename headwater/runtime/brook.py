@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -608,6 +609,8 @@ class BrookKernel(Kernel):
                 template.append(None)
             elif slot.kind == "table":
                 template.append(device.upload(slot.fixed))
+            elif isinstance(slot.fixed, tuple):
+                template.append(struct.pack("4i", *slot.fixed))
             else:
                 template.append(slot.fixed)
         return _Step(device.prepare(kernel, launch.global_size, launch.local_size), template, tuple(fills))
