@@ -1,11 +1,14 @@
 """Command-line words to parameters: what goes where, what is worked out, and what is refused with which words."""
 
+import contextlib
+
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 from PIL import Image as Picture
 
 from headwater.cli.bind import Request, bind, brook_slots, opencl_slots, used_dimensions
-from headwater.errors import UsageError
+from headwater.errors import HeadwaterError, UsageError
 from headwater.opencl.clang import ArgInfo, KernelInfo
 from headwater.runtime.values import Local, Sampler
 
@@ -289,3 +292,37 @@ def test_brook_outputs_are_returned_not_passed(here):
 def test_a_gather_gives_the_domain_where_no_stream_does(here):
     assert brook("m.npy", kind="gather").shape == (3, 4)
     assert brook("m.npy", kind="gather", shape=(5, 5)).shape == (5, 5)
+
+
+# -- whatever is typed -------------------------------------------------------------------------------------------------
+
+PIECES = [
+    "a.npy",
+    "in.png",
+    "m.npy",
+    "zeros:",
+    "random:",
+    "=",
+    ":",
+    ",",
+    "x",
+    "n",
+    "a",
+    "-",
+    "1",
+    "0",
+    "e",
+    "9" * 30,
+    ".",
+]
+PIECES += ["float", "inf", "nan", "0x", "Gi", "é", "\x00", " ", "/", "..", "*"]
+
+
+@given(st.lists(st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map("".join), max_size=4))
+@settings(
+    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+)
+@pytest.mark.parametrize("declaration", [SUM, "uint* id, float4 v", "uchar4* p, local float* t, double d"])
+def test_no_words_make_it_fall_over(here, declaration, words):
+    with contextlib.suppress(HeadwaterError):
+        opencl(declaration, *words, source="get_global_id(0)")
