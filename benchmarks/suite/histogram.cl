@@ -3,15 +3,18 @@ __kernel void clear(__global uint *bins)
     bins[get_global_id(0)] = 0;
 }
 
-__kernel void histogram(__global const uchar *values, __global uint *bins, uint count)
+// Every work-group counts a contiguous part of the values in local memory and adds its counts to the bins.
+__kernel void histogram(__global const uchar *values, __global uint *bins, int part)
 {
     __local uint own[256];
-    for (uint i = get_local_id(0); i < 256; i += get_local_size(0))
+    const int l = get_local_id(0), size = get_local_size(0);
+    __global const uchar *own_part = values + get_group_id(0) * part;
+    for (int i = l; i < 256; i += size)
         own[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = get_global_id(0); i < count; i += get_global_size(0))
-        atomic_inc(&own[values[i]]);
+    for (int i = l; i < part; i += size)
+        atomic_inc(&own[own_part[i]]);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = get_local_id(0); i < 256; i += get_local_size(0))
+    for (int i = l; i < 256; i += size)
         atomic_add(&bins[i], own[i]);
 }

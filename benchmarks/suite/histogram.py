@@ -10,7 +10,7 @@ import numpy as np
 from .case import Case, Data, Launch, Version, array, filled, gigabytes, same
 
 GROUP = 256
-GROUPS = 64
+PART = 1 << 18
 
 
 def make(quick: bool) -> Data:
@@ -22,10 +22,10 @@ def make(quick: bool) -> Data:
 
 
 def launches(data: Data) -> Sequence[Launch]:
-    count = np.uint32(data["values"].size)
+    items = data["values"].size // PART * GROUP
     return [
         Launch("clear", (256,), None, ("bins",)),
-        Launch("histogram", (GROUP * GROUPS,), (GROUP,), ("values", "bins", count)),
+        Launch("histogram", (items,), (GROUP,), ("values", "bins", np.int32(PART))),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The sum of 64 Mi floats: strided loads, a tree in local memory, and a second launch over the groups' sums."""
+"""The sum of 64 Mi floats: a tree in local memory for each work-group, and a second launch over the groups' sums."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from .case import Case, Data, Launch, Local, Version, array, filled, gigabytes, same
 
 GROUP = 256
-GROUPS = 256
+PART = 1 << 16
 
 
 def make(quick: bool) -> Data:
@@ -18,17 +18,17 @@ def make(quick: bool) -> Data:
     rng = np.random.default_rng(5)
     return {
         "values": filled(rng.random(n, np.float32)),
-        "partial": array(GROUPS, np.float32),
+        "partial": array(n // PART, np.float32),
         "total": array(1, np.float32),
     }
 
 
 def launches(data: Data) -> Sequence[Launch]:
     shared = Local(4 * GROUP)
-    count = np.int32(data["values"].size)
+    groups = data["partial"].size
     return [
-        Launch("sum", (GROUP * GROUPS,), (GROUP,), ("values", "partial", count, shared)),
-        Launch("sum", (GROUP,), (GROUP,), ("partial", "total", np.int32(GROUPS), shared)),
+        Launch("sum", (GROUP * groups,), (GROUP,), ("values", "partial", np.int32(PART), shared)),
+        Launch("sum", (GROUP,), (GROUP,), ("partial", "total", np.int32(groups), shared)),
     ]
 
 
