@@ -527,7 +527,15 @@ def _choose_global(
     if request.global_size:
         binding.global_size = request.global_size
         return
-    covered = next((binding.shapes[slot.name] for slot in slots if slot.written and slot.name in binding.shapes), base)
+    written = {slot.name: binding.shapes[slot.name] for slot in slots if slot.written and slot.name in binding.shapes}
+    covered = next(iter(written.values()), base)
+    if written and base is not None and not binding.made and prod(base) not in map(prod, written.values()):
+        # A histogram runs over its input, a gather over its output: nobody but the author knows.
+        sizes = ", ".join(f"{_sizes(shape)} ({key})" for key, shape in written.items())
+        raise UsageError(
+            f"how many work-items should run {name}: {_sizes(base)} (the first array) or {sizes}?",
+            hint=f"give --global, for example --global {','.join(map(str, reversed(base)))}",
+        )
     if covered is None:
         raise UsageError(f"how many work-items should run {name}?", hint="give --global, for example --global 1024")
     dimensions = used_dimensions(source, name)

@@ -106,10 +106,17 @@ def test_pixels_packed_by_four_give_the_width_in_pixels(here):
 
 
 def test_names_assign_and_mix_with_order(here):
-    binding = opencl(SUM, "n=3", "b=b.npy", "a.npy", "c=zeros:5")
+    binding = opencl(SUM, "n=3", "b=b.npy", "a.npy", "c=zeros:2x6")
     assert binding.values["n"] == 3
-    assert binding.values["c"].shape == (5,)
-    assert binding.global_size == (5,)
+    assert binding.values["c"].shape == (2, 6)
+    assert binding.global_size == (12,)
+
+
+def test_two_possible_global_sizes_are_asked_about(here):
+    with pytest.raises(UsageError, match=r"12 \(the first array\) or 5 \(bins\)") as caught:
+        opencl("const float* a, int* bins", "a.npy", "zeros:5")
+    assert "--global 12" in caught.value.hint
+    assert opencl("const float* a, int* bins", "a.npy", "zeros:5", global_size=(12,)).global_size == (12,)
 
 
 def test_a_matrix_does_not_guess_n(here):
