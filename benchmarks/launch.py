@@ -2,9 +2,9 @@
 
     python benchmarks/launch.py [--device cpu --device opencl …] [--json]
 
-Each device's sides are timed in turn in one run, many rounds; medians are printed. On the cpu a launch has ended when the
-call returns. On OpenCL devices the time is that of putting a launch into the queue, arguments on the device; `same` is a
-loop that launches the same arguments again and again, `other` swaps two streams, so that arguments must be set.
+Each device's sides are timed in turn in one run, many rounds; medians are printed. On the cpu a launch has ended when
+the call returns. On OpenCL devices the time is that of putting a launch into the queue, arguments on the device; `same`
+is a loop that launches the same arguments again and again, `other` swaps two streams, so that arguments must be set.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ROUNDS, CALLS = 60, 100
 def microseconds(sides: dict[str, Callable[[], object]], settle: Callable[[], object]) -> dict[str, float]:
     """Median time of one call of each side, in turn."""
     times: dict[str, list[float]] = {name: [] for name in sides}
-    for name, side in sides.items():
+    for side in sides.values():
         for _ in range(50):
             side()
         settle()

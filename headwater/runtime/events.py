@@ -66,7 +66,7 @@ class Event(ABC):
         return self.ended - self.started
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {f'{self.seconds * 1e3:.3f} ms' if self.done else 'running'}>"
+        return f"<{type(self).__name__}: {'ended' if self.done else 'running'}>"
 
 
 class Queue:

@@ -108,7 +108,7 @@ class ClDevice(Device):
         return bool(self.cl_device.type & pyopencl().device_type.GPU)
 
     @functools.cached_property
-    def memory_bytes(self) -> int:  # type: ignore[override]
+    def memory_bytes(self) -> int:
         return int(self.cl_device.global_mem_size)
 
     @property
