@@ -207,7 +207,8 @@ class Toolchain:
             if parameter.kind in ("output", "scatter", "reduce"):
                 wanted.append((parameter, shape))
         job = "\n".join(lines) + "\n"
-        digest = hashlib.sha256(b"\0".join([str(sample.program).encode(), job.encode(), *blobs])).hexdigest()[:24]
+        identity = sample.program.parent.name.encode()  # holds the hash of source and driver
+        digest = hashlib.sha256(b"\0".join([identity, job.encode(), *blobs])).hexdigest()[:24]
         folder = self.work / "results" / digest[:2] / digest
         if not (folder / "done").exists():
             self._execute(sample, folder, job, blobs, [kernel.parameters.index(p) for p, _ in wanted], time_limit)
