@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -33,10 +33,10 @@ class ClEvent(Event):
 
     __slots__ = ("_event", "_launch", "_queue")
 
-    def __init__(self, event: Any, queue: Any, launch: ClLaunch) -> None:
-        self._event = event  # the kernel's; None for a launch without work-items
-        self._queue = queue
-        self._launch = launch
+    # Set by the one who makes it, without __init__, which would cost as much as all the rest of a repeated launch.
+    _event: Any  # the kernel's; None for a launch without work-items
+    _queue: Any
+    _launch: ClLaunch
 
     @property
     def local_size(self) -> tuple[int, ...] | None:
@@ -104,12 +104,8 @@ class ClCopyingEvent(ClEvent):
 
     __slots__ = ("_after", "_copies")
 
-    def __init__(
-        self, event: Any, queue: Any, launch: ClLaunch, last: Any, copies: Sequence[tuple[Array, Array]]
-    ) -> None:
-        super().__init__(event, queue, launch)
-        self._after = last
-        self._copies = copies  # (array, contiguous copy); they also keep alive what the device uses
+    _after: Any
+    _copies: Sequence[tuple[Array, Array]]  # (array, contiguous copy); they also keep alive what the device uses
 
     @property
     def _last(self) -> Any:
@@ -122,6 +118,9 @@ class ClCopyingEvent(ClEvent):
             if copy is not array:
                 np.copyto(array, copy)
         return self
+
+
+E = TypeVar("E", bound=ClEvent)
 
 
 class ClLaunch:
@@ -151,34 +150,66 @@ class ClLaunch:
         self._error = cl.Error
         self._enqueue = cl.enqueue_nd_range_kernel
         self._queue = device.queue
+        self.quick = self._make_quick()
 
     def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> ClEvent:
         """Launch over ``args``. Arrays have their results on return, or with a queue once the event was waited for.
 
         An OpenCL kernel cannot be stopped: after ``time_limit`` seconds a KernelFault is raised while it runs on.
         """
+        return self.quick(args, queue, time_limit)
+
+    def _make_quick(self) -> Callable[..., ClEvent]:
+        """The launch as a function whose constants are its own: what PyOpenCL itself does takes some microseconds."""
+        kernel, cl_kernel, lock, enqueue = self.kernel, self.kernel.cl_kernel, self.kernel.lock, self._enqueue
+        own_queue, whole, group, offset = self._queue, self._whole, self.group, self._offset
+        new_event, refused, launch = object.__new__, self._error, self
+
+        def quick(args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> ClEvent:
+            backend = own_queue if queue is None else backend_for(queue, launch.device)
+            ids = tuple(map(id, args))
+            transfers = None
+            with lock:
+                if ids == kernel.last and not launch._empty:
+                    try:
+                        event = enqueue(backend, cl_kernel, whole, group, offset)
+                    except refused as error:
+                        raise launch._failure(error) from None
+                else:
+                    event, transfers = launch._set_and_enqueue(args, ids, backend)
+            if transfers is not None or time_limit is not None:
+                return launch._finish(event, backend, transfers or [], queue is not None, time_limit)
+            made = new_event(ClEvent)
+            made._event = event
+            made._queue = backend
+            made._launch = launch
+            return made
+
+        return quick
+
+    def _set_and_enqueue(
+        self, args: Sequence[Any], ids: tuple[int, ...], backend: Any
+    ) -> tuple[Any, list[_Transfer] | None]:
+        """Launch with arguments that must be set, the kernel's lock being held: the event, and what to bring back."""
         kernel = self.kernel
         if len(args) != self._count:
             raise signature.count_error(kernel.info, len(args))
-        backend = self._queue if queue is None else backend_for(queue, self.device)
-        transfers: list[_Transfer] | None = None
-        ids = tuple(map(id, args))
-        with kernel.lock:
-            try:
-                if ids != kernel.last:
-                    transfers = self._set_all(args, ids, backend)
-                if self._empty:
-                    return ClEvent(None, backend, self)
-                event = self._enqueue(backend, kernel.cl_kernel, self._whole, self.group, self._offset)
-            except self._error as error:
-                kernel.last = None
-                raise self._failure(error) from None
-            except BaseException:
-                kernel.last = None
-                raise
-        if transfers is None and time_limit is None:
-            return ClEvent(event, backend, self)
-        return self._finish(event, backend, transfers or [], queue is not None, time_limit)
+        try:
+            transfers = self._set_all(args, ids, backend)
+            if self._empty:
+                return None, None
+            return self._enqueue(backend, kernel.cl_kernel, self._whole, self.group, self._offset), transfers
+        except self._error as error:
+            kernel.last = None
+            raise self._failure(error) from None
+        except BaseException:
+            kernel.last = None
+            raise
+
+    def _event(self, kind: type[E], event: Any, backend: Any) -> E:
+        made = object.__new__(kind)
+        made._event, made._queue, made._launch = event, backend, self
+        return made
 
     def _finish(
         self, event: Any, backend: Any, transfers: list[_Transfer], asynchronous: bool, time_limit: float | None
@@ -193,7 +224,8 @@ class ClLaunch:
                 copies.append((transfer.array if transfer.writes else transfer.host, transfer.host))
         except self._error as error:
             raise self._failure(error) from None
-        result = ClCopyingEvent(event, backend, self, last, copies)
+        result = self._event(ClCopyingEvent, event, backend)
+        result._after, result._copies = last, copies
         if time_limit is not None:
             try:
                 return result.wait(time_limit)

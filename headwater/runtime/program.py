@@ -181,9 +181,33 @@ class Launcher:
         self._default = kernel.program.default_device
         self._prepared: dict[Device, Callable[..., Event]] = {}
 
-    def __call__(
+    def __call__(self, *args: Any, **options: Any) -> Event:
+        """Launch the kernel over ``args`` and return the event.
+
+        Pointers take arrays (used in place, read-only ones if declared ``const``), streams and buffers; values take
+        numbers, vectors tuples, structs NumPy records; ``__local`` pointers take `Local`, images `Image`, samplers
+        `Sampler`. Arguments may be given by name.
+
+        ``device=``: where; by default where the streams among the arguments are, the current device, or the program's.
+        ``queue=``: launch asynchronously in this queue. Without one, the cpu device has ended on return, and arrays
+        have their results on every device. ``offset=``: global offset. ``check=``: find accesses out of bounds (cpu;
+        default HEADWATER_CHECK). ``time_limit=``: stop the kernel after so many seconds (cpu) with a KernelFault.
+        """
+        if options:
+            return self._with_options(args, **options)
+        for value in args:
+            if type(value) is Stream:
+                chosen = value.device
+                break
+        else:
+            chosen = current() or self._default
+        prepared = self._prepared.get(chosen)
+        return (prepared or self._prepare(chosen))(args)
+
+    def _with_options(
         self,
-        *args: Any,
+        args: tuple[Any, ...],
+        *,
         device: Device | str | None = None,
         queue: Queue | None = None,
         offset: Any = (),
@@ -191,38 +215,26 @@ class Launcher:
         time_limit: float | None = None,
         **named: Any,
     ) -> Event:
-        """Launch the kernel over ``args`` and return the event.
-
-        Pointers take arrays (used in place, read-only ones if declared ``const``), streams and buffers; values take
-        numbers, vectors tuples, structs NumPy records; ``__local`` pointers take `Local`, images `Image`, samplers
-        `Sampler`. Arguments may be given by name.
-
-        ``device``: where; by default where the streams among the arguments are, the current device, or the program's.
-        ``queue``: launch asynchronously in this queue. Without one, the cpu device has ended on return, and arrays have
-        their results on every device. ``offset``: global offset. ``check``: find accesses out of bounds (cpu; default
-        HEADWATER_CHECK). ``time_limit``: stop the kernel after so many seconds (cpu) with a KernelFault.
-        """
         if named:
             args = self._by_name(args, named)
         if device is None:
-            if queue is not None:
-                chosen = queue.device
-            elif args and type(args[0]) is Stream:
-                chosen = args[0].device
-            else:
-                chosen = self._where(args)
+            chosen = queue.device if isinstance(queue, Queue) else self._where(args)
         else:
             chosen = resolve(device)
-            if queue is not None:
-                backend_for(queue, chosen)
+        if queue is not None:
+            backend_for(queue, chosen)
         if offset == () and check is None:
-            prepared = self._prepared.get(chosen)
-            if prepared is None:
-                made = self._on(chosen).prepare(self.global_size, self.local_size)
-                prepared = self._prepared[chosen] = made.__call__  # a bound method: quicker to call than the object
+            prepared = self._prepared.get(chosen) or self._prepare(chosen)
         else:
             prepared = self._on(chosen).prepare(self.global_size, self.local_size, offset, check=check)
         return prepared(args, queue, time_limit)
+
+    def _prepare(self, device: Device) -> Callable[..., Event]:
+        made = self._on(device).prepare(self.global_size, self.local_size)
+        # A function is quicker to call than an object.
+        quick: Callable[..., Event] = getattr(made, "quick", made.__call__)
+        self._prepared[device] = quick
+        return quick
 
     def _where(self, args: tuple[Any, ...]) -> Device:
         for value in args:
