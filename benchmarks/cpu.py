@@ -153,7 +153,7 @@ def run_case(case: Case, sides: list[Side], rounds: int, quick: bool) -> Result:
             ready.append(side)
         except SideFailed as error:
             result.failures[side.name] = str(error)
-    for turn in range(rounds):
+    for turn in range(rounds if ready else 0):
         # Each round begins with another side, so that none always follows the same neighbour.
         for side in ready[turn % len(ready) :] + ready[: turn % len(ready)]:
             if not side.alive or side.name in result.failures:
