@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from headwater.brook import ast
+from headwater.brook.affine import Affine, PositionIndex
 from headwater.brook.context import KernelInfo
 from headwater.brook.emit_calls import call_builtin
 from headwater.brook.folding import integer_constant
@@ -114,13 +115,21 @@ class Storage:
 
 
 class BodyEmitter:
-    """Prints the body of one kernel."""
+    """Prints the body of one kernel. Indices in ``unclamped`` (by ``id``) are known to be good."""
 
-    def __init__(self, kernel: KernelInfo, names: Names, support: Support, storage: Storage) -> None:
+    def __init__(
+        self,
+        kernel: KernelInfo,
+        names: Names,
+        support: Support,
+        storage: Storage,
+        unclamped: dict[int, PositionIndex] | None = None,
+    ) -> None:
         self.kernel = kernel
         self.names = names
         self.support = support
         self.storage = storage
+        self.unclamped = unclamped or {}
         self.temporaries: list[tuple[str, str]] = []
 
     # ---- statements
@@ -551,6 +560,12 @@ class BodyEmitter:
         constant = integer_constant(index)
         if constant is not None and (constant == 0 or (extent.isdigit() and 0 <= constant < int(extent))):
             return str(constant)
+        position = self.unclamped.get(id(index))
+        if position is not None:
+            value = position.value
+            if not value.floating:
+                return self.expression(index).at(ADD)
+            return f"{times_position(value, POSITION)}{offset_text(value.low)}"
         helper = {"float": "hw_at_float", "uint": "hw_at_uint"}.get(index.type.base, "hw_at")
         return f"{self.support.use(helper)}({self.expression(index).at(ASSIGN)}, {extent})"
 
@@ -582,6 +597,16 @@ class BodyEmitter:
         return result, setup
 
 
+def times_position(value: Affine, position: str) -> str:
+    """``factor * position.component`` as text."""
+    return f"{value.factor} * {position}.{value.component}" if value.factor != 1 else f"{position}.{value.component}"
+
+
+def offset_text(offset: int) -> str:
+    """``+ 3`` or ``- 3`` to be appended to a sum; nothing for 0."""
+    return "" if offset == 0 else f" + {offset}" if offset > 0 else f" - {-offset}"
+
+
 def shape_name(symbol: Symbol) -> str:
     """The name of the argument that holds an array's extents."""
     return f"{symbol.c_name}_shape"
@@ -604,11 +629,21 @@ def _flat(indices: list[str], extents: list[str]) -> str:
     result, terms = "", 0
     for index, extent in zip(indices, extents, strict=True):
         if not terms or result == "0":
-            result, terms = index, 1
+            result, terms = index, 2 if _is_sum(index) else 1
             continue
         scaled = f"({result}) * {extent}" if terms > 1 else f"{result} * {extent}"
         result, terms = (scaled, 1) if index == "0" else (f"{scaled} + {index}", 2)
     return result
+
+
+def _is_sum(text: str) -> bool:
+    """Whether printed text is a sum or difference outside all brackets."""
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if depth == 0 and text[position : position + 3] in {" + ", " - "}:
+            return True
+    return False
 
 
 def _array_symbol(node: ast.Index) -> Symbol:

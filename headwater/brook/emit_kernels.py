@@ -10,12 +10,23 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from headwater.brook.affine import PositionIndex, position_indices
 from headwater.brook.context import KernelInfo
-from headwater.brook.emit_body import POSITION, BodyEmitter, Lines, Storage, shape_name
+from headwater.brook.emit_body import (
+    POSITION,
+    BodyEmitter,
+    Lines,
+    Storage,
+    offset_text,
+    shape_name,
+)
 from headwater.brook.model import Arg, Entry, Role, Variant
 from headwater.brook.naming import Names
 from headwater.brook.support import Support
 from headwater.brook.types import VOID, Symbol, Type
+
+_EXACT_FLOAT = 1 << 24
+"""Integers up to here are exact in single precision."""
 
 
 @dataclass
@@ -44,7 +55,8 @@ class KernelEmitter:
             symbol.c_name = self.names.user(symbol.name)
         self.inputs = [p for p in parameters if p.kind == "input"]
         self.outputs = [p for p in parameters if p.kind == "output"]
-        self.emitter = BodyEmitter(kernel, self.names, support, storage)
+        self.near = position_indices(kernel) if kernel.uses_position and not kernel.group_size else {}
+        self.inside_name = ""
 
     # ---- the body
 
@@ -52,18 +64,54 @@ class KernelEmitter:
         """The body as a function; its name is ``kernel.c_name`` from then on."""
         kernel = self.kernel
         kernel.c_name = self.module_names.fresh(f"{kernel.name}_body")
-        statements = self.emitter.body()
+        lines = self._function(kernel.c_name, {})
+        if self.near and kernel.result == VOID and any(p.kind in {"output", "scatter"} for p in kernel.parameters):
+            self.inside_name = self.module_names.fresh(f"{kernel.name}_inside")
+            lines.add()
+            lines.add("/* The same where gathers near the position stay inside their arrays. */")
+            lines.extend(self._function(self.inside_name, self.near))
+        return lines
+
+    def _function(self, name: str, unclamped: dict[int, PositionIndex]) -> Lines:
+        kernel = self.kernel
+        statements = BodyEmitter(kernel, self.names, self.support, self.storage, unclamped).body()
         lines = Lines()
         parameters = [self._body_parameter(p) for p in kernel.parameters]
         parameters += [f"__local {s.type.name} *{s.c_name}" for s in kernel.shared]
         if kernel.uses_position:
             parameters.append(f"const int4 {POSITION}")
         result = kernel.result.name if kernel.result != VOID else "void"
-        lines.add(f"{result} {kernel.c_name}({', '.join(parameters) or 'void'})", kernel.node.line)
+        lines.add(f"{result} {name}({', '.join(parameters) or 'void'})", kernel.node.line)
         lines.add("{")
         lines.extend(statements)
         lines.add("}")
         return lines
+
+    def _inside_test(self, position: str) -> str:
+        """Whether all gathers near a position stay inside, as a C expression."""
+        bounds: dict[tuple[str, str, str, int], tuple[int, int, bool]] = {}
+        for found in self.near.values():
+            value = found.value
+            key = (shape_name(found.array), found.dimension, value.component, value.factor)
+            low, high, floating = bounds.get(key, (value.low, value.high, False))
+            bounds[key] = min(low, value.low), max(high, value.high), floating or value.floating
+        tests: list[str] = []
+        for (shape, dimension, component, factor), (low, high, floating) in bounds.items():
+            place = f"{position}.{component}"
+            extent = f"{shape}.{dimension}"
+            # Written so that nothing overflows: the position is below 2**31, and so are extents.
+            if low < 0:
+                tests.append(f"{place} >= {-(low // factor)}")
+            if factor > 1:
+                rounded = f"({extent}{offset_text(factor - 1 - high)})" if high != factor - 1 else extent
+                tests.append(f"{place} < {rounded} / {factor}")
+            elif high < 0:
+                tests.append(f"{place}{offset_text(high)} < {extent}")
+            else:
+                tests.append(f"{place} < {extent}{offset_text(-high)}")
+            if floating:
+                tests.append(f"{place} < {(_EXACT_FLOAT - max(high, 0)) // factor}")
+        return " && ".join(dict.fromkeys(tests))
 
     def _body_parameter(self, symbol: Symbol) -> str:
         pointee = self.storage.pointee(symbol.type)
@@ -178,7 +226,12 @@ class KernelEmitter:
     def _process(self, place: Callable[[Symbol], str], position: str = "", guard: str = "", at: str = "") -> list[str]:
         """Load the inputs, call the body, store the outputs of one element. ``place`` gives a stream's index."""
         lines = [self._zeroed(p) for p in self.outputs]
-        lines.append(f"{self._call(lambda p: self.storage.load(p.c_name, place(p), p.type).text, position)};")
+        call = self._call(lambda p: self.storage.load(p.c_name, place(p), p.type).text, position)
+        if self.inside_name:
+            inside = self.inside_name + call.removeprefix(self.kernel.c_name)
+            lines += [f"if ({self._inside_test(position)}) {{", f"    {inside};", "} else {", f"    {call};", "}"]
+        else:
+            lines.append(f"{call};")
         for p in self.outputs:
             lines.append(guard + self.storage.store(p.c_name, place(p), p.type, f"{p.c_name}_value") + ";")
         return lines
@@ -270,7 +323,9 @@ class KernelEmitter:
             origin = names.fresh("origin")
             self._argument(entry, "origin", origin, None, "const int4")
             lines += self._places(entry, names, p, domain)
-            lines += self._process(lambda s: f"{s.c_name}_at", f"{p} + {origin}")
+            position = names.fresh("position")
+            lines.append(f"const int4 {position} = {p} + {origin};")
+            lines += self._process(lambda s: f"{s.c_name}_at", position)
         entry.lines = lines
         return self._finish(entry)
 

@@ -101,8 +101,9 @@ def test_constant_arrays():
 
 
 def test_scatter_transposes_and_drops_what_falls_outside():
+    square = floats(6, 6)
+    np.testing.assert_array_equal(program("scatter").transpose(square), square.T)
     a = floats(4, 6)
-    np.testing.assert_array_equal(program("scatter").transpose(a, shape={"b": (6, 4)}), a.T)
     got = program("scatter").shifted(a, out=np.zeros((4, 6), np.float32))
     wanted = np.zeros((4, 6), np.float32)
     wanted[:3, 2:] = a[1:, :4]
@@ -301,3 +302,25 @@ def test_extents_and_tables_are_x_first():
     assert extents((2, 3)) == (3, 2, 1, 1)
     table = map_table((4, 2), (2, 2), stored=(5, 7), start=(1, 3))
     assert table == (3, 4, 7, 7, 14, 14, 0, 0)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (5, 40), (40, 5), (64, 64)])
+def test_gathers_near_the_position_agree_inside_and_at_the_border(shape):
+    a = floats(*shape)
+    y, x = np.mgrid[0 : shape[0], 0 : shape[1]]
+    wanted = np.zeros(shape, np.float32)
+    for i in (-1, 0, 1):
+        row = np.clip(y + i, 0, shape[0] - 1)
+        wanted += a[row, np.clip(x - 1, 0, shape[1] - 1)] + a[row, np.clip(x + 2, 0, shape[1] - 1)]
+    np.testing.assert_allclose(program("gather").stencil(a, shape=shape), wanted, rtol=1e-4, atol=1e-5)
+    out = np.zeros(shape, np.float32)
+    program("gather").stencil(a, out=out, domain=((0, shape[1] // 2), shape))
+    np.testing.assert_allclose(out[:, shape[1] // 2 :], wanted[:, shape[1] // 2 :], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("size", "count"), [(1, 3), (8, 4), (9, 4), (9, 5), (100, 33), (100, 70)])
+def test_strided_gathers_near_the_position(size, count):
+    a = floats(size)
+    k = np.arange(count)
+    wanted = a[np.minimum(2 * k, size - 1)] * 2 + a[np.minimum(2 * k + 1, size - 1)] + a[np.clip(k - 1, 0, size - 1)]
+    np.testing.assert_allclose(program("gather").pairs(a, shape=count), wanted, rtol=1e-5)

@@ -121,6 +121,7 @@ __kernel void reals_mapped(
     const int a_at = hw_mapped(a_map, p, domain);
     const int b_at = hw_mapped(b_map, p, domain);
     const int c_at = hw_mapped(c_map, p, domain);
+    const int4 position = p + origin;
     float c_value = 0.0f;
     reals_body(a[a_at], b[b_at], &c_value);
     c[c_at] = c_value;
@@ -171,6 +172,7 @@ __kernel void vectors_mapped(
     const int b_at = hw_mapped(b_map, p, domain);
     const int c_at = hw_mapped(c_map, p, domain);
     const int d_at = hw_mapped(d_map, p, domain);
+    const int4 position = p + origin;
     float3 c_value = (float3)(0.0f);
     float d_value = 0.0f;
     vectors_body(vload3(a_at, a), vload3(b_at, b), &c_value, &d_value);
@@ -220,6 +222,7 @@ __kernel void doubles_mapped(
     const int a_at = hw_mapped(a_map, p, domain);
     const int b_at = hw_mapped(b_map, p, domain);
     const int c_at = hw_mapped(c_map, p, domain);
+    const int4 position = p + origin;
     double2 b_value = (double2)(0.0);
     double c_value = 0.0;
     doubles_body(a[a_at], &b_value, &c_value);
@@ -285,6 +288,7 @@ __kernel void integers_mapped(
     const int d_at = hw_mapped(d_map, p, domain);
     const int e_at = hw_mapped(e_map, p, domain);
     const int f_at = hw_mapped(f_map, p, domain);
+    const int4 position = p + origin;
     int3 d_value = (int3)(0);
     uint2 e_value = (uint2)(0);
     char4 f_value = (char4)(0);

@@ -109,6 +109,7 @@ __kernel void both_mapped(
 #endif
     const int s_at = hw_mapped(s_map, p, domain);
     const int c_at = hw_mapped(c_map, p, domain);
+    const int4 position = p + origin;
     float s_value = 0.0f;
     float c_value = 0.0f;
     both_body(a, &s_value, &c_value);
@@ -178,9 +179,10 @@ __kernel void top_mapped(
     const int angle_at = hw_mapped(angle_map, p, domain);
     const int r_at = hw_mapped(r_map, p, domain);
     const int t_at = hw_mapped(t_map, p, domain);
+    const int4 position = p + origin;
     float2 r_value = (float2)(0.0f);
     float t_value = 0.0f;
-    top_body(angle[angle_at], a, a_shape, &r_value, &t_value, p + origin);
+    top_body(angle[angle_at], a, a_shape, &r_value, &t_value, position);
     r[r_at] = r_value;
     t[t_at] = t_value;
 }

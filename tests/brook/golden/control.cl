@@ -105,6 +105,7 @@ __kernel void loops_mapped(
     if (hw_outside(p, domain)) return;
 #endif
     const int a_at = hw_mapped(a_map, p, domain);
+    const int4 position = p + origin;
     int a_value = 0;
     loops_body(n, &a_value);
     a[a_at] = a_value;
@@ -174,6 +175,7 @@ __kernel void truth_mapped(
     const int c_at = hw_mapped(c_map, p, domain);
     const int d_at = hw_mapped(d_map, p, domain);
     const int e_at = hw_mapped(e_map, p, domain);
+    const int4 position = p + origin;
     float c_value = 0.0f;
     int d_value = 0;
     float4 e_value = (float4)(0.0f);
@@ -230,6 +232,7 @@ __kernel void numbers_mapped(
     const int b_at = hw_mapped(b_map, p, domain);
     const int c_at = hw_mapped(c_map, p, domain);
     const int d_at = hw_mapped(d_map, p, domain);
+    const int4 position = p + origin;
     uint c_value = 0;
     double d_value = 0.0;
     numbers_body(a[a_at], b[b_at], &c_value, &d_value);
@@ -287,6 +290,7 @@ __kernel void small_mapped(
     const int s_at = hw_mapped(s_map, p, domain);
     const int c_at = hw_mapped(c_map, p, domain);
     const int t_at = hw_mapped(t_map, p, domain);
+    const int4 position = p + origin;
     char c_value = 0;
     ushort3 t_value = (ushort3)(0);
     small_body(a[a_at], b[b_at], vload3(s_at, s), &c_value, &t_value);

@@ -88,6 +88,7 @@ __kernel void sum_mapped(
     const int a_at = hw_mapped(a_map, p, domain);
     const int b_at = hw_mapped(b_map, p, domain);
     const int c_at = hw_mapped(c_map, p, domain);
+    const int4 position = p + origin;
     float c_value = 0.0f;
     sum_body(a[a_at], b[b_at], &c_value);
     c[c_at] = c_value;
@@ -170,6 +171,7 @@ __kernel void split_mapped(
     const int a_at = hw_mapped(a_map, p, domain);
     const int low_at = hw_mapped(low_map, p, domain);
     const int high_at = hw_mapped(high_map, p, domain);
+    const int4 position = p + origin;
     int low_value = 0;
     int high_value = 0;
     split_body(a[a_at], limit, &low_value, &high_value);
@@ -233,6 +235,7 @@ __kernel void pack3_mapped(
     const int d_at = hw_mapped(d_map, p, domain);
     const int e_at = hw_mapped(e_map, p, domain);
     const int f_at = hw_mapped(f_map, p, domain);
+    const int4 position = p + origin;
     float3 d_value = (float3)(0.0f);
     uchar4 e_value = (uchar4)(0);
     short2 f_value = (short2)(0);

@@ -91,6 +91,7 @@ __kernel void one_mapped(
 #endif
     const int index_at = hw_mapped(index_map, p, domain);
     const int b_at = hw_mapped(b_map, p, domain);
+    const int4 position = p + origin;
     float b_value = 0.0f;
     one_body(index[index_at], a, a_shape, &b_value);
     b[b_at] = b_value;
@@ -101,6 +102,13 @@ void two_body(__global const float *a, const int4 a_shape, float *b, const int4 
 {
     int2 p = hw_position.xy;
     *b = a[hw_at(p.y + 1, a_shape.y) * a_shape.x + hw_at(p.x - 1, a_shape.x)] + a[hw_at(p.x, a_shape.x)];
+}
+
+/* The same where gathers near the position stay inside their arrays. */
+void two_inside(__global const float *a, const int4 a_shape, float *b, const int4 hw_position)
+{
+    int2 p = hw_position.xy;
+    *b = a[(p.y + 1) * a_shape.x + p.x - 1] + a[p.x];
 }
 
 __kernel void two_grid(
@@ -115,7 +123,11 @@ __kernel void two_grid(
 #endif
     const int i = hw_index(p, domain);
     float b_value = 0.0f;
-    two_body(a, a_shape, &b_value, p);
+    if (p.y < a_shape.y - 1 && p.x >= 1 && p.x < a_shape.x) {
+        two_inside(a, a_shape, &b_value, p);
+    } else {
+        two_body(a, a_shape, &b_value, p);
+    }
     b[i] = b_value;
 }
 
@@ -132,8 +144,13 @@ __kernel void two_mapped(
     if (hw_outside(p, domain)) return;
 #endif
     const int b_at = hw_mapped(b_map, p, domain);
+    const int4 position = p + origin;
     float b_value = 0.0f;
-    two_body(a, a_shape, &b_value, p + origin);
+    if (position.y < a_shape.y - 1 && position.x >= 1 && position.x < a_shape.x) {
+        two_inside(a, a_shape, &b_value, position);
+    } else {
+        two_body(a, a_shape, &b_value, position);
+    }
     b[b_at] = b_value;
 }
 
@@ -175,6 +192,7 @@ __kernel void three_mapped(
 #endif
     const int index_at = hw_mapped(index_map, p, domain);
     const int b_at = hw_mapped(b_map, p, domain);
+    const int4 position = p + origin;
     float3 b_value = (float3)(0.0f);
     three_body(index[index_at], a, a_shape, &b_value);
     vstore3(b_value, b_at, b);
@@ -218,6 +236,7 @@ __kernel void four_mapped(
 #endif
     const int index_at = hw_mapped(index_map, p, domain);
     const int b_at = hw_mapped(b_map, p, domain);
+    const int4 position = p + origin;
     double b_value = 0.0;
     four_body(index[index_at], a, a_shape, &b_value);
     b[b_at] = b_value;
@@ -227,6 +246,12 @@ __kernel void four_mapped(
 void nested_body(__global const int *a, const int4 a_shape, __global const int *b, const int4 b_shape, int *c, const int4 hw_position)
 {
     *c = a[hw_at(b[hw_at((int)(float)hw_position.x, b_shape.x)], a_shape.x)];
+}
+
+/* The same where gathers near the position stay inside their arrays. */
+void nested_inside(__global const int *a, const int4 a_shape, __global const int *b, const int4 b_shape, int *c, const int4 hw_position)
+{
+    *c = a[hw_at(b[hw_position.x], a_shape.x)];
 }
 
 __kernel void nested_grid(
@@ -243,7 +268,11 @@ __kernel void nested_grid(
 #endif
     const int i = hw_index(p, domain);
     int c_value = 0;
-    nested_body(a, a_shape, b, b_shape, &c_value, p);
+    if (p.x < b_shape.x && p.x < 16777216) {
+        nested_inside(a, a_shape, b, b_shape, &c_value, p);
+    } else {
+        nested_body(a, a_shape, b, b_shape, &c_value, p);
+    }
     c[i] = c_value;
 }
 
@@ -262,8 +291,13 @@ __kernel void nested_mapped(
     if (hw_outside(p, domain)) return;
 #endif
     const int c_at = hw_mapped(c_map, p, domain);
+    const int4 position = p + origin;
     int c_value = 0;
-    nested_body(a, a_shape, b, b_shape, &c_value, p + origin);
+    if (position.x < b_shape.x && position.x < 16777216) {
+        nested_inside(a, a_shape, b, b_shape, &c_value, position);
+    } else {
+        nested_body(a, a_shape, b, b_shape, &c_value, position);
+    }
     c[c_at] = c_value;
 }
 
@@ -307,6 +341,7 @@ __kernel void vector_index_mapped(
 #endif
     const int index_at = hw_mapped(index_map, p, domain);
     const int b_at = hw_mapped(b_map, p, domain);
+    const int4 position = p + origin;
     float4 b_value = (float4)(0.0f);
     vector_index_body(index[index_at], a, a_shape, &b_value);
     b[b_at] = b_value;
@@ -320,6 +355,18 @@ void constants_body(__constant float *mask, __constant float *row, __global cons
     float sum = 0.0f;
     for (i = 0; i < 3; ++i) {
         sum += mask[hw_at(i, 3) * 3 + 1] * img[hw_at(p.y + i, img_shape.y) * img_shape.x + hw_at(p.x, img_shape.x)];
+    }
+    *o = vload3(2, row) + vload3(hw_at(i, 4), row) + (float3)(sum, mask[2], 0.0f);
+}
+
+/* The same where gathers near the position stay inside their arrays. */
+void constants_inside(__constant float *mask, __constant float *row, __global const float *img, const int4 img_shape, float3 *o, const int4 hw_position)
+{
+    int2 p = hw_position.xy;
+    int i;
+    float sum = 0.0f;
+    for (i = 0; i < 3; ++i) {
+        sum += mask[hw_at(i, 3) * 3 + 1] * img[(p.y + i) * img_shape.x + p.x];
     }
     *o = vload3(2, row) + vload3(hw_at(i, 4), row) + (float3)(sum, mask[2], 0.0f);
 }
@@ -338,7 +385,11 @@ __kernel void constants_grid(
 #endif
     const int i = hw_index(p, domain);
     float3 o_value = (float3)(0.0f);
-    constants_body(mask, row, img, img_shape, &o_value, p);
+    if (p.y < img_shape.y - 2 && p.x < img_shape.x) {
+        constants_inside(mask, row, img, img_shape, &o_value, p);
+    } else {
+        constants_body(mask, row, img, img_shape, &o_value, p);
+    }
     vstore3(o_value, i, o);
 }
 
@@ -357,8 +408,13 @@ __kernel void constants_mapped(
     if (hw_outside(p, domain)) return;
 #endif
     const int o_at = hw_mapped(o_map, p, domain);
+    const int4 position = p + origin;
     float3 o_value = (float3)(0.0f);
-    constants_body(mask, row, img, img_shape, &o_value, p + origin);
+    if (position.y < img_shape.y - 2 && position.x < img_shape.x) {
+        constants_inside(mask, row, img, img_shape, &o_value, position);
+    } else {
+        constants_body(mask, row, img, img_shape, &o_value, position);
+    }
     vstore3(o_value, o_at, o);
 }
 
@@ -366,6 +422,12 @@ __kernel void constants_mapped(
 void too_large_body(__global const float *table, const int4 table_shape, float *o, const int4 hw_position)
 {
     *o = table[hw_at(hw_position.y, table_shape.y) * table_shape.x + hw_at(hw_position.x, table_shape.x)];
+}
+
+/* The same where gathers near the position stay inside their arrays. */
+void too_large_inside(__global const float *table, const int4 table_shape, float *o, const int4 hw_position)
+{
+    *o = table[hw_position.y * table_shape.x + hw_position.x];
 }
 
 __kernel void too_large_grid(
@@ -380,7 +442,11 @@ __kernel void too_large_grid(
 #endif
     const int i = hw_index(p, domain);
     float o_value = 0.0f;
-    too_large_body(table, table_shape, &o_value, p);
+    if (p.y < table_shape.y && p.x < table_shape.x) {
+        too_large_inside(table, table_shape, &o_value, p);
+    } else {
+        too_large_body(table, table_shape, &o_value, p);
+    }
     o[i] = o_value;
 }
 
@@ -397,7 +463,138 @@ __kernel void too_large_mapped(
     if (hw_outside(p, domain)) return;
 #endif
     const int o_at = hw_mapped(o_map, p, domain);
+    const int4 position = p + origin;
     float o_value = 0.0f;
-    too_large_body(table, table_shape, &o_value, p + origin);
+    if (position.y < table_shape.y && position.x < table_shape.x) {
+        too_large_inside(table, table_shape, &o_value, position);
+    } else {
+        too_large_body(table, table_shape, &o_value, position);
+    }
     o[o_at] = o_value;
+}
+
+/* kernel void stencil(float a[][], out float c<>), line 50 */
+void stencil_body(__global const float *a, const int4 a_shape, float *c, const int4 hw_position)
+{
+    int2 p = hw_position.xy;
+    int i;
+    float s = 0.0f;
+    for (i = -1; i <= 1; ++i) {
+        s += a[hw_at(p.y + i, a_shape.y) * a_shape.x + hw_at(p.x - 1, a_shape.x)] + a[hw_at(p.y + i, a_shape.y) * a_shape.x + hw_at(p.x + 2, a_shape.x)];
+    }
+    *c = s;
+}
+
+/* The same where gathers near the position stay inside their arrays. */
+void stencil_inside(__global const float *a, const int4 a_shape, float *c, const int4 hw_position)
+{
+    int2 p = hw_position.xy;
+    int i;
+    float s = 0.0f;
+    for (i = -1; i <= 1; ++i) {
+        s += a[(p.y + i) * a_shape.x + p.x - 1] + a[(p.y + i) * a_shape.x + p.x + 2];
+    }
+    *c = s;
+}
+
+__kernel void stencil_grid(
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float *restrict c,
+    const int4 domain)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int i = hw_index(p, domain);
+    float c_value = 0.0f;
+    if (p.y >= 1 && p.y < a_shape.y - 1 && p.x >= 1 && p.x < a_shape.x - 2) {
+        stencil_inside(a, a_shape, &c_value, p);
+    } else {
+        stencil_body(a, a_shape, &c_value, p);
+    }
+    c[i] = c_value;
+}
+
+__kernel void stencil_mapped(
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float *restrict c,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict c_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int c_at = hw_mapped(c_map, p, domain);
+    const int4 position = p + origin;
+    float c_value = 0.0f;
+    if (position.y >= 1 && position.y < a_shape.y - 1 && position.x >= 1 && position.x < a_shape.x - 2) {
+        stencil_inside(a, a_shape, &c_value, position);
+    } else {
+        stencil_body(a, a_shape, &c_value, position);
+    }
+    c[c_at] = c_value;
+}
+
+/* kernel void pairs(float a[], out float b<>), line 61 */
+void pairs_body(__global const float *a, const int4 a_shape, float *b, const int4 hw_position)
+{
+    float2 q = convert_float2(hw_position.xy);
+    int k = 2 * hw_position.x;
+    *b = a[hw_at(k, a_shape.x)] * 2.0f + a[hw_at(k + 1, a_shape.x)] + a[hw_at_float(q.x - 1.0f, a_shape.x)];
+}
+
+/* The same where gathers near the position stay inside their arrays. */
+void pairs_inside(__global const float *a, const int4 a_shape, float *b, const int4 hw_position)
+{
+    float2 q = convert_float2(hw_position.xy);
+    int k = 2 * hw_position.x;
+    *b = a[k] * 2.0f + a[k + 1] + a[hw_position.x - 1];
+}
+
+__kernel void pairs_grid(
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float *restrict b,
+    const int4 domain)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int i = hw_index(p, domain);
+    float b_value = 0.0f;
+    if (p.x < a_shape.x / 2 && p.x >= 1 && p.x - 1 < a_shape.x && p.x < 16777216) {
+        pairs_inside(a, a_shape, &b_value, p);
+    } else {
+        pairs_body(a, a_shape, &b_value, p);
+    }
+    b[i] = b_value;
+}
+
+__kernel void pairs_mapped(
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float *restrict b,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict b_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int b_at = hw_mapped(b_map, p, domain);
+    const int4 position = p + origin;
+    float b_value = 0.0f;
+    if (position.x < a_shape.x / 2 && position.x >= 1 && position.x - 1 < a_shape.x && position.x < 16777216) {
+        pairs_inside(a, a_shape, &b_value, position);
+    } else {
+        pairs_body(a, a_shape, &b_value, position);
+    }
+    b[b_at] = b_value;
 }

@@ -85,6 +85,7 @@ __kernel void scale_mapped(
 #endif
     const int a_at = hw_mapped(a_map, p, domain);
     const int b_at = hw_mapped(b_map, p, domain);
+    const int4 position = p + origin;
     float b_value = 0.0f;
     scale_body(a[a_at], k, &b_value);
     b[b_at] = b_value;
@@ -147,6 +148,7 @@ __kernel void shift_mapped(
 #endif
     const int a_at = hw_mapped(a_map, p, domain);
     const int b_at = hw_mapped(b_map, p, domain);
+    const int4 position = p + origin;
     float b_value = 0.0f;
     shift_body(a[a_at], &b_value);
     b[b_at] = b_value;

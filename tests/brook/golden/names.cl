@@ -80,6 +80,7 @@ __kernel void global_mapped(
 #endif
     const int local__at = hw_mapped(local__map, p, domain);
     const int half__at = hw_mapped(half__map, p, domain);
+    const int4 position = p + origin;
     float half__value = 0.0f;
     global_body(local_[local__at], a, a_shape, a_shape_, &half__value);
     half_[half__at] = half__value;

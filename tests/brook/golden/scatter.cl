@@ -77,7 +77,8 @@ __kernel void transpose_mapped(
     if (hw_outside(p, domain)) return;
 #endif
     const int a_at = hw_mapped(a_map, p, domain);
-    transpose_body(a[a_at], b, b_shape, p + origin);
+    const int4 position = p + origin;
+    transpose_body(a[a_at], b, b_shape, position);
 }
 
 /* kernel void histogram(int a<>, out int b[], out int seen<>), line 8 */
@@ -122,6 +123,7 @@ __kernel void histogram_mapped(
 #endif
     const int a_at = hw_mapped(a_map, p, domain);
     const int seen_at = hw_mapped(seen_map, p, domain);
+    const int4 position = p + origin;
     int seen_value = 0;
     histogram_body(a[a_at], b, b_shape, &seen_value);
     seen[seen_at] = seen_value;
@@ -162,7 +164,8 @@ __kernel void parts_mapped(
     if (hw_outside(p, domain)) return;
 #endif
     const int a_at = hw_mapped(a_map, p, domain);
-    parts_body(a[a_at], b, b_shape, p + origin);
+    const int4 position = p + origin;
+    parts_body(a[a_at], b, b_shape, position);
 }
 
 /* kernel void packed(float3 a<>, out float3 b[][][]), line 22 */
@@ -210,7 +213,8 @@ __kernel void packed_mapped(
     if (hw_outside(p, domain)) return;
 #endif
     const int a_at = hw_mapped(a_map, p, domain);
-    packed_body(vload3(a_at, a), b, b_shape, p + origin);
+    const int4 position = p + origin;
+    packed_body(vload3(a_at, a), b, b_shape, position);
 }
 
 /* kernel void shifted(float a<>, out float b[][]), line 29 */
@@ -250,7 +254,8 @@ __kernel void shifted_mapped(
     if (hw_outside(p, domain)) return;
 #endif
     const int a_at = hw_mapped(a_map, p, domain);
-    shifted_body(a[a_at], b, b_shape, p + origin);
+    const int4 position = p + origin;
+    shifted_body(a[a_at], b, b_shape, position);
 }
 
 /* kernel void chained(float a<>, out float b[]), line 34 */
@@ -291,5 +296,6 @@ __kernel void chained_mapped(
     if (hw_outside(p, domain)) return;
 #endif
     const int a_at = hw_mapped(a_map, p, domain);
-    chained_body(a[a_at], b, b_shape, p + origin);
+    const int4 position = p + origin;
+    chained_body(a[a_at], b, b_shape, position);
 }

@@ -122,6 +122,7 @@ __kernel void input_mapped(
 #endif
     const int p_at = hw_mapped(p_map, p_, domain);
     const int r_at = hw_mapped(r_map, p_, domain);
+    const int4 position = p_ + origin;
     float r_value = 0.0f;
     input_body(p[p_at], &r_value);
     r[r_at] = r_value;
@@ -167,6 +168,7 @@ __kernel void move_mapped(
 #endif
     const int p_at = hw_mapped(p_map, p_, domain);
     const int q_at = hw_mapped(q_map, p_, domain);
+    const int4 position = p_ + origin;
     Particle q_value = { 0 };
     move_body(Particle_load(&p[p_at]), dt, scale[0], &q_value);
     Particle_store(&q[q_at], q_value);
@@ -210,6 +212,7 @@ __kernel void pick_mapped(
 #endif
     const int index_at = hw_mapped(index_map, p, domain);
     const int position_at = hw_mapped(position_map, p, domain);
+    const int4 position_ = p + origin;
     float4 position_value = (float4)(0.0f);
     pick_body(index[index_at], all_, all__shape, &position_value);
     position[position_at] = position_value;

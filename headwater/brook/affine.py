@@ -1,0 +1,312 @@
+"""A checked kernel passes in, those of its gather indices that are the position plus a bounded offset pass out.
+
+Most gathers of Brook+ programs read near the thread's own position. Far from the border such an index needs no
+clamping, and without it neighbouring threads visibly read neighbouring elements, which is what makes them fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headwater.brook import ast
+from headwater.brook.context import KernelInfo
+from headwater.brook.folding import integer_constant
+from headwater.brook.types import COMPONENTS, Symbol
+
+_LARGEST = 1 << 20
+"""Offsets and factors beyond this are not worth a test."""
+
+
+@dataclass(frozen=True)
+class Affine:
+    """``factor * position.component + offset`` with an offset in ``[low, high]``; no component: a number alone.
+
+    ``floating``: computed in float, which is exact below 2**24.
+    """
+
+    component: str
+    factor: int
+    low: int
+    high: int
+    floating: bool = False
+
+    def plus(self, other: Affine) -> Affine | None:
+        """The sum, where at most one side depends on the position."""
+        if self.component and other.component:
+            return None
+        component, factor = (self.component, self.factor) if self.component else (other.component, other.factor)
+        floating = self.floating or other.floating
+        return _bounded(Affine(component, factor, self.low + other.low, self.high + other.high, floating))
+
+    def times(self, factor: int) -> Affine | None:
+        """The product with a number that is not negative."""
+        if factor < 0:
+            return None
+        return _bounded(
+            Affine(self.component, self.factor * factor, self.low * factor, self.high * factor, self.floating)
+        )
+
+
+@dataclass(frozen=True)
+class PositionIndex:
+    """A gather's index of that form: dimension ``dimension`` (a component letter, x fastest) of ``array``."""
+
+    array: Symbol
+    dimension: str
+    value: Affine
+
+
+def _bounded(value: Affine) -> Affine | None:
+    return value if max(abs(value.low), abs(value.high), value.factor) <= _LARGEST else None
+
+
+def position_indices(kernel: KernelInfo) -> dict[int, PositionIndex]:
+    """The position indices of a kernel's gathers, by ``id`` of the index expression."""
+    finder = _Finder(kernel)
+    finder.statements(kernel.node.body.body)
+    return finder.found
+
+
+class _Finder:
+    def __init__(self, kernel: KernelInfo) -> None:
+        self.written = _written(kernel.node.body)
+        self.known: dict[Symbol, list[Affine | None]] = {}
+        self.found: dict[int, PositionIndex] = {}
+
+    # ---- statements
+
+    def statements(self, body: list[ast.Statement]) -> None:
+        for statement in body:
+            self._statement(statement)
+
+    def _statement(self, node: ast.Statement) -> None:
+        match node:
+            case ast.Block():
+                self.statements(node.body)
+            case ast.Declaration():
+                for declarator in node.declarators:
+                    if declarator.initializer is not None and declarator.symbol is not None:
+                        self._visit(declarator.initializer)
+                        if declarator.symbol not in self.written:
+                            self.known[declarator.symbol] = self._values(declarator.initializer)
+            case ast.For():
+                self._for(node)
+            case _:
+                for expression in _own_expressions(node):
+                    self._visit(expression)
+                for inner in _inner_statements(node):
+                    self._statement(inner)
+
+    def _for(self, node: ast.For) -> None:
+        if isinstance(node.start, ast.Declaration):
+            self._statement(node.start)
+        elif node.start is not None:
+            self._visit(node.start)
+        counter = _counter(node)
+        if counter is not None and counter[0] not in _written(node.body):
+            symbol, low, high = counter
+            before = self.known.get(symbol)
+            self.known[symbol] = [Affine("", 0, low, high)]
+            self._statement(node.body)
+            if before is None:
+                del self.known[symbol]
+            else:
+                self.known[symbol] = before
+        else:
+            self._statement(node.body)
+        for expression in (node.condition, node.step):
+            if expression is not None:
+                self._visit(expression)
+
+    # ---- expressions
+
+    def _visit(self, node: ast.Expression) -> None:
+        for expression in _subexpressions(node):
+            if not isinstance(expression, ast.Index) or not isinstance(expression.array, ast.Name):
+                continue
+            symbol = expression.array.symbol
+            if symbol is None or symbol.kind != "gather" or len(expression.indices) != symbol.rank:
+                continue
+            for place, index in enumerate(expression.indices):
+                value = self._values(index)[0]
+                if (
+                    value is not None
+                    and value.component
+                    and value.factor > 0
+                    and not (value.floating and value.low != value.high)
+                ):
+                    self.found[id(index)] = PositionIndex(symbol, COMPONENTS[symbol.rank - 1 - place], value)
+
+    def _values(self, node: ast.Expression) -> list[Affine | None]:
+        """What is known of each component of a value."""
+        width = max(node.type.width, 1)
+        constant = integer_constant(node)
+        if constant is not None:
+            return [_bounded(Affine("", 0, constant, constant))] * width
+        match node:
+            case ast.Number(floating=True):
+                number = float(node.text.rstrip("fF"))
+                if number.is_integer() and abs(number) <= _LARGEST:
+                    return [Affine("", 0, int(number), int(number), True)]
+            case ast.Call(function="instance"):
+                return [Affine(c, 1, 0, 0) for c in COMPONENTS]
+            case ast.IndexOf():
+                return [Affine(c, 1, 0, 0, True) for c in COMPONENTS]
+            case ast.Name() if node.symbol in self.known:
+                return self.known[node.symbol]
+            case ast.Member() if not node.operand.type.is_struct:
+                values = self._values(node.operand)
+                return [values[COMPONENTS.index(c)] for c in node.name]
+            case ast.Construct() if not node.type.is_struct:
+                return [self._values(argument)[0] for argument in node.arguments]
+            case ast.Cast() | ast.Convert() if node.operand.type.width == width and not node.operand.type.condition:
+                if {node.type.base, node.operand.type.base} <= {"int", "float"}:
+                    floating = node.type.base == "float"
+                    return [_with_floating(value, floating) for value in self._values(node.operand)]
+            case ast.Binary(operator="+" | "-" | "*"):
+                return self._arithmetic(node, width)
+        return [None] * width
+
+    def _arithmetic(self, node: ast.Binary, width: int) -> list[Affine | None]:
+        result: list[Affine | None] = []
+        for left, right in zip(self._values(node.left), self._values(node.right), strict=True):
+            if left is None or right is None:
+                result.append(None)
+            elif node.operator == "+":
+                result.append(left.plus(right))
+            elif node.operator == "-":
+                result.append(
+                    None if right.component else left.plus(Affine("", 0, -right.high, -right.low, right.floating))
+                )
+            elif not left.component and left.low == left.high:
+                result.append(right.times(left.low))
+            elif not right.component and right.low == right.high:
+                result.append(left.times(right.low))
+            else:
+                result.append(None)
+        return result
+
+
+def _with_floating(value: Affine | None, floating: bool) -> Affine | None:
+    """A value after a conversion: once in float, its exactness keeps its limit."""
+    if value is None or not floating or value.floating:
+        return value
+    return Affine(value.component, value.factor, value.low, value.high, True)
+
+
+def _counter(node: ast.For) -> tuple[Symbol, int, int] | None:
+    """The variable of ``for (i = low; i < bound; ++i)`` with constant bounds, and its range in the body."""
+    symbol: Symbol | None = None
+    low: int | None = None
+    match node.start:
+        case ast.Assign(operator="=", target=ast.Name()):
+            assert isinstance(node.start.target, ast.Name)
+            symbol, low = node.start.target.symbol, integer_constant(node.start.value)
+        case ast.Declaration(declarators=[ast.Declarator()]):
+            declarator = node.start.declarators[0]
+            symbol, low = declarator.symbol, integer_constant(declarator.initializer)
+    if symbol is None or low is None or symbol.kind != "local" or symbol.type.name != "int":
+        return None
+    match node.condition:
+        case ast.Binary(operator="<" | "<=", left=ast.Name(symbol=tested), right=right) if tested is symbol:
+            bound = integer_constant(right)
+            if bound is None:
+                return None
+            high = bound - 1 if node.condition.operator == "<" else bound
+        case _:
+            return None
+    match node.step:
+        case ast.Unary(operator="++" | "x++", operand=ast.Name(symbol=stepped)) if stepped is symbol:
+            pass
+        case ast.Assign(operator="+=", target=ast.Name(symbol=stepped)) if stepped is symbol:
+            step = integer_constant(node.step.value)
+            if step is None or step < 1:
+                return None
+        case _:
+            return None
+    if low > high or max(abs(low), abs(high)) > _LARGEST:
+        return None
+    return symbol, low, high
+
+
+def _written(node: ast.Statement) -> set[Symbol]:
+    """The variables that a statement may change after their declaration."""
+    found: set[Symbol] = set()
+    for statement in _all_statements(node):
+        for own in _own_expressions(statement):
+            for expression in _subexpressions(own):
+                targets: list[ast.Expression] = []
+                if isinstance(expression, ast.Assign):
+                    targets = [expression.target]
+                elif isinstance(expression, ast.Unary) and expression.operator.endswith(("++", "--")):
+                    targets = [expression.operand]
+                elif isinstance(expression, ast.Call) and expression.writes:
+                    targets = expression.arguments
+                for target in targets:
+                    while isinstance(target, ast.Member):
+                        target = target.operand
+                    if isinstance(target, ast.Name) and target.symbol is not None:
+                        found.add(target.symbol)
+    return found
+
+
+def _all_statements(node: ast.Statement) -> Iterator[ast.Statement]:
+    yield node
+    for inner in _inner_statements(node):
+        yield from _all_statements(inner)
+
+
+def _inner_statements(node: ast.Statement) -> list[ast.Statement]:
+    match node:
+        case ast.Block():
+            return node.body
+        case ast.If():
+            return [node.yes] if node.no is None else [node.yes, node.no]
+        case ast.While() | ast.DoWhile():
+            return [node.body]
+        case ast.For():
+            return [node.body] if not isinstance(node.start, ast.Declaration) else [node.start, node.body]
+    return []
+
+
+def _own_expressions(node: ast.Statement) -> list[ast.Expression]:
+    """The expressions that belong to a statement itself."""
+    parts: list[ast.Expression | None] = []
+    match node:
+        case ast.Declaration():
+            parts = [declarator.initializer for declarator in node.declarators]
+        case ast.Evaluate():
+            parts = [node.expression]
+        case ast.If() | ast.While() | ast.DoWhile():
+            parts = [node.condition]
+        case ast.For():
+            parts = [node.condition, node.step]
+            if isinstance(node.start, ast.Expression):
+                parts.append(node.start)
+        case ast.Return():
+            parts = [node.value]
+    return [part for part in parts if part is not None]
+
+
+def _subexpressions(node: ast.Expression) -> Iterator[ast.Expression]:
+    """An expression and all inside it."""
+    yield node
+    match node:
+        case ast.Unary() | ast.Cast() | ast.Convert() | ast.Member():
+            yield from _subexpressions(node.operand)
+        case ast.Binary():
+            yield from _subexpressions(node.left)
+            yield from _subexpressions(node.right)
+        case ast.Assign():
+            yield from _subexpressions(node.target)
+            yield from _subexpressions(node.value)
+        case ast.Conditional():
+            for part in (node.condition, node.yes, node.no):
+                yield from _subexpressions(part)
+        case ast.Construct() | ast.Call():
+            for argument in node.arguments:
+                yield from _subexpressions(argument)
+        case ast.Index():
+            for index in node.indices:
+                yield from _subexpressions(index)
