@@ -125,4 +125,5 @@ def serve(side: str, connection: Connection) -> None:
                 answer("ok", None)
         except Exception as error:
             prepared = None
-            answer("failed", f"{type(error).__name__}: {error or traceback.format_exc(limit=3)}")
+            text = " ".join(str(error).split()) or traceback.format_exc(limit=3)
+            answer("failed", f"{type(error).__name__}: {text[:400]}")
