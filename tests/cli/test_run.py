@@ -319,18 +319,21 @@ def test_a_warm_run_imports_nothing_heavy(folder, module):
     assert ran.returncode == 0, ran.stderr
 
 
-def test_an_opencl_device_needs_numpy_and_pyopencl_only(folder):
-    pytest.importorskip("pyopencl")
-    from headwater.runtime.opencl import enumerate_devices
-
-    if not enumerate_devices():
-        pytest.skip("no OpenCL device here")
+def test_an_opencl_device_needs_numpy_and_pyopencl_only(folder, opencl_device):
     script = (
         "import sys\n"
         "for name in ('llvmlite', 'ziglang', 'lark', 'rich', 'PIL', 'numba'): sys.modules[name] = None\n"
         "from headwater.cli import main\n"
-        "sys.exit(main(['run', 'vadd.cl', 'a.npy', 'b.npy', '-o', 'c.npy', '-d', 'opencl']))\n"
+        f"sys.exit(main(['run', 'vadd.cl', 'a.npy', 'b.npy', '-o', 'c.npy', '-d', '{opencl_device}']))\n"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
     np.testing.assert_array_equal(np.load("c.npy"), np.arange(100) + np.float32(0.5))
+
+
+def test_verify_compares_cpu_and_opencl(folder, headwater, opencl_device):
+    ran = headwater("run", "vadd.cl", "a.npy", "b.npy", "-d", "cpu", "--verify", opencl_device, "-q")
+    assert (ran.code, ran.err) == (0, "")
+    ran = headwater("run", "invert.cl", "-k", "invert", "in.png", "-d", opencl_device, "--verify", "cpu", "--time")
+    assert ran.code == 0
+    assert "are equal" in ran.out

@@ -1,0 +1,23 @@
+"""What all tests share: an OpenCL device that works, where there is one."""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def opencl_device():
+    """The name of the first OpenCL device whose driver can build a kernel; skips the test if there is none.
+
+    A driver may be installed and yet refuse every kernel: PoCL 3.0 from PyPI, with its LLVM 14, does not know newer
+    processors.
+    """
+    pytest.importorskip("pyopencl")
+    from headwater.errors import HeadwaterError
+    from headwater.runtime.opencl import enumerate_devices
+
+    for device in enumerate_devices():
+        try:
+            device.build("__kernel void k(__global int *a) { a[get_global_id(0)] = 1; }", "probe.cl")
+        except HeadwaterError:
+            continue
+        return device.name
+    pytest.skip("no OpenCL device that can build a kernel")
