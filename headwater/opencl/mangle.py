@@ -153,7 +153,7 @@ class _Reader:
         return self.seen[index]
 
     def pointee(self) -> Pointer:
-        """What follows P. A qualified type is a substitution candidate of its own, for which a ``Pointer`` stands too."""
+        """What follows P. A qualified type is a substitution candidate of its own, and a ``Pointer`` stands for it."""
         space, volatile, const, atomic = 0, False, False, False
         start = self.at
         if self.text.startswith("U3AS", self.at):

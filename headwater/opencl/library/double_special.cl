@@ -127,7 +127,7 @@ HELPER double lgamma_core(double x, private int *sign) {
   double whole = __builtin_elementwise_floor(x);
   bool odd = 2.0 * __builtin_elementwise_floor(0.5 * whole) != whole;
   *sign = as_long(x) < 0 && (odd || x == 0.0) ? -1 : 1;
-  r = negative ? reflection - r : r;
+  r = negative && a > 0x1p-60 ? reflection - r : r; /* closer to 0 both are -log |x| */
   r = pole ? INFINITY : r;
   return x != x ? x : r;
 }

@@ -96,7 +96,7 @@ HELPER double tan_in(double r, int n) {
 PURE double sin(double x) {
   int n;
   double r = reduce(x, &n);
-  return sin_in(r, n);
+  return x == 0.0 ? x : sin_in(r, n); /* keeps the sign of a zero */
 }
 PURE double cos(double x) {
   int n;
@@ -106,14 +106,14 @@ PURE double cos(double x) {
 PURE double tan(double x) {
   int n;
   double r = reduce(x, &n);
-  return tan_in(r, n);
+  return x == 0.0 ? x : tan_in(r, n);
 }
 #define SINCOS(space) \
   OVER double sincos(double x, space double *cosine) { \
     int n; \
     double r = reduce(x, &n), z = r * r, s = sin_kernel(r, z), c = cos_kernel(z); \
     *cosine = flip(n & 1 ? s : c, n + 1); \
-    return flip(n & 1 ? c : s, n); \
+    return x == 0.0 ? x : flip(n & 1 ? c : s, n); \
   }
 SINCOS(private) SINCOS(global) SINCOS(local) SINCOS(generic)
 

@@ -65,7 +65,7 @@ HELPER float tan_in(float r, int n) {
 PURE float sin(float x) {
   int n;
   float r = reduce(x, &n);
-  return sin_in(r, n);
+  return x == 0.0f ? x : sin_in(r, n); /* keeps the sign of a zero */
 }
 PURE float cos(float x) {
   int n;
@@ -75,14 +75,14 @@ PURE float cos(float x) {
 PURE float tan(float x) {
   int n;
   float r = reduce(x, &n);
-  return tan_in(r, n);
+  return x == 0.0f ? x : tan_in(r, n);
 }
 #define SINCOS(space) \
   OVER float sincos(float x, space float *cosine) { \
     int n; \
     float r = reduce(x, &n), z = r * r, s = sin_kernel(r, z), c = cos_kernel(z); \
     *cosine = flip(n & 1 ? s : c, n + 1); \
-    return flip(n & 1 ? c : s, n); \
+    return x == 0.0f ? x : flip(n & 1 ? c : s, n); \
   }
 SINCOS(private) SINCOS(global) SINCOS(local) SINCOS(generic)
 
