@@ -25,6 +25,7 @@ from headwater.runtime.values import CL_ADDRESSING, CL_FILTER, Local, Sampler
 if TYPE_CHECKING:
     from headwater.opencl.clang import ArgInfo
 
+_reference = weakref.ref
 _NULL = object()  # what is held for a null pointer: None means that the value cannot be known again
 
 
@@ -163,10 +164,15 @@ class ClLaunch:
         """The launch as a function whose constants are its own: what PyOpenCL itself does takes some microseconds."""
         kernel, cl_kernel, lock, enqueue = self.kernel, self.kernel.cl_kernel, self.kernel.lock, self._enqueue
         own_queue, whole, group, offset = self._queue, self._whole, self.group, self._offset
-        new_event, refused, launch = object.__new__, self._error, self
+        new_event, refused, launch, device = object.__new__, self._error, self, self.device
 
         def quick(args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> ClEvent:
-            backend = own_queue if queue is None else backend_for(queue, launch.device)
+            if queue is None:
+                backend = own_queue
+            elif type(queue) is Queue and queue.device is device:
+                backend = queue._backend
+            else:
+                backend = backend_for(queue, device)
             ids = tuple(map(id, args))
             transfers = None
             with lock:
@@ -259,19 +265,19 @@ class ClLaunch:
         kernel.last = None
         transfers: list[_Transfer] = []
         known = True
-        fast = self._fast
+        fast, device, held_all, set_arg = self._fast, self.device, kernel.held, kernel.cl_kernel.set_arg
         for i, value in enumerate(args):
             if last[i] == ids[i]:
                 continue
-            if type(value) is Stream and value.dtype is fast[i] and value.device is self.device:
-                kernel.cl_kernel.set_arg(i, value.buffer.mem)  # type: ignore[attr-defined]
-                kernel.held[i] = weakref.ref(value, kernel.forget)
+            if type(value) is Stream and value.dtype is fast[i] and value.device is device:
+                set_arg(i, value.buffer.mem)  # type: ignore[attr-defined]
+                held_all[i] = _reference(value, kernel.forget)
                 continue
             transfer, held = self._set(i, value, backend)
             if transfer is not None:
                 transfers.append(transfer)
             known = known and held is not None
-            kernel.held[i] = held
+            held_all[i] = held
         if known:
             kernel.last = ids
         return transfers or None
@@ -304,7 +310,10 @@ class ClLaunch:
             native = transfer.memory
         else:
             native, transfer, held = self._pointer(arg, position, value, backend)
-        kernel.cl_kernel.set_arg(index, native)
+        if arg.kind == "value":
+            kernel.set_bytes(index, native)
+        else:
+            kernel.cl_kernel.set_arg(index, native)
         return transfer, held
 
     def _pointer(self, arg: ArgInfo, position: int, value: Any, backend: Any) -> tuple[Any, _Transfer | None, Any]:
@@ -323,7 +332,7 @@ class ClLaunch:
                 signature.check_array(arg, position, value.outline(), untyped=False, writes=False)
             buffer = value.buffer if isinstance(value, Stream) else value
             assert isinstance(buffer, ClBuffer)
-            return buffer.mem, None, weakref.ref(value, self.kernel.forget)
+            return buffer.mem, None, _reference(value, self.kernel.forget)
         if isinstance(value, pyopencl().MemoryObject):
             return value, None, None
         if isinstance(value, (int, float, complex, np.generic, Local, Sampler, Image, str, list, tuple)):

@@ -181,7 +181,7 @@ class Launcher:
         self._default = kernel.program.default_device
         self._prepared: dict[Device, Callable[..., Event]] = {}
 
-    def __call__(self, *args: Any, **options: Any) -> Event:
+    def __call__(self, *args: Any, queue: Queue | None = None, **options: Any) -> Event:
         """Launch the kernel over ``args`` and return the event.
 
         Pointers take arrays (used in place, read-only ones if declared ``const``), streams and buffers; values take
@@ -194,22 +194,27 @@ class Launcher:
         default HEADWATER_CHECK). ``time_limit=``: stop the kernel after so many seconds (cpu) with a KernelFault.
         """
         if options:
-            return self._with_options(args, **options)
-        for value in args:
-            if type(value) is Stream:
-                chosen = value.device
-                break
+            return self._with_options(args, queue, **options)
+        if queue is not None:
+            if type(queue) is not Queue:
+                return self._with_options(args, queue)
+            chosen = queue.device
         else:
-            chosen = current() or self._default
+            for value in args:
+                if type(value) is Stream:
+                    chosen = value.device
+                    break
+            else:
+                chosen = current() or self._default
         prepared = self._prepared.get(chosen)
-        return (prepared or self._prepare(chosen))(args)
+        return (prepared or self._prepare(chosen))(args, queue)
 
     def _with_options(
         self,
         args: tuple[Any, ...],
+        queue: Queue | None,
         *,
         device: Device | str | None = None,
-        queue: Queue | None = None,
         offset: Any = (),
         check: bool | None = None,
         time_limit: float | None = None,
