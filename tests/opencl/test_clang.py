@@ -1,0 +1,212 @@
+"""The clang driver: what it says about kernels, and how it reports faults."""
+
+import time
+
+import pytest
+
+from headwater.errors import DeviceError, ResourceError, SourceError, UsageError
+from headwater.opencl import clang
+from headwater.opencl.clang import ArgInfo, compile_to_ir
+
+KERNEL = """typedef struct { float3 a; int b; } S;
+typedef unsigned u32;
+struct T { char c; double d; };
+typedef enum { ONE, TWO } Mode;
+__attribute__((reqd_work_group_size(8, 4, 1)))
+kernel void k(global const float4 *restrict a, global float3 *b, constant S *c, local int *l, u32 n, S s,
+              read_only image2d_t in, sampler_t how, write_only image2d_array_t out, global struct T *t, Mode mode,
+              global void *any, global int (*rows)[3], global half *h, global Mode *modes) {
+  b[get_global_id(0)].x = a[0].x + c->b + l[0] + n + s.b;
+}
+kernel void nothing(void) {}
+"""
+
+
+def test_arguments_are_described():
+    info = compile_to_ir(KERNEL, "k.cl").kernels["k"]
+    assert info.reqd_group_size == (8, 4, 1)
+    assert info.args == (
+        ArgInfo("a", "buffer", "float4*", 8, "read", 16, "float4*"),
+        ArgInfo("b", "buffer", "float3*", 8, "read_write", 16, "float3*"),
+        ArgInfo("c", "constant", "S*", 8, "read", 32, "S*"),
+        ArgInfo("l", "local", "int*", 8, "read_write", 4, "int*"),
+        ArgInfo("n", "value", "u32", 4, "read", 0, "uint"),
+        ArgInfo("s", "value", "S", 32, "read", 0, "S"),
+        ArgInfo("in", "image", "image2d_t", 8, "read", 0, "image2d_t"),
+        ArgInfo("how", "sampler", "sampler_t", 4, "read", 0, "sampler_t"),
+        ArgInfo("out", "image", "image2d_array_t", 8, "write", 0, "image2d_array_t"),
+        ArgInfo("t", "buffer", "struct T*", 8, "read_write", 16, "struct T*"),
+        ArgInfo("mode", "value", "Mode", 4, "read", 0, info.args[10].base_type),
+        ArgInfo("any", "buffer", "void*", 8, "read_write", 1, "void*"),
+        ArgInfo("rows", "buffer", "__global int[3]*", 8, "read_write", 12, "int[3]*"),
+        ArgInfo("h", "buffer", "half*", 8, "read_write", 2, "half*"),
+        ArgInfo("modes", "buffer", "Mode*", 8, "read_write", 4, info.args[14].base_type),
+    )
+
+
+def test_a_kernel_may_have_no_arguments():
+    kernel = compile_to_ir(KERNEL, "k.cl").kernels["nothing"]
+    assert kernel.args == ()
+    assert kernel.reqd_group_size is None
+
+
+def test_the_ir_depends_on_the_source_alone(tmp_path, monkeypatch):
+    first = compile_to_ir(KERNEL, "k.cl").ir
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CPATH", str(tmp_path))
+    assert compile_to_ir(KERNEL, "k.cl").ir == first
+
+
+def test_errors_carry_place_line_and_hint():
+    source = "kernel void k(global int *a) {\n\ta[0] = get_globl_id(0);\n}\n"
+    with pytest.raises(SourceError) as caught:
+        compile_to_ir(source, "dir/my kernel.cl")
+    error = caught.value
+    assert (error.span.file, error.span.line, error.span.column) == ("dir/my kernel.cl", 2, 9)
+    assert str(error) == (
+        "dir/my kernel.cl:2:9: error: use of undeclared identifier 'get_globl_id'\n"
+        "    \ta[0] = get_globl_id(0);\n"
+        "    \t       ^\n"
+        "  hint: did you mean get_global_id?"
+    )
+
+
+def test_all_messages_of_a_failed_run_are_kept():
+    with pytest.raises(SourceError) as caught:
+        compile_to_ir("kernel void k(global int *a) { one; two; }", "k.cl")
+    assert "'one'" in caught.value.message
+    assert "'two'" in caught.value.details
+
+
+def test_version_hint_for_newer_functions():
+    with pytest.raises(SourceError, match=r"-cl-std=CL2\.0"):
+        compile_to_ir("kernel void k(global int *a) { a[0] = work_group_reduce_add(a[1]); }", "k.cl")
+
+
+def test_warnings_are_returned_not_raised():
+    result = compile_to_ir("kernel void k(global int *a) { int unused = 1 / 0; a[0] = 1; }", "k.cl")
+    assert "k.cl:1:" in result.warnings
+    assert "division by zero" in result.warnings
+
+
+def test_werror_and_w():
+    source = "kernel void k(global int *a) { a[0] = 1 / 0; }"
+    with pytest.raises(SourceError, match="division by zero"):
+        compile_to_ir(source, "k.cl", "-Werror")
+    assert compile_to_ir(source, "k.cl", "-w").warnings == ""
+
+
+def test_includes_are_found_beside_the_file_and_by_option(tmp_path):
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "near.h").write_text("#define NEAR 1\n")
+    (tmp_path / "inc" / "far.h").write_text("#define FAR 2\n")
+    source = '#include "near.h"\n#include <far.h>\nkernel void k(global int *a) { a[0] = NEAR + FAR; }\n'
+    result = compile_to_ir(source, str(tmp_path / "k.cl"), f"-I {tmp_path / 'inc'}")
+    assert result.includes == (str(tmp_path / "inc" / "far.h"), str(tmp_path / "near.h"))
+
+
+def test_errors_in_included_files_name_them(tmp_path):
+    (tmp_path / "bad.h").write_text("#define OK\nint f( { }\n")
+    with pytest.raises(SourceError) as caught:
+        compile_to_ir('#include "bad.h"\n', str(tmp_path / "k.cl"))
+    assert caught.value.span.file == str(tmp_path / "bad.h")
+    assert caught.value.span.line == 2
+    assert caught.value.source_line == "int f( { }"
+
+
+def test_a_missing_include_says_what_to_do():
+    with pytest.raises(SourceError, match=r"give its folder with -I"):
+        compile_to_ir('#include "nowhere.h"\n', "k.cl")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("-cl-fast-relaxed-mth", "did you mean -cl-fast-relaxed-math"),
+        ("-D", "-D needs a value"),
+        ("-cl-std=CL9", "no such version"),
+        ("-D 'A", "cannot be split"),
+        ("--frobnicate", "unknown build option"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(UsageError, match=message):
+        compile_to_ir("kernel void k(void) {}", "k.cl", options)
+
+
+def test_options_reach_the_compiler():
+    source = """
+    #if !defined(__FAST_RELAXED_MATH__) || N != 3 || defined(GONE)
+    #error options
+    #endif
+    kernel void k(global float *a) { a[0] = a[1] * a[2] + a[3] + 1.0; }
+    """
+    ir = compile_to_ir(source, "k.cl", "-D N=3 -DGONE -UGONE -cl-fast-relaxed-math -cl-single-precision-constant").ir
+    assert "fmul fast float" in ir or "fmul reassoc" in ir
+    assert "double" not in ir
+
+
+@pytest.mark.parametrize(
+    ("std", "version"), [("", 120), ("-cl-std=CL1.1", 110), ("-cl-std=CL2.0", 200), ("-cl-std=CL3.0", 300)]
+)
+def test_language_versions(std, version):
+    source = f"#if __OPENCL_C_VERSION__ != {version}\n#error version\n#endif\nkernel void k(global int *a) {{ a[0] = M_PI_F; }}"
+    assert "k" in compile_to_ir(source, "k.cl", std).kernels
+
+
+def test_debug_adds_lines():
+    source = "kernel void k(global int *a) { a[0] = 1; }"
+    assert "DILocation" not in compile_to_ir(source, "k.cl").ir
+    assert "DILocation" in compile_to_ir(source, "k.cl", debug=True).ir
+    assert "DILocation" in compile_to_ir(source, "k.cl", "-g").ir
+
+
+def test_header_defines_what_the_specification_lists():
+    checks = [
+        "FLT_MAX == 0x1.fffffep127f", "FLT_MIN_EXP == -125", "DBL_DIG == 15", "HALF_MAX == 65504.0h", "CHAR_BIT == 8",
+        "SHRT_MIN == -32768", "UINT_MAX == 4294967295u", "LONG_MIN < 0", "M_PI == 0x1.921fb54442d18p+1",
+        "M_SQRT1_2_F == 0x1.6a09e6p-1f", "M_LN10_H > 2.3h", "CLK_sRGBA == 0x10C1", "CLK_UNORM_INT8 == 0x10D2",
+        "vec_step(float3) == 4", "sizeof(half16) == 32", "sizeof(double3) == 32", "sizeof(size_t) == 8",
+        "FP_ILOGB0 == INT_MIN", "memory_scope_device > memory_scope_work_group", "__OPENCL_VERSION__ == 300",
+        "__ENDIAN_LITTLE__ == 1", "__IMAGE_SUPPORT__ == 1", "cl_khr_fp64 == 1", "as_uint(1.0f) == 0x3f800000",
+    ]  # fmt: skip
+    lines = "\n".join(f"  a[{i}] = {check};" for i, check in enumerate(checks))
+    ir = compile_to_ir(f"kernel void k(global int *a) {{\n{lines}\n}}", "k.cl").ir
+    body = ir[ir.index("define") :]
+    # Every check is a constant expression that clang folds: a false one would be stored as 0.
+    false = [line for line in body.splitlines() if "store i32 0," in line]
+    assert not false
+
+
+def test_missing_clang_says_what_to_install(monkeypatch):
+    clang._zig_path.cache_clear()
+    monkeypatch.setattr(clang.importlib.util, "find_spec", lambda name: None)
+    try:
+        with pytest.raises(DeviceError, match="pip install ziglang"):
+            compile_to_ir("kernel void k(void) {}", "k.cl")
+    finally:
+        monkeypatch.undo()
+        clang._zig_path.cache_clear()
+
+
+def test_a_compilation_can_be_cut_short():
+    deep = "#define A0(x) x x x x x x x x x x\n" + "".join(
+        f"#define A{i}(x) A{i - 1}(x) A{i - 1}(x) A{i - 1}(x) A{i - 1}(x)\n" for i in range(1, 14)
+    )
+    start = time.monotonic()
+    with pytest.raises(ResourceError, match="longer than"):
+        compile_to_ir(deep + "kernel void k(global int *a) { A13(a[0]++;) }", "k.cl", timeout=0.5)
+    assert time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["kernel", '#line 5 "x', "/*", "\udcff\udcfe", "kernel void k(" * 500, '#include "k.cl"\n', "void f(void) { \0 }"],
+)
+def test_hostile_text_is_an_error_not_a_crash(source):
+    with pytest.raises(SourceError):
+        compile_to_ir(source, "k.cl")
+
+
+def test_an_empty_source_has_no_kernels():
+    assert compile_to_ir("\0\0", "k.cl").kernels == {}
