@@ -115,7 +115,7 @@ def examine_sample(tools: Toolchain, path: Path, device: str, only: str | None) 
     try:
         fused = hw.compile(path, language="brook", options=sample.options)
         module = replace(fused.module, source=f"#pragma OPENCL FP_CONTRACT OFF\n{fused.module.source}")
-        strict = BrookProgram(module, fused.source)
+        strict = BrookProgram(module, fused.source, build_options="-cl-fp32-correctly-rounded-divide-sqrt")
     except hw.HeadwaterError as error:
         text = " ".join(str(error).split())
         return [Outcome(sample_name(tools, path), kernel.name, "unsupported", note=text) for kernel in wanted]

@@ -86,13 +86,22 @@ def load(source: str, filename: str, options: str = "", device: Device | str | N
 class BrookProgram(Program["BrookKernel"]):
     """A translated ``.br`` file. Its kernels are attributes: ``program.sum(a, b)``; struct dtypes are in ``structs``.
 
-    ``module`` describes the kernels, ``opencl`` is the OpenCL C that they were translated to.
+    ``module`` describes the kernels, ``opencl`` is the OpenCL C that they were translated to; ``build_options`` are
+    OpenCL's, for devices' compilers.
     """
 
     language = "brook"
 
-    def __init__(self, module: BrookModule, source: str, options: str = "", device: Device | None = None) -> None:
+    def __init__(
+        self,
+        module: BrookModule,
+        source: str,
+        options: str = "",
+        device: Device | None = None,
+        build_options: str = "",
+    ) -> None:
         self.source = source
+        self._build_options = build_options
         self.filename = module.filename
         self.options = options
         self.module = module
@@ -116,7 +125,7 @@ class BrookProgram(Program["BrookKernel"]):
         """The program compiled for ``device``; once per device."""
         built = self._built.get(device)
         if built is None:
-            options = _EXACT if device.kind == "cpu" else ""
+            options = f"{_EXACT} {self._build_options}" if device.kind == "cpu" else self._build_options
             built = self._built[device] = device.build(self.module.source, f"{self.module.filename}.cl", options)
         return built
 
