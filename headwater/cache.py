@@ -8,15 +8,15 @@ processes may build the same entry at once: the first rename wins, the others us
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 DEFAULT_LIMIT = 1 << 30
 _FORMAT = "v1"  # part of every path: a change of layout leaves old entries to `clear`
@@ -72,14 +72,29 @@ def default_limit() -> int:
 
 def key(*parts: str | bytes) -> str:
     """SHA-256 of the parts, each with its length, as 64 hex digits: ``key("host", version, source, options)``."""
-    from hashlib import sha256
-
-    digest = sha256()
+    digest = _sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
-    return digest.hexdigest()
+    result: str = digest.hexdigest()
+    return result
+
+
+def _sha256() -> Any:
+    """Python's own SHA-256: ``hashlib`` loads OpenSSL, which takes longer than all the hashing here."""
+    for name in ("_sha2", "_sha256"):
+        try:
+            return import_module(name).sha256()
+        except ImportError:
+            continue
+    return import_module("hashlib").sha256()
+
+
+def _remove(directory: str | Path) -> None:
+    from shutil import rmtree  # only when something is written or removed
+
+    rmtree(directory, ignore_errors=True)
 
 
 class Cache:
@@ -165,13 +180,13 @@ class Cache:
                 self._write(staged, files)
             size = self._seal(staged)
         except OSError as error:
-            shutil.rmtree(staged, ignore_errors=True)
+            _remove(staged)
             if callable(files) or self._fallback is not None:
                 raise
             self._use_fallback(error)
             return self.put(key, files)
         except BaseException:
-            shutil.rmtree(staged, ignore_errors=True)
+            _remove(staged)
             raise
         root = self._fallback or self._root
         entry = self._publish(staged, self._entry(root, key))
@@ -224,7 +239,7 @@ class Cache:
             except OSError:
                 # Another process was first, or a damaged entry is in the way; _check removes the latter.
                 if self._check(entry) is not None:
-                    shutil.rmtree(staged, ignore_errors=True)
+                    _remove(staged)
                     return entry
         return staged  # complete, though under a temporary name: good for this process
 
@@ -235,7 +250,7 @@ class Cache:
         with self._lock:
             if self._fallback is None:
                 fallback = Path(mkdtemp(prefix="headwater-"))
-                register(shutil.rmtree, fallback, ignore_errors=True)
+                register(_remove, fallback)
                 self._fallback = fallback
                 _warn(
                     f"cannot write the cache in {self.directory} ({error.strerror or error}); compiled kernels are kept"
@@ -286,7 +301,7 @@ class Cache:
             with os.scandir(self._root / "tmp") as temporary:
                 for item in temporary:
                     if time.time() - item.stat().st_mtime > _STALE_SECONDS:
-                        shutil.rmtree(item.path, ignore_errors=True)
+                        _remove(item.path)
         except OSError:
             pass
 
@@ -317,7 +332,7 @@ class Cache:
             os.rename(entry, grave)
         except OSError:
             return False
-        shutil.rmtree(grave, ignore_errors=True)
+        _remove(grave)
         return True
 
     # -- seeing and clearing -----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from headwater.errors import InternalError, KernelFault, LaunchError, ResourceError
-from headwater.runtime import interrupt, pool as _pool, signature
+from headwater.runtime import pool as _pool, signature
 from headwater.runtime.arrays import ALIGNMENT, Array, address, aligned_bytes, view
 from headwater.runtime.cpu_events import CpuEvent
 from headwater.runtime.devices import Buffer
@@ -24,7 +24,6 @@ from headwater.runtime.events import Gate, Queue, backend_for
 from headwater.runtime.faults import RECORD_FIELDS, Extent, explain
 from headwater.runtime.images import Image
 from headwater.runtime.pool import Task, scratch_address
-from headwater.runtime.printf import callback
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import Local, Sampler
 
@@ -39,6 +38,8 @@ INLINE_NS = 40_000
 BOUNDED_NS = 20_000_000
 _BATCHES_PER_THREAD = 16  # enough for balance, few enough that the shared counter costs nothing
 
+_MAIN_THREAD = threading.main_thread().ident
+_get_ident = threading.get_ident
 _now = time.perf_counter_ns
 _from_buffer: Any = ctypes.c_char.from_buffer
 _addressof = ctypes.addressof
@@ -137,7 +138,7 @@ class CpuLaunch:
         pool = _pool.pool()
         self._tickets = max(1, min(pool.size, self._total))
         self._batch = max(1, self._total // (pool.size * _BATCHES_PER_THREAD))
-        self._callback = callback(host.formats, _print) if host.formats else None
+        self._callback = _printf(host.formats) if host.formats else None
 
         block = np.zeros(_pool.BLOCK_FIELDS, np.int64)
         block[_pool.TOTAL] = self._total
@@ -164,7 +165,8 @@ class CpuLaunch:
         self._streaming = host.streaming
         self._last_level = _last_level_cache() // 2
         self._unbounded = host.unbounded
-        self._inline = not check and (interrupt.SUPPORTED or not host.unbounded)
+        # On Windows signals cannot be watched for at a price that is worth it: see `interrupt`.
+        self._inline = not check and not (host.unbounded and sys.platform == "win32")
         self._cost = BOUNDED_NS  # nothing is known of the first launch: it may be a long one
 
     # -- arguments -----------------------------------------------------------------------------------------------------
@@ -260,7 +262,7 @@ class CpuLaunch:
         if self._total == 0:
             return self._nothing(task)
         if self._cost < INLINE_NS or self._tickets == 1:
-            if self._unbounded and interrupt.guarded():
+            if self._unbounded and _get_ident() == _MAIN_THREAD:  # only the main thread gets Ctrl-C
                 start, end = self._interruptible(task)
             else:
                 start = _now()
@@ -278,7 +280,8 @@ class CpuLaunch:
 
     def _interruptible(self, task: Task) -> tuple[int, int]:
         """Run a kernel that may not end in the main thread, so that Ctrl-C gets out of it; when it began and ended."""
-        task.keep = None
+        from headwater.runtime import interrupt
+
         interrupt.begin(task)
         start = _now()
         try:
@@ -599,6 +602,12 @@ def _sampler(arg: ArgInfo, position: int, value: object) -> int:
     if not isinstance(value, Sampler):
         raise signature.fail(arg, position, f"a sampler is wanted, {type(value).__name__} given", "pass hw.Sampler(…)")
     return value.bits
+
+
+def _printf(formats: tuple[str, ...]) -> Any:
+    from headwater.runtime.printf import callback
+
+    return callback(formats, _print)
 
 
 _print_lock = threading.Lock()

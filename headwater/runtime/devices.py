@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -289,6 +288,8 @@ def _opencl_by_device_name(name: str) -> Device | None:
 
 def unknown_device(name: str, reason: str = "") -> DeviceError:
     """A DeviceError that says which devices exist, and which the name is nearest to."""
+    import difflib
+
     existing = devices()
     names = [device.name for device in existing]
     known = {**{n.lower(): n for n in names}, **{d.description.lower(): d.description for d in existing}, "gpu": "gpu"}

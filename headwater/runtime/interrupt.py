@@ -8,25 +8,15 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 
 from headwater.runtime.pool import STOP, Task
 
-# On Windows the descriptor has to be a socket, and its watching thread costs more than the hand-over to a worker does.
-SUPPORTED = sys.platform != "win32"
-
-_main = threading.main_thread().ident
-_get_ident = threading.get_ident
+# Not for Windows: there the descriptor has to be a socket, and watching it costs more than a hand-over to a worker.
 _set_descriptor = signal.set_wakeup_fd if hasattr(signal, "set_wakeup_fd") else None
 _running: Task | None = None
 _previous = -1
 _write_end = -1
-
-
-def guarded() -> bool:
-    """Whether a launch in this thread needs `begin` and `end` to be interruptible: only the main thread gets Ctrl-C."""
-    return _get_ident() == _main
 
 
 def begin(task: Task) -> None:

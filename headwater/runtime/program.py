@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -77,6 +76,8 @@ class UnknownKernel(UsageError, AttributeError):
 
 def unknown_kernel(name: str, names: list[str], filename: str) -> UnknownKernel:
     """The error for a kernel that a program does not have, with the nearest name."""
+    import difflib
+
     near = difflib.get_close_matches(name, names, n=1)
     listing = f"its kernels are {', '.join(names)}" if names else "it has no kernels"
     return UnknownKernel(
@@ -335,6 +336,8 @@ def _read(path_or_source: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def _nearby(path: Path) -> str:
+    import difflib
+
     try:
         names = [entry.name for entry in path.parent.iterdir() if entry.suffix in _SUFFIXES]
     except OSError:

@@ -13,11 +13,6 @@ from headwater.errors import DeviceError, KernelFault, LaunchError, ResourceErro
 from headwater.runtime import Image, Local, Queue, Sampler, compile, device, devices, stream
 
 cl = pytest.importorskip("pyopencl")
-try:
-    PLATFORMS = cl.get_platforms()
-except cl.Error:
-    PLATFORMS = []
-pytestmark = pytest.mark.skipif(not PLATFORMS, reason="no OpenCL driver")
 
 SOURCE = r"""
 typedef struct { float x; int y; } pair;
@@ -53,8 +48,8 @@ kernel void invert(read_only image2d_t in, write_only image2d_t out, sampler_t s
 
 
 @pytest.fixture(scope="module")
-def gpu():
-    return device("opencl")
+def gpu(opencl_device):
+    return device(opencl_device)
 
 
 @pytest.fixture(scope="module")
@@ -73,11 +68,12 @@ def vectors(n):
 def test_devices_are_found_by_every_name(gpu) -> None:
     assert gpu in devices()
     assert device(gpu.name) is gpu
-    assert device("opencl:0") is device("opencl:0:0")
-    assert device(f"opencl:{gpu.platform_name[:8]}") is gpu
-    assert device(f"OpenCL:{gpu.description[:5]}") is gpu
-    assert device(gpu.description) is gpu
-    assert device(gpu.description[2:9].upper()) is gpu
+    assert device("opencl").kind == "opencl"
+    assert device(gpu.name.rpartition(":")[0]).name == gpu.name.rpartition(":")[0] + ":0"
+    assert device(f"opencl:{gpu.platform_name[:8]}").platform_name == gpu.platform_name
+    assert gpu.description[:5] in device(f"OpenCL:{gpu.description[:5]}").description
+    assert device(gpu.description).description == gpu.description
+    assert gpu.description[2:9] in device(gpu.description[2:9].upper()).description
     assert gpu.memory_bytes > 0
     assert gpu.compute_units > 0
     assert gpu.max_group_size > 0
@@ -91,10 +87,10 @@ def test_unknown_devices_name_those_that_exist(gpu, name) -> None:
     assert gpu.name in str(caught.value)
 
 
-def test_nearest_name_is_suggested() -> None:
+def test_nearest_name_is_suggested(gpu) -> None:
     with pytest.raises(DeviceError, match="did you mean 'cpu'"):
         device("cpuu")
-    with pytest.raises(DeviceError, match="did you mean 'opencl:0:0'"):
+    with pytest.raises(DeviceError, match=r"did you mean 'opencl:\d:\d'"):
         device("opencl0:0")
 
 
