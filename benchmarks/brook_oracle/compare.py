@@ -31,7 +31,7 @@ class Tolerance:
 
 EXACT = Tolerance(reason="every operation is exact or rounded once, as IEEE 754 says")
 _FUSED = "a*b+c is rounded once here, twice by AMD's run-time"
-# OpenCL C 1.2 specification, table 7.1: exp and log 3 ULP, sin and cos 4 ULP; division 2.5 and sqrt 3 ULP, unless a program
+# OpenCL C 1.2 specification, table 7.1: exp and log 3 ULP, sin and cos 4; division 2.5 and sqrt 3, unless a program
 # is built for exact ones. AMD's run-time calls libm, 1 ULP, and divides exactly.
 _DIVIDED = "OpenCL devices divide to 2.5 ULP and take roots to 3"
 _MATHS = "exp, log, sin and cos of libm there, of the device here (OpenCL allows 3 to 4 ULP)"
