@@ -102,7 +102,7 @@ def _print(device: Device, lines: Sequence[Line], pair: Array, output: str, tota
             ]
             for line in lines
         ],
-        title=f"{device.name}: {device.description}",
+        title=f"3x3 median filter and Black-Scholes on {device.name} ({device.description})",
         numbers=(2, 3),
     )
     print(f"wrote {output}: with specks on the left, filtered on the right ({total:.1f} s in all, compiling included)")
@@ -152,16 +152,16 @@ def _filter(device: Device, name: str) -> tuple[Array, Array, list[Line]]:
         return result
 
     filters: dict[str, Callable[[], Array]] = {
-        "OpenCL C, a pixel per work-item": lambda: opencl(program.medianfilter_rgba, width),
-        "OpenCL C, four pixels per work-item": lambda: opencl(program.medianfilter_rgba_x4, width // 4),
+        "OpenCL C, 1 pixel": lambda: opencl(program.medianfilter_rgba, width),
+        "OpenCL C, 4 pixels": lambda: opencl(program.medianfilter_rgba_x4, width // 4),
         "Brook+": lambda: stream_program.median(spoilt, width, height, shape=spoilt.shape, device=device),
     }
     lines = []
     cleaned = spoilt
     for label, work in filters.items():
         cleaned, seconds = _timed(work)
-        quality = f"noise {_noise(spoilt, clean):.1f} dB to {_noise(cleaned, clean):.1f} dB"
-        lines.append(Line("median 3x3", label, seconds, width * height, "pixel", quality))
+        quality = f"PSNR {_psnr(spoilt, clean):.1f} to {_psnr(cleaned, clean):.1f} dB"
+        lines.append(Line("median", label, seconds, width * height, "pixel", quality))
     return _rgb(spoilt), _rgb(cleaned), lines
 
 
@@ -171,7 +171,7 @@ def _rgb(packed: Array) -> Array:
     return np.ascontiguousarray(packed.astype("<u4").view(np.uint8).reshape(*packed.shape, 4)[..., :3])
 
 
-def _noise(image: Array, original: Array) -> float:
+def _psnr(image: Array, original: Array) -> float:
     """Peak signal-to-noise ratio in decibels; more is better."""
     import numpy as np
 
@@ -220,9 +220,9 @@ def _price(device: Device, count: int) -> list[Line]:
     for label, work in ways.items():
         prices, seconds = _timed(work)
         worst = max(float(np.abs(ours - theirs).max()) for ours, theirs in zip(prices, exact, strict=True))
-        quality = f"{numpy_seconds / seconds:.1f} x NumPy, error {worst:.0e}"
-        lines.append(Line("Black-Scholes", label, seconds, count, "option", quality))
-    lines.append(Line("Black-Scholes", "NumPy, for comparison", numpy_seconds, count, "option", "1.0 x NumPy"))
+        quality = f"{numpy_seconds / seconds:.1f} x NumPy, ±{worst:.0e}"
+        lines.append(Line("options", label, seconds, count, "option", quality))
+    lines.append(Line("options", "NumPy", numpy_seconds, count, "option", "1.0 x NumPy"))
     return lines
 
 
