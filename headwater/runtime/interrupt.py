@@ -26,7 +26,9 @@ def begin(task: Task) -> None:
     if _write_end < 0:
         _start()
     _running = task
-    _previous = _set_descriptor(_write_end, warn_on_full_buffer=False)
+    previous = _set_descriptor(_write_end, warn_on_full_buffer=False)
+    if previous != _write_end:  # it is, if a second Ctrl-C interrupted `end`
+        _previous = previous
 
 
 def end(task: Task) -> None:

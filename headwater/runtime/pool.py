@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from headwater.errors import UsageError
 from headwater.runtime.arrays import Array, address, aligned_bytes
 
 # Fields of the launch block, int64[32], that compiled code reads.
@@ -23,6 +24,7 @@ WORK_DIM, FLAGS, PRINTF, ERROR, BOUNDS, BOUNDS_COUNT, FRAMES = 16, 17, 18, 19, 2
 BLOCK_FIELDS = 32
 FLAG_STREAMING = 1
 
+_MAX_THREADS = 4096
 _MAX_CONCURRENT = 4  # launches that get a full set of threads each; beyond that they share
 
 
@@ -119,9 +121,11 @@ def scratch_address(nbytes: int) -> int:
 
 
 def thread_count() -> int:
-    """How many threads a launch uses: HEADWATER_THREADS, or the processors this process may use."""
+    """How many threads a launch uses: HEADWATER_THREADS (UsageError if it is bad), or the processors it may use."""
     text = os.environ.get("HEADWATER_THREADS", "").strip()
-    if text.isdecimal() and int(text) > 0:
+    if text:
+        if not text.isdecimal() or not 0 < int(text) <= _MAX_THREADS:
+            raise UsageError(f"HEADWATER_THREADS={text}: not a number from 1 to {_MAX_THREADS}")
         return int(text)
     if hasattr(os, "sched_getaffinity"):
         return max(len(os.sched_getaffinity(0)), 1)

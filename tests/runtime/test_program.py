@@ -261,6 +261,13 @@ def test_environment_chooses_the_device() -> None:
     assert run(show, HEADWATER_DEVICE="cpu", BRT_RUNTIME="cal") == "cpu"
 
 
+def test_number_of_threads_follows_the_environment() -> None:
+    show = "try: print(hw.device('cpu').compute_units)\nexcept hw.HeadwaterError as e: print(e)"
+    assert run(show, HEADWATER_THREADS="3") == "3"
+    for wrong in ("0", "many", "-1", "99999"):
+        assert f"HEADWATER_THREADS={wrong}: not a number" in run(show, HEADWATER_THREADS=wrong)
+
+
 def test_calls_contexts_and_streams_choose_the_device(prog) -> None:
     a = np.ones(8, np.float32)
     with pytest.raises(DeviceError, match="no device 'hd5870'"):
