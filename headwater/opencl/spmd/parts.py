@@ -111,7 +111,10 @@ class Parts:
         key = (value.text, component, row, form)
         known = self.cache.get(key)
         if known is None and form == "s" and value.text in self.fixed:
-            return self.fixed[value.text][row]
+            known = self.fixed[value.text][row]
+            if value.ty.kind == "vec":  # a parameter that is a vector comes whole
+                known = self.cache[key] = self.writer.let(f"extractelement {value.ty} {known}, i64 {component}")
+            return known
         if known is None:
             ty = self.components(value.ty)[component]
             if form in self.forms(shape):
