@@ -82,14 +82,14 @@ def compile_function(name: str, types: str, result: str) -> Callable[..., tuple[
             body += [f"  %y{i} = load i64, ptr %p{i}", f"  %x{i} = inttoptr i64 %y{i} to ptr"]
             operands.append(f"ptr %x{i}")
         else:
-            body.append(f"  %x{i} = load {what.llvm}, ptr %p{i}")
+            body.append(f"  %x{i} = load {what.llvm}, ptr %p{i}, align 1")
             operands.append(f"{what.llvm} %x{i}")
     call = f"call {returned.llvm} @{symbol}({', '.join(operands)})"
     if returned.llvm == "void":
         body.append(f"  {call}")
     else:
         at = f"getelementptr {returned.llvm}, ptr %a0, i64 %i"
-        body += [f"  %r = {call}", f"  %p0 = {at}", f"  store {returned.llvm} %r, ptr %p0"]
+        body += [f"  %r = {call}", f"  %p0 = {at}", f"  store {returned.llvm} %r, ptr %p0, align 1"]
     steps = "\n".join(body)
     wrapper = f"""
 define void @apply({head}, i64 %n) {{

@@ -1,8 +1,8 @@
 """The device library's maths functions pass in; their largest errors in ULP, against mpmath, pass out.
 
-python -m benchmarks.ulp                      print the table
-python -m benchmarks.ulp --update             write it into docs/opencl.md
-python -m benchmarks.ulp --only exp pow       some functions only
+python benchmarks/ulp.py                      print the table
+python benchmarks/ulp.py --update             write it into docs/opencl.md
+python benchmarks/ulp.py --only exp pow       some functions only
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from pathlib import Path
 
 import mpmath as mp
 import numpy as np
-
-from benchmarks.library_host import DTYPES, compile_function
+from library_host import DTYPES, compile_function
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "opencl.md"
 BITS = {"Dh": np.uint16, "f": np.uint32, "d": np.uint64}

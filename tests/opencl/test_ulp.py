@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 import pytest
-
-from benchmarks.library_host import compile_function
-from benchmarks.ulp import FUNCTIONS, measure
+from library_host import compile_function
+from ulp import FUNCTIONS, measure
 
 NAMES = {"Dh": "half", "f": "float", "d": "double"}
 

@@ -1,4 +1,4 @@
-/* The core of the double exponentials; coefficients: minimax fits by `python -m benchmarks.minimax`. */
+/* The core of the double exponentials; coefficients: minimax fits by `python benchmarks/minimax.py`. */
 
 /* p * 2^n for p in [0.5, 2], -1150 < n <= 1025, rounded once: results below the normal range are made 128 binades higher. */
 HELPER double times_two_to(double p, int n) {

@@ -1,4 +1,4 @@
-/* The core of the double logarithms; coefficients: minimax fits by `python -m benchmarks.minimax`. */
+/* The core of the double logarithms; coefficients: minimax fits by `python benchmarks/minimax.py`. */
 
 /* x = 2^k (1 + f), 1 + f in [sqrt 1/2, sqrt 2), for positive finite x. */
 HELPER double reduce_log(double x, private double *k) {

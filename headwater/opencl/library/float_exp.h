@@ -1,4 +1,4 @@
-/* The core of the float exponentials; coefficients: minimax fits by `python -m benchmarks.minimax`. */
+/* The core of the float exponentials; coefficients: minimax fits by `python benchmarks/minimax.py`. */
 
 /* p * 2^n for p in [0.5, 2], -190 < n <= 129, rounded once: results below the normal range are made 64 binades higher. */
 HELPER float times_two_to(float p, int n) {

@@ -1,4 +1,4 @@
-/* The core of the float logarithms; coefficients: minimax fits by `python -m benchmarks.minimax`. */
+/* The core of the float logarithms; coefficients: minimax fits by `python benchmarks/minimax.py`. */
 
 /* x = 2^k (1 + f), 1 + f in [2/3, 4/3), for positive finite x. */
 HELPER float reduce_log(float x, private float *k) {
