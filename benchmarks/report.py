@@ -143,7 +143,28 @@ def gpu(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {"cpu": cpu, "startup": startup, "gpu": gpu}
+def launch(record: dict[str, Any]) -> str:
+    """What one more launch costs, by device."""
+    lines = ["## Repeated launches", "", "Microseconds of one launch of 64 work-items; medians.", ""]
+    lines += ["| device | launch | Headwater | PyOpenCL alone | ratio |", "|---|---|---|---|---|"]
+    for name, row in record.items():
+        for way, value in row.items():
+            if way == "device" or way.startswith("PyOpenCL"):
+                continue
+            raw = row.get(f"PyOpenCL {way}")
+            cells = [f"{raw:.2f}", f"{value / raw:.2f}"] if raw else ["–", "–"]
+            lines.append(f"| {name}, {row['device']} | {way} | {value:.2f} | {cells[0]} | {cells[1]} |")
+    return "\n".join(lines)
+
+
+SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {"cpu": cpu, "startup": startup, "launch": launch, "gpu": gpu}
+
+
+def kind(record: dict[str, Any]) -> str:
+    """Which benchmark made the record; launch.py's is a table of devices and nothing else."""
+    if record and all(isinstance(row, dict) and "device" in row for row in record.values()):
+        return "launch"
+    return str(record.get("benchmark"))
 
 
 def main() -> int:
@@ -152,12 +173,12 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=PAGE, help="(default: docs/benchmarks.md)")
     arguments = parser.parse_args()
     records = [json.loads(path.read_text()) for path in arguments.files]
-    unknown = [str(p) for p, r in zip(arguments.files, records, strict=True) if r.get("benchmark") not in SECTIONS]
+    unknown = [str(p) for p, r in zip(arguments.files, records, strict=True) if kind(r) not in SECTIONS]
     if unknown:
         parser.error(f"not made by one of the benchmarks {', '.join(SECTIONS)}: {', '.join(unknown)}")
     order = list(SECTIONS)
-    records.sort(key=lambda record: order.index(record["benchmark"]))
-    text = "\n\n".join([HEAD.rstrip(), *(SECTIONS[record["benchmark"]](record) for record in records)]) + "\n"
+    records.sort(key=lambda record: order.index(kind(record)))
+    text = "\n\n".join([HEAD.rstrip(), *(SECTIONS[kind(record)](record) for record in records)]) + "\n"
     arguments.output.write_text(text)
     print(f"wrote {arguments.output}")
     return 0

@@ -78,3 +78,14 @@ def test_command_writes_the_page_and_refuses_other_files(record, tmp_path, monke
     with pytest.raises(SystemExit):
         report.main()
     assert "not made by one of the benchmarks" in capsys.readouterr().err
+
+
+def test_launch_times_are_set_beside_pyopencl():
+    record = {
+        "cpu": {"device": "a processor", "arrays": 4.0},
+        "opencl:0:0": {"device": "a GPU", "same": 3.0, "PyOpenCL same": 6.0},
+    }
+    assert report.kind(record) == "launch"
+    text = report.launch(record)
+    assert "| cpu, a processor | arrays | 4.00 | – | – |" in text
+    assert "| opencl:0:0, a GPU | same | 3.00 | 6.00 | 0.50 |" in text
