@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from lark import Lark, Token, Transformer, v_args
-from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedToken, VisitError
-
-from headwater.brook import ast
+from headwater.brook import ast, lalr
+from headwater.brook.lalr import Token
 from headwater.brook.source import SourceText
 from headwater.errors import SourceError
 
@@ -48,9 +44,8 @@ _READABLE = {
     "LBRACE": "'{'",
     "RBRACE": "'}'",
     "COLON": "':'",
-    "EQUAL": "'='",
     "COMMA": "','",
-    "ASSIGN": "'='",
+    "EQUAL": "'='",
 }
 
 
@@ -70,42 +65,22 @@ def parse_typedef(source: SourceText, text: str) -> ast.TypedefNode:
     return _parse(source, text, "typedef_unit")  # type: ignore[no-any-return]
 
 
-@cache
-def _lark() -> Lark:
-    grammar = files("headwater.brook").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(
-        grammar,
-        parser="lalr",
-        lexer="contextual",
-        start=["unit", "struct_unit", "typedef_unit"],
-        maybe_placeholders=True,
-        transformer=_Builder(),
-    )
-
-
 def _parse(source: SourceText, text: str, start: str) -> Any:
     try:
-        return _lark().parse(text, start=start)
-    except UnexpectedToken as fault:
-        if fault.token.type == "$END":
+        return lalr.parse(text, start, _BUILDER)
+    except lalr.Unexpected as fault:
+        token = fault.token
+        if token.type == lalr.END:
             raise _at_end(source, text) from None
-        raise _unexpected(
-            source, str(fault.token), fault.line, fault.column, set(fault.accepts or fault.expected)
-        ) from None
-    except UnexpectedCharacters as fault:
-        if fault.char == "#":
+        if token.type:
+            raise _unexpected(source, str(token), token.line, token.column, fault.accepted) from None
+        if token == "#":
             raise source.error(
-                "a directive does not belong inside a kernel", fault.line, fault.column, "translate with -pp"
+                "a directive does not belong inside a kernel", token.line, token.column, "translate with -pp"
             ) from None
         raise source.error(
-            f"{fault.char!r} has no meaning here", fault.line, fault.column, "remove it, or check what stands before it"
+            f"{str(token)!r} has no meaning here", token.line, token.column, "remove it, or check what stands before it"
         ) from None
-    except UnexpectedEOF:
-        raise _at_end(source, text) from None
-    except VisitError as fault:
-        if isinstance(fault.orig_exc, SourceError):
-            raise fault.orig_exc from None
-        raise
 
 
 def _at_end(source: SourceText, text: str) -> SourceError:
@@ -147,12 +122,11 @@ def _refuse_forbidden(source: SourceText, text: str) -> None:
 
 
 def _token_place(token: Token) -> tuple[int, int]:
-    return token.line or 0, token.column or 0
+    return token.line, token.column
 
 
-@v_args(inline=True)
-class _Builder(Transformer[Token, Any]):
-    """Builds the tree bottom up while Lark parses; one method for each rule or alias of the grammar."""
+class _Builder:
+    """Builds the tree bottom up; one method for each rule or alias of the grammar."""
 
     def unit(self, *kernels: ast.KernelNode) -> list[ast.KernelNode]:
         return list(kernels)
@@ -229,7 +203,7 @@ class _Builder(Transformer[Token, Any]):
 
     def block(self, brace: Token, *body: ast.Statement) -> ast.Block:
         last = body[-1] if body else None
-        end = last.end_line if isinstance(last, ast.Block) else (last.line if last else brace.line or 0)
+        end = last.end_line if isinstance(last, ast.Block) else (last.line if last else brace.line)
         return ast.Block(*_token_place(brace), list(body), end)
 
     def declaration(self, *rest: Any) -> ast.Declaration:
@@ -347,3 +321,6 @@ def _specifiers(items: list[tuple[str, Token]], near: Token) -> ast.Specifiers:
     qualifiers = [(str(token), *_token_place(token)) for kind, token in items if kind == "qualifier"]
     first = items[0][1] if items else near
     return ast.Specifiers(" ".join(_spaced(name) for name in names), qualifiers, *_token_place(first))
+
+
+_BUILDER = _Builder()
