@@ -17,7 +17,7 @@ from headwater.opencl.spmd.entry import CHECK_FUNCTION, argument_places, write_e
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
 from headwater.opencl.spmd.linear import Linear
-from headwater.opencl.spmd.plan import Traits
+from headwater.opencl.spmd.cost import estimate
 from headwater.opencl.spmd.shapes import Layout, Shapes
 from headwater.opencl.spmd.parts import Variant
 from headwater.opencl.spmd.vectorise import ChunkCode, Vectoriser
@@ -41,15 +41,13 @@ class KernelFacts:
     has_barrier: bool
     flat: bool
     has_loop: bool
+    masked_loops: bool
+    scalar_pays: bool
     size: int
     dims: tuple[int, ...]
     unbounded: bool
     streaming: tuple[int, ...]
     reducible: bool
-
-    @property
-    def traits(self) -> Traits:
-        return Traits(self.flat, self.has_barrier, self.has_loop, self.size, frozenset(self.dims))
 
 
 @dataclass(frozen=True)
@@ -139,6 +137,7 @@ def prepare(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, dict[s
 def _facts(kernel: Kernel) -> KernelFacts:
     params = kernel.function.params[: len(kernel.function.params) - len(kernel.locals_bytes)]
     places, args_bytes = argument_places(params)
+    cost = None if kernel.cfg.irreducible else estimate(kernel.function, kernel.cfg, kernel.private)
     static = sum(-(-size // LOCAL_ALIGN_BYTES) * LOCAL_ALIGN_BYTES for size in kernel.locals_bytes)
     return KernelFacts(
         arg_offsets=tuple(p.offset for p in places),
@@ -147,6 +146,8 @@ def _facts(kernel: Kernel) -> KernelFacts:
         has_barrier=kernel.has_barrier,
         flat=kernel.flat,
         has_loop=kernel.has_loop,
+        masked_loops=cost is not None and cost.masked_loops,
+        scalar_pays=cost is None or cost.scalar < cost.vector,
         size=kernel.size,
         dims=tuple(sorted(kernel.dims)),
         unbounded=kernel.unbounded,

@@ -88,7 +88,15 @@ class HostModule:
 
     def traits(self, kernel: str) -> Traits:
         facts = self._facts[kernel]
-        return Traits(facts["flat"], facts["has_barrier"], facts["has_loop"], facts["size"], frozenset(facts["dims"]))
+        return Traits(
+            facts["flat"],
+            facts["has_barrier"],
+            facts["has_loop"],
+            facts["masked_loops"],
+            facts["scalar_pays"],
+            facts["size"],
+            frozenset(facts["dims"]),
+        )
 
     def layout(self, kernel: str, local_size: Size, global_size: Size) -> Layout:
         """How chunks of work-items are laid out for such a launch."""
@@ -108,11 +116,8 @@ class HostModule:
             group = required if required is not None else choose_group(traits, global_size)
         layout = self.layout(kernel, group, global_size)
         masked = needs_masks(layout, group, global_size)
-        per_dim = [1, 1, 1]
-        per_dim[layout.lane_dim] = layout.lanes
-        per_dim[layout.row_dim] = layout.rows
         chunks = 1
-        for size, step in zip(group, per_dim, strict=True):
+        for size, step in zip(group, layout.steps, strict=True):
             chunks *= -(-size // step)
         split = traits.has_barrier and chunks > 1
         identity = (kernel, layout, masked, split)
@@ -223,11 +228,11 @@ def _identity() -> str:
     here = Path(__file__).parent
     parts = []
     for folder in (here, here / "spmd", here / "library"):
-        with os.scandir(folder) as files:
-            for file in files:
-                if file.is_file():
-                    state = file.stat()
-                    parts.append(f"{file.name} {state.st_size} {state.st_mtime_ns}")
+        with os.scandir(folder) as found:
+            for item in found:
+                if item.is_file():
+                    state = item.stat()
+                    parts.append(f"{item.name} {state.st_size} {state.st_mtime_ns}")
     return "\n".join([cpu, sys.platform, *sorted(parts)])
 
 

@@ -150,8 +150,9 @@ group.run:
 
 def _chunk_ids(layout: Layout) -> dict[int, str]:
     """Dimension -> the loop variable that steps along it."""
-    outer = next(d for d in (2, 1, 0) if d not in (layout.lane_dim, layout.row_dim))
-    return {layout.lane_dim: "lane", layout.row_dim: "row", outer: "outer"}
+    row = layout.row_dim if layout.row_dim != layout.lane_dim else min(d for d in (0, 1, 2) if d != layout.lane_dim)
+    outer = next(d for d in (2, 1, 0) if d not in (layout.lane_dim, row))
+    return {layout.lane_dim: "lane", row: "row", outer: "outer"}
 
 
 @dataclass(slots=True)
@@ -193,7 +194,7 @@ class _Caller:
             f"  %row.more = icmp ult i64 %row, %lsz{row}",
             "  br i1 %row.more, label %lane.start, label %row.end",
             "lane.start:",
-            f"  %row.next = add i64 %row, {self.layout.rows}",
+            f"  %row.next = add i64 %row, {self.layout.steps[row]}",
             f"  %rows.fit = icmp ule i64 %row.next, %lsz{row}",
             f"  %limit = select i1 %rows.fit, i64 %lsz{lane}, i64 0",
             "  br label %full.head",
@@ -203,7 +204,7 @@ class _Caller:
         if resumable:
             out += ["  %chunk.f = phi i64 [ %chunk.r, %lane.start ], [ %chunk.f.next, %full.done ]"]
         out += [
-            f"  %lane.f.next = add i64 %lane.f, {self.layout.lanes}",
+            f"  %lane.f.next = add i64 %lane.f, {self.layout.steps[lane]}",
             "  %full.more = icmp ule i64 %lane.f.next, %limit",
             "  br i1 %full.more, label %full.call, label %masked.head",
             "full.call:",
@@ -223,7 +224,7 @@ class _Caller:
             if resumable:
                 out += ["  %chunk.m = phi i64 [ %chunk.f, %full.head ], [ %chunk.m.next, %masked.done ]"]
             out += [
-                f"  %lane.m.next = add i64 %lane.m, {self.layout.lanes}",
+                f"  %lane.m.next = add i64 %lane.m, {self.layout.steps[lane]}",
                 f"  %masked.more = icmp ult i64 %lane.m, %lsz{lane}",
                 "  br i1 %masked.more, label %masked.call, label %lane.end",
                 "masked.call:",
@@ -298,9 +299,15 @@ class _Caller:
             f"  %room = sub i64 %lsz{by_name['lane']}, %lane.{tag}",
             f"  %room.one = insertelement {wide} poison, i64 %room, i64 0",
             f"  %room.all = shufflevector {wide} %room.one, {wide} poison, <{lanes} x i32> zeroinitializer",
-            f"  %inside = icmp ult {wide} <{steps}>, %room.all",
         ]
         masks = []
+        if self.layout.row_dim == self.layout.lane_dim:
+            for row in range(self.layout.rows):
+                steps = ", ".join(f"i64 {row * lanes + i}" for i in range(lanes))
+                out.append(f"  %inside.{row} = icmp ult {wide} <{steps}>, %room.all")
+                masks.append(f"<{lanes} x i1> %inside.{row}")
+            return masks
+        out.append(f"  %inside = icmp ult {wide} <{steps}>, %room.all")
         for row in range(self.layout.rows):
             out += [
                 f"  %row.{row} = add i64 %row, {row}",

@@ -219,6 +219,9 @@ class Memory(Arithmetic):
         size = elem.size_bytes
         align = min(inst.align, size) if pointer.text in self.shapes.interleaved else inst.align
         step = self._step(pointer, inst.ty)
+        stride = self.shapes.shape(pointer).stride
+        if not wide and mask is None and stride is not None and "g" not in self.forms(self.shapes.shape(pointer)):
+            return [self._load_strided(inst, pointer, row, elem, c, stride) for c in range(len(parts))]
         if not wide:
             addresses = self.part(pointer, row, "v")
             pointers = self.lanes_of(pointer.ty)
@@ -252,6 +255,18 @@ class Memory(Arithmetic):
         if step == 1:
             return [vector]
         return [self.take_component(vector, elem, total, c, step, lanes) for c in range(len(parts))]
+
+    def _load_strided(self, inst: Inst, pointer: Value, row: int, elem: Type, component: int, stride: int) -> str:
+        """One load a lane at a known distance, which is faster than a gather (and needs no address vector)."""
+        base = self.part(pointer, row)
+        spread = elem.size_bytes * (self.layout.lanes if pointer.text in self.shapes.interleaved else 1)
+        align = self._component_align(inst.align, elem.size_bytes, component)
+        vector = "poison"
+        for lane in range(self.layout.lanes):
+            at = self._offset(pointer.ty, base, lane * stride + component * spread)
+            one = self.writer.let(f"load {elem}, {pointer.ty} {at}, align {align}")
+            vector = self.writer.let(f"insertelement {self.lanes_of(elem)} {vector}, {elem} {one}, i64 {lane}")
+        return vector
 
     @staticmethod
     def _component_align(align: int, size: int, component: int) -> int:

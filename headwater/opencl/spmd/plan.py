@@ -8,12 +8,15 @@ from headwater.opencl.spmd.shapes import Layout
 
 Size = tuple[int, int, int]
 
-MAX_LANES = 64
-"""Lanes beyond 64 no longer fit one 64-bit mask and only make code longer."""
-
 FLAT_GROUP_ITEMS = 16384
 """Work-items per group where any grouping will do: at some ns each, a group then takes tens of µs, which hides the
 cost of handing groups out and leaves enough groups to share between threads."""
+
+MAX_SINGLE_CHUNK_ROWS = 16
+"""Rows up to which a whole work-group is put into one chunk (tiled matrix multiply, 16 × 16: 3.4× over 4 rows)."""
+
+MASKED_ROWS = 2
+"""Rows where lanes leave loops at different times: every row has its own masks (Mandelbrot: 1.4× over 4 rows)."""
 
 MAX_ROWS = 4
 """Rows of a chunk: loads that rows share are then done once for four of them (matrix multiply: 2.5× over one row)."""
@@ -29,6 +32,8 @@ class Traits:
     flat: bool
     has_barrier: bool
     has_loop: bool
+    masked_loops: bool
+    scalar_pays: bool
     size: int
     dims: frozenset[int]
 
@@ -50,28 +55,38 @@ def choose_group(traits: Traits, global_size: Size) -> Size:
 
 
 def choose_layout(traits: Traits, local_size: Size, global_size: Size, vector_bytes: int) -> Layout:
-    """Lanes along the longest suitable dimension, and rows along another one for loops that can share loads."""
+    """One vector of lanes along the longest suitable dimension, and rows as far as the kernel's values stay few.
+
+    Rows along the other dimension share loads in loops; else they follow each other along the lanes.
+    """
     base = vector_lanes(vector_bytes)
     lane_dim = 0
     if local_size[0] < base and max(local_size) > local_size[0]:
         lane_dim = max(range(3), key=lambda d: (min(local_size[d], base), -d))
+    if traits.scalar_pays:
+        return Layout(1, 1, lane_dim, 1 if lane_dim == 0 else 0)
     lanes = 1
-    limit = base if traits.size > SMALL_KERNEL else 4 * base
-    while lanes < min(limit, MAX_LANES) and lanes * 2 <= max(local_size[lane_dim], 1):
+    while lanes < base and lanes * 2 <= local_size[lane_dim]:
         lanes *= 2
     row_dim = 1 if lane_dim == 0 else 0
+    most = MAX_ROWS if traits.size <= SMALL_KERNEL else MAX_ROWS // 2 if traits.size <= 2 * SMALL_KERNEL else 1
+    if not (traits.has_loop and row_dim in traits.dims and local_size[row_dim] >= 2):
+        row_dim = lane_dim
+    if traits.masked_loops:
+        most = min(most, MASKED_ROWS)
+    elif traits.has_barrier and traits.size <= 2 * SMALL_KERNEL:
+        # A work-group that is one chunk needs no switching at barriers.
+        most = max(most, MAX_SINGLE_CHUNK_ROWS if local_size[row_dim] <= MAX_SINGLE_CHUNK_ROWS else most)
+    room = local_size[row_dim] // (lanes if row_dim == lane_dim else 1)
     rows = 1
-    if traits.has_loop and row_dim in traits.dims and traits.size <= 2 * SMALL_KERNEL:
-        while rows < MAX_ROWS and rows * 2 <= local_size[row_dim]:
-            rows *= 2
-        if rows > 1:
-            lanes = min(lanes, 2 * base)
+    while rows < most and rows * 2 <= room:
+        rows *= 2
     return Layout(lanes, rows, lane_dim, row_dim)
 
 
 def needs_masks(layout: Layout, local_size: Size, global_size: Size) -> bool:
     """Whether some chunk may be partly outside its work-group."""
-    for dim, step in ((layout.lane_dim, layout.lanes), (layout.row_dim, layout.rows)):
-        if local_size[dim] % step or (global_size[dim] % local_size[dim]) % step:
-            return True
-    return False
+    return any(
+        local % step or (whole % local) % step
+        for whole, local, step in zip(global_size, local_size, layout.steps, strict=True)
+    )

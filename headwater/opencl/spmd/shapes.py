@@ -60,12 +60,23 @@ def _strided(
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a chunk lies in the index space: ``lanes`` work-items along ``lane_dim``, ``rows`` along ``row_dim``."""
+    """How a chunk lies in the index space: ``lanes`` work-items along ``lane_dim``, ``rows`` along ``row_dim``.
+
+    If both are one dimension, the rows follow each other along it.
+    """
 
     lanes: int
     rows: int = 1
     lane_dim: int = 0
     row_dim: int = 1
+
+    @property
+    def steps(self) -> tuple[int, int, int]:
+        """Work-items of a chunk along each dimension."""
+        steps = [1, 1, 1]
+        steps[self.lane_dim] *= self.lanes
+        steps[self.row_dim] *= self.rows
+        return (steps[0], steps[1], steps[2])
 
 
 class Shapes:
@@ -239,9 +250,10 @@ class Shapes:
         primitive = PRIMITIVE.match(inst.detail)
         if primitive and primitive[1] in PER_ITEM:
             dim = int(primitive[2])
+            row = self.row_bit if dim == self.layout.row_dim else 0
             if dim == self.layout.lane_dim and self.lane_bit:
-                return Shape(LANE, 1, signed_safe=True, unsigned_safe=True)
-            return Shape(self.row_bit if dim == self.layout.row_dim else 0)
+                return Shape(LANE | row, 1, signed_safe=True, unsigned_safe=True)
+            return Shape(row)
         if inst.detail == "printf":
             return UNIFORM
         return _varying(deps)

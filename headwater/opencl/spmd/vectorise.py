@@ -389,8 +389,9 @@ class Vectoriser(Memory):
 
     def _row_ids(self) -> list[str]:
         dim = self.layout.row_dim
+        step = self.layout.lanes if dim == self.layout.lane_dim else 1
         return [
-            f"  %{kind}{dim}.{row} = add i64 %{kind}{dim}, {row}"
+            f"  %{kind}{dim}.{row} = add i64 %{kind}{dim}, {row * step}"
             for kind in ("gid", "lid")
             for row in range(self.layout.rows)
         ]

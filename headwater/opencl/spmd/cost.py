@@ -1,0 +1,81 @@
+"""A kernel in; a rough estimate of what a vector's worth of work-items costs, vectorised and one by one, out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headwater.opencl.spmd.cfg import Cfg
+from headwater.opencl.spmd.ir import Function, Inst
+from headwater.opencl.spmd.shapes import LANE, Layout, Shapes
+
+LANES = 16
+"""The estimate is for 16 lanes: one 512-bit vector of 32-bit values."""
+
+TRIPS = 8.0
+"""What a loop is taken to run; only the ratio of code inside and outside of loops matters."""
+
+# Cycles, from timings of this package's benchmark kernels on a Zen 5 core (benchmarks/cpu.py): an item's own instruction
+# issues two a cycle, a gather takes about 1.5 a lane, an atomic on local memory 5 a lane in the loop over lanes.
+SCALAR_COST = 0.5
+WIDE_COST = 1.5
+GATHER_COST = 1.5 * LANES
+STRIDED_COST = 1.0 * LANES
+LANE_LOOP_COST = 5.0 * LANES
+BARRIER_COST = 20.0
+DIVERGENCE = 1.3
+
+_FREE = frozenset(
+    ("phi", "br", "ret", "unreachable", "fence", "alloca", "extractelement", "insertelement", "shufflevector")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Cycles for 16 work-items: side by side (``vector``) and one after the other (``scalar``); and whether lanes may
+    leave some loop at different trips."""
+
+    vector: float
+    scalar: float
+    masked_loops: bool
+
+
+def estimate(function: Function, cfg: Cfg, private: dict[str, int]) -> Cost:
+    """Estimate one kernel, every loop taken to run `TRIPS` times."""
+    shapes = Shapes(function, cfg, Layout(LANES), dict(private))
+    vector = scalar = 0.0
+    for name in cfg.order:
+        weight, divergence = 1.0, 1.0
+        loop = cfg.loop_of[name]
+        while loop is not None:
+            weight *= TRIPS
+            divergence = DIVERGENCE if loop.divergent else divergence
+            loop = loop.parent
+        for inst in function.blocks[name].insts:
+            if inst.op == "barrier":
+                vector += weight * BARRIER_COST
+                scalar += weight * BARRIER_COST * LANES
+            elif inst.op not in _FREE:
+                width = inst.ty.count if inst.ty.kind == "vec" else 1
+                vector += weight * divergence * width * _vector_cost(inst, shapes)
+                scalar += weight * width * SCALAR_COST * LANES * (4.0 if inst.op in ("atomicrmw", "cmpxchg") else 1.0)
+    return Cost(vector, scalar, any(loop.divergent for loop in cfg.loops))
+
+
+def _vector_cost(inst: Inst, shapes: Shapes) -> float:
+    if inst.op in ("atomicrmw", "cmpxchg"):
+        return LANE_LOOP_COST
+    if inst.op in ("load", "store"):
+        pointer = shapes.shape(inst.args[-1])
+        if not pointer.deps & LANE:
+            return SCALAR_COST
+        if pointer.stride is None:
+            return GATHER_COST
+        size = (inst.ty if inst.op == "load" else inst.args[0].ty).size_bytes
+        return WIDE_COST if abs(pointer.stride) <= 4 * size else STRIDED_COST
+    shape = shapes.of.get(inst.name)
+    if shape is None or not shape.varying:
+        return SCALAR_COST
+    bits = max(inst.ty.scalar.bits, *(v.ty.scalar.bits for v in inst.args), 0) if inst.args else 32
+    if inst.op in ("udiv", "sdiv", "urem", "srem"):
+        return LANES * 1.0
+    return 2.0 if bits > 32 else 1.0
