@@ -23,11 +23,16 @@ def view(value: object) -> tuple[Array, bool]:
     if isinstance(value, np.ndarray):
         return value, False
     if hasattr(value, "__array_interface__"):
-        return np.asarray(value), False
+        try:
+            return np.asarray(value), False
+        except Exception as error:  # the interface is the object's own: anything may be wrong with it
+            raise LaunchError(
+                f"cannot take this {type(value).__name__} as an array: {type(error).__name__}: {error}"
+            ) from None
     if hasattr(value, "__dlpack__"):
         try:
             return np.from_dlpack(value), False
-        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        except Exception as error:  # the object's own code may raise anything
             raise LaunchError(
                 f"cannot take this {type(value).__name__} without copying: {error}",
                 hint="bring it to host memory first",

@@ -174,8 +174,17 @@ class CpuKernel(DeviceKernel):
     ) -> CpuLaunch:
         if check is None:
             check = check_wanted()
-        key = (_hashable(global_size), _hashable(local_size), _hashable(offset), check)
-        launch = self._prepared.get(key)
+        key: Any = (global_size, local_size, offset, check)
+        try:
+            launch = self._prepared.get(key)
+        except (TypeError, ValueError):  # lists, arrays, memory: they cannot be keys
+            key = (
+                sizes(global_size, "global size"),
+                None if local_size is None else sizes(local_size, "group size"),
+                () if _is_empty(offset) else sizes(offset, "global offset"),
+                check,
+            )
+            launch = self._prepared.get(key)
         if launch is None:
             launch = self._make(global_size, local_size, offset, check)
             if len(self._prepared) >= _CACHED_SIZES:
@@ -186,7 +195,7 @@ class CpuKernel(DeviceKernel):
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> CpuLaunch:
         whole = sizes(global_size, "global size")
         group = check_sizes(self.info, whole, local_size, self.options, MAX_GROUP_SIZE)
-        start = sizes(offset, "global offset") if offset != () else (0,) * len(whole)
+        start = (0,) * len(whole) if _is_empty(offset) else sizes(offset, "global offset")
         if len(start) != len(whole):
             raise LaunchError(f"the global offset {start} has not as many dimensions as the global size {whole}")
         module: HostModule = self._checked() if check else self._module
@@ -264,8 +273,8 @@ def _three(parts: tuple[int, ...], fill: int = 1) -> tuple[int, int, int]:
     return padded[0], padded[1], padded[2]
 
 
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, (list, np.ndarray)) else value
+def _is_empty(offset: Size) -> bool:
+    return isinstance(offset, tuple) and not offset
 
 
 @functools.cache

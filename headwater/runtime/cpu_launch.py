@@ -233,7 +233,7 @@ class CpuLaunch:
             self._pack_locals(args, values)
         try:
             self._pack(task.args, 0, *values)
-        except (struct.error, TypeError, OverflowError):
+        except (struct.error, TypeError, ValueError, OverflowError):
             for i, (slot, arg) in enumerate(zip(slots, self._info.args, strict=True)):
                 if slot is None:
                     values[i] = signature.coerce_value(arg, i + 1, args[i])

@@ -6,6 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from operator import index
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -190,14 +191,18 @@ _stack: ContextVar[tuple[Device, ...]] = ContextVar("headwater_device", default=
 def sizes(value: Size, what: str, low: int = 0) -> tuple[int, ...]:
     """One to three whole numbers, at least ``low`` each; LaunchError otherwise."""
     given: Any = value
-    parts = given if isinstance(given, (Sequence, np.ndarray)) else (given,)
-    if isinstance(given, str) or not 1 <= len(parts) <= 3:
-        raise LaunchError(f"the {what} has one to three dimensions, not {value!r}")
+    parts = given if isinstance(given, Sequence) or (isinstance(given, np.ndarray) and given.ndim == 1) else (given,)
+    if isinstance(given, (str, bytes, bytearray)) or not 1 <= len(parts) <= 3:
+        raise LaunchError(f"the {what} has one to three dimensions, not {value!r:.60}")
     out = []
     for part in parts:
-        if isinstance(part, (bool, np.bool_)) or not hasattr(part, "__index__"):
-            raise LaunchError(f"the {what} is made of whole numbers, not {part!r}", hint="use // instead of /")
-        number = int(part.__index__())
+        try:
+            number = -1 if isinstance(part, (bool, np.bool_)) else index(part)
+        except Exception:  # whatever an __index__ may raise
+            number = -1
+            part = repr(part)
+        if isinstance(part, (bool, np.bool_, str)):
+            raise LaunchError(f"the {what} is made of whole numbers, not {part!s:.60}", hint="use // instead of /")
         if number < low:
             raise LaunchError(f"the {what} {tuple(parts)} has a dimension below {low}")
         if number >= 1 << 63:

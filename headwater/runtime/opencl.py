@@ -343,10 +343,11 @@ class ClDeviceKernel(DeviceKernel):
 
         if check:
             raise LaunchError("bounds-checked runs need the cpu device", hint='pass device="cpu"')
-        key = tuple(
-            tuple(part) if isinstance(part, (list, np.ndarray)) else part for part in (global_size, local_size, offset)
-        )
-        launch = self._prepared.get(key)
+        key: Any = (global_size, local_size, offset)
+        try:
+            launch = self._prepared.get(key)
+        except (TypeError, ValueError):  # lists, arrays, memory: they cannot be keys
+            return ClLaunch(self, global_size, local_size, offset)
         if launch is None:
             if len(self._prepared) >= _CACHED_SIZES:
                 self._prepared.clear()

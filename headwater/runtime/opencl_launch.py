@@ -135,7 +135,7 @@ class ClLaunch:
         self.device: ClDevice = device
         self._whole = whole
         self.group = check_sizes(kernel.info, whole, local_size, kernel.options, device.max_group_size)
-        self._offset = sizes(offset, "global offset") if offset != () else None
+        self._offset = None if isinstance(offset, tuple) and not offset else sizes(offset, "global offset")
         if self._offset is not None and len(self._offset) != len(whole):
             raise LaunchError(f"the offset {self._offset} has not as many dimensions as the global size {whole}")
         self._empty = prod(whole) == 0

@@ -130,7 +130,7 @@ class ClKernel(Kernel):
     def __getitem__(self, key: Any) -> Launcher:
         try:
             return self._launchers[key]
-        except (KeyError, TypeError):
+        except (KeyError, TypeError, ValueError):
             return self._make(key)
 
     def _make(self, key: Any) -> Launcher:
@@ -138,7 +138,7 @@ class ClKernel(Kernel):
         launcher = Launcher(self, global_size, local_size)
         try:
             hash(key)
-        except TypeError:
+        except (TypeError, ValueError):
             return launcher  # a list or an array as a size
         if len(self._launchers) >= _CACHED_SIZES:
             self._launchers.clear()
@@ -229,7 +229,7 @@ class Launcher:
             chosen = resolve(device)
         if queue is not None:
             backend_for(queue, chosen)
-        if offset == () and check is None:
+        if isinstance(offset, tuple) and not offset and check is None:
             prepared = self._prepared.get(chosen) or self._prepare(chosen)
         else:
             prepared = self._on(chosen).prepare(self.global_size, self.local_size, offset, check=check)

@@ -208,11 +208,11 @@ def _vector_packer(arg: ArgInfo, position: int, scalar: str, width: int) -> Pack
             raise fail(arg, position, f"{width} components wanted, {len(parts)} given")
         try:
             return pack(*parts)
-        except (struct.error, TypeError, OverflowError):
+        except (struct.error, TypeError, ValueError, OverflowError):
             pass
         try:
             return pack(*[coerce(scalar, part) for part in parts])
-        except (struct.error, TypeError, OverflowError):
+        except (struct.error, TypeError, ValueError, OverflowError):
             raise fail(arg, position, f"{value!r} does not fit {arg.type_name}") from None
 
     return packer
@@ -303,5 +303,5 @@ def pack_value(arg: ArgInfo, position: int, value: Any) -> bytes:
         return packed
     try:
         return struct.pack("<" + code, value)
-    except (struct.error, TypeError, OverflowError):
+    except (struct.error, TypeError, ValueError, OverflowError):
         return struct.pack("<" + code, coerce_value(arg, position, value))
