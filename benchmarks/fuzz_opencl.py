@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TIME_LIMIT_SECONDS = 60.0
 """A kernel's longest run: the slowest takes some milliseconds."""
-BATCH = 100
+BATCH = 50
 """Kernels per process; PoCL and LLVM keep memory for each."""
 
 
@@ -118,7 +118,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz_opencl", description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=1000, help="how many kernels (default 1000)")
     parser.add_argument("--seed", type=int, default=0, help="the first kernel's seed; the next ones count on (default 0)")
-    parser.add_argument("--layouts", type=int, default=3, help="forced layouts for each kernel (default 3)")
+    parser.add_argument("--layouts", type=int, default=2, help="forced layouts for each kernel (default 2)")
     parser.add_argument("--no-pocl", action="store_true", help="do not compare with PoCL")
     parser.add_argument("--show", action="store_true", help="print the kernel of --seed and leave")
     options = parser.parse_args()

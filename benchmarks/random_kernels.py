@@ -26,7 +26,6 @@ DTYPES = {
     "double": np.float64,
 }
 UNSIGNED = {"char": "uchar", "short": "ushort", "int": "uint", "long": "ulong"}
-WIDTHS = (2, 3, 4, 8, 16)
 READ_ITEMS = 2048
 """Elements of the arrays that are only read: four times the largest launch, and a power of two to mask indices with."""
 OWN_ITEMS = 4
@@ -104,7 +103,7 @@ class _Generator:
         self.labels: list[str] = []
         self.declared = False
         self.place = rng.choice(("i", "i", "i", "(total - 1 - i)"))
-        self.budget = 40
+        self.budget = 16
 
     def pick(self, *choices: str) -> str:
         """One of the choices; those that tell how work-items are grouped only if the launch says how."""
@@ -128,7 +127,7 @@ class _Generator:
         self.read = rng.choice((*INTEGERS, "float", "int4", "uchar4", "float3", "float4"))
         padded = frozenset(n for n, ty in ((0, self.read), (2, self.own), (3, self.second)) if width(ty) == 3)
         body = self.declarations()
-        for _ in range(rng.randint(3, 8)):
+        for _ in range(rng.randint(2, 5)):
             body += self.statement(2)
         source = "\n".join([*self.prelude(), *self.header(), *("  " + line for line in body), *self.footer(), "}"]) + "\n"
         return Case(source, self.global_size, self.local_size, self.arguments(), padded)
@@ -182,11 +181,9 @@ class _Generator:
                 f"shared[lid] = ({self.local_type})(0);",
                 "barrier(CLK_LOCAL_MEM_FENCE);",
             ]
-        own = [self.own, self.second, self.read, "int", "uint", "float"]
-        if self.use_double:
-            own.append("double")
-        own += [self.rng.choice(INTEGERS) for _ in range(2)]
-        own.append(self.rng.choice(INTEGERS + ("float",)) + str(self.rng.choice(WIDTHS)))
+        own = [self.own, "int", "uint", self.rng.choice((self.second, self.read, self.rng.choice(INTEGERS)))]
+        own.append("double" if self.use_double else "float")
+        own.append(self.rng.choice((*INTEGERS, "float")) + self.pick("", "2", "2", "3", "3", "4", "4", "8", "16"))
         for ty in own:
             name = self.name("x")
             source = self.expression(ty, 1)
@@ -200,28 +197,25 @@ class _Generator:
 
     def footer(self) -> list[str]:
         lines = [f"{label}:;" for label in self.labels]
-        lines += [f"  out[{self.place}] = {self.gather(self.own)};"]
-        lines += [f"  second[i * {OWN_ITEMS} + (n & 3)] = {self.gather(self.second)};"]
+        lines += ["  " + line for line in self.gather()]
+        mine = next(n for n, ty in self.variables.items() if ty == self.own)
+        lines += [f"  out[{self.place}] = {mine};"]
+        lines += [f"  second[i * {OWN_ITEMS} + (n & 3)] = {self.convert(self.second, 'uint', 'digest')};"]
         if self.grouped:
             lines += [
                 "  barrier(CLK_LOCAL_MEM_FENCE);",
                 f"  for (uint q = lid; q < {BINS // 2}u; q += lsz) atomic_add(&bins[q], counts[q]);",
                 f"  for (uint q = {BINS // 2}u + lid; q < {BINS}u; q += lsz) atomic_xor(&bins[q], counts[q]);",
             ]
-        lines += [f"  atomic_xor(&bins[8 + (i & 7)], {self.gather('uint')});"]
+        lines += ["  atomic_xor(&bins[8 + (i & 7)], digest);"]
         return lines
 
-    def gather(self, ty: str) -> str:
-        """Every variable's value, so that none is computed in vain."""
-        total = f"({ty})(0)"
-        for name, own in self.variables.items():
-            total = self.mix(ty, total, self.convert(ty, own, name))
-        total = self.mix(ty, total, self.convert(ty, self.array_type, "array[(i * 5 + 1) & 7]"))
-        total = self.mix(ty, total, self.convert(ty, "int", "(item.key ^ item.tag ^ item.pair[i & 1])"))
-        return self.mix(ty, total, self.convert(ty, "float", "item.weight"))
-
-    def mix(self, ty: str, a: str, b: str) -> str:
-        return f"({a} + {b})" if base(ty) in ("float", "double") else self.arithmetic(ty, self.pick("+", "^", "-"), a, b)
+    def gather(self) -> list[str]:
+        """A digest of every variable, so that none is computed in vain."""
+        parts = [self.convert("uint", ty, name) for name, ty in self.variables.items()]
+        parts.append(self.convert("uint", self.array_type, "array[(i * 5 + 1) & 7]"))
+        parts += ["(uint)(item.key ^ item.tag ^ item.pair[i & 1])", "(uint)small(item.weight)"]
+        return ["uint digest = 0u;", *(f"digest = digest * 31u + {part};" for part in parts)]
 
     def arguments(self) -> list[object]:
         rng = np.random.default_rng(self.rng.getrandbits(32))
