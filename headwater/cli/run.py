@@ -48,7 +48,7 @@ examples:
   a Brook+ kernel on two columns of a table, printing what it makes:
     headwater run sum.br prices.csv:bid prices.csv:ask
   no input at all:
-    headwater run mandelbrot.cl -2 -1.25 0.0025 limit=500 --global 1024,1024 -o set.png
+    headwater run mandelbrot.cl -2 1.28 0.0025 limit=500 --global 1024,1024 -o set.png
   is it right on the GPU, and how fast?
     headwater run saxpy.cl x=random:16Mi y=random:16Mi a=2 --device gpu --verify cpu --time
 
