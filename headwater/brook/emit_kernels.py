@@ -87,8 +87,26 @@ class KernelEmitter:
         lines.add("}")
         return lines
 
-    def _inside_test(self, position: str) -> str:
-        """Whether all gathers near a position stay inside, as a C expression."""
+    def _inside_calls(self, call: str, position: str, end: str) -> list[str]:
+        """The call of the body, without clamping where all gathers near the position stay inside their arrays.
+
+        The test for the whole domain, up to position ``end``, is the same for all work-items; that for each of them is
+        not, and costs more where many run in lockstep.
+        """
+        inside = f"    {self.inside_name}{call.removeprefix(self.kernel.c_name)};"
+        values = [found.value for found in self.near.values()]
+        tests: list[str] = []
+        if all(value.low >= 0 for value in values):
+            tests.append(self._inside_test(end, "<="))
+        if any(value.low or value.high or value.factor > 1 for value in values):
+            tests.append(self._inside_test(position, "<"))
+        lines: list[str] = []
+        for test in tests:
+            lines += [f"{'} else ' if lines else ''}if ({test}) {{", inside]
+        return [*lines, "} else {", f"    {call};", "}"]
+
+    def _inside_test(self, position: str, relation: str) -> str:
+        """Whether all gathers near a position (or, with ``<=``, near all positions before it) stay inside."""
         bounds: dict[tuple[str, str, str, int], tuple[int, int, bool]] = {}
         for found in self.near.values():
             value = found.value
@@ -104,13 +122,13 @@ class KernelEmitter:
                 tests.append(f"{place} >= {-(low // factor)}")
             if factor > 1:
                 rounded = f"({extent}{offset_text(factor - 1 - high)})" if high != factor - 1 else extent
-                tests.append(f"{place} < {rounded} / {factor}")
+                tests.append(f"{place} {relation} {rounded} / {factor}")
             elif high < 0:
-                tests.append(f"{place}{offset_text(high)} < {extent}")
+                tests.append(f"{place}{offset_text(high)} {relation} {extent}")
             else:
-                tests.append(f"{place} < {extent}{offset_text(-high)}")
+                tests.append(f"{place} {relation} {extent}{offset_text(-high)}")
             if floating:
-                tests.append(f"{place} < {(_EXACT_FLOAT - max(high, 0)) // factor}")
+                tests.append(f"{place} {relation} {(_EXACT_FLOAT - max(high, 0)) // factor}")
         return " && ".join(dict.fromkeys(tests))
 
     def _body_parameter(self, symbol: Symbol) -> str:
@@ -223,13 +241,15 @@ class KernelEmitter:
     def _guard(self, test: str) -> list[str]:
         return ["#ifndef HW_EXACT_RANGE", f"if ({test}) return;", "#endif"]
 
-    def _process(self, place: Callable[[Symbol], str], position: str = "", guard: str = "", at: str = "") -> list[str]:
-        """Load the inputs, call the body, store the outputs of one element. ``place`` gives a stream's index."""
+    def _process(self, place: Callable[[Symbol], str], position: str = "", guard: str = "", end: str = "") -> list[str]:
+        """Load the inputs, call the body, store the outputs of one element.
+
+        ``place`` gives a stream's index, ``position`` is the element's, and ``end`` is one past the domain's last.
+        """
         lines = [self._zeroed(p) for p in self.outputs]
         call = self._call(lambda p: self.storage.load(p.c_name, place(p), p.type).text, position)
         if self.inside_name:
-            inside = self.inside_name + call.removeprefix(self.kernel.c_name)
-            lines += [f"if ({self._inside_test(position)}) {{", f"    {inside};", "} else {", f"    {call};", "}"]
+            lines += self._inside_calls(call, position, end)
         else:
             lines.append(f"{call};")
         for p in self.outputs:
@@ -318,14 +338,17 @@ class KernelEmitter:
         if variant == "grid":
             if self.inputs or self.outputs:
                 lines.append(f"const int {i} = {use('hw_index')}({p}, {domain});")
-            lines += self._process(lambda _: i, p)
+            lines += self._process(lambda _: i, p, end=domain)
         else:
             origin = names.fresh("origin")
             self._argument(entry, "origin", origin, None, "const int4")
             lines += self._places(entry, names, p, domain)
             position = names.fresh("position")
             lines.append(f"const int4 {position} = {p} + {origin};")
-            lines += self._process(lambda s: f"{s.c_name}_at", position)
+            end = names.fresh("end")
+            if self.inside_name and all(found.value.low >= 0 for found in self.near.values()):
+                lines.append(f"const int4 {end} = {domain} + {origin};")
+            lines += self._process(lambda s: f"{s.c_name}_at", position, end=end)
         entry.lines = lines
         return self._finish(entry)
 
@@ -374,74 +397,113 @@ class KernelEmitter:
         entry = self._start("reduce_full")
         names = self._entry_names()
         source = self.inputs[0]
-        result = next(p for p in self.kernel.parameters if p.kind == "reduce")
         type_ = source.type
-        count, scratch, item, size, first, active, value, n, half, step, i = (
-            names.fresh(name)
-            for name in ("count", "scratch", "item", "size", "first", "active", "value", "n", "part", "step", "i")
-        )
+        count, scratch, item, value = (names.fresh(name) for name in ("count", "scratch", "item", "value"))
         self._argument(entry, "local", scratch, source, f"__local {type_.name} *")
         self._argument(entry, "count", count, None, "const int")
+        fold = self._strided_fold if self.kernel.commutative else self._ordered_fold
+        active, lines = fold(names, count, scratch, item, value)
+        result = next(p for p in self.kernel.parameters if p.kind == "reduce")
+        store = self.storage.store(result.c_name, "get_group_id(0)", type_, value)
+        entry.lines = [f"const int {item} = get_local_id(0);", *lines, f"if ({item} == 0 && {active} > 0) {store};"]
+        return self._finish(entry)
+
+    def _strided_fold(self, names: Names, count: str, scratch: str, item: str, value: str) -> tuple[str, list[str]]:
+        """A group folds a stretch of elements, its work-items side by side; all do the same rounds, but for the rest.
+
+        Four results at a time keep four loads under way. Gives the name of the number of work-items that have a result,
+        and the text.
+        """
+        source = self.inputs[0]
+        size, units, first, end, last, rounds, i, n, active, part, left = (
+            names.fresh(name)
+            for name in ("size", "units", "first", "end", "last", "rounds", "i", "n", "active", "part", "left")
+        )
+        second, third, fourth = (names.fresh(f"{value}{k}") for k in (2, 3, 4))
 
         def load(index: str) -> str:
-            return self.storage.load(source.c_name, index, type_).text
+            return self.storage.load(source.c_name, index, source.type).text
 
         lines = [
-            f"const int {item} = get_local_id(0);",
+            f"const int {size} = get_local_size(0);",
+            "/* Each group folds one stretch of the input, in units of its size; the order does not matter. */",
+            f"const long {units} = {count} / {size} + ({count} % {size} != 0);",
+            f"const int {first} = (int)({units} * get_group_id(0) / get_num_groups(0) * {size});",
+            f"const ulong {end} = {units} * (get_group_id(0) + 1) / get_num_groups(0) * {size};",
+            f"const int {last} = (int)min({end}, (ulong){count});",
+            f"const int {rounds} = ({last} - {first}) / {size};",
+            f"int {i} = {first} + {item};",
+            f"{source.type.name} {value} = {load(f'min({i}, {count} - 1)')};",
+            f"int {n} = 1;",
+            f"if ({rounds} >= 4) {{",
+            f"    {source.type.name} {second} = {load(f'{i} + {size}')};",
+            f"    {source.type.name} {third} = {load(f'{i} + 2 * {size}')};",
+            f"    {source.type.name} {fourth} = {load(f'{i} + 3 * {size}')};",
+            f"    for ({n} = 4; {n} + 4 <= {rounds}; {n} += 4) {{",
+            f"        {i} += 4 * {size};",
+            f"        {self._fold(load(i), f'&{value}')}",
+            f"        {self._fold(load(f'{i} + {size}'), f'&{second}')}",
+            f"        {self._fold(load(f'{i} + 2 * {size}'), f'&{third}')}",
+            f"        {self._fold(load(f'{i} + 3 * {size}'), f'&{fourth}')}",
+            "    }",
+            f"    {i} += 3 * {size};",
+            f"    {self._fold(second, f'&{value}')}",
+            f"    {self._fold(fourth, f'&{third}')}",
+            f"    {self._fold(third, f'&{value}')}",
+            "}",
+            f"for (; {n} < {rounds}; ++{n}) {{",
+            f"    {i} += {size};",
+            f"    {self._fold(load(i), f'&{value}')}",
+            "}",
+            f"if ({rounds} > 0 && {i} < {last} - {size}) {{",
+            f"    {self._fold(load(f'{i} + {size}'), f'&{value}')}",
+            "}",
+            f"const int {active} = min({last} - {first}, {size});",
+            f"{scratch}[{item}] = {value};",
+            "barrier(CLK_LOCAL_MEM_FENCE);",
+            f"for (int {left} = {active}; {left} > 1;) {{",
+            f"    const int {part} = ({left} + 1) / 2;",
+            f"    if ({item} + {part} < {left}) {{",
+            f"        {self._fold(f'{scratch}[{item} + {part}]', f'&{value}')}",
+            f"        {scratch}[{item}] = {value};",
+            "    }",
+            "    barrier(CLK_LOCAL_MEM_FENCE);",
+            f"    {left} = {part};",
+            "}",
+        ]
+        return active, lines
+
+    def _ordered_fold(self, names: Names, count: str, scratch: str, item: str, value: str) -> tuple[str, list[str]]:
+        """Each work-item folds a run of neighbours, then neighbours' results are folded: operands stay in order."""
+        source = self.inputs[0]
+        size, first, active, i, run, runs, end, step = (
+            names.fresh(name) for name in ("size", "first", "active", "i", "run", "runs", "end", "step")
+        )
+        load = self.storage.load(source.c_name, i, source.type).text
+        lines = [
             f"const int {size} = get_global_size(0);",
             f"const int {first} = get_global_id(0) - {item};",
+            "/* Each work-item folds a run of neighbours, so that operands stay in order. */",
+            f"const int {run} = {count} / {size} + ({count} % {size} != 0);",
+            f"const int {runs} = {count} / {run} + ({count} % {run} != 0);",
+            f"const int {active} = clamp({runs} - {first}, 0, (int)get_local_size(0));",
+            f"int {i} = (int)min((long)({first} + {item}) * {run}, (long)({count} - 1));",
+            f"const int {end} = (int)min((long){i} + {run}, (long){count});",
+            f"{source.type.name} {value} = {load};",
+            f"while (++{i} < {end}) {{",
+            f"    {self._fold(load, f'&{value}')}",
+            "}",
+            f"{scratch}[{item}] = {value};",
+            "barrier(CLK_LOCAL_MEM_FENCE);",
+            f"for (int {step} = 1; {step} < {active}; {step} *= 2) {{",
+            f"    if ({item} % (2 * {step}) == 0 && {item} + {step} < {active}) {{",
+            f"        {self._fold(f'{scratch}[{item} + {step}]', f'&{value}')}",
+            f"        {scratch}[{item}] = {value};",
+            "    }",
+            "    barrier(CLK_LOCAL_MEM_FENCE);",
+            "}",
         ]
-        if self.kernel.commutative:
-            lines += [
-                "/* Each work-item folds every size-th element; the order does not matter. */",
-                f"const int {active} = clamp({count} - {first}, 0, (int)get_local_size(0));",
-                f"int {i} = min({first} + {item}, {count} - 1);",
-                f"{type_.name} {value} = {load(i)};",
-                f"while ({i} < {count} - {size}) {{",
-                f"    {i} += {size};",
-                f"    {self._fold(load(i), f'&{value}')}",
-                "}",
-                f"{scratch}[{item}] = {value};",
-                "barrier(CLK_LOCAL_MEM_FENCE);",
-                f"for (int {n} = {active}; {n} > 1;) {{",
-                f"    const int {half} = ({n} + 1) / 2;",
-                f"    if ({item} + {half} < {n}) {{",
-                f"        {self._fold(f'{scratch}[{item} + {half}]', f'&{value}')}",
-                f"        {scratch}[{item}] = {value};",
-                "    }",
-                "    barrier(CLK_LOCAL_MEM_FENCE);",
-                f"    {n} = {half};",
-                "}",
-            ]
-        else:
-            run, end = names.fresh("run"), names.fresh("end")
-            lines += [
-                "/* Each work-item folds a run of neighbours, so that operands stay in order. */",
-                f"const int {run} = {count} / {size} + ({count} % {size} != 0);",
-                (
-                    f"const int {active} = clamp({count} / {run} + ({count} % {run} != 0) - {first}, 0, "
-                    "(int)get_local_size(0));"
-                ),
-                f"int {i} = (int)min((long)({first} + {item}) * {run}, (long)({count} - 1));",
-                f"const int {end} = (int)min((long){i} + {run}, (long){count});",
-                f"{type_.name} {value} = {load(i)};",
-                f"while (++{i} < {end}) {{",
-                f"    {self._fold(load(i), f'&{value}')}",
-                "}",
-                f"{scratch}[{item}] = {value};",
-                "barrier(CLK_LOCAL_MEM_FENCE);",
-                f"for (int {step} = 1; {step} < {active}; {step} *= 2) {{",
-                f"    if ({item} % (2 * {step}) == 0 && {item} + {step} < {active}) {{",
-                f"        {self._fold(f'{scratch}[{item} + {step}]', f'&{value}')}",
-                f"        {scratch}[{item}] = {value};",
-                "    }",
-                "    barrier(CLK_LOCAL_MEM_FENCE);",
-                "}",
-            ]
-        store = self.storage.store(result.c_name, "get_group_id(0)", type_, value)
-        lines.append(f"if ({item} == 0 && {active} > 0) {store};")
-        entry.lines = lines
-        return self._finish(entry)
+        return active, lines
 
     def _reduce_partial(self) -> tuple[Entry, Lines]:
         entry = self._start("reduce_partial")

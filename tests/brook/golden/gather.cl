@@ -268,7 +268,7 @@ __kernel void nested_grid(
 #endif
     const int i = hw_index(p, domain);
     int c_value = 0;
-    if (p.x < b_shape.x && p.x < 16777216) {
+    if (domain.x <= b_shape.x && domain.x <= 16777216) {
         nested_inside(a, a_shape, b, b_shape, &c_value, p);
     } else {
         nested_body(a, a_shape, b, b_shape, &c_value, p);
@@ -292,8 +292,9 @@ __kernel void nested_mapped(
 #endif
     const int c_at = hw_mapped(c_map, p, domain);
     const int4 position = p + origin;
+    const int4 end = domain + origin;
     int c_value = 0;
-    if (position.x < b_shape.x && position.x < 16777216) {
+    if (end.x <= b_shape.x && end.x <= 16777216) {
         nested_inside(a, a_shape, b, b_shape, &c_value, position);
     } else {
         nested_body(a, a_shape, b, b_shape, &c_value, position);
@@ -385,7 +386,9 @@ __kernel void constants_grid(
 #endif
     const int i = hw_index(p, domain);
     float3 o_value = (float3)(0.0f);
-    if (p.y < img_shape.y - 2 && p.x < img_shape.x) {
+    if (domain.y <= img_shape.y - 2 && domain.x <= img_shape.x) {
+        constants_inside(mask, row, img, img_shape, &o_value, p);
+    } else if (p.y < img_shape.y - 2 && p.x < img_shape.x) {
         constants_inside(mask, row, img, img_shape, &o_value, p);
     } else {
         constants_body(mask, row, img, img_shape, &o_value, p);
@@ -409,8 +412,11 @@ __kernel void constants_mapped(
 #endif
     const int o_at = hw_mapped(o_map, p, domain);
     const int4 position = p + origin;
+    const int4 end = domain + origin;
     float3 o_value = (float3)(0.0f);
-    if (position.y < img_shape.y - 2 && position.x < img_shape.x) {
+    if (end.y <= img_shape.y - 2 && end.x <= img_shape.x) {
+        constants_inside(mask, row, img, img_shape, &o_value, position);
+    } else if (position.y < img_shape.y - 2 && position.x < img_shape.x) {
         constants_inside(mask, row, img, img_shape, &o_value, position);
     } else {
         constants_body(mask, row, img, img_shape, &o_value, position);
@@ -442,7 +448,7 @@ __kernel void too_large_grid(
 #endif
     const int i = hw_index(p, domain);
     float o_value = 0.0f;
-    if (p.y < table_shape.y && p.x < table_shape.x) {
+    if (domain.y <= table_shape.y && domain.x <= table_shape.x) {
         too_large_inside(table, table_shape, &o_value, p);
     } else {
         too_large_body(table, table_shape, &o_value, p);
@@ -464,8 +470,9 @@ __kernel void too_large_mapped(
 #endif
     const int o_at = hw_mapped(o_map, p, domain);
     const int4 position = p + origin;
+    const int4 end = domain + origin;
     float o_value = 0.0f;
-    if (position.y < table_shape.y && position.x < table_shape.x) {
+    if (end.y <= table_shape.y && end.x <= table_shape.x) {
         too_large_inside(table, table_shape, &o_value, position);
     } else {
         too_large_body(table, table_shape, &o_value, position);

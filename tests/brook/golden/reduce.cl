@@ -36,26 +36,50 @@ __kernel void total_reduce_full(
     const int count)
 {
     const int item = get_local_id(0);
-    const int size = get_global_size(0);
-    const int first = get_global_id(0) - item;
-    /* Each work-item folds every size-th element; the order does not matter. */
-    const int active = clamp(count - first, 0, (int)get_local_size(0));
-    int i = min(first + item, count - 1);
-    float value = a[i];
-    while (i < count - size) {
+    const int size = get_local_size(0);
+    /* Each group folds one stretch of the input, in units of its size; the order does not matter. */
+    const long units = count / size + (count % size != 0);
+    const int first = (int)(units * get_group_id(0) / get_num_groups(0) * size);
+    const ulong end = units * (get_group_id(0) + 1) / get_num_groups(0) * size;
+    const int last = (int)min(end, (ulong)count);
+    const int rounds = (last - first) / size;
+    int i = first + item;
+    float value = a[min(i, count - 1)];
+    int n = 1;
+    if (rounds >= 4) {
+        float value2 = a[i + size];
+        float value3 = a[i + 2 * size];
+        float value4 = a[i + 3 * size];
+        for (n = 4; n + 4 <= rounds; n += 4) {
+            i += 4 * size;
+            total_body(a[i], &value);
+            total_body(a[i + size], &value2);
+            total_body(a[i + 2 * size], &value3);
+            total_body(a[i + 3 * size], &value4);
+        }
+        i += 3 * size;
+        total_body(value2, &value);
+        total_body(value4, &value3);
+        total_body(value3, &value);
+    }
+    for (; n < rounds; ++n) {
         i += size;
         total_body(a[i], &value);
     }
+    if (rounds > 0 && i < last - size) {
+        total_body(a[i + size], &value);
+    }
+    const int active = min(last - first, size);
     scratch[item] = value;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int n = active; n > 1;) {
-        const int part = (n + 1) / 2;
-        if (item + part < n) {
+    for (int left = active; left > 1;) {
+        const int part = (left + 1) / 2;
+        if (item + part < left) {
             total_body(scratch[item + part], &value);
             scratch[item] = value;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        n = part;
+        left = part;
     }
     if (item == 0 && active > 0) b[get_group_id(0)] = value;
 }
@@ -95,26 +119,50 @@ __kernel void largest_reduce_full(
     const int count)
 {
     const int item = get_local_id(0);
-    const int size = get_global_size(0);
-    const int first = get_global_id(0) - item;
-    /* Each work-item folds every size-th element; the order does not matter. */
-    const int active = clamp(count - first, 0, (int)get_local_size(0));
-    int i = min(first + item, count - 1);
-    float4 value = a[i];
-    while (i < count - size) {
+    const int size = get_local_size(0);
+    /* Each group folds one stretch of the input, in units of its size; the order does not matter. */
+    const long units = count / size + (count % size != 0);
+    const int first = (int)(units * get_group_id(0) / get_num_groups(0) * size);
+    const ulong end = units * (get_group_id(0) + 1) / get_num_groups(0) * size;
+    const int last = (int)min(end, (ulong)count);
+    const int rounds = (last - first) / size;
+    int i = first + item;
+    float4 value = a[min(i, count - 1)];
+    int n = 1;
+    if (rounds >= 4) {
+        float4 value2 = a[i + size];
+        float4 value3 = a[i + 2 * size];
+        float4 value4 = a[i + 3 * size];
+        for (n = 4; n + 4 <= rounds; n += 4) {
+            i += 4 * size;
+            largest_body(a[i], &value);
+            largest_body(a[i + size], &value2);
+            largest_body(a[i + 2 * size], &value3);
+            largest_body(a[i + 3 * size], &value4);
+        }
+        i += 3 * size;
+        largest_body(value2, &value);
+        largest_body(value4, &value3);
+        largest_body(value3, &value);
+    }
+    for (; n < rounds; ++n) {
         i += size;
         largest_body(a[i], &value);
     }
+    if (rounds > 0 && i < last - size) {
+        largest_body(a[i + size], &value);
+    }
+    const int active = min(last - first, size);
     scratch[item] = value;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int n = active; n > 1;) {
-        const int part = (n + 1) / 2;
-        if (item + part < n) {
+    for (int left = active; left > 1;) {
+        const int part = (left + 1) / 2;
+        if (item + part < left) {
             largest_body(scratch[item + part], &value);
             scratch[item] = value;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        n = part;
+        left = part;
     }
     if (item == 0 && active > 0) b[get_group_id(0)] = value;
 }
@@ -158,7 +206,8 @@ __kernel void product_reduce_full(
     const int first = get_global_id(0) - item;
     /* Each work-item folds a run of neighbours, so that operands stay in order. */
     const int run = count / size + (count % size != 0);
-    const int active = clamp(count / run + (count % run != 0) - first, 0, (int)get_local_size(0));
+    const int runs = count / run + (count % run != 0);
+    const int active = clamp(runs - first, 0, (int)get_local_size(0));
     int i = (int)min((long)(first + item) * run, (long)(count - 1));
     const int end = (int)min((long)i + run, (long)count);
     float4 value = b[i];
@@ -212,26 +261,50 @@ __kernel void any_set_reduce_full(
     const int count)
 {
     const int item = get_local_id(0);
-    const int size = get_global_size(0);
-    const int first = get_global_id(0) - item;
-    /* Each work-item folds every size-th element; the order does not matter. */
-    const int active = clamp(count - first, 0, (int)get_local_size(0));
-    int i = min(first + item, count - 1);
-    uint3 value = vload3(i, a);
-    while (i < count - size) {
+    const int size = get_local_size(0);
+    /* Each group folds one stretch of the input, in units of its size; the order does not matter. */
+    const long units = count / size + (count % size != 0);
+    const int first = (int)(units * get_group_id(0) / get_num_groups(0) * size);
+    const ulong end = units * (get_group_id(0) + 1) / get_num_groups(0) * size;
+    const int last = (int)min(end, (ulong)count);
+    const int rounds = (last - first) / size;
+    int i = first + item;
+    uint3 value = vload3(min(i, count - 1), a);
+    int n = 1;
+    if (rounds >= 4) {
+        uint3 value2 = vload3(i + size, a);
+        uint3 value3 = vload3(i + 2 * size, a);
+        uint3 value4 = vload3(i + 3 * size, a);
+        for (n = 4; n + 4 <= rounds; n += 4) {
+            i += 4 * size;
+            any_set_body(vload3(i, a), &value);
+            any_set_body(vload3(i + size, a), &value2);
+            any_set_body(vload3(i + 2 * size, a), &value3);
+            any_set_body(vload3(i + 3 * size, a), &value4);
+        }
+        i += 3 * size;
+        any_set_body(value2, &value);
+        any_set_body(value4, &value3);
+        any_set_body(value3, &value);
+    }
+    for (; n < rounds; ++n) {
         i += size;
         any_set_body(vload3(i, a), &value);
     }
+    if (rounds > 0 && i < last - size) {
+        any_set_body(vload3(i + size, a), &value);
+    }
+    const int active = min(last - first, size);
     scratch[item] = value;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int n = active; n > 1;) {
-        const int part = (n + 1) / 2;
-        if (item + part < n) {
+    for (int left = active; left > 1;) {
+        const int part = (left + 1) / 2;
+        if (item + part < left) {
             any_set_body(scratch[item + part], &value);
             scratch[item] = value;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        n = part;
+        left = part;
     }
     if (item == 0 && active > 0) vstore3(value, get_group_id(0), b);
 }
@@ -277,7 +350,8 @@ __kernel void smallest_reduce_full(
     const int first = get_global_id(0) - item;
     /* Each work-item folds a run of neighbours, so that operands stay in order. */
     const int run = count / size + (count % size != 0);
-    const int active = clamp(count / run + (count % run != 0) - first, 0, (int)get_local_size(0));
+    const int runs = count / run + (count % run != 0);
+    const int active = clamp(runs - first, 0, (int)get_local_size(0));
     int i = (int)min((long)(first + item) * run, (long)(count - 1));
     const int end = (int)min((long)i + run, (long)count);
     double value = a[i];
