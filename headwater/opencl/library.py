@@ -200,7 +200,10 @@ def _read(name: str) -> bool:
 
 def compile_unit(name: str) -> _Unit:
     """Compile ``library/<name>.cl`` and cut its IR into pieces that can be linked one by one."""
-    done = clang.run_clang([*clang.LIBRARY, *_FLAGS, "-S", "-emit-llvm", "-o", "-", f"{name}.cl"], cwd=str(UNITS))
+    flags = [*clang.LIBRARY, *_FLAGS]
+    for words in re.findall(r"^// Flags: (.*)$", (UNITS / f"{name}.cl").read_text(), re.MULTILINE):
+        flags += words.split()
+    done = clang.run_clang([*flags, "-S", "-emit-llvm", "-o", "-", f"{name}.cl"], cwd=str(UNITS))
     if done.returncode:
         raise InternalError(
             f"the device library's unit {name!r} does not compile:\n{done.stderr.decode(errors='replace')}"

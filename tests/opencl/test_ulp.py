@@ -182,3 +182,26 @@ def test_huge_angles_in_double():
     # The double nearest to a multiple of pi/2 (Muller et al., Handbook of Floating-Point Arithmetic, 10.2.1).
     x = np.array([6381956970095103.0 * 2.0**797])
     assert abs(compile_function("cos", "d", "d")(x)[0][0] / -4.687165924254627611e-19 - 1) < 1e-15
+
+
+def test_native_functions_are_close_in_the_middle_of_the_range():
+    x = np.exp(np.random.default_rng(6).uniform(-40, 40, 20000)).astype(np.float32)
+    near = {
+        "native_rsqrt": lambda v: 1 / np.sqrt(v),
+        "native_sqrt": np.sqrt,
+        "native_recip": lambda v: 1 / v,
+        "native_log": np.log,
+        "native_log2": np.log2,
+        "native_log10": np.log10,
+        "half_rsqrt": lambda v: 1 / np.sqrt(v),
+        "half_log": np.log,
+    }
+    for name, reference in near.items():
+        (got,) = compile_function(name, "f", "f")(x)
+        np.testing.assert_allclose(got, reference(x.astype(np.float64)), rtol=1e-6, err_msg=name)
+    angles = np.random.default_rng(7).uniform(-80, 80, 20000).astype(np.float32)
+    for name, reference in {"sin": np.sin, "cos": np.cos, "exp": np.exp, "exp2": np.exp2}.items():
+        for kind in ("native", "half"):
+            (got,) = compile_function(f"{kind}_{name}", "f", "f")(angles)
+            np.testing.assert_allclose(got, reference(angles.astype(np.float64)), rtol=2e-5, atol=1e-6, err_msg=name)
+    assert compile_function("native_rsqrt", "f", "f")(np.zeros(1))[0][0] == INF
