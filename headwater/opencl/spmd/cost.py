@@ -11,16 +11,16 @@ from headwater.opencl.spmd.shapes import LANE, Layout, Shapes
 LANES = 16
 """The estimate is for 16 lanes: one 512-bit vector of 32-bit values."""
 
-TRIPS = 8.0
+TRIPS = 16.0
 """What a loop is taken to run; only the ratio of code inside and outside of loops matters."""
 
-# Cycles, from timings of this package's benchmark kernels on a Zen 5 core (benchmarks/cpu.py): an item's own instruction
-# issues two a cycle, a gather takes about 1.5 a lane, an atomic on local memory 5 a lane in the loop over lanes.
-SCALAR_COST = 0.5
+# Cycles, from timings of this package's benchmark kernels on a Zen 5 core (benchmarks/cpu.py): an item's own
+# instructions issue three a cycle, a gather takes about 1.5 a lane, an atomic 5.5 a lane in the loop over lanes.
+SCALAR_COST = 0.3
 WIDE_COST = 1.5
 GATHER_COST = 1.5 * LANES
 STRIDED_COST = 1.0 * LANES
-LANE_LOOP_COST = 5.0 * LANES
+LANE_LOOP_COST = 5.5 * LANES
 BARRIER_COST = 20.0
 DIVERGENCE = 1.3
 

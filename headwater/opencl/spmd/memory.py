@@ -367,6 +367,10 @@ class Memory(Arithmetic):
         lanes = self.layout.lanes
         texts = [self.part(value, row, "v", c) for c in range(len(parts))]
         side_by_side = pointer.text in self.shapes.interleaved
+        stride = self.shapes.shape(pointer).stride
+        if not wide and mask is None and stride is not None and "g" not in self.forms(self.shapes.shape(pointer)):
+            self._store_strided(inst, texts, elem, pointer, row, stride)
+            return
         if not wide:
             addresses = self.part(pointer, row, "v")
             spread = size * (lanes if side_by_side else 1)
@@ -397,6 +401,17 @@ class Memory(Arithmetic):
             self._store_streaming(elem, lanes * step, vector, pointer.ty, base, inst.align)
         else:
             self._store_wide(elem, lanes * step, vector, pointer.ty, base, wide_mask, inst.align)
+
+    def _store_strided(self, inst: Inst, texts: list[str], elem: Type, pointer: Value, row: int, stride: int) -> None:
+        """One store a lane at a known distance, in lane order, which is faster than a scatter."""
+        base = self.part(pointer, row)
+        spread = elem.size_bytes * (self.layout.lanes if pointer.text in self.shapes.interleaved else 1)
+        for lane in range(self.layout.lanes):
+            for c, text in enumerate(texts):
+                at = self._offset(pointer.ty, base, lane * stride + c * spread)
+                one = self.writer.let(f"extractelement {self.lanes_of(elem)} {text}, i64 {lane}")
+                align = self._component_align(inst.align, elem.size_bytes, c)
+                self.writer.line(f"store {elem} {one}, {pointer.ty} {at}, align {align}")
 
     def _store_wide(
         self, elem: Type, count: int, text: str, pointer_type: Type, address: str, mask: str | None, align: int

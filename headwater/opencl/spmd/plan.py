@@ -72,12 +72,12 @@ def choose_layout(traits: Traits, local_size: Size, global_size: Size, vector_by
     most = MAX_ROWS if traits.size <= SMALL_KERNEL else MAX_ROWS // 2 if traits.size <= 2 * SMALL_KERNEL else 1
     if not (traits.has_loop and row_dim in traits.dims and local_size[row_dim] >= 2):
         row_dim = lane_dim
+    room = local_size[row_dim] // (lanes if row_dim == lane_dim else 1)
     if traits.masked_loops:
         most = min(most, MASKED_ROWS)
-    elif traits.has_barrier and traits.size <= 2 * SMALL_KERNEL:
+    elif traits.has_barrier and traits.size <= 2 * SMALL_KERNEL and room <= MAX_SINGLE_CHUNK_ROWS:
         # A work-group that is one chunk needs no switching at barriers.
-        most = max(most, MAX_SINGLE_CHUNK_ROWS if local_size[row_dim] <= MAX_SINGLE_CHUNK_ROWS else most)
-    room = local_size[row_dim] // (lanes if row_dim == lane_dim else 1)
+        most = MAX_SINGLE_CHUNK_ROWS
     rows = 1
     while rows < most and rows * 2 <= room:
         rows *= 2
