@@ -319,12 +319,14 @@ def test_a_warm_run_imports_nothing_heavy(folder, module):
     assert ran.returncode == 0, ran.stderr
 
 
-def test_an_opencl_device_needs_numpy_and_pyopencl_only(folder, opencl_device):
+@pytest.mark.parametrize("words", [["vadd.cl", "a.npy", "b.npy"], ["sum.br", "-k", "add", "a.npy", "b.npy"]])
+def test_an_opencl_device_needs_numpy_and_pyopencl_only(folder, opencl_device, words, monkeypatch):
+    monkeypatch.setenv("HEADWATER_CACHE_DIR", str(folder / "cache"))
     script = (
         "import sys\n"
         "for name in ('llvmlite', 'ziglang', 'lark', 'rich', 'PIL', 'numba'): sys.modules[name] = None\n"
         "from headwater.cli import main\n"
-        f"sys.exit(main(['run', 'vadd.cl', 'a.npy', 'b.npy', '-o', 'c.npy', '-d', '{opencl_device}']))\n"
+        f"sys.exit(main(['run', *{words!r}, '-o', 'c.npy', '-d', '{opencl_device}']))\n"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
