@@ -254,7 +254,7 @@ def compile_to_ir(
     cwd = folder if os.path.isdir(folder) else None
     flags = [*_PROGRAM, f"-cl-std={parsed.std}", *parsed.flags]
     if debug or parsed.debug:
-        flags.append("-gline-tables-only")
+        flags += ["-gline-tables-only", "-fdebug-compilation-dir=."]
     includes: tuple[str, ...] = ()
     if re.search(r"^[ \t]*#[ \t]*include", source, re.MULTILINE):
         import tempfile

@@ -81,11 +81,11 @@ def definitions(undefined: Mapping[str, str]) -> list[str | bytes]:
     used = {symbol for text in pieces.values() for symbol in references(text)} - pieces.keys()
     lines = [heading or synthesis.HEADING]
     lines += [pieces[name] for name in sorted(pieces)]
-    lines += [
-        declared.get(symbol) or synthesis.declare_primitive(symbol)
-        for symbol in sorted(used)
-        if not symbol.startswith("llvm.")
-    ]
+    for symbol in sorted(used):
+        if is_primitive(symbol):
+            lines.append(declared.get(symbol) or synthesis.declare_primitive(symbol))
+        elif not symbol.startswith("llvm."):
+            raise InternalError(f"the device library calls {symbol} and does not define it")
     return ["\n\n".join(lines) + "\n"]
 
 

@@ -51,10 +51,10 @@ def test_a_kernel_may_have_no_arguments():
 
 
 def test_the_ir_depends_on_the_source_alone(tmp_path, monkeypatch):
-    first = compile_to_ir(KERNEL, "k.cl").ir
+    first = [compile_to_ir(KERNEL, "k.cl", options).ir for options in ("", "-g")]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CPATH", str(tmp_path))
-    assert compile_to_ir(KERNEL, "k.cl").ir == first
+    assert [compile_to_ir(KERNEL, "k.cl", options).ir for options in ("", "-g")] == first
 
 
 def test_errors_carry_place_line_and_hint():
