@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from headwater.errors import InternalError, KernelFault, LaunchError, ResourceError
-from headwater.runtime import pool as _pool, signature
+from headwater.runtime import interrupt, pool as _pool, signature
 from headwater.runtime.arrays import ALIGNMENT, Array, address, aligned_bytes, view
 from headwater.runtime.cpu_events import CpuEvent
 from headwater.runtime.devices import Buffer
@@ -165,8 +165,7 @@ class CpuLaunch:
         self._streaming = host.streaming
         self._last_level = _last_level_cache() // 2
         self._unbounded = host.unbounded
-        # On Windows signals cannot be watched for at a price that is worth it: see `interrupt`.
-        self._inline = not check and not (host.unbounded and sys.platform == "win32")
+        self._inline = not check and (interrupt.SUPPORTED or not host.unbounded)
         self._cost = BOUNDED_NS  # nothing is known of the first launch: it may be a long one
 
     # -- arguments -----------------------------------------------------------------------------------------------------
@@ -262,8 +261,9 @@ class CpuLaunch:
         if self._total == 0:
             return self._nothing(task)
         if self._cost < INLINE_NS or self._tickets == 1:
-            if self._unbounded and _get_ident() == _MAIN_THREAD:  # only the main thread gets Ctrl-C
-                start, end = self._interruptible(task)
+            # Also for code that ends by itself: it may have been short so far only for its arguments.
+            if interrupt.SUPPORTED and _get_ident() == _MAIN_THREAD:
+                start, end = self._watched(task)
             else:
                 start = _now()
                 self._entry(task.block_address, task.args_address, scratch_address(task.scratch_bytes))
@@ -278,10 +278,8 @@ class CpuLaunch:
         self._free.append(task)
         return CpuEvent(start, start, end, self._local_size)
 
-    def _interruptible(self, task: Task) -> tuple[int, int]:
-        """Run a kernel that may not end in the main thread, so that Ctrl-C gets out of it; when it began and ended."""
-        from headwater.runtime import interrupt
-
+    def _watched(self, task: Task) -> tuple[int, int]:
+        """Run a kernel in the main thread, so that Ctrl-C gets out of it; when it began and ended."""
         interrupt.begin(task)
         start = _now()
         try:
@@ -298,6 +296,9 @@ class CpuLaunch:
         task.inside = 1
         task.waiter = None
         task.open = True
+        watched = interrupt.SUPPORTED and _get_ident() == _MAIN_THREAD
+        if watched:
+            interrupt.begin(task)
         start = _now()
         try:
             _pool.pool().submit(task, self._tickets - 1)
@@ -316,6 +317,11 @@ class CpuLaunch:
                     task.block[_pool.STOP] = 1
                     waiter.acquire()
                     raise
+                finally:
+                    if watched:
+                        interrupt.end(task)
+            elif watched:
+                interrupt.end(task)
         end = _now()
         self._cost = (end - start) * self._tickets
         task.keep = None

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 
 from headwater.runtime.pool import STOP, Task
 
-# Not for Windows: there the descriptor has to be a socket, and watching it costs more than a hand-over to a worker.
+# On Windows the descriptor has to be a socket, and watching it costs more than a hand-over to a worker.
+SUPPORTED = sys.platform != "win32"
+
 _set_descriptor = signal.set_wakeup_fd if hasattr(signal, "set_wakeup_fd") else None
 _running: Task | None = None
 _previous = -1

@@ -81,6 +81,14 @@ ENTRY(add_one) {
   int *a = ARG(int *, 0);
   EACH_GROUP(g) EACH_ITEM(i, g) { int v = a[i]; for (volatile int k = 0; k < 50; k++); a[i] = v + 1; }
 }
+ENTRY(busy) {
+  i64 *out = ARG(i64 *, 0); int n = ARG(int, 8);
+  EACH_GROUP(g) {
+    if (stopped(L)) return;
+    for (volatile int k = 0; k < n; k++);
+    __atomic_fetch_add(out, 1, __ATOMIC_RELAXED);
+  }
+}
 ENTRY(types) { (void)L; }
 """
 
@@ -106,6 +114,7 @@ KERNELS = {
     "image": [arg("long *out"), arg("image2d_t im", "image"), arg("sampler_t s", "sampler")],
     "flags": [arg("long *out")],
     "add_one": [arg("int *a")],
+    "busy": [arg("long *out"), arg("int n")],
     "types": [
         arg("float4 *v4"),
         arg("float3 *v3"),
@@ -641,6 +650,24 @@ def test_ctrl_c_reaches_a_kernel_that_used_to_be_short(built) -> None:
     for _ in range(5):
         prepared((out, 7))
     assert out[0] == 35
+
+
+def test_ctrl_c_reaches_a_launch_that_other_arguments_made_long(built) -> None:
+    numbers = np.zeros(1, np.int64)
+    prepared = built.kernels["busy"].prepare((1 << 16,), (1,))
+    for _ in range(8):
+        prepared((numbers, 1))
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        prepared((numbers, 10_000_000))
+    timer.join()
+    assert time.perf_counter() - start < 10
+    numbers[0] = 0
+    for _ in range(4):
+        prepared((numbers, 1))
+    assert numbers[0] == 4 << 16
 
 
 def test_an_event_loop_still_learns_of_signals(built) -> None:
