@@ -27,6 +27,7 @@ GPU_REDUCTION_GROUPS = 1024
 CPU_GROUP = 16
 CPU_FOLD = 1 << 15
 CPU_REDUCTION_GROUPS = 256
+_LEAST_RUN_GROUP = 8  # work-items; smaller groups leave most lanes of a vector or wavefront idle
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ def _grid(size: Size, gpu: bool) -> tuple[Size, Size | None]:
     if not gpu:
         return size, None
     # Groups as wide as rows allow (whole cache lines), the rest of the work-items on rows.
-    wide = min(64, 1 << (size[0] - 1).bit_length())
+    wide = min(64 if size[1] > 1 else GPU_GROUP, 1 << (size[0] - 1).bit_length())
     high = min(GPU_GROUP // wide, 1 << (size[1] - 1).bit_length())
     return (_round_up(size[0], wide), _round_up(size[1], high), size[2]), (wide, high, 1)
 
@@ -216,6 +217,9 @@ def plan_reduction(
     if target is not None:
         entry = _reduction_entry(kernel, "reduce_partial")
         padded = _check_target(kernel, result, view.shape, target)
+        size = _run_group(view.shape, padded, GPU_GROUP if gpu else CPU_GROUP) if kernel.commutative else 0
+        if size:
+            return (_fold(_reduction_entry(kernel, "reduce_full"), source.name, size, math.prod(padded), count),), 0
         slots = tuple(_reduction_slot(arg, source.name, 0, count, padded, view.shape) for arg in entry.args)
         x, y, z, w = extents(padded)
         return (Launch(entry, *_grid((x, y, z * w), gpu), slots),), 0
@@ -228,6 +232,20 @@ def plan_reduction(
     if groups == 1:
         return (first,), 0
     return (first, _fold(entry, "", size, 1, groups)), groups
+
+
+def _run_group(shape: Shape, target: Shape, most: int) -> int:
+    """The group size with which a full reduction's groups fold just the runs of memory that belong to one result each.
+
+    0 where results are not runs (their tiles span rows), or are too short to occupy a group. A full reduction of
+    ``count`` elements gives each group an equal stretch if the group size divides it; here a stretch is a run.
+    """
+    axis = next((i for i, (n, m) in enumerate(zip(shape, target, strict=True)) if n != m), len(shape))
+    if any(m != 1 for m in target[axis + 1 :]):
+        return 0
+    run = math.prod(shape) // math.prod(target)
+    size = next(n for n in range(min(most, run), 0, -1) if run % n == 0)
+    return size if size >= _LEAST_RUN_GROUP and run >= 4 * size else 0
 
 
 def _fold(entry: Entry, source: str, size: int, groups: int, count: int) -> Launch:

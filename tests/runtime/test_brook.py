@@ -284,6 +284,10 @@ def test_reductions_of_vectors_and_doubles(program: Any, device: str, rng: np.ra
         ((12, 12), (12, 1)),
         ((12, 12), (1, 12)),
         ((4, 6, 5), (2, 3, 1)),
+        ((33, 64), (33, 1)),
+        ((33, 64), (11, 1)),
+        ((7, 360), (7, 2)),
+        ((3, 5, 1024), (3, 5, 1)),
     ],
 )
 def test_partial_reductions(

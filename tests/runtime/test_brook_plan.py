@@ -164,6 +164,31 @@ def test_partial_reductions_run_over_the_result() -> None:
     assert [slot.fixed for slot in launch.slots if slot.kind == "fixed"] == [(3, 4, 1, 1), (12, 12, 1, 1)]
 
 
+@pytest.mark.parametrize(
+    ("shape", "target", "size"),
+    [
+        ((100, 64), (100, 1), 16),  # a row each
+        ((100, 64), (50, 1), 16),  # two rows each
+        ((10, 4, 96), (10, 4, 1), 16),
+        ((10, 360), (10, 2), 15),  # half a row each
+        ((100, 64), (1, 64), 0),  # a column each: not a run of memory
+        ((100, 64), (50, 32), 0),  # a tile each
+        ((100, 59), (100, 1), 0),  # a prime number of elements
+        ((100, 16), (100, 1), 0),  # too short
+        ((100, 64), (100, 64), 0),
+    ],
+)
+def test_results_that_are_runs_of_memory_get_a_group_each(
+    shape: tuple[int, ...], target: tuple[int, ...], size: int
+) -> None:
+    ((launch,), _) = plan_reduction(REDUCTION, *REDUCTION.parameters, View.of(shape), target, False)
+    if size:
+        assert launch.entry.variant == "reduce_full"
+        assert (launch.global_size[0], launch.local_size) == (size * int(np.prod(target)), (size, 1, 1))
+    else:
+        assert launch.entry.variant == "reduce_partial"
+
+
 def test_a_result_of_lower_rank_is_padded_in_front() -> None:
     ((launch,), _) = plan_reduction(REDUCTION, *REDUCTION.parameters, View.of((6, 8)), (4,), False)
     assert launch.global_size == (4, 1, 1)
