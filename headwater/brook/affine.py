@@ -7,7 +7,7 @@ clamping, and without it neighbouring threads visibly read neighbouring elements
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headwater.brook import ast
 from headwater.brook.context import KernelInfo
@@ -20,32 +20,45 @@ _LARGEST = 1 << 20
 
 @dataclass(frozen=True)
 class Affine:
-    """``factor * position.component + offset`` with an offset in ``[low, high]``; no component: a number alone.
+    """``factor * base / divisor + offset`` with an offset in ``[low, high]``.
 
-    ``floating``: computed in float, which is exact below 2**24.
+    ``base`` is a component of the position (a letter), a loop's counter (``"counter"``), or nothing (``""``, a number).
+    A counter runs from ``least`` up to ``bound``, an expression of arguments passed by value, which is itself included
+    where ``closed``. ``floating``: computed in float, which is exact below 2**24. A divisor above 1 goes with a factor
+    of 1.
     """
 
-    component: str
+    base: str
     factor: int
     low: int
     high: int
     floating: bool = False
+    divisor: int = 1
+    least: int = 0
+    bound: ast.Expression | None = None
+    closed: bool = False
 
     def plus(self, other: Affine) -> Affine | None:
-        """The sum, where at most one side depends on the position."""
-        if self.component and other.component:
+        """The sum, where at most one side depends on anything."""
+        if self.base and other.base:
             return None
-        component, factor = (self.component, self.factor) if self.component else (other.component, other.factor)
-        floating = self.floating or other.floating
-        return _bounded(Affine(component, factor, self.low + other.low, self.high + other.high, floating))
+        one, number = (self, other) if self.base else (other, self)
+        return _bounded(
+            replace(
+                one, low=one.low + number.low, high=one.high + number.high, floating=one.floating or number.floating
+            )
+        )
 
     def times(self, factor: int) -> Affine | None:
         """The product with a number that is not negative."""
-        if factor < 0:
+        if factor < 0 or (self.divisor > 1 and factor != 1):
             return None
-        return _bounded(
-            Affine(self.component, self.factor * factor, self.low * factor, self.high * factor, self.floating)
-        )
+        return _bounded(replace(self, factor=self.factor * factor, low=self.low * factor, high=self.high * factor))
+
+    def over(self, divisor: int) -> Affine | None:
+        """The quotient by a positive number, of a bare component of the position."""
+        plain = self.base in set(COMPONENTS) and self.factor == 1 and not (self.low or self.high or self.floating)
+        return replace(self, divisor=divisor) if plain and self.divisor == 1 and 0 < divisor <= _LARGEST else None
 
 
 @dataclass(frozen=True)
@@ -105,9 +118,9 @@ class _Finder:
             self._visit(node.start)
         counter = _counter(node)
         if counter is not None and counter[0] not in _written(node.body):
-            symbol, low, high = counter
+            symbol, values = counter
             before = self.known.get(symbol)
-            self.known[symbol] = [Affine("", 0, low, high)]
+            self.known[symbol] = [values]
             self._statement(node.body)
             if before is None:
                 del self.known[symbol]
@@ -130,12 +143,7 @@ class _Finder:
                 continue
             for place, index in enumerate(expression.indices):
                 value = self._values(index)[0]
-                if (
-                    value is not None
-                    and value.component
-                    and value.factor > 0
-                    and not (value.floating and value.low != value.high)
-                ):
+                if value is not None and _is_useful(value):
                     self.found[id(index)] = PositionIndex(symbol, COMPONENTS[symbol.rank - 1 - place], value)
 
     def _values(self, node: ast.Expression) -> list[Affine | None]:
@@ -164,6 +172,10 @@ class _Finder:
                 if {node.type.base, node.operand.type.base} <= {"int", "float"}:
                     floating = node.type.base == "float"
                     return [_with_floating(value, floating) for value in self._values(node.operand)]
+            case ast.Binary(operator="/") if node.type.base == "int":
+                divisor = integer_constant(node.right)
+                if divisor is not None:
+                    return [None if value is None else value.over(divisor) for value in self._values(node.left)]
             case ast.Binary(operator="+" | "-" | "*"):
                 return self._arithmetic(node, width)
         return [None] * width
@@ -176,12 +188,10 @@ class _Finder:
             elif node.operator == "+":
                 result.append(left.plus(right))
             elif node.operator == "-":
-                result.append(
-                    None if right.component else left.plus(Affine("", 0, -right.high, -right.low, right.floating))
-                )
-            elif not left.component and left.low == left.high:
+                result.append(None if right.base else left.plus(Affine("", 0, -right.high, -right.low, right.floating)))
+            elif not left.base and left.low == left.high:
                 result.append(right.times(left.low))
-            elif not right.component and right.low == right.high:
+            elif not right.base and right.low == right.high:
                 result.append(left.times(right.low))
             else:
                 result.append(None)
@@ -192,11 +202,18 @@ def _with_floating(value: Affine | None, floating: bool) -> Affine | None:
     """A value after a conversion: once in float, its exactness keeps its limit."""
     if value is None or not floating or value.floating:
         return value
-    return Affine(value.component, value.factor, value.low, value.high, True)
+    return replace(value, floating=True)
 
 
-def _counter(node: ast.For) -> tuple[Symbol, int, int] | None:
-    """The variable of ``for (i = low; i < bound; ++i)`` with constant bounds, and its range in the body."""
+def _is_useful(value: Affine) -> bool:
+    """Whether it is worth a test that an index with this value is good."""
+    if not value.base or value.factor < 1 or (value.floating and value.low != value.high):
+        return False
+    return value.base != "counter" or (not value.floating and value.factor * value.least + value.low >= 0)
+
+
+def _counter(node: ast.For) -> tuple[Symbol, Affine] | None:
+    """The variable of ``for (i = low; i < bound; ++i)`` and what it is in the body."""
     symbol: Symbol | None = None
     low: int | None = None
     match node.start:
@@ -206,28 +223,41 @@ def _counter(node: ast.For) -> tuple[Symbol, int, int] | None:
         case ast.Declaration(declarators=[ast.Declarator()]):
             declarator = node.start.declarators[0]
             symbol, low = declarator.symbol, integer_constant(declarator.initializer)
-    if symbol is None or low is None or symbol.kind != "local" or symbol.type.name != "int":
+    if symbol is None or low is None or symbol.kind != "local" or symbol.type.name != "int" or abs(low) > _LARGEST:
         return None
-    match node.condition:
-        case ast.Binary(operator="<" | "<=", left=ast.Name(symbol=tested), right=right) if tested is symbol:
-            bound = integer_constant(right)
-            if bound is None:
-                return None
-            high = bound - 1 if node.condition.operator == "<" else bound
-        case _:
-            return None
     match node.step:
         case ast.Unary(operator="++" | "x++", operand=ast.Name(symbol=stepped)) if stepped is symbol:
             pass
         case ast.Assign(operator="+=", target=ast.Name(symbol=stepped)) if stepped is symbol:
             step = integer_constant(node.step.value)
-            if step is None or step < 1:
+            if step is None or not 1 <= step <= _LARGEST:
                 return None
         case _:
             return None
-    if low > high or max(abs(low), abs(high)) > _LARGEST:
-        return None
-    return symbol, low, high
+    match node.condition:
+        case ast.Binary(operator="<" | "<=", left=ast.Name(symbol=tested), right=right) if tested is symbol:
+            closed = node.condition.operator == "<="
+            bound = integer_constant(right)
+            if bound is not None:
+                high = bound if closed else bound - 1
+                return None if low > high or high > _LARGEST else (symbol, Affine("", 0, low, high))
+            if _is_argument(right):
+                return symbol, Affine("counter", 1, 0, 0, least=low, bound=right, closed=closed)
+    return None
+
+
+def _is_argument(node: ast.Expression) -> bool:
+    """Whether an int expression holds only numbers and arguments passed by value: the caller can compute it."""
+    match node:
+        case ast.Number(floating=False):
+            return node.type.name == "int"
+        case ast.Name():
+            return node.symbol is not None and node.symbol.kind == "value" and node.symbol.type.base == "int"
+        case ast.Member():
+            return not node.operand.type.is_struct and _is_argument(node.operand)
+        case ast.Binary(operator="+" | "-" | "*" | "/"):
+            return node.type.name == "int" and _is_argument(node.left) and _is_argument(node.right)
+    return False
 
 
 def _written(node: ast.Statement) -> set[Symbol]:

@@ -598,8 +598,8 @@ class BodyEmitter:
 
 
 def times_position(value: Affine, position: str) -> str:
-    """``factor * position.component`` as text."""
-    return f"{value.factor} * {position}.{value.component}" if value.factor != 1 else f"{position}.{value.component}"
+    """``factor * position.base`` as text."""
+    return f"{value.factor} * {position}.{value.base}" if value.factor != 1 else f"{position}.{value.base}"
 
 
 def offset_text(offset: int) -> str:

@@ -14,6 +14,7 @@ from headwater.brook.affine import PositionIndex, position_indices
 from headwater.brook.context import KernelInfo
 from headwater.brook.emit_body import (
     POSITION,
+    POSTFIX,
     BodyEmitter,
     Lines,
     Storage,
@@ -55,7 +56,7 @@ class KernelEmitter:
             symbol.c_name = self.names.user(symbol.name)
         self.inputs = [p for p in parameters if p.kind == "input"]
         self.outputs = [p for p in parameters if p.kind == "output"]
-        self.near = position_indices(kernel) if kernel.uses_position and not kernel.group_size else {}
+        self.near = position_indices(kernel) if not kernel.group_size else {}
         self.inside_name = ""
 
     # ---- the body
@@ -74,7 +75,7 @@ class KernelEmitter:
 
     def _function(self, name: str, unclamped: dict[int, PositionIndex]) -> Lines:
         kernel = self.kernel
-        statements = BodyEmitter(kernel, self.names, self.support, self.storage, unclamped).body()
+        statements = self._printer(unclamped).body()
         lines = Lines()
         parameters = [self._body_parameter(p) for p in kernel.parameters]
         parameters += [f"__local {s.type.name} *{s.c_name}" for s in kernel.shared]
@@ -94,33 +95,41 @@ class KernelEmitter:
         not, and costs more where many run in lockstep.
         """
         inside = f"    {self.inside_name}{call.removeprefix(self.kernel.c_name)};"
-        values = [found.value for found in self.near.values()]
+        values = [found.value for found in self.near.values() if found.value.base != "counter"]
         tests: list[str] = []
         if all(value.low >= 0 for value in values):
-            tests.append(self._inside_test(end, "<="))
-        if any(value.low or value.high or value.factor > 1 for value in values):
-            tests.append(self._inside_test(position, "<"))
+            tests.append(self._inside_test(end, True))
+        if any(value.low or value.high or value.factor > 1 or value.divisor > 1 for value in values):
+            tests.append(self._inside_test(position, False))
         lines: list[str] = []
         for test in tests:
             lines += [f"{'} else ' if lines else ''}if ({test}) {{", inside]
         return [*lines, "} else {", f"    {call};", "}"]
 
-    def _inside_test(self, position: str, relation: str) -> str:
-        """Whether all gathers near a position (or, with ``<=``, near all positions before it) stay inside."""
-        bounds: dict[tuple[str, str, str, int], tuple[int, int, bool]] = {}
+    def _inside_test(self, position: str, is_end: bool) -> str:
+        """Whether all gathers near a position, or near all positions before it (``is_end``), stay inside."""
+        bounds: dict[tuple[str, str, str, int, int, bool], tuple[int, int, bool]] = {}
         for found in self.near.values():
             value = found.value
-            key = (shape_name(found.array), found.dimension, value.component, value.factor)
+            base = f"{position}.{value.base}"
+            if value.bound is not None:
+                base = self._printer({}).expression(value.bound).at(POSTFIX)
+            beyond = not value.closed if value.base == "counter" else is_end
+            extent = f"{shape_name(found.array)}.{found.dimension}"
+            key = (extent, base, value.base, value.factor, value.divisor, beyond)
             low, high, floating = bounds.get(key, (value.low, value.high, False))
             bounds[key] = min(low, value.low), max(high, value.high), floating or value.floating
         tests: list[str] = []
-        for (shape, dimension, component, factor), (low, high, floating) in bounds.items():
-            place = f"{position}.{component}"
-            extent = f"{shape}.{dimension}"
-            # Written so that nothing overflows: the position is below 2**31, and so are extents.
-            if low < 0:
-                tests.append(f"{place} >= {-(low // factor)}")
-            if factor > 1:
+        for (extent, place, base, factor, divisor, beyond), (low, high, floating) in bounds.items():
+            relation = "<=" if beyond else "<"
+            # Written so that nothing overflows: positions are below 2**31, and so are extents.
+            if low < 0 and base != "counter":
+                first = f"{place} / {divisor}" if divisor > 1 else place
+                tests.append(f"{first} >= {-(low // factor)}")
+            if divisor > 1:
+                last = f"({place} - 1)" if beyond else place
+                tests.append(f"{last} / {divisor} < {extent}{offset_text(-high)}")
+            elif factor > 1:
                 rounded = f"({extent}{offset_text(factor - 1 - high)})" if high != factor - 1 else extent
                 tests.append(f"{place} {relation} {rounded} / {factor}")
             elif high < 0:
@@ -130,6 +139,9 @@ class KernelEmitter:
             if floating:
                 tests.append(f"{place} {relation} {(_EXACT_FLOAT - max(high, 0)) // factor}")
         return " && ".join(dict.fromkeys(tests))
+
+    def _printer(self, unclamped: dict[int, PositionIndex]) -> BodyEmitter:
+        return BodyEmitter(self.kernel, self.names, self.support, self.storage, unclamped)
 
     def _body_parameter(self, symbol: Symbol) -> str:
         pointee = self.storage.pointee(symbol.type)
@@ -346,7 +358,9 @@ class KernelEmitter:
             position = names.fresh("position")
             lines.append(f"const int4 {position} = {p} + {origin};")
             end = names.fresh("end")
-            if self.inside_name and all(found.value.low >= 0 for found in self.near.values()):
+            if self.inside_name and all(
+                found.value.low >= 0 or found.value.base == "counter" for found in self.near.values()
+            ):
                 lines.append(f"const int4 {end} = {domain} + {origin};")
             lines += self._process(lambda s: f"{s.c_name}_at", position, end=end)
         entry.lines = lines

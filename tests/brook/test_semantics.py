@@ -324,3 +324,24 @@ def test_strided_gathers_near_the_position(size, count):
     k = np.arange(count)
     wanted = a[np.minimum(2 * k, size - 1)] * 2 + a[np.minimum(2 * k + 1, size - 1)] + a[np.clip(k - 1, 0, size - 1)]
     np.testing.assert_allclose(program("gather").pairs(a, shape=count), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("inner", "asked"), [(5, 5), (5, 3), (5, 9), (5, 0), (5, -2), (1, 1)])
+def test_counters_up_to_an_argument_stay_inside_or_clamp(inner, asked):
+    a, b = floats(6, inner), floats(inner, 7)
+    k = np.minimum(np.arange(max(asked, 0)), inner - 1)
+    got = program("gather").product(a, b, asked, shape=(6, 7))
+    np.testing.assert_allclose(got, a[:, k] @ b[k], rtol=1e-4, atol=1e-5)
+    v = floats(10)
+    wanted = floats(33)
+    for j in range(1, 2 * asked + 1):
+        wanted = wanted + v[min(j - 1, 9)] + v[min(j // 2, 9)]
+    np.testing.assert_allclose(program("gather").total(floats(33), v, asked), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (8, 64), (9, 65), (20, 100)])
+def test_halved_positions_stay_inside_or_clamp(shape):
+    a = floats(4, 32)
+    y, x = np.mgrid[0 : shape[0], 0 : shape[1]] // 2
+    wanted = a[np.minimum(y, 3), np.minimum(x, 31)] + a[np.minimum(y, 3), np.minimum(x + 1, 31)]
+    np.testing.assert_allclose(program("gather").doubled(a, shape=shape), wanted, rtol=1e-6)

@@ -7,14 +7,19 @@
 /* The position of this work-item in a three-dimensional launch over the given extents. */
 int4 hw_grid(int4 extents)
 {
-    const int layer = (int)get_global_id(2);
-    return (int4)((int)get_global_id(0), (int)get_global_id(1), layer % extents.z, layer / extents.z);
+    const int layer = get_global_id(2);
+    int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), layer, 0);
+    if (extents.w > 1) {
+        p.z = layer % extents.z;
+        p.w = layer / extents.z;
+    }
+    return p;
 }
 
 /* Whether position p lies beyond the extents: a surplus work-item of a rounded-up launch. */
 int hw_outside(int4 p, int4 extents)
 {
-    return p.x >= extents.x || p.y >= extents.y || p.w >= extents.w;
+    return p.x >= extents.x || p.y >= extents.y || p.z >= extents.z || p.w >= extents.w;
 }
 
 /* The place of the domain's position p in a stream, by the stream's address table. */

@@ -13,14 +13,19 @@ int hw_at_float(float i, int n)
 /* The position of this work-item in a three-dimensional launch over the given extents. */
 int4 hw_grid(int4 extents)
 {
-    const int layer = (int)get_global_id(2);
-    return (int4)((int)get_global_id(0), (int)get_global_id(1), layer % extents.z, layer / extents.z);
+    const int layer = get_global_id(2);
+    int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), layer, 0);
+    if (extents.w > 1) {
+        p.z = layer % extents.z;
+        p.w = layer / extents.z;
+    }
+    return p;
 }
 
 /* Whether position p lies beyond the extents: a surplus work-item of a rounded-up launch. */
 int hw_outside(int4 p, int4 extents)
 {
-    return p.x >= extents.x || p.y >= extents.y || p.w >= extents.w;
+    return p.x >= extents.x || p.y >= extents.y || p.z >= extents.z || p.w >= extents.w;
 }
 
 /* The place of the domain's position p in a stream, by the stream's address table. */
@@ -602,6 +607,213 @@ __kernel void pairs_mapped(
         pairs_inside(a, a_shape, &b_value, position);
     } else {
         pairs_body(a, a_shape, &b_value, position);
+    }
+    b[b_at] = b_value;
+}
+
+/* kernel void product(float a[][], float b[][], int inner, out float c<>), line 69 */
+void product_body(__global const float *a, const int4 a_shape, __global const float *b, const int4 b_shape, const int inner, float *c, const int4 hw_position)
+{
+    int4 here = hw_position;
+    float total = 0.0f;
+    int l;
+    for (l = 0; l < inner; l += 1) {
+        total += a[hw_at(here.y, a_shape.y) * a_shape.x + hw_at(l, a_shape.x)] * b[hw_at(l, b_shape.y) * b_shape.x + hw_at(here.x, b_shape.x)];
+    }
+    *c = total;
+}
+
+/* The same where gathers near the position stay inside their arrays. */
+void product_inside(__global const float *a, const int4 a_shape, __global const float *b, const int4 b_shape, const int inner, float *c, const int4 hw_position)
+{
+    int4 here = hw_position;
+    float total = 0.0f;
+    int l;
+    for (l = 0; l < inner; l += 1) {
+        total += a[here.y * a_shape.x + l] * b[l * b_shape.x + here.x];
+    }
+    *c = total;
+}
+
+__kernel void product_grid(
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global const float *restrict b,
+    const int4 b_shape,
+    const int inner,
+    __global float *restrict c,
+    const int4 domain)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int i = hw_index(p, domain);
+    float c_value = 0.0f;
+    if (domain.y <= a_shape.y && inner <= a_shape.x && inner <= b_shape.y && domain.x <= b_shape.x) {
+        product_inside(a, a_shape, b, b_shape, inner, &c_value, p);
+    } else {
+        product_body(a, a_shape, b, b_shape, inner, &c_value, p);
+    }
+    c[i] = c_value;
+}
+
+__kernel void product_mapped(
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global const float *restrict b,
+    const int4 b_shape,
+    const int inner,
+    __global float *restrict c,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict c_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int c_at = hw_mapped(c_map, p, domain);
+    const int4 position = p + origin;
+    const int4 end = domain + origin;
+    float c_value = 0.0f;
+    if (end.y <= a_shape.y && inner <= a_shape.x && inner <= b_shape.y && end.x <= b_shape.x) {
+        product_inside(a, a_shape, b, b_shape, inner, &c_value, position);
+    } else {
+        product_body(a, a_shape, b, b_shape, inner, &c_value, position);
+    }
+    c[c_at] = c_value;
+}
+
+/* kernel void total(float a<>, float b[], int count, out float c<>), line 80 */
+void total_body(const float a, __global const float *b, const int4 b_shape, const int count, float *c)
+{
+    int j;
+    *c = a;
+    for (j = 1; j <= 2 * count; ++j) {
+        *c += b[hw_at(j - 1, b_shape.x)] + b[hw_at(j / 2, b_shape.x)];
+    }
+}
+
+/* The same where gathers near the position stay inside their arrays. */
+void total_inside(const float a, __global const float *b, const int4 b_shape, const int count, float *c)
+{
+    int j;
+    *c = a;
+    for (j = 1; j <= 2 * count; ++j) {
+        *c += b[j - 1] + b[hw_at(j / 2, b_shape.x)];
+    }
+}
+
+__kernel void total_linear(
+    __global const float *restrict a,
+    __global const float *restrict b,
+    const int4 b_shape,
+    const int count,
+    __global float *restrict c,
+    const int count_)
+{
+    const int i = get_global_id(0);
+#ifndef HW_EXACT_RANGE
+    if (i >= count_) return;
+#endif
+    float c_value = 0.0f;
+    if ((2 * count) - 1 < b_shape.x) {
+        total_inside(a[i], b, b_shape, count, &c_value);
+    } else {
+        total_body(a[i], b, b_shape, count, &c_value);
+    }
+    c[i] = c_value;
+}
+
+__kernel void total_mapped(
+    __global const float *restrict a,
+    __global const float *restrict b,
+    const int4 b_shape,
+    const int count,
+    __global float *restrict c,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict a_map,
+    __global const int *restrict c_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int a_at = hw_mapped(a_map, p, domain);
+    const int c_at = hw_mapped(c_map, p, domain);
+    const int4 position = p + origin;
+    const int4 end = domain + origin;
+    float c_value = 0.0f;
+    if ((2 * count) - 1 < b_shape.x) {
+        total_inside(a[a_at], b, b_shape, count, &c_value);
+    } else {
+        total_body(a[a_at], b, b_shape, count, &c_value);
+    }
+    c[c_at] = c_value;
+}
+
+/* kernel void doubled(float a[][], out float b<>), line 89 */
+void doubled_body(__global const float *a, const int4 a_shape, float *b, const int4 hw_position)
+{
+    int2 p = hw_position.xy;
+    int x = p.x / 2;
+    *b = a[hw_at(p.y / 2, a_shape.y) * a_shape.x + hw_at(x, a_shape.x)] + a[hw_at(p.y / 2, a_shape.y) * a_shape.x + hw_at(x + 1, a_shape.x)];
+}
+
+/* The same where gathers near the position stay inside their arrays. */
+void doubled_inside(__global const float *a, const int4 a_shape, float *b, const int4 hw_position)
+{
+    int2 p = hw_position.xy;
+    int x = p.x / 2;
+    *b = a[p.y / 2 * a_shape.x + x] + a[p.y / 2 * a_shape.x + x + 1];
+}
+
+__kernel void doubled_grid(
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float *restrict b,
+    const int4 domain)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int i = hw_index(p, domain);
+    float b_value = 0.0f;
+    if ((domain.y - 1) / 2 < a_shape.y && (domain.x - 1) / 2 < a_shape.x - 1) {
+        doubled_inside(a, a_shape, &b_value, p);
+    } else if (p.y / 2 < a_shape.y && p.x / 2 < a_shape.x - 1) {
+        doubled_inside(a, a_shape, &b_value, p);
+    } else {
+        doubled_body(a, a_shape, &b_value, p);
+    }
+    b[i] = b_value;
+}
+
+__kernel void doubled_mapped(
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float *restrict b,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict b_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int b_at = hw_mapped(b_map, p, domain);
+    const int4 position = p + origin;
+    const int4 end = domain + origin;
+    float b_value = 0.0f;
+    if ((end.y - 1) / 2 < a_shape.y && (end.x - 1) / 2 < a_shape.x - 1) {
+        doubled_inside(a, a_shape, &b_value, position);
+    } else if (position.y / 2 < a_shape.y && position.x / 2 < a_shape.x - 1) {
+        doubled_inside(a, a_shape, &b_value, position);
+    } else {
+        doubled_body(a, a_shape, &b_value, position);
     }
     b[b_at] = b_value;
 }
