@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import re
 from collections.abc import Callable, Sequence
 
@@ -53,6 +54,7 @@ def host_ir(texts: Sequence[str | bytes]) -> str:
     return text
 
 
+@functools.cache
 def compile_function(name: str, types: str, result: str) -> Callable[..., tuple[np.ndarray, ...]]:
     """A function that applies the built-in to arrays.
 
