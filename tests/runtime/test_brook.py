@@ -48,6 +48,10 @@ reduce void total(float a<>, reduce float t<>) { t += a; }
 reduce void largest(int a<>, reduce int m<>) { m = max(m, a); }
 reduce void total4(float4 a<>, reduce float4 t<>) { t += a; }
 reduce void total_double(double a<>, reduce double t<>) { t += a; }
+kernel void mirror(float a<>, int width, out float b[][]) { int2 i = instance().xy; b[i.y][width - 1 - i.x] = a; }
+Attribute[GroupSize(16)]
+kernel void place_in_group(float a<>, out float4 b[][])
+{ int2 i = instance().xy; b[i.y][i.x] = float4((float)i.x, (float)i.y, (float)instanceInGroup().x, a); }
 Attribute[GroupSize(64)]
 kernel void reverse_groups(float4 a<>, out float4 b[])
 {
@@ -303,6 +307,17 @@ def test_compute_mode(program: Any, device: str, rng: np.random.Generator) -> No
     a = floats(rng, 256, 4)
     got = program.reverse_groups(a, device=device)
     assert np.array_equal(got, a.reshape(4, 64, 4)[:, ::-1].reshape(256, 4))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (16, 5), (9, 32)])
+def test_scatter_and_compute_mode_over_arrays_that_are_not_square(
+    program: Any, device: str, rng: np.random.Generator, shape: tuple[int, int]
+) -> None:
+    a = floats(rng, *shape)
+    assert np.array_equal(program.mirror(a, shape[1], device=device), a[:, ::-1])
+    y, x = np.indices(shape)
+    item = np.arange(a.size).reshape(shape) % 16
+    assert np.array_equal(program.place_in_group(a, device=device), np.stack([x, y, item, a], -1).astype(np.float32))
 
 
 # -- arrays as they come -----------------------------------------------------------------------------------------------
