@@ -119,6 +119,7 @@ def to_array(kernel: Kernel, parameter: Parameter, element: Element, value: obje
             raise wrong(kernel, parameter, f"{array.nbytes} bytes are not whole elements of {element.bytes} bytes")
         array = array.view(element.dtype).reshape(-1, *element.axis)
     check_dtype(kernel, parameter, element, array)
+    stream_shape(kernel, parameter, element, array.shape)  # before anything huge is copied
     if array.dtype != element.dtype:  # the same numbers in another byte order or struct layout name
         array = array.astype(element.dtype) if not element.is_struct else array.view(element.dtype)
     return aligned(array)
@@ -212,7 +213,7 @@ def zeros(shape: Shape, dtype: np.dtype[Any]) -> Array:
 
 def _too_little(shape: Shape, dtype: np.dtype[Any]) -> ResourceError:
     return ResourceError(
-        f"not enough memory for an output of shape {shape}: {math.prod(shape) * dtype.itemsize} bytes",
+        f"not enough memory for an array of shape {shape}: {math.prod(shape) * dtype.itemsize} bytes",
         hint="split the work: call the kernel on parts of the arrays",
     )
 

@@ -433,6 +433,18 @@ def test_wrong_calls_are_refused_with_one_clear_message(program: Any, call: Any,
         call(program)
 
 
+def test_huge_arrays_are_refused_before_they_are_copied(program: Any) -> None:
+    huge = np.broadcast_to(np.float32(1), (1 << 17, 1 << 16))
+    with pytest.raises(hw.UsageError, match=r"8589934592 elements; a stream holds fewer"):
+        program.sum(huge, huge)
+
+
+def test_an_endless_kernel_is_stopped_by_its_time_limit() -> None:
+    spin = "kernel void spin(float a<>, out float b<>) { float x = a; while (x >= 0.0f) { x = 2.0f - x; } b = x; }\n"
+    with pytest.raises(hw.KernelFault, match="time limit of 0.2 s"):
+        hw.compile(spin, language="brook").spin(np.ones(100, np.float32), device="cpu", time_limit=0.2)
+
+
 def test_read_only_outs_are_refused(program: Any) -> None:
     out = np.zeros(4, np.float32)
     out.flags.writeable = False
