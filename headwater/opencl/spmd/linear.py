@@ -81,6 +81,7 @@ class Linear:
                 elif target in targets:
                     self.next[block, target] = self._choose(pending | {target})
                 else:  # an exit of a divergent loop that the lanes here take together: they wait all the same
+                    self._deferred |= set(targets)  # which run without a lane then
                     self.next[block, target] = self._choose(pending | set(targets))
         elif loop is not None and loop.latch == block:
             self.next[block, ""] = loop.header
