@@ -70,9 +70,13 @@ buffer of
 ``g`` elements, then one group over these ``g`` partial results with ``count = g``. To have no idle group keep
 ``g * s <= count`` in the first launch (or ``g = 1``). ``local`` wants ``s * Arg.bytes`` bytes. ``count`` must be at
 least 1.
-``Kernel.commutative`` says only which order the fold uses: work-items of a commutative one stride through the input,
-those of any
-other take contiguous runs, so that operands stay in order. The launch is the same.
+``Kernel.commutative`` says only which order the fold uses. In a commutative one each group folds one stretch of the
+input,
+its work-items side by side, and the stretches are equal when ``count`` is a multiple of ``g * s``: group ``k`` then
+folds exactly the
+elements from ``k * count / g`` up to ``(k + 1) * count / g``, which hosts may rely on to reduce rows. In any other the
+work-items take
+contiguous runs, so that operands stay in order. The launch is the same.
 
 Partial reduction
 -----------------

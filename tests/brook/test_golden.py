@@ -46,3 +46,10 @@ def test_every_generated_line_of_a_body_maps_to_the_kernel(name):
     assert mapped
     for text, line in mapped:
         assert written[line - 1].strip(), f"{text!r} maps to the empty line {line}"
+
+
+def test_groups_of_a_commutative_fold_take_equal_stretches():
+    # Hosts reduce rows by it: see "Full reduction" in headwater/brook/model.py.
+    source = translate(corpus_files.read("reduce"), "reduce.br").source
+    assert "const long units = count / size + (count % size != 0);" in source
+    assert "const int first = (int)(units * get_group_id(0) / get_num_groups(0) * size);" in source
