@@ -65,14 +65,10 @@ kernel void reverse_groups(float4 a<>, out float4 b[])
 """
 
 
-def _devices() -> list[str]:
-    """The cpu, and an OpenCL device where there is one."""
-    return ["cpu", *(device.name for device in hw.devices() if device.kind == "opencl")][:2]
-
-
-@pytest.fixture(scope="module", params=_devices())
+@pytest.fixture(scope="module", params=["cpu", "opencl"])
 def device(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+    """The cpu, and an OpenCL device where one works."""
+    return "cpu" if request.param == "cpu" else str(request.getfixturevalue("opencl_device"))
 
 
 @pytest.fixture(scope="module")
@@ -441,7 +437,7 @@ def test_huge_arrays_are_refused_before_they_are_copied(program: Any) -> None:
 
 def test_an_endless_kernel_is_stopped_by_its_time_limit() -> None:
     spin = "kernel void spin(float a<>, out float b<>) { float x = a; while (x >= 0.0f) { x = 2.0f - x; } b = x; }\n"
-    with pytest.raises(hw.KernelFault, match="time limit of 0.2 s"):
+    with pytest.raises(hw.KernelFault, match=r"time limit of 0\.2 s"):
         hw.compile(spin, language="brook").spin(np.ones(100, np.float32), device="cpu", time_limit=0.2)
 
 
