@@ -9,7 +9,7 @@ from headwater.errors import InternalError
 from headwater.opencl.spmd.arithmetic import Arithmetic
 from headwater.opencl.spmd.ir import Inst, Value
 from headwater.opencl.spmd.shapes import LANE, ROW
-from headwater.opencl.spmd.types import I1, I64, Type, vec_type
+from headwater.opencl.spmd.types import I1, I8, I64, Type, vec_type
 
 MAX_STEP = 4
 """Accesses every ``MAX_STEP`` elements or closer go through one wide access and a shuffle, others lane by lane."""
@@ -447,12 +447,33 @@ class Memory(Arithmetic):
     # Lane by lane.
 
     def spill(self, vector: str, ty: Type) -> str:
-        """A place in memory that holds the lanes' values, to index by a lane number."""
+        """A place in memory that holds the lanes' values, to index by a lane number (i1 as bytes: LLVM packs its bits)."""
         self.spills += 1
         slot = f"spill.{self.spills}"
-        wide = self.lanes_of(ty)
-        self.writer.store_slot(slot, wide, vector)
+        if ty.text == "i1":
+            vector = self.writer.let(f"zext {self.lanes_of(ty)} {vector} to {self.lanes_of(I8)}")
+            ty = I8
+        self.writer.store_slot(slot, self.lanes_of(ty), vector)
         return f'%"{slot}"'
+
+    def _spilled_lane(self, place: str, ty: Type, lane: str) -> str:
+        if ty.text == "i1":
+            at = self.writer.let(f"getelementptr i8, ptr {place}, i64 {lane}")
+            return self.writer.let(f"trunc i8 {self.writer.let(f'load i8, ptr {at}')} to i1")
+        at = self.writer.let(f"getelementptr {ty}, ptr {place}, i64 {lane}")
+        return self.writer.let(f"load {ty}, ptr {at}")
+
+    def _spill_lane(self, place: str, ty: Type, lane: str, text: str) -> None:
+        if ty.text == "i1":
+            ty, text = I8, self.writer.let(f"zext i1 {text} to i8")
+        at = self.writer.let(f"getelementptr {ty}, ptr {place}, i64 {lane}")
+        self.writer.line(f"store {ty} {text}, ptr {at}")
+
+    def _spilled(self, place: str, ty: Type) -> str:
+        if ty.text == "i1":
+            loaded = self.writer.let(f"load {self.lanes_of(I8)}, ptr {place}")
+            return self.writer.let(f"trunc {self.lanes_of(I8)} {loaded} to {self.lanes_of(ty)}")
+        return self.writer.let(f"load {self.lanes_of(ty)}, ptr {place}")
 
     @contextmanager
     def each_lane(self, mask: str | None) -> Iterator[str]:
@@ -502,8 +523,7 @@ class Memory(Arithmetic):
         text, ty, in_memory = operand
         if not in_memory:
             return text
-        place = self.writer.let(f"getelementptr {ty}, ptr {text}, i64 {lane}")
-        return self.writer.let(f"load {ty}, ptr {place}")
+        return self._spilled_lane(text, ty, lane)
 
     def _atomic(self, inst: Inst) -> None:
         fields = self.components(inst.ty)
@@ -518,8 +538,7 @@ class Memory(Arithmetic):
                 found = self._atomic_once(inst, texts)
                 for c, ty in enumerate(fields):
                     if results:
-                        place = self.writer.let(f"getelementptr {ty}, ptr {results[c]}, i64 {lane}")
-                        self.writer.line(f"store {ty} {found[c]}, ptr {place}")
+                        self._spill_lane(results[c], ty, lane, found[c])
                     else:
                         self.writer.store_slot(f"atomic.{self.spills}.{c}", ty, found[c])
             if not inst.name:
@@ -527,8 +546,7 @@ class Memory(Arithmetic):
             shape = self.shapes.of[inst.name]
             for c, ty in enumerate(fields):
                 if results:
-                    text = self.writer.let(f"load {self.lanes_of(ty)}, ptr {results[c]}")
-                    self.set_part(inst, row, "v", text, c)
+                    self.set_part(inst, row, "v", self._spilled(results[c], ty), c)
                 elif row in self.rows(shape):
                     text = self.writer.load_slot(f"atomic.{self.spills}.{c}", ty)
                     self.set_part(inst, row, "s", text, c)
