@@ -30,7 +30,7 @@ class __add
 void operator()(const ::brook::Stream< float >& a, float  & t);
         EXTENDCLASS();
 };
-"""  # noqa: E501 - as AMD's compiler writes it
+"""
 BODY = """
 void __mix::operator()(const ::brook::Stream< float4 >& a)
 {
