@@ -11,7 +11,7 @@ import numpy as np
 
 from headwater.opencl import host
 from headwater.opencl.host import HostModule
-from headwater.opencl.spmd.shapes import Layout
+from headwater.opencl.spmd.layout import Layout
 from headwater.runtime.cpu import cpu_device, cpu_program
 from headwater.runtime.devices import Device, DeviceProgram
 
@@ -35,7 +35,7 @@ class ForcedModule(HostModule):
     forced: Layout
 
     def layout(self, kernel: str, *sizes: Any) -> Layout:
-        return self.forced if self._facts[kernel]["reducible"] else Layout(1)
+        return self.forced if self.facts[kernel].reducible else Layout(1)
 
 
 def forced(module: HostModule, layout: Layout) -> ForcedModule:
@@ -53,7 +53,9 @@ def build(source: str, layout: Layout | None = None, options: str = "", filename
     module = host.load(source, filename, options)
     if layout is not None:
         module = forced(module, layout)
-    return cpu_program(cpu_device(), module, lambda: host.load(source, filename, options, check=True), source, filename, options)
+    return cpu_program(
+        cpu_device(), module, lambda: host.load(source, filename, options, check=True), source, filename, options
+    )
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Errors that a user can act on: where the fault is in what goes in, a message with position and remedy in what comes out."""
+"""Faults in what a user gives in; messages with position and remedy out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Span:
 
 
 class HeadwaterError(Exception):
-    """Base of every error that Headwater raises on purpose; the command line turns it into one message and ``exit_code``."""
+    """Base of every error that Headwater raises on purpose; the command line prints it and exits with ``exit_code``."""
 
     exit_code = 2
 

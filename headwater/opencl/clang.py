@@ -11,9 +11,9 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from headwater.errors import DeviceError, InternalError, ResourceError, SourceError, Span, UsageError
+from headwater.opencl.kernels import Access as Access, ArgInfo as ArgInfo, KernelInfo as KernelInfo, Kind as Kind
 
 HEADER = Path(__file__).with_name("header.h")
 DEFAULT_STD = "CL1.2"
@@ -67,36 +67,6 @@ _COMMON = (
 # A user's program: clang declares the built-ins. No pass runs here, LLVM optimises later; -O0 would mark all optnone.
 _PROGRAM = (*_COMMON, "-Xclang", "-fdeclare-opencl-builtins", "-Xclang", "-disable-llvm-passes", "-cl-kernel-arg-info")
 LIBRARY = _COMMON  # a unit of the device library, which defines the built-ins
-
-Access = Literal["read", "write", "read_write"]
-Kind = Literal["buffer", "constant", "local", "value", "image", "sampler"]
-
-
-@dataclass(frozen=True)
-class ArgInfo:
-    """One argument of a kernel.
-
-    ``type_name`` is the type as written ("float4*", "int", "image2d_t"); ``size_bytes`` the bytes of a value, 8 for
-    pointers and images, 4 for samplers; ``pointee_bytes`` the bytes of one element behind a pointer, else 0;
-    ``base_type`` the type with typedefs resolved ("uint", "float4*").
-    """
-
-    name: str
-    kind: Kind
-    type_name: str
-    size_bytes: int
-    access: Access
-    pointee_bytes: int
-    base_type: str = ""
-
-
-@dataclass(frozen=True)
-class KernelInfo:
-    """A kernel's name, its arguments in order, and its ``reqd_work_group_size`` if it has one."""
-
-    name: str
-    args: tuple[ArgInfo, ...]
-    reqd_group_size: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,15 @@ import llvmlite.binding as llvm
 
 from headwater.errors import InternalError, SourceError, Span
 from headwater.opencl import library
+from headwater.opencl.spmd.cost import estimate
 from headwater.opencl.spmd.entry import CHECK_FUNCTION, argument_places, write_entry
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
+from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import Linear
-from headwater.opencl.spmd.cost import estimate
-from headwater.opencl.spmd.shapes import Layout, Shapes
 from headwater.opencl.spmd.parts import Variant
+from headwater.opencl.spmd.plan import KernelFacts
+from headwater.opencl.spmd.shapes import Shapes
 from headwater.opencl.spmd.vectorise import ChunkCode, Vectoriser
 
 ID_RANGE = "range(i64 0, 2147483648)"
@@ -29,25 +31,6 @@ _IMAGE = re.compile(r'target\("spirv\.\w*Image"[^)]*\)')
 _SAMPLER = 'target("spirv.Sampler")'
 _INLINING = re.compile(r"\b(?:noinline|optnone|alwaysinline) ")
 _PRIMITIVE_DECLARE = re.compile(r"^declare (?!range)([^@\n]*?)i64 @(__hw_\w+)\(", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class KernelFacts:
-    """What the launcher must know of a kernel before it is vectorised (see `headwater.opencl.host`)."""
-
-    arg_offsets: tuple[int, ...]
-    args_bytes: int
-    static_local_bytes: int
-    has_barrier: bool
-    flat: bool
-    has_loop: bool
-    masked_loops: bool
-    scalar_pays: bool
-    size: int
-    dims: tuple[int, ...]
-    unbounded: bool
-    streaming: tuple[int, ...]
-    reducible: bool
 
 
 @dataclass(frozen=True)
@@ -65,6 +48,7 @@ _machine: llvm.TargetMachine | None = None
 
 
 def machine() -> llvm.TargetMachine:
+    """LLVM's code generator for this machine."""
     global _machine
     if _machine is None:
         llvm.initialize_native_target()
@@ -76,6 +60,7 @@ def machine() -> llvm.TargetMachine:
 
 
 def host_target() -> Target:
+    """This machine, as LLVM sees it."""
     tm = machine()
     features = llvm.get_host_cpu_features()
     vector_bytes = 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
@@ -96,8 +81,8 @@ def retarget(text: str, target: Target) -> str:
 def prepare(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, dict[str, KernelFacts], int]:
     """Link the device library in, inline everything into the kernels and simplify them.
 
-    Returns the module's text, for `build`, each kernel's facts, and the bytes of this machine's vector registers. Raises SourceError for calls of functions that
-    neither the program nor the device library defines.
+    Returns the module's text, for `build`, each kernel's facts, and the bytes of this machine's vector registers.
+    Raises SourceError for calls of functions that neither the program nor the device library defines.
     """
     target = host_target()
     module = _parse(retarget(ir, target))
@@ -193,27 +178,19 @@ def _plain_name(symbol: str) -> str:
     return symbol[match.end() : match.end() + int(match[1])] if match else symbol
 
 
-@dataclass(frozen=True)
-class Built:
-    """Object code of one kernel for one layout, and what its launcher must provide."""
-
-    object_code: bytes
-    frame_bytes: int | None
-    formats: tuple[str, ...]
-    text: str
-
-
 def build(
     text: str, kernel_name: str, symbol: str, layout: Layout, *, masked: bool, split: bool, checked: bool = False
-) -> Built:
+) -> tuple[bytes, int | None, tuple[str, ...]]:
     """Vectorise one kernel of a prepared module and compile it.
+
+    Returns the object code, the frame bytes of a chunk that stops at barriers, and the printf formats by number.
 
     ``masked``: some chunks are partly outside their work-group; ``split``: a work-group has several chunks, which wait
     for each other at barriers; ``checked``: test every access (layout of one lane and row).
     """
     module = Module(text)
     code, frame_bytes, formats = vectorised(module, kernel_name, symbol, layout, masked, split, checked)
-    return Built(compile_object(code), frame_bytes, formats, code)
+    return compile_object(code), frame_bytes, formats
 
 
 def vectorised(

@@ -19,13 +19,9 @@ address and length of the bounds table (checked code); 22 offset of the frames i
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import os
-import platform
-import subprocess
 import sys
-import tempfile
 import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,9 +29,9 @@ from typing import Any
 
 from headwater import cache
 from headwater.errors import InternalError
-from headwater.opencl.clang import ArgInfo, KernelInfo
-from headwater.opencl.spmd.plan import Size, Traits, choose_group, choose_layout, needs_masks
-from headwater.opencl.spmd.shapes import Layout
+from headwater.opencl.kernels import ArgInfo, KernelInfo
+from headwater.opencl.spmd.layout import Layout
+from headwater.opencl.spmd.plan import KernelFacts, Size, choose_group, choose_layout, needs_masks
 
 STATE_BYTES = 64
 _FORMAT = "host 1"
@@ -48,8 +44,8 @@ class HostKernel:
 
     ``library``, ``symbol``: the shared library and its entry. ``local_size``: the one chosen if none was given.
     ``arg_offsets``: where each argument lies in the args block of ``args_bytes``: a buffer's or image's 8-byte address,
-    a value's bytes, a local pointer's 8-byte offset into the scratch block, a sampler's 4-byte value. A thread's scratch
-    block is ``static_local_bytes`` plus the dynamic local memory, rounded up to 128, plus ``frame_bytes``.
+    a value's bytes, a local pointer's 8-byte offset into the scratch block, a sampler's 4-byte value. A thread's
+    scratch block is ``static_local_bytes`` plus the dynamic local memory, rounded up to 128, plus ``frame_bytes``.
     ``unbounded``: it may run for ever and polls the launch block's stop field. ``formats``: printf formats by number.
     ``streaming``: arguments that are only written, for which streaming stores may be asked.
     """
@@ -69,57 +65,47 @@ class HostKernel:
 class HostModule:
     """A program compiled for this machine up to the choice of work-group sizes; ``kernels`` by name."""
 
-    def __init__(self, key: str, text: str, description: dict[str, Any], *, check: bool) -> None:
+    def __init__(self, key: str, text: str | Path, description: dict[str, Any], *, check: bool) -> None:
         self.key = key
         self.check = check
         self.warnings: str = description["warnings"]
         self.includes: dict[str, str] = description["includes"]
         self.kernels: dict[str, KernelInfo] = {n: _kernel_info(d) for n, d in description["kernels"].items()}
         self._text = text
-        self._facts: dict[str, dict[str, Any]] = description["facts"]
+        self.facts: dict[str, KernelFacts] = {n: _kernel_facts(d) for n, d in description["facts"].items()}
         self._vector_bytes: int = description["vector_bytes"]
         self._built: dict[tuple[object, ...], HostKernel] = {}
         self._lock = threading.Lock()
 
     @property
     def text(self) -> str:
-        """The module's LLVM IR before vectorisation."""
+        """The module's LLVM IR before vectorisation, read from the cache when first wanted."""
+        if isinstance(self._text, Path):
+            self._text = self._text.read_text()
         return self._text
-
-    def traits(self, kernel: str) -> Traits:
-        facts = self._facts[kernel]
-        return Traits(
-            facts["flat"],
-            facts["has_barrier"],
-            facts["has_loop"],
-            facts["masked_loops"],
-            facts["scalar_pays"],
-            facts["size"],
-            frozenset(facts["dims"]),
-        )
 
     def layout(self, kernel: str, local_size: Size, global_size: Size) -> Layout:
         """How chunks of work-items are laid out for such a launch."""
-        if self.check or not self._facts[kernel]["reducible"]:
+        if self.check or not self.facts[kernel].reducible:
             return Layout(1)
-        return choose_layout(self.traits(kernel), local_size, global_size, self._vector_bytes)
+        return choose_layout(self.facts[kernel], local_size, global_size, self._vector_bytes)
 
     def specialise(self, kernel: str, global_size: Size, local_size: Size | None, work_dim: int) -> HostKernel:
         """The kernel's code for launches of these sizes, from memory, the disk cache or the compiler.
 
         Raises InternalError if LLVM cannot compile it.
         """
-        traits = self.traits(kernel)
+        facts = self.facts[kernel]
         group = local_size
         if group is None:
             required = self.kernels[kernel].reqd_group_size
-            group = required if required is not None else choose_group(traits, global_size)
+            group = required if required is not None else choose_group(facts, global_size)
         layout = self.layout(kernel, group, global_size)
         masked = needs_masks(layout, group, global_size)
         chunks = 1
         for size, step in zip(group, layout.steps, strict=True):
             chunks *= -(-size // step)
-        split = traits.has_barrier and chunks > 1
+        split = facts.has_barrier and chunks > 1
         identity = (kernel, layout, masked, split)
         with self._lock:
             known = self._built.get((*identity, group))
@@ -134,28 +120,30 @@ class HostModule:
         if entry is None:
             entry = cache.put(key, self._build(kernel, layout, masked, split))
         code = json.loads((entry / _CODE_FILE).read_text())
-        facts = self._facts[kernel]
+        facts = self.facts[kernel]
         frame = code["frame_bytes"]
         return HostKernel(
             library=entry / _IMAGE_FILE,
             symbol=code["symbol"],
             local_size=group,
-            arg_offsets=tuple(facts["arg_offsets"]),
-            args_bytes=facts["args_bytes"],
-            static_local_bytes=facts["static_local_bytes"],
+            arg_offsets=facts.arg_offsets,
+            args_bytes=facts.args_bytes,
+            static_local_bytes=facts.static_local_bytes,
             frame_bytes=0 if frame is None else chunks * (STATE_BYTES + frame),
-            unbounded=facts["unbounded"],
+            unbounded=facts.unbounded,
             formats=tuple(code["formats"]),
-            streaming=tuple(facts["streaming"]),
+            streaming=facts.streaming,
         )
 
     def _build(self, kernel: str, layout: Layout, masked: bool, split: bool) -> dict[str, bytes]:
         from headwater.opencl.worker import WORKER
 
         symbol = "hw_entry"
-        built = WORKER.call("build", self._text, kernel, symbol, layout, masked=masked, split=split, checked=self.check)
-        code = {"symbol": symbol, "frame_bytes": built.frame_bytes, "formats": built.formats}
-        return {_IMAGE_FILE: link_shared(built.object_code), _CODE_FILE: json.dumps(code).encode()}
+        code, frame_bytes, formats = WORKER.call(
+            "build", self.text, kernel, symbol, layout, masked=masked, split=split, checked=self.check
+        )
+        needs = {"symbol": symbol, "frame_bytes": frame_bytes, "formats": formats}
+        return {_IMAGE_FILE: link_shared(code), _CODE_FILE: json.dumps(needs).encode()}
 
 
 _loaded: dict[str, HostModule] = {}
@@ -180,7 +168,7 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
     if entry is not None:
         description = json.loads((entry / _KERNELS_FILE).read_text())
         if _includes_unchanged(description["includes"]):
-            return HostModule(key, (entry / _MODULE_FILE).read_text(), description, check=check)
+            return HostModule(key, entry / _MODULE_FILE, description, check=check)
     from headwater.opencl import clang
     from headwater.opencl.worker import WORKER
 
@@ -205,7 +193,14 @@ def _kernel_info(data: dict[str, Any]) -> KernelInfo:
     )
 
 
+def _kernel_facts(data: dict[str, Any]) -> KernelFacts:
+    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+    return KernelFacts(**fields)
+
+
 def _digest(path: str) -> str:
+    import hashlib
+
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:
@@ -219,12 +214,13 @@ def _includes_unchanged(includes: dict[str, str]) -> bool:
 @functools.cache
 def _identity() -> str:
     """What compiled code depends on besides the source: this machine's instruction set and this version's compiler."""
-    cpu = platform.machine() + platform.processor()
     try:
         with open("/proc/cpuinfo") as file:
             cpu = "".join(sorted({x for x in file if x.startswith(("model name", "flags", "Features"))}))
     except OSError:
-        pass
+        import platform
+
+        cpu = platform.machine() + platform.processor()
     here = Path(__file__).parent
     parts = []
     for folder in (here, here / "spmd", here / "library"):
@@ -238,17 +234,16 @@ def _identity() -> str:
 
 def link_shared(object_code: bytes) -> bytes:
     """A shared library from one object file, by the linker in the ``ziglang`` package. Raises InternalError."""
+    import subprocess
+    import tempfile
+
     from headwater.opencl.clang import zig_path
 
     with tempfile.TemporaryDirectory() as folder:
         source, target = os.path.join(folder, "kernel.o"), os.path.join(folder, "kernel.so")
         Path(source).write_bytes(object_code)
-        if sys.platform == "darwin":
-            command = [str(zig_path()), "cc", "-shared", "-o", target, source]
-        elif sys.platform == "win32":
-            command = [str(zig_path()), "cc", "-shared", "-o", target, source]
-        else:
-            command = [str(zig_path()), "ld.lld", "-shared", "-o", target, source]
+        linker = ["ld.lld"] if sys.platform.startswith("linux") else ["cc"]
+        command = [str(zig_path()), *linker, "-shared", "-o", target, source]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise InternalError(f"linking the kernel failed: {done.stderr.strip()[-500:]}")

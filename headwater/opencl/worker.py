@@ -1,4 +1,4 @@
-"""Requests to compile in, results out, computed in a process of its own: LLVM may abort, and its caller must live on."""
+"""Requests to compile in, results out, computed in a process of its own: LLVM may abort and its caller live on."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class Worker:
         """
         with self._lock:
             process = self._running()
-            assert process.stdin is not None and process.stdout is not None
+            assert process.stdin is not None
+            assert process.stdout is not None
             timer = threading.Timer(TIMEOUT_SECONDS, process.kill)
             timer.daemon = True
             timer.start()
@@ -66,7 +67,7 @@ class Worker:
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._pid != os.getpid() or self._process.poll() is not None:
             self._pid = os.getpid()
-            self._errors = tempfile.TemporaryFile()
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
             root = str(Path(__file__).resolve().parents[2])
             code = f"import sys; sys.path.insert(0, {root!r}); from headwater.opencl.worker import serve; serve()"
             self._process = subprocess.Popen(
@@ -82,7 +83,8 @@ class Worker:
     def _died(self) -> HeadwaterError:
         process, errors = self._process, self._errors
         self._process = None
-        assert process is not None and errors is not None
+        assert process is not None
+        assert errors is not None
         code = process.wait()
         errors.seek(0)
         said = errors.read().decode(errors="replace").strip()

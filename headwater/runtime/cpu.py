@@ -23,7 +23,7 @@ from headwater.runtime.cpu_launch import CpuBuffer, CpuLaunch, HostKernel
 from headwater.runtime.devices import Buffer, Device, DeviceKernel, DeviceProgram, Size, sizes
 
 if TYPE_CHECKING:
-    from headwater.opencl.clang import KernelInfo
+    from headwater.opencl.kernels import KernelInfo
 
 MAX_GROUP_SIZE = 4096  # work-items; a group's local memory and frames should fit a core's cache
 _CACHED_SIZES = 512

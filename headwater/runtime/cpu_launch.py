@@ -28,7 +28,7 @@ from headwater.runtime.streams import Stream
 from headwater.runtime.values import Local, Sampler
 
 if TYPE_CHECKING:
-    from headwater.opencl.clang import ArgInfo
+    from headwater.opencl.kernels import ArgInfo
     from headwater.runtime.cpu import CpuKernel
 
 MAX_SCRATCH = 1 << 31  # bytes for each thread

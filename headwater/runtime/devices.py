@@ -17,7 +17,7 @@ from headwater.runtime.arrays import Array
 from headwater.runtime.events import Event, Queue
 
 if TYPE_CHECKING:
-    from headwater.opencl.clang import KernelInfo
+    from headwater.opencl.kernels import KernelInfo
 
 Size = Sequence[int] | int
 

@@ -21,7 +21,7 @@ from headwater.runtime.arrays import Array
 from headwater.runtime.devices import Buffer, Device, DeviceKernel, DeviceProgram, Size, unknown_device
 
 if TYPE_CHECKING:
-    from headwater.opencl.clang import KernelInfo
+    from headwater.opencl.kernels import KernelInfo
     from headwater.runtime.opencl_launch import ClLaunch
 
 _INSTALL = 'install it with: pip install "headwater[opencl]"'
@@ -201,7 +201,7 @@ class ClDevice(Device):
 
     def _describe(self, kernel: Any) -> KernelInfo:
         """A kernel's arguments, as the driver tells them."""
-        from headwater.opencl.clang import KernelInfo
+        from headwater.opencl.kernels import KernelInfo
 
         cl = pyopencl()
         name = kernel.function_name
@@ -359,7 +359,7 @@ class ClDeviceKernel(DeviceKernel):
 
 
 def _argument(cl: Any, kernel: Any, index: int) -> Any:
-    from headwater.opencl.clang import ArgInfo
+    from headwater.opencl.kernels import ArgInfo
 
     item = cl.kernel_arg_info
     name = str(kernel.get_arg_info(index, item.NAME)).strip("\0")
@@ -391,7 +391,7 @@ def _argument(cl: Any, kernel: Any, index: int) -> Any:
 
 def kernel_info(stored: dict[str, Any]) -> KernelInfo:
     """A KernelInfo from what `dataclasses.asdict` made of one."""
-    from headwater.opencl.clang import ArgInfo, KernelInfo
+    from headwater.opencl.kernels import ArgInfo, KernelInfo
 
     group = stored["reqd_group_size"]
     return KernelInfo(

@@ -23,7 +23,7 @@ from headwater.runtime.streams import Stream
 from headwater.runtime.values import CL_ADDRESSING, CL_FILTER, Local, Sampler
 
 if TYPE_CHECKING:
-    from headwater.opencl.clang import ArgInfo
+    from headwater.opencl.kernels import ArgInfo
 
 _reference = weakref.ref
 _NULL = object()  # what is held for a null pointer: None means that the value cannot be known again

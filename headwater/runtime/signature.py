@@ -13,7 +13,7 @@ from headwater.errors import LaunchError
 from headwater.runtime.arrays import Array, describe
 
 if TYPE_CHECKING:
-    from headwater.opencl.clang import ArgInfo, KernelInfo
+    from headwater.opencl.kernels import ArgInfo, KernelInfo
 
 # OpenCL C 1.2 specification 6.1.1: scalar types, with their NumPy type and their code for `struct`.
 SCALARS: dict[str, tuple[str, str]] = {

@@ -376,7 +376,7 @@ class Arithmetic(Parts):
         index_type = self.form_type(index.ty, form)
         flag = self.form_type(Type("i1", "int", 1), form)
         at = self.part(index, row, form)
-        found = "poison" if form == "s" else "poison"
+        found = "poison"
         for c in range(vector.ty.count):
             number = str(c) if form == "s" else f"splat ({index.ty} {c})"
             here = self.writer.let(f"icmp eq {index_type} {at}, {number}")

@@ -26,6 +26,7 @@ class Loop:
 
 
 def reverse_postorder(roots: Sequence[str], successors: Mapping[str, Iterable[str]]) -> list[str]:
+    """The blocks reachable from the roots, each before its successors (back edges apart)."""
     seen: set[str] = set()
     order: list[str] = []
     for root in roots:
@@ -231,7 +232,7 @@ class Cfg:
                 yield up
 
     def home_of_initialisation(self, block: str) -> str:
-        """The nearest strict dominator that is not in a deeper loop: where what ``block``'s edges accumulate is reset."""
+        """The nearest strict dominator that is not in a deeper loop: where what its edges collect is reset."""
         up = self.idom[block]
         while (loop := self.loop_of[up]) is not None and block not in loop:
             up = self.idom[up]

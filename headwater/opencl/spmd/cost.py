@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from headwater.opencl.spmd.cfg import Cfg
 from headwater.opencl.spmd.ir import Function, Inst
-from headwater.opencl.spmd.shapes import LANE, Layout, Shapes
+from headwater.opencl.spmd.layout import Layout
+from headwater.opencl.spmd.shapes import LANE, Shapes
 
 LANES = 16
 """The estimate is for 16 lanes: one 512-bit vector of 32-bit values."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from headwater.opencl.spmd.ir import Param
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES
+from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.parts import ID_PARAMS
-from headwater.opencl.spmd.shapes import Layout
 
 STATE_BYTES = 64
 """Where a stopped chunk's frame keeps the barrier it stopped at: one cache line before its saved values."""
@@ -323,7 +323,8 @@ class _Caller:
 
 
 CHECK_FUNCTION = """\
-define internal i1 @hw_check(ptr %launch, i64 %address, i64 %size, i64 %low, i64 %high, i64 %kind, i64 %line, i64 %column, i64 %x, i64 %y, i64 %z) noinline {
+define internal i1 @hw_check(ptr %launch, i64 %address, i64 %size, i64 %low, i64 %high,
+                             i64 %kind, i64 %line, i64 %column, i64 %x, i64 %y, i64 %z) noinline {
 entry:
   %past = add i64 %address, %size
   %own = icmp ne i64 %high, 0

@@ -30,7 +30,8 @@ _FLAGS = frozenset(
 FAST_MATH = frozenset("fast nnan ninf nsz arcp contract afn reassoc".split())
 BINARY = frozenset("add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem".split())
 CASTS = frozenset(
-    "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint inttoptr bitcast addrspacecast ptrtoaddr".split()
+    "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint ptrtoaddr inttoptr bitcast "
+    "addrspacecast".split()
 )
 _CONVENTIONS = frozenset(("spir_func", "spir_kernel", "ccc", "fastcc", "coldcc"))
 _CONSTANT_EXPRESSIONS = frozenset(
@@ -62,6 +63,7 @@ class Value:
 
 
 def zero_of(ty: Type) -> Value:
+    """The zero constant of a scalar type."""
     text = {"int": "0", "float": "0.000000e+00", "ptr": "null"}.get(ty.kind, "zeroinitializer")
     return Value(ty, "false" if ty.text == "i1" else text)
 
@@ -127,6 +129,8 @@ class Param:
 
 @dataclass(slots=True, eq=False)
 class Function:
+    """A function: its parameters, and its blocks by name, the entry block first."""
+
     name: str
     params: list[Param]
     blocks: dict[str, Block]

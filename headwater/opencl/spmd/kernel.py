@@ -1,4 +1,4 @@
-"""A module's IR in; one kernel made ready for the vectoriser (local memory as parameters, barriers as block ends) out."""
+"""A module's IR in; one kernel ready for the vectoriser out: local memory as parameters, barriers as block ends."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _streaming_params(function: Function, count: int) -> tuple[int, ...]:
 
 
 def private_arrays(function: Function) -> dict[str, int]:
-    """Private arrays that can be laid out lanes side by side: all accesses are of one element size. Name -> that size."""
+    """Private arrays whose lanes can lie side by side, as all accesses have one element size: name -> that size."""
     owner: dict[str, str] = {}
     size: dict[str, int] = {}
     bad: set[str] = set()

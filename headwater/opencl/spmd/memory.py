@@ -309,25 +309,20 @@ class Memory(Arithmetic):
         """All lanes write to one address: the last one's value stays."""
         mask = self._access_mask(rows)
         lane_form = bool(self.shapes.shape(value).deps & LANE)
-        parts = self.components(value.ty)
         if mask is None:
             self._store_one(inst, value, pointer, row, str(self.layout.lanes - 1) if lane_form else "")
             return
-        texts = [self.part(value, row, "v" if lane_form else "s", c) for c in range(len(parts))]
-        assert texts
-        address = self.part(pointer, row)
-        del address
-        with self.writer.when(self.any_lane(mask), "store"):
-            with self.aside():
-                last = ""
-                if lane_form:
-                    lanes = self.layout.lanes
-                    bits = self.writer.let(f"bitcast {self.mask_type} {mask} to i{lanes}")
-                    self.writer.declare(f"llvm.ctlz.i{lanes}", f"declare i{lanes} @llvm.ctlz.i{lanes}(i{lanes}, i1)")
-                    zeros = self.writer.let(f"call i{lanes} @llvm.ctlz.i{lanes}(i{lanes} {bits}, i1 true)")
-                    last = self.writer.let(f"sub i{lanes} {lanes - 1}, {zeros}")
-                    last = self.writer.let(f"zext i{lanes} {last} to i64") if lanes < 64 else last
-                self._store_one(inst, value, pointer, row, last)
+        with self.writer.when(self.any_lane(mask), "store"), self.aside():
+            self._store_one(inst, value, pointer, row, self._last_lane(mask) if lane_form else "")
+
+    def _last_lane(self, mask: str) -> str:
+        """i64: the number of the highest lane in a mask that is not empty."""
+        lanes = self.layout.lanes
+        bits = self.writer.let(f"bitcast {self.mask_type} {mask} to i{lanes}")
+        self.writer.declare(f"llvm.ctlz.i{lanes}", f"declare i{lanes} @llvm.ctlz.i{lanes}(i{lanes}, i1)")
+        zeros = self.writer.let(f"call i{lanes} @llvm.ctlz.i{lanes}(i{lanes} {bits}, i1 true)")
+        last = self.writer.let(f"sub i{lanes} {lanes - 1}, {zeros}")
+        return last if lanes == 64 else self.writer.let(f"zext i{lanes} {last} to i64")
 
     def _store_one(self, inst: Inst, value: Value, pointer: Value, row: int, lane: str) -> None:
         parts = self.components(value.ty)

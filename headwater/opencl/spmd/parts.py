@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from headwater.opencl.spmd.cfg import Cfg
 from headwater.opencl.spmd.ir import Function, Inst, Value
+from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
-from headwater.opencl.spmd.shapes import LANE, PRIMITIVE, ROW, Layout, Shape, Shapes
+from headwater.opencl.spmd.shapes import LANE, PRIMITIVE, ROW, Shape, Shapes
 from headwater.opencl.spmd.types import I1, I64, Type, vec_type
 from headwater.opencl.spmd.writer import Writer
 
@@ -279,4 +280,5 @@ class Parts:
 
 
 def private_name(inst: Inst, row: int) -> str:
+    """The name of the pointer to lane 0's copy of a private array in a row."""
     return f'%"private {inst.name[1:]} {row}"'.replace('""', '"')

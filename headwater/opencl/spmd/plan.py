@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headwater.opencl.spmd.shapes import Layout
+from headwater.opencl.spmd.layout import Layout
 
 Size = tuple[int, int, int]
 
@@ -26,16 +26,29 @@ SMALL_KERNEL = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
-    """What the choice depends on: facts of a kernel as `headwater.opencl.spmd.kernel` finds them."""
+class KernelFacts:
+    """What a launcher must know of a kernel before it is vectorised.
 
-    flat: bool
+    ``arg_offsets``, ``args_bytes``, ``static_local_bytes``, ``unbounded`` and ``streaming`` are those of
+    `headwater.opencl.host.HostKernel`. ``flat``: any grouping of its work-items will do. ``masked_loops``: work-items
+    side by side may leave a loop at different trips. ``scalar_pays``: one by one they are estimated to run faster.
+    ``size``: its instructions. ``dims``: the dimensions of the ids it asks for. ``reducible``: its control flow is made
+    of proper loops, so that it can be vectorised.
+    """
+
+    arg_offsets: tuple[int, ...]
+    args_bytes: int
+    static_local_bytes: int
     has_barrier: bool
+    flat: bool
     has_loop: bool
     masked_loops: bool
     scalar_pays: bool
     size: int
-    dims: frozenset[int]
+    dims: tuple[int, ...]
+    unbounded: bool
+    streaming: tuple[int, ...]
+    reducible: bool
 
 
 def vector_lanes(vector_bytes: int) -> int:
@@ -43,9 +56,9 @@ def vector_lanes(vector_bytes: int) -> int:
     return max(1, vector_bytes // 4)
 
 
-def choose_group(traits: Traits, global_size: Size) -> Size:
+def choose_group(facts: KernelFacts, global_size: Size) -> Size:
     """A work-group size for a launch that leaves it open."""
-    if traits.flat:
+    if facts.flat:
         x = min(global_size[0], FLAT_GROUP_ITEMS)
         y = min(global_size[1], max(1, FLAT_GROUP_ITEMS // max(1, x)))
         return (max(1, x), max(1, y), 1)
@@ -54,7 +67,7 @@ def choose_group(traits: Traits, global_size: Size) -> Size:
     return (x, 1, 1)
 
 
-def choose_layout(traits: Traits, local_size: Size, global_size: Size, vector_bytes: int) -> Layout:
+def choose_layout(facts: KernelFacts, local_size: Size, global_size: Size, vector_bytes: int) -> Layout:
     """One vector of lanes along the longest suitable dimension, and rows as far as the kernel's values stay few.
 
     Rows along the other dimension share loads in loops; else they follow each other along the lanes.
@@ -63,19 +76,19 @@ def choose_layout(traits: Traits, local_size: Size, global_size: Size, vector_by
     lane_dim = 0
     if local_size[0] < base and max(local_size) > local_size[0]:
         lane_dim = max(range(3), key=lambda d: (min(local_size[d], base), -d))
-    if traits.scalar_pays:
+    if facts.scalar_pays:
         return Layout(1, 1, lane_dim, 1 if lane_dim == 0 else 0)
     lanes = 1
     while lanes < base and lanes * 2 <= local_size[lane_dim]:
         lanes *= 2
     row_dim = 1 if lane_dim == 0 else 0
-    most = MAX_ROWS if traits.size <= SMALL_KERNEL else MAX_ROWS // 2 if traits.size <= 2 * SMALL_KERNEL else 1
-    if not (traits.has_loop and row_dim in traits.dims and local_size[row_dim] >= 2):
+    most = MAX_ROWS if facts.size <= SMALL_KERNEL else MAX_ROWS // 2 if facts.size <= 2 * SMALL_KERNEL else 1
+    if not (facts.has_loop and row_dim in facts.dims and local_size[row_dim] >= 2):
         row_dim = lane_dim
     room = local_size[row_dim] // (lanes if row_dim == lane_dim else 1)
-    if traits.masked_loops:
+    if facts.masked_loops:
         most = min(most, MASKED_ROWS)
-    elif traits.has_barrier and traits.size <= 2 * SMALL_KERNEL and room <= MAX_SINGLE_CHUNK_ROWS:
+    elif facts.has_barrier and facts.size <= 2 * SMALL_KERNEL and room <= MAX_SINGLE_CHUNK_ROWS:
         # A work-group that is one chunk needs no switching at barriers.
         most = MAX_SINGLE_CHUNK_ROWS
     rows = 1

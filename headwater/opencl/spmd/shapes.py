@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from headwater.opencl.spmd.cfg import Cfg, Loop
 from headwater.opencl.spmd.ir import Block, Function, Inst, Value
+from headwater.opencl.spmd.layout import Layout
 
 LANE = 1
 """The value differs from lane to lane."""
@@ -56,27 +57,6 @@ def _strided(
     if stride is None:
         return _varying(deps)
     return Shape(deps | LANE, stride, signed, unsigned, guarded)
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How a chunk lies in the index space: ``lanes`` work-items along ``lane_dim``, ``rows`` along ``row_dim``.
-
-    If both are one dimension, the rows follow each other along it.
-    """
-
-    lanes: int
-    rows: int = 1
-    lane_dim: int = 0
-    row_dim: int = 1
-
-    @property
-    def steps(self) -> tuple[int, int, int]:
-        """Work-items of a chunk along each dimension."""
-        steps = [1, 1, 1]
-        steps[self.lane_dim] *= self.lanes
-        steps[self.row_dim] *= self.rows
-        return (steps[0], steps[1], steps[2])
 
 
 class Shapes:
@@ -173,7 +153,7 @@ class Shapes:
         )
 
     def _escapes_loop(self, block: Block, inst: Inst) -> bool:
-        """Whether a value computed in a divergent loop, and so at different trips for different lanes, leaves it here."""
+        """Whether a value of a divergent loop, computed at different trips for different lanes, leaves it here."""
         for value, source in zip(inst.args, inst.labels, strict=True):
             loop = self.cfg.loop_of.get(source)
             while loop is not None and block.name not in loop:
@@ -186,7 +166,7 @@ class Shapes:
         return any(inst.name == name for b in loop.blocks for inst in self.function.blocks[b].insts)
 
     def _join_deps(self, block: Block, inst: Inst) -> int:
-        """How the choice between a phi's incoming values varies: by every divergent branch that the choice depends on."""
+        """How the choice between a phi's values varies: by every divergent branch that it depends on."""
         cfg = self.cfg
         loop = cfg.loop_of[block.name]
         if loop is not None and loop.header == block.name:

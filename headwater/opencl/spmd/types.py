@@ -83,25 +83,30 @@ PTR = Type("ptr", "ptr")
 
 @lru_cache(maxsize=4096)
 def int_type(bits: int) -> Type:
+    """``i<bits>``."""
     return Type(f"i{bits}", "int", bits)
 
 
 @lru_cache(maxsize=4096)
 def ptr_type(space: int) -> Type:
+    """A pointer into an address space."""
     return Type(f"ptr addrspace({space})" if space else "ptr", "ptr", space=space)
 
 
 @lru_cache(maxsize=4096)
 def vec_type(count: int, elem: Type) -> Type:
+    """``<count x elem>``."""
     return Type(f"<{count} x {elem.text}>", "vec", count=count, elem=elem)
 
 
 @lru_cache(maxsize=4096)
 def array_type(count: int, elem: Type) -> Type:
+    """``[count x elem]``."""
     return Type(f"[{count} x {elem.text}]", "array", count=count, elem=elem)
 
 
 def struct_type(fields: tuple[Type, ...], packed: bool = False, name: str = "") -> Type:
+    """A struct, by its name if it has one."""
     body = "{ " + ", ".join(f.text for f in fields) + " }" if fields else "{}"
     return Type(name or (f"<{body}>" if packed else body), "struct", fields=fields, packed=packed)
 

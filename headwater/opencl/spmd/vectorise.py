@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from headwater.opencl.spmd.cfg import Cfg, Loop
 from headwater.opencl.spmd.ir import Function, Inst, Value
+from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
 from headwater.opencl.spmd.memory import Memory
 from headwater.opencl.spmd.parts import ID_PARAMS, Variant, private_name
-from headwater.opencl.spmd.shapes import Layout, Shape, Shapes
+from headwater.opencl.spmd.shapes import Shape, Shapes
 from headwater.opencl.spmd.types import Type
 
 DONE = -1
@@ -76,6 +77,8 @@ class Vectoriser(Memory):
         self.block = name
         self.cache = {}
         if name == self.cfg.entry:
+            if self.cfg.loops:
+                self._write_poll()  # counted inner loops do not ask: a stop then waits for one chunk at most
             writer.jump(self.label(name))
         if name in self.linear.skip:
             writer.start(self.entry_label(name))

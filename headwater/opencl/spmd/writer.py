@@ -1,4 +1,4 @@
-"""Lines of LLVM IR in, a function's text out: blocks, memory slots for values that cross blocks, and what is live where."""
+"""Lines of LLVM IR in, a function's text out: blocks, slots for values that cross blocks, and what is live where."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Out:
 
 
 class Writer:
-    """Writes one function. Every value that crosses blocks lives in a slot (an alloca that LLVM turns back into SSA)."""
+    """Writes one function. Values that cross blocks live in slots (allocas that LLVM turns back into SSA)."""
 
     def __init__(self) -> None:
         self.blocks: list[Out] = []

@@ -1,0 +1,36 @@
+"""What a launcher must know of an OpenCL C kernel: its name and its arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Access = Literal["read", "write", "read_write"]
+Kind = Literal["buffer", "constant", "local", "value", "image", "sampler"]
+
+
+@dataclass(frozen=True)
+class ArgInfo:
+    """One argument of a kernel.
+
+    ``type_name`` is the type as written ("float4*", "int", "image2d_t"); ``size_bytes`` the bytes of a value, 8 for
+    pointers and images, 4 for samplers; ``pointee_bytes`` the bytes of one element behind a pointer, else 0;
+    ``base_type`` the type with typedefs resolved ("uint", "float4*").
+    """
+
+    name: str
+    kind: Kind
+    type_name: str
+    size_bytes: int
+    access: Access
+    pointee_bytes: int
+    base_type: str = ""
+
+
+@dataclass(frozen=True)
+class KernelInfo:
+    """A kernel's name, its arguments in order, and its ``reqd_work_group_size`` if it has one."""
+
+    name: str
+    args: tuple[ArgInfo, ...]
+    reqd_group_size: tuple[int, int, int] | None = None

@@ -1,0 +1,26 @@
+"""How the work-items that run together, a chunk, lie in the index space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a chunk lies in the index space: ``lanes`` work-items along ``lane_dim``, ``rows`` along ``row_dim``.
+
+    If both are one dimension, the rows follow each other along it.
+    """
+
+    lanes: int
+    rows: int = 1
+    lane_dim: int = 0
+    row_dim: int = 1
+
+    @property
+    def steps(self) -> tuple[int, int, int]:
+        """Work-items of a chunk along each dimension."""
+        steps = [1, 1, 1]
+        steps[self.lane_dim] *= self.lanes
+        steps[self.row_dim] *= self.rows
+        return (steps[0], steps[1], steps[2])
