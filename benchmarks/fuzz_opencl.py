@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 TIME_LIMIT_SECONDS = 60.0
 """A kernel's longest run: the slowest takes some milliseconds."""
+HANG_SECONDS = 300.0
+"""After which a kernel's process is ended: the slowest compilation takes some seconds."""
 BATCH = 50
 """Kernels per process; PoCL and LLVM keep memory for each."""
 
@@ -87,8 +89,13 @@ def fuzz(seeds: range, layouts: int, *, with_pocl: bool) -> dict[int, list[str]]
             process.start()
             theirs.close()
             current = at
+            hangs = False
             while True:
                 try:
+                    if not ours.poll(HANG_SECONDS):
+                        hangs = True
+                        process.kill()
+                        break
                     seed, problems = ours.recv()
                 except EOFError:
                     break
@@ -102,7 +109,8 @@ def fuzz(seeds: range, layouts: int, *, with_pocl: bool) -> dict[int, list[str]]
                     _report(seed, problems)
             process.join()
             if at < end:  # it died in the middle of one
-                found[current] = [f"the process ended with status {process.exitcode}"]
+                how = f"took longer than {HANG_SECONDS:g} s" if hangs else f"ended with status {process.exitcode}"
+                found[current] = [f"the process {how}"]
                 _report(current, found[current])
                 at = current + 1
         rate = done / (time.monotonic() - began)
@@ -117,7 +125,9 @@ def _report(seed: int, problems: list[str]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz_opencl", description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=1000, help="how many kernels (default 1000)")
-    parser.add_argument("--seed", type=int, default=0, help="the first kernel's seed; the next ones count on (default 0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="the first kernel's seed; the next ones count on (default 0)"
+    )
     parser.add_argument("--layouts", type=int, default=2, help="forced layouts for each kernel (default 2)")
     parser.add_argument("--no-pocl", action="store_true", help="do not compare with PoCL")
     parser.add_argument("--show", action="store_true", help="print the kernel of --seed and leave")

@@ -122,14 +122,18 @@ class _Generator:
 
     def case(self) -> Case:
         rng = self.rng
-        self.own = rng.choice((*INTEGERS, "float", "int2", "int4", "float4", "uchar4", "float3", "ushort8", "short3", "long2", "uint16"))
+        self.own = rng.choice(
+            (*INTEGERS, "float", "int2", "int4", "float4", "uchar4", "float3", "ushort8", "short3", "long2", "uint16")
+        )
         self.second = rng.choice((*INTEGERS, "float", "uint2", "float4", "char4"))
         self.read = rng.choice((*INTEGERS, "float", "int4", "uchar4", "float3", "float4"))
         padded = frozenset(n for n, ty in ((0, self.read), (2, self.own), (3, self.second)) if width(ty) == 3)
         body = self.declarations()
         for _ in range(rng.randint(2, 5)):
             body += self.statement(2)
-        source = "\n".join([*self.prelude(), *self.header(), *("  " + line for line in body), *self.footer(), "}"]) + "\n"
+        source = (
+            "\n".join([*self.prelude(), *self.header(), *("  " + line for line in body), *self.footer(), "}"]) + "\n"
+        )
         return Case(source, self.global_size, self.local_size, self.arguments(), padded)
 
     def prelude(self) -> list[str]:
@@ -163,7 +167,9 @@ class _Generator:
             size = int(np.prod(self.local_size or (1,)))
             lines += [f"  local {self.local_type} shared[{size}];", f"  local uint counts[{BINS}];"]
         terms = "get_global_id(0)"
-        lines.append(f"  const size_t total = {' * '.join(f'get_global_size({d})' for d in range(len(self.global_size)))};")
+        lines.append(
+            f"  const size_t total = {' * '.join(f'get_global_size({d})' for d in range(len(self.global_size)))};"
+        )
         if len(self.global_size) == 2:
             terms = "get_global_id(1) * get_global_size(0) + get_global_id(0)"
         elif len(self.global_size) == 3:
@@ -190,8 +196,12 @@ class _Generator:
             self.variables[name] = ty
             lines.append(f"{ty} {name} = {source};")
         lines.append(f"{self.array_type} array[8];")
-        lines.append(f"for (int q = 0; q < 8; q++) array[q] = {self.convert(self.array_type, 'int', '(q * 3 + (int)(i & 7))')};")
-        lines.append("Item item; item.key = keys[i]; item.tag = (uchar)i; item.pair[0] = 1; item.pair[1] = (short)(i * 3); item.weight = 0.5f;")
+        lines.append(
+            f"for (int q = 0; q < 8; q++) array[q] = {self.convert(self.array_type, 'int', '(q * 3 + (int)(i & 7))')};"
+        )
+        lines.append(
+            "Item item; item.key = keys[i]; item.tag = (uchar)i; item.pair[0] = 1; item.pair[1] = (short)(i * 3); item.weight = 0.5f;"
+        )
         self.declared = True
         return lines
 
@@ -280,8 +290,22 @@ class _Generator:
         if choice < 0.5:
             return self.pick("m", "n + 5", "(int)m * 3", f"({self.integer_variable()}) & 15")
         return self.pick(
-            "i", "i", "i", "i + 3", "i * 2", "i * 3 + 1", "i * 4 + 2", f"{last} - i", "i + m", "i + n", "total - 1 - i",
-            "get_global_id(0)", "get_local_id(0) + 1", "i / 2", "i & 63", "i ^ 1",
+            "i",
+            "i",
+            "i",
+            "i + 3",
+            "i * 2",
+            "i * 3 + 1",
+            "i * 4 + 2",
+            f"{last} - i",
+            "i + m",
+            "i + n",
+            "total - 1 - i",
+            "get_global_id(0)",
+            "get_local_id(0) + 1",
+            "i / 2",
+            "i & 63",
+            "i ^ 1",
         )
 
     def integer_variable(self) -> str:
@@ -299,10 +323,28 @@ class _Generator:
         if kind == 6:
             if self.rng.random() < 0.2:
                 before = self.convert(ty, self.read, f"in[i - {self.pick('1', '1u')}]")
-                return f"(({ty})(i > 0 ? {before} : {self.constant(ty)}))" if width(ty) == 1 else before.replace("i - 1", "i + 1")
+                return (
+                    f"(({ty})(i > 0 ? {before} : {self.constant(ty)}))"
+                    if width(ty) == 1
+                    else before.replace("i - 1", "i + 1")
+                )
             return self.convert(ty, self.read, f"in[{self.index()}]")
         if kind == 7:
-            return self.convert(ty, "int", self.pick(f"keys[{self.index()}]", f"TABLE[({self.integer_variable()}) & 15]", "n", "(int)m", "(int)i", "(int)get_local_id(0)", "(int)get_group_id(0)", *(f"(int){c}" for c in self.counters), *(ITEM_FIELDS if self.declared else ())))
+            return self.convert(
+                ty,
+                "int",
+                self.pick(
+                    f"keys[{self.index()}]",
+                    f"TABLE[({self.integer_variable()}) & 15]",
+                    "n",
+                    "(int)m",
+                    "(int)i",
+                    "(int)get_local_id(0)",
+                    "(int)get_group_id(0)",
+                    *(f"(int){c}" for c in self.counters),
+                    *(ITEM_FIELDS if self.declared else ()),
+                ),
+            )
         if kind == 8 and base(ty) == base(self.read) and width(ty) in (2, 4, 8, 16) and width(self.read) == 1:
             return f"vload{width(ty)}(({self.index()}) / {width(ty)}, in)"
         if kind == 8 and self.declared:
@@ -351,7 +393,11 @@ class _Generator:
             if width(ty) == 1:
                 return f"(({ty})({self.condition(depth - 1)} ? {a} : {b}))"
             signed = kind if kind in UNSIGNED else {v: k for k, v in UNSIGNED.items()}[kind]
-            return f"select({a}, {b}, ({a} {self.pick('<', '>', '==', '!=')} {b}))" if signed == kind else f"({a} < {b} ? {a} : {b})"
+            return (
+                f"select({a}, {b}, ({a} {self.pick('<', '>', '==', '!=')} {b}))"
+                if signed == kind
+                else f"({a} < {b} ? {a} : {b})"
+            )
         if choice == 12:
             return f"{self.pick('min', 'max', 'rotate', 'add_sat', 'sub_sat', 'hadd', 'mul_hi')}({a}, {b})"
         if choice == 13:
@@ -435,10 +481,14 @@ class _Generator:
         return [f"array[{at}] = {self.expression(self.array_type, 1)};"]
 
     def record(self) -> list[str]:
-        field, ty = self.rng.choice((("key", "int"), ("tag", "uchar"), ("pair[i & 1]", "short"), ("pair[0]", "short"), ("weight", "float")))
+        field, ty = self.rng.choice(
+            (("key", "int"), ("tag", "uchar"), ("pair[i & 1]", "short"), ("pair[0]", "short"), ("weight", "float"))
+        )
         if self.rng.random() < 0.2:
             copy = self.name("copy")
-            return [f"{{ Item {copy} = item; {copy}.{field} = {self.expression(ty, 1)}; if ({self.condition(1)}) item = {copy}; }}"]
+            return [
+                f"{{ Item {copy} = item; {copy}.{field} = {self.expression(ty, 1)}; if ({self.condition(1)}) item = {copy}; }}"
+            ]
         return [f"item.{field} = {self.expression(ty, 1)};"]
 
     def output(self) -> list[str]:
@@ -458,7 +508,9 @@ class _Generator:
     def call(self) -> list[str]:
         state = self.name("state")
         target = self.rng.choice([n for n, ty in self.variables.items() if ty == "uint"])
-        return [f"{{ uint {state} = {self.expression('uint', 1)}; {target} = helper({self.expression('uint', 1)}, &{state}) + {state}; }}"]
+        return [
+            f"{{ uint {state} = {self.expression('uint', 1)}; {target} = helper({self.expression('uint', 1)}, &{state}) + {state}; }}"
+        ]
 
     def leave(self) -> list[str]:
         how = ["break", "continue"]
@@ -476,7 +528,11 @@ class _Generator:
         target = [n for n, ty in self.variables.items() if ty == self.local_type]
         fence = "barrier(CLK_LOCAL_MEM_FENCE);"
         read = f"shared[(lid + {offset}) % lsz]"
-        use = f"{target[0]} = {read};" if target else f"{(own := self.rng.choice(list(self.variables)))} = {self.convert(self.variables[own], self.local_type, read)};"
+        use = (
+            f"{target[0]} = {read};"
+            if target
+            else f"{(own := self.rng.choice(list(self.variables)))} = {self.convert(self.variables[own], self.local_type, read)};"
+        )
         return [fence, f"shared[lid] = {self.expression(self.local_type, 1)};", fence, use]
 
     def uniform_condition(self) -> str:
@@ -502,7 +558,11 @@ class _Generator:
     def counted(self, depth: int) -> list[str]:
         counter = self.name("q")
         uniform = self.rng.random() < 0.6
-        limit = self.pick("n", "4", "(int)(m & 3u)", "3") if uniform else self.pick("(int)(i & 7)", f"(int)(({self.integer_variable()}) & 7)", "TABLE[i & 15]", "(int)(i % 3)")
+        limit = (
+            self.pick("n", "4", "(int)(m & 3u)", "3")
+            if uniform
+            else self.pick("(int)(i & 7)", f"(int)(({self.integer_variable()}) & 7)", "TABLE[i & 15]", "(int)(i % 3)")
+        )
         self.counters.append(counter)
         kind = self.pick("up", "up", "down", "unsigned")
         head = {
@@ -517,12 +577,20 @@ class _Generator:
     def bounded(self, depth: int) -> list[str]:
         fuel = self.name("fuel")
         test = self.condition(1)
-        return self.loop(f"while ({test} && {fuel}-- > 0) {{", "}", depth, uniform=False, before=f"int {fuel} = {self.number(1, 9)};")
+        return self.loop(
+            f"while ({test} && {fuel}-- > 0) {{", "}", depth, uniform=False, before=f"int {fuel} = {self.number(1, 9)};"
+        )
 
     def repeated(self, depth: int) -> list[str]:
         fuel = self.name("fuel")
         test = self.condition(1)
-        return self.loop("do {", f"}} while (--{fuel} > 0 && {test});", depth, uniform=False, before=f"int {fuel} = {self.number(1, 6)};")
+        return self.loop(
+            "do {",
+            f"}} while (--{fuel} > 0 && {test});",
+            depth,
+            uniform=False,
+            before=f"int {fuel} = {self.number(1, 6)};",
+        )
 
     def switch(self, depth: int) -> list[str]:
         uniform = self.uniform and self.rng.random() < 0.2
