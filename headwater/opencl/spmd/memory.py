@@ -14,8 +14,9 @@ from headwater.opencl.spmd.types import I1, I8, I64, Type, vec_type
 MAX_STEP = 4
 """Accesses every ``MAX_STEP`` elements or closer go through one wide access and a shuffle, others lane by lane."""
 
-LOCAL_SPACE = 3
-"""The address space of local memory: one thread runs a whole work-group, so its atomics need no bus lock."""
+PRIVATE_SPACE, LOCAL_SPACE = 0, 3
+"""Address spaces whose memory is ours: one thread runs a whole work-group, so atomics on local memory need no bus lock,
+and vectors lie at their natural alignment. Arrays that the user passes are aligned like their elements only."""
 
 OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE = 1, 2
 """Fault kinds of the error record (see headwater.opencl.host)."""
@@ -38,6 +39,8 @@ class Memory(Arithmetic):
             accessed = inst.args[1].ty
         if accessed.kind in ("struct", "array"):
             raise InternalError(f"cannot vectorise an access to a whole {accessed.kind}")
+        if pointer.ty.space not in (PRIVATE_SPACE, LOCAL_SPACE):
+            inst.align = min(inst.align, accessed.scalar.size_bytes)
         if self.variant.checked:
             self._check_bounds(inst, pointer, accessed)
         if inst.op == "load":
