@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headwater.opencl.spmd.cfg import Cfg
+from headwater.opencl.spmd.counted import ordered_exits
 from headwater.opencl.spmd.ir import Function, Inst
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.shapes import LANE, Shapes
@@ -16,12 +17,14 @@ TRIPS = 16.0
 """What a loop is taken to run; only the ratio of code inside and outside of loops matters."""
 
 # Cycles, from timings of this package's benchmark kernels on a Zen 5 core (benchmarks/cpu.py): an item's own
-# instructions issue three a cycle, a gather takes about 1.5 a lane, an atomic 5.5 a lane in the loop over lanes.
+# instructions issue three a cycle, a gather takes about 1.5 a lane, an atomic 5.5 a lane in the loop over active lanes
+# and 1.2 where all lanes are active.
 SCALAR_COST = 0.3
 WIDE_COST = 1.5
 GATHER_COST = 1.5 * LANES
 STRIDED_COST = 1.0 * LANES
 LANE_LOOP_COST = 5.5 * LANES
+LANES_UNROLLED_COST = 1.2 * LANES
 BARRIER_COST = 20.0
 DIVERGENCE = 1.3
 
@@ -43,13 +46,14 @@ class Cost:
 def estimate(function: Function, cfg: Cfg, private: dict[str, int]) -> Cost:
     """Estimate one kernel, every loop taken to run `TRIPS` times."""
     shapes = Shapes(function, cfg, Layout(LANES), dict(private))
+    ordered = ordered_exits(function, cfg, shapes)
     vector = scalar = 0.0
     for name in cfg.order:
         weight, divergence = 1.0, 1.0
         loop = cfg.loop_of[name]
         while loop is not None:
             weight *= TRIPS
-            divergence = DIVERGENCE if loop.divergent else divergence
+            divergence = DIVERGENCE if loop.divergent and loop.header not in ordered else divergence
             loop = loop.parent
         for inst in function.blocks[name].insts:
             if inst.op == "barrier":
@@ -57,14 +61,14 @@ def estimate(function: Function, cfg: Cfg, private: dict[str, int]) -> Cost:
                 scalar += weight * BARRIER_COST * LANES
             elif inst.op not in _FREE:
                 width = inst.ty.count if inst.ty.kind == "vec" else 1
-                vector += weight * divergence * width * _vector_cost(inst, shapes)
+                vector += weight * divergence * width * _vector_cost(inst, shapes, masked=divergence > 1.0)
                 scalar += weight * width * SCALAR_COST * LANES * (4.0 if inst.op in ("atomicrmw", "cmpxchg") else 1.0)
-    return Cost(vector, scalar, any(loop.divergent for loop in cfg.loops))
+    return Cost(vector, scalar, any(loop.divergent and loop.header not in ordered for loop in cfg.loops))
 
 
-def _vector_cost(inst: Inst, shapes: Shapes) -> float:
+def _vector_cost(inst: Inst, shapes: Shapes, *, masked: bool) -> float:
     if inst.op in ("atomicrmw", "cmpxchg"):
-        return LANE_LOOP_COST
+        return LANE_LOOP_COST if masked else LANES_UNROLLED_COST
     if inst.op in ("load", "store"):
         pointer = shapes.shape(inst.args[-1])
         if not pointer.deps & LANE:

@@ -445,7 +445,7 @@ class Memory(Arithmetic):
     # Lane by lane.
 
     def spill(self, vector: str, ty: Type) -> str:
-        """A place in memory that holds the lanes' values, to index by a lane number (i1 as bytes: LLVM packs its bits)."""
+        """A place in memory that holds the lanes' values, to index by lane (i1 as bytes: LLVM packs its bits)."""
         self.spills += 1
         slot = f"spill.{self.spills}"
         if ty.text == "i1":

@@ -74,6 +74,7 @@ class Parts:
             i.name: i.source.size_bytes for b in cfg.order for i in function.blocks[b].insts if i.op == "alloca"
         }
         self.formats = formats
+        self.unmasked = False
         self.spills = 0
 
     # Parts of values.
@@ -177,6 +178,8 @@ class Parts:
 
     def mask(self, row: int) -> str | None:
         """The lanes that run the current block; None if all do."""
+        if self.unmasked:
+            return None
         return self._class_mask(self.linear.mask_class[self.block], row)
 
     def _class_mask(self, owner: str, row: int) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headwater.opencl.spmd.cfg import Cfg, Loop
+from headwater.opencl.spmd.counted import OrderedExit, ordered_exits
 from headwater.opencl.spmd.ir import Function, Inst, Value
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
@@ -48,6 +49,7 @@ class Vectoriser(Memory):
     ) -> None:
         super().__init__(function, cfg, shapes, linear, layout, variant, formats)
         self.polled = polled_loops(function, cfg)
+        self.ordered = ordered_exits(function, cfg, shapes)
         self.frame_bytes = 0
         self.resumes: list[tuple[str, str]] = []
         self.homes: dict[str, list[str]] = {}
@@ -70,7 +72,12 @@ class Vectoriser(Memory):
         return "b." + block[1:].replace('"', "")
 
     def entry_label(self, block: str) -> str:
-        return self.label(block) + (".enter" if block in self.linear.skip else "")
+        if block in self.linear.skip:
+            return self.label(block) + ".enter"
+        return self._pick_label(block)
+
+    def _pick_label(self, block: str) -> str:
+        return self.label(block) + (".pick" if block in self.ordered else "")
 
     def _write_block(self, name: str) -> None:
         writer = self.writer
@@ -84,7 +91,10 @@ class Vectoriser(Memory):
             writer.start(self.entry_label(name))
             wanted = self.any_of([self.mask(r) for r in range(self.layout.rows)])
             assert wanted is not None
-            writer.branch(wanted, self.label(name), self.entry_label(self.linear.skip[name]))
+            writer.branch(wanted, self._pick_label(name), self.entry_label(self.linear.skip[name]))
+            self.cache = {}
+        if name in self.ordered:
+            self._write_without_masks(name, self.ordered[name])
             self.cache = {}
         writer.start(self.label(name))
         loop = self.cfg.loop_of[name]
@@ -105,6 +115,60 @@ class Vectoriser(Memory):
         self.writer.start(leave)
         self.writer.line(f"ret i32 {DONE}")
         self.writer.start(go_on)
+
+    def _write_without_masks(self, name: str, test: OrderedExit) -> None:
+        """The loop as it runs while all lanes are in it; the masked one that follows takes over when some leave."""
+        writer = self.writer
+        fast = self.label(name) + ".all"
+        writer.start(self._pick_label(name))
+        all_in = self._all_lanes([self.mask(row) for row in range(self.layout.rows)])
+        writer.branch(all_in, fast, self.label(name))
+        self.cache = {}
+        self.unmasked = True
+        writer.start(fast)
+        if name in self.polled:
+            self._write_poll()
+        for inst in self.function.blocks[name].insts[:-1]:
+            if inst.op != "phi":
+                self.write_instruction(inst)
+        go_on, part = writer.fresh_label("all.on"), writer.fresh_label("all.part")
+        writer.branch(self._all_go_on(test), go_on, part)
+        writer.start(go_on)
+        with self.aside():
+            self._write_edges(name, [name], together=True)
+            writer.jump(fast)
+        writer.start(part)
+        loop = self.cfg.loop_of[name]
+        assert loop is not None
+        self.cache = {k: v for k, v in self.cache.items() if not k[0].startswith("mask ")}
+        self._write_divergent_latch(name, loop)
+        self.unmasked = False
+
+    def _all_lanes(self, masks: list[str | None]) -> str:
+        """i1: whether every mask has all its lanes."""
+        total = ""
+        for mask in masks:
+            if mask is not None:
+                total = self.writer.let(f"and {self.mask_type} {total}, {mask}") if total else mask
+        if not total or self.layout.lanes == 1:
+            return total or "true"
+        bits = self.writer.let(f"bitcast {self.mask_type} {total} to i{self.layout.lanes}")
+        return self.writer.let(f"icmp eq i{self.layout.lanes} {bits}, -1")
+
+    def _all_go_on(self, test: OrderedExit) -> str:
+        """i1: the first and the last lane go on, and counting from one to the other does not wrap around."""
+        writer, ty = self.writer, test.strided.ty
+        first = self.part(test.strided, 0)
+        end = self.part(test.strided, self.layout.rows - 1)
+        last = writer.let(f"add {ty} {end}, {(self.layout.lanes - 1) * test.stride}")
+        sign = test.predicate[0]
+        order = f"{sign}{'ge' if test.stride > 0 else 'le'}"
+        total = writer.let(f"icmp {order} {ty} {last}, {first}")
+        for lane in (first, last):
+            a, b = (lane if v is test.strided else self.part(v) for v in (test.left, test.right))
+            goes = writer.let(f"icmp {test.predicate} {ty} {a}, {b}")
+            total = writer.let(f"and i1 {total}, {goes}")
+        return total
 
     def _write_terminator(self, name: str) -> None:
         writer = self.writer
@@ -172,11 +236,12 @@ class Vectoriser(Memory):
         assert again is not None
         self.writer.branch(again, self.label(loop.header), self.entry_label(self.linear.after_loop[loop.header]))
 
-    def _write_edges(self, source: str, targets: list[str]) -> None:
-        """Hand the lanes that leave ``source`` over: into the targets' masks and phis."""
+    def _write_edges(self, source: str, targets: list[str], *, together: bool = False) -> None:
+        """Hand the lanes that leave ``source`` over: into the targets' masks and phis. ``together``: all go there."""
         pending: list[tuple[str, Type, str]] = []
         for target in targets:
-            lanes = [self._edge_mask(source, target, row) for row in range(self.layout.rows)]
+            rows = range(self.layout.rows)
+            lanes = [None if together else self._edge_mask(source, target, row) for row in rows]
             self._collect_masks(source, target, lanes, pending)
             plain = self._is_plain(source, target)
             for phi in self.function.blocks[target].phis:
