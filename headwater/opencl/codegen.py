@@ -116,6 +116,14 @@ def prepare(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, dict[s
     last.run(module, builder)
     text = str(module)
     model = Module(text)
+    left = [name for name in model.functions if name not in wanted]
+    if left:
+        names = ", ".join(sorted(_plain_name(n) for n in left))
+        raise SourceError(
+            f"recursion is not supported: {names} calls itself, directly or by way of others",
+            Span(filename),
+            hint="OpenCL C forbids recursion (OpenCL C 1.2 specification 6.9.i); write a loop",
+        )
     return text, {name: _facts(read_kernel(model, name)) for name in wanted}, target.vector_bytes
 
 

@@ -101,7 +101,10 @@ class Cfg:
         self.loops: list[Loop] = []
         self.irreducible = False
         self._find_loops(reachable)
-        self.order: list[str] = [] if self.irreducible else self._compact_order(None, self.entry)
+        if self.irreducible:  # run one work-item at a time, which asks for no more than some order
+            self.loops = []
+            self.loop_of = dict.fromkeys(reachable)
+        self.order: list[str] = reachable if self.irreducible else self._compact_order(None, self.entry)
         self.index = {block: i for i, block in enumerate(self.order)}
         if not self.irreducible:
             self._post_dominance()

@@ -58,7 +58,7 @@ def read_kernel(module: Module, name: str) -> Kernel:
         has_barrier=barriers > 0,
         flat=flat,
         dims=frozenset(int(m[2]) for m in primitives if m[1] in ("global_id", "local_id", "group_id")),
-        unbounded=not cfg.irreducible and bool(polled_loops(function, cfg)),
+        unbounded=bool(polled_loops(function, cfg)),
         streaming=_streaming_params(function, kernel_params),
         private=private_arrays(function),
         has_loop=bool(cfg.loops),

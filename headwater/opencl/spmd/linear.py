@@ -40,7 +40,19 @@ class Linear:
         self._pending: dict[str, set[str]] = {b: set() for b in cfg.order}
         self._deferred: set[str] = set()
         for block in cfg.order:
-            self._place(block)
+            if cfg.irreducible:
+                self._keep(block)
+            else:
+                self._place(block)
+
+    def _keep(self, block: str) -> None:
+        """One work-item: control flow stays as it is."""
+        self.mask_class[block] = ENTRY_MASK
+        targets = self.cfg.succs[block]
+        if len(targets) == 1:
+            self.next[block, ""] = targets[0]
+        elif targets:
+            self.next.update({(block, target): target for target in targets})
 
     def owns_mask(self, block: str) -> bool:
         return self.mask_class[block] == block

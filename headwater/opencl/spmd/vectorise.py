@@ -97,8 +97,7 @@ class Vectoriser(Memory):
             self._write_without_masks(name, self.ordered[name])
             self.cache = {}
         writer.start(self.label(name))
-        loop = self.cfg.loop_of[name]
-        if loop is not None and loop.header == name and name in self.polled:
+        if name in self.polled:
             self._write_poll()
         for inst in self.function.blocks[name].insts[:-1]:
             if inst.op != "phi":
@@ -471,7 +470,9 @@ def kept_attributes(attributes: str) -> list[str]:
 
 
 def polled_loops(function: Function, cfg: Cfg) -> set[str]:
-    """Headers of loops that test for a stop: all but the innermost counted ones, which end soon by themselves."""
+    """Blocks that test for a stop: the headers of all loops but the innermost counted ones, which end soon."""
+    if cfg.irreducible:
+        return {t for b in cfg.order for t in cfg.succs[b] if cfg.index[t] <= cfg.index[b]}
     parents = {id(loop.parent) for loop in cfg.loops if loop.parent is not None}
     return {lp.header for lp in cfg.loops if id(lp) in parents or not _is_counted(function, lp)}
 
