@@ -18,11 +18,17 @@ MAX_SINGLE_CHUNK_ROWS = 16
 MASKED_ROWS = 2
 """Rows where lanes leave loops at different times: every row has its own masks (Mandelbrot: 1.4× over 4 rows)."""
 
+WIDE_VECTORS = 4
+"""Vectors of lanes where rows share loads: 4 × 4 sums in registers (matrix multiply: 2.8× over 1 × 4)."""
+
 MAX_ROWS = 4
 """Rows of a chunk: loads that rows share are then done once for four of them (matrix multiply: 2.5× over one row)."""
 
 SMALL_KERNEL = 80
 """Instructions up to which a kernel's values are few enough to be kept in registers for several vectors of lanes."""
+
+LARGE_KERNEL = 600
+"""Instructions beyond which a second row costs more time to compile than it is likely to save."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,7 @@ def choose_layout(facts: KernelFacts, local_size: Size, global_size: Size, vecto
     while lanes < base and lanes * 2 <= local_size[lane_dim]:
         lanes *= 2
     row_dim = 1 if lane_dim == 0 else 0
-    most = MAX_ROWS if facts.size <= SMALL_KERNEL else MAX_ROWS // 2 if facts.size <= 2 * SMALL_KERNEL else 1
+    most = MAX_ROWS if facts.size <= SMALL_KERNEL else MAX_ROWS // 2 if facts.size <= LARGE_KERNEL else 1
     if not (facts.has_loop and row_dim in facts.dims and local_size[row_dim] >= 2):
         row_dim = lane_dim
     room = local_size[row_dim] // (lanes if row_dim == lane_dim else 1)
@@ -94,6 +100,9 @@ def choose_layout(facts: KernelFacts, local_size: Size, global_size: Size, vecto
     rows = 1
     while rows < most and rows * 2 <= room:
         rows *= 2
+    if row_dim != lane_dim and rows == MAX_ROWS and facts.size <= SMALL_KERNEL // 2 and not facts.masked_loops:
+        while lanes < WIDE_VECTORS * base and lanes * 2 <= local_size[lane_dim]:
+            lanes *= 2
     return Layout(lanes, rows, lane_dim, row_dim)
 
 
