@@ -6,16 +6,19 @@ clamping, and without it neighbouring threads visibly read neighbouring elements
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from headwater.brook import ast
+from headwater.brook.conditions import Test
 from headwater.brook.context import KernelInfo
 from headwater.brook.folding import integer_constant
 from headwater.brook.types import COMPONENTS, Symbol
 
 _LARGEST = 1 << 20
 """Offsets and factors beyond this are not worth a test."""
+EXACT_FLOAT = 1 << 24
+"""Integers up to here are exact in single precision."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,123 @@ class PositionIndex:
     value: Affine
 
 
+def whole_domain(found: PositionIndex) -> tuple[Test, ...] | None:
+    """The tests that show an index to be inside its array for every position of a domain that starts at 0.
+
+    None if it is outside for some position of any domain.
+    """
+    value = found.value
+    extent = f"shape.{found.array.name}.{found.dimension}"
+    if value.base == "counter":
+        bound = argument_tokens(value.bound) if value.bound is not None else None
+        if bound is None:
+            return None
+        last = (*bound, *_offset(0 if value.closed else -1))
+    elif value.low < 0:
+        return None
+    else:
+        last = (f"domain.{value.base}", 1, "-")
+    tests: list[Test] = []
+    if value.floating:
+        tests.append((*last, value.factor, "*", *_offset(value.high), EXACT_FLOAT, "<="))
+    if value.factor > 1:
+        last = (*last, value.factor, "*")
+    if value.divisor > 1:
+        last = (*last, value.divisor, "/")
+    return (*tests, (*last, *_offset(value.high), extent, "<"))
+
+
+def _offset(number: int) -> Test:
+    """What adds a number."""
+    return () if number == 0 else (number, "+") if number > 0 else (-number, "-")
+
+
+def argument_tokens(node: ast.Expression) -> Test | None:
+    """An expression of arguments passed by value as part of a test; None where it takes a swizzle apart twice."""
+    constant = integer_constant(node)
+    if constant is not None:
+        return (constant,)
+    match node:
+        case ast.Name():
+            return (f"value.{node.name}",) if node.type.width == 1 else None
+        case ast.Member(operand=ast.Name(name=name)) if len(node.name) == 1:
+            return (f"value.{name}.{node.name}",)
+        case ast.Binary():
+            left, right = argument_tokens(node.left), argument_tokens(node.right)
+            return None if left is None or right is None else (*left, *right, node.operator)
+    return None
+
+
 def _bounded(value: Affine) -> Affine | None:
     return value if max(abs(value.low), abs(value.high), value.factor) <= _LARGEST else None
+
+
+@dataclass(frozen=True)
+class TiledLoop:
+    """A counted loop that all work-items run alike and in which they read the same elements one after the other.
+
+    ``gathers``: the arrays read at the counter, by ``id`` of the index expression.
+    """
+
+    node: ast.For
+    counter: Symbol
+    bound: ast.Expression
+    closed: bool
+    gathers: dict[int, Symbol]
+
+
+def tiled_loops(kernel: KernelInfo, near: Mapping[int, PositionIndex]) -> list[TiledLoop]:
+    """The loops of a kernel whose elements a work-group may bring to local memory tile by tile.
+
+    They are at the kernel's top level, step by one up to an argument, and nothing leaves them or the kernel early, so
+    that all work-items reach the same barriers.
+    """
+    if any(isinstance(statement, ast.Return) for statement in _all_statements(kernel.node.body)):
+        return []
+    return list(_tiled_loops(kernel.node.body, near))
+
+
+def _tiled_loops(block: ast.Block, near: Mapping[int, PositionIndex]) -> Iterator[TiledLoop]:
+    for node in block.body:
+        if isinstance(node, ast.Block):
+            yield from _tiled_loops(node, near)
+        if not isinstance(node, ast.For) or _breaks(node.body) or not _steps_by_one(node.step):
+            continue
+        counter = _counter(node)
+        if counter is None or counter[1].bound is None or counter[0] in _written(node.body):
+            continue
+        symbol, value = counter
+        gathers: dict[int, Symbol] = {}
+        for statement in _all_statements(node.body):
+            for own in _own_expressions(statement):
+                for expression in _subexpressions(own):
+                    if isinstance(expression, ast.Index) and len(expression.indices) == 1:
+                        found = near.get(id(expression.indices[0]))
+                        if found is not None and found.array.rank == 1 and found.value == value:
+                            gathers[id(expression.indices[0])] = found.array
+        if gathers and value.bound is not None:
+            yield TiledLoop(node, symbol, value.bound, value.closed, gathers)
+
+
+def _breaks(node: ast.Statement) -> bool:
+    """Whether a loop's body may leave the loop."""
+    if isinstance(node, (ast.For, ast.While, ast.DoWhile)):
+        return False
+    if isinstance(node, ast.Jump):
+        return node.keyword == "break"
+    return any(_breaks(inner) for inner in _inner_statements(node))
+
+
+def _steps_by_one(step: ast.Expression | None) -> bool:
+    return isinstance(step, ast.Unary) or (isinstance(step, ast.Assign) and integer_constant(step.value) == 1)
+
+
+def has_uneven_loops(kernel: KernelInfo) -> bool:
+    """Whether a loop may run longer for one element than for another."""
+    loops = [s for s in _all_statements(kernel.node.body) if isinstance(s, (ast.While, ast.DoWhile, ast.For))]
+    return any(not isinstance(s, ast.For) or _counter(s) is None or _breaks(s.body) for s in loops) or any(
+        has_uneven_loops(callee) for callee in kernel.calls
+    )
 
 
 def position_indices(kernel: KernelInfo) -> dict[int, PositionIndex]:

@@ -7,10 +7,11 @@ vectors OpenCL's masks of 0 or -1; where a condition becomes a number the checke
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from headwater.brook import ast
-from headwater.brook.affine import Affine, PositionIndex
+from headwater.brook.affine import Affine, PositionIndex, TiledLoop
 from headwater.brook.context import KernelInfo
 from headwater.brook.emit_calls import call_builtin
 from headwater.brook.folding import integer_constant
@@ -115,7 +116,10 @@ class Storage:
 
 
 class BodyEmitter:
-    """Prints the body of one kernel. Indices in ``unclamped`` (by ``id``) are known to be good."""
+    """Prints the body of one kernel. Indices in ``unclamped`` (by ``id``) are known to be good.
+
+    ``tiled``: the loops whose elements the work-group, of ``group`` work-items, brings to local memory.
+    """
 
     def __init__(
         self,
@@ -124,6 +128,8 @@ class BodyEmitter:
         support: Support,
         storage: Storage,
         unclamped: dict[int, PositionIndex] | None = None,
+        tiled: Sequence[TiledLoop] = (),
+        group: int = 0,
     ) -> None:
         self.kernel = kernel
         self.names = names
@@ -131,6 +137,9 @@ class BodyEmitter:
         self.storage = storage
         self.unclamped = unclamped or {}
         self.temporaries: list[tuple[str, str]] = []
+        self.tiled = {id(loop.node): loop for loop in tiled}
+        self.group = group
+        self.in_tile: dict[int, str] = {}
 
     # ---- statements
 
@@ -179,8 +188,10 @@ class BodyEmitter:
                 lines.add(f"{indent}do {{", node.line)
                 self._inner(node.body, lines, depth)
                 lines.add(f"{indent}}} while ({self.expression(node.condition).text});", node.condition.line)
+            case ast.For() if id(node) in self.tiled:
+                self._tiled_for(self.tiled[id(node)], lines, depth)
             case ast.For():
-                lines.add(f"{indent}for ({self._for_header(node)}) {{", node.line)
+                lines.add(f"{indent}for ({';'.join(self._for_header(node))}) {{", node.line)
                 self._inner(node.body, lines, depth)
                 lines.add(f"{indent}}}")
             case ast.Jump():
@@ -196,14 +207,40 @@ class BodyEmitter:
         elif not (isinstance(node, ast.Evaluate) and node.expression is None):
             self._statement(node, lines, depth + 1)
 
-    def _for_header(self, node: ast.For) -> str:
+    def _for_header(self, node: ast.For) -> tuple[str, str, str]:
         if isinstance(node.start, ast.Declaration):
             start = self._declaration(node.start)
         else:
             start = "" if node.start is None else self.expression(node.start, discard=True).text
         condition = "" if node.condition is None else f" {self.expression(node.condition).text}"
         step = "" if node.step is None else f" {self.expression(node.step, discard=True).text}"
-        return f"{start};{condition};{step}"
+        return start, condition, step
+
+    def _tiled_for(self, loop: TiledLoop, lines: Lines, depth: int) -> None:
+        """A counted loop over tiles of the elements that all work-items read in turn."""
+        node, indent = loop.node, _INDENT * depth
+        start, end, item = (self.names.fresh(name) for name in ("start", "end", "item"))
+        first, condition, step = self._for_header(node)
+        counter = loop.counter.c_name
+        bound = self.expression(loop.bound).at(MULTIPLY)
+        left = f"{bound} - {start}{' + 1' if loop.closed else ''}"
+        lines.add(f"{indent}for ({first};{condition};) {{", node.line)
+        lines.add(f"{indent}    const int {start} = {counter}, {item} = get_local_id(0);", node.line)
+        lines.add(f"{indent}    const int {end} = {start} + min({left}, {self.group});", node.line)
+        lines.add(f"{indent}    if ({start} + {item} < {end}) {{", node.line)
+        for symbol in dict.fromkeys(loop.gathers.values()):
+            element = self.storage.load(symbol.c_name, f"{start} + {item}", symbol.type).text
+            lines.add(f"{indent}        {tile_name(symbol)}[{item}] = {element};", node.line)
+        lines.add(f"{indent}    }}")
+        lines.add(f"{indent}    barrier(CLK_LOCAL_MEM_FENCE);", node.line)
+        lines.add(f"{indent}    for (; {counter} < {end};{step}) {{", node.line)
+        self.in_tile = {index: f"{tile_name(s)}[{counter} - {start}]" for index, s in loop.gathers.items()}
+        self._inner(node.body, lines, depth + 1)
+        self.in_tile = {}
+        lines.add(f"{indent}    }}")
+        lines.add(f"{indent}    barrier(CLK_LOCAL_MEM_FENCE);", node.line)
+        lines.add(f"{indent}}}")
+        self.names.taken -= {start, end, item}
 
     def _declaration(self, node: ast.Declaration) -> str:
         parts: list[str] = []
@@ -538,6 +575,8 @@ class BodyEmitter:
         return Code(f"{self.expression(operand).at(POSTFIX)}.{name}")
 
     def _read(self, node: ast.Index) -> Code:
+        if id(node.indices[0]) in self.in_tile:
+            return Code(self.in_tile[id(node.indices[0])])
         symbol = _array_symbol(node)
         extents = _extents(symbol)
         if len(node.indices) < symbol.rank:
@@ -610,6 +649,11 @@ def offset_text(offset: int) -> str:
 def shape_name(symbol: Symbol) -> str:
     """The name of the argument that holds an array's extents."""
     return f"{symbol.c_name}_shape"
+
+
+def tile_name(symbol: Symbol) -> str:
+    """The name of the local memory that holds a tile of an array."""
+    return f"{symbol.c_name}_tile"
 
 
 def _extents(symbol: Symbol) -> list[str]:

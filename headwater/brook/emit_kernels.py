@@ -7,10 +7,19 @@ the outputs.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from headwater.brook.affine import PositionIndex, position_indices
+from headwater.brook.affine import (
+    EXACT_FLOAT,
+    Affine,
+    PositionIndex,
+    TiledLoop,
+    position_indices,
+    tiled_loops,
+    whole_domain,
+)
+from headwater.brook.conditions import Test
 from headwater.brook.context import KernelInfo
 from headwater.brook.emit_body import (
     POSITION,
@@ -20,14 +29,19 @@ from headwater.brook.emit_body import (
     Storage,
     offset_text,
     shape_name,
+    tile_name,
 )
 from headwater.brook.model import Arg, Entry, Role, Variant
 from headwater.brook.naming import Names
 from headwater.brook.support import Support
-from headwater.brook.types import VOID, Symbol, Type
+from headwater.brook.types import COMPONENTS, VOID, Symbol, Type
 
-_EXACT_FLOAT = 1 << 24
-"""Integers up to here are exact in single precision."""
+_SUFFIXES = ("_shape", "_map", "_value", "_at", "_tile")
+"""What is put after parameters' names to name what belongs to them."""
+TILE_GROUP = 256
+"""Work-items in a group, and elements in a tile, of ``linear_tiled``: every GPU allows it."""
+_TILE_BYTES = 16 << 10
+"""Local memory for tiles; devices have 32 KiB at least (OpenCL C 1.1 specification, full profile)."""
 
 
 @dataclass
@@ -50,7 +64,7 @@ class KernelEmitter:
         self.support = support
         self.storage = storage
         parameters = kernel.parameters
-        made = {f"{p.name}{suffix}" for p in parameters for suffix in ("_shape", "_map", "_value", "_at")}
+        made = {f"{p.name}{suffix}" for p in parameters for suffix in _SUFFIXES}
         self.names = Names({s.name for s in [*parameters, *kernel.locals, *kernel.shared]}, made)
         for symbol in [*parameters, *kernel.locals, *kernel.shared]:
             symbol.c_name = self.names.user(symbol.name)
@@ -58,6 +72,10 @@ class KernelEmitter:
         self.outputs = [p for p in parameters if p.kind == "output"]
         self.near = position_indices(kernel) if not kernel.group_size else {}
         self.inside_name = ""
+        self.tiled_name = ""
+        self.tiled: list[TiledLoop] = []
+        self.tiles: list[Symbol] = []
+        self.condition = self._condition()
 
     # ---- the body
 
@@ -71,14 +89,54 @@ class KernelEmitter:
             lines.add()
             lines.add("/* The same where gathers near the position stay inside their arrays. */")
             lines.extend(self._function(self.inside_name, self.near))
+            self._find_tiles()
+        if self.tiles:
+            self.tiled_name = self.module_names.fresh(f"{kernel.name}_tiled")
+            lines.add()
+            lines.add("/* The same with the elements that all work-items read in turn brought to local memory. */")
+            lines.extend(self._function(self.tiled_name, self.near, self.tiled))
         return lines
 
-    def _function(self, name: str, unclamped: dict[int, PositionIndex]) -> Lines:
+    def _find_tiles(self) -> None:
+        """Which loops to tile, and the arrays that have tiles."""
         kernel = self.kernel
-        statements = self._printer(unclamped).body()
+        if self.condition is None or kernel.uses_position or not self.outputs or kernel.scatters:
+            return
+        loops = tiled_loops(kernel, self.near)
+        tiles = list(dict.fromkeys(symbol for loop in loops for symbol in loop.gathers.values()))
+        if sum(self._value_bytes(symbol.type) for symbol in tiles) * TILE_GROUP <= _TILE_BYTES:
+            self.tiled, self.tiles = loops, tiles
+
+    def _condition(self) -> tuple[Test, ...] | None:
+        """What makes all gathers near the position good in a whole domain; None if nothing does."""
+        tests: list[Test] = []
+        for found in self.near.values():
+            shown = whole_domain(found)
+            if shown is None:
+                return None
+            tests += shown
+        for array, other in self._same_shapes().items():
+            tests += [(f"shape.{array.name}.{c}", f"shape.{other.name}.{c}", "==") for c in COMPONENTS[: array.rank]]
+        return tuple(dict.fromkeys(tests))
+
+    def _same_shapes(self) -> dict[Symbol, Symbol]:
+        """Arrays that are indexed alike, whose places are then computed once: each to the first of its kind."""
+        forms: dict[Symbol, set[tuple[str, Affine]]] = {}
+        for found in self.near.values():
+            if found.array.rank > 1:
+                forms.setdefault(found.array, set()).add((found.dimension, found.value))
+        first: dict[frozenset[tuple[str, Affine]], Symbol] = {}
+        same = {array: first.setdefault(frozenset(form), array) for array, form in forms.items()}
+        return {array: other for array, other in same.items() if array is not other and array.rank == other.rank}
+
+    def _function(self, name: str, unclamped: dict[int, PositionIndex], tiled: Sequence[TiledLoop] = ()) -> Lines:
+        kernel = self.kernel
+        statements = BodyEmitter(kernel, self.names, self.support, self.storage, unclamped, tiled, TILE_GROUP).body()
         lines = Lines()
         parameters = [self._body_parameter(p) for p in kernel.parameters]
         parameters += [f"__local {s.type.name} *{s.c_name}" for s in kernel.shared]
+        if tiled:
+            parameters += [f"__local {s.type.name} *{tile_name(s)}" for s in self.tiles]
         if kernel.uses_position:
             parameters.append(f"const int4 {POSITION}")
         result = kernel.result.name if kernel.result != VOID else "void"
@@ -94,7 +152,7 @@ class KernelEmitter:
         The test for the whole domain, up to position ``end``, is the same for all work-items; that for each of them is
         not, and costs more where many run in lockstep.
         """
-        inside = f"    {self.inside_name}{call.removeprefix(self.kernel.c_name)};"
+        inside = f"    {self._inside(call)};"
         values = [found.value for found in self.near.values() if found.value.base != "counter"]
         tests: list[str] = []
         if all(value.low >= 0 for value in values):
@@ -113,7 +171,9 @@ class KernelEmitter:
             value = found.value
             base = f"{position}.{value.base}"
             if value.bound is not None:
-                base = self._printer({}).expression(value.bound).at(POSTFIX)
+                base = (
+                    BodyEmitter(self.kernel, self.names, self.support, self.storage).expression(value.bound).at(POSTFIX)
+                )
             beyond = not value.closed if value.base == "counter" else is_end
             extent = f"{shape_name(found.array)}.{found.dimension}"
             key = (extent, base, value.base, value.factor, value.divisor, beyond)
@@ -137,11 +197,8 @@ class KernelEmitter:
             else:
                 tests.append(f"{place} {relation} {extent}{offset_text(-high)}")
             if floating:
-                tests.append(f"{place} {relation} {(_EXACT_FLOAT - max(high, 0)) // factor}")
+                tests.append(f"{place} {relation} {(EXACT_FLOAT - max(high, 0)) // factor}")
         return " && ".join(dict.fromkeys(tests))
-
-    def _printer(self, unclamped: dict[int, PositionIndex]) -> BodyEmitter:
-        return BodyEmitter(self.kernel, self.names, self.support, self.storage, unclamped)
 
     def _body_parameter(self, symbol: Symbol) -> str:
         pointee = self.storage.pointee(symbol.type)
@@ -169,9 +226,15 @@ class KernelEmitter:
             return []
         if kernel.group_size:
             return [self._group("group"), self._group("group_mapped")]
+        is_inside = bool(self.inside_name) and self.condition is not None
         if kernel.uses_position:
-            return [self._grid("grid"), self._grid("mapped")]
+            inside = [self._grid_inside()] if is_inside else []
+            return [self._grid("grid"), *inside, self._grid("mapped")]
         entries = [self._linear()]
+        if is_inside:
+            entries.append(self._linear_inside())
+        if self.tiles:
+            entries.append(self._linear_tiled())
         if self._is_coarsenable():
             entries.append(self._linear4())
         return [*entries, self._grid("mapped")]
@@ -187,8 +250,7 @@ class KernelEmitter:
 
     def _entry_names(self) -> Names:
         """Names for one entry: its parameters' names and those made from them are taken."""
-        suffixes = ("", "_shape", "_map", "_value", "_at")
-        return Names({f"{p.c_name}{suffix}" for p in self.kernel.parameters for suffix in suffixes})
+        return Names({f"{p.c_name}{suffix}" for p in self.kernel.parameters for suffix in ("", *_SUFFIXES)})
 
     def _start(self, variant: Variant) -> _Entry:
         """An entry with the arguments that all variants share: the kernel's own parameters, in order."""
@@ -238,7 +300,9 @@ class KernelEmitter:
             + 16
         )
 
-    def _finish(self, entry: _Entry, attribute: str = "") -> tuple[Entry, Lines]:
+    def _finish(self, entry: _Entry, group: int = 0, condition: tuple[Test, ...] | None = None) -> tuple[Entry, Lines]:
+        """The entry and its text; ``group``: the work-items in a group that it insists on."""
+        attribute = f"__attribute__((reqd_work_group_size({group}, 1, 1))) " if group else ""
         lines = Lines()
         line = self.kernel.node.line
         lines.add(f"__kernel {attribute}void {entry.symbol}(", line)
@@ -248,19 +312,30 @@ class KernelEmitter:
         for text in entry.lines:
             lines.add(f"    {text}" if text and not text.startswith("#") else text, line if text else 0)
         lines.add("}")
-        return Entry(entry.symbol, entry.variant, tuple(entry.args)), lines
+        return Entry(entry.symbol, entry.variant, tuple(entry.args), condition or (), group), lines
 
     def _guard(self, test: str) -> list[str]:
         return ["#ifndef HW_EXACT_RANGE", f"if ({test}) return;", "#endif"]
 
-    def _process(self, place: Callable[[Symbol], str], position: str = "", guard: str = "", end: str = "") -> list[str]:
+    def _process(
+        self,
+        place: Callable[[Symbol], str],
+        position: str = "",
+        guard: str = "",
+        end: str = "",
+        known: Callable[[str], str] | None = None,
+    ) -> list[str]:
         """Load the inputs, call the body, store the outputs of one element.
 
         ``place`` gives a stream's index, ``position`` is the element's, and ``end`` is one past the domain's last.
+        ``known`` makes of the body's call that of the function for good indices, if they are known to be.
         """
         lines = [self._zeroed(p) for p in self.outputs]
-        call = self._call(lambda p: self.storage.load(p.c_name, place(p), p.type).text, position)
-        if self.inside_name:
+        same = self._same_shapes() if known else None
+        call = self._call(lambda p: self.storage.load(p.c_name, place(p), p.type).text, position, same=same)
+        if known:
+            lines.append(f"{known(call)};")
+        elif self.inside_name:
             lines += self._inside_calls(call, position, end)
         else:
             lines.append(f"{call};")
@@ -275,8 +350,13 @@ class KernelEmitter:
         return f"{p.type.name} {p.c_name}_value = {zero if p.type.width == 1 else f'({p.type.name})({zero})'};"
 
     def _call(
-        self, load: Callable[[Symbol], str], position: str = "", results: Callable[[Symbol], str] | None = None
+        self,
+        load: Callable[[Symbol], str],
+        position: str = "",
+        results: Callable[[Symbol], str] | None = None,
+        same: Mapping[Symbol, Symbol] | None = None,
     ) -> str:
+        """The body's call. ``same``: arrays that have the extents of others."""
         arguments: list[str] = []
         for p in self.kernel.parameters:
             match p.kind:
@@ -285,7 +365,7 @@ class KernelEmitter:
                 case "output" | "reduce":
                     arguments.append(results(p) if results else f"&{p.c_name}_value")
                 case "gather" | "scatter":
-                    arguments += [p.c_name, shape_name(p)]
+                    arguments += [p.c_name, shape_name(same.get(p, p) if same else p)]
                 case "value" if p.type.is_struct:
                     arguments.append(self.storage.load(p.c_name, "0", p.type).text)
                 case _:
@@ -308,6 +388,42 @@ class KernelEmitter:
             *self._process(lambda _: i),
         ]
         return self._finish(entry)
+
+    def _linear_inside(self) -> tuple[Entry, Lines]:
+        """As ``linear``, where the condition holds."""
+        entry = self._start("linear_inside")
+        names = self._entry_names()
+        count, i = names.fresh("count"), names.fresh("i")
+        self._argument(entry, "count", count, None, "const int")
+        entry.lines = [
+            f"const int {i} = get_global_id(0);",
+            *self._guard(f"{i} >= {count}"),
+            *self._process(lambda _: i, known=self._inside),
+        ]
+        return self._finish(entry, condition=self.condition)
+
+    def _linear_tiled(self) -> tuple[Entry, Lines]:
+        """As ``linear_inside``, with tiles. Surplus work-items run too, as all must reach the barriers."""
+        entry = self._start("linear_tiled")
+        names = self._entry_names()
+        count, i, at = names.fresh("count"), names.fresh("i"), names.fresh("at")
+        self._argument(entry, "count", count, None, "const int")
+        tiles = ", ".join(tile_name(s) for s in self.tiles)
+        entry.lines = [
+            *(f"__local {s.type.name} {tile_name(s)}[{TILE_GROUP}];" for s in self.tiles),
+            f"const int {i} = get_global_id(0);",
+            f"const int {at} = min({i}, {count} - 1);",
+            *self._process(
+                lambda _: at,
+                guard=f"if ({i} < {count}) ",
+                known=lambda call: f"{self.tiled_name}{call.removeprefix(self.kernel.c_name)[:-1]}, {tiles})",
+            ),
+        ]
+        return self._finish(entry, TILE_GROUP, self.condition)
+
+    def _inside(self, call: str) -> str:
+        """The call of the body as one of the function for good indices."""
+        return f"{self.inside_name}{call.removeprefix(self.kernel.c_name)}"
 
     def _linear4(self) -> tuple[Entry, Lines]:
         entry = self._start("linear4")
@@ -366,6 +482,22 @@ class KernelEmitter:
         entry.lines = lines
         return self._finish(entry)
 
+    def _grid_inside(self) -> tuple[Entry, Lines]:
+        """As ``grid`` for one or two dimensions, where the condition holds."""
+        entry = self._start("grid_inside")
+        names = self._entry_names()
+        domain, p, i = names.fresh("domain"), names.fresh("p"), names.fresh("i")
+        self._argument(entry, "domain", domain, None, "const int4")
+        lines = [
+            f"const int4 {p} = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);",
+            *self._guard(f"{p}.x >= {domain}.x || {p}.y >= {domain}.y"),
+        ]
+        if self.inputs or self.outputs:
+            lines.append(f"const int {i} = {p}.y * {domain}.x + {p}.x;")
+        entry.lines = [*lines, *self._process(lambda _: i, p, known=self._inside)]
+        plane: tuple[Test, ...] = (("domain.z", 1, "=="), ("domain.w", 1, "=="))
+        return self._finish(entry, condition=plane + (self.condition or ()))
+
     def _places(self, entry: _Entry, names: Names, p: str, domain: str) -> list[str]:
         lines: list[str] = []
         for symbol in [*self.inputs, *self.outputs]:
@@ -400,7 +532,7 @@ class KernelEmitter:
             lines += self._places(entry, names, p, domain)
             lines += self._process(lambda s: f"{s.c_name}_at", f"{position} + {origin}", guard)
         entry.lines = lines
-        return self._finish(entry, f"__attribute__((reqd_work_group_size({self.kernel.group_size}, 1, 1))) ")
+        return self._finish(entry, self.kernel.group_size)
 
     # ---- reductions
 

@@ -43,6 +43,10 @@ variant                 use it when, and launch it as
 ``grid``                every stream has the domain's shape, the whole domain runs, and the kernel asks for its
 position.
                         3-D: ``(x, y, z * w)`` of the domain's extents.
+``linear_inside``       as ``linear`` or ``grid``, where ``Entry.condition`` holds: no index is tested or clamped that
+``grid_inside``         the condition shows to be good.
+``linear_tiled``        as ``linear_inside``, for GPUs: groups of exactly ``Entry.group`` work-items share the elements
+                        that all of them read in turn through local memory. 1-D, ``count`` rounded up to whole groups.
 ``mapped``              anything else: streams of other shapes (implicit resize), an executed domain with an origin,
                         sub-streams. 3-D, ``(x, y, z * w)`` of the executed domain's extents. Addresses come from the
                         ``map`` arguments.
@@ -60,6 +64,9 @@ kernel has
 once. A
 host that launches exact sizes may build with ``-D HW_EXACT_RANGE``, which leaves that test out (not of ``linear4`` and
 the compute-mode variants, which need it).
+
+``Entry.condition`` depends on the extents of the domain and of gather arrays, and perhaps on values; ``conditions.py``
+evaluates it.
 
 Full reduction
 --------------
@@ -105,11 +112,25 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from headwater.brook.conditions import Test
+
 if TYPE_CHECKING:
     import numpy as np
 
 Kind = Literal["input", "output", "gather", "scatter", "constant", "value", "reduce"]
-Variant = Literal["linear", "linear4", "grid", "mapped", "group", "group_mapped", "reduce_full", "reduce_partial"]
+Variant = Literal[
+    "linear",
+    "linear4",
+    "linear_inside",
+    "linear_tiled",
+    "grid",
+    "grid_inside",
+    "mapped",
+    "group",
+    "group_mapped",
+    "reduce_full",
+    "reduce_partial",
+]
 Role = Literal[
     "input",
     "output",
@@ -260,17 +281,23 @@ class Arg:
 
 @dataclass(frozen=True)
 class Entry:
-    """One generated OpenCL kernel: its name, when to use it, its arguments in order."""
+    """One generated OpenCL kernel: its name, when to use it, its arguments in order.
+
+    ``condition``: what must hold for it to be right (see ``conditions.py``). ``group``: the work-items in a group that
+    it insists on, 0 if it takes any number.
+    """
 
     symbol: str
     variant: Variant
     args: tuple[Arg, ...]
+    condition: tuple[Test, ...] = ()
+    group: int = 0
 
 
 @dataclass(frozen=True)
 class Kernel:
     """One Brook+ kernel. ``entries`` is empty for a kernel that only other kernels can call (``launchable`` is
-    false).
+    false). ``uneven``: it has loops that may run longer for one element than for its neighbour.
     """
 
     name: str
@@ -280,6 +307,7 @@ class Kernel:
     group_size: int = 0
     commutative: bool = True
     uses_position: bool = False
+    uneven: bool = False
     needs: frozenset[str] = frozenset()
     line: int = 0
     doc: str = ""
@@ -349,7 +377,14 @@ def _kernel(data: dict[str, Any]) -> Kernel:
         for item in data["parameters"]
     )
     fields["entries"] = tuple(
-        Entry(item["symbol"], item["variant"], tuple(Arg(**arg) for arg in item["args"])) for item in data["entries"]
+        Entry(
+            item["symbol"],
+            item["variant"],
+            tuple(Arg(**arg) for arg in item["args"]),
+            tuple(tuple(test) for test in item["condition"]),
+            item["group"],
+        )
+        for item in data["entries"]
     )
     fields["needs"] = frozenset(data["needs"])
     return Kernel(**fields)

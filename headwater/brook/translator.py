@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 from headwater.brook import ast
+from headwater.brook.affine import has_uneven_loops
 from headwater.brook.checker import check_kernel, check_struct, check_typedef
 from headwater.brook.context import Context, KernelInfo
 from headwater.brook.emit_body import Lines, Storage, stored_differs
@@ -242,6 +243,7 @@ def _describe(context: Context, info: KernelInfo, entries: tuple[object, ...]) -
         group_size=info.group_size,
         commutative=info.commutative,
         uses_position=info.uses_position,
+        uneven=has_uneven_loops(info),
         needs=frozenset({"double"} if info.uses_double else ()),
         line=info.node.line,
         doc=_doc(context, info),

@@ -18,6 +18,7 @@ import numpy as np
 
 from headwater import __version__, cache
 from headwater.brook import model
+from headwater.brook.conditions import holds
 from headwater.brook.model import BrookModule, Kernel as Signature, Parameter
 from headwater.errors import UsageError
 from headwater.runtime.arrays import Array, address
@@ -109,7 +110,7 @@ class BrookProgram(Program["BrookKernel"]):
         self.default_device = device if device is not None else default()
         self.structs: dict[str, np.dtype[Any]] = {n: s.dtype(module.structs) for n, s in module.structs.items()}
         self.kernels = {name: BrookKernel(self, signature) for name, signature in module.kernels.items()}
-        self._built: dict[Device, DeviceProgram] = {}
+        self._built: dict[tuple[Device, bool], DeviceProgram] = {}
 
     @property
     def opencl(self) -> str:
@@ -121,12 +122,15 @@ class BrookProgram(Program["BrookKernel"]):
         """What the translator warned of."""
         return self.module.warnings
 
-    def on(self, device: Device) -> DeviceProgram:
-        """The program compiled for ``device``; once per device."""
-        built = self._built.get(device)
+    def on(self, device: Device, exact: bool = False) -> DeviceProgram:
+        """The program compiled for ``device``, once; on the cpu device and if ``exact``, for launches without surplus
+        work-items.
+        """
+        key = device, exact or device.kind == "cpu"
+        built = self._built.get(key)
         if built is None:
-            options = f"{_EXACT} {self._build_options}" if device.kind == "cpu" else self._build_options
-            built = self._built[device] = device.build(self.module.source, f"{self.module.filename}.cl", options)
+            options = f"{_EXACT} {self._build_options}" if key[1] else self._build_options
+            built = self._built[key] = device.build(self.module.source, f"{self.module.filename}.cl", options)
         return built
 
 
@@ -146,7 +150,7 @@ class _Plan:
     number.
     """
 
-    __slots__ = ("arrays", "device", "direct", "is_value", "outs", "partial", "steps")
+    __slots__ = ("arrays", "device", "direct", "is_value", "launch", "named", "otherwise", "outs", "partial", "steps")
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -157,6 +161,10 @@ class _Plan:
         # Of every out: its parameter's number, the shape of its array, the dtype, whether it starts as zeros.
         self.outs: tuple[tuple[int, Shape, np.dtype[Any], bool], ...] = ()
         self.is_value = False  # a reduction to one value
+        # A launch that is right for some values only, prepared in `steps` when they first come; and how to run others.
+        self.launch: Launch | None = None
+        self.named: dict[str, tuple[int, int]] = {}  # its tests' names: a parameter's number, and a component or -1
+        self.otherwise: tuple[_Step, ...] = ()
         self.partial = 0  # bytes of the partial results of a reduction, whose item comes after the parameters
 
 
@@ -344,7 +352,7 @@ class BrookKernel(Kernel):
         if plan.partial:
             items[-1] = plan.device.allocate(plan.partial)
         event: Event | None = None
-        for step in plan.steps:
+        for step in plan.steps if plan.launch is None else self._fitting_steps(plan, plan.launch, items):
             launch = step.template.copy()
             for slot, number in step.fills:
                 launch[slot] = items[number]
@@ -355,6 +363,25 @@ class BrookKernel(Kernel):
         self.last_event = event
         if wait:
             event.wait()
+
+    def _fitting_steps(self, plan: _Plan, launch: Launch, items: Sequence[Any]) -> tuple[_Step, ...]:
+        """The steps that are right for the values passed."""
+        named = plan.named
+
+        def number(name: str) -> int:
+            item, part = named[name]
+            value: int = items[item] if part < 0 else items[item][part]
+            return value
+
+        for test in launch.tests:
+            if not holds(test, number):
+                if not plan.otherwise:
+                    assert launch.otherwise is not None
+                    plan.otherwise = (self._step(plan.device, launch.otherwise),)
+                return plan.otherwise
+        if not plan.steps:
+            plan.steps = (self._step(plan.device, launch),)
+        return plan.steps
 
     # -- the thorough way ------------------------------------------------------------------------------------------
 
@@ -575,9 +602,23 @@ class BrookKernel(Kernel):
         views = {**{name: View.of(shape) for name, shape in shapes.items()}, **views}
         plan = _Plan(device)
         launch = plan_map(self.signature, views, domain, _is_gpu(device))
-        plan.steps = (self._step(device, launch),)
+        if launch.tests:
+            plan.launch = launch
+            plan.named = {
+                token: self._named(token)
+                for test in launch.tests
+                for token in test
+                if isinstance(token, str) and token.startswith("value.")
+            }
+        else:
+            plan.steps = (self._step(device, launch),)
         plan.outs = tuple(self._out(p, shapes[p.name], domain is not None or p.kind == "scatter") for p in self._outs)
         return plan
+
+    def _named(self, name: str) -> tuple[int, int]:
+        """Where the items hold what a test names ``value.n`` or ``value.v.y``."""
+        _, parameter, *component = name.split(".")
+        return self._index[parameter], "xyzw".index(component[0]) if component else -1
 
     def _reduction(self, device: Device, views: dict[str, View], asked: Shape | dict[str, Shape] | None) -> _Plan:
         (result,) = self._outs
@@ -608,7 +649,7 @@ class BrookKernel(Kernel):
         """Fix a launch's sizes and what never changes. ``rename``: which item stands for a parameter, ``""`` the
         partial results.
         """
-        kernel = self.program.on(device).kernels[launch.entry.symbol]
+        kernel = self.program.on(device, launch.exact).kernels[launch.entry.symbol]
         template: list[Any] = []
         fills = []
         for slot in launch.slots:

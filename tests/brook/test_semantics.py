@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from headwater.brook.model import extents, map_table, resize_index
+from headwater.runtime import brook
 from headwater.runtime.brook import load
 from tests.brook import corpus_files
 
@@ -345,3 +346,44 @@ def test_halved_positions_stay_inside_or_clamp(shape):
     y, x = np.mgrid[0 : shape[0], 0 : shape[1]] // 2
     wanted = a[np.minimum(y, 3), np.minimum(x, 31)] + a[np.minimum(y, 3), np.minimum(x + 1, 31)]
     np.testing.assert_allclose(program("gather").doubled(a, shape=shape), wanted, rtol=1e-6)
+
+
+def attract(a, b, w, n):
+    """The corpus' kernel of that name, in the same order of operations."""
+    c = a.copy()
+    for j in np.clip(np.arange(1, n[1] + 1), 0, len(b) - 1):
+        k = min(j, len(w) - 1)
+        pull = c + (b[j, 0] * w[k] + b[j, 1] * w[0] - a * b[j, 2])
+        c = np.where(b[j, 0] < a, c, pull)
+    for k in range(n[0]):
+        c = np.float32(0.5) * c + w[min(k, len(w) - 1)]
+    return c
+
+
+@pytest.mark.parametrize(
+    "n", [(0, 0), (-3, -1), (1, 1), (255, 255), (256, 256), (257, 257), (600, 599), (3, 600), (601, 9)]
+)
+def test_tiles_of_counted_loops_give_what_the_plain_loops_give(opencl_device, monkeypatch, n):
+    a, b, w = floats(300), floats(600, 3), floats(600)
+    wanted = attract(a, b, w, n)
+    kernel = program("gather").attract
+    np.testing.assert_allclose(kernel(a, b, w, n), wanted, rtol=1e-4, atol=1e-4)
+    monkeypatch.setattr(brook, "_is_gpu", lambda device: True)
+    on_gpu = load(corpus_files.read("gather"), "gather.br").attract
+    np.testing.assert_allclose(on_gpu(a, b, w, n, device=opencl_device), wanted, rtol=1e-4, atol=1e-4)
+    is_inside = n[0] <= 600 and n[1] < 600
+    (plan,) = on_gpu._plans.values()
+    assert (bool(plan.steps), bool(plan.otherwise)) == (is_inside, not is_inside)
+    np.testing.assert_allclose(
+        on_gpu(a, b, w, (700, 700), device=opencl_device), attract(a, b, w, (700, 700)), rtol=1e-4, atol=1e-4
+    )
+
+
+def test_gathers_of_arrays_of_different_shapes_are_not_taken_for_alike():
+    source = "kernel void f(float a[][], float b[][], out float d<>) { int2 p = instance().xy; d = a[p.y][p.x] + b[p.y][p.x]; }"
+    kernel = load(source, "inline.br").f
+    for shape in [(4, 6), (5, 6), (4, 7), (3, 2)]:
+        a, b = floats(4, 6), floats(*shape)
+        y, x = np.mgrid[0:4, 0:6]
+        wanted = a + b[np.minimum(y, shape[0] - 1), np.minimum(x, shape[1] - 1)]
+        np.testing.assert_array_equal(kernel(a, b, shape=(4, 6)), wanted)

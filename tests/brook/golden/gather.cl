@@ -281,6 +281,24 @@ __kernel void nested_grid(
     c[i] = c_value;
 }
 
+__kernel void nested_grid_inside(
+    __global const int *restrict a,
+    const int4 a_shape,
+    __global const int *restrict b,
+    const int4 b_shape,
+    __global int *restrict c,
+    const int4 domain)
+{
+    const int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);
+#ifndef HW_EXACT_RANGE
+    if (p.x >= domain.x || p.y >= domain.y) return;
+#endif
+    const int i = p.y * domain.x + p.x;
+    int c_value = 0;
+    nested_inside(a, a_shape, b, b_shape, &c_value, p);
+    c[i] = c_value;
+}
+
 __kernel void nested_mapped(
     __global const int *restrict a,
     const int4 a_shape,
@@ -401,6 +419,24 @@ __kernel void constants_grid(
     vstore3(o_value, i, o);
 }
 
+__kernel void constants_grid_inside(
+    __constant float *mask,
+    __constant float *row,
+    __global const float *restrict img,
+    const int4 img_shape,
+    __global float *restrict o,
+    const int4 domain)
+{
+    const int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);
+#ifndef HW_EXACT_RANGE
+    if (p.x >= domain.x || p.y >= domain.y) return;
+#endif
+    const int i = p.y * domain.x + p.x;
+    float3 o_value = (float3)(0.0f);
+    constants_inside(mask, row, img, img_shape, &o_value, p);
+    vstore3(o_value, i, o);
+}
+
 __kernel void constants_mapped(
     __constant float *mask,
     __constant float *row,
@@ -458,6 +494,22 @@ __kernel void too_large_grid(
     } else {
         too_large_body(table, table_shape, &o_value, p);
     }
+    o[i] = o_value;
+}
+
+__kernel void too_large_grid_inside(
+    __global const float *restrict table,
+    const int4 table_shape,
+    __global float *restrict o,
+    const int4 domain)
+{
+    const int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);
+#ifndef HW_EXACT_RANGE
+    if (p.x >= domain.x || p.y >= domain.y) return;
+#endif
+    const int i = p.y * domain.x + p.x;
+    float o_value = 0.0f;
+    too_large_inside(table, table_shape, &o_value, p);
     o[i] = o_value;
 }
 
@@ -658,6 +710,25 @@ __kernel void product_grid(
     c[i] = c_value;
 }
 
+__kernel void product_grid_inside(
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global const float *restrict b,
+    const int4 b_shape,
+    const int inner,
+    __global float *restrict c,
+    const int4 domain)
+{
+    const int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);
+#ifndef HW_EXACT_RANGE
+    if (p.x >= domain.x || p.y >= domain.y) return;
+#endif
+    const int i = p.y * domain.x + p.x;
+    float c_value = 0.0f;
+    product_inside(a, a_shape, b, b_shape, inner, &c_value, p);
+    c[i] = c_value;
+}
+
 __kernel void product_mapped(
     __global const float *restrict a,
     const int4 a_shape,
@@ -723,6 +794,23 @@ __kernel void total_linear(
     } else {
         total_body(a[i], b, b_shape, count, &c_value);
     }
+    c[i] = c_value;
+}
+
+__kernel void total_linear_inside(
+    __global const float *restrict a,
+    __global const float *restrict b,
+    const int4 b_shape,
+    const int count,
+    __global float *restrict c,
+    const int count_)
+{
+    const int i = get_global_id(0);
+#ifndef HW_EXACT_RANGE
+    if (i >= count_) return;
+#endif
+    float c_value = 0.0f;
+    total_inside(a[i], b, b_shape, count, &c_value);
     c[i] = c_value;
 }
 
@@ -792,6 +880,22 @@ __kernel void doubled_grid(
     b[i] = b_value;
 }
 
+__kernel void doubled_grid_inside(
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float *restrict b,
+    const int4 domain)
+{
+    const int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);
+#ifndef HW_EXACT_RANGE
+    if (p.x >= domain.x || p.y >= domain.y) return;
+#endif
+    const int i = p.y * domain.x + p.x;
+    float b_value = 0.0f;
+    doubled_inside(a, a_shape, &b_value, p);
+    b[i] = b_value;
+}
+
 __kernel void doubled_mapped(
     __global const float *restrict a,
     const int4 a_shape,
@@ -816,4 +920,165 @@ __kernel void doubled_mapped(
         doubled_body(a, a_shape, &b_value, position);
     }
     b[b_at] = b_value;
+}
+
+/* kernel void attract(float a<>, float3 b[], float w[], int2 n, out float c<>), line 97 */
+void attract_body(const float a, __global const float *b, const int4 b_shape, __global const float *w, const int4 w_shape, const int2 n, float *c)
+{
+    int j;
+    *c = a;
+    for (j = 1; j <= n.y; ++j) {
+        float3 d = vload3(hw_at(j, b_shape.x), b);
+        if (d.x < a) {
+            continue;
+        }
+        *c += d.x * w[hw_at(j, w_shape.x)] + d.y * w[0] - a * d.z;
+    }
+    for (int k = 0; k < n.x; k += 1) {
+        *c = 0.5f * *c + w[hw_at(k, w_shape.x)];
+    }
+}
+
+/* The same where gathers near the position stay inside their arrays. */
+void attract_inside(const float a, __global const float *b, const int4 b_shape, __global const float *w, const int4 w_shape, const int2 n, float *c)
+{
+    int j;
+    *c = a;
+    for (j = 1; j <= n.y; ++j) {
+        float3 d = vload3(j, b);
+        if (d.x < a) {
+            continue;
+        }
+        *c += d.x * w[j] + d.y * w[0] - a * d.z;
+    }
+    for (int k = 0; k < n.x; k += 1) {
+        *c = 0.5f * *c + w[k];
+    }
+}
+
+/* The same with the elements that all work-items read in turn brought to local memory. */
+void attract_tiled(const float a, __global const float *b, const int4 b_shape, __global const float *w, const int4 w_shape, const int2 n, float *c, __local float3 *b_tile, __local float *w_tile)
+{
+    int j;
+    *c = a;
+    for (j = 1; j <= n.y;) {
+        const int start = j, item = get_local_id(0);
+        const int end = start + min(n.y - start + 1, 256);
+        if (start + item < end) {
+            b_tile[item] = vload3(start + item, b);
+            w_tile[item] = w[start + item];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (; j < end; ++j) {
+            float3 d = b_tile[j - start];
+            if (d.x < a) {
+                continue;
+            }
+            *c += d.x * w_tile[j - start] + d.y * w[0] - a * d.z;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    for (int k = 0; k < n.x;) {
+        const int start = k, item = get_local_id(0);
+        const int end = start + min(n.x - start, 256);
+        if (start + item < end) {
+            w_tile[item] = w[start + item];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (; k < end; k += 1) {
+            *c = 0.5f * *c + w_tile[k - start];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+__kernel void attract_linear(
+    __global const float *restrict a,
+    __global const float *restrict b,
+    const int4 b_shape,
+    __global const float *restrict w,
+    const int4 w_shape,
+    const int2 n,
+    __global float *restrict c,
+    const int count)
+{
+    const int i = get_global_id(0);
+#ifndef HW_EXACT_RANGE
+    if (i >= count) return;
+#endif
+    float c_value = 0.0f;
+    if (n.y < b_shape.x && n.y < w_shape.x && n.x <= w_shape.x) {
+        attract_inside(a[i], b, b_shape, w, w_shape, n, &c_value);
+    } else {
+        attract_body(a[i], b, b_shape, w, w_shape, n, &c_value);
+    }
+    c[i] = c_value;
+}
+
+__kernel void attract_linear_inside(
+    __global const float *restrict a,
+    __global const float *restrict b,
+    const int4 b_shape,
+    __global const float *restrict w,
+    const int4 w_shape,
+    const int2 n,
+    __global float *restrict c,
+    const int count)
+{
+    const int i = get_global_id(0);
+#ifndef HW_EXACT_RANGE
+    if (i >= count) return;
+#endif
+    float c_value = 0.0f;
+    attract_inside(a[i], b, b_shape, w, w_shape, n, &c_value);
+    c[i] = c_value;
+}
+
+__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void attract_linear_tiled(
+    __global const float *restrict a,
+    __global const float *restrict b,
+    const int4 b_shape,
+    __global const float *restrict w,
+    const int4 w_shape,
+    const int2 n,
+    __global float *restrict c,
+    const int count)
+{
+    __local float3 b_tile[256];
+    __local float w_tile[256];
+    const int i = get_global_id(0);
+    const int at = min(i, count - 1);
+    float c_value = 0.0f;
+    attract_tiled(a[at], b, b_shape, w, w_shape, n, &c_value, b_tile, w_tile);
+    if (i < count) c[at] = c_value;
+}
+
+__kernel void attract_mapped(
+    __global const float *restrict a,
+    __global const float *restrict b,
+    const int4 b_shape,
+    __global const float *restrict w,
+    const int4 w_shape,
+    const int2 n,
+    __global float *restrict c,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict a_map,
+    __global const int *restrict c_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int a_at = hw_mapped(a_map, p, domain);
+    const int c_at = hw_mapped(c_map, p, domain);
+    const int4 position = p + origin;
+    const int4 end = domain + origin;
+    float c_value = 0.0f;
+    if (n.y < b_shape.x && n.y < w_shape.x && n.x <= w_shape.x) {
+        attract_inside(a[a_at], b, b_shape, w, w_shape, n, &c_value);
+    } else {
+        attract_body(a[a_at], b, b_shape, w, w_shape, n, &c_value);
+    }
+    c[c_at] = c_value;
 }
