@@ -65,6 +65,30 @@ class Affine:
 
 
 @dataclass(frozen=True)
+class Between:
+    """Anything from ``low`` to ``high``, which are parts of tests (see ``conditions``)."""
+
+    low: Test
+    high: Test
+
+    def plus(self, number: int) -> Between:
+        """The sum with a number."""
+        return Between((*self.low, *_offset(number)), (*self.high, *_offset(number)))
+
+
+Value = Affine | Between | None
+
+
+@dataclass(frozen=True)
+class ClippedIndex:
+    """A gather's index that ``max`` and ``min`` or an argument confine: good if its ends are."""
+
+    array: Symbol
+    dimension: str
+    value: Between
+
+
+@dataclass(frozen=True)
 class PositionIndex:
     """A gather's index of that form: dimension ``dimension`` (a component letter, x fastest) of ``array``."""
 
@@ -73,30 +97,59 @@ class PositionIndex:
     value: Affine
 
 
-def whole_domain(found: PositionIndex) -> tuple[Test, ...] | None:
+def whole_domain(found: PositionIndex | ClippedIndex) -> tuple[Test, ...] | None:
     """The tests that show an index to be inside its array for every position of a domain that starts at 0.
 
     None if it is outside for some position of any domain.
     """
-    value = found.value
-    extent = f"shape.{found.array.name}.{found.dimension}"
+    ends = _ends(found.value)
+    if ends is None:
+        return None
+    tests: list[Test] = []
+    if isinstance(found.value, Affine) and found.value.floating:
+        tests.append((*ends.high, EXACT_FLOAT, "<="))
+    match ends.low:
+        case (int(number),):
+            if number < 0:
+                return None
+        case _:
+            tests.append((0, *ends.low, "<="))
+    return (*tests, (*ends.high, f"shape.{found.array.name}.{found.dimension}", "<"))
+
+
+def _ends(value: Affine | Between) -> Between | None:
+    """The least and the greatest value in a whole domain."""
+    if isinstance(value, Between):
+        return value
+    if not value.base:
+        return Between((value.low,), (value.high,))
     if value.base == "counter":
         bound = argument_tokens(value.bound) if value.bound is not None else None
         if bound is None:
             return None
         last = (*bound, *_offset(0 if value.closed else -1))
-    elif value.low < 0:
-        return None
     else:
         last = (f"domain.{value.base}", 1, "-")
-    tests: list[Test] = []
-    if value.floating:
-        tests.append((*last, value.factor, "*", *_offset(value.high), EXACT_FLOAT, "<="))
     if value.factor > 1:
         last = (*last, value.factor, "*")
     if value.divisor > 1:
         last = (*last, value.divisor, "/")
-    return (*tests, (*last, *_offset(value.high), extent, "<"))
+    return Between((value.factor * value.least + value.low,), (*last, *_offset(value.high)))
+
+
+def _clip(operator: str, left: Affine | Between | None, right: Affine | Between | None) -> Between | None:
+    """The least or greatest (``min``, ``max``) of two values; None where that says nothing of use."""
+    one = None if left is None or (isinstance(left, Affine) and left.floating) else _ends(left)
+    two = None if right is None or (isinstance(right, Affine) and right.floating) else _ends(right)
+    if one is None or two is None:
+        return None
+    if operator == "max":
+        lows = [low[0] for low in (one.low, two.low) if len(low) == 1 and isinstance(low[0], int)]
+        low = (max(lows),) if lows and (len(lows) == 2 or max(lows) >= 0) else (*one.low, *two.low, operator)
+        return Between(low, (*one.high, *two.high, operator))
+    if any(len(low) == 1 and isinstance(low[0], int) and low[0] < 0 for low in (one.low, two.low)):
+        return None
+    return Between((*one.low, *two.low, operator), (*one.high, *two.high, operator))
 
 
 def _offset(number: int) -> Test:
@@ -192,18 +245,21 @@ def has_uneven_loops(kernel: KernelInfo) -> bool:
     )
 
 
-def position_indices(kernel: KernelInfo) -> dict[int, PositionIndex]:
-    """The position indices of a kernel's gathers, by ``id`` of the index expression."""
+def position_indices(kernel: KernelInfo) -> tuple[dict[int, PositionIndex], dict[int, ClippedIndex]]:
+    """The position indices of a kernel's gathers, by ``id`` of the index expression, and the confined ones that can be
+    good in a whole domain.
+    """
     finder = _Finder(kernel)
     finder.statements(kernel.node.body.body)
-    return finder.found
+    return finder.found, finder.clipped
 
 
 class _Finder:
     def __init__(self, kernel: KernelInfo) -> None:
         self.written = _written(kernel.node.body)
-        self.known: dict[Symbol, list[Affine | None]] = {}
+        self.known: dict[Symbol, list[Value]] = {}
         self.found: dict[int, PositionIndex] = {}
+        self.clipped: dict[int, ClippedIndex] = {}
 
     # ---- statements
 
@@ -261,15 +317,23 @@ class _Finder:
                 continue
             for place, index in enumerate(expression.indices):
                 value = self._values(index)[0]
-                if value is not None and _is_useful(value):
-                    self.found[id(index)] = PositionIndex(symbol, COMPONENTS[symbol.rank - 1 - place], value)
+                dimension = COMPONENTS[symbol.rank - 1 - place]
+                if isinstance(value, Between):
+                    clipped = ClippedIndex(symbol, dimension, value)
+                    if whole_domain(clipped) is not None:
+                        self.clipped[id(index)] = clipped
+                elif value is not None and _is_useful(value):
+                    self.found[id(index)] = PositionIndex(symbol, dimension, value)
 
-    def _values(self, node: ast.Expression) -> list[Affine | None]:
+    def _values(self, node: ast.Expression) -> list[Value]:
         """What is known of each component of a value."""
         width = max(node.type.width, 1)
         constant = integer_constant(node)
         if constant is not None:
             return [_bounded(Affine("", 0, constant, constant))] * width
+        if width == 1 and _is_argument(node):
+            tokens = argument_tokens(node)
+            return [None if tokens is None else Between(tokens, tokens)]
         match node:
             case ast.Number(floating=True):
                 number = float(node.text.rstrip("fF"))
@@ -293,16 +357,25 @@ class _Finder:
             case ast.Binary(operator="/") if node.type.base == "int":
                 divisor = integer_constant(node.right)
                 if divisor is not None:
-                    return [None if value is None else value.over(divisor) for value in self._values(node.left)]
+                    return [
+                        value.over(divisor) if isinstance(value, Affine) else None for value in self._values(node.left)
+                    ]
+            case ast.Call(function="max" | "min") if node.type.base == "int":
+                left, right = (self._values(argument) for argument in node.arguments)
+                return [_clip(node.function, one, two) for one, two in zip(left, right, strict=True)]
             case ast.Binary(operator="+" | "-" | "*"):
                 return self._arithmetic(node, width)
         return [None] * width
 
-    def _arithmetic(self, node: ast.Binary, width: int) -> list[Affine | None]:
-        result: list[Affine | None] = []
+    def _arithmetic(self, node: ast.Binary, width: int) -> list[Value]:
+        result: list[Value] = []
         for left, right in zip(self._values(node.left), self._values(node.right), strict=True):
-            if left is None or right is None:
+            if left is None or right is None or isinstance(right, Between):
                 result.append(None)
+            elif isinstance(left, Between):
+                is_number = not right.base and right.low == right.high and not right.floating
+                sign = {"+": 1, "-": -1}.get(node.operator)
+                result.append(left.plus(sign * right.low) if is_number and sign else None)
             elif node.operator == "+":
                 result.append(left.plus(right))
             elif node.operator == "-":
@@ -316,8 +389,10 @@ class _Finder:
         return result
 
 
-def _with_floating(value: Affine | None, floating: bool) -> Affine | None:
+def _with_floating(value: Value, floating: bool) -> Value:
     """A value after a conversion: once in float, its exactness keeps its limit."""
+    if isinstance(value, Between):
+        return None if floating else value
     if value is None or not floating or value.floating:
         return value
     return replace(value, floating=True)

@@ -1,9 +1,9 @@
 """A generated kernel's condition and the numbers in it pass in, whether it holds passes out.
 
 A condition is a tuple of tests that must all hold. A test is in reverse Polish notation: numbers, names and the
-operators ``+ - * / < <= ==``, the last of them a comparison: ``("domain.x", "shape.a.x", 2, "-", "<=")``. Names are
-``domain.x`` (an extent of the domain), ``shape.a.x`` (one of array ``a``), and ``value.n`` or ``value.v.y`` (an int
-argument, or a component of one). Nothing here imports more than the standard library.
+operators ``+ - * / min max < <= ==``, the last of them a comparison: ``("domain.x", "shape.a.x", 2, "-", "<=")``.
+Names are ``domain.x`` (an extent of the domain), ``shape.a.x`` (one of array ``a``), and ``value.n`` or ``value.v.y``
+(an int argument, or a component of one). Nothing here imports more than the standard library.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 Test = tuple[int | str, ...]
 
 _LIMIT = 1 << 31
-_OPERATORS = frozenset("+ - * / < <= ==".split())
+_OPERATORS = frozenset("+ - * / min max < <= ==".split())
 
 
 def holds(test: Test, number: Callable[[str], int]) -> bool:
@@ -66,6 +66,8 @@ def _arithmetic(operator: str, left: int, right: int) -> int | None:
         value = left - right
     elif operator == "*":
         value = left * right
+    elif operator in ("min", "max"):
+        value = min(left, right) if operator == "min" else max(left, right)
     else:
         if right == 0:
             return None

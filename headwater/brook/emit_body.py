@@ -7,11 +7,11 @@ vectors OpenCL's masks of 0 or -1; where a condition becomes a number the checke
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headwater.brook import ast
-from headwater.brook.affine import Affine, PositionIndex, TiledLoop
+from headwater.brook.affine import Affine, ClippedIndex, PositionIndex, TiledLoop
 from headwater.brook.context import KernelInfo
 from headwater.brook.emit_calls import call_builtin
 from headwater.brook.folding import integer_constant
@@ -127,7 +127,7 @@ class BodyEmitter:
         names: Names,
         support: Support,
         storage: Storage,
-        unclamped: dict[int, PositionIndex] | None = None,
+        unclamped: Mapping[int, PositionIndex | ClippedIndex] | None = None,
         tiled: Sequence[TiledLoop] = (),
         group: int = 0,
     ) -> None:
@@ -602,7 +602,7 @@ class BodyEmitter:
         position = self.unclamped.get(id(index))
         if position is not None:
             value = position.value
-            if not value.floating:
+            if not isinstance(value, Affine) or not value.floating:
                 return self.expression(index).at(ADD)
             return f"{times_position(value, POSITION)}{offset_text(value.low)}"
         helper = {"float": "hw_at_float", "uint": "hw_at_uint"}.get(index.type.base, "hw_at")

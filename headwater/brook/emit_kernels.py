@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from headwater.brook.affine import (
     EXACT_FLOAT,
     Affine,
+    Between,
+    ClippedIndex,
     PositionIndex,
     TiledLoop,
     position_indices,
@@ -70,8 +72,10 @@ class KernelEmitter:
             symbol.c_name = self.names.user(symbol.name)
         self.inputs = [p for p in parameters if p.kind == "input"]
         self.outputs = [p for p in parameters if p.kind == "output"]
-        self.near = position_indices(kernel) if not kernel.group_size else {}
+        self.near, self.clipped = position_indices(kernel) if not kernel.group_size else ({}, {})
+        self.indices: dict[int, PositionIndex | ClippedIndex] = {**self.near, **self.clipped}
         self.inside_name = ""
+        self.known_name = ""
         self.tiled_name = ""
         self.tiled: list[TiledLoop] = []
         self.tiles: list[Symbol] = []
@@ -84,17 +88,23 @@ class KernelEmitter:
         kernel = self.kernel
         kernel.c_name = self.module_names.fresh(f"{kernel.name}_body")
         lines = self._function(kernel.c_name, {})
-        if self.near and kernel.result == VOID and any(p.kind in {"output", "scatter"} for p in kernel.parameters):
-            self.inside_name = self.module_names.fresh(f"{kernel.name}_inside")
-            lines.add()
-            lines.add("/* The same where gathers near the position stay inside their arrays. */")
-            lines.extend(self._function(self.inside_name, self.near))
+        if kernel.result == VOID and any(p.kind in {"output", "scatter"} for p in kernel.parameters):
+            if self.near:
+                self.inside_name = self.known_name = self.module_names.fresh(f"{kernel.name}_inside")
+                lines.add()
+                lines.add("/* The same where gathers near the position stay inside their arrays. */")
+                lines.extend(self._function(self.inside_name, self.near))
+            if self.clipped and self.condition is not None:
+                self.known_name = self.module_names.fresh(f"{kernel.name}_known")
+                lines.add()
+                lines.add("/* The same where the host has shown that these and others stay inside. */")
+                lines.extend(self._function(self.known_name, self.indices))
             self._find_tiles()
         if self.tiles:
             self.tiled_name = self.module_names.fresh(f"{kernel.name}_tiled")
             lines.add()
             lines.add("/* The same with the elements that all work-items read in turn brought to local memory. */")
-            lines.extend(self._function(self.tiled_name, self.near, self.tiled))
+            lines.extend(self._function(self.tiled_name, self.indices, self.tiled))
         return lines
 
     def _find_tiles(self) -> None:
@@ -108,9 +118,9 @@ class KernelEmitter:
             self.tiled, self.tiles = loops, tiles
 
     def _condition(self) -> tuple[Test, ...] | None:
-        """What makes all gathers near the position good in a whole domain; None if nothing does."""
+        """What makes all indices in ``indices`` good in a whole domain; None if nothing does."""
         tests: list[Test] = []
-        for found in self.near.values():
+        for found in self.indices.values():
             shown = whole_domain(found)
             if shown is None:
                 return None
@@ -121,15 +131,17 @@ class KernelEmitter:
 
     def _same_shapes(self) -> dict[Symbol, Symbol]:
         """Arrays that are indexed alike, whose places are then computed once: each to the first of its kind."""
-        forms: dict[Symbol, set[tuple[str, Affine]]] = {}
-        for found in self.near.values():
+        forms: dict[Symbol, set[tuple[str, Affine | Between]]] = {}
+        for found in self.indices.values():
             if found.array.rank > 1:
                 forms.setdefault(found.array, set()).add((found.dimension, found.value))
-        first: dict[frozenset[tuple[str, Affine]], Symbol] = {}
+        first: dict[frozenset[tuple[str, Affine | Between]], Symbol] = {}
         same = {array: first.setdefault(frozenset(form), array) for array, form in forms.items()}
         return {array: other for array, other in same.items() if array is not other and array.rank == other.rank}
 
-    def _function(self, name: str, unclamped: dict[int, PositionIndex], tiled: Sequence[TiledLoop] = ()) -> Lines:
+    def _function(
+        self, name: str, unclamped: Mapping[int, PositionIndex | ClippedIndex], tiled: Sequence[TiledLoop] = ()
+    ) -> Lines:
         kernel = self.kernel
         statements = BodyEmitter(kernel, self.names, self.support, self.storage, unclamped, tiled, TILE_GROUP).body()
         lines = Lines()
@@ -152,7 +164,7 @@ class KernelEmitter:
         The test for the whole domain, up to position ``end``, is the same for all work-items; that for each of them is
         not, and costs more where many run in lockstep.
         """
-        inside = f"    {self._inside(call)};"
+        inside = f"    {self.inside_name}{call.removeprefix(self.kernel.c_name)};"
         values = [found.value for found in self.near.values() if found.value.base != "counter"]
         tests: list[str] = []
         if all(value.low >= 0 for value in values):
@@ -226,7 +238,7 @@ class KernelEmitter:
             return []
         if kernel.group_size:
             return [self._group("group"), self._group("group_mapped")]
-        is_inside = bool(self.inside_name) and self.condition is not None
+        is_inside = bool(self.known_name) and self.condition is not None
         if kernel.uses_position:
             inside = [self._grid_inside()] if is_inside else []
             return [self._grid("grid"), *inside, self._grid("mapped")]
@@ -423,7 +435,7 @@ class KernelEmitter:
 
     def _inside(self, call: str) -> str:
         """The call of the body as one of the function for good indices."""
-        return f"{self.inside_name}{call.removeprefix(self.kernel.c_name)}"
+        return f"{self.known_name}{call.removeprefix(self.kernel.c_name)}"
 
     def _linear4(self) -> tuple[Entry, Lines]:
         entry = self._start("linear4")

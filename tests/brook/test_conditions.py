@@ -59,6 +59,16 @@ def _domain(x):
     return {"domain.x": x, "domain.y": 1, "domain.z": 1, "domain.w": 1}
 
 
+def test_clamping_by_hand_is_seen():
+    source = "kernel void f(float a[], int w, out float b<>) { int x = instance().x; b = a[max(x - 1, 0)] + %s; }"
+    kept = translate(source % "a[min(x + 1, w - 1)]", "f.br").kernels["f"].entry("grid_inside").condition
+    (left, right) = remaining(kept, {"shape.a.x": 5, **_domain(5)})
+    assert [holds(left, {"value.w": w}.__getitem__) for w in (0, 1, 5, 6)] == [False, True, True, True]
+    assert [holds(right, {"value.w": w}.__getitem__) for w in (0, 1, 5, 6)] == [True, True, True, False]
+    below = translate(source % "a[min(x - 1, w - 1)]", "f.br").kernels["f"].entry("grid_inside").condition
+    assert remaining(below, {"shape.a.x": 5, **_domain(5)}) == ()
+
+
 LOOPS = {
     "break": "for (j = 0; j < n; j += 1) { if (b[j] > a) break; c += b[j]; }",
     "return": "if (a > 1.0f) return; for (j = 0; j < n; j += 1) { c += b[j]; }",

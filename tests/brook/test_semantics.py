@@ -387,3 +387,12 @@ def test_gathers_of_arrays_of_different_shapes_are_not_taken_for_alike():
         y, x = np.mgrid[0:4, 0:6]
         wanted = a + b[np.minimum(y, shape[0] - 1), np.minimum(x, shape[1] - 1)]
         np.testing.assert_array_equal(kernel(a, b, shape=(4, 6)), wanted)
+
+
+@pytest.mark.parametrize(("width", "row"), [(9, 2), (7, 0), (9, 3), (12, 1), (0, 1), (9, -1), (9, 9)])
+def test_indices_confined_by_arguments_stay_inside_or_clamp(width, row):
+    a = floats(4, 9)
+    y, x = np.mgrid[0:4, 0:9]
+    left, right = np.maximum(x - 1, 0), np.clip(np.minimum(x + 1, width - 1), 0, 8)
+    wanted = a[y, left] + a[np.maximum(y - 2, 0), x] + a[y, right] + a[np.clip(row, 0, 3), x]
+    np.testing.assert_allclose(program("gather").confined(a, width, row, shape=(4, 9)), wanted, rtol=1e-6)

@@ -1082,3 +1082,96 @@ __kernel void attract_mapped(
     }
     c[c_at] = c_value;
 }
+
+/* kernel void confined(float a[][], int width, int row, out float b<>), line 114 */
+void confined_body(__global const float *a, const int4 a_shape, const int width, const int row, float *b, const int4 hw_position)
+{
+    int2 p = hw_position.xy;
+    int left = max(p.x - 1, 0);
+    int right = min(p.x + 1, width - 1);
+    *b = a[hw_at(p.y, a_shape.y) * a_shape.x + hw_at(left, a_shape.x)] + a[hw_at(max(p.y - 2, 0), a_shape.y) * a_shape.x + hw_at(p.x, a_shape.x)] + a[hw_at(p.y, a_shape.y) * a_shape.x + hw_at(right, a_shape.x)] + a[hw_at(row, a_shape.y) * a_shape.x + hw_at(p.x, a_shape.x)];
+}
+
+/* The same where gathers near the position stay inside their arrays. */
+void confined_inside(__global const float *a, const int4 a_shape, const int width, const int row, float *b, const int4 hw_position)
+{
+    int2 p = hw_position.xy;
+    int left = max(p.x - 1, 0);
+    int right = min(p.x + 1, width - 1);
+    *b = a[p.y * a_shape.x + hw_at(left, a_shape.x)] + a[hw_at(max(p.y - 2, 0), a_shape.y) * a_shape.x + p.x] + a[p.y * a_shape.x + hw_at(right, a_shape.x)] + a[hw_at(row, a_shape.y) * a_shape.x + p.x];
+}
+
+/* The same where the host has shown that these and others stay inside. */
+void confined_known(__global const float *a, const int4 a_shape, const int width, const int row, float *b, const int4 hw_position)
+{
+    int2 p = hw_position.xy;
+    int left = max(p.x - 1, 0);
+    int right = min(p.x + 1, width - 1);
+    *b = a[p.y * a_shape.x + left] + a[max(p.y - 2, 0) * a_shape.x + p.x] + a[p.y * a_shape.x + right] + a[row * a_shape.x + p.x];
+}
+
+__kernel void confined_grid(
+    __global const float *restrict a,
+    const int4 a_shape,
+    const int width,
+    const int row,
+    __global float *restrict b,
+    const int4 domain)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int i = hw_index(p, domain);
+    float b_value = 0.0f;
+    if (domain.y <= a_shape.y && domain.x <= a_shape.x) {
+        confined_inside(a, a_shape, width, row, &b_value, p);
+    } else {
+        confined_body(a, a_shape, width, row, &b_value, p);
+    }
+    b[i] = b_value;
+}
+
+__kernel void confined_grid_inside(
+    __global const float *restrict a,
+    const int4 a_shape,
+    const int width,
+    const int row,
+    __global float *restrict b,
+    const int4 domain)
+{
+    const int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);
+#ifndef HW_EXACT_RANGE
+    if (p.x >= domain.x || p.y >= domain.y) return;
+#endif
+    const int i = p.y * domain.x + p.x;
+    float b_value = 0.0f;
+    confined_known(a, a_shape, width, row, &b_value, p);
+    b[i] = b_value;
+}
+
+__kernel void confined_mapped(
+    __global const float *restrict a,
+    const int4 a_shape,
+    const int width,
+    const int row,
+    __global float *restrict b,
+    const int4 domain,
+    const int4 origin,
+    __global const int *restrict b_map)
+{
+    const int4 p = hw_grid(domain);
+#ifndef HW_EXACT_RANGE
+    if (hw_outside(p, domain)) return;
+#endif
+    const int b_at = hw_mapped(b_map, p, domain);
+    const int4 position = p + origin;
+    const int4 end = domain + origin;
+    float b_value = 0.0f;
+    if (end.y <= a_shape.y && end.x <= a_shape.x) {
+        confined_inside(a, a_shape, width, row, &b_value, position);
+    } else {
+        confined_body(a, a_shape, width, row, &b_value, position);
+    }
+    b[b_at] = b_value;
+}
