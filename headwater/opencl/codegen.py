@@ -14,6 +14,7 @@ import llvmlite.binding as llvm
 from headwater.errors import InternalError, SourceError, Span
 from headwater.opencl import library
 from headwater.opencl.spmd.cost import estimate
+from headwater.opencl.spmd.counted import entry_guard
 from headwater.opencl.spmd.entry import CHECK_FUNCTION, argument_places, write_entry
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
@@ -103,6 +104,13 @@ def prepare(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, dict[s
     first.add_always_inliner_pass()
     first.add_global_dead_code_eliminate_pass()
     first.run(module, builder)
+    recursive = [f.name for f in module.functions if not f.is_declaration and f.name not in wanted]
+    if recursive:
+        raise SourceError(
+            f"recursion in {', '.join(sorted(recursive))}: OpenCL C has none (OpenCL C 1.2 specification 6.9.i)",
+            Span(filename),
+            hint="write it as a loop, with a private array as its stack if need be",
+        )
     simplify = builder.getFunctionPassManager()
     for function in module.functions:
         if not function.is_declaration:
@@ -214,20 +222,32 @@ def vectorised(
     formats: dict[str, int] = {}
     declares: dict[str, str] = {"llvm.umin.i64": "declare i64 @llvm.umin.i64(i64, i64)"}
     codes: list[ChunkCode] = []
+    interleaved = kernel.private if layout.lanes > 1 else {}
+    shapes = Shapes(kernel.function, kernel.cfg, layout, dict(interleaved))
+    guard = None if resumable or kernel.cfg.irreducible else entry_guard(kernel.function, kernel.cfg, shapes)
+    masked = masked or guard is not None
     for name, is_masked in (("chunk.full", False), ("chunk.masked", True)):
         if is_masked and not masked:
             continue
-        interleaved = dict(kernel.private) if layout.lanes > 1 else {}
-        shapes = Shapes(kernel.function, kernel.cfg, layout, interleaved)
+        passed = guard if not is_masked else None
+        together = kernel.cfg.entry if passed is not None else ""
+        shapes = Shapes(kernel.function, kernel.cfg, layout, dict(interleaved), together=together)
         linear = Linear(kernel.function, kernel.cfg, shapes)
         variant = Variant(name, is_masked, resumable, checked, streaming)
-        writer = Vectoriser(kernel.function, kernel.cfg, shapes, linear, layout, variant, formats)
+        writer = Vectoriser(kernel.function, kernel.cfg, shapes, linear, layout, variant, formats, passed)
         codes.append(writer.write())
         declares |= codes[-1].declares
     frame_bytes = max(c.frame_bytes for c in codes) if resumable else None
     own = params[: len(params) - len(kernel.locals_bytes)]
     entry = write_entry(
-        symbol, "chunk.full", "chunk.masked" if masked else None, own, kernel.locals_bytes, layout, frame_bytes
+        symbol,
+        "chunk.full",
+        "chunk.masked" if masked else None,
+        own,
+        kernel.locals_bytes,
+        layout,
+        frame_bytes,
+        guarded=guard is not None,
     )
     target = host_target()
     declares.pop("hw_check", None)

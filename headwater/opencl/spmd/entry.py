@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from headwater.opencl.spmd.ir import Param
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES
 from headwater.opencl.spmd.layout import Layout
-from headwater.opencl.spmd.parts import ID_PARAMS
+from headwater.opencl.spmd.parts import ID_PARAMS, PARTED
 
 STATE_BYTES = 64
 """Where a stopped chunk's frame keeps the barrier it stopped at: one cache line before its saved values."""
@@ -52,8 +52,10 @@ def write_entry(
     locals_bytes: list[int],
     layout: Layout,
     frame_bytes: int | None,
+    *,
+    guarded: bool,
 ) -> str:
-    """The entry's text. ``frame_bytes`` is None if chunks never stop at barriers."""
+    """The entry's text. ``frame_bytes`` is None if no chunk stops at barriers; ``guarded``: full chunks may give up."""
     places, _ = argument_places(params)
     lines = [f"define void @{symbol}(ptr %launch, ptr noalias %args, ptr noalias %scratch) #1 {{", "entry:"]
     add = lines.append
@@ -77,7 +79,7 @@ def write_entry(
     arguments = _load_arguments(places, locals_bytes, lines)
     lines += _GROUP_LOOP.splitlines()
     ids = _chunk_ids(layout)
-    call = _Caller(full, masked, arguments, ids, layout, frame_bytes)
+    call = _Caller(full, masked, arguments, ids, layout, frame_bytes, guarded)
     lines += call.lines()
     lines += ["group.end:", "  %g.next = add i64 %g, 1", "  %g.more = icmp slt i64 %g.next, %last"]
     lines += ["  br i1 %g.more, label %group, label %grab", "leave:", "  ret void", "}"]
@@ -165,6 +167,7 @@ class _Caller:
     ids: dict[int, str]
     layout: Layout
     frame_bytes: int | None
+    guarded: bool
 
     def lines(self) -> list[str]:
         by_name = {v: d for d, v in self.ids.items()}
@@ -209,7 +212,7 @@ class _Caller:
             "  br i1 %full.more, label %full.call, label %masked.head",
             "full.call:",
             *self._call("f", self.full, masked=False),
-            "  br label %full.done",
+            *self._leave_if_parted(),
             "full.done:",
         ]
         if resumable:
@@ -220,7 +223,8 @@ class _Caller:
                 out += ["  %chunk.m = phi i64 [ %chunk.f, %full.head ]"]
             out += ["  br label %lane.end"]
         else:
-            out += ["  %lane.m = phi i64 [ %lane.f, %full.head ], [ %lane.m.next, %masked.done ]"]
+            parted = "[ %lane.f, %full.call ], " if self.guarded else ""
+            out += [f"  %lane.m = phi i64 [ %lane.f, %full.head ], {parted}[ %lane.m.next, %masked.done ]"]
             if resumable:
                 out += ["  %chunk.m = phi i64 [ %chunk.f, %full.head ], [ %chunk.m.next, %masked.done ]"]
             out += [
@@ -244,6 +248,15 @@ class _Caller:
             "  %living = load i32, ptr %alive",
             "  %again = icmp ne i32 %living, 0",
             "  br i1 %again, label %round, label %group.end",
+        ]
+
+    def _leave_if_parted(self) -> list[str]:
+        """Where lanes part at the kernel's guard, the masked code runs this chunk and the rest of the row."""
+        if not self.guarded:
+            return ["  br label %full.done"]
+        return [
+            f"  %parted = icmp eq i32 %result.f, {PARTED}",
+            "  br i1 %parted, label %masked.head, label %full.done",
         ]
 
     def _call(self, tag: str, function: str, *, masked: bool) -> list[str]:

@@ -19,6 +19,9 @@ ID_PARAMS = tuple(
 )
 """Work-item state that is passed to a chunk function, one i64 each."""
 
+PARTED = -2
+"""What a chunk function for lanes that stay together returns, with nothing done, when they would not."""
+
 PRIMITIVE_PARAM = {
     "global_id": "gid",
     "local_id": "lid",

@@ -63,13 +63,17 @@ class Shapes:
     """The fixed point of the shape of every value, of the divergence of every branch and of every loop.
 
     ``interleaved`` names private arrays whose lanes lie side by side, element by element (see `private_arrays`).
+    ``together`` is a block after which all lanes are known to go the same way, whatever its condition looks like.
     """
 
-    def __init__(self, function: Function, cfg: Cfg, layout: Layout, interleaved: dict[str, int]) -> None:
+    def __init__(
+        self, function: Function, cfg: Cfg, layout: Layout, interleaved: dict[str, int], *, together: str = ""
+    ) -> None:
         self.function = function
         self.cfg = cfg
         self.layout = layout
         self.interleaved = interleaved
+        self.together = together
         self.lane_bit = LANE if layout.lanes > 1 else 0
         self.row_bit = ROW if layout.rows > 1 else 0
         self.of: dict[str, Shape] = {p.name: UNIFORM for p in function.params}
@@ -98,7 +102,7 @@ class Shapes:
                         changed = True
             term = block.term
             if term.op == "br" and term.args:
-                deps = self.shape(term.args[0]).deps
+                deps = self.shape(term.args[0]).deps if name != self.together else 0
                 if deps != self.branch_deps[name]:
                     self.branch_deps[name] = deps
                     changed = True

@@ -9,18 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headwater.opencl.spmd.cfg import Cfg, Loop
-from headwater.opencl.spmd.counted import OrderedExit, ordered_exits
+from headwater.opencl.spmd.counted import OrderedTest, ordered_exits
 from headwater.opencl.spmd.ir import Function, Inst, Value
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
 from headwater.opencl.spmd.memory import Memory
-from headwater.opencl.spmd.parts import ID_PARAMS, Variant, private_name
+from headwater.opencl.spmd.parts import ID_PARAMS, PARTED, Variant, private_name
 from headwater.opencl.spmd.shapes import Shape, Shapes
 from headwater.opencl.spmd.types import Type
 
 DONE = -1
 """What a chunk function returns when its work-items have finished."""
-
 FRAME_ALIGN_BYTES = 64
 """Saved values start on cache lines; 64 bytes is also the widest vector register."""
 
@@ -46,10 +45,12 @@ class Vectoriser(Memory):
         layout: Layout,
         variant: Variant,
         formats: dict[str, int],
+        guard: list[OrderedTest] | None = None,
     ) -> None:
         super().__init__(function, cfg, shapes, linear, layout, variant, formats)
         self.polled = polled_loops(function, cfg)
         self.ordered = ordered_exits(function, cfg, shapes)
+        self.guard = guard
         self.frame_bytes = 0
         self.resumes: list[tuple[str, str]] = []
         self.homes: dict[str, list[str]] = {}
@@ -115,7 +116,7 @@ class Vectoriser(Memory):
         self.writer.line(f"ret i32 {DONE}")
         self.writer.start(go_on)
 
-    def _write_without_masks(self, name: str, test: OrderedExit) -> None:
+    def _write_without_masks(self, name: str, test: OrderedTest) -> None:
         """The loop as it runs while all lanes are in it; the masked one that follows takes over when some leave."""
         writer = self.writer
         fast = self.label(name) + ".all"
@@ -131,7 +132,7 @@ class Vectoriser(Memory):
             if inst.op != "phi":
                 self.write_instruction(inst)
         go_on, part = writer.fresh_label("all.on"), writer.fresh_label("all.part")
-        writer.branch(self._all_go_on(test), go_on, part)
+        writer.branch(self._all_go_on([test]), go_on, part)
         writer.start(go_on)
         with self.aside():
             self._write_edges(name, [name], together=True)
@@ -154,27 +155,51 @@ class Vectoriser(Memory):
         bits = self.writer.let(f"bitcast {self.mask_type} {total} to i{self.layout.lanes}")
         return self.writer.let(f"icmp eq i{self.layout.lanes} {bits}, -1")
 
-    def _all_go_on(self, test: OrderedExit) -> str:
-        """i1: the first and the last lane go on, and counting from one to the other does not wrap around."""
-        writer, ty = self.writer, test.strided.ty
-        first = self.part(test.strided, 0)
-        end = self.part(test.strided, self.layout.rows - 1)
-        last = writer.let(f"add {ty} {end}, {(self.layout.lanes - 1) * test.stride}")
-        sign = test.predicate[0]
-        order = f"{sign}{'ge' if test.stride > 0 else 'le'}"
-        total = writer.let(f"icmp {order} {ty} {last}, {first}")
-        for lane in (first, last):
-            a, b = (lane if v is test.strided else self.part(v) for v in (test.left, test.right))
-            goes = writer.let(f"icmp {test.predicate} {ty} {a}, {b}")
-            total = writer.let(f"and i1 {total}, {goes}")
+    def _all_go_on(self, tests: list[OrderedTest]) -> str:
+        """i1: the first and the last lane pass, and counting from one to the other does not wrap around."""
+        writer, total = self.writer, "true"
+
+        def require(text: str) -> None:
+            nonlocal total
+            total = writer.let(f"and i1 {total}, {writer.let(text)}")
+
+        for test in tests:
+            ty = test.left.ty
+            if test.strided is None:
+                rows = self.rows(self.shapes.shape(test.left)), self.rows(self.shapes.shape(test.right))
+                for row in max(rows, key=len):
+                    left, right = self.part(test.left, row), self.part(test.right, row)
+                    require(f"icmp {test.predicate} {ty} {left}, {right}")
+                continue
+            first = self.part(test.strided, 0)
+            end = self.part(test.strided, self.layout.rows - 1)
+            last = writer.let(f"add {ty} {end}, {(self.layout.lanes - 1) * test.stride}")
+            require(f"icmp {test.predicate[0]}{'ge' if test.stride > 0 else 'le'} {ty} {last}, {first}")
+            for lane in (first, last):
+                left, right = (lane if v is test.strided else self.part(v) for v in (test.left, test.right))
+                require(f"icmp {test.predicate} {ty} {left}, {right}")
         return total
+
+    def _write_guard(self, name: str, term: Inst, guard: list[OrderedTest]) -> None:
+        """Go on if all lanes pass the kernel's guard; else nothing is done, and masked code has to run instead."""
+        writer = self.writer
+        go_on, parted = writer.fresh_label("guard.all"), writer.fresh_label("guard.part")
+        writer.branch(self._all_go_on(guard), go_on, parted)
+        writer.start(parted)
+        writer.line(f"ret i32 {PARTED}")
+        writer.start(go_on)
+        inside = next(t for t in term.labels if self.function.blocks[t].insts[0].op != "ret")
+        self._write_edges(name, [inside])
+        writer.jump(self.entry_label(self.linear.next[name, inside]))
 
     def _write_terminator(self, name: str) -> None:
         writer = self.writer
         term = self.function.blocks[name].term
         succs = self.cfg.succs[name]
         loop = self.cfg.loop_of[name]
-        if term.op in ("ret", "unreachable"):
+        if name == self.cfg.entry and self.guard is not None:
+            self._write_guard(name, term, self.guard)
+        elif term.op in ("ret", "unreachable"):
             following = self.linear.next.get((name, ""))
             if following is None:
                 writer.line(f"ret i32 {DONE}")
