@@ -104,13 +104,6 @@ def prepare(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, dict[s
     first.add_always_inliner_pass()
     first.add_global_dead_code_eliminate_pass()
     first.run(module, builder)
-    recursive = [f.name for f in module.functions if not f.is_declaration and f.name not in wanted]
-    if recursive:
-        raise SourceError(
-            f"recursion in {', '.join(sorted(recursive))}: OpenCL C has none (OpenCL C 1.2 specification 6.9.i)",
-            Span(filename),
-            hint="write it as a loop, with a private array as its stack if need be",
-        )
     simplify = builder.getFunctionPassManager()
     for function in module.functions:
         if not function.is_declaration:
