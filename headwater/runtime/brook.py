@@ -150,7 +150,19 @@ class _Plan:
     number.
     """
 
-    __slots__ = ("arrays", "device", "direct", "is_value", "launch", "named", "otherwise", "outs", "partial", "steps")
+    __slots__ = (
+        "arrays",
+        "device",
+        "direct",
+        "is_value",
+        "latest",
+        "launch",
+        "otherwise",
+        "outs",
+        "partial",
+        "steps",
+        "tested",
+    )
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -163,8 +175,10 @@ class _Plan:
         self.is_value = False  # a reduction to one value
         # A launch that is right for some values only, prepared in `steps` when they first come; and how to run others.
         self.launch: Launch | None = None
-        self.named: dict[str, tuple[int, int]] = {}  # its tests' names: a parameter's number, and a component or -1
         self.otherwise: tuple[_Step, ...] = ()
+        # Which parameters' values that depends on; those of the latest call with the steps that are right for them.
+        self.tested: tuple[int, ...] = ()
+        self.latest: tuple[list[Any] | None, tuple[_Step, ...]] = None, ()
         self.partial = 0  # bytes of the partial results of a reduction, whose item comes after the parameters
 
 
@@ -366,22 +380,24 @@ class BrookKernel(Kernel):
 
     def _fitting_steps(self, plan: _Plan, launch: Launch, items: Sequence[Any]) -> tuple[_Step, ...]:
         """The steps that are right for the values passed."""
-        named = plan.named
+        values = [items[number] for number in plan.tested]
+        latest, steps = plan.latest
+        if values == latest:
+            return steps
+        named = dict(zip(plan.tested, values, strict=True))
 
         def number(name: str) -> int:
-            item, part = named[name]
-            value: int = items[item] if part < 0 else items[item][part]
+            item, part = self._named(name)
+            value: int = named[item] if part < 0 else named[item][part]
             return value
 
-        for test in launch.tests:
-            if not holds(test, number):
-                if not plan.otherwise:
-                    assert launch.otherwise is not None
-                    plan.otherwise = (self._step(plan.device, launch.otherwise),)
-                return plan.otherwise
-        if not plan.steps:
-            plan.steps = (self._step(plan.device, launch),)
-        return plan.steps
+        if all(holds(test, number) for test in launch.tests):
+            steps = plan.steps = plan.steps or (self._step(plan.device, launch),)
+        else:
+            assert launch.otherwise is not None
+            steps = plan.otherwise = plan.otherwise or (self._step(plan.device, launch.otherwise),)
+        plan.latest = values, steps  # at once: other threads may call too
+        return steps
 
     # -- the thorough way ------------------------------------------------------------------------------------------
 
@@ -604,12 +620,8 @@ class BrookKernel(Kernel):
         launch = plan_map(self.signature, views, domain, _is_gpu(device))
         if launch.tests:
             plan.launch = launch
-            plan.named = {
-                token: self._named(token)
-                for test in launch.tests
-                for token in test
-                if isinstance(token, str) and token.startswith("value.")
-            }
+            names = {token for test in launch.tests for token in test if str(token).startswith("value.")}
+            plan.tested = tuple(sorted({self._named(str(name))[0] for name in names}))
         else:
             plan.steps = (self._step(device, launch),)
         plan.outs = tuple(self._out(p, shapes[p.name], domain is not None or p.kind == "scatter") for p in self._outs)
