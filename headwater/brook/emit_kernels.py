@@ -238,9 +238,9 @@ class KernelEmitter:
             return []
         if kernel.group_size:
             return [self._group("group"), self._group("group_mapped")]
-        is_inside = bool(self.known_name) and self.condition is not None
+        is_inside = self.condition is not None and bool(self.known_name)
         if kernel.uses_position:
-            inside = [self._grid_inside()] if is_inside else []
+            inside = [self._grid_inside()] if is_inside or not self.indices else []
             return [self._grid("grid"), *inside, self._grid("mapped")]
         entries = [self._linear()]
         if is_inside:
@@ -434,8 +434,8 @@ class KernelEmitter:
         return self._finish(entry, TILE_GROUP, self.condition)
 
     def _inside(self, call: str) -> str:
-        """The call of the body as one of the function for good indices."""
-        return f"{self.known_name}{call.removeprefix(self.kernel.c_name)}"
+        """The call of the body as one of the function for good indices, if the body has any."""
+        return f"{self.known_name or self.kernel.c_name}{call.removeprefix(self.kernel.c_name)}"
 
     def _linear4(self) -> tuple[Entry, Lines]:
         entry = self._start("linear4")

@@ -44,7 +44,7 @@ variant                 use it when, and launch it as
 position.
                         3-D: ``(x, y, z * w)`` of the domain's extents.
 ``linear_inside``       as ``linear`` or ``grid``, where ``Entry.condition`` holds: no index is tested or clamped that
-``grid_inside``         the condition shows to be good.
+``grid_inside``         the condition shows to be good; and there are at most two dimensions.
 ``linear_tiled``        as ``linear_inside``, for GPUs: groups of exactly ``Entry.group`` work-items share the elements
                         that all of them read in turn through local memory. 1-D, ``count`` rounded up to whole groups.
 ``mapped``              anything else: streams of other shapes (implicit resize), an executed domain with an origin,

@@ -165,6 +165,26 @@ __kernel void top_grid(
     t[i] = t_value;
 }
 
+__kernel void top_grid_inside(
+    __global const float *restrict angle,
+    __global const float *restrict a,
+    const int4 a_shape,
+    __global float2 *restrict r,
+    __global float *restrict t,
+    const int4 domain)
+{
+    const int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);
+#ifndef HW_EXACT_RANGE
+    if (p.x >= domain.x || p.y >= domain.y) return;
+#endif
+    const int i = p.y * domain.x + p.x;
+    float2 r_value = (float2)(0.0f);
+    float t_value = 0.0f;
+    top_body(angle[i], a, a_shape, &r_value, &t_value, p);
+    r[i] = r_value;
+    t[i] = t_value;
+}
+
 __kernel void top_mapped(
     __global const float *restrict angle,
     __global const float *restrict a,

@@ -69,6 +69,20 @@ __kernel void transpose_grid(
     transpose_body(a[i], b, b_shape, p);
 }
 
+__kernel void transpose_grid_inside(
+    __global const float *restrict a,
+    __global float *restrict b,
+    const int4 b_shape,
+    const int4 domain)
+{
+    const int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);
+#ifndef HW_EXACT_RANGE
+    if (p.x >= domain.x || p.y >= domain.y) return;
+#endif
+    const int i = p.y * domain.x + p.x;
+    transpose_body(a[i], b, b_shape, p);
+}
+
 __kernel void transpose_mapped(
     __global const float *restrict a,
     __global float *restrict b,
@@ -156,6 +170,20 @@ __kernel void parts_grid(
     parts_body(a[i], b, b_shape, p);
 }
 
+__kernel void parts_grid_inside(
+    __global const float2 *restrict a,
+    __global float4 *restrict b,
+    const int4 b_shape,
+    const int4 domain)
+{
+    const int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);
+#ifndef HW_EXACT_RANGE
+    if (p.x >= domain.x || p.y >= domain.y) return;
+#endif
+    const int i = p.y * domain.x + p.x;
+    parts_body(a[i], b, b_shape, p);
+}
+
 __kernel void parts_mapped(
     __global const float2 *restrict a,
     __global float4 *restrict b,
@@ -205,6 +233,20 @@ __kernel void packed_grid(
     packed_body(vload3(i, a), b, b_shape, p);
 }
 
+__kernel void packed_grid_inside(
+    __global const float *restrict a,
+    __global float *restrict b,
+    const int4 b_shape,
+    const int4 domain)
+{
+    const int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);
+#ifndef HW_EXACT_RANGE
+    if (p.x >= domain.x || p.y >= domain.y) return;
+#endif
+    const int i = p.y * domain.x + p.x;
+    packed_body(vload3(i, a), b, b_shape, p);
+}
+
 __kernel void packed_mapped(
     __global const float *restrict a,
     __global float *restrict b,
@@ -243,6 +285,20 @@ __kernel void shifted_grid(
     if (hw_outside(p, domain)) return;
 #endif
     const int i = hw_index(p, domain);
+    shifted_body(a[i], b, b_shape, p);
+}
+
+__kernel void shifted_grid_inside(
+    __global const float *restrict a,
+    __global float *restrict b,
+    const int4 b_shape,
+    const int4 domain)
+{
+    const int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);
+#ifndef HW_EXACT_RANGE
+    if (p.x >= domain.x || p.y >= domain.y) return;
+#endif
+    const int i = p.y * domain.x + p.x;
     shifted_body(a[i], b, b_shape, p);
 }
 
@@ -285,6 +341,20 @@ __kernel void chained_grid(
     if (hw_outside(p, domain)) return;
 #endif
     const int i = hw_index(p, domain);
+    chained_body(a[i], b, b_shape, p);
+}
+
+__kernel void chained_grid_inside(
+    __global const float *restrict a,
+    __global float *restrict b,
+    const int4 b_shape,
+    const int4 domain)
+{
+    const int4 p = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);
+#ifndef HW_EXACT_RANGE
+    if (p.x >= domain.x || p.y >= domain.y) return;
+#endif
+    const int i = p.y * domain.x + p.x;
     chained_body(a[i], b, b_shape, p);
 }
 
