@@ -969,6 +969,7 @@ void attract_tiled(const float a, __global const float *b, const int4 b_shape, _
             w_tile[item] = w[start + item];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 8
         for (; j < end; ++j) {
             float3 d = b_tile[j - start];
             if (d.x < a) {
@@ -985,6 +986,7 @@ void attract_tiled(const float a, __global const float *b, const int4 b_shape, _
             w_tile[item] = w[start + item];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 8
         for (; k < end; k += 1) {
             *c = 0.5f * *c + w_tile[k - start];
         }
