@@ -661,7 +661,8 @@ class BrookKernel(Kernel):
         """Fix a launch's sizes and what never changes. ``rename``: which item stands for a parameter, ``""`` the
         partial results.
         """
-        kernel = self.program.on(device, launch.exact).kernels[launch.entry.symbol]
+        exact = launch.exact or not _is_gpu(device)  # others are launched over exact ranges, reductions too
+        kernel = self.program.on(device, exact).kernels[launch.entry.symbol]
         template: list[Any] = []
         fills = []
         for slot in launch.slots:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,50 @@ def test_a_kernel_that_asks_for_its_position_is_launched_over_its_dimensions_x_f
     launch = plan_map(k, views(k, (2, 3, 4, 5), (2, 3, 4, 5)), None, gpu=False)
     assert (launch.entry.variant, launch.global_size) == ("grid", (5, 4, 6))
     assert fixed(launch.slots) == [(5, 4, 3, 2), (0, 0, 0, 0)]
+
+
+@pytest.mark.parametrize(("shape", "exact"), [((512,), True), ((513,), False), ((4, 64), True), ((6, 64), False)])
+def test_launches_without_surplus_work_items_are_known(shape: tuple[int, ...], exact: bool) -> None:
+    k = kernel("input", "output", variants=("grid", "mapped"))
+    assert plan_map(k, views(k, shape, shape), None, gpu=True).exact is exact
+    assert plan_map(k, views(k, shape, shape), None, gpu=False).exact
+
+
+def test_kernels_with_uneven_loops_get_square_groups_on_gpus() -> None:
+    k = kernel("output", variants=("grid", "mapped"))
+    uneven = replace(k, uneven=True)
+    assert plan_map(k, views(k, (99, 99)), None, gpu=True).local_size == (64, 4, 1)
+    assert plan_map(uneven, views(k, (99, 99)), None, gpu=True).local_size == (16, 16, 1)
+    assert plan_map(uneven, views(k, (99,)), None, gpu=True).local_size == (128, 1, 1)
+
+
+def conditional(*tests: tuple[int | str, ...]) -> Kernel:
+    """A kernel whose better entries need ``tests`` to hold."""
+    k = kernel("input", "output", variants=("linear", "linear_inside", "linear_tiled", "mapped"))
+    entries = tuple(
+        replace(e, condition=tests, group=128 if e.variant == "linear_tiled" else 0)
+        if e.variant in ("linear_inside", "linear_tiled")
+        else e
+        for e in k.entries
+    )
+    return replace(k, entries=entries)
+
+
+@pytest.mark.parametrize(("gpu", "best"), [(False, "linear_inside"), (True, "linear_tiled")])
+def test_entries_are_taken_where_their_condition_holds(gpu: bool, best: str) -> None:
+    k = conditional(("domain.x", 100, "<="))
+    assert plan_map(k, views(k, (100,), (100,)), None, gpu).entry.variant == best
+    assert plan_map(k, views(k, (101,), (101,)), None, gpu).entry.variant == "linear"
+    assert plan_map(k, views(k, (100,), (100,)), ((0,), (50,)), gpu).entry.variant == "mapped"
+
+
+def test_conditions_on_values_leave_both_launches() -> None:
+    k = conditional(("domain.x", 100, "<="), ("value.n", "domain.x", "<="))
+    launch = plan_map(k, views(k, (90,), (90,)), None, gpu=True)
+    assert (launch.entry.variant, launch.global_size, launch.local_size) == ("linear_tiled", (128, 1, 1), (128, 1, 1))
+    assert launch.tests == (("value.n", 90, "<="),)
+    assert launch.otherwise is not None
+    assert (launch.otherwise.entry.variant, launch.otherwise.tests) == ("linear", ())
 
 
 def test_streams_of_other_shapes_and_parts_of_the_domain_take_the_mapped_kernel() -> None:
