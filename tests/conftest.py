@@ -1,6 +1,18 @@
-"""What all tests share: an OpenCL device that works, where there is one."""
+"""What all tests share: an OpenCL device that works, where there is one; Ctrl-C as in a terminal."""
+
+import signal
 
 import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c():
+    """A test run that a shell started in the background inherits an ignored SIGINT; tests of Ctrl-C want Python's."""
+    previous = signal.getsignal(signal.SIGINT)
+    if previous is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
 
 
 @pytest.fixture(scope="session")
