@@ -62,7 +62,9 @@ def test_division_of_long_integers(rng):
     a, b = (any_bits(rng, N, np.int64) for _ in range(2))
     b[::4] = 0
     b[::5] >>= 50
-    _, _, q, r = verify(FILE, "divide_long", (N,), None, [a, b, np.zeros_like(a), np.zeros(N, np.uint64)], layouts=LAYOUTS)
+    _, _, q, r = verify(
+        FILE, "divide_long", (N,), None, [a, b, np.zeros_like(a), np.zeros(N, np.uint64)], layouts=LAYOUTS
+    )
     with np.errstate(divide="ignore"):
         assert (q == np.where(b == 0, 0, towards_zero(a, np.where(b == 0, 1, b)))).all()
     assert (r == a.view(np.uint64) % (b.view(np.uint64) | np.uint64(1))).all()
@@ -179,6 +181,8 @@ def test_special_floats():
 def test_vector_logic(rng):
     a, b = (rng.integers(0, 60, (N, 4)).astype(np.int32) for _ in range(2))
     a[::7], b[::5] = 0, 30
-    _, _, o, p = verify(FILE, "vector_logic", (N,), None, [a, b, np.zeros_like(a), np.zeros(N, np.int32)], layouts=LAYOUTS)
+    _, _, o, p = verify(
+        FILE, "vector_logic", (N,), None, [a, b, np.zeros_like(a), np.zeros(N, np.int32)], layouts=LAYOUTS
+    )
     assert (o == np.where(a < b, a, b * 2) - (a == b) - (a == 0)).all()
     assert (p == (a > 50).any(1) * 2 + (b > 20).all(1)).all()

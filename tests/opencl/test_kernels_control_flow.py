@@ -72,7 +72,7 @@ def test_values_of_the_last_trip_are_kept_for_each_work_item(rng):
 
     def work_item(i):
         v = square = j = trips = 0
-        for j in range(13):  # noqa: B007
+        for j in range(13):
             if j == 12:
                 break
             v = int(a[j]) + i
@@ -141,7 +141,13 @@ def test_switch_on_argument(op):
 
 @pytest.mark.parametrize(
     ("kernel", "high", "extra"),
-    [("interpreter", 0, 31), ("irreducible", 200, None), ("jumps", 5000, None), ("nested_loops", 60, None), ("returns", 99, None)],
+    [
+        ("interpreter", 0, 31),
+        ("irreducible", 200, None),
+        ("jumps", 5000, None),
+        ("nested_loops", 60, None),
+        ("returns", 99, None),
+    ],
 )
 def test_jumps_of_every_kind(rng, kernel, high, extra):
     """Against PoCL, where there is one; all layouts agree in any case."""

@@ -46,7 +46,13 @@ def test_global_atomics():
     n = 77
     a, b = np.array([5, 3, 0, 1000, 50], np.int32), np.array([7, 0, 2**32 - 1, 5, 10, 3], np.uint32)
     found_a, found_b, old = verify(
-        FILE, "atomics", (n,), (7,), [a, b, np.zeros(n, np.int32)], layouts=LAYOUTS, results=lambda r: [*r[:2], np.sort(r[2])]
+        FILE,
+        "atomics",
+        (n,),
+        (7,),
+        [a, b, np.zeros(n, np.int32)],
+        layouts=LAYOUTS,
+        results=lambda r: [*r[:2], np.sort(r[2])],
     )
     i = np.arange(n)
     # Which of the exchanges at a[1] succeed depends on their order.
@@ -134,7 +140,9 @@ def test_work_items_that_left_are_not_waited_for(rng):
 def test_values_across_barriers(rng):
     n, group = 150, 50
     data = rng.integers(0, 60, n).astype(np.int32)
-    out = verify(FILE, "across_barrier", (n,), (group,), [data, np.zeros((n, 4), np.float32), Local(group)], layouts=LAYOUTS)[1]
+    out = verify(
+        FILE, "across_barrier", (n,), (group,), [data, np.zeros((n, 4), np.float32), Local(group)], layouts=LAYOUTS
+    )[1]
     for i in range(n):
         own, at = int(data[i]), i // group * group
         other = int(data[at + (i - at - 1) % group])

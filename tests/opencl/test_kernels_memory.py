@@ -7,7 +7,14 @@ from kernel_runs import LAYOUTS, NON_UNIFORM, verify
 FILE = "memory.cl"
 N = 101
 
-PARTICLE = np.dtype({"names": ["p", "m", "id", "flags"], "formats": ["3f4", "f4", "i4", "4u1"], "offsets": [0, 16, 20, 24], "itemsize": 32})
+PARTICLE = np.dtype(
+    {
+        "names": ["p", "m", "id", "flags"],
+        "formats": ["3f4", "f4", "i4", "4u1"],
+        "offsets": [0, 16, 20, 24],
+        "itemsize": 32,
+    }
+)
 PAIR = np.dtype([("a", PARTICLE), ("b", PARTICLE)])
 BIG = np.dtype({"names": ["v", "tag"], "formats": ["5i4", "i1"], "offsets": [0, 20], "itemsize": 24})
 SETTINGS = np.dtype([("count", np.int32), ("weights", np.float32, 3), ("cell", np.int16, 2)])
@@ -72,7 +79,9 @@ def test_stores_to_one_address(rng):
 def test_vectors_of_three(rng):
     a, packed = integers(rng, N, 4, dtype=np.float32), integers(rng, N, 3, dtype=np.float32)
     args = [a, zeros(N, 4, dtype=np.float32), packed, zeros(N, 3, dtype=np.float32)]
-    _, b, _, out = verify(FILE, "vectors3", (N,), None, args, layouts=LAYOUTS, results=lambda r: [r[0], r[1][:, :3], *r[2:]])
+    _, b, _, out = verify(
+        FILE, "vectors3", (N,), None, args, layouts=LAYOUTS, results=lambda r: [r[0], r[1][:, :3], *r[2:]]
+    )
     assert (b == a[:, [2, 0, 1]] * 2 + packed).all()
     assert (out == np.cross(a[:, :3], packed)).all()
 
@@ -98,8 +107,9 @@ def test_vectors_of_sixteen_wherever_the_array_lies(rng, shift):
     x = a[shift:][: N * 64].view(np.float32)
     x[:] = rng.integers(0, 50, N * 16)
     found = np.zeros(N * 64 + 64, np.uint8)[shift:][: N * 64].view(np.float32)
-    from benchmarks.forced_layouts import build
     from kernel_runs import source
+
+    from benchmarks.forced_layouts import build
 
     for layout in (None, LAYOUTS[0], LAYOUTS[2], LAYOUTS[5]):
         program = build(source(FILE), layout, "", FILE)
@@ -151,7 +161,9 @@ def test_chars_and_shorts(rng):
 
 def test_structs(rng):
     p, q = random_bytes(rng, N, PARTICLE), np.zeros(N, PAIR)
-    found_p, found_q = verify(FILE, "structs", (N,), None, [p, q, np.float32(0.5)], layouts=LAYOUTS, results=fields_of_structs)[:2]
+    found_p, found_q = verify(
+        FILE, "structs", (N,), None, [p, q, np.float32(0.5)], layouts=LAYOUTS, results=fields_of_structs
+    )[:2]
     expected = p.copy()
     expected["p"] += np.float32(0.5) * np.stack([p["m"], p["m"] * 2, np.zeros(N, np.float32)], 1)
     expected["id"] ^= p["flags"][np.arange(N), np.arange(N) & 3]
@@ -241,7 +253,9 @@ def fields_of_big(arrays):
 def test_constants(rng):
     w, h = 21, 13
     image, table = integers(rng, h + 2, w + 2, dtype=np.float32), integers(rng, 5, dtype=np.uint32)
-    _, out, _ = verify(FILE, "constants", (w, h), None, [image, zeros(h, w, dtype=np.float32), table, w], layouts=LAYOUTS)
+    _, out, _ = verify(
+        FILE, "constants", (w, h), None, [image, zeros(h, w, dtype=np.float32), table, w], layouts=LAYOUTS
+    )
     weights = np.outer([1, 2, 1], [1, 2, 1])
     expected = sum(weights[j, i] * image[j : j + h, i : i + w] for j in range(3) for i in range(3))
     order = np.array([0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15])
@@ -251,7 +265,14 @@ def test_constants(rng):
 
 def test_stencil(rng):
     a = integers(rng, 9, 11, 13, dtype=np.float32)
-    found = verify(FILE, "stencil", (11, 9, 7), None, [a, np.zeros_like(a), 13, 11, np.float32(2), np.float32(0.5)], layouts=LAYOUTS)[1]
+    found = verify(
+        FILE,
+        "stencil",
+        (11, 9, 7),
+        None,
+        [a, np.zeros_like(a), 13, 11, np.float32(2), np.float32(0.5)],
+        layouts=LAYOUTS,
+    )[1]
     inner = (slice(1, -1),) * 3
     around = sum(np.roll(a, s, d)[inner] for d in range(3) for s in (1, -1))
     assert (found[inner] == np.float32(0.5) * around - np.float32(2) * a[inner]).all()
@@ -259,15 +280,32 @@ def test_stencil(rng):
 
 @pytest.mark.parametrize(
     ("size", "group", "offset"),
-    [((10,), (5,), ()), ((14, 6), (7, 2), (3, 100)), ((4, 6, 8), (2, 3, 4), (1, 0, 5)), ((13, 7), (4, 4), ()), ((5, 9, 3), (5, 4, 2), ())],
+    [
+        ((10,), (5,), ()),
+        ((14, 6), (7, 2), (3, 100)),
+        ((4, 6, 8), (2, 3, 4), (1, 0, 5)),
+        ((13, 7), (4, 4), ()),
+        ((5, 9, 3), (5, 4, 2), ()),
+    ],
 )
 def test_geometry(size, group, offset):
-    (found,) = verify(FILE, "geometry", size, group, [zeros(np.prod(size), dtype=np.uint64)], offset=offset, options=NON_UNIFORM, layouts=LAYOUTS)
+    (found,) = verify(
+        FILE,
+        "geometry",
+        size,
+        group,
+        [zeros(np.prod(size), dtype=np.uint64)],
+        offset=offset,
+        options=NON_UNIFORM,
+        layouts=LAYOUTS,
+    )
     for number, at in enumerate(np.ndindex(*size[::-1])):
         place = at[::-1]
         h = len(size)
         for d in range(3):
-            whole, each, first = (x[d] if d < len(x) else default for x, default in ((size, 1), (group, 1), (offset, 0)))
+            whole, each, first = (
+                x[d] if d < len(x) else default for x, default in ((size, 1), (group, 1), (offset, 0))
+            )
             mine = place[d] if d < len(size) else 0
             own = min(each, whole - mine // each * each)
             for value in (mine + first, mine % each, mine // each, own, whole, -(-whole // each), first):

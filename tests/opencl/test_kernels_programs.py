@@ -71,7 +71,9 @@ def test_fft():
 
 def test_kmeans(rng):
     features, centres = rng.integers(0, 50, (4, N)).astype(np.float32), rng.integers(0, 50, (7, 4)).astype(np.float32)
-    found = verify(FILE, "kmeans", (112,), (16,), [features, centres, np.zeros(N, np.int32), N, 7, 4], layouts=LAYOUTS)[2]
+    found = verify(FILE, "kmeans", (112,), (16,), [features, centres, np.zeros(N, np.int32), N, 7, 4], layouts=LAYOUTS)[
+        2
+    ]
     distance = ((features.T[:, None] - centres[None]) ** 2).sum(-1)
     assert (found == distance.argmin(1)).all()
 
