@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import IO, Any
 
@@ -128,6 +129,7 @@ def serve() -> None:
     source, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that a library prints may get between the answers
     sys.setrecursionlimit(_RECURSION_LIMIT)
+    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
     from headwater.opencl import codegen
 
     codegen.machine()
@@ -145,6 +147,13 @@ def serve() -> None:
         except Exception as error:  # whatever else goes wrong in there is a defect, told as one
             answer = ("error", InternalError(f"{type(error).__name__} while compiling the kernel: {error}"))
         _send(answers, answer)
+
+
+def _leave_with(parent: int) -> None:
+    """End this process when its caller was killed, also in the middle of a long compilation."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
 
 
 WORKER = Worker()
