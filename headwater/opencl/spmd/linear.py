@@ -7,7 +7,7 @@ Linearization' (PLDI 2018).
 
 from __future__ import annotations
 
-from headwater.opencl.spmd.cfg import Cfg, Loop
+from headwater.opencl.spmd.cfg import END, Cfg, Loop
 from headwater.opencl.spmd.ir import Function
 from headwater.opencl.spmd.shapes import Shapes
 
@@ -25,7 +25,7 @@ class Linear:
 
     ``next[b, s]``: the block that runs when the lanes leave ``b`` towards ``s`` (``s`` is empty where they may part).
     ``after_loop[h]``: the block after the divergent loop with header ``h``.
-    ``skip[b]``: where to go when no lane wants ``b``; only for blocks where that is needed or pays.
+    ``skip[b]``: where to go when no lane wants ``b`` (`END`: nowhere); only for blocks where that is needed or pays.
     ``mask_class[b]``: the block whose mask ``b`` runs under, or `ENTRY_MASK`.
     """
 
@@ -146,6 +146,8 @@ class Linear:
             candidates |= {t for t in self._leaving(loop) if t not in inside}
         if candidates:
             self.skip[block] = self._choose(candidates)
+        elif any(lp.header in region and not lp.exits for lp in cfg.loops):
+            self.skip[block] = END  # nothing follows a loop without an exit: lanes that do not want it are done
 
     def _worth_skipping(self, region: list[str]) -> bool:
         cost = 0

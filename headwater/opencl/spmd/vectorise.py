@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headwater.opencl.spmd.cfg import Cfg, Loop
+from headwater.opencl.spmd.cfg import END, Cfg, Loop
 from headwater.opencl.spmd.counted import OrderedTest, ordered_exits
 from headwater.opencl.spmd.ir import Function, Inst, Value
 from headwater.opencl.spmd.layout import Layout
@@ -66,6 +66,9 @@ class Vectoriser(Memory):
         writer.start("start")
         for name in self.cfg.order:
             self._write_block(name)
+        if END in self.linear.skip.values():
+            writer.start(self.label(END))
+            writer.line(f"ret i32 {DONE}")
         body = self._finish()
         return ChunkCode(body, writer.declares, self.frame_bytes)
 
