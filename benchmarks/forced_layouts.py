@@ -80,18 +80,13 @@ def run(
     *,
     offset: Sequence[int] = (),
     time_limit: float | None = None,
+    check: bool = False,
 ) -> list[np.ndarray]:
-    """Launch the kernel on copies of ``args``; returns the arrays among them afterwards."""
-    device = program.device
+    """Launch the kernel on copies of ``args``; returns the arrays among them afterwards. ``check``: in checked code."""
     own = [a.copy() if isinstance(a, np.ndarray) and a.ndim else a for a in args]
-    device.launch(
-        program.kernels[kernel],
-        tuple(global_size),
-        None if local_size is None else tuple(local_size),
-        own,
-        offset=tuple(offset),
-        time_limit=time_limit,
-    ).wait()
+    local = None if local_size is None else tuple(local_size)
+    prepared = program.kernels[kernel].prepare(tuple(global_size), local, tuple(offset), check=check)
+    prepared(own, None, time_limit).wait()
     return [a for a in own if isinstance(a, np.ndarray) and a.ndim]
 
 

@@ -226,7 +226,9 @@ def vectorised(
         together = kernel.cfg.entry if passed is not None else ""
         shapes = Shapes(kernel.function, kernel.cfg, layout, dict(interleaved), together=together)
         linear = Linear(kernel.function, kernel.cfg, shapes)
-        variant = Variant(name, is_masked, resumable, checked, streaming)
+        variant = Variant(
+            name, is_masked, resumable, checked, streaming, _known_sizes(module, kernel) if checked else {}
+        )
         writer = Vectoriser(kernel.function, kernel.cfg, shapes, linear, layout, variant, formats, passed)
         codes.append(writer.write())
         declares |= codes[-1].declares
@@ -257,6 +259,18 @@ def vectorised(
         "!9000 = !{i32 1}\n!9001 = !{}",
     ]
     return "\n\n".join(parts) + "\n", frame_bytes, tuple(_format_text(module, g) for g in formats)
+
+
+def _known_sizes(module: Module, kernel: Kernel) -> dict[str, tuple[str, int]]:
+    """Pointer type and bytes of everything but private arrays that has a size of its own."""
+    params = kernel.function.params
+    own = len(params) - len(kernel.locals_bytes)
+    sizes = {p.name: (p.ty.text, size) for p, size in zip(params[own:], kernel.locals_bytes, strict=True)}
+    sizes |= {p.name: (p.ty.text, p.by_value.size_bytes) for p in params[:own] if p.by_value is not None}
+    for name, line in module.globals.items():
+        if not LOCAL_GLOBAL.search(line) and (space := re.search(r"= .*?addrspace\((\d+)\)", line)):
+            sizes[name] = (f"ptr addrspace({space[1]})", module.global_bytes(name))
+    return sizes
 
 
 def codes_text(codes: list[ChunkCode]) -> list[str]:

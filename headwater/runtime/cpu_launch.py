@@ -439,7 +439,11 @@ class CpuLaunch:
     def _prepare_check(self, task: Task, args: Sequence[Any]) -> list[Extent]:
         """Point the launch block at an error record and at the table of everything that the kernel may touch."""
         scratch = aligned_bytes(max(self._scratch_bytes, ALIGNMENT))
-        extents = [Extent("the group's local memory", address(scratch), address(scratch) + scratch.nbytes)]
+        start = address(scratch)
+        extents = []
+        for index, offset, size in zip(self._locals, self._local_offsets, self._local_sizes, strict=True):
+            name = f"`{signature.declaration(self._info.args[index])}`"
+            extents.append(Extent(name, start + offset, start + offset + size))
         for value, arg in zip(args, self._info.args, strict=True):
             if arg.kind == "image":
                 extents.append(_extent(f"the pixels of `{arg.name}`", value.array))
@@ -447,14 +451,14 @@ class CpuLaunch:
             elif arg.kind in ("buffer", "constant") and value is not None:
                 memory = _memory(value, task)
                 extents.append(_extent(f"`{signature.declaration(arg)}`", memory))
-        extents = [extent for extent in extents if extent.end > extent.start] or extents[:1]
+        extents = [extent for extent in extents if extent.end > extent.start] or [Extent("nothing", start, start)]
         record = np.zeros(RECORD_FIELDS, np.int64)
         table = np.array([(e.start, e.end) for e in extents], np.uint64)
         block = task.block
         block[_pool.ERROR] = address(record)
         block[_pool.BOUNDS] = address(table)
         block[_pool.BOUNDS_COUNT] = len(extents)
-        task.own_scratch = address(scratch)
+        task.own_scratch = start
         task.keep = (task.keep, scratch, table, record)
         return extents
 

@@ -9,7 +9,7 @@ from headwater.errors import KernelFault, SourceError, Span
 
 # Fields of the error record, int64[16], that checked code writes once.
 RECORD_FIELDS = 16
-_KIND, _LINE, _COLUMN, _FILE, _ID, _ADDRESS, _BYTES = 0, 1, 2, 3, 4, 7, 8
+_KIND, _LINE, _COLUMN, _FILE, _ID, _ADDRESS, _BYTES, _LOW, _HIGH = 0, 1, 2, 3, 4, 7, 8, 9, 10
 OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, NULL_POINTER, BARRIER_DIVERGENCE = 1, 2, 3, 4
 
 
@@ -36,7 +36,9 @@ def explain(
         message = f"{who} uses a null pointer"
     elif kind in (OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE):
         access = "reads" if kind == OUT_OF_BOUNDS_READ else "writes"
-        message = f"{who} {access} {nbytes} byte{'s' * (nbytes != 1)} {_place(address, nbytes, extents)}"
+        own = Extent("a variable", record[_LOW], record[_HIGH])
+        place = _place(address, nbytes, [own] if own.end else extents)
+        message = f"{who} {access} {nbytes} byte{'s' * (nbytes != 1)} {place}"
     else:
         message = f"{who} failed with the unknown code {kind}"
     line, column = record[_LINE], record[_COLUMN]

@@ -375,18 +375,35 @@ bad:
   %record.pp = getelementptr i64, ptr %launch, i64 19
   %record.n = load i64, ptr %record.pp
   %record = inttoptr i64 %record.n to ptr
+  %earlier = load i64, ptr %record
+  %first = icmp eq i64 %earlier, 0
+  br i1 %first, label %report, label %leave
+report:
   %null = icmp ult i64 %address, 4096
   %what = select i1 %null, i64 3, i64 %kind
   store i64 %what, ptr %record
 STORES
   %stop = getelementptr i64, ptr %launch, i64 3
   store volatile i64 1, ptr %stop
+  br label %leave
+leave:
   ret i1 false
 }""".replace(
     "STORES",
     "\n".join(
         f"  %r{i} = getelementptr i64, ptr %record, i64 {i}\n  store i64 %{v}, ptr %r{i}"
-        for i, v in ((1, "line"), (2, "column"), (4, "x"), (5, "y"), (6, "z"), (7, "address"), (8, "size"))
+        for i, v in (
+            (1, "line"),
+            (2, "column"),
+            (4, "x"),
+            (5, "y"),
+            (6, "z"),
+            (7, "address"),
+            (8, "size"),
+            (9, "low"),
+            (10, "high"),
+        )
     ),
 )
-"""Looks an address up in the launch's bounds table; outside, fills the error record and stops the launch."""
+"""Looks an address up in the variable from ``low`` to ``high``, or, if that is 0, in the launch's bounds table.
+Outside, fills the error record, unless there was a fault before, and stops the launch."""

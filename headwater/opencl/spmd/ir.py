@@ -347,7 +347,11 @@ class Module:
 
     def global_bytes(self, name: str) -> int:
         """Size of a global variable (``@name``)."""
-        return _Reader(self.globals[name].split(" global ", 1)[1], self.structs).type().size_bytes
+        return (
+            _Reader(re.split(r" (?:global|constant) ", self.globals[name], maxsplit=1)[1], self.structs)
+            .type()
+            .size_bytes
+        )
 
     @property
     def functions(self) -> list[str]:

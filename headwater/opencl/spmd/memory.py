@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from headwater.errors import InternalError
-from headwater.opencl.spmd.arithmetic import Arithmetic
+from headwater.opencl.spmd.checks import Checks
 from headwater.opencl.spmd.ir import Inst, Value
 from headwater.opencl.spmd.shapes import LANE, ROW
 from headwater.opencl.spmd.types import I1, I8, I64, Type, vec_type
@@ -18,9 +18,6 @@ PRIVATE_SPACE, LOCAL_SPACE = 0, 3
 """Address spaces whose memory is ours: one thread runs a whole work-group, so atomics on local memory need no bus lock,
 and vectors lie at their natural alignment. Arrays that the user passes are aligned like their elements only."""
 
-OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE = 1, 2
-"""Fault kinds of the error record (see headwater.opencl.host)."""
-
 STREAM_ALIGN_BYTES = 16
 """Streaming stores are written in 16-byte pieces, the least alignment that they need on x86."""
 
@@ -28,7 +25,7 @@ _COMPARING = {"max": "sgt", "min": "slt", "umax": "ugt", "umin": "ult"}
 _ARITHMETIC = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "fadd": "fadd", "fsub": "fsub"}
 
 
-class Memory(Arithmetic):
+class Memory(Checks):
     """Writes loads, stores and atomics, and the calls that are made lane by lane."""
 
     def write_memory(self, inst: Inst) -> None:
@@ -42,7 +39,7 @@ class Memory(Arithmetic):
         if pointer.ty.space not in (PRIVATE_SPACE, LOCAL_SPACE):
             inst.align = min(inst.align, accessed.scalar.size_bytes)
         if self.variant.checked:
-            self._check_bounds(inst, pointer, accessed)
+            self.check_memory(inst)
         if inst.op == "load":
             self._load(inst, pointer)
         elif inst.op == "store":
@@ -599,6 +596,8 @@ class Memory(Arithmetic):
             raise InternalError(f"call of a function that has no definition: {inst.detail}")
         types = ", ".join(str(v.ty) for v in inst.args)
         self.writer.declare(inst.detail, f"declare {inst.ty} @{inst.detail}({types})")
+        if self.variant.checked and inst.detail.startswith("llvm.mem"):
+            self.check_block_operation(inst)
         for row, rows in self._access_rows(inst.args):
             operands = self._lane_values(inst.args, row)
             with self.each_lane(self._access_mask(rows)) as lane:
@@ -632,26 +631,3 @@ class Memory(Arithmetic):
         if ty.kind == "ptr":
             return self.writer.let(f"ptrtoint {ty} {text} to i64")
         return text if ty.bits == 64 else self.writer.let(f"sext {ty} {text} to i64")
-
-    # Checked runs.
-
-    def _check_bounds(self, inst: Inst, pointer: Value, accessed: Type) -> None:
-        """Stop the kernel at an access outside every allocation, with its source line (one work-item at a time)."""
-        size = sum(c.size_bytes for c in self.components(accessed))
-        kind = OUT_OF_BOUNDS_READ if inst.op == "load" else OUT_OF_BOUNDS_WRITE
-        address = self.writer.let(f"ptrtoint {pointer.ty} {self.part(pointer)} to i64")
-        low, high = "0", "0"
-        root = self.roots.get(pointer.text, "")
-        if root in self.private_sizes:
-            low = self.writer.let(f"ptrtoint ptr {self.fixed[root][0]} to i64")
-            high = self.writer.let(f"add i64 {low}, {self.private_sizes[root]}")
-        self.writer.declare("hw_check", "declare i1 @hw_check(ptr, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64)")
-        where = f"i64 {kind}, i64 {inst.line}, i64 {inst.column}, i64 %gid0, i64 %gid1, i64 %gid2"
-        fine = self.writer.let(
-            f"call i1 @hw_check(ptr %launch, i64 {address}, i64 {size}, i64 {low}, i64 {high}, {where})"
-        )
-        go_on, stop = self.writer.fresh_label("inside"), self.writer.fresh_label("outside")
-        self.writer.branch(fine, go_on, stop)
-        self.writer.start(stop)
-        self.writer.line("ret i32 -1")
-        self.writer.start(go_on)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headwater.opencl.spmd.cfg import Cfg
 from headwater.opencl.spmd.ir import Function, Inst, Value
@@ -37,13 +37,15 @@ PRIMITIVE_PARAM = {
 @dataclass(frozen=True, slots=True)
 class Variant:
     """Which code to write: ``masked`` chunks may be partly outside the work-group; ``resumable`` ones stop at barriers;
-    ``checked`` ones test every access; ``streaming`` names pointer parameters stored around the caches on demand."""
+    ``checked`` ones test every access; ``streaming`` names pointer parameters stored around the caches on demand;
+    ``sizes``: for checked code, the pointer types and bytes of __local variables, constants and struct arguments."""
 
     name: str
     masked: bool = False
     resumable: bool = False
     checked: bool = False
     streaming: frozenset[str] = frozenset()
+    sizes: dict[str, tuple[str, int]] = field(default_factory=dict, hash=False)
 
 
 class Parts:
@@ -246,6 +248,7 @@ class Parts:
     def _pointer_roots(self) -> dict[str, str]:
         """The parameter or private array that each pointer is computed from, where that is one."""
         roots = {p.name: p.name for p in self.function.params if p.ty.kind == "ptr"}
+        roots |= {name: name for name in self.variant.sizes}
         for name in self.cfg.order:
             for inst in self.function.blocks[name].insts:
                 if inst.op == "alloca":
