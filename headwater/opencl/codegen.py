@@ -321,17 +321,3 @@ def compile_object(text: str) -> bytes:
     builder = llvm.create_pass_builder(tm, options)
     builder.getModulePassManager().run(module, builder)
     return bytes(tm.emit_object(module))
-
-
-def optimised_text(text: str) -> str:
-    """The module after LLVM's optimiser: for looking at."""
-    module = _parse(text)
-    builder = llvm.create_pass_builder(machine(), llvm.create_pipeline_tuning_options(speed_level=3))
-    builder.getModulePassManager().run(module, builder)
-    return str(module)
-
-
-def assembly(text: str) -> str:
-    """Assembly of a module's text: for looking at."""
-    module = _parse(optimised_text(text))
-    return str(machine().emit_assembly(module))

@@ -31,10 +31,9 @@ from typing import Any
 from headwater import cache
 from headwater.errors import InternalError
 from headwater.opencl.kernels import ArgInfo, KernelInfo
-from headwater.opencl.spmd.layout import Layout
+from headwater.opencl.spmd.layout import STATE_BYTES, Layout
 from headwater.opencl.spmd.plan import KernelFacts, Size, choose_group, choose_layout, needs_masks
 
-STATE_BYTES = 64
 _FORMAT = "host 1"
 _IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = "kernel.so", "module.ll", "kernels.json", "code.json"
 
@@ -85,11 +84,11 @@ class HostModule:
             self._text = self._text.read_text()
         return self._text
 
-    def layout(self, kernel: str, local_size: Size, global_size: Size) -> Layout:
+    def layout(self, kernel: str, local_size: Size) -> Layout:
         """How chunks of work-items are laid out for such a launch."""
         if self.check or not self.facts[kernel].reducible:
             return Layout(1)
-        return choose_layout(self.facts[kernel], local_size, global_size, self._vector_bytes)
+        return choose_layout(self.facts[kernel], local_size, self._vector_bytes)
 
     def specialise(self, kernel: str, global_size: Size, local_size: Size | None, work_dim: int) -> HostKernel:
         """The kernel's code for launches of these sizes, from memory, the disk cache or the compiler.
@@ -101,7 +100,7 @@ class HostModule:
         if group is None:
             required = self.kernels[kernel].reqd_group_size
             group = required if required is not None else choose_group(facts, global_size)
-        layout = self.layout(kernel, group, global_size)
+        layout = self.layout(kernel, group)
         masked = needs_masks(layout, group, global_size)
         chunks = 1
         for size, step in zip(group, layout.steps, strict=True):

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 
 from headwater.opencl.spmd.ir import Param
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES
-from headwater.opencl.spmd.layout import Layout
+from headwater.opencl.spmd.layout import STATE_BYTES, Layout
 from headwater.opencl.spmd.parts import ID_PARAMS, PARTED
-
-STATE_BYTES = 64
-"""Where a stopped chunk's frame keeps the barrier it stopped at: one cache line before its saved values."""
 
 _FIELDS = {"total": 1, "batch": 2, "stop": 3, "flags": 17, "printf": 18, "frames": 22}
 _VECTORS = {"gsz": 4, "els": 7, "ngr": 10, "off": 13}

@@ -73,7 +73,7 @@ def choose_group(facts: KernelFacts, global_size: Size) -> Size:
     return (x, 1, 1)
 
 
-def choose_layout(facts: KernelFacts, local_size: Size, global_size: Size, vector_bytes: int) -> Layout:
+def choose_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> Layout:
     """One vector of lanes along the longest suitable dimension, and rows as far as the kernel's values stay few.
 
     Rows along the other dimension share loads in loops; else they follow each other along the lanes.
