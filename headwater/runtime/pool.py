@@ -144,14 +144,16 @@ class Pool:
 
     def submit(self, task: Task, tickets: int) -> None:
         """Ask for ``tickets`` threads to work on an open task."""
-        if self._threads < self.size * _MAX_CONCURRENT and self._threads < self._busy + tickets:
-            self._grow(tickets)
+        with self._lock:  # counted here, not when a thread takes it: the next launch must see it at once
+            self._busy += tickets
+        if self._threads < self.size * _MAX_CONCURRENT and self._threads < self._busy:
+            self._grow()
         for _ in range(tickets):
             self._tickets.put(task)
 
-    def _grow(self, tickets: int) -> None:
+    def _grow(self) -> None:
         with self._lock:
-            wanted = min(self._busy + tickets, self.size * _MAX_CONCURRENT)
+            wanted = min(self._busy, self.size * _MAX_CONCURRENT)
             while self._threads < wanted:
                 self._threads += 1
                 name = f"headwater-{self._threads}"
@@ -161,8 +163,6 @@ class Pool:
         take = self._tickets.get
         while True:
             task = take()
-            with self._lock:
-                self._busy += 1
             task.enter_and_run()
             del task  # it holds the caller's arrays
             with self._lock:
