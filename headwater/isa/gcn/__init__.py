@@ -1,0 +1,1 @@
+"""GCN, the instruction set of AMD's GPUs from Southern Islands (gfx6) to CDNA2 (gfx90a)."""

@@ -1,0 +1,190 @@
+"""What a decoded GCN instruction is: the table's row, registers, constants, operands; nothing here computes on lanes.
+
+Names follow AMD's "Vega" Instruction Set Architecture Reference Guide: the scalar operand encodings 0…255 of its
+chapter on scalar operands index the scalar register file here, so VCC is ``Register("s", 106, 2)``.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# The generations that the table tells apart, oldest first. LLVM's processors map to these in ``ISA_OF_TARGET``.
+ISAS = ("gfx6", "gfx7", "gfx8", "gfx900", "gfx906", "gfx908", "gfx90a")
+
+# LLVM, User Guide for AMDGPU Backend, "Processors".
+ISA_OF_TARGET: Mapping[str, str] = {
+    **dict.fromkeys(("gfx600", "gfx601", "gfx602"), "gfx6"),
+    **dict.fromkeys(("gfx700", "gfx701", "gfx702", "gfx703", "gfx704", "gfx705"), "gfx7"),
+    **dict.fromkeys(("gfx801", "gfx802", "gfx803", "gfx805", "gfx810"), "gfx8"),
+    **dict.fromkeys(("gfx900", "gfx902", "gfx904", "gfx909", "gfx90c"), "gfx900"),
+    "gfx906": "gfx906",
+    "gfx908": "gfx908",
+    "gfx90a": "gfx90a",
+}
+
+# Scalar operand encodings with a name of their own.
+VCC, M0, EXEC = 106, 124, 126
+SHARED_BASE, SHARED_LIMIT, PRIVATE_BASE, PRIVATE_LIMIT, POPS_EXITING_WAVE_ID = 235, 236, 237, 238, 239
+VCCZ, EXECZ, SCC, LDS_DIRECT, LITERAL = 251, 252, 253, 254, 255
+
+# Bits of each operand type of the table. ``mask`` is one bit a lane in an SGPR pair.
+TYPE_BITS: Mapping[str, int] = {
+    **{f"{kind}{bits}": bits for kind in "bui" for bits in (8, 16, 32, 64)},
+    **{f"b{bits}": bits for bits in (1, 96, 128, 160, 256, 512, 1024)},
+    "i24": 32, "u24": 32, "f16": 16, "f32": 32, "f64": 64, "mask": 64,
+    "v2f16": 32, "v2i16": 32, "v2u16": 32, "v2b16": 32, "v4f16": 64, "v4b16": 64, "v2f32": 64, "v2b32": 64,
+    "v4u8": 32, "v4i8": 32, "v8u4": 32, "v8i4": 32,
+    "v4f32": 128, "v16f32": 512, "v32f32": 1024, "v4i32": 128, "v16i32": 512, "v32i32": 1024,
+    "v4f64": 256,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OperandSpec:
+    """One operand of a row. ``file`` is "s", "v" or "a" where the row, not the encoding, decides the register file.
+
+    ``name``: D, D1 (destinations), S0, S1, S2, DATA, DATA1, ADDR, SADDR, RSRC, SAMP, SOFFSET, OFFSET, SIMM, LABEL.
+    A destination that is read as well (v_mac_f32, s_cmovk_i32) has the row's flag ``reads_d``.
+    """
+
+    name: str
+    type: str
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One operation of the table; ``opcodes`` maps an ISA of ``ISAS`` to the opcode, and lacks those without it."""
+
+    name: str
+    encoding: str
+    opcodes: Mapping[str, int]
+    operands: tuple[OperandSpec, ...]
+    flags: frozenset[str]
+    semantics: str
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """``dwords`` consecutive registers of the scalar ("s"), vector ("v") or accumulation ("a") file.
+
+    The scalar file is indexed by the operand encoding: 0…101 SGPRs (…103 on gfx6/7), VCC 106, TTMP 108… or 112…,
+    M0 124, EXEC 126, and the read-only SHARED_BASE 235 … SCC 253, LDS_DIRECT 254.
+    """
+
+    file: str
+    index: int
+    dwords: int
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An inline constant, by its encoding: 128…208 integers, 240…248 floats. ``constant_bits`` gives its value."""
+
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """The 32 bits that follow the instruction (or, in v_madmk and s_setreg_imm32, belong to it)."""
+
+    bits: int
+
+
+Value: TypeAlias = "Register | Constant | Literal"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An operand read. ``sel``: SDWA selection (0…3 byte, 4 and 5 word, 6 all); ``op_sel``: which half of a 16-bit
+    operand of VOP3, or of VOP3P's low result; ``op_sel_hi`` and ``neg_hi``: VOP3P's high result."""
+
+    name: str
+    type: str
+    value: Value
+    neg: bool = False
+    abs: bool = False
+    sext: bool = False
+    sel: int = 6
+    op_sel: int = 0
+    op_sel_hi: int = 0
+    neg_hi: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """An operand written. ``sel`` and ``unused`` (0 zero, 1 sign-extend, 2 preserve) are SDWA's; ``op_sel`` is VOP3's
+    high half."""
+
+    name: str
+    type: str
+    register: Register
+    sel: int = 6
+    unused: int = 2
+    op_sel: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction at a byte address. ``form`` is the encoding it uses (VOP2's row may come as VOP3, SDWA, DPP);
+    ``fields`` holds the encoding's raw fields by their documented names (lower case), whether printed or not;
+    ``target`` is a branch's byte address."""
+
+    address: int
+    size_bytes: int
+    row: Row
+    form: str
+    dests: tuple[Destination, ...]
+    sources: tuple[Source, ...]
+    fields: Mapping[str, int]
+    target: int | None = None
+
+    def source(self, name: str) -> Source | None:
+        """The source called ``name``, or None where this instruction lacks it (``off``, no sampler, …)."""
+        for source in self.sources:
+            if source.name == name:
+                return source
+        return None
+
+    def dest(self, name: str) -> Destination | None:
+        """The destination called ``name``, or None."""
+        for dest in self.dests:
+            if dest.name == name:
+                return dest
+        return None
+
+
+# The inline constants 240…248; 248 is 1/(2π), of gfx8 and later.
+FLOAT_CONSTANTS = (0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 0.15915494309189532)
+_HALVES = {"f16", "b16", "u16", "i16", "v2f16", "v4f16"}
+
+
+@lru_cache(1024)
+def constant_bits(code: int, kind: str) -> int:
+    """The bits of inline constant ``code`` (128…208, 240…248) as an operand of type ``kind``, zero-extended.
+
+    Integers are sign-extended to the operand's width. A float is of the operand's width; packed halves get it in the
+    low half alone, packed integers get the 32-bit float (as LLVM and the hardware agree for gfx9).
+    """
+    width = TYPE_BITS[kind]
+    if code <= 208:
+        value = code - 128 if code <= 192 else 192 - code
+        return value & ((1 << width) - 1)
+    value_float = FLOAT_CONSTANTS[code - 240]
+    if kind in _HALVES:
+        if code == 248:
+            return 0x3118
+        return int.from_bytes(struct.pack("<e", value_float), "little")
+    if width == 64 and kind not in ("v2f32", "v2b32"):
+        if code == 248:
+            return 0x3FC45F306DC9C882
+        return int.from_bytes(struct.pack("<d", value_float), "little")
+    if code == 248:
+        return 0x3E22F983
+    return int.from_bytes(struct.pack("<f", value_float), "little")
