@@ -81,7 +81,7 @@ def parser() -> Parser:
     sizes.add_argument("--cast", action="store_true", help="convert arrays of another number type while reading")
     add_build_options(made)
     checks = made.add_argument_group("checking and timing")
-    checks.add_argument("--check", action="store_true", help="find accesses out of bounds and name the line (cpu)")
+    checks.add_argument("--check", action="store_true", help="find bad accesses and barriers, name the line (cpu)")
     checks.add_argument("--verify", metavar="DEVICE", help="run there too and compare; exit code 1 if they differ")
     checks.add_argument("--tolerance", metavar="T", help="of --verify, relative (default: 1e-5 for float, 0 for int)")
     checks.add_argument("--time", action="store_true", help="run repeatedly and print the median")

@@ -15,7 +15,8 @@ from headwater.errors import InternalError, SourceError, Span
 from headwater.opencl import library
 from headwater.opencl.spmd.cost import estimate
 from headwater.opencl.spmd.counted import entry_guard
-from headwater.opencl.spmd.entry import CHECK_FUNCTION, argument_places, write_entry
+from headwater.opencl.spmd.entry import argument_places, write_entry
+from headwater.opencl.spmd.faults import CHECK_FUNCTION, barrier_check
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
 from headwater.opencl.spmd.layout import Layout
@@ -243,6 +244,7 @@ def vectorised(
         layout,
         frame_bytes,
         guarded=guard is not None,
+        agreeing=checked and resumable,
     )
     target = host_target()
     declares.pop("hw_check", None)
@@ -253,6 +255,7 @@ def vectorised(
         *(line for line in module.globals.values() if not LOCAL_GLOBAL.search(line)),
         *codes_text(codes),
         *([CHECK_FUNCTION] if checked else []),
+        *([barrier_check(codes[0].barriers)] if checked and resumable else []),
         entry,
         *sorted(declares.values()),
         _attributes(target),

@@ -12,9 +12,11 @@ address and length of the bounds table (checked code); 22 offset of the frames i
 
 *Printf callback*: ``void (int64 format, int64 *arguments)``, arguments in 8-byte slots.
 
-*Error record*, int64[16]: 0 kind (0 none, 1 read and 2 write out of bounds, 3 null pointer); 1, 2 line and column;
-4-6 global id; 7 address; 8 bytes; 9, 10 start and end of the variable that the address should be in, or 0. *Bounds
-table*: pairs of start and end addresses of what is passed to the kernel.
+*Error record*, int64[16]: 0 kind (0 none, 1 read and 2 write out of bounds, 3 null pointer, 4 barrier divergence); 1, 2
+line and column; 4-6 global id; 7 address; 8 bytes; 9, 10 start and end of the variable that the address should be in,
+or 0. For kind 4, 1, 2 and 4-6 are of a work-item that waits, 7, 8 line and column of the barrier that another of the
+group waits at, or 0 if that has ended, and 9-11 its global id. *Bounds table*: pairs of start and end addresses of
+what is passed to the kernel.
 """
 
 from __future__ import annotations

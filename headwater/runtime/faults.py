@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from headwater.errors import KernelFault, SourceError, Span
 
-# Fields of the error record, int64[16], that checked code writes once.
+# Fields of the error record, int64[16], that checked code writes once (see `headwater.opencl.host`).
 RECORD_FIELDS = 16
 _KIND, _LINE, _COLUMN, _FILE, _ID, _ADDRESS, _BYTES, _LOW, _HIGH = 0, 1, 2, 3, 4, 7, 8, 9, 10
+_OTHER_LINE, _OTHER_COLUMN, _OTHER_ID = 7, 8, 9
 OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, NULL_POINTER, BARRIER_DIVERGENCE = 1, 2, 3, 4
 
 
@@ -25,13 +26,23 @@ def explain(
     record: Sequence[int], kernel: str, source: str, filename: str, extents: Sequence[Extent], work_dim: int
 ) -> KernelFault:
     """The KernelFault for a record whose kind is not 0."""
-    item = ", ".join(str(record[_ID + axis]) for axis in range(work_dim))
-    who = f"work-item ({item}) of {kernel}"
+
+    def item(at: int) -> str:
+        return f"work-item ({', '.join(str(record[at + axis]) for axis in range(work_dim))})"
+
+    who = f"{item(_ID)} of {kernel}"
     kind, address, nbytes = record[_KIND], record[_ADDRESS] & (2**64 - 1), record[_BYTES]
     hint = ""
     if kind == BARRIER_DIVERGENCE:
-        message = f"{who} does not reach the barrier that others of its group wait at"
-        hint = "every work-item of a group must execute the same barrier"
+        line, column = record[_OTHER_LINE], record[_OTHER_COLUMN]
+        place = f"waits at the barrier in line {line}, column {column}" if line else "has ended"
+        if (line, column) == (record[_LINE], record[_COLUMN]):
+            place = "waits at it in another call of the function that it is in"
+        message = f"{who} waits at this barrier, but {item(_OTHER_ID)} of the same work-group {place}"
+        hint = (
+            "every work-item of a work-group must reach the same barriers equally often: take the barrier out of "
+            "branches and loops that work-items leave differently, and let none return before it"
+        )
     elif kind == NULL_POINTER:
         message = f"{who} uses a null pointer"
     elif kind in (OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE):

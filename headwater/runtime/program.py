@@ -191,7 +191,7 @@ class Launcher:
 
         ``device=``: where; by default where the streams among the arguments are, the current device, or the program's.
         ``queue=``: launch asynchronously in this queue. Without one, the cpu device has ended on return, and arrays
-        have their results on every device. ``offset=``: global offset. ``check=``: find accesses out of bounds (cpu;
+        have their results on every device. ``offset=``: global offset. ``check=``: find bad accesses and barriers (cpu;
         default HEADWATER_CHECK). ``time_limit=``: stop the kernel after so many seconds (cpu) with a KernelFault.
         """
         if options:

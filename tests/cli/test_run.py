@@ -238,6 +238,19 @@ def test_an_access_out_of_bounds_names_its_line(folder, headwater):
     assert "HEADWATER_CHECK" not in os.environ
 
 
+def test_a_barrier_that_some_work_items_never_reach_is_named(folder, headwater):
+    Path("early.cl").write_text(
+        "__kernel void early(__global float *a, int n)\n{\n    int i = get_global_id(0);\n    if (i >= n) return;\n"
+        "    barrier(CLK_GLOBAL_MEM_FENCE);\n    a[i] = i;\n}\n"
+    )
+    words = ("run", "early.cl", "zeros:64", "--local", "16", "--check", "-o", "out.npy", "-d", "cpu")
+    ran = headwater(*words, "n=60")
+    assert ran.code == 2
+    assert ran.err.startswith("headwater: early.cl:5:5: error: work-item (48) of early waits at this barrier, but ")
+    assert not (folder / "out.npy").exists()
+    assert headwater(*words, "n=64").code == 0
+
+
 def test_an_endless_loop_ends_at_its_time_limit(folder, headwater):
     Path("spin.cl").write_text("__kernel void spin(__global int *f) { while (f[0] == 0) ; f[1] = 1; }\n")
     ran = headwater("run", "spin.cl", "zeros:64", "--global", "1", "--time-limit", "0.3", "-d", "cpu")

@@ -51,8 +51,10 @@ def write_entry(
     frame_bytes: int | None,
     *,
     guarded: bool,
+    agreeing: bool = False,
 ) -> str:
-    """The entry's text. ``frame_bytes`` is None if no chunk stops at barriers; ``guarded``: full chunks may give up."""
+    """The entry's text. ``frame_bytes`` is None if no chunk stops at barriers; ``guarded``: full chunks may give up;
+    ``agreeing``: the launch stops if the chunks of a work-group, one work-item each, stopped at different barriers."""
     places, _ = argument_places(params)
     lines = [f"define void @{symbol}(ptr %launch, ptr noalias %args, ptr noalias %scratch) #1 {{", "entry:"]
     add = lines.append
@@ -76,7 +78,7 @@ def write_entry(
     arguments = _load_arguments(places, locals_bytes, lines)
     lines += _GROUP_LOOP.splitlines()
     ids = _chunk_ids(layout)
-    call = _Caller(full, masked, arguments, ids, layout, frame_bytes, guarded)
+    call = _Caller(full, masked, arguments, ids, layout, frame_bytes, guarded, agreeing)
     lines += call.lines()
     lines += ["group.end:", "  %g.next = add i64 %g, 1", "  %g.more = icmp slt i64 %g.next, %last"]
     lines += ["  br i1 %g.more, label %group, label %grab", "leave:", "  ret void", "}"]
@@ -165,15 +167,17 @@ class _Caller:
     layout: Layout
     frame_bytes: int | None
     guarded: bool
+    agreeing: bool
 
     def lines(self) -> list[str]:
         by_name = {v: d for d, v in self.ids.items()}
         lane, row, outer = (by_name[n] for n in ("lane", "row", "outer"))
         resumable = self.frame_bytes is not None
+        again = "agree" if self.agreeing else "outer.end"
         out = ["round:"]
         if resumable:
             out += [
-                "  %fresh = phi i1 [ true, %group.run ], [ false, %outer.end ]",
+                f"  %fresh = phi i1 [ true, %group.run ], [ false, %{again} ]",
                 "  store i32 0, ptr %alive",
             ]
         out += ["  br label %outer.head", "outer.head:"]
@@ -240,12 +244,22 @@ class _Caller:
         out += ["  br label %outer.head", "outer.end:"]
         if not resumable:
             return [*out, "  br label %group.end"]
+        out += ["  %living = load i32, ptr %alive", "  %again = icmp ne i32 %living, 0"]
+        if not self.agreeing:
+            return [*out, "  br i1 %again, label %round, label %group.end"]
+        sizes = ", ".join(f"i64 %{name}{dim}" for name in ("lsz", "base") for dim in range(3))
         return [
             *out,
-            "  %living = load i32, ptr %alive",
-            "  %again = icmp ne i32 %living, 0",
-            "  br i1 %again, label %round, label %group.end",
+            "  br i1 %again, label %agree, label %group.end",
+            "agree:",
+            f"  %agreed = call i1 @hw_check_barriers(ptr %launch, ptr %frames.at, i64 {self._stride}, {sizes})",
+            "  br i1 %agreed, label %round, label %leave",
         ]
+
+    @property
+    def _stride(self) -> int:
+        """Bytes from one chunk's state to the next's."""
+        return STATE_BYTES + (self.frame_bytes or 0)
 
     def _leave_if_parted(self) -> list[str]:
         """Where lanes part at the kernel's guard, the masked code runs this chunk and the rest of the row."""
@@ -272,9 +286,8 @@ class _Caller:
                 ids.append(f"i64 %{name}")
         frame, state = "%scratch", "0"
         if self.frame_bytes is not None:
-            stride = STATE_BYTES + self.frame_bytes
             out += [
-                f"  %frame.{tag}.offset = mul i64 %chunk.{tag}, {stride}",
+                f"  %frame.{tag}.offset = mul i64 %chunk.{tag}, {self._stride}",
                 f"  %state.{tag}.p = getelementptr i8, ptr %frames.at, i64 %frame.{tag}.offset",
                 f"  %frame.{tag} = getelementptr i8, ptr %state.{tag}.p, i64 {STATE_BYTES}",
                 f"  %state.{tag}.old = load i32, ptr %state.{tag}.p",
@@ -330,77 +343,3 @@ class _Caller:
             else:
                 masks.append(f"<{lanes} x i1> %inside.{row}")
         return masks
-
-
-CHECK_FUNCTION = """\
-define internal i1 @hw_check(ptr %launch, i64 %address, i64 %size, i64 %low, i64 %high,
-                             i64 %kind, i64 %line, i64 %column, i64 %x, i64 %y, i64 %z) noinline {
-entry:
-  %past = add i64 %address, %size
-  %own = icmp ne i64 %high, 0
-  br i1 %own, label %private, label %table
-private:
-  %own.low = icmp uge i64 %address, %low
-  %own.high = icmp ule i64 %past, %high
-  %own.fine = and i1 %own.low, %own.high
-  br i1 %own.fine, label %fine, label %bad
-table:
-  %table.p = getelementptr i64, ptr %launch, i64 20
-  %table.n = load i64, ptr %table.p
-  %bounds = inttoptr i64 %table.n to ptr
-  %count.p = getelementptr i64, ptr %launch, i64 21
-  %count = load i64, ptr %count.p
-  br label %next
-next:
-  %i = phi i64 [ 0, %table ], [ %i.next, %try ]
-  %more = icmp ult i64 %i, %count
-  br i1 %more, label %try, label %bad
-try:
-  %i.next = add i64 %i, 1
-  %twice = shl i64 %i, 1
-  %start.p = getelementptr i64, ptr %bounds, i64 %twice
-  %start = load i64, ptr %start.p
-  %end.p = getelementptr i64, ptr %start.p, i64 1
-  %end = load i64, ptr %end.p
-  %after = icmp uge i64 %address, %start
-  %before = icmp ule i64 %past, %end
-  %inside = and i1 %after, %before
-  br i1 %inside, label %fine, label %next
-fine:
-  ret i1 true
-bad:
-  %record.pp = getelementptr i64, ptr %launch, i64 19
-  %record.n = load i64, ptr %record.pp
-  %record = inttoptr i64 %record.n to ptr
-  %earlier = load i64, ptr %record
-  %first = icmp eq i64 %earlier, 0
-  br i1 %first, label %report, label %leave
-report:
-  %null = icmp ult i64 %address, 4096
-  %what = select i1 %null, i64 3, i64 %kind
-  store i64 %what, ptr %record
-STORES
-  %stop = getelementptr i64, ptr %launch, i64 3
-  store volatile i64 1, ptr %stop
-  br label %leave
-leave:
-  ret i1 false
-}""".replace(
-    "STORES",
-    "\n".join(
-        f"  %r{i} = getelementptr i64, ptr %record, i64 {i}\n  store i64 %{v}, ptr %r{i}"
-        for i, v in (
-            (1, "line"),
-            (2, "column"),
-            (4, "x"),
-            (5, "y"),
-            (6, "z"),
-            (7, "address"),
-            (8, "size"),
-            (9, "low"),
-            (10, "high"),
-        )
-    ),
-)
-"""Looks an address up in the variable from ``low`` to ``high``, or, if that is 0, in the launch's bounds table.
-Outside, fills the error record, unless there was a fault before, and stops the launch."""

@@ -73,7 +73,8 @@ class Inst:
     """One instruction. ``name`` is its result (``%x``) or empty; the other fields depend on ``op``.
 
     ``detail`` holds: the predicate of icmp/fcmp, the callee of call, the source type text of getelementptr is in
-    ``source``; the operation of atomicrmw; ``indices`` those of extractvalue/insertvalue/shufflevector masks.
+    ``source``; the operation of atomicrmw; ``indices`` those of extractvalue/insertvalue/shufflevector masks. ``site``
+    is the same for copies of one instruction and differs between the places where a function was inlined.
     """
 
     op: str
@@ -88,6 +89,7 @@ class Inst:
     indices: tuple[int, ...] = ()
     line: int = 0
     column: int = 0
+    site: str = ""
 
     @property
     def fast_math(self) -> str:
@@ -432,6 +434,7 @@ class Module:
         debug = re.search(r"!dbg (!\d+)", line)
         if debug:
             inst.line, inst.column = self._location(debug[1])
+            inst.site = debug[1]
         return inst
 
     def _location(self, node: str) -> tuple[int, int]:

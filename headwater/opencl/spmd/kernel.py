@@ -140,7 +140,9 @@ def _split_at_barriers(function: Function) -> int:
             if inst.op == "call" and inst.detail == "__hw_barrier":
                 count += 1
                 following = Block(f"%after.barrier.{count}")
-                current.insts.append(Inst("barrier", VOID, labels=(following.name,)))
+                barrier = Inst("barrier", VOID, labels=(following.name,))
+                barrier.line, barrier.column, barrier.site = inst.line, inst.column, inst.site
+                current.insts.append(barrier)
                 current = blocks[following.name] = following
             else:
                 current.insts.append(inst)

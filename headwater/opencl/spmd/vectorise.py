@@ -26,11 +26,13 @@ FRAME_ALIGN_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class ChunkCode:
-    """A chunk function: its text, the declarations it needs, and the bytes a stopped chunk keeps in its frame."""
+    """A chunk function: its text, the declarations it needs, the bytes a stopped chunk keeps in its frame, and where it
+    may stop: the first of ``barriers`` is the one it returns 1 at."""
 
     text: str
     declares: dict[str, str]
     frame_bytes: int
+    barriers: list[Inst]
 
 
 class Vectoriser(Memory):
@@ -53,6 +55,7 @@ class Vectoriser(Memory):
         self.guard = guard
         self.frame_bytes = 0
         self.resumes: list[tuple[str, str]] = []
+        self.barriers: list[Inst] = []
         self.homes: dict[str, list[str]] = {}
         for block in cfg.order[1:]:
             loop = cfg.loop_of[block]
@@ -70,7 +73,7 @@ class Vectoriser(Memory):
             writer.start(self.label(END))
             writer.line(f"ret i32 {DONE}")
         body = self._finish()
-        return ChunkCode(body, writer.declares, self.frame_bytes)
+        return ChunkCode(body, writer.declares, self.frame_bytes, self.barriers)
 
     def label(self, block: str) -> str:
         return "b." + block[1:].replace('"', "")
@@ -215,7 +218,7 @@ class Vectoriser(Memory):
         else:
             self._write_edges(name, list(succs))
             if term.op == "barrier":
-                self._write_suspension()
+                self._write_suspension(term)
             following = self.linear.next[name, ""]
             if following in self.cfg.succs[name] and self.cfg.index[following] <= self.cfg.index[name]:
                 writer.jump(self.label(following))
@@ -372,7 +375,7 @@ class Vectoriser(Memory):
 
     # Barriers.
 
-    def _write_suspension(self) -> None:
+    def _write_suspension(self, barrier: Inst) -> None:
         if not self.variant.resumable:
             return
         number = len(self.resumes) + 1
@@ -381,6 +384,7 @@ class Vectoriser(Memory):
         self.writer.start(suspend).targets.append(resume)
         self.writer.start(resume)
         self.resumes.append((suspend, resume))
+        self.barriers.append(barrier)
         self.cache = {}
 
     def _finish_suspensions(self) -> None:
