@@ -14,6 +14,7 @@ from pathlib import Path
 
 from headwater.errors import DeviceError, InternalError, ResourceError, SourceError, Span, UsageError
 from headwater.opencl.kernels import Access as Access, ArgInfo as ArgInfo, KernelInfo as KernelInfo, Kind as Kind
+from headwater.opencl.platforms import SPIR
 
 HEADER = Path(__file__).with_name("header.h")
 DEFAULT_STD = "CL1.2"
@@ -48,8 +49,8 @@ _EXTENSIONS = (
     "+__opencl_c_work_group_collective_functions",
 )
 
-TARGET = "spir64-unknown-unknown"
-_COMMON = (
+# What every compilation has; that of a unit of the device library, which defines the built-ins, little else.
+COMMON = (
     "-x",
     "cl",
     "-cl-no-stdinc",
@@ -61,12 +62,9 @@ _COMMON = (
     "-fomit-frame-pointer",
     "-Wno-unused-command-line-argument",
     "-fno-color-diagnostics",
-    "-target",
-    TARGET,
 )
 # A user's program: clang declares the built-ins. No pass runs here, LLVM optimises later; -O0 would mark all optnone.
-_PROGRAM = (*_COMMON, "-Xclang", "-fdeclare-opencl-builtins", "-Xclang", "-disable-llvm-passes", "-cl-kernel-arg-info")
-LIBRARY = _COMMON  # a unit of the device library, which defines the built-ins
+_PROGRAM = (*COMMON, "-Xclang", "-fdeclare-opencl-builtins", "-Xclang", "-disable-llvm-passes", "-cl-kernel-arg-info")
 
 
 @dataclass(frozen=True)
@@ -210,9 +208,16 @@ def run_clang(
 
 
 def compile_to_ir(
-    source: str, filename: str, options: str = "", *, debug: bool = False, timeout: float = TIMEOUT_SECONDS
+    source: str,
+    filename: str,
+    options: str = "",
+    *,
+    debug: bool = False,
+    target: Sequence[str] = SPIR.clang,
+    timeout: float = TIMEOUT_SECONDS,
 ) -> Frontend:
-    """Compile OpenCL C to LLVM IR text for spir64 (address spaces 0 private, 1 global, 2 constant, 3 local, 4 generic).
+    """Compile OpenCL C to LLVM IR text, for the machine that the flags ``target`` say: by default spir64 (address
+    spaces 0 private, 1 global, 2 constant, 3 local, 4 generic).
 
     ``filename`` is what diagnostics name, and its folder is searched for ``#include "…"``; the file need not exist.
     ``options`` are those of clBuildProgram. ``debug`` adds line tables. Raises SourceError at clang's first error (all
@@ -222,7 +227,7 @@ def compile_to_ir(
     parsed = parse_options(options)
     folder = os.path.dirname(os.path.abspath(filename))
     cwd = folder if os.path.isdir(folder) else None
-    flags = [*_PROGRAM, f"-cl-std={parsed.std}", *parsed.flags]
+    flags = [*_PROGRAM, *target, f"-cl-std={parsed.std}", *parsed.flags]
     if debug or parsed.debug:
         flags += ["-gline-tables-only", "-fdebug-compilation-dir=."]
     includes: tuple[str, ...] = ()
@@ -414,7 +419,7 @@ class _RawKernel:
         return KernelInfo(self.name, tuple(arg.resolve(sizes) for arg in self.args), self.reqd_group_size)
 
 
-_KERNEL = re.compile(r"^define [^@\n]*\bspir_kernel void @(?P<name>[\w.$]+)\((?P<rest>.*)\{$", re.MULTILINE)
+_KERNEL = re.compile(r"^define [^@\n]*\b(?:spir|amdgpu)_kernel void @(?P<name>[\w.$]+)\((?P<rest>.*)\{$", re.MULTILINE)
 _ATTACHED = re.compile(r"!(kernel_arg_\w+|reqd_work_group_size) !(\d+)")
 
 

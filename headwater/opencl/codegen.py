@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from headwater.errors import InternalError, SourceError, Span
-from headwater.opencl import library
+from headwater.errors import InternalError
+from headwater.opencl.linking import link_library, parse, refuse_recursion
+from headwater.opencl.platforms import SPIR
 from headwater.opencl.spmd.cost import estimate
 from headwater.opencl.spmd.counted import entry_guard
 from headwater.opencl.spmd.entry import argument_places, write_entry
@@ -87,8 +88,8 @@ def prepare(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, dict[s
     Raises SourceError for calls of functions that neither the program nor the device library defines.
     """
     target = host_target()
-    module = _parse(retarget(ir, target))
-    _link_library(module, target, filename)
+    module = parse(retarget(ir, target))
+    link_library(module, filename, SPIR, lambda text: retarget(text, target))
     wanted = set(kernels)
     for function in module.functions:
         if not function.is_declaration:
@@ -118,14 +119,7 @@ def prepare(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, dict[s
     last.run(module, builder)
     text = str(module)
     model = Module(text)
-    left = [name for name in model.functions if name not in wanted]
-    if left:
-        names = ", ".join(sorted(_plain_name(n) for n in left))
-        raise SourceError(
-            f"recursion is not supported: {names} calls itself, directly or by way of others",
-            Span(filename),
-            hint="OpenCL C forbids recursion (OpenCL C 1.2 specification 6.9.i); write a loop",
-        )
+    refuse_recursion([name for name in model.functions if name not in wanted], filename)
     return text, {name: _facts(read_kernel(model, name)) for name in wanted}, target.vector_bytes
 
 
@@ -149,43 +143,6 @@ def _facts(kernel: Kernel) -> KernelFacts:
         streaming=kernel.streaming,
         reducible=not kernel.cfg.irreducible,
     )
-
-
-def _parse(text: str) -> llvm.ModuleRef:
-    try:
-        return llvm.parse_assembly(text)
-    except RuntimeError as error:
-        raise InternalError(f"LLVM refuses the generated IR: {error}") from error
-
-
-def _link_library(module: llvm.ModuleRef, target: Target, filename: str) -> None:
-    undefined = _undefined(module)
-    if not undefined:
-        return
-    for piece in library.definitions(undefined):
-        text = piece if isinstance(piece, str) else str(llvm.parse_bitcode(piece))
-        module.link_in(_parse(retarget(text, target)))
-    left = [name for name in _undefined(module) if not library.is_primitive(name)]
-    if left:
-        names = ", ".join(sorted(_plain_name(n) for n in left))
-        raise SourceError(
-            f"call of undefined function: {names}",
-            Span(filename),
-            hint="define it in the program, or include the file that does",
-        )
-
-
-def _undefined(module: llvm.ModuleRef) -> dict[str, str]:
-    return {
-        f.name: str(f).strip().splitlines()[-1]
-        for f in module.functions
-        if f.is_declaration and not f.name.startswith("llvm.") and not library.is_primitive(f.name)
-    }
-
-
-def _plain_name(symbol: str) -> str:
-    match = re.match(r"_Z(\d+)", symbol)
-    return symbol[match.end() : match.end() + int(match[1])] if match else symbol
 
 
 def build(
@@ -315,7 +272,7 @@ def _format_text(module: Module, name: str) -> str:
 
 def compile_object(text: str) -> bytes:
     """Optimise a module's text and emit object code for this machine."""
-    module = _parse(text)
+    module = parse(text)
     tm = machine()
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = False

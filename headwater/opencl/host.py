@@ -32,7 +32,8 @@ from typing import Any
 
 from headwater import cache
 from headwater.errors import InternalError
-from headwater.opencl.kernels import ArgInfo, KernelInfo
+from headwater.opencl.freshness import compiler_state, digests, unchanged
+from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.spmd.layout import STATE_BYTES, Layout
 from headwater.opencl.spmd.plan import KernelFacts, Size, choose_group, choose_layout, needs_masks
 
@@ -72,7 +73,7 @@ class HostModule:
         self.check = check
         self.warnings: str = description["warnings"]
         self.includes: dict[str, str] = description["includes"]
-        self.kernels: dict[str, KernelInfo] = {n: _kernel_info(d) for n, d in description["kernels"].items()}
+        self.kernels: dict[str, KernelInfo] = {n: KernelInfo.from_json(d) for n, d in description["kernels"].items()}
         self._text = text
         self.facts: dict[str, KernelFacts] = {n: _kernel_facts(d) for n, d in description["facts"].items()}
         self._vector_bytes: int = description["vector_bytes"]
@@ -160,7 +161,7 @@ def load(source: str, filename: str, options: str = "", *, check: bool = False) 
     key = cache.key(_FORMAT, _identity(), source, filename, options, str(check))
     with _loading:
         module = _loaded.get(key)
-        if module is None or not _includes_unchanged(module.includes):
+        if module is None or not unchanged(module.includes):
             module = _loaded[key] = _load(key, source, filename, options, check)
     return module
 
@@ -169,7 +170,7 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
     entry = cache.get(key)
     if entry is not None:
         description = json.loads((entry / _KERNELS_FILE).read_text())
-        if _includes_unchanged(description["includes"]):
+        if unchanged(description["includes"]):
             return HostModule(key, entry / _MODULE_FILE, description, check=check)
     from headwater.opencl import clang
     from headwater.opencl.worker import WORKER
@@ -181,36 +182,16 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
         "kernels": {name: asdict(info) for name, info in front.kernels.items()},
         "facts": {name: asdict(f) for name, f in facts.items()},
         "warnings": front.warnings,
-        "includes": {path: _digest(path) for path in front.includes},
+        "includes": digests(front.includes),
         "vector_bytes": vector_bytes,
     }
     cache.put(key, {_MODULE_FILE: text.encode(), _KERNELS_FILE: json.dumps(description).encode()})
     return HostModule(key, text, json.loads(json.dumps(description)), check=check)
 
 
-def _kernel_info(data: dict[str, Any]) -> KernelInfo:
-    required = data["reqd_group_size"]
-    return KernelInfo(
-        data["name"], tuple(ArgInfo(**a) for a in data["args"]), tuple(required) if required is not None else None
-    )
-
-
 def _kernel_facts(data: dict[str, Any]) -> KernelFacts:
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
     return KernelFacts(**fields)
-
-
-def _digest(path: str) -> str:
-    import hashlib
-
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except OSError:
-        return ""
-
-
-def _includes_unchanged(includes: dict[str, str]) -> bool:
-    return all(_digest(path) == digest for path, digest in includes.items())
 
 
 @functools.cache
@@ -223,15 +204,7 @@ def _identity() -> str:
         import platform
 
         cpu = platform.machine() + platform.processor()
-    here = Path(__file__).parent
-    parts = []
-    for folder in (here, here / "spmd", here / "library"):
-        with os.scandir(folder) as found:
-            for item in found:
-                if item.is_file():
-                    state = item.stat()
-                    parts.append(f"{item.name} {state.st_size} {state.st_mtime_ns}")
-    return "\n".join([cpu, sys.platform, *sorted(parts)])
+    return "\n".join([cpu, sys.platform, compiler_state()])
 
 
 def link_shared(object_code: bytes) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Access = Literal["read", "write", "read_write"]
 Kind = Literal["buffer", "constant", "local", "value", "image", "sampler"]
@@ -34,3 +34,10 @@ class KernelInfo:
     name: str
     args: tuple[ArgInfo, ...]
     reqd_group_size: tuple[int, int, int] | None = None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> KernelInfo:
+        """The way back from ``dataclasses.asdict`` and JSON."""
+        required = data["reqd_group_size"]
+        args = tuple(ArgInfo(**argument) for argument in data["args"])
+        return cls(data["name"], args, tuple(required) if required is not None else None)

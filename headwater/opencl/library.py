@@ -14,6 +14,7 @@ from headwater import cache
 from headwater.errors import InternalError
 from headwater.opencl import clang, synthesis
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle
+from headwater.opencl.platforms import SPIR, Platform
 
 UNITS = Path(__file__).with_name("library")
 
@@ -28,13 +29,15 @@ _FLAGS = (
 )
 _FORMAT = "1"  # of the cached JSON; part of its key
 
-# What the vectoriser provides: left undefined here.
+# What the vectoriser provides on the cpu device: left undefined here.
 _PRIMITIVE = re.compile(r"__hw_(global|local|group)_id_\d|__hw_\w+_size_\d|__hw_num_groups_\d|__hw_global_offset_\d")
 _PRIMITIVES = {"__hw_work_dim", "__hw_barrier", "printf"}
 
 
-def is_primitive(symbol: str) -> bool:
+def is_primitive(symbol: str, platform: Platform = SPIR) -> bool:
     """Whether ``symbol`` is defined by whoever links the library: the vectoriser's functions and ``printf``."""
+    if platform.own_primitives:
+        return symbol == "printf"
     return symbol in _PRIMITIVES or _PRIMITIVE.fullmatch(symbol) is not None
 
 
@@ -48,7 +51,7 @@ class _Unit:
     declarations: dict[str, str]
 
 
-def definitions(undefined: Mapping[str, str]) -> list[str | bytes]:
+def definitions(undefined: Mapping[str, str], platform: Platform = SPIR) -> list[str | bytes]:
     """LLVM IR that defines the built-ins among ``undefined`` (symbol -> its ``declare`` line), and what those call.
 
     Scalar functions come from the units in ``library/``, compiled by clang once and kept in the disk cache; vector
@@ -57,32 +60,32 @@ def definitions(undefined: Mapping[str, str]) -> list[str | bytes]:
     """
     pieces: dict[str, str] = {}
     declared: dict[str, str] = {}
-    wanted = {name: line for name, line in undefined.items() if not is_primitive(name)}
+    wanted = {name: line for name, line in undefined.items() if not is_primitive(name, platform)}
     heading = ""
     while wanted:
-        units = _load({unit for name in wanted if (unit := unit_of(name)) is not None})
+        units = _load({unit for name in wanted if (unit := unit_of(name, platform)) is not None}, platform)
         found: dict[str, str] = {}
         for name, line in wanted.items():
-            home = units.get(unit_of(name) or "")
+            home = units.get(unit_of(name, platform) or "")
             if home is not None and name in home.definitions:
                 found.update(_closure(name, home))
                 declared.update(home.declarations)
                 heading = home.heading
-            elif (text := synthesis.define(name, line)) is not None:
+            elif (text := synthesis.define(name, line, platform)) is not None:
                 found[name] = text
         pieces.update(found)
         wanted = {}
         for text in found.values():
             for symbol in references(text) - pieces.keys():
-                if not symbol.startswith("llvm.") and not is_primitive(symbol):
+                if not symbol.startswith("llvm.") and not is_primitive(symbol, platform):
                     wanted[symbol] = declared.get(symbol) or _called(symbol, text)
     if not pieces:
         return []
     used = {symbol for text in pieces.values() for symbol in references(text)} - pieces.keys()
-    lines = [heading or synthesis.HEADING]
+    lines = [heading or platform.heading]
     lines += [pieces[name] for name in sorted(pieces)]
     for symbol in sorted(used):
-        if is_primitive(symbol):
+        if is_primitive(symbol, platform):
             lines.append(declared.get(symbol) or synthesis.declare_primitive(symbol))
         elif not symbol.startswith("llvm."):
             raise InternalError(f"the device library calls {symbol} and does not define it")
@@ -104,7 +107,7 @@ def _closure(name: str, unit: _Unit) -> dict[str, str]:
 
 def _called(symbol: str, text: str) -> str:
     """A ``declare`` line for ``symbol``, made from a call of it: rules need to know what the caller expects."""
-    match = re.search(rf"call spir_func ([^@\n]+) @{re.escape(symbol)}\(", text)
+    match = re.search(rf"call (?:spir_func )?([^@\n]+) @{re.escape(symbol)}\(", text)
     return f"declare {match[1]} @{symbol}" if match else ""
 
 
@@ -117,13 +120,15 @@ def references(text: str) -> set[str]:
 
 
 @functools.cache
-def _providers() -> dict[tuple[str, str], str]:
+def _providers(platform: Platform) -> dict[tuple[str, str], str]:
     """(type code or ``*``, base name) -> unit, from the ``// Provides type: names`` comments of the units."""
     table: dict[tuple[str, str], str] = {}
-    for path in sorted(UNITS.glob("*.cl")):
+    paths = sorted(UNITS.glob("*.cl"))
+    paths += sorted((UNITS / platform.folder).glob("*.cl")) if platform.folder else []
+    for path in paths:
         for code, names in re.findall(r"^// Provides (\S+): (.*)$", path.read_text(), re.MULTILINE):
             for name in names.split():
-                table[code, name] = path.stem
+                table[code, name] = path.relative_to(UNITS).with_suffix("").as_posix()
     return table
 
 
@@ -137,9 +142,9 @@ def _first_code(parameters: Iterable[Type]) -> str:
     return "v"
 
 
-def unit_of(symbol: str) -> str | None:
+def unit_of(symbol: str, platform: Platform = SPIR) -> str | None:
     """The unit that would define ``symbol`` in its scalar form, if it is a built-in with a definition in OpenCL C."""
-    table = _providers()
+    table = _providers(platform)
     try:
         name, parameters = demangle(symbol)
     except MangleError:
@@ -147,60 +152,60 @@ def unit_of(symbol: str) -> str | None:
     return table.get((_first_code(parameters), name)) or table.get(("*", name))
 
 
-_loaded: dict[str, _Unit] = {}
+_loaded: dict[tuple[Platform, str], _Unit] = {}
 
 
-def _load(names: set[str]) -> dict[str, _Unit]:
-    missing = {name for name in names if name not in _loaded}
-    uncached = [name for name in sorted(missing) if not _read(name)]
+def _load(names: set[str], platform: Platform) -> dict[str, _Unit]:
+    missing = {name for name in names if (platform, name) not in _loaded}
+    uncached = [name for name in sorted(missing) if not _read(name, platform)]
     # One clang process each, all at once; plain threads, as an executor's import costs more than a unit.
     failures: list[BaseException] = []
-    threads = [threading.Thread(target=_build, args=(name, failures)) for name in uncached]
+    threads = [threading.Thread(target=_build, args=(name, platform, failures)) for name in uncached]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     if failures:
         raise failures[0]
-    return {name: _loaded[name] for name in names}
+    return {name: _loaded[platform, name] for name in names}
 
 
-def _build(name: str, failures: list[BaseException]) -> None:
+def _build(name: str, platform: Platform, failures: list[BaseException]) -> None:
     try:
-        unit = compile_unit(name)
-        _loaded[name] = unit
-        cache.put(_key(name), {"unit.json": json.dumps(unit.__dict__, separators=(",", ":")).encode()})
+        unit = compile_unit(name, platform)
+        _loaded[platform, name] = unit
+        cache.put(_key(name, platform), {"unit.json": json.dumps(unit.__dict__, separators=(",", ":")).encode()})
     except BaseException as error:  # raised again by the thread that waits
         failures.append(error)
 
 
 @functools.cache
-def _common_key() -> str:
+def _common_key(platform: Platform) -> str:
     zig = clang.zig_path()
     stat = zig.stat()
     shared = [path.read_bytes() for path in (clang.HEADER, *sorted(UNITS.glob("*.h")))]
-    return cache.key("library", _FORMAT, str(stat.st_size), str(stat.st_mtime_ns), *_FLAGS, *shared)
+    return cache.key("library", _FORMAT, str(stat.st_size), str(stat.st_mtime_ns), *_FLAGS, *platform.clang, *shared)
 
 
-def _key(name: str) -> str:
-    return cache.key(_common_key(), name, (UNITS / f"{name}.cl").read_bytes())
+def _key(name: str, platform: Platform) -> str:
+    return cache.key(_common_key(platform), name, (UNITS / f"{name}.cl").read_bytes())
 
 
-def _read(name: str) -> bool:
+def _read(name: str, platform: Platform) -> bool:
     """Take a unit from the disk cache, if it is there."""
-    entry = cache.get(_key(name))
+    entry = cache.get(_key(name, platform))
     if entry is None:
         return False
     try:
-        _loaded[name] = _Unit(**json.loads((entry / "unit.json").read_bytes()))
+        _loaded[platform, name] = _Unit(**json.loads((entry / "unit.json").read_bytes()))
     except (OSError, ValueError, TypeError):
         return False  # written by another hand, or evicted this instant: compile it anew
     return True
 
 
-def compile_unit(name: str) -> _Unit:
+def compile_unit(name: str, platform: Platform = SPIR) -> _Unit:
     """Compile ``library/<name>.cl`` and cut its IR into pieces that can be linked one by one."""
-    flags = [*clang.LIBRARY, *_FLAGS]
+    flags = [*clang.COMMON, *platform.clang, *_FLAGS, f"-DHEADWATER_{platform.name.upper()}"]
     for words in re.findall(r"^// Flags: (.*)$", (UNITS / f"{name}.cl").read_text(), re.MULTILINE):
         flags += words.split()
     done = clang.run_clang([*flags, "-S", "-emit-llvm", "-o", "-", f"{name}.cl"], cwd=str(UNITS))

@@ -7,13 +7,8 @@ import re
 from headwater.opencl import synthesis_atomic, synthesis_convert, synthesis_image
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle, mangle
 from headwater.opencl.names import COMMON, INTEGER, MATHS_1, MATHS_2, MATHS_3, MATHS_FAST_1, MATHS_FAST_2, MATHS_OTHER
+from headwater.opencl.platforms import Platform
 from headwater.opencl.synthesis_base import Body, result_type
-
-# The layout that clang gives spir64; needed when nothing came from a compiled unit.
-HEADING = (
-    'target datalayout = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-G1"\n'
-    'target triple = "spir64-unknown-unknown"'
-)
 
 ELEMENTWISE = frozenset(
     {
@@ -33,18 +28,18 @@ RELATIONAL = frozenset(
 )
 
 
-def define(symbol: str, declaration: str) -> str | None:
+def define(symbol: str, declaration: str, platform: Platform) -> str | None:
     """IR text of ``define … @symbol``, or None if no rule fits. ``declaration`` is its ``declare`` line, if known."""
     if symbol == "__translate_sampler_initializer":
-        return f"define spir_func i32 @{symbol}(i32 %0) alwaysinline nounwind {{\n  ret i32 %0\n}}"
+        return _sampler_literal(symbol, platform)
     if symbol.startswith("__hw_scratch_"):
         element = symbol.removeprefix("__hw_scratch_")
-        return f"@{symbol} = internal addrspace(3) global [{GROUP_LIMIT} x {element}] undef, align 8"
+        return f"@{symbol} = internal addrspace(3) global [{platform.group_limit} x {element}] undef, align 8"
     try:
         name, parameters = demangle(symbol)
     except MangleError:
         return None
-    body = Body(symbol, parameters, result_type(declaration))
+    body = Body(symbol, parameters, result_type(declaration), platform)
     for rule in (
         synthesis_convert.define,
         synthesis_atomic.define,
@@ -61,6 +56,16 @@ def define(symbol: str, declaration: str) -> str | None:
         if rule(body, name, parameters):
             return body.text()
     return None
+
+
+def _sampler_literal(symbol: str, platform: Platform) -> str:
+    body = Body(symbol, (Scalar("i"),), platform.sampler, platform)
+    if platform.sampler == "i32":
+        body.give("%0")
+    else:
+        wide = body.put("zext i32 %0 to i64")
+        body.give(body.put(f"inttoptr i64 {wide} to {platform.sampler}"))
+    return body.text()
 
 
 def declare_primitive(symbol: str) -> str:
@@ -263,7 +268,6 @@ def _copy(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
 
 
 _WORK_GROUP = re.compile(r"work_group_(all|any|broadcast|(?:reduce|scan_inclusive|scan_exclusive)_(?:add|min|max))")
-GROUP_LIMIT = 8192  # work-items of a group that the scratch memory of the group functions holds
 
 
 def _work_group(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from headwater.opencl.mangle import Type
+from headwater.opencl.mangle import Named, Type
+from headwater.opencl.platforms import Platform
 
 _TYPE = re.compile(r"void|<\d+ x \w+>|ptr(?: addrspace\(\d+\))?|target\(.*?\)|half|float|double|i\d+")
 
@@ -19,9 +20,10 @@ def result_type(declaration: str) -> str:
 class Body:
     """A function under construction: parameters are %0, %1, …; instructions append and name their results."""
 
-    def __init__(self, symbol: str, parameters: tuple[Type, ...], result: str) -> None:
+    def __init__(self, symbol: str, parameters: tuple[Type, ...], result: str, platform: Platform) -> None:
         self.symbol = symbol
         self.parameters = parameters
+        self.platform = platform
         self.result = result
         self._lines: list[str] = []
         self._next = 0
@@ -43,7 +45,14 @@ class Body:
 
     def text(self) -> str:
         """The finished function."""
-        parameters = ", ".join(f"{what.llvm} %{index}" for index, what in enumerate(self.parameters))
-        lines = "\n".join(self._lines)
-        head = f"define spir_func {self.result or 'void'} @{self.symbol}({parameters}) alwaysinline nounwind"
+        parameters = ", ".join(f"{self._type(what)} %{index}" for index, what in enumerate(self.parameters))
+        lines = "\n".join(self._lines).replace("call spir_func ", f"call {self.platform.calling}")
+        calling = self.platform.calling
+        head = f"define {calling}{self.result or 'void'} @{self.symbol}({parameters}) alwaysinline nounwind"
         return f"{head} {{\n{lines}\n}}"
+
+    def _type(self, what: Type) -> str:
+        if isinstance(what, Named) and what.name.startswith("ocl_image"):
+            return self.platform.image
+        named = {Named("ocl_sampler"): self.platform.sampler, Named("ocl_event"): self.platform.event}
+        return named.get(what, what.llvm) if isinstance(what, Named) else what.llvm

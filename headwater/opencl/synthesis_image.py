@@ -45,8 +45,8 @@ def define(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
 
 
 def _field(body: Body, index: int) -> str:
-    at = body.put(f"getelementptr i64, ptr addrspace(1) %0, i64 {index}")
-    return body.put(f"load i64, ptr addrspace(1) {at}, align 8")
+    at = body.put(f"getelementptr i64, {body.platform.image} %0, i64 {index}")
+    return body.put(f"load i64, {body.platform.image} {at}, align 8")
 
 
 def _dim(body: Body, dimensions: int) -> None:
@@ -78,7 +78,8 @@ def _read(body: Body, kind: str, parameters: tuple[Type, ...], dimensions: int, 
     element = what.element if isinstance(what, Vector) else what
     assert isinstance(element, Scalar)
     way = "float" if element.is_float else "int"
-    operands = ["ptr addrspace(1) %0", "i32 %1" if sampled else "i32 0"]
+    platform = body.platform
+    operands = [f"{platform.image} %0", f"{platform.sampler} {'%1' if sampled else platform.no_sampler}"]
     operands += _coordinates(body, len(parameters) - 1, what, dimensions, layered)
     operands.append(f"i32 {dimensions}")
     unit_kind = "f" if kind == "h" else kind
@@ -87,7 +88,8 @@ def _read(body: Body, kind: str, parameters: tuple[Type, ...], dimensions: int, 
 
 
 def _write(body: Body, kind: str, parameters: tuple[Type, ...], dimensions: int, layered: bool) -> None:
-    operands = ["ptr addrspace(1) %0", *_coordinates(body, 1, parameters[1], dimensions, layered), f"i32 {dimensions}"]
+    operands = [f"{body.platform.image} %0", *_coordinates(body, 1, parameters[1], dimensions, layered)]
+    operands.append(f"i32 {dimensions}")
     value = "%2"
     if kind == "h":
         kind, value = "f", body.put("fpext <4 x half> %2 to <4 x float>")

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,7 +40,8 @@ class Worker:
             self._running()
 
     def call(self, function: str, *args: Any, **named: Any) -> Any:
-        """Run ``headwater.opencl.codegen.function`` there and return its value, or raise its HeadwaterError.
+        """Run ``function`` of `headwater.opencl.codegen`, or ``"opencl.codegen_gcn:function"`` of another module of
+        the package, there and return its value, or raise its HeadwaterError.
 
         Raises InternalError if LLVM stopped the process or took longer than `TIMEOUT_SECONDS`.
         """
@@ -139,7 +141,9 @@ def serve() -> None:
         except EOFError:
             return
         try:
-            answer = ("value", getattr(codegen, function)(*args, **named))
+            module, _, name = function.rpartition(":")
+            where = import_module(f"headwater.{module}") if module else codegen
+            answer = ("value", getattr(where, name)(*args, **named))
         except HeadwaterError as error:
             answer = ("error", error)
         except MemoryError:

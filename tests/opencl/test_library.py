@@ -10,6 +10,7 @@ from library_host import DTYPES, compile_function
 
 from headwater.opencl import clang, library
 from headwater.opencl.mangle import Pointer, Scalar, mangle
+from headwater.opencl.platforms import SPIR, gcn
 
 INTEGER_CODES = {
     "char": "c",
@@ -69,9 +70,10 @@ def test_units_come_from_the_disk_cache(tmp_path, monkeypatch):
     assert library.definitions(wanted) == first
 
 
-def test_every_provided_name_is_defined_by_its_unit():
-    for (code, name), unit in library._providers().items():
-        defined = library._load({unit})[unit].definitions
+@pytest.mark.parametrize("platform", [SPIR, gcn(5), gcn(4)], ids=lambda platform: platform.name)
+def test_every_provided_name_is_defined_by_its_unit(platform):
+    for (code, name), unit in library._providers(platform).items():
+        defined = library._load({unit}, platform)[unit].definitions
         pattern = re.compile(rf"{name}|_Z{len(name)}{name}({'' if code == '*' else code}|\w)")
         assert any(pattern.match(symbol) for symbol in defined), f"{unit} does not define {name} of {code}"
 

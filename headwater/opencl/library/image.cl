@@ -8,7 +8,16 @@ typedef struct {
   global uchar *data;
   ulong width, height, depth, array_size, row_pitch_bytes, slice_pitch_bytes, channel_order, channel_type, pixel_bytes;
 } hw_image;
+#ifdef __AMDGCN__
+/* There the description lies in constant memory, for scalar loads, and a sampler's bits pass as an address. */
+#define IMAGE const constant hw_image *
+#define SAMPLER const constant void *
+#define BITS_OF(sampler) ((int)(long)(sampler))
+#else
 #define IMAGE const global hw_image *
+#define SAMPLER int
+#define BITS_OF(sampler) (sampler)
+#endif
 
 #define LINK __attribute__((always_inline))
 
@@ -162,8 +171,8 @@ FETCH(float4) FETCH(int4) FETCH(uint4)
 
 /* Integer coordinates: nearest, not normalised; only clamping to the edge differs from the border. */
 #define READ_INT(name, V) \
-  LINK V __hw_image_read_##name##_int(IMAGE image, int sampler, int x, int y, int z, int layer, int dimensions) { \
-    bool edge = (sampler & ADDRESSING) == CLK_ADDRESS_CLAMP_TO_EDGE; \
+  LINK V __hw_image_read_##name##_int(IMAGE image, SAMPLER sampler, int x, int y, int z, int layer, int dimensions) { \
+    bool edge = (BITS_OF(sampler) & ADDRESSING) == CLK_ADDRESS_CLAMP_TO_EDGE; \
     x = edge ? limited(x, image->width) : x; \
     y = edge && dimensions > 1 ? limited(y, image->height) : y; \
     z = edge && dimensions > 2 ? limited(z, image->depth) : z; \
@@ -230,14 +239,14 @@ HELPER int nearest_layer(float layer, IMAGE image) {
   layer = layer > 0.0f ? layer : 0.0f;
   return layer_at((int)(layer < 65536.0f ? layer : 65536.0f), image);
 }
-LINK float4 __hw_image_read_f_float(IMAGE image, int sampler, float x, float y, float z, float layer, int dimensions) {
-  return filtered(image, sampler, x, y, z, nearest_layer(layer, image), dimensions);
+LINK float4 __hw_image_read_f_float(IMAGE image, SAMPLER sampler, float x, float y, float z, float layer, int dimensions) {
+  return filtered(image, BITS_OF(sampler), x, y, z, nearest_layer(layer, image), dimensions);
 }
-LINK int4 __hw_image_read_i_float(IMAGE image, int sampler, float x, float y, float z, float layer, int dimensions) {
-  return nearest(image, sampler, x, y, z, nearest_layer(layer, image), dimensions, (int4)(0));
+LINK int4 __hw_image_read_i_float(IMAGE image, SAMPLER sampler, float x, float y, float z, float layer, int dimensions) {
+  return nearest(image, BITS_OF(sampler), x, y, z, nearest_layer(layer, image), dimensions, (int4)(0));
 }
-LINK uint4 __hw_image_read_ui_float(IMAGE image, int sampler, float x, float y, float z, float layer, int dimensions) {
-  return nearest(image, sampler, x, y, z, nearest_layer(layer, image), dimensions, (uint4)(0));
+LINK uint4 __hw_image_read_ui_float(IMAGE image, SAMPLER sampler, float x, float y, float z, float layer, int dimensions) {
+  return nearest(image, BITS_OF(sampler), x, y, z, nearest_layer(layer, image), dimensions, (uint4)(0));
 }
 
 /* ---- writing; outside the image nothing is written */

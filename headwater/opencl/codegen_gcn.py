@@ -1,0 +1,113 @@
+"""The front end's amdgcn IR in; it with the device library, optimised, or assembly text or object code of it, out.
+
+It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the worker process imports it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+
+import llvmlite.binding as llvm
+
+from headwater.errors import InternalError
+from headwater.opencl.linking import link_library, parse, refuse_recursion
+from headwater.opencl.platforms import GCN_TRIPLE, gcn
+
+# Built-ins that are instructions of LLVM: those calls keep what the program says of them, its accuracy (!fpmath) and
+# its fast-math flags, and LLVM picks the GPU's instructions by that.
+_INTRINSICS = {
+    "fabs": "fabs", "ceil": "ceil", "floor": "floor", "trunc": "trunc", "rint": "roundeven", "round": "round",
+    "copysign": "copysign", "fma": "fma", "mad": "fmuladd", "fmax": "maxnum", "fmin": "minnum", "sqrt": "sqrt",
+}  # fmt: skip
+_INTRINSICS_F32 = {"exp": "exp", "exp2": "exp2", "exp10": "exp10", "log": "log", "log2": "log2", "log10": "log10"}
+_BUILTIN = re.compile(r"@_Z(\d+)([a-z]\w*?)(?:Dv(\d+)_)?([fd])((?:[fdi]|S_|Dv\d+_i)*)\b")
+_KINDS = {"f": "f32", "d": "f64"}
+_NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")
+_PRINTF_ALLOC = "__printf_alloc"
+_GROUP_RANGE = re.compile(r'"amdgpu-flat-work-group-size"="1,256"')
+
+
+@functools.cache
+def _machine(processor: str, features: str) -> llvm.TargetMachine:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    target = llvm.Target.from_triple(GCN_TRIPLE)
+    return target.create_target_machine(cpu=processor, features=features, opt=3, reloc="pic")
+
+
+def compile(
+    ir: str,
+    kernels: Iterable[str],
+    filename: str,
+    processor: str,
+    *,
+    features: str = "",
+    abi: int = 5,
+    largest_group: int = 256,
+    emit: str = "obj",
+) -> bytes:
+    """Link the device library in, optimise, and give back what ``emit`` names: ``ir``, ``asm`` or ``obj``.
+
+    ``processor`` is LLVM's name (``gfx906``), ``abi`` the code object version that ``ir`` was made for,
+    ``largest_group`` the most work-items that a group of a kernel without reqd_work_group_size may have. Raises
+    SourceError for recursion and calls of undefined functions, ResourceError for too much local memory.
+    """
+    tm = _machine(processor, features)
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    builder = llvm.create_pass_builder(tm, options)
+    module = parse(_prepared(ir, largest_group))
+    link_library(module, filename, gcn(abi), _with_intrinsics)
+    wanted = {*kernels, _PRINTF_ALLOC}
+    for function in module.functions:
+        if not function.is_declaration:
+            function.linkage = "external" if function.name in wanted else "internal"
+    first = llvm.create_new_module_pass_manager()
+    first.add_always_inliner_pass()
+    first.add_global_dead_code_eliminate_pass()
+    first.run(module, builder)
+    refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
+    builder.getModulePassManager().run(module, builder)
+    _drop(_PRINTF_ALLOC, module, builder)
+    if emit == "ir":
+        return str(module).encode()
+    try:
+        return tm.emit_assembly(module).encode() if emit == "asm" else bytes(tm.emit_object(module))
+    except RuntimeError as error:
+        raise InternalError(f"LLVM cannot make code for {processor}: {error}") from error
+
+
+def _prepared(ir: str, largest_group: int) -> str:
+    """The module's text with everything inlined, and built-ins that LLVM has instructions for as those."""
+    text = re.sub(r"^(attributes #\d+ = .*)$", lambda m: _NOT_INLINED.sub("", m[1]), ir, flags=re.MULTILINE)
+    text = _GROUP_RANGE.sub(f'"amdgpu-flat-work-group-size"="1,{largest_group}"', text)
+    text = re.sub(r"^(define (?!.*\bamdgpu_kernel\b).*?\).*?) (#\d+ )", r"\1 alwaysinline \2", text, flags=re.MULTILINE)
+    if re.search(r"^declare .*@printf\(", text, re.MULTILINE):
+        # LLVM replaces printf by what fills memory that this function provides, once optimisation has begun.
+        text += f"\ndeclare ptr addrspace(1) @{_PRINTF_ALLOC}(i32)\n"
+    return _with_intrinsics(text)
+
+
+def _drop(name: str, module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
+    """Remove a function that has been inlined wherever it was called."""
+    for function in module.functions:
+        if function.name == name and not function.is_declaration:
+            function.linkage = "internal"
+            passes = llvm.create_new_module_pass_manager()
+            passes.add_global_dead_code_eliminate_pass()
+            passes.run(module, builder)
+
+
+def _with_intrinsics(text: str) -> str:
+    return _BUILTIN.sub(_intrinsic, text)
+
+
+def _intrinsic(match: re.Match[str]) -> str:
+    length, name, width, kind, rest = match.groups()
+    if int(length) != len(name):
+        return match[0]
+    operation = _INTRINSICS.get(name) or (_INTRINSICS_F32.get(name) if kind == "f" else None)
+    if operation is None or not re.fullmatch(r"(?:S_)*" if width else rf"{kind}*", rest):
+        return match[0]
+    return f"@llvm.{operation}.{f'v{width}' if width else ''}{_KINDS[kind]}"

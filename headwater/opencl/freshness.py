@@ -1,0 +1,41 @@
+"""Files that a result was made from pass in; whether it still holds passes out."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+
+def digests(paths: Iterable[str]) -> dict[str, str]:
+    """Path -> SHA-256 of what the file holds now, "" if it cannot be read."""
+    return {path: _digest(path) for path in paths}
+
+
+def unchanged(known: Mapping[str, str]) -> bool:
+    """Whether all files are as they were when `digests` saw them."""
+    return all(_digest(path) == digest for path, digest in known.items())
+
+
+def _digest(path: str) -> str:
+    import hashlib
+
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+@functools.cache
+def compiler_state() -> str:
+    """A text that changes when a file of this package does: compiled code depends on the compiler's version."""
+    here = Path(__file__).parent
+    parts = []
+    for folder in (here, here / "spmd", here / "library", here / "library" / "gcn"):
+        with os.scandir(folder) as found:
+            for item in found:
+                if item.is_file():
+                    state = item.stat()
+                    parts.append(f"{item.name} {state.st_size} {state.st_mtime_ns}")
+    return "\n".join(sorted(parts))

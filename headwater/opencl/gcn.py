@@ -1,0 +1,147 @@
+"""OpenCL C source in; a code object with AMD GCN machine code, as ROCm's loader takes it, and its kernels, out."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from headwater import cache
+from headwater.errors import InternalError, UsageError
+from headwater.opencl.freshness import compiler_state, digests, unchanged
+from headwater.opencl.kernels import KernelInfo
+from headwater.opencl.platforms import gcn
+
+# LLVM's processors from Southern Islands to CDNA 2 (LLVM, "User Guide for AMDGPU Backend", Processors).
+PROCESSORS = """
+gfx600 gfx601 gfx602 gfx700 gfx701 gfx702 gfx703 gfx704 gfx705 gfx801 gfx802 gfx803 gfx805 gfx810 gfx900 gfx902 gfx904
+gfx906 gfx908 gfx909 gfx90a gfx90c""".split()
+NAMES = {
+    "tahiti": "gfx600", "pitcairn": "gfx601", "verde": "gfx601", "oland": "gfx602", "hainan": "gfx602",
+    "kaveri": "gfx700", "hawaii": "gfx701", "kabini": "gfx703", "mullins": "gfx703", "bonaire": "gfx704",
+    "carrizo": "gfx801", "iceland": "gfx802", "tonga": "gfx802", "fiji": "gfx803", "polaris10": "gfx803",
+    "polaris11": "gfx803", "tongapro": "gfx805", "stoney": "gfx810",
+}  # fmt: skip
+CODE_OBJECT_VERSIONS = (4, 5, 6)
+DEFAULT_VERSION = 5
+DEFAULT_GROUP = 256
+LARGEST_GROUP = 1024
+EMITTED = ("ir", "asm", "obj", "hsaco")
+_FORMAT = "gcn 1"
+_KERNELS_FILE = "kernels.json"
+
+
+@dataclass(frozen=True)
+class CodeObject:
+    """What a program became: ``code`` as ``emit`` asked for it, ``target``, its kernels, clang's warnings, the files
+    that it included with the SHA-256 of their contents."""
+
+    code: bytes
+    target: str
+    kernels: dict[str, KernelInfo]
+    warnings: str
+    includes: dict[str, str]
+
+
+def processor_of(target: str) -> str:
+    """LLVM's processor for a target: ``"gfx906"``, ``"GFX906"``, ``"fiji"``; UsageError for others."""
+    name = target.strip().lower()
+    name = NAMES.get(name, name)
+    if name not in PROCESSORS:
+        import difflib
+
+        close = difflib.get_close_matches(name, [*PROCESSORS, *NAMES], 1)
+        known = f"the targets are {' '.join(PROCESSORS)}"
+        raise UsageError(f"there is no target {target!r}", hint=f"did you mean {close[0]}? {known}" if close else known)
+    return name
+
+
+def compile_code_object(
+    source: str,
+    filename: str,
+    options: str = "",
+    target: str = "gfx900",
+    *,
+    version: int = DEFAULT_VERSION,
+    largest_group: int = DEFAULT_GROUP,
+    emit: str = "hsaco",
+) -> CodeObject:
+    """Compile OpenCL C for an AMD GPU, or take the result from the disk cache.
+
+    ``options`` are those of clBuildProgram, ``version`` that of the code object (4, 5 or 6). ``largest_group``: the
+    most work-items of a work-group, for kernels without reqd_work_group_size; registers are given out by it, and 256 is
+    what AMD's OpenCL compilers take. ``emit``: "ir", "asm", "obj" or "hsaco". Line tables are always made. Raises
+    SourceError for errors in the source, UsageError for bad options or an unknown target.
+    """
+    processor = processor_of(target)
+    if version not in CODE_OBJECT_VERSIONS:
+        raise UsageError(f"there is no code object version {version} here", hint="choose 4, 5 or 6")
+    if not 1 <= largest_group <= LARGEST_GROUP:
+        raise UsageError(f"a work-group cannot have {largest_group} work-items", hint=f"1 to {LARGEST_GROUP}")
+    if emit not in EMITTED:
+        raise UsageError(f"there is no output {emit!r}", hint="choose from " + ", ".join(EMITTED))
+    key = cache.key(
+        _FORMAT, compiler_state(), source, filename, options, processor, str(version), str(largest_group), emit
+    )
+    entry = cache.get(key)
+    if entry is not None:
+        found = _read(entry, processor, emit)
+        if unchanged(found.includes):
+            return found
+    made = _compile(source, filename, options, processor, version, largest_group, emit)
+    description = {
+        "kernels": [asdict(info) for info in made.kernels.values()],
+        "warnings": made.warnings,
+        "includes": made.includes,
+    }
+    cache.put(key, {_KERNELS_FILE: json.dumps(description).encode(), f"code.{emit}": made.code})
+    return made
+
+
+def _read(entry: Path, target: str, emit: str) -> CodeObject:
+    description = json.loads((entry / _KERNELS_FILE).read_bytes())
+    kernels = {data["name"]: KernelInfo.from_json(data) for data in description["kernels"]}
+    code = (entry / f"code.{emit}").read_bytes()
+    return CodeObject(code, target, kernels, description["warnings"], description["includes"])
+
+
+def _compile(
+    source: str, filename: str, options: str, processor: str, version: int, largest_group: int, emit: str
+) -> CodeObject:
+    from headwater.opencl import clang
+    from headwater.opencl.worker import WORKER
+
+    WORKER.start()
+    flags = (*gcn(version).clang, f"-mcpu={processor}", f"-mcode-object-version={version}")
+    front = clang.compile_to_ir(source, filename, options, debug=True, target=flags)
+    code = WORKER.call(
+        "opencl.codegen_gcn:compile",
+        front.ir,
+        list(front.kernels),
+        filename,
+        processor,
+        abi=version,
+        largest_group=largest_group,
+        emit="obj" if emit == "hsaco" else emit,
+    )
+    if emit == "hsaco":
+        code = link(code)
+    return CodeObject(code, processor, front.kernels, front.warnings, digests(front.includes))
+
+
+def link(object_code: bytes) -> bytes:
+    """A code object that a loader takes, from relocatable object code. Raises InternalError."""
+    import subprocess
+    import tempfile
+
+    from headwater.opencl.clang import zig_path
+
+    with tempfile.TemporaryDirectory(prefix="headwater-") as folder:
+        source, target = os.path.join(folder, "kernel.o"), os.path.join(folder, "kernel.hsaco")
+        Path(source).write_bytes(object_code)
+        command = [str(zig_path()), "ld.lld", "-shared", "--no-undefined", "-o", target, source]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise InternalError(f"linking the code object failed: {done.stderr.strip()[-500:]}")
+        return Path(target).read_bytes()

@@ -1,0 +1,69 @@
+"""An LLVM module of a program in; it with all that it calls of the device library, or what is wrong with it, out.
+
+It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the worker process imports it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+import llvmlite.binding as llvm
+
+from headwater.errors import InternalError, SourceError, Span
+from headwater.opencl import library
+from headwater.opencl.platforms import Platform
+
+
+def parse(text: str) -> llvm.ModuleRef:
+    """A module from its text; InternalError if LLVM refuses it, as all of it is generated."""
+    try:
+        return llvm.parse_assembly(text)
+    except RuntimeError as error:
+        raise InternalError(f"LLVM refuses the generated IR: {error}") from error
+
+
+def link_library(module: llvm.ModuleRef, filename: str, platform: Platform, adapt: Callable[[str], str]) -> None:
+    """Link in what the module calls of the device library, its text made fit by ``adapt``.
+
+    Raises SourceError for calls of functions that neither the program nor the library defines.
+    """
+    undefined = _undefined(module, platform)
+    if not undefined:
+        return
+    for piece in library.definitions(undefined, platform):
+        text = piece if isinstance(piece, str) else str(llvm.parse_bitcode(piece))
+        module.link_in(parse(adapt(text)))
+    left = _undefined(module, platform)
+    if left:
+        names = ", ".join(sorted(_plain_name(n) for n in left))
+        raise SourceError(
+            f"call of undefined function: {names}",
+            Span(filename),
+            hint="define it in the program, or include the file that does",
+        )
+
+
+def refuse_recursion(left: Iterable[str], filename: str) -> None:
+    """Raise SourceError if functions are ``left`` where all that can be inlined has been."""
+    names = ", ".join(sorted(_plain_name(n) for n in left))
+    if names:
+        raise SourceError(
+            f"recursion is not supported: {names} calls itself, directly or by way of others",
+            Span(filename),
+            hint="OpenCL C forbids recursion (OpenCL C 1.2 specification 6.9.i); write a loop",
+        )
+
+
+def _undefined(module: llvm.ModuleRef, platform: Platform) -> dict[str, str]:
+    """Symbol -> ``declare`` line of what nobody defines."""
+    return {
+        f.name: str(f).strip().splitlines()[-1]
+        for f in module.functions
+        if f.is_declaration and not f.name.startswith("llvm.") and not library.is_primitive(f.name, platform)
+    }
+
+
+def _plain_name(symbol: str) -> str:
+    match = re.match(r"_Z(\d+)", symbol)
+    return symbol[match.end() : match.end() + int(match[1])] if match else symbol
