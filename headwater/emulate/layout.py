@@ -1,0 +1,158 @@
+"""The structures in memory that the launcher, the native support code and the translated code share, said once.
+
+`c_header` is their declaration for ``support.c``; ``WAVE`` and ``DISPATCH`` give the offsets that translated code and
+the launcher use. All are little-endian and 8-byte aligned.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+LANES: Final = 64
+"""Lanes of a wavefront of every GCN chip."""
+
+SGPR_SLOTS: Final = 32
+"""Scalar registers that can hold something when a wavefront starts: 16 user SGPRs and the system's (AMDGPUUsage,
+"Initial Kernel Execution State")."""
+
+SHARED_APERTURE: Final = 0x0001_0000
+"""High half of the addresses by which flat instructions reach the LDS: the driver's choice; no host address has it."""
+PRIVATE_APERTURE: Final = 0x0002_0000
+"""High half of the addresses by which flat instructions reach a lane's private memory."""
+
+GDS_BYTES: Final = 65536
+"""Global data share of a chip (AMD, Vega ISA Reference Guide, "Global Data Share": 64 KB)."""
+
+# What `hw_wave` returns.
+ENDED, AT_BARRIER, STOPPED = 0, 1, 2
+
+# Kinds in the error record.
+FAULT_READ, FAULT_WRITE, FAULT_LDS_READ, FAULT_LDS_WRITE, FAULT_PRIVATE = 1, 2, 3, 4, 5
+FAULT_UNSUPPORTED, FAULT_TRAP, FAULT_JUMP, FAULT_READ_ONLY, FAULT_ALIGNMENT = 6, 7, 8, 9, 10
+FAULT_NAMES: Final = {
+    name: value for name, value in list(globals().items()) if name.startswith("FAULT_") and isinstance(value, int)
+}
+
+# The error record, int64[16].
+RECORD: Final = ("kind", "pc", "group_x", "group_y", "group_z", "wave", "lane", "address", "bytes", "detail")
+RECORD_FIELDS: Final = 16
+
+# Fields of the launch block (see `headwater.opencl.host`) that only emulation has.
+BLOCK_LDS_BYTES: Final = 22
+BLOCK_DISPATCH: Final = 23
+BLOCK_WAVE_INSTRUCTIONS: Final = 24
+
+WRITABLE: Final = 1
+"""Flag of an entry of the table of allocations."""
+ALLOCATION_WORDS: Final = 3
+"""64-bit words of such an entry: start, end, flags."""
+
+
+class Struct:
+    """A C structure: ``fields`` in order as (C type, name, count); `offset` of each by name.
+
+    ``size_bytes``: what an element of an array of them takes, a whole number of cache lines.
+    """
+
+    _BYTES: Final = {"u32": 4, "i32": 4, "u64": 8}
+
+    def __init__(self, name: str, *fields: tuple[str, str, int]) -> None:
+        self.name = name
+        self.fields = fields
+        self.offset: dict[str, int] = {}
+        position = 0
+        for kind, field, count in fields:
+            size = self._BYTES[kind]
+            position = -(-position // size) * size
+            self.offset[field] = position
+            position += size * count
+        self.size_bytes = -(-position // 64) * 64
+
+    def declaration(self) -> str:
+        """The structure in C."""
+        lines = "".join(f"    {kind} {name}{f'[{count}]' if count > 1 else ''};\n" for kind, name, count in self.fields)
+        return f"struct {self.name} {{\n{lines}}} __attribute__((aligned(64)));\n"
+
+
+WAVE: Final = Struct(
+    "wave",
+    ("u64", "block", 1),  # the launch block
+    ("u64", "code", 1),  # where the code object's address 0 lies
+    ("u64", "frame", 1),  # this wavefront's registers while it waits at a barrier
+    ("u64", "lds", 1),
+    ("u64", "lds_bytes", 1),
+    ("u64", "scratch", 1),  # this wavefront's private memory, all 64 lanes, dword-interleaved
+    ("u64", "scratch_bytes", 1),
+    ("u64", "ids", 1),  # u32[3][64]: v0 to v2 at the start
+    ("u64", "exec", 1),  # lanes that have a work-item
+    ("u64", "cache", 1),  # {start, bytes} of the allocation last used, for each memory instruction
+    ("u64", "gds", 1),
+    ("u64", "allocations", 1),
+    ("u64", "allocation_count", 1),
+    ("u64", "record", 1),
+    ("u64", "wave_instructions", 1),
+    ("u64", "hooks", 8),  # for code that watches: see docs/emulator.md
+    ("u32", "group", 3),
+    ("u32", "index", 1),  # of this wavefront in its group
+    ("u32", "alone", 1),  # its group has no other wavefront
+    ("u32", "resume", 1),  # 0: from the start, else the number of the barrier to go on after
+    ("u32", "sgprs", SGPR_SLOTS),
+)
+
+DISPATCH: Final = Struct(
+    "dispatch",
+    ("u64", "code", 1),
+    ("u64", "gds", 1),
+    ("u64", "hooks", 8),
+    ("u32", "local", 3),  # work-items of a full group
+    ("u32", "packed_ids", 1),  # v0 holds all three work-item ids, 10 bits each (gfx90a)
+    ("u32", "waves", 1),  # wavefronts of a full group
+    ("u32", "frame_bytes", 1),  # of one wavefront
+    ("u32", "scratch_lane_bytes", 1),  # private memory of a lane
+    ("u32", "cache_slots", 1),
+    # Indices of scalar registers, or -1.
+    ("i32", "sgpr_private_buffer", 1),
+    ("i32", "sgpr_kernarg", 1),
+    ("i32", "sgpr_flat_scratch", 1),
+    ("i32", "sgpr_group_id", 3),
+    ("i32", "sgpr_group_info", 1),
+    ("i32", "sgpr_wave_offset", 1),
+    ("u32", "sgprs", SGPR_SLOTS),  # what else they hold
+)
+
+
+def scratch_bytes(waves: int, frame_bytes: int, scratch_lane_bytes: int, cache_slots: int, lds_bytes: int) -> int:
+    """Bytes of the block of memory that each thread works in; ``support.c`` divides it in the same order."""
+    total = round_up(cache_slots * 16, LANES)
+    total += waves * 3 * LANES * 4
+    total += waves * WAVE.size_bytes
+    total += waves * round_up(frame_bytes, LANES)
+    total += waves * LANES * scratch_lane_bytes
+    return round_up(total, LANES) + round_up(lds_bytes, LANES) + LANES
+
+
+def round_up(number: int, multiple: int) -> int:
+    """The next multiple."""
+    return -(-number // multiple) * multiple
+
+
+def c_header() -> str:
+    """The declarations that ``support.c`` begins with."""
+    constants = {
+        "LANES": LANES,
+        "SGPR_SLOTS": SGPR_SLOTS,
+        "SHARED_APERTURE": SHARED_APERTURE,
+        "PRIVATE_APERTURE": PRIVATE_APERTURE,
+        "ENDED": ENDED,
+        "AT_BARRIER": AT_BARRIER,
+        "STOPPED": STOPPED,
+        "WRITABLE": WRITABLE,
+        "BLOCK_LDS_BYTES": BLOCK_LDS_BYTES,
+        "BLOCK_DISPATCH": BLOCK_DISPATCH,
+        "BLOCK_WAVE_INSTRUCTIONS": BLOCK_WAVE_INSTRUCTIONS,
+        **FAULT_NAMES,
+        **{f"RECORD_{name.upper()}": at for at, name in enumerate(RECORD)},
+    }
+    lines = "".join(f"#define {name} {value}\n" for name, value in constants.items())
+    types = "typedef unsigned int u32; typedef int i32; typedef unsigned long long u64; typedef long long i64;\n"
+    return types + lines + WAVE.declaration() + DISPATCH.declaration()

@@ -1,0 +1,285 @@
+/* Work-groups of a launch in; every one of their wavefronts run by the translated code `hw_wave`, out.
+
+   Compiled once for this machine, after the declarations of `layout.c_header`, and linked to each kernel's code. The
+   slow half of memory is here too: finding the allocation that an address belongs to, lanes that access different
+   ones, the apertures of flat addresses, and the error record of an access that belongs to none. */
+
+#define HIDDEN __attribute__((visibility("hidden")))
+#define EXPORT __attribute__((visibility("default")))
+
+enum { NEXT, TOTAL, BATCH, STOP, GLOBAL, LOCAL = 7, GROUPS = 10, OFFSET = 13, ERROR = 19, BOUNDS, BOUNDS_COUNT };
+
+HIDDEN u32 hw_wave(struct wave *w);
+
+/* ---- faults ----------------------------------------------------------------------------------------------------- */
+
+/* Note a fault, if it is the launch's first, and stop all threads. */
+HIDDEN void hw_fault(struct wave *w, u32 kind, u64 pc, u32 lane, u64 address, u64 bytes, u64 detail) {
+    u64 *record = (u64 *)w->record, none = 0;
+    volatile i64 *block = (volatile i64 *)w->block;
+    if (__atomic_compare_exchange_n(&record[RECORD_KIND], &none, kind, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        record[RECORD_PC] = pc;
+        record[RECORD_GROUP_X] = w->group[0];
+        record[RECORD_GROUP_Y] = w->group[1];
+        record[RECORD_GROUP_Z] = w->group[2];
+        record[RECORD_WAVE] = w->index;
+        record[RECORD_LANE] = lane;
+        record[RECORD_ADDRESS] = address;
+        record[RECORD_BYTES] = bytes;
+        record[RECORD_DETAIL] = detail;
+    }
+    block[STOP] = 1;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+struct allocation { u64 start, end, flags; };
+
+/* The allocation that holds all of [address, address + bytes), or none. They are sorted and do not overlap. */
+static const struct allocation *find(const struct wave *w, u64 address, u64 bytes) {
+    const struct allocation *all = (const struct allocation *)w->allocations;
+    u64 low = 0, high = w->allocation_count;
+    while (low < high) {
+        u64 middle = (low + high) / 2;
+        if (all[middle].start <= address) low = middle + 1;
+        else high = middle;
+    }
+    if (low == 0) return 0;
+    const struct allocation *one = &all[low - 1];
+    return address + bytes >= address && address + bytes <= one->end ? one : 0;
+}
+
+/* Bit 0 of `how`: a write; bit 1: a flat address, which may lie in an aperture. */
+enum { WRITE = 1, FLAT = 2 };
+
+/* Where dword `at` of a lane's private memory lies: dwords of the 64 lanes are interleaved. */
+static unsigned char *private_place(const struct wave *w, u32 lane, u32 at) {
+    return (unsigned char *)w->scratch + (u64)(at & ~3u) * LANES + lane * 4 + (at & 3);
+}
+
+/* The host address of one lane's access, or 0 after a fault. Accesses of the private aperture are of up to 4 bytes and
+   do not cross a dword; the caller divides larger ones. */
+HIDDEN u64 hw_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32 lane, u64 *slot) {
+    if (how & FLAT) {
+        u32 high = address >> 32, low = (u32)address;
+        if (high == SHARED_APERTURE) {
+            if ((u64)low + bytes <= w->lds_bytes) return w->lds + low;
+            hw_fault(w, how & WRITE ? FAULT_LDS_WRITE : FAULT_LDS_READ, pc, lane, low, bytes, 0);
+            return 0;
+        }
+        if (high == PRIVATE_APERTURE) {
+            if (((u64)low + bytes) * LANES <= w->scratch_bytes) return (u64)private_place(w, lane, low);
+            hw_fault(w, FAULT_PRIVATE, pc, lane, low, bytes, how & WRITE);
+            return 0;
+        }
+    }
+    const struct allocation *one = find(w, address, bytes);
+    if (one == 0 || (how & WRITE && !(one->flags & WRITABLE))) {
+        u32 kind = one ? FAULT_READ_ONLY : how & WRITE ? FAULT_WRITE : FAULT_READ;
+        hw_fault(w, kind, pc, lane, address, bytes, 0);
+        return 0;
+    }
+    slot[0] = one->start;
+    slot[1] = one->end - one->start;
+    return address;
+}
+
+/* Whether [address, address + bytes) is in one allocation, which the slot then remembers. Not for flat apertures. */
+HIDDEN u32 hw_remember(struct wave *w, u64 address, u64 bytes, u32 how, u64 *slot) {
+    const struct allocation *one = find(w, address, bytes);
+    if (one == 0 || (how & WRITE && !(one->flags & WRITABLE))) return 0;
+    slot[0] = one->start;
+    slot[1] = one->end - one->start;
+    return 1;
+}
+
+static int moves_in_pieces(u64 address, u32 bytes, u32 how) {
+    return how & FLAT && address >> 32 == PRIVATE_APERTURE && ((u32)address & 3) + bytes > 4;
+}
+
+/* One lane's `bytes` bytes, moved between memory and `data`; 0 after a fault. */
+static int move_lane(struct wave *w, u64 address, u32 bytes, u32 how, u64 pc, u32 lane, u64 *slot, unsigned char *data) {
+    u32 step = moves_in_pieces(address, bytes, how) ? 1 : bytes;
+    for (u32 done = 0; done < bytes; done += step) {
+        unsigned char *place = (unsigned char *)hw_place(w, address + done, step, how, pc, lane, slot);
+        if (place == 0) return 0;
+        if (how & WRITE) __builtin_memcpy(place, data + done, step);
+        else __builtin_memcpy(data + done, place, step);
+    }
+    return 1;
+}
+
+/* `lanes` lanes from `first` on load `bytes` bytes each from their addresses. Dword d of lane l is data[d * lanes + l];
+   loads below a dword are zero-extended; lanes outside the mask keep what is there. Returns 0 after a fault. */
+HIDDEN u32 hw_load(struct wave *w, const u64 *address, u64 mask, u32 lanes, u32 first, u32 bytes, u32 how, u64 pc,
+                   u64 *slot, u32 *data) {
+    for (u32 l = 0; l < lanes; l++) {
+        if (!(mask >> l & 1)) continue;
+        u32 value[16] = {0};
+        if (!move_lane(w, address[l], bytes, how, pc, first + l, slot, (unsigned char *)value)) return 0;
+        for (u32 d = 0; d * 4 < bytes; d++) data[d * lanes + l] = value[d];
+    }
+    return 1;
+}
+
+/* The same for stores. */
+HIDDEN u32 hw_store(struct wave *w, const u64 *address, u64 mask, u32 lanes, u32 first, u32 bytes, u32 how, u64 pc,
+                    u64 *slot, const u32 *data) {
+    for (u32 l = 0; l < lanes; l++) {
+        if (!(mask >> l & 1)) continue;
+        u32 value[16];
+        for (u32 d = 0; d * 4 < bytes; d++) value[d] = data[d * lanes + l];
+        if (!move_lane(w, address[l], bytes, how | WRITE, pc, first + l, slot, (unsigned char *)value)) return 0;
+    }
+    return 1;
+}
+
+/* A scalar load of `bytes` bytes; 0 after a fault. */
+HIDDEN u32 hw_scalar(struct wave *w, u64 address, u64 bytes, u64 pc, u64 *slot) {
+    return hw_place(w, address, bytes, 0, pc, 0, slot) != 0;
+}
+
+/* The first lane of the mask whose [offset, offset + bytes) is not inside the LDS or private memory. */
+HIDDEN void hw_outside(struct wave *w, const u32 *offset, u64 mask, u32 lanes, u32 first, u32 bytes, u32 kind, u64 pc,
+                       u64 limit) {
+    for (u32 l = 0; l < lanes; l++) {
+        if (mask >> l & 1 && (u64)offset[l] + bytes > limit) {
+            hw_fault(w, kind, pc, first + l, offset[l], bytes, 0);
+            return;
+        }
+    }
+}
+
+/* ---- groups ----------------------------------------------------------------------------------------------------- */
+
+static u64 align64(u64 address) { return (address + 63) & ~63ull; }
+
+/* Work-item ids of a group's wavefronts, x fastest, for v0 to v2; and the mask of the last, partial one. */
+static void fill_ids(struct wave *waves, u32 count, const u32 *size, u32 packed) {
+    u32 total = size[0] * size[1] * size[2];
+    for (u32 n = 0; n < count; n++) {
+        u32 *ids = (u32 *)waves[n].ids;
+        for (u32 lane = 0; lane < LANES; lane++) {
+            u32 item = n * LANES + lane;
+            u32 x = item % size[0], y = item / size[0] % size[1], z = item / size[0] / size[1];
+            if (item >= total) x = y = z = 0;
+            ids[lane] = packed ? x | y << 10 | z << 20 : x;
+            ids[LANES + lane] = packed ? 0 : y;
+            ids[2 * LANES + lane] = packed ? 0 : z;
+        }
+        u32 left = total - n * LANES;
+        waves[n].exec = left >= LANES ? ~0ull : (1ull << left) - 1;
+    }
+}
+
+static void start_wave(struct wave *w, const struct dispatch *d, u64 args, u64 scratch, u32 index, u32 count) {
+    for (u32 i = 0; i < SGPR_SLOTS; i++) w->sgprs[i] = d->sgprs[i];
+    u64 bytes = (u64)d->scratch_lane_bytes * LANES;
+    if (d->sgpr_private_buffer >= 0) { /* V#: base, swizzled; the rest is in the template */
+        w->sgprs[d->sgpr_private_buffer] = (u32)scratch;
+        w->sgprs[d->sgpr_private_buffer + 1] |= (u32)(scratch >> 32) & 0xffff;
+    }
+    if (d->sgpr_kernarg >= 0) {
+        w->sgprs[d->sgpr_kernarg] = (u32)args;
+        w->sgprs[d->sgpr_kernarg + 1] = (u32)(args >> 32);
+    }
+    if (d->sgpr_flat_scratch >= 0) {
+        w->sgprs[d->sgpr_flat_scratch] = (u32)scratch;
+        w->sgprs[d->sgpr_flat_scratch + 1] = (u32)(scratch >> 32);
+    }
+    for (u32 axis = 0; axis < 3; axis++)
+        if (d->sgpr_group_id[axis] >= 0) w->sgprs[d->sgpr_group_id[axis]] = w->group[axis];
+    /* AMDGPUUsage, "Work-Group Info": bit 31 first wavefront, [5:0] wavefronts of the group. */
+    if (d->sgpr_group_info >= 0) w->sgprs[d->sgpr_group_info] = count | (index == 0 ? 1u << 31 : 0);
+    if (d->sgpr_wave_offset >= 0) w->sgprs[d->sgpr_wave_offset] = (u32)(index * bytes);
+    w->index = index;
+    w->alone = count == 1;
+    w->resume = 0;
+}
+
+/* Run one group; 0 if it was stopped. */
+static int run_group(struct wave *waves, u32 count, const struct dispatch *d, u64 args, u64 scratch) {
+    if (count == 1) {
+        start_wave(waves, d, args, scratch, 0, 1);
+        return hw_wave(waves) == ENDED;
+    }
+    for (u32 n = 0; n < count; n++) start_wave(&waves[n], d, args, scratch, n, count);
+    u32 waiting = count;
+    while (waiting) {
+        waiting = 0;
+        for (u32 n = 0; n < count; n++) {
+            if (waves[n].resume == ~0u) continue;
+            u32 state = hw_wave(&waves[n]);
+            if (state == STOPPED) return 0;
+            if (state == ENDED) waves[n].resume = ~0u;
+            else waiting++;
+        }
+    }
+    return 1;
+}
+
+/* Take groups from the launch block until none is left. */
+EXPORT void hw_entry(i64 *block, u64 args, u64 memory) {
+    const struct dispatch *d = (const struct dispatch *)block[BLOCK_DISPATCH];
+    u64 place = align64(memory), lds_bytes = block[BLOCK_LDS_BYTES];
+    u64 *cache = (u64 *)place;
+    __builtin_memset(cache, 0, d->cache_slots * 16);
+    place = align64(place + d->cache_slots * 16);
+    u64 ids = place;
+    place += (u64)d->waves * 3 * LANES * 4;
+    struct wave *waves = (struct wave *)place;
+    place += (u64)d->waves * sizeof(struct wave);
+    u64 frames = place;
+    place += (u64)d->waves * align64(d->frame_bytes);
+    u64 scratch = place, scratch_bytes = (u64)d->scratch_lane_bytes * LANES;
+    place += d->waves * scratch_bytes;
+    u64 lds = align64(place);
+    __builtin_memset((void *)lds, 0, lds_bytes);
+    for (u32 n = 0; n < d->waves; n++) {
+        struct wave *w = &waves[n];
+        __builtin_memset(w, 0, sizeof *w);
+        w->block = (u64)block;
+        w->code = d->code;
+        w->frame = frames + n * align64(d->frame_bytes);
+        w->lds = lds;
+        w->lds_bytes = lds_bytes;
+        w->scratch = scratch + n * scratch_bytes;
+        w->scratch_bytes = scratch_bytes;
+        w->ids = ids + n * 3 * LANES * 4;
+        w->cache = (u64)cache;
+        w->gds = d->gds;
+        w->allocations = block[BOUNDS];
+        w->allocation_count = block[BOUNDS_COUNT];
+        w->record = block[ERROR];
+        __builtin_memcpy(w->hooks, d->hooks, sizeof w->hooks);
+    }
+    u32 full[3], size[3] = {0};
+    for (u32 axis = 0; axis < 3; axis++) full[axis] = d->local[axis];
+    u64 total = block[TOTAL], batch = block[BATCH], groups_x = block[GROUPS], groups_y = block[GROUPS + 1];
+    u32 count = 0;
+    int going = 1;
+    while (going && !((volatile i64 *)block)[STOP]) {
+        u64 next = __atomic_fetch_add(&block[NEXT], batch, __ATOMIC_RELAXED);
+        if (next >= total) break;
+        u64 end = next + batch < total ? next + batch : total;
+        for (; next < end && going; next++) {
+            u32 group[3] = {next % groups_x, next / groups_x % groups_y, next / groups_x / groups_y};
+            u32 now[3], same = 1;
+            for (u32 axis = 0; axis < 3; axis++) { /* groups at the edge may be smaller */
+                u64 left = block[GLOBAL + axis] - (u64)group[axis] * full[axis];
+                now[axis] = left < full[axis] ? left : full[axis];
+                same &= now[axis] == size[axis];
+            }
+            if (!same) {
+                count = (now[0] * now[1] * now[2] + LANES - 1) / LANES;
+                fill_ids(waves, count, now, d->packed_ids);
+                __builtin_memcpy(size, now, sizeof size);
+            }
+            for (u32 n = 0; n < count; n++) __builtin_memcpy(waves[n].group, group, sizeof group);
+            going = run_group(waves, count, d, args, scratch);
+        }
+    }
+    u64 instructions = 0;
+    for (u32 n = 0; n < d->waves; n++) instructions += waves[n].wave_instructions;
+    __atomic_fetch_add(&block[BLOCK_WAVE_INSTRUCTIONS], instructions, __ATOMIC_RELAXED);
+}
