@@ -1,0 +1,94 @@
+"""The tables' text files pass in; ``Row`` by (ISA, encoding, opcode), or by name, passes out.
+
+A file is read when the first opcode of its encodings is asked for, and a row is built when it is first used: the warm
+path of a run pays for neither. docs/gcn-isa.md describes the files.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from headwater.isa.gcn.model import ISAS, OperandSpec, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Encoding -> the file that has its rows.
+FILE_OF_ENCODING = {
+    **dict.fromkeys(("SOP2", "SOPK", "SOP1", "SOPC", "SOPP"), "sop"),
+    "SMEM": "smem",
+    **dict.fromkeys(("VOP1", "VOP2"), "vop"),
+    "VOPC": "vopc",
+    "VOP3": "vop3",
+    "VOP3P": "vop3p",
+    "DS": "ds",
+    **dict.fromkeys(("FLAT", "GLOBAL", "SCRATCH"), "flat"),
+    **dict.fromkeys(("MUBUF", "MTBUF"), "buffer"),
+    "MIMG": "mimg",
+    **dict.fromkeys(("EXP", "VINTRP"), "exp"),
+}
+FILES = tuple(dict.fromkeys(FILE_OF_ENCODING.values()))
+
+
+def opcode_columns(text: str) -> dict[str, int]:
+    """The opcodes column: up to seven hexadecimal numbers or ``-``; the last one holds for the ISAs that follow."""
+    words = text.split()
+    words += words[-1:] * (len(ISAS) - len(words))
+    return {isa: int(word, 16) for isa, word in zip(ISAS, words, strict=True) if word != "-"}
+
+
+def _row(line: str) -> Row:
+    name, encoding, opcodes, operands, flags, semantics = (column.strip() for column in line.split("|", 5))
+    specs = []
+    for operand in operands.split():
+        operand_name, _, kind = operand.partition(":")
+        kind, _, file = kind.partition("@")
+        specs.append(OperandSpec(operand_name, kind, file))
+    return Row(name, encoding, opcode_columns(opcodes), tuple(specs), frozenset(flags.split()), semantics)
+
+
+_built: dict[str, Row] = {}
+
+
+def _build(line: str) -> Row:
+    row = _built.get(line)
+    if row is None:
+        row = _built[line] = _row(line)
+    return row
+
+
+@cache
+def _lines(file: str) -> tuple[str, ...]:
+    text = resources.files(__package__).joinpath("tables", f"{file}.isa").read_text("utf-8")
+    return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+@cache
+def _index(file: str, isa: str) -> dict[tuple[str, int], str]:
+    """(Encoding, opcode) -> the row's line, unparsed."""
+    column = ISAS.index(isa)
+    index: dict[tuple[str, int], str] = {}
+    for line in _lines(file):
+        _, encoding, opcodes, _ = line.split("|", 3)
+        words = opcodes.split()
+        word = words[column] if column < len(words) else words[-1]
+        if word != "-":
+            index[encoding.strip(), int(word, 16)] = line
+    return index
+
+
+def find(isa: str, encoding: str, opcode: int) -> Row | None:
+    """The row that ``opcode`` means in ``encoding`` on ``isa``, or None. Its own encoding only: no implied VOP3."""
+    line = _index(FILE_OF_ENCODING[encoding], isa).get((encoding, opcode))
+    return None if line is None else _build(line)
+
+
+def rows(isa: str | None = None) -> Iterator[Row]:
+    """All rows (of one ISA), in the files' order. For tests, sweeps and documentation, not for the warm path."""
+    for file in FILES:
+        for line in _lines(file):
+            row = _build(line)
+            if isa is None or isa in row.opcodes:
+                yield row
