@@ -81,6 +81,18 @@ class ResourceError(HeadwaterError):
     """Out of memory, or a limit of the device exceeded."""
 
 
+class CodeObjectError(HeadwaterError):
+    """A file that is no code object we can read: not ELF, foreign, truncated, corrupted, or lacking the kernel."""
+
+
+class DecodeError(HeadwaterError):
+    """Bytes that are no instruction of the GPU they are meant for; ``address`` is the instruction's."""
+
+    def __init__(self, message: str, address: int, *, hint: str = "") -> None:
+        super().__init__(f"address {address:#x}: {message}", hint=hint)
+        self.address = address
+
+
 class KernelFault(HeadwaterError):
     """A kernel did something illegal while running (found by ``check``), or was stopped by its time limit."""
 
