@@ -313,28 +313,20 @@ class ClDevice(Device):
 
 
 class ClDeviceKernel(DeviceKernel):
-    """A kernel built by an OpenCL driver: ``cl_kernel``, and the arguments it was given last."""
+    """A kernel built by an OpenCL driver: ``cl_kernel``, and the ``arguments`` that are set in it."""
 
-    __slots__ = ("_prepared", "cl_kernel", "forget", "held", "last", "lock", "options", "set_bytes")
+    __slots__ = ("_prepared", "arguments", "cl_kernel", "lock", "options")
 
     def __init__(self, device: ClDevice, info: KernelInfo, program: Any, options: str) -> None:
+        from headwater.runtime.opencl_arguments import Arguments
+
         self.device = device
         self.info = info
         self.options = options
         self.cl_kernel = pyopencl().Kernel(program, info.name)
-        self.forget = self._forget  # bound once: a bound method takes time to make
-        # set_arg works for a value's bytes too, but tries everything else first, which takes 6 µs.
-        self.set_bytes = getattr(self.cl_kernel, "_set_arg_buf", self.cl_kernel.set_arg)
+        self.arguments = Arguments(device, info, self.cl_kernel)
         self.lock = threading.Lock()  # clSetKernelArg is not safe to call from several threads
-        # What is set now: the ids of all arguments as they were passed, None if that cannot be told, and what keeps an
-        # id from being given to another object: the object itself, or for memory a weak reference that resets `last`.
-        self.last: tuple[int, ...] | None = None
-        self.held: list[Any] = [None] * len(info.args)
         self._prepared: dict[Any, ClLaunch] = {}
-
-    def _forget(self, _: object) -> None:
-        """Called when memory that is an argument goes: its id may come back as another object's."""
-        self.last = None
 
     def prepare(
         self, global_size: Size, local_size: Size | None, offset: Size = (), *, check: bool | None = None

@@ -26,6 +26,9 @@ _SUFFIXES: dict[str, Language] = {
 }
 _CACHED_SIZES = 512
 
+Launcher = Callable[..., Event]
+"""A kernel with its sizes: called with the kernel's arguments it launches (see `ClKernel`)."""
+
 
 class Kernel:
     """A kernel of a program, whatever its language; calling it launches it."""
@@ -135,7 +138,7 @@ class ClKernel(Kernel):
 
     def _make(self, key: Any) -> Launcher:
         global_size, local_size = _split(key)
-        launcher = Launcher(self, global_size, local_size)
+        launcher = _launcher(self, global_size, local_size)
         try:
             hash(key)
         except (TypeError, ValueError):
@@ -144,6 +147,10 @@ class ClKernel(Kernel):
             self._launchers.clear()
         self._launchers[key] = launcher
         return launcher
+
+    def on(self, device: Device) -> DeviceKernel:
+        """The kernel built for a device."""
+        return self.program.on(device).kernels[self.name]
 
     def __call__(self, *args: Any, **options: Any) -> Event:
         raise LaunchError(
@@ -170,19 +177,12 @@ def _split(key: Any) -> tuple[Any, Any]:
     return key[0], key[1]
 
 
-class Launcher:
-    """A kernel with its sizes; call it with the kernel's arguments to launch it."""
+def _launcher(kernel: ClKernel, global_size: Any, local_size: Any) -> Launcher:
+    """A kernel with its sizes; a function, as functions are the quickest to call."""
+    default = kernel.program.default_device
+    prepared: dict[Device, Callable[..., Event]] = {}
 
-    __slots__ = ("_default", "_prepared", "global_size", "kernel", "local_size")
-
-    def __init__(self, kernel: ClKernel, global_size: Any, local_size: Any) -> None:
-        self.kernel = kernel
-        self.global_size = global_size
-        self.local_size = local_size
-        self._default = kernel.program.default_device
-        self._prepared: dict[Device, Callable[..., Event]] = {}
-
-    def __call__(self, *args: Any, queue: Queue | None = None, **options: Any) -> Event:
+    def launch(*args: Any, queue: Queue | None = None, **options: Any) -> Event:
         """Launch the kernel over ``args`` and return the event.
 
         Pointers take arrays (used in place, read-only ones if declared ``const``), streams and buffers; values take
@@ -195,23 +195,21 @@ class Launcher:
         default HEADWATER_CHECK). ``time_limit=``: stop the kernel after so many seconds (cpu) with a KernelFault.
         """
         if options:
-            return self._with_options(args, queue, **options)
-        if queue is not None:
-            if type(queue) is not Queue:
-                return self._with_options(args, queue)
-            chosen = queue.device
-        else:
+            return with_options(args, queue, **options)
+        if queue is None:
             for value in args:
                 if type(value) is Stream:
                     chosen = value.device
                     break
             else:
-                chosen = current() or self._default
-        prepared = self._prepared.get(chosen)
-        return (prepared or self._prepare(chosen))(args, queue)
+                chosen = current() or default
+        elif type(queue) is Queue:
+            chosen = queue.device
+        else:
+            return with_options(args, queue)
+        return (prepared.get(chosen) or prepare(chosen))(args, queue)
 
-    def _with_options(
-        self,
+    def with_options(
         args: tuple[Any, ...],
         queue: Queue | None,
         *,
@@ -222,51 +220,44 @@ class Launcher:
         **named: Any,
     ) -> Event:
         if named:
-            args = self._by_name(args, named)
-        if device is None:
-            chosen = queue.device if isinstance(queue, Queue) else self._where(args)
-        else:
+            args = _by_name(kernel.info, args, named)
+        if device is not None:
             chosen = resolve(device)
+        elif isinstance(queue, Queue):
+            chosen = queue.device
+        else:
+            chosen = next((value.device for value in args if type(value) is Stream), None) or current() or default
         if queue is not None:
             backend_for(queue, chosen)
         if isinstance(offset, tuple) and not offset and check is None:
-            prepared = self._prepared.get(chosen) or self._prepare(chosen)
+            made = prepared.get(chosen) or prepare(chosen)
         else:
-            prepared = self._on(chosen).prepare(self.global_size, self.local_size, offset, check=check)
-        return prepared(args, queue, time_limit)
+            made = kernel.on(chosen).prepare(global_size, local_size, offset, check=check)
+        return made(args, queue, time_limit)
 
-    def _prepare(self, device: Device) -> Callable[..., Event]:
-        made = self._on(device).prepare(self.global_size, self.local_size)
-        # A function is quicker to call than an object.
+    def prepare(device: Device) -> Callable[..., Event]:
+        made = kernel.on(device).prepare(global_size, local_size)
         quick: Callable[..., Event] = getattr(made, "quick", made.__call__)
-        self._prepared[device] = quick
+        prepared[device] = quick
         return quick
 
-    def _where(self, args: tuple[Any, ...]) -> Device:
-        for value in args:
-            if type(value) is Stream:
-                return value.device
-        return current() or self._default
+    launch.__name__ = launch.__qualname__ = f"{kernel.name}[{global_size}, {local_size}]"
+    return launch
 
-    def _on(self, device: Device) -> DeviceKernel:
-        return self.kernel.program.on(device).kernels[self.kernel.name]
 
-    def _by_name(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        info = self.kernel.info
-        names = [arg.name for arg in info.args]
-        for name in named:
-            if name not in names:
-                raise LaunchError(f"{info.name} has no argument {name!r}", hint=f"it is declared {prototype(info)}")
-            if name in names[: len(args)]:
-                raise LaunchError(f"argument {name!r} of {info.name} is given twice")
-        rest = names[len(args) :]
-        missing = [name for name in rest if name not in named]
-        if missing or len(args) > len(names):
-            raise count_error(info, len(args) + len(named))
-        return (*args, *(named[name] for name in rest))
-
-    def __repr__(self) -> str:
-        return f"<{self.kernel.name}[{self.global_size}, {self.local_size}]>"
+def _by_name(info: KernelInfo, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """Arguments in the kernel's order, some of which were given by name."""
+    names = [arg.name for arg in info.args]
+    for name in named:
+        if name not in names:
+            raise LaunchError(f"{info.name} has no argument {name!r}", hint=f"it is declared {prototype(info)}")
+        if name in names[: len(args)]:
+            raise LaunchError(f"argument {name!r} of {info.name} is given twice")
+    rest = names[len(args) :]
+    missing = [name for name in rest if name not in named]
+    if missing or len(args) > len(names):
+        raise count_error(info, len(args) + len(named))
+    return (*args, *(named[name] for name in rest))
 
 
 # -- compiling ---------------------------------------------------------------------------------------------------------

@@ -293,15 +293,17 @@ def fail_value(arg: ArgInfo, position: int, value: object) -> Any:
     raise fail(arg, position, f"a value is wanted, {type(value).__name__} {value!r:.60} given")
 
 
-def pack_value(arg: ArgInfo, position: int, value: Any) -> bytes:
-    """The bytes of one value argument, for devices that take arguments one by one."""
-    if argument_type(arg) is None:
-        return _raw_value(arg, position, value)
+def value_packer(arg: ArgInfo, position: int) -> Callable[[Any], bytes]:
+    """From a value argument to its bytes, for devices that take arguments one by one."""
     code, packer = value_slot(arg, position)
     if packer is not None:
-        packed: bytes = packer(value)
-        return packed
-    try:
-        return struct.pack("<" + code, value)
-    except (struct.error, TypeError, ValueError, OverflowError):
-        return struct.pack("<" + code, coerce_value(arg, position, value))
+        return packer
+    pack = struct.Struct("<" + code).pack
+
+    def scalar(value: Any) -> bytes:
+        try:
+            return pack(value)
+        except (struct.error, TypeError, ValueError, OverflowError):
+            return pack(coerce_value(arg, position, value))
+
+    return scalar

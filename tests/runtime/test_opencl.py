@@ -136,6 +136,68 @@ def test_arguments_are_set_again_when_a_stream_has_gone(built, gpu) -> None:
         del sa
 
 
+def test_any_change_of_arguments_reaches_the_kernel(gpu) -> None:
+    """Streams, arrays and values in random combinations, some gone and others come between launches."""
+    code = """
+    typedef struct { int x; int y; } pair;
+    kernel void blend(float f, global const int *a, int n, global int *b, pair p, global int *out) {
+      int i = get_global_id(0);
+      out[i] = a[i] + 100 * b[i] + 10000 * n + 1000000 * (1 / f < 0) + 2000000 * p.x;
+    }"""
+    kernel = compile(code, device=gpu).blend
+    rng = np.random.default_rng(5)
+    pair = np.zeros((), [("x", "i4"), ("y", "i4")])[()]
+    contents = [np.full(8, value, np.int32) for value in range(6)]
+    pool = [stream(array, device=gpu) if number % 3 else array.copy() for number, array in enumerate(contents)]
+    outs = [stream((8,), np.int32, device=gpu), stream((8,), np.int32, device=gpu), np.zeros(8, np.int32)]
+    negative, ns, records = False, 0, [pair, pair.copy()]
+    i, j, k = 0, 1, 0
+    for _ in range(600):
+        if rng.random() < 0.2:
+            number = int(rng.integers(6))
+            contents[number] = np.full(8, int(rng.integers(50)), np.int32)
+            pool[number] = None
+            made = contents[number].copy()
+            pool[number] = stream(made, device=gpu) if rng.random() < 0.8 else made
+        if rng.random() < 0.6:
+            i, j = j, i
+        if rng.random() < 0.2:
+            i, j, k = int(rng.integers(6)), int(rng.integers(6)), int(rng.integers(3))
+        if rng.random() < 0.2:
+            negative = not negative
+        if rng.random() < 0.2:
+            ns = int(rng.integers(5))
+        record = records[int(rng.integers(2))]
+        if rng.random() < 0.2:
+            record["x"] = rng.integers(5)
+        kernel[(8,), None](-0.0 if negative else 0.0, pool[i], ns, pool[j], record, outs[k])
+        expected = contents[i] + 100 * contents[j] + 10000 * ns + 1000000 * negative + 2000000 * record["x"]
+        np.testing.assert_array_equal(np.asarray(outs[k]), expected)
+
+
+def test_a_refused_argument_leaves_the_kernel_usable(built, gpu) -> None:
+    a, b, c = vectors(64)
+    streams = [stream(x, device=gpu) for x in (a, b, c)]
+    for wrong in ((*streams, "x"), (streams[0], 5, streams[2], 64), (*streams, 2**40)):
+        built.vadd[(64,), None](*streams, 64)
+        with pytest.raises(LaunchError):
+            built.vadd[(64,), None](*wrong)
+        built.vadd[(64,), None](streams[1], streams[1], streams[2], 64)
+        np.testing.assert_array_equal(streams[2].read(), b + b)
+
+
+def test_memory_of_a_stream_is_not_kept_by_the_kernels_it_was_passed_to(built, gpu) -> None:
+    import weakref
+
+    sa, sb, sc = (stream(x, device=gpu) for x in vectors(64))
+    built.vadd[(64,), None](sa, sb, sc, 64)
+    built.vadd[(64,), None](sb, sa, sc, 64)
+    gpu.finish()
+    gone = weakref.ref(sa.buffer)
+    del sa
+    assert gone() is None
+
+
 def test_values_of_every_kind_arrive(built) -> None:
     pair = np.zeros((), [("x", "f4"), ("y", "i4")])
     pair["x"], pair["y"] = 1.5, -9
