@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from headwater.emulate import lower_float
-from headwater.emulate.builder import Builder, Value
+from headwater.emulate.builder import Builder, Value, llvm_type
 from headwater.errors import InternalError
 from headwater.isa.gcn.semantics import BITS, Mode, Node, Semantics, is_float
 
@@ -102,6 +102,10 @@ class _Lowering:
         if op == "as":
             value = self.value(node.args[0])
             return value if isinstance(value, tuple) else self.b.bitcast(value, node.type)
+        if op == "word":
+            words = self.value(node.args[0])
+            assert isinstance(words, tuple)
+            return words[node.args[1].bits]
         args = [self.plain(a) for a in node.args]
         if op == "convert":
             return self.convert(node, args[0])
@@ -180,9 +184,44 @@ class _Lowering:
             return b.intrinsic("ctpop", type_, args[0])
         if op in ("ctz", "clz"):
             return b.intrinsic("cttz" if op == "ctz" else "ctlz", type_, args[0], extra=("i1 false",))
+        if op in ("add_saturating", "sub_saturating"):
+            return b.intrinsic(("s" if type_[0] == "i" else "u") + op[:3] + ".sat", type_, *args)
+        if op == "inc_wrap":
+            last = b.compare("icmp uge", args[0], args[1])
+            return b.select(last, b.constant(type_, 0), b.binary("add", args[0], b.constant(type_, 1)))
+        if op == "dec_wrap":
+            first = b.compare("icmp eq", args[0], b.constant(type_, 0))
+            wraps = b.binary("or", first, b.compare("icmp ugt", args[0], args[1]))
+            return b.select(wraps, args[1], b.binary("sub", args[0], b.constant(type_, 1)))
+        if op == "two_over_pi":
+            return self.two_over_pi(args[0])
         if op == "bitreverse":
             return b.intrinsic("bitreverse", type_, args[0])
         raise InternalError(f"{op} is not computed within a lane: the translator has to do it")
+
+    def two_over_pi(self, shift: Value) -> Value:
+        """53 bits of 2/π from a table of 64-bit words, most significant first."""
+        b, lanes = self.b, shift.lanes
+        count = len(TWO_OVER_PI)
+        words = ", ".join(b.constant("u64", word).typed for word in TWO_OVER_PI)
+        b.declare(f"@two_over_pi = internal unnamed_addr constant [{count} x i64] [{words}]")
+        whole = b.resize(shift, "u64")
+        index = b.binary("lshr", whole, b.constant("u64", 6))
+        parts = []
+        for next_ in (0, 1):
+            at = b.binary("add", index, b.constant("u64", next_))
+            at = b.intrinsic("umin", "u64", at, b.constant("u64", count - 1))
+            if lanes == 1:
+                place = b.emit(f"getelementptr i64, ptr @two_over_pi, {at.typed}")
+                parts.append(b.let("u64", 1, f"load i64, ptr {place}"))
+                continue
+            place = b.emit(f"getelementptr i64, ptr @two_over_pi, {at.typed}")
+            name, vector = f"llvm.masked.gather.v{lanes}i64.v{lanes}p0", llvm_type("u64", lanes)
+            b.declare(f"declare {vector} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {vector})")
+            gather = f"call {vector} @{name}(<{lanes} x ptr> align 8 {place}, <{lanes} x i1> splat (i1 true), "
+            parts.append(b.let("u64", lanes, f"{gather}{vector} poison)"))
+        offset = b.binary("and", whole, b.constant("u64", 63))
+        return b.binary("lshr", b.intrinsic("fshl", "u64", parts[0], parts[1], offset), b.constant("u64", 11))
 
     def shift(self, node: Node, a: Value, n: Value) -> Value:
         """A shift that gives 0, or the sign, from the width on."""
@@ -200,6 +239,30 @@ class _Lowering:
         shifted = b.binary(op, a, b.bitcast(b.resize(amount, f"u{width}"), a.type))
         return b.select(inside, shifted, b.constant(a.type, 0))
 
+
+TWO_OVER_PI = (
+    0xA2F9836E4E441529,
+    0xFC2757D1F534DDC0,
+    0xDB6295993C439041,
+    0xFE5163ABDEBBC561,
+    0xB7246E3A424DD2E0,
+    0x06492EEA09D1921C,
+    0xFE1DEB1CB129A73E,
+    0xE88235F52EBB4484,
+    0xE99C7026B45F7E41,
+    0x3991D639835339F4,
+    0x9C845F8BBDF9283B,
+    0x1FF897FFDE05980F,
+    0xEF2F118B5A0A6D1F,
+    0x6D367ECF27CB09B7,
+    0x4F463F669E5FEA2D,
+    0x7527BAC7EBE5F17B,
+    0x3D0739F78A5292EA,
+    0x6BFB5FB11F8D5D08,
+    0x56033046FC7B0000,
+    0x0000000000000000,
+)
+"""The first 1201 bits of 2/π in words of 64, the most significant first, then zeros; made with mpmath."""
 
 _COMPARE = {"eq": "eq", "ne": "ne", "lt": "{}lt", "le": "{}le", "gt": "{}gt", "ge": "{}ge"}
 

@@ -33,19 +33,19 @@ BITS: Mapping[str, int] = {
 }
 """Bits of the types. ``u1`` is a condition, or one lane's bit of a mask; those above 64 bits are only moved."""
 
-CROSS_LANE = ("lane", "writelane", "gather", "scatter", "swizzle")
+CROSS_LANE = ("lane", "first_lane", "writelane", "gather", "scatter", "swizzle")
 """Primitives that take values from other lanes: the engines do them."""
 
 FLOATS = ("f16", "f32", "f64")
 
-TARGETS = ("D", "D1", "SCC", "VCC", "EXEC", "M0", "PC", "MEM")
+TARGETS = ("D", "D1", "S0", "SCC", "VCC", "EXEC", "M0", "PC", "MEM")
 
 SPECIAL_TYPES: Mapping[str, str] = {"SCC": "u1", "M0": "u32", "PC": "u64", "CLAMP": "u1", "LANE": "u32"}
 """Names that every row may read. ``CLAMP`` is the instruction's bit, ``LANE`` the lane's number, ``PC`` the address of
 the following instruction; VCC and EXEC are ``u1`` in vector rows and ``u64`` in scalar ones."""
 
-FIELDS = ("OFFSET", "OFFSET0", "OFFSET1", "SIMM16", "GDS")
-"""Fields of the instruction that a text may read as constants, of type u32 (SIMM16 as i32, sign-extended)."""
+FIELDS = ("OFFSET", "OFFSET0", "OFFSET1")
+"""Fields of the instruction that a text may read as constants of type u32."""
 
 VECTOR_ENCODINGS = ("VOP", "DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG", "EXP", "VINTRP")
 
@@ -132,10 +132,19 @@ class Semantics:
 
     @property
     def atomic(self) -> str:
-        """LLVM's ``atomicrmw`` operation (or "cmpxchg") that MEM's new value is, with DATA as its operand, or an empty
-        string: then it is an expression over MEM and the operands."""
+        """LLVM's ``atomicrmw`` operation that MEM's new value is, with DATA as its operand, or an empty string: then it
+        is an expression over MEM and the operands."""
         node = next((n for target, n in self.assignments if target == "MEM"), None)
         return _atomic(node) if node else ""
+
+    @property
+    def exchange(self) -> tuple[Node, Node] | None:
+        """Of a compare-and-swap on integers what memory is compared with and what it becomes if they are equal."""
+        node = next((n for target, n in self.assignments if target == "MEM"), None)
+        if node is None or node.op != "select" or node.args[0].op != "eq" or is_float(node.type):
+            return None
+        condition, new, old = node.args
+        return (condition.args[1], new) if _plain(old) == "MEM" == _plain(condition.args[0]) else None
 
     @property
     def cross(self) -> str:
@@ -289,9 +298,10 @@ class Parser:
         if name in ("VCC", "EXEC"):
             return "u1" if self.vector else "u64"
         if name == "MEM":
-            return self.types.get("DATA", "")
+            # DATA of a compare-and-swap is twice as wide as the memory.
+            return self.types.get("D", "") or self.types.get("DATA", "")
         if name in FIELDS:
-            return "i32" if name == "SIMM16" else "u32"
+            return "u32"
         return SPECIAL_TYPES.get(name, "")
 
     def effect(self, call: ast.Call, names: dict[str, Node]) -> Effect:
@@ -395,6 +405,9 @@ class Parser:
     def half(self, name: str, which: str, names: Mapping[str, Node]) -> Node:
         """``S0.lo``, ``S0.hi``: half of a packed operand, or of any value of 16, 32 or 64 bits."""
         value = self.name(name, names)
+        if value.type == "u128":
+            words = (0, 1) if which == "lo" else (2, 3)
+            return Node("concat", "u64", tuple(_word(value, n) for n in words))
         if value.weak or BITS[value.type] not in (16, 32, 64):
             raise self.error(f"{name}.{which}: {value.type} has no halves")
         bits = BITS[value.type] // 2
@@ -415,11 +428,15 @@ class Parser:
         self, left: ast.expr, right: ast.expr, names: Mapping[str, Node], wanted: str, where: str
     ) -> tuple[Node, Node]:
         """Two operands of one type."""
-        a, b = self.expression(left, names, wanted), self.expression(right, names, wanted)
-        a, b = self.settle(a, "" if b.weak else b.type) if not b.weak else a, b
-        if b.weak:
+        a = self.expression(left, names, wanted)
+        b = self.expression(right, names, wanted if a.weak else a.type)
+        if not b.weak and a.type != b.type:
+            a = self.expression(left, names, b.type)  # its literals take the other's type
+        if a.weak and b.weak:
             a = self.settle(a, wanted)
-            b = self.settle(b, a.type)
+        if a.weak:
+            a = self.settle(a, b.type)
+        b = self.settle(b, a.type)
         if a.type != b.type:
             raise self.error(f"mixes {a.type} and {b.type}: {where}")
         return a, b
@@ -474,10 +491,11 @@ class Parser:
             return self.apply(name, args, wanted)
         from headwater.isa.gcn.prelude import function
 
-        definition = function(name)
+        args = [self.expression(t, names) for t in trees]
+        definition = function(name, next((a.type for a in args if not a.weak), wanted))
         if definition is None:
             raise self.error(f"calls {name}, which is not known")
-        return self.inline(name, definition, [self.expression(t, names) for t in trees], wanted)
+        return self.inline(name, definition, args, wanted)
 
     def load(self, trees: list[ast.expr], names: Mapping[str, Node]) -> Node:
         """``load(type)`` or ``load(type, byte offset)``: what memory holds at the instruction's address."""
@@ -553,9 +571,9 @@ def _atomic(node: Node) -> str:
             return names[node.op]
         if node.op in ("min", "max") and not is_float(node.type):
             return ("u" if node.type[0] == "u" else "") + node.op
-    if node.op == "select" and node.args[0].op == "eq" and plain[1:] == ["DATA1", "MEM"]:
-        return "cmpxchg" if [_plain(a) for a in node.args[0].args] == ["MEM", "DATA"] else ""
-    return node.name if node.op in ("uinc_wrap", "udec_wrap") else ""
+    if plain == ["MEM", "DATA"] and node.op in ("inc_wrap", "dec_wrap"):
+        return "u" + node.op
+    return ""
 
 
 def _plain(node: Node) -> str:
@@ -568,6 +586,10 @@ def _shift_right(value: Node, bits: int) -> Node:
     unsigned = f"u{BITS[value.type]}"
     plain = value if value.type == unsigned else Node("as", unsigned, (value,))
     return Node("lshr", unsigned, (plain, Node("constant", "u32", bits=bits)))
+
+
+def _word(value: Node, n: int) -> Node:
+    return Node("word", "u32", (value, Node("constant", "u32", bits=n)))
 
 
 def _type_name(tree: ast.expr) -> str:
@@ -614,6 +636,7 @@ EFFECTS: Mapping[str, tuple[int, int]] = {
     "index_dest": (0, 0),
     "gpr_index": (1, 1),
     "image": (0, 0),
+    "format": (0, 0),
     "mfma": (0, 0),
 }
 """Effects and how many values each takes (types and strings apart). ``store(T, value[, byte offset])``;
@@ -668,6 +691,16 @@ def _lane(types: tuple[str, ...], strong: str) -> tuple[tuple[str, ...], str]:
     return (types[0], "u32"), types[0]
 
 
+def _wide_word(types: tuple[str, ...], strong: str) -> tuple[tuple[str, ...], str]:
+    _need(len(types) == 2 and BITS[types[0]] > 64, "takes a wide value and a number")
+    return (types[0], "u32"), "u32"
+
+
+def _same_bits(types: tuple[str, ...], strong: str) -> tuple[tuple[str, ...], str]:
+    _need(len(types) == 1, "takes one value")
+    return types, types[0]
+
+
 def _writelane(types: tuple[str, ...], strong: str) -> tuple[tuple[str, ...], str]:
     _need(len(types) == 3, "takes the old value, a value and a lane")
     return (types[0], types[0], "u32"), types[0]
@@ -710,15 +743,22 @@ PRIMITIVES: Mapping[str, Rule] = {
     "ctz": _same(1, "n"),  # the width for 0
     "clz": _same(1, "n"),
     "bitreverse": _same(1, "n"),
+    "add_saturating": _same(2, "n"),
+    "sub_saturating": _same(2, "n"),
+    "inc_wrap": _same(2, "n"),  # 0 after the second operand, and after everything above it
+    "dec_wrap": _same(2, "n"),  # the second operand after 0, and after everything above it
+    "two_over_pi": _fixed(("u32",), "u64"),  # 53 bits of the 1201 of 2/π, after as many as the operand says
     "concat": _concat,  # the first argument is lowest
+    "word": _wide_word,  # one dword of a value too wide to compute with
     # across lanes
     "lane": _lane,  # the value of one lane, the same for all
     "writelane": _writelane,
     "gather": _lane,  # each lane takes another's value; 0 from lanes that EXEC excludes
     "scatter": _lane,  # each lane gives its value to another; the highest lane wins, 0 where none gives
-    "getreg": _fixed(("u32",), "u32"),
+    "first_lane": _same_bits,  # of the first lane in EXEC, or of lane 0
+    "swizzle": _lane,  # ds_swizzle's pattern is the second operand
+    "getreg": _fixed((), "u32"),  # the field of a hardware register that SIMM16 names
     "memtime": _fixed((), "u64"),
     "realtime": _fixed((), "u64"),
-    "any": _fixed(("u1",), "u1"),
 }
 """The functions that both evaluators implement, with their type rules."""
