@@ -13,17 +13,8 @@ import llvmlite.binding as llvm
 
 from headwater.errors import InternalError
 from headwater.opencl.linking import link_library, parse, refuse_recursion
-from headwater.opencl.platforms import GCN_TRIPLE, gcn
+from headwater.opencl.platforms import GCN_TRIPLE, gcn, with_intrinsics
 
-# Built-ins that are instructions of LLVM: those calls keep what the program says of them, its accuracy (!fpmath) and
-# its fast-math flags, and LLVM picks the GPU's instructions by that.
-_INTRINSICS = {
-    "fabs": "fabs", "ceil": "ceil", "floor": "floor", "trunc": "trunc", "rint": "roundeven", "round": "round",
-    "copysign": "copysign", "fma": "fma", "mad": "fmuladd", "fmax": "maxnum", "fmin": "minnum", "sqrt": "sqrt",
-}  # fmt: skip
-_INTRINSICS_F32 = {"exp": "exp", "exp2": "exp2", "exp10": "exp10", "log": "log", "log2": "log2", "log10": "log10"}
-_BUILTIN = re.compile(r"@_Z(\d+)([a-z]\w*?)(?:Dv(\d+)_)?([fd])((?:[fdi]|S_|Dv\d+_i)*)\b")
-_KINDS = {"f": "f32", "d": "f64"}
 _NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")
 _PRINTF_ALLOC = "__printf_alloc"
 _GROUP_RANGE = re.compile(r'"amdgpu-flat-work-group-size"="1,256"')
@@ -58,7 +49,7 @@ def compile(
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     builder = llvm.create_pass_builder(tm, options)
     module = parse(_prepared(ir, largest_group))
-    link_library(module, filename, gcn(abi), _with_intrinsics)
+    link_library(module, filename, gcn(abi), str)
     wanted = {*kernels, _PRINTF_ALLOC}
     for function in module.functions:
         if not function.is_declaration:
@@ -86,7 +77,7 @@ def _prepared(ir: str, largest_group: int) -> str:
     if re.search(r"^declare .*@printf\(", text, re.MULTILINE):
         # LLVM replaces printf by what fills memory that this function provides, once optimisation has begun.
         text += f"\ndeclare ptr addrspace(1) @{_PRINTF_ALLOC}(i32)\n"
-    return _with_intrinsics(text)
+    return with_intrinsics(text)
 
 
 def _drop(name: str, module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
@@ -97,17 +88,3 @@ def _drop(name: str, module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
             passes = llvm.create_new_module_pass_manager()
             passes.add_global_dead_code_eliminate_pass()
             passes.run(module, builder)
-
-
-def _with_intrinsics(text: str) -> str:
-    return _BUILTIN.sub(_intrinsic, text)
-
-
-def _intrinsic(match: re.Match[str]) -> str:
-    length, name, width, kind, rest = match.groups()
-    if int(length) != len(name):
-        return match[0]
-    operation = _INTRINSICS.get(name) or (_INTRINSICS_F32.get(name) if kind == "f" else None)
-    if operation is None or not re.fullmatch(r"(?:S_)*" if width else rf"{kind}*", rest):
-        return match[0]
-    return f"@llvm.{operation}.{f'v{width}' if width else ''}{_KINDS[kind]}"

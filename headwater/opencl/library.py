@@ -14,7 +14,7 @@ from headwater import cache
 from headwater.errors import InternalError
 from headwater.opencl import clang, synthesis
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle
-from headwater.opencl.platforms import SPIR, Platform
+from headwater.opencl.platforms import SPIR, Platform, with_intrinsics
 
 UNITS = Path(__file__).with_name("library")
 
@@ -72,7 +72,7 @@ def definitions(undefined: Mapping[str, str], platform: Platform = SPIR) -> list
                 declared.update(home.declarations)
                 heading = home.heading
             elif (text := synthesis.define(name, line, platform)) is not None:
-                found[name] = text
+                found[name] = with_intrinsics(text) if platform.intrinsics else text
         pieces.update(found)
         wanted = {}
         for text in found.values():
@@ -213,7 +213,8 @@ def compile_unit(name: str, platform: Platform = SPIR) -> _Unit:
         raise InternalError(
             f"the device library's unit {name!r} does not compile:\n{done.stderr.decode(errors='replace')}"
         )
-    return split(done.stdout.decode())
+    text = done.stdout.decode()
+    return split(with_intrinsics(text) if platform.intrinsics else text)
 
 
 _FUNCTION = re.compile(r"^define [^\n]*?@([\w.$]+)\([^\n]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)

@@ -172,8 +172,7 @@ class _Reader:
             if isinstance(inner, Pointer) and not qualified and self.text[self.at - 1] == "_":
                 return inner  # a substitution for the qualified type
         pointer = Pointer(inner, space, volatile, const, atomic)
-        if qualified:
-            self.seen.append(pointer)
+        self.seen.append(pointer)  # an address space is always among the qualifiers, though space 0 is not written
         return pointer
 
     def remember(self, what: Type) -> Type:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -13,7 +14,8 @@ class Platform:
     device library lie that take precedence here, "" for none. ``calling``: the calling convention of built-ins, with a
     blank. ``image``, ``sampler``, ``event``: LLVM types of such values, ``no_sampler``: a sampler where none is given.
     ``scope``: of atomics that name none (blank at the end). ``group_limit``: the most work-items of a group.
-    ``own_primitives``: the library defines ``__hw_local_id_0`` and its kin itself.
+    ``own_primitives``: the library defines ``__hw_local_id_0`` and its kin itself. ``intrinsics``: `with_intrinsics`
+    applies.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Platform:
     scope: str
     group_limit: int
     own_primitives: bool
+    intrinsics: bool
 
 
 # The layout and triple that clang gives spir64; the vectoriser's code knows its address spaces.
@@ -47,6 +50,7 @@ SPIR = Platform(
     scope="",
     group_limit=8192,
     own_primitives=False,
+    intrinsics=False,
 )
 
 GCN_TRIPLE = "amdgcn-amd-amdhsa"
@@ -72,4 +76,34 @@ def gcn(abi: int) -> Platform:
         scope='syncscope("agent") ',
         group_limit=1024,
         own_primitives=True,
+        intrinsics=True,
     )
+
+
+# Built-ins that are instructions of LLVM, which picks a GPU's instructions for them by what a call says of accuracy
+# (!fpmath) and fast-math flags: those of double too, and those of float alone.
+_OPERATIONS = {
+    "fabs": "fabs", "ceil": "ceil", "floor": "floor", "trunc": "trunc", "rint": "roundeven", "round": "round",
+    "copysign": "copysign", "fma": "fma", "mad": "fmuladd", "fmax": "maxnum", "fmin": "minnum", "sqrt": "sqrt",
+}  # fmt: skip
+_OF_FLOAT = {name: name for name in ("exp", "exp2", "exp10", "log", "log2", "log10")}
+_CALLED = re.compile(
+    r"^(?P<head>(?:declare|[^@\n]*\bcall) [^@\n]*)"
+    r"@_Z(?P<length>\d+)(?P<name>[a-z]+[\d]*?)(?P<first>(?:Dv\d+_)?[fd])(?P<rest>\w*)",
+    re.MULTILINE,
+)
+
+
+def with_intrinsics(text: str) -> str:
+    """IR with calls of LLVM's intrinsics in place of calls of the built-ins that mean the same."""
+    return _CALLED.sub(_intrinsic, text)
+
+
+def _intrinsic(match: re.Match[str]) -> str:
+    name, first, kind = match["name"], match["first"], match["first"][-1]
+    operation = _OPERATIONS.get(name) or (_OF_FLOAT.get(name) if kind == "f" else None)
+    repeated = "S_" if len(first) > 1 else kind
+    if operation is None or int(match["length"]) != len(name) or match["rest"].replace(repeated, ""):
+        return match[0]
+    width = f"v{first[2:-2]}" if len(first) > 1 else ""
+    return f"{match['head']}@llvm.{operation}.{width}{'f32' if kind == 'f' else 'f64'}"
