@@ -54,10 +54,11 @@ class Value:
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """A basic block being written."""
+    """A basic block being written; ``flushed`` maps values to those without denormals, where both are known."""
 
     label: str
     lines: list[str] = field(default_factory=list)
+    flushed: dict[str, str] = field(default_factory=dict)
 
 
 class Builder:

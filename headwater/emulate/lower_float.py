@@ -28,7 +28,7 @@ def lower(b: Builder, node: Node, args: Sequence[Value], mode: Mode) -> Value:
     if op == "abs":
         return _on_bits(b, args[0], "and", (1 << (BITS[kind] - 1)) - 1)
     if op == "isnan":
-        wide = _wide(b, args[0])
+        wide = widen(b, args[0])
         return b.compare("fcmp uno", wide, wide)
     if op == "quiet":
         nan = lower(b, Node("isnan", "u1"), args, mode)
@@ -48,10 +48,10 @@ def lower(b: Builder, node: Node, args: Sequence[Value], mode: Mode) -> Value:
         return _output(b, _extreme(b, op, x, y, mode.ieee), flushing)
     inputs = [_input(b, a, mode) for a in args]
     if op in _COMPARE:
-        x, y = (_wide(b, a) for a in inputs)
+        x, y = (widen(b, a) for a in inputs)
         return b.compare(f"fcmp {_COMPARE[op]}", x, y)
     if op in _ROUND_TO_INTEGER:
-        result = b.intrinsic(_ROUND_TO_INTEGER[op], _wide_type(type_), _wide(b, inputs[0]))
+        result = b.intrinsic(_ROUND_TO_INTEGER[op], _wide_type(type_), widen(b, inputs[0]))
         return _output(b, narrow(b, result, type_), mode)
     if op in _ARITHMETIC or op in ("fma", "sqrt"):
         return _output(b, _arithmetic(b, op, type_, inputs, mode.rounding(type_)), mode)
@@ -73,7 +73,7 @@ def convert(b: Builder, a: Value, type_: str, mode: Mode) -> Value:
         return a
     if type_ == "f16":
         return _output(b, narrow(b, a, type_, mode.rounding(type_)), mode)
-    source = _wide(b, a)
+    source = widen(b, a)
     if source.type == type_:
         return source  # every half is a normal f32
     op = "fptrunc" if BITS[type_] < BITS[source.type] else "fpext"
@@ -83,6 +83,14 @@ def convert(b: Builder, a: Value, type_: str, mode: Mode) -> Value:
 
 def flush(b: Builder, a: Value) -> Value:
     """``a`` with denormals made zeros of their sign."""
+    known = b.block.flushed
+    if a.text not in known:
+        known[a.text] = _flush(b, a).text
+        known[known[a.text]] = known[a.text]
+    return Value(known[a.text], a.type, a.lanes)
+
+
+def _flush(b: Builder, a: Value) -> Value:
     bits = b.bitcast(a, f"u{BITS[a.type]}")
     exponent = ((1 << (BITS[a.type] - 1)) - 1) & ~((1 << _MANTISSA[a.type]) - 1)
     small = b.compare("icmp eq", b.binary("and", bits, b.constant(bits.type, exponent)), b.constant(bits.type, 0))
@@ -114,7 +122,7 @@ def _wide_type(type_: str) -> str:
     return "f32" if type_ == "f16" else type_
 
 
-def _wide(b: Builder, a: Value) -> Value:
+def widen(b: Builder, a: Value) -> Value:
     """An f16 as the f32 of the same value; other types as they are."""
     if a.type != "f16":
         return a
@@ -156,10 +164,10 @@ def _output(b: Builder, a: Value, mode: Mode) -> Value:
 def _arithmetic(b: Builder, op: str, type_: str, args: Sequence[Value], rounding: int) -> Value:
     if type_ == "f16" and op == "fma":
         # In f64 the sum is exact, or a summand too small to matter is lost.
-        singles = [_wide(b, a) for a in args]
+        singles = [widen(b, a) for a in args]
         wide = [b.let("f64", a.lanes, f"fpext {a.typed} to {llvm_type('f64', a.lanes)}") for a in singles]
         return narrow(b, _rounded(b, op, "f64", wide, rounding), type_, rounding)
-    return narrow(b, _rounded(b, op, _wide_type(type_), [_wide(b, a) for a in args], rounding), type_, rounding)
+    return narrow(b, _rounded(b, op, _wide_type(type_), [widen(b, a) for a in args], rounding), type_, rounding)
 
 
 def _rounded(b: Builder, op: str, type_: str, args: Sequence[Value], rounding: int) -> Value:
@@ -196,7 +204,7 @@ def _extreme(b: Builder, op: str, x: Value, y: Value, ieee: bool) -> Value:
     (x, y), lanes = b.level(x, y)
     if ieee and lanes * BITS[type_] in (512, 256, 128) and "avx512dq" in b.features and type_ != "f16":
         return _range(b, op, x, y)
-    u, v = _wide(b, x), _wide(b, y)
+    u, v = widen(b, x), widen(b, y)
     less = b.compare("fcmp olt" if op == "min" else "fcmp ogt", u, v)
     result = b.select(b.binary("or", less, b.compare("fcmp uno", v, v)), x, y)
     bits = f"u{BITS[type_]}"
@@ -225,7 +233,7 @@ def _range(b: Builder, op: str, x: Value, y: Value) -> Value:
 
 
 def _saturate(b: Builder, a: Value, type_: str) -> Value:
-    a = _wide(b, a)
+    a = widen(b, a)
     op = "fptosi" if type_[0] == "i" else "fptoui"
     name = f"llvm.{op}.sat.{_suffix(type_, a.lanes)}.{_suffix(a.type, a.lanes)}"
     return b.call(name, type_, a.lanes, [a])
@@ -234,7 +242,7 @@ def _saturate(b: Builder, a: Value, type_: str) -> Value:
 def _half_to_zero(b: Builder, a: Value) -> Value:
     """An f32 as f16, rounded to zero: the nearest, or the next below where that is too large."""
     near = narrow(b, a, "f16")
-    too_large = b.compare("fcmp ogt", b.intrinsic("fabs", "f32", _wide(b, near)), b.intrinsic("fabs", "f32", a))
+    too_large = b.compare("fcmp ogt", b.intrinsic("fabs", "f32", widen(b, near)), b.intrinsic("fabs", "f32", a))
     bits = b.bitcast(near, "u16")
     return b.bitcast(b.select(too_large, b.binary("sub", bits, b.constant("u16", 1)), bits), "f16")
 
@@ -243,7 +251,7 @@ def _ldexp(b: Builder, a: Value, n: Value) -> Value:
     """``a`` × 2ⁿ, rounded once."""
     if a.type == "f16":
         n = _clamp(b, n, 60)
-        return narrow(b, b.binary("fmul", _wide(b, a), _power(b, n, "f32")), "f16")
+        return narrow(b, b.binary("fmul", widen(b, a), _power(b, n, "f32")), "f16")
     if a.type == "f32":
         n = _clamp(b, n, 400)
         (a, n), lanes = b.level(a, n)
