@@ -207,18 +207,19 @@ def _identity() -> str:
     return "\n".join([cpu, sys.platform, compiler_state()])
 
 
-def link_shared(object_code: bytes) -> bytes:
-    """A shared library from one object file, by the linker in the ``ziglang`` package. Raises InternalError."""
+def link_shared(*objects: bytes) -> bytes:
+    """A shared library from object files, by the linker in the ``ziglang`` package. Raises InternalError."""
     import subprocess
     import tempfile
 
     from headwater.opencl.clang import zig_path
 
     with tempfile.TemporaryDirectory() as folder:
-        source, target = os.path.join(folder, "kernel.o"), os.path.join(folder, "kernel.so")
-        Path(source).write_bytes(object_code)
+        sources, target = [os.path.join(folder, f"{n}.o") for n in range(len(objects))], os.path.join(folder, "kernel.so")
+        for source, code in zip(sources, objects, strict=True):
+            Path(source).write_bytes(code)
         linker = ["ld.lld"] if sys.platform.startswith("linux") else ["cc"]
-        command = [str(zig_path()), *linker, "-shared", "-o", target, source]
+        command = [str(zig_path()), *linker, "-shared", "-o", target, *sources]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise InternalError(f"linking the kernel failed: {done.stderr.strip()[-500:]}")
