@@ -1,10 +1,12 @@
-"""What a launch costs: microseconds of `kernel[(n,), (64,)](a, b, c, n)`, next to the same launch by PyOpenCL alone.
+"""What a launch costs: microseconds of `kernel[(n,), (64,)](a, b, c, n)`, next to the same launch by PyOpenCL alone;
+and on the cpu those of the same sum in Brook+, `sum(a, b)`.
 
     python benchmarks/launch.py [--device cpu --device opencl …] [--json]
 
 Each device's sides are timed in turn in one run, many rounds; medians are printed. On the cpu a launch has ended when
-the call returns. On OpenCL devices the time is that of putting a launch into the queue, arguments on the device; `same`
-is a loop that launches the same arguments again and again, `other` swaps two streams, so that arguments must be set.
+the call returns; Brook+ calls make their result unless an `out` is given. On OpenCL devices the time is that of putting
+a launch into the queue, arguments on the device; `same` is a loop that launches the same arguments again and again,
+`other` swaps two streams, so that arguments must be set.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ kernel void vadd(global const float *a, global const float *b, global float *c, 
   if (i < n) c[i] = a[i] + b[i];
 }
 """
+BROOK_SOURCE = "kernel void sum(float a<>, float b<>, out float c<>) { c = a + b; }"
 N = 64
-ROUNDS, CALLS = 60, 100
+ROUNDS, CALLS = 400, 20  # short rounds: a busy machine takes the processor away every few milliseconds
 
 
 def microseconds(sides: dict[str, Callable[[], object]], settle: Callable[[], object]) -> dict[str, float]:
@@ -36,8 +39,11 @@ def microseconds(sides: dict[str, Callable[[], object]], settle: Callable[[], ob
         for _ in range(50):
             side()
         settle()
-    for _ in range(ROUNDS):
-        for name, side in sides.items():
+    names = list(sides)
+    for number in range(ROUNDS):
+        # Another one begins each time, so that none is always the one that is interrupted.
+        for name in names[number % len(names) :] + names[: number % len(names)]:
+            side = sides[name]
             start = time.perf_counter()
             for _ in range(CALLS):
                 side()
@@ -51,10 +57,15 @@ def cpu() -> dict[str, float]:
     a, b, c = np.ones(N, np.float32), np.ones(N, np.float32), np.zeros(N, np.float32)
     streams = [hw.stream(x, device="cpu") for x in (a, b, c)]
     queue = hw.Queue("cpu")
+    brook = hw.compile(BROOK_SOURCE, device="cpu")
     sides = {
         "arrays": lambda: program.vadd[(N,), (64,)](a, b, c, N),
         "streams": lambda: program.vadd[(N,), (64,)](*streams, N),
         "group size left open": lambda: program.vadd[(N,), None](a, b, c, N),
+        "Brook+ arrays": lambda: brook.sum(a, b),
+        "Brook+ arrays, out given": lambda: brook.sum(a, b, out=c),
+        "Brook+ streams": lambda: brook.sum(*streams[:2]),
+        "Brook+ streams, out given": lambda: brook.sum(*streams[:2], out=streams[2]),
         "queued": lambda: program.vadd[(N,), (64,)](a, b, c, N, queue=queue),
     }
     return microseconds(sides, queue.wait)

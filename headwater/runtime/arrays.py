@@ -58,10 +58,18 @@ def address(array: Array) -> int:
         return int(array.__array_interface__["data"][0])
 
 
+def contiguous_address(array: Array) -> int:
+    """The same for any array; -1, which is a multiple of nothing, if it is not C-contiguous."""
+    try:
+        return addressof(_from_buffer(array))
+    except (TypeError, ValueError, BufferError):
+        return int(array.__array_interface__["data"][0]) if array.flags.c_contiguous else -1
+
+
 def aligned_bytes(nbytes: int, alignment: int = ALIGNMENT) -> Array:
     """Uninitialised memory of ``nbytes`` bytes, from a multiple of ``alignment``; MemoryError if none is left."""
     base = np.empty(nbytes + alignment, np.uint8)
-    start = -int(base.__array_interface__["data"][0]) % alignment
+    start = -addressof(_from_buffer(base)) % alignment
     return base[start : start + nbytes]
 
 

@@ -12,6 +12,7 @@ import functools
 import os
 import struct
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from headwater.brook import model
 from headwater.brook.conditions import holds
 from headwater.brook.model import BrookModule, Kernel as Signature, Parameter
 from headwater.errors import UsageError
-from headwater.runtime.arrays import Array, address
+from headwater.runtime.arrays import Array, contiguous_address
 from headwater.runtime.brook_arguments import (
     ALIGNMENT,
     Convert,
@@ -151,7 +152,6 @@ class _Plan:
     """
 
     __slots__ = (
-        "arrays",
         "device",
         "direct",
         "is_value",
@@ -168,8 +168,6 @@ class _Plan:
         self.device = device
         self.direct = device.kind == "cpu"  # arrays are the device's memory
         self.steps: tuple[_Step, ...] = ()
-        # Of every array passed: its position in the call, its parameter's number and dtype.
-        self.arrays: tuple[tuple[int, int, np.dtype[Any]], ...] = ()
         # Of every out: its parameter's number, the shape of its array, the dtype, whether it starts as zeros.
         self.outs: tuple[tuple[int, Shape, np.dtype[Any], bool], ...] = ()
         self.is_value = False  # a reduction to one value
@@ -221,6 +219,10 @@ class BrookKernel(Kernel):
             if p.kind == "value"
         )
         self._array_positions = tuple(i for i, _ in self._arrays)
+        # (position in the call, parameter's number, dtype) of arrays, and the latter two of outs.
+        self._places = tuple((i, self._index[p.name], self._elements[p.name].dtype) for i, p in self._arrays)
+        self._out_places = tuple((self._index[p.name], self._elements[p.name].dtype) for p in self._outs)
+        self._item_count = len(parameters) + 1  # the last one is for the partial results of a reduction
         self._plans: dict[Any, _Plan] = {}
         self._quick: dict[Any, _Plan] = {}  # plans by what a call with plain arrays looks like
 
@@ -261,83 +263,92 @@ class BrookKernel(Kernel):
 
     # -- the quick way: arrays and streams as they should be, of shapes seen before ------------------------------------
 
-    def _key(
+    def _look_at(
         self, args: Sequence[Any], shape: Any, outs: Sequence[Any], domain: Any, where: Device | None
-    ) -> tuple[Any, ...] | None:
-        """What a quick call is looked up by, the device first; None if an argument is neither an array nor a stream."""
+    ) -> tuple[tuple[Any, ...], list[Any], bool] | None:
+        """What a quick call is looked up by, the device first; its items, values not among them; whether an input is a
+        stream. None if an argument is no array or stream that can be used as it is.
+        """
         key = [where, shape, domain]
-        for i in self._array_positions:
-            value = args[i]
+        items: list[Any] = [None] * self._item_count
+        extents: list[tuple[int, int]] = []  # addresses of arrays
+        any_stream = False
+        for position, number, dtype in self._places:
+            value = args[position]
             kind = type(value)
             if kind is Stream:
                 if where is None:
                     key[0] = where = value.device
-            elif kind is not np.ndarray:
+                elif value.device is not where:
+                    return None
+                any_stream = True
+                items[number] = value.buffer
+            elif kind is np.ndarray:
+                start = contiguous_address(value)
+                if start % ALIGNMENT:
+                    return None
+                extents.append((start, start + value.nbytes))
+                items[number] = value
+            else:
+                return None
+            if value.dtype is not dtype and value.dtype != dtype:
                 return None
             key.append(value.shape)
-        for value in outs:
-            kind = type(value)
-            if kind is Stream:
+        for value, (number, dtype) in zip(outs, self._out_places, strict=False):
+            if type(value) is Stream:
                 if where is None:
                     key[0] = where = value.device
-            elif kind is not np.ndarray:
+                elif value.device is not where:
+                    return None
+                if any(item is value.buffer for item in items):
+                    return None
+                items[number] = value.buffer
+            elif type(value) is np.ndarray:
+                start = contiguous_address(value)
+                end = start + value.nbytes
+                if start % ALIGNMENT or not value.flags.writeable:
+                    return None
+                for low, high in extents:
+                    if start < high and low < end:
+                        return None
+                extents.append((start, end))
+                items[number] = value
+            else:
+                return None
+            if value.dtype is not dtype and value.dtype != dtype:
                 return None
             key.append((value.shape,))
         if where is None:
             key[0] = current() or self.program.default_device
-        return tuple(key)
+        return tuple(key), items, any_stream
 
     def _quick_call(
         self, args: Sequence[Any], shape: Any, out: Any, domain: Any, where: Device | None, time_limit: float | None
     ) -> Any:
         """The call's result, or `_THOROUGH` if it needs a closer look."""
         outs = _listed(out)
-        key = self._key(args, shape, outs, domain, where)
+        found = self._look_at(args, shape, outs, domain, where)
+        if found is None:
+            return _THOROUGH
+        key, items, any_stream = found
         try:
             plan = self._quick.get(key)
         except TypeError:  # a shape given as a list
             return _THOROUGH
-        if plan is None:
+        if plan is None or ((any_stream or outs) and not plan.direct):
             return _THOROUGH
-        device, direct = plan.device, plan.direct
-        items: list[Any] = [None] * (len(self._index) + 1)
-        any_stream = False
-        for position, number, dtype in plan.arrays:
-            value = args[position]
-            if value.dtype != dtype:
-                return _THOROUGH
-            if type(value) is Stream:
-                if value.device is not device:
-                    return _THOROUGH
-                any_stream = True
-                items[number] = value.buffer
-            elif value.flags.c_contiguous and not address(value) % ALIGNMENT:
-                items[number] = value
-            else:
-                return _THOROUGH
-        if (any_stream or outs) and not direct:
-            return _THOROUGH
-        for value, (number, _, dtype, _) in zip(outs, plan.outs, strict=False):
-            if value.dtype != dtype:
-                return _THOROUGH
-            if type(value) is Stream:
-                if value.device is not device or any(item is value.buffer for item in items):
-                    return _THOROUGH
-                items[number] = value.buffer
-                continue
-            flags = value.flags
-            if not (flags.c_contiguous and flags.writeable) or address(value) % ALIGNMENT:
-                return _THOROUGH
-            if any(type(item) is np.ndarray and np.may_share_memory(item, value) for item in items):
-                return _THOROUGH
-            items[number] = value
         for position, number, convert in self._values:
             items[number] = convert(args[position])
         if outs:
             self._run(plan, items, None, time_limit, wait=True)
             return outs[0] if len(outs) == 1 else tuple(outs)
         if any_stream and not plan.is_value:
-            return self._run_with_streams(plan, items, {}, None, time_limit)
+            made = []
+            for number, full, dtype, zero in plan.outs:
+                made.append(_new_stream(plan.device, full, dtype, zero))
+                items[number] = made[-1].buffer
+            self._run(plan, items, None, time_limit, wait=True)
+            return made[0] if len(made) == 1 else tuple(made)
         for number, full, dtype, zero in plan.outs:
             items[number] = zeros(full, dtype) if zero else empty(full, dtype)
         return self._run_with_arrays(plan, items, time_limit)
@@ -365,7 +376,7 @@ class BrookKernel(Kernel):
     def _run(self, plan: _Plan, items: list[Any], queue: Queue | None, time_limit: float | None, *, wait: bool) -> None:
         if plan.partial:
             items[-1] = plan.device.allocate(plan.partial)
-        event: Event | None = None
+        event: Any = None
         for step in plan.steps if plan.launch is None else self._fitting_steps(plan, plan.launch, items):
             launch = step.template.copy()
             for slot, number in step.fills:
@@ -373,7 +384,6 @@ class BrookKernel(Kernel):
             if event is not None and queue is None and plan.direct:
                 event.wait()  # the cpu device starts a launch without a queue at once
             event = step.prepared(launch, queue, time_limit)
-        assert event is not None
         self.last_event = event
         if wait:
             event.wait()
@@ -419,7 +429,7 @@ class BrookKernel(Kernel):
             )
         given = self._given_outs(out)
         where = self._device(args, given, device)
-        items: list[Any] = [None] * (len(self._index) + 1)
+        items: list[Any] = [None] * self._item_count
         views: dict[str, View] = {}
         for position, parameter in self._arrays:
             number = self._index[parameter.name]
@@ -437,10 +447,10 @@ class BrookKernel(Kernel):
         _refuse_aliases(signature, {**{p.name: args[i] for i, p in self._arrays}, **given}, views)
         plan = self._plan(where, views, self._asked(shape), self._domain(domain))
         outs = _listed(out)
-        key = self._key(args, shape, outs, domain, where)
-        if key is not None and len(outs) in (0, len(self._outs)):
+        found = self._look_at(args, shape, outs, domain, where)
+        if found is not None and len(outs) in (0, len(self._outs)):
             with contextlib.suppress(TypeError):  # a shape given as a list
-                self._quick[key] = plan
+                self._quick[found[0]] = plan
         if (
             not given
             and queue is None
@@ -470,11 +480,8 @@ class BrookKernel(Kernel):
                 items[number] = made
                 target = made if target is None else target
             else:
-                buffer = device.allocate(max(int(np.prod(full)) * dtype.itemsize, 1))
-                if zero:
-                    device.fill(buffer, b"\0")
-                items[number] = buffer
-                target = Stream(device, full, dtype, buffer)
+                target = _new_stream(device, full, dtype, zero)
+                items[number] = target.buffer
             results.append(target)
         if not plan.direct:
             self._to_device(device, items, set())
@@ -603,7 +610,6 @@ class BrookKernel(Kernel):
                 if self.signature.is_reduction
                 else self._map(device, views, asked, domain)
             )
-            plan.arrays = tuple((i, self._index[p.name], self._elements[p.name].dtype) for i, p in self._arrays)
             if len(self._plans) >= _KEPT_PLANS or len(self._quick) >= _KEPT_PLANS:
                 self._plans.clear()
                 self._quick.clear()
@@ -684,6 +690,13 @@ def _listed(out: Any) -> Sequence[Any]:
     if out is None:
         return ()
     return out if type(out) in (tuple, list) else (out,)
+
+
+def _new_stream(device: Device, shape: Shape, dtype: np.dtype[Any], zero: bool) -> Stream:
+    buffer = device.allocate(prod(shape) * dtype.itemsize)
+    if zero:
+        device.fill(buffer, b"\0")
+    return Stream(device, shape, dtype, buffer)
 
 
 def _base(stream: Stream | SubStream) -> Stream:

@@ -28,10 +28,10 @@ class Stream:
 
     def __init__(self, device: Device, shape: Sequence[int], dtype: Any, buffer: Buffer) -> None:
         self.device = device
-        self.shape: tuple[int, ...] = tuple(shape)
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.shape = extents = tuple(shape)
+        self.dtype: np.dtype[Any] = dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)
         self.buffer = buffer
-        if self.nbytes > buffer.nbytes:
+        if prod(extents) * self.dtype.itemsize > buffer.nbytes:
             raise UsageError(f"a stream of {self.nbytes} bytes does not fit a buffer of {buffer.nbytes} bytes")
 
     @property
