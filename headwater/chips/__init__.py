@@ -1,0 +1,88 @@
+"""A chip's name or the path of a TOML file passes in; the `Chip` passes out.
+
+The files beside this module are named for their boards; each lists its other names. A file of one's own may begin with
+``base = "vega64"`` and change what differs.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+from headwater.chips.model import (
+    Caches as Caches,
+    Chip as Chip,
+    Compute as Compute,
+    Latencies as Latencies,
+    Link as Link,
+    LocalMemory as LocalMemory,
+    Memory as Memory,
+    Rates as Rates,
+    Registers as Registers,
+)
+from headwater.errors import UsageError
+
+FOLDER = Path(__file__).parent
+_ALIASES = re.compile(r"^aliases = \[(.*?)\]", re.MULTILINE | re.DOTALL)
+
+
+def plain(name: str) -> str:
+    """A name without what people write differently: "RX Vega 64" and "rx-vega64" are "rxvega64"."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+@functools.cache
+def _files() -> dict[str, Path]:
+    """Plain name or alias -> file."""
+    table: dict[str, Path] = {}
+    for path in sorted(FOLDER.glob("*.toml")):
+        found = _ALIASES.search(path.read_text(encoding="utf-8"))
+        for alias in [path.stem, *re.findall(r'"([^"]+)"', found[1] if found else "")]:
+            table[plain(alias)] = path
+    return table
+
+
+def names() -> tuple[str, ...]:
+    """The names of all chips that Headwater brings along, as `find` takes them."""
+    return tuple(sorted({path.stem for path in _files().values()}))
+
+
+def known(name: str) -> bool:
+    """Whether `find` would find a chip by this name, or a TOML file at this path."""
+    return name.endswith(".toml") or plain(name) in _files()
+
+
+def find(name: str) -> Chip:
+    """The chip of this name or alias, in any case and spacing; or what `load` makes of a path that ends in ``.toml``.
+
+    Raises UsageError, with the nearest names, if there is none.
+    """
+    if name.endswith(".toml"):
+        return load(name)
+    path = _files().get(plain(name))
+    if path is None:
+        import difflib
+
+        close = difflib.get_close_matches(plain(name), _files(), 3, 0.5)
+        suggested = sorted({_files()[n].stem for n in close})
+        hint = f"did you mean {' or '.join(suggested)}? " if suggested else ""
+        raise UsageError(f"there is no chip {name!r}", hint=f"{hint}the chips are {', '.join(names())}")
+    return load(path)
+
+
+@functools.cache
+def load(path: str | Path) -> Chip:
+    """The chip that a TOML file describes.
+
+    Raises UsageError if it cannot be read, SourceError with the line for a missing, unknown or impossible figure.
+    """
+    from headwater.chips.reader import read
+
+    return read(Path(path))
+
+
+def all_chips() -> list[Chip]:
+    """Every chip that Headwater brings along, by generation and name."""
+    chips = [find(name) for name in names()]
+    return sorted(chips, key=lambda chip: (chip.family, chip.target, chip.compute.compute_units, chip.name))

@@ -1,0 +1,189 @@
+"""What a GPU is made of, as plain data: every size, limit and rate that a compiler, emulator or cycle model asks for.
+
+Units stand in the names. Each field's `Range` says its unit and what it may be; the TOML files beside this module give
+every figure with its source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+Family = Literal["gcn", "vliw"]
+
+
+class Range(NamedTuple):
+    """What a number may be: its unit ("" for a count), the least and the greatest value."""
+
+    unit: str
+    low: float
+    high: float
+
+
+def _number(unit: str, low: float, high: float, default: Any = None) -> Any:
+    metadata = {"range": Range(unit, low, high)}
+    return field(metadata=metadata) if default is None else field(metadata=metadata, default=default)
+
+
+@dataclass(frozen=True)
+class Compute:
+    """The parts that compute.
+
+    A compute unit (a SIMD engine, on VLIW chips) has ``simds_per_compute_unit`` SIMDs of ``lanes_per_simd`` lanes; a
+    wavefront takes ``wavefront_size`` / ``lanes_per_simd`` cycles for an instruction. ``vliw_width``: operations that
+    one lane starts in a cycle (5 or 4 on VLIW chips). ``wavefronts_per_simd`` and ``work_groups_per_compute_unit``:
+    how many can be resident. ``clock_mhz``: the highest one that the maker states for load.
+    """
+
+    shader_engines: int = _number("", 1, 64)
+    compute_units: int = _number("", 1, 1024)
+    clock_mhz: float = _number("MHz", 1, 10_000)
+    wavefronts_per_simd: int = _number("", 1, 512)
+    simds_per_compute_unit: int = _number("", 1, 8, 4)
+    lanes_per_simd: int = _number("", 4, 64, 16)
+    vliw_width: int = _number("", 1, 5, 1)
+    wavefront_size: int = _number("work-items", 16, 64, 64)
+    work_groups_per_compute_unit: int = _number("", 1, 64, 16)
+    work_group_size: int = _number("work-items", 1, 4096, 1024)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Operations a lane starts in a cycle; 1 is the rate of a 32-bit addition, 0 that there are none.
+
+    ``float64_add``, ``float64_fma``: in double precision (``float64_fma`` also multiplication). ``float16``: 2 where
+    packed. ``float32_fma``: fused multiply-add. ``transcendental``: reciprocal, roots, exp, log, sin, cos.
+    ``int32_multiply``: a full 32-bit product. ``matrix_flops``: of 16-bit matrix instructions, floating-point
+    operations a compute unit does in a cycle.
+    """
+
+    float64_add: float = _number("per cycle", 0, 2)
+    float64_fma: float = _number("per cycle", 0, 2)
+    float32_fma: float = _number("per cycle", 0, 2)
+    float16: float = _number("per cycle", 0, 4)
+    transcendental: float = _number("per cycle", 0, 1, 0.25)
+    int32_multiply: float = _number("per cycle", 0, 1, 0.25)
+    matrix_flops: int = _number("per cycle", 0, 65_536, 0)
+
+
+@dataclass(frozen=True)
+class Registers:
+    """Register files of one SIMD.
+
+    ``vgprs``: vector registers a lane's share of the file holds, for all resident wavefronts, given out in steps of
+    ``vgpr_granule``; ``vgprs_per_wavefront``: the most that one may use. ``accumulation_vgprs``: a second file of as
+    many for matrix instructions. The same for scalar registers, of which VLIW chips have none.
+    """
+
+    vgprs: int = _number("registers", 16, 4096)
+    vgpr_granule: int = _number("registers", 1, 64)
+    vgprs_per_wavefront: int = _number("registers", 16, 1024)
+    accumulation_vgprs: int = _number("registers", 0, 1024, 0)
+    sgprs: int = _number("registers", 0, 8192, 0)
+    sgpr_granule: int = _number("registers", 1, 128, 1)
+    sgprs_per_wavefront: int = _number("registers", 0, 128, 0)
+
+
+@dataclass(frozen=True)
+class LocalMemory:
+    """The local data share of a compute unit, and the global data share."""
+
+    bytes: int = _number("bytes", 0, 1 << 20)
+    work_group_bytes: int = _number("bytes", 0, 1 << 20)
+    granule_bytes: int = _number("bytes", 1, 4096)
+    banks: int = _number("", 1, 128, 32)
+    bank_bytes: int = _number("bytes", 1, 64, 4)
+    bytes_per_cycle: int = _number("bytes per cycle", 1, 1024, 128)
+    global_bytes: int = _number("bytes", 0, 1 << 20, 65_536)
+
+
+@dataclass(frozen=True)
+class Caches:
+    """From the compute unit outwards: vector L1 of each, scalar and instruction cache of a few, L2 of all.
+
+    A ``line`` is what a cache keeps under one tag; rates are those of one L1 and of one of ``l2_banks``.
+    """
+
+    l1_bytes: int = _number("bytes", 0, 1 << 24)
+    l2_bytes: int = _number("bytes", 0, 1 << 30)
+    l2_banks: int = _number("", 1, 256)
+    l1_line_bytes: int = _number("bytes", 16, 1024, 64)
+    l1_bytes_per_cycle: int = _number("bytes per cycle", 1, 1024, 64)
+    l1_ways: int = _number("", 1, 1024, 64)
+    l2_line_bytes: int = _number("bytes", 16, 1024, 64)
+    l2_bank_bytes_per_cycle: int = _number("bytes per cycle", 1, 1024, 64)
+    l2_ways: int = _number("", 1, 1024, 16)
+    scalar_bytes: int = _number("bytes", 0, 1 << 20, 16_384)
+    instruction_bytes: int = _number("bytes", 0, 1 << 20, 32_768)
+    compute_units_per_scalar_cache: int = _number("", 1, 16, 4)
+    texture_units_per_compute_unit: int = _number("", 0, 64, 4)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The board's memory: ``clock_mhz`` is the memory clock as its maker states it, ``bytes`` the size."""
+
+    kind: str
+    bus_bits: int = _number("bits", 8, 65_536)
+    clock_mhz: float = _number("MHz", 1, 20_000)
+    gigabytes_per_second: float = _number("GB/s", 0.1, 100_000)
+    bytes: int = _number("bytes", 1 << 20, 1 << 50)
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """Cycles from issue to use where nothing is in the way: what an access costs that ends at each level."""
+
+    local_cycles: int = _number("cycles", 1, 10_000)
+    l1_cycles: int = _number("cycles", 1, 10_000)
+    l2_cycles: int = _number("cycles", 1, 10_000)
+    memory_cycles: int = _number("cycles", 1, 100_000)
+
+
+@dataclass(frozen=True)
+class Link:
+    """The way to the host: PCI Express."""
+
+    pcie_generation: int = _number("", 1, 7)
+    pcie_lanes: int = _number("", 1, 32, 16)
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A GPU board. ``name``: its own; ``chip``: the silicon's; ``target``: LLVM's processor of GCN chips.
+
+    ``family``: "gcn", a compute unit with scalar and vector instructions, or "vliw", clauses of wide instructions.
+    ``file``: where the figures stand.
+    """
+
+    name: str
+    chip: str
+    family: Family
+    generation: str
+    target: str
+    aliases: tuple[str, ...]
+    compute: Compute
+    rates: Rates
+    registers: Registers
+    local_memory: LocalMemory
+    caches: Caches
+    memory: Memory
+    latencies: Latencies
+    link: Link
+    file: str = ""
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of all compute units; "stream processors", on VLIW chips times `Compute.vliw_width`."""
+        compute = self.compute
+        return compute.compute_units * compute.simds_per_compute_unit * compute.lanes_per_simd
+
+    @property
+    def float32_gflops(self) -> float:
+        """Peak of fused or unfused multiply-additions in single precision, two operations each."""
+        return 2e-3 * self.lanes * self.compute.vliw_width * self.compute.clock_mhz
+
+    @property
+    def float64_gflops(self) -> float:
+        """Peak of multiply-additions in double precision."""
+        return self.float32_gflops * self.rates.float64_fma

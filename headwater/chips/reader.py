@@ -1,0 +1,186 @@
+"""The text of a TOML file passes in; a checked `Chip`, or what is wrong with the file, passes out."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from headwater.chips import find, model
+from headwater.chips.model import Chip, Family, Range
+from headwater.errors import SourceError, Span, UsageError
+
+_TABLES = {
+    name: kind for name, kind in get_type_hints(Chip).items() if getattr(kind, "__module__", "") == model.__name__
+}
+_TEXTS = ("name", "chip", "family", "generation", "target")
+_KEYS = ("base", *_TEXTS, "aliases", *_TABLES)
+
+
+def read(path: Path) -> Chip:
+    """See `headwater.chips.load`."""
+    return _Reader(path).chip()
+
+
+class _Reader:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise UsageError(f"cannot read the chip file {path}: {reason}") from None
+        try:
+            self.data = tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            raise self._syntax(str(error)) from None
+
+    def chip(self) -> Chip:
+        values: dict[str, Any] = {}
+        self._refuse_unknown(self.data, _KEYS, "")
+        for key in _TEXTS:
+            values[key] = self._text(key)
+        values["aliases"] = self._aliases()
+        base = self._base()
+        for key in _TEXTS:
+            if values[key] is None:
+                if base is None:
+                    raise self._fault(f"the file says no {key!r}", "", key, f'add a line such as {key} = "…"')
+                values[key] = getattr(base, key)
+        if values["family"] not in get_args(Family):
+            raise self._fault(f"family is {values['family']!r}", "", "family", 'it is "gcn" or "vliw"')
+        if values["family"] == "gcn":
+            self._check_target(values["target"])
+        for key, kind in _TABLES.items():
+            values[key] = self._table(key, kind, getattr(base, key) if base is not None else None)
+        chip = Chip(**values, file=str(self.path))
+        self._check_together(chip)
+        return chip
+
+    def _base(self) -> Chip | None:
+        name = self._text("base")
+        if name is None:
+            return None
+        beside = self.path.parent / name
+        try:
+            return find(str(beside) if name.endswith(".toml") else name)
+        except UsageError as error:
+            raise self._fault(f"base: {error.message}", "", "base", error.hint) from None
+        except RecursionError:
+            raise self._fault("base: the files refer to each other in a circle", "", "base", "") from None
+
+    def _text(self, key: str) -> str | None:
+        value = self.data.get(key)
+        if value is not None and (not isinstance(value, str) or not value.strip()):
+            raise self._fault(f"{key} is {value!r}", "", key, f'it is a text: {key} = "…"')
+        return value
+
+    def _aliases(self) -> tuple[str, ...]:
+        value = self.data.get("aliases", [])
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            raise self._fault(f"aliases is {value!r}", "", "aliases", 'it is a list of texts: aliases = ["…"]')
+        return tuple(value)
+
+    def _check_target(self, target: str) -> None:
+        if not re.fullmatch(r"gfx[6-9]\d[0-9a-f]", target):
+            hint = "a GCN chip's is LLVM's name of its processor, as gfx600, gfx803, gfx906 or gfx90a"
+            raise self._fault(f"target is {target!r}", "", "target", hint)
+
+    def _table(self, name: str, kind: Any, base: Any) -> Any:
+        given = self.data.get(name, {})
+        if not isinstance(given, dict):
+            raise self._fault(f"{name} is {given!r}", "", name, f"it is a table: [{name}] and its figures below")
+        known = {f.name: f for f in fields(kind)}
+        self._refuse_unknown(given, known, name)
+        types = get_type_hints(kind)
+        values: dict[str, Any] = {}
+        for key, figure in known.items():
+            if key in given:
+                values[key] = self._figure(name, key, given[key], types[key], figure)
+            elif base is not None:
+                values[key] = getattr(base, key)
+            elif figure.default is MISSING:
+                raise self._fault(f"the file says no {name}.{key}", name, "", self._wanted(figure, types[key]))
+        return kind(**values)
+
+    def _figure(self, table: str, key: str, value: Any, kind: type, figure: Field[Any]) -> Any:
+        hint = self._wanted(figure, kind)
+        if kind is str:
+            if not isinstance(value, str):
+                raise self._fault(f"{table}.{key} is {value!r}", table, key, hint)
+            return value
+        limits: Range = figure.metadata["range"]
+        whole = kind is int
+        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+            raise self._fault(f"{table}.{key} is {value!r}", table, key, hint)
+        if not limits.low <= value <= limits.high:
+            raise self._fault(f"{table}.{key} is {value!r}", table, key, hint)
+        return kind(value)
+
+    @staticmethod
+    def _wanted(figure: Field[Any], kind: type) -> str:
+        if kind is str:
+            return "it is a text"
+        limits: Range = figure.metadata["range"]
+        number = "a whole number" if kind is int else "a number"
+        unit = f" {limits.unit}" if limits.unit else ""
+        return f"it is {number} from {limits.low:g} to {limits.high:g}{unit}"
+
+    def _refuse_unknown(self, given: Any, known: Any, table: str) -> None:
+        for key in given:
+            if key not in known:
+                import difflib
+
+                close = difflib.get_close_matches(key, known, 1)
+                where = f"[{table}] has" if table else "a chip has"
+                hint = f"did you mean {close[0]}? " if close else ""
+                raise self._fault(f"{where} no {key!r}", table, key, f"{hint}it may have {', '.join(known)}")
+
+    def _check_together(self, chip: Chip) -> None:
+        """What no field can tell alone."""
+        registers, local, compute = chip.registers, chip.local_memory, chip.compute
+        for table, key, value, most in (
+            ("registers", "vgprs_per_wavefront", registers.vgprs_per_wavefront, registers.vgprs),
+            ("registers", "sgprs_per_wavefront", registers.sgprs_per_wavefront, registers.sgprs),
+            ("local_memory", "work_group_bytes", local.work_group_bytes, local.bytes),
+        ):
+            if value > most:
+                raise self._fault(f"{table}.{key} is {value}, more than the {most} that there are", table, key, "")
+        if compute.wavefront_size % compute.lanes_per_simd:
+            size = f"compute.wavefront_size is {compute.wavefront_size}"
+            hint = f"it is a multiple of compute.lanes_per_simd, {compute.lanes_per_simd}"
+            raise self._fault(size, "compute", "wavefront_size", hint)
+
+    def _fault(self, message: str, table: str, key: str, hint: str) -> SourceError:
+        line = self._line(table, key)
+        lines = self.text.splitlines()
+        return SourceError(
+            message,
+            Span(str(self.path), line),
+            hint=hint,
+            source_line=lines[line - 1] if 0 < line <= len(lines) else "",
+        )
+
+    def _line(self, table: str, key: str) -> int:
+        """The line where the key stands in its table, or the table begins; 0 if neither is written."""
+        here, heading = "", 0
+        for number, line in enumerate(self.text.splitlines(), 1):
+            if found := re.match(r"\s*\[([\w.-]+)\]", line):
+                here = found[1]
+                heading = number if here in (table, key) else heading
+            elif here == table and key and re.match(rf'\s*"?{re.escape(key)}"?\s*=', line):
+                return number
+        return heading
+
+    def _syntax(self, message: str) -> SourceError:
+        place = re.search(r"\(at line (\d+), column (\d+)\)", message)
+        line, column = (int(place[1]), int(place[2])) if place else (0, 0)
+        lines = self.text.splitlines()
+        return SourceError(
+            re.sub(r" \(at .*\)$", "", message),
+            Span(str(self.path), line, column),
+            source_line=lines[line - 1] if 0 < line <= len(lines) else "",
+            hint="the file is written in TOML: key = value, under [table]",
+        )

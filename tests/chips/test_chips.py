@@ -1,0 +1,244 @@
+"""The chips that come along are what their makers say, are found by what people call them, and bad files are told so."""
+
+import dataclasses
+import re
+
+import pytest
+
+from headwater import chips
+from headwater.errors import SourceError, UsageError
+
+# Compute units, lanes, peak GFLOP/s in single and double precision, GB/s: AMD's product pages.
+STATED = {
+    "hd7970": (32, 2048, 3789, 947, 264),
+    "hd7870": (20, 1280, 2560, 160, 153.6),
+    "r9-290x": (44, 2816, 5632, 704, 320),
+    "firepro-w9100": (44, 2816, 5238, 2619, 320),
+    "r9-fury-x": (64, 4096, 8602, 538, 512),
+    "r9-nano": (64, 4096, 8192, 512, 512),
+    "rx480": (36, 2304, 5834, 365, 256),
+    "rx580": (36, 2304, 6175, 386, 256),
+    "vega64": (64, 4096, 12665, 792, 484),
+    "mi25": (64, 4096, 12288, 768, 484),
+    "radeon-vii": (60, 3840, 13440, 3360, 1024),
+    "mi50": (60, 3840, 13248, 6624, 1024),
+    "mi60": (64, 4096, 14746, 7373, 1024),
+    "mi100": (120, 7680, 23071, 11535, 1228.8),
+    "mi250x": (110, 7040, 23936, 23936, 1638.4),
+}
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_peaks_are_those_stated(name):
+    chip = chips.find(name)
+    units, lanes, single, double, bandwidth = STATED[name]
+    assert (chip.compute.compute_units, chip.lanes, chip.memory.gigabytes_per_second) == (units, lanes, bandwidth)
+    assert chip.float32_gflops == pytest.approx(single, abs=1)
+    assert chip.float64_gflops == pytest.approx(double, abs=1)
+
+
+def test_all_are_listed_by_target():
+    listed = chips.all_chips()
+    assert sorted(STATED) == list(chips.names())
+    assert [chip.target for chip in listed] == sorted(chip.target for chip in listed)
+    assert len(listed) == len(STATED)
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_bandwidth_is_bus_times_clock(name):
+    memory = chips.find(name).memory
+    transfers = 4 if memory.kind == "GDDR5" else 2
+    assert memory.bus_bits / 8 * memory.clock_mhz * transfers / 1000 == pytest.approx(
+        memory.gigabytes_per_second, rel=0.01
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("Vega 64", "vega64"),
+        ("RX-VEGA_64", "vega64"),
+        ("tahiti", "hd7970"),
+        ("HD7970", "hd7970"),
+        ("R9 Nano", "r9-nano"),
+        ("Fury X", "r9-fury-x"),
+        ("polaris10", "rx480"),
+        ("MI50", "mi50"),
+        ("gfx90a", "mi250x"),
+    ],
+)
+def test_other_names_are_understood(said, name):
+    assert chips.known(said)
+    assert chips.find(said) is chips.find(name)
+
+
+def test_no_name_stands_for_two_chips():
+    seen = {}
+    for name in chips.names():
+        for alias in {chips.plain(a) for a in (name, *chips.find(name).aliases)}:
+            assert seen.setdefault(alias, name) == name
+
+
+def test_unknown_names_are_told_with_the_nearest():
+    assert not chips.known("vega 65")
+    with pytest.raises(UsageError, match="there is no chip 'vega 65'") as error:
+        chips.find("vega 65")
+    assert error.value.hint.startswith("did you mean vega64? the chips are firepro-w9100, hd7870,")
+
+
+def test_every_figure_states_its_source():
+    """Each line with a number carries a letter of the legend, (d) or (e)."""
+    for name in chips.names():
+        text = (chips.FOLDER / f"{name}.toml").read_text()
+        figures = [line for line in text.splitlines() if re.match(r"\w+ = [\d\"]", line)]
+        plain = ("base", "name", "chip", "family", "generation")
+        bare = [x for x in figures if "#" not in x and x.split(" ")[0] not in plain]
+        assert bare == [], name
+        assert not [x for x in figures if "#" in x and not re.search(r"\[[A-Z]\]|\([de]\)", x)], name
+
+
+# ------------------------------------------------------------------------------------------------ files of one's own
+
+
+def chip_file(tmp_path, text):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_file_changes_what_differs_from_its_base(tmp_path):
+    path = chip_file(
+        tmp_path, 'base = "vega64"\nname = "Mine"\n[memory]\nclock_mhz = 1200\ngigabytes_per_second = 614.4\n'
+    )
+    mine, vega = chips.find(path), chips.find("vega64")
+    assert mine.memory == dataclasses.replace(vega.memory, clock_mhz=1200.0, gigabytes_per_second=614.4)
+    assert (mine.name, mine.target, mine.compute, mine.caches) == ("Mine", "gfx900", vega.compute, vega.caches)
+    assert mine.file == path
+    assert mine.aliases == ()
+
+
+def test_a_base_can_be_a_file_beside_it(tmp_path):
+    (tmp_path / "first.toml").write_text('base = "mi50"\nname = "First"\n[compute]\ncompute_units = 7\n')
+    assert chips.find(chip_file(tmp_path, 'base = "first.toml"\n')).compute.compute_units == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message", "hint"),
+    [
+        ('name = "a"\nclock = = 3', 2, "Invalid value", "the file is written in TOML: key = value, under [table]"),
+        ('base = "vega46"', 1, "base: there is no chip 'vega46'", "did you mean vega64? the chips are"),
+        ('base = "mine.toml"', 1, "base: the files refer to each other in a circle", ""),
+        ('name = "X"', 0, "the file says no 'chip'", 'add a line such as chip = "…"'),
+        ('base = "vega64"\nfamily = "rdna"', 2, "family is 'rdna'", 'it is "gcn" or "vliw"'),
+        ('base = "vega64"\ntarget = "sm_90"', 2, "target is 'sm_90'", "a GCN chip's is LLVM's name of its processor"),
+        ('base = "vega64"\nname = 7', 2, "name is 7", 'it is a text: name = "…"'),
+        ('base = "vega64"\naliases = "a"', 2, "aliases is 'a'", 'it is a list of texts: aliases = ["…"]'),
+        ('base = "vega64"\nmemory = 3', 2, "memory is 3", "it is a table: [memory] and its figures below"),
+        ('base = "vega64"\n[memroy]', 2, "a chip has no 'memroy'", "did you mean memory? it may have base, name,"),
+        (
+            'base = "vega64"\n[memory]\nclock = 9',
+            3,
+            "[memory] has no 'clock'",
+            "did you mean clock_mhz? it may have kind, bus_bits, clock_mhz, gigabytes_per_second, bytes",
+        ),
+        (
+            'base = "vega64"\n[compute]\nclock_mhz = 0',
+            3,
+            "compute.clock_mhz is 0",
+            "it is a number from 1 to 10000 MHz",
+        ),
+        (
+            'base = "vega64"\n[compute]\ncompute_units = 3.5',
+            3,
+            "compute.compute_units is 3.5",
+            "it is a whole number from 1 to 1024",
+        ),
+        (
+            'base = "vega64"\n[compute]\ncompute_units = true',
+            3,
+            "compute.compute_units is True",
+            "it is a whole number from 1 to 1024",
+        ),
+        ('base = "vega64"\n[memory]\nkind = 5', 3, "memory.kind is 5", "it is a text"),
+        (
+            'base = "vega64"\n\n[local_memory]\nwork_group_bytes = 131072',
+            4,
+            "local_memory.work_group_bytes is 131072, more than the 65536 that there are",
+            "",
+        ),
+        (
+            'base = "vega64"\n[compute]\nwavefront_size = 40',
+            3,
+            "compute.wavefront_size is 40",
+            "it is a multiple of compute.lanes_per_simd, 16",
+        ),
+        (
+            'name = "a"\nchip = "b"\nfamily = "vliw"\ngeneration = "c"\ntarget = "rv770"\n[compute]\n',
+            6,
+            "the file says no compute.shader_engines",
+            "it is a whole number from 1 to 64",
+        ),
+    ],
+)
+def test_faults_of_a_file_are_told_with_their_line(tmp_path, text, line, message, hint):
+    with pytest.raises(SourceError) as error:
+        chips.find(chip_file(tmp_path, text))
+    assert error.value.message.startswith(message)
+    assert error.value.span.line == line
+    assert error.value.hint.startswith(hint)
+
+
+def test_a_missing_file_is_told(tmp_path):
+    with pytest.raises(UsageError, match=r"cannot read the chip file .*none.toml: No such file"):
+        chips.find(str(tmp_path / "none.toml"))
+
+
+def test_a_vliw_chip_fits(tmp_path):
+    text = """
+name = "Radeon HD 5870"
+chip = "Cypress"
+family = "vliw"
+generation = "Evergreen"
+target = "cypress"
+[compute]
+shader_engines = 2
+compute_units = 20
+simds_per_compute_unit = 1
+vliw_width = 5
+clock_mhz = 850
+wavefronts_per_simd = 24
+work_groups_per_compute_unit = 8
+work_group_size = 256
+[rates]
+float64_add = 0.4
+float64_fma = 0.2
+float32_fma = 0.2
+float16 = 0
+[registers]
+vgprs = 256
+vgpr_granule = 1
+vgprs_per_wavefront = 128
+[local_memory]
+bytes = 32768
+work_group_bytes = 32768
+granule_bytes = 64
+[caches]
+l1_bytes = 8192
+l2_bytes = 524288
+l2_banks = 8
+[memory]
+kind = "GDDR5"
+bus_bits = 256
+clock_mhz = 1200
+gigabytes_per_second = 153.6
+bytes = 1073741824
+[latencies]
+local_cycles = 8
+l1_cycles = 200
+l2_cycles = 300
+memory_cycles = 500
+[link]
+pcie_generation = 2
+"""
+    chip = chips.find(chip_file(tmp_path, text))
+    assert (chip.lanes * chip.compute.vliw_width, chip.float32_gflops, chip.float64_gflops) == (1600, 2720, 544)
