@@ -76,8 +76,20 @@ def _prepared(ir: str, largest_group: int) -> str:
     text = re.sub(r"^(define (?!.*\bamdgpu_kernel\b).*?\).*?) (#\d+ )", r"\1 alwaysinline \2", text, flags=re.MULTILINE)
     if re.search(r"^declare .*@printf\(", text, re.MULTILINE):
         # LLVM replaces printf by what fills memory that this function provides, once optimisation has begun.
-        text += f"\ndeclare ptr addrspace(1) @{_PRINTF_ALLOC}(i32)\n"
+        text = _escaped_formats(text) + f"\ndeclare ptr addrspace(1) @{_PRINTF_ALLOC}(i32)\n"
     return with_intrinsics(text)
+
+
+def _escaped_formats(text: str) -> str:
+    """LLVM writes a format's line feed as backslash and n, but leaves a backslash alone: that becomes \\134 before."""
+    for name in set(re.findall(r"@printf\(ptr addrspace\(4\)[^@]*@([\w.]+)", text)):
+        found = re.search(rf'^@{re.escape(name)} = (.*)\[(\d+) x i8\] c"(.*)"(.*)$', text, re.MULTILINE)
+        if found and "\\\\" in found[3]:
+            bytes_in_all = int(found[2]) + 3 * found[3].count("\\\\")
+            body = found[3].replace("\\\\", "\\\\134")
+            line = f'@{name} = {found[1]}[{bytes_in_all} x i8] c"{body}"{found[4]}'
+            text = text.replace(found[0], line)
+    return text
 
 
 def _drop(name: str, module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:

@@ -1,0 +1,102 @@
+"""What a GPU's kernel left in printf's memory and its formats pass in; the text to print passes out.
+
+The protocol is ROCm's, so that code objects of its compilers print too. The memory begins with two uints, the bytes
+used beyond these 8 and the bytes in all; records follow. A record is a uint, the number of its format, and the
+arguments, each in a multiple of 4 bytes, strings themselves among them. Formats are in the code object's metadata,
+``amdhsa.printf``: number, count of arguments, the bytes of each and the text, with colons between them and in the text
+``\\n`` and the like and ``\\72`` for a colon (LLVM, AMDGPUPrintfRuntimeBinding).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from headwater.errors import KernelFault
+from headwater.runtime.printf import Piece, Specifier, parse, render
+
+HEADER_BYTES = 8
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "v": "\v", "t": "\t", "\\": "\\"}
+_FLOATS = {2: "<e", 4: "<f", 8: "<d"}
+
+
+class Format(NamedTuple):
+    """One printf of a program: its pieces and the bytes of each argument in a record."""
+
+    pieces: tuple[Piece, ...]
+    sizes: tuple[int, ...]
+
+
+def read_formats(entries: Sequence[str]) -> dict[int, Format]:
+    """Number -> format, from the metadata; entries that are none are left out."""
+    found: dict[int, Format] = {}
+    for entry in entries:
+        number, _, rest = entry.partition(":")
+        count, _, rest = rest.partition(":")
+        if not (number.isdigit() and count.isdigit()):
+            continue
+        *sizes, text = rest.split(":", int(count))
+        if len(sizes) == int(count) and all(size.isdigit() for size in sizes):
+            found[int(number)] = Format(parse(_unescape(text)), tuple(map(int, sizes)))
+    return found
+
+
+def lost_bytes(memory: bytes) -> int:
+    """The bytes of records that did not fit into the memory."""
+    used, size = struct.unpack_from("<II", memory)
+    return max(HEADER_BYTES + int(used) - int(size), 0)
+
+
+def text(memory: bytes, entries: Sequence[str]) -> str:
+    """What was printed, record by record; ``entries`` of the metadata. KernelFault if the records make no sense."""
+    known = read_formats(entries)
+    used, size = struct.unpack_from("<II", memory)
+    end = min(HEADER_BYTES + used, size, len(memory))
+    at, out = HEADER_BYTES, []
+    while at + 4 <= end:
+        (number,) = struct.unpack_from("<I", memory, at)
+        form = known.get(number)
+        if form is None:
+            raise KernelFault(
+                f"printf's memory holds a record of format {number} at byte {at}, and the program has no such format",
+                hint="a store of the kernel may have gone astray: run with --check",
+            )
+        length = 4 + sum(form.sizes)
+        if at + length > end:
+            break
+        out.append(_record(memory, at + 4, form))
+        at += length
+    return "".join(out)
+
+
+def _record(memory: bytes, at: int, form: Format) -> str:
+    slots: list[int] = []
+    strings: list[str] = []
+    conversions = [piece for piece in form.pieces if isinstance(piece, Specifier)]
+    for piece, size in zip(conversions, form.sizes, strict=False):
+        data = memory[at : at + size]
+        at += size
+        if piece.conversion == "s":
+            strings.append(data.split(b"\0", 1)[0].decode("utf-8", "replace"))
+            slots.append(len(strings))
+            continue
+        # Three components take the room of four (OpenCL C 1.2 specification 6.1.5).
+        width = size // (4 if piece.components == 3 else piece.components)
+        for index in range(piece.components):
+            part = data[index * width : (index + 1) * width]
+            if piece.conversion in "fFeEgGaA" and width in _FLOATS:
+                part = struct.pack("<d", struct.unpack(_FLOATS[width], part)[0])
+            slots.append(int.from_bytes(part, "little"))
+    missing = sum(piece.components for piece in conversions) - len(slots)
+    slots += [0] * max(missing, 0)
+    return render(form.pieces, slots.__getitem__, lambda index: strings[index - 1])
+
+
+def _unescape(text: str) -> str:
+    def character(match: re.Match[str]) -> str:
+        word = match[1]
+        return chr(int(word, 8)) if word[0].isdigit() else _ESCAPES[word]
+
+    return re.sub(r"\\([0-7]{2,3}|[abfnrvt\\])", character, text)
