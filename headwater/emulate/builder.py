@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,9 @@ BITS: dict[str, int] = {
     "f64": 64,
 }
 """The element types of the semantics language and their bits. ``u1`` is a condition or one lane's bit of a mask."""
+
+# Operations on constants that are done at once: offsets of accesses have to be numbers.
+_FOLDED = {"add": operator.add, "mul": operator.mul, "and": operator.and_}
 
 _FLOATS = {"f32": "float", "f64": "double"}
 _CALLEE = re.compile(r"@([\w.$]+)\(")
@@ -54,7 +58,7 @@ class Value:
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """A basic block being written; ``flushed`` maps values to those without denormals, where both are known."""
+    """A basic block being written; ``flushed`` maps typed values to the same without denormals."""
 
     label: str
     lines: list[str] = field(default_factory=list)
@@ -155,6 +159,8 @@ class Builder:
 
     def binary(self, op: str, a: Value, b: Value, type_: str | None = None) -> Value:
         """``op a, b`` on operands of one LLVM type; the result is of ``type_`` or of ``a``'s."""
+        if a.lanes == b.lanes == 1 and op in _FOLDED and a.text.isdecimal() and b.text.isdecimal():
+            return self.constant(type_ or a.type, _FOLDED[op](int(a.text), int(b.text)))
         (a, b), lanes = self.level(a, b)
         return self.let(type_ or a.type, lanes, f"{op} {a.typed}, {b.text}")
 

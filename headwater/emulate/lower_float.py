@@ -38,7 +38,7 @@ def lower(b: Builder, node: Node, args: Sequence[Value], mode: Mode) -> Value:
     if op.startswith("sat_"):
         return _saturate(b, _input(b, args[0], mode), op[4:])
     if op == "f16_rtz":
-        return _half_to_zero(b, _input(b, args[0], mode))
+        return narrow(b, _input(b, args[0], mode), "f16", 3)
     if op == "ldexp":
         return _output(b, _ldexp(b, _input(b, args[0], mode), args[1]), mode)
     if op in ("min", "max"):
@@ -84,10 +84,10 @@ def convert(b: Builder, a: Value, type_: str, mode: Mode) -> Value:
 def flush(b: Builder, a: Value) -> Value:
     """``a`` with denormals made zeros of their sign."""
     known = b.block.flushed
-    if a.text not in known:
-        known[a.text] = _flush(b, a).text
-        known[known[a.text]] = known[a.text]
-    return Value(known[a.text], a.type, a.lanes)
+    if a.typed not in known:
+        result = _flush(b, a)
+        known[a.typed] = known[result.typed] = result.text
+    return Value(known[a.typed], a.type, a.lanes)
 
 
 def _flush(b: Builder, a: Value) -> Value:
@@ -105,17 +105,22 @@ def narrow(b: Builder, a: Value, type_: str, rounding: int = 0) -> Value:
     if a.type == "f64":
         a = _to_odd(b, a)
     half = "half" if a.lanes == 1 else f"<{a.lanes} x half>"
-    if rounding:
-        b.line(f"call void @llvm.set.rounding(i32 {_ROUNDINGS[rounding]})")
-        suffix = "f16.f32" if a.lanes == 1 else f"v{a.lanes}f16.v{a.lanes}f32"
-        name = f"llvm.experimental.constrained.fptrunc.{suffix}"
-        b.declare(f"declare {half} @{name}({a.llvm}, metadata, metadata)")
-        text = b.emit(f'call {half} @{name}({a.typed}, metadata !"round.dynamic", metadata !"fpexcept.strict")')
-        b.line("call void @llvm.set.rounding(i32 1)")
-        b.declare("declare void @llvm.set.rounding(i32)")
+    text = b.emit(f"fptrunc {a.typed} to {half}")
+    near = b.let("f16", a.lanes, f"bitcast {half} {text} to {llvm_type('f16', a.lanes)}")
+    if not rounding:
+        return near
+    # The neighbour on the other side of the number, where the nearest is on the wrong one.
+    bits, back = b.bitcast(near, "u16"), widen(b, near)
+    inward, outward = b.constant("u16", -1), b.constant("u16", 1)
+    if rounding == 3:
+        wrong = b.compare("fcmp ogt", b.intrinsic("fabs", "f32", back), b.intrinsic("fabs", "f32", a))
+        step = inward
     else:
-        text = b.emit(f"fptrunc {a.typed} to {half}")
-    return b.let("f16", a.lanes, f"bitcast {half} {text} to {llvm_type('f16', a.lanes)}")
+        negative = b.compare("icmp slt", b.bitcast(a, "i32"), b.constant("i32", 0))
+        up, down = (inward, outward) if rounding == 1 else (outward, inward)
+        wrong = b.compare("fcmp olt" if rounding == 1 else "fcmp ogt", back, a)
+        step = b.select(negative, up, down)
+    return b.bitcast(b.select(wrong, b.binary("add", bits, step), bits), "f16")
 
 
 def _wide_type(type_: str) -> str:
@@ -237,14 +242,6 @@ def _saturate(b: Builder, a: Value, type_: str) -> Value:
     op = "fptosi" if type_[0] == "i" else "fptoui"
     name = f"llvm.{op}.sat.{_suffix(type_, a.lanes)}.{_suffix(a.type, a.lanes)}"
     return b.call(name, type_, a.lanes, [a])
-
-
-def _half_to_zero(b: Builder, a: Value) -> Value:
-    """An f32 as f16, rounded to zero: the nearest, or the next below where that is too large."""
-    near = narrow(b, a, "f16")
-    too_large = b.compare("fcmp ogt", b.intrinsic("fabs", "f32", widen(b, near)), b.intrinsic("fabs", "f32", a))
-    bits = b.bitcast(near, "u16")
-    return b.bitcast(b.select(too_large, b.binary("sub", bits, b.constant("u16", 1)), bits), "f16")
 
 
 def _ldexp(b: Builder, a: Value, n: Value) -> Value:

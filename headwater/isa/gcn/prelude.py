@@ -1,8 +1,8 @@
 """Functions of the semantics language that are written in it: names in, their definitions as Python syntax trees out.
 
 A parameter without a type takes that of the first typed argument. ``@raw`` functions compute with denormals and
-rounding to nearest, whatever MODE says. A call ``f(x)`` finds ``f_u``, ``f_i`` or ``f_f`` where there is no ``f``, by the
-kind of the first typed argument.
+rounding to nearest, whatever MODE says. A call ``f(x)`` finds ``f_u`` or ``f_i`` where there is no ``f``, by the kind of
+the first typed argument.
 
 What the hardware only approximates (rcp, rsq, sqrt: AMD documents one unit in the last place, 2²⁹ units for f64) is
 rounded correctly here; v_exp, v_log, v_sin and v_cos are the polynomials below, within two units (tests/emulate hold
