@@ -1,136 +1,176 @@
-"""Random OpenCL kernels in; every disagreement between the cpu device's ways of running them, and PoCL, out.
+"""Random OpenCL kernels in; disagreements between devices, and between the ways in which the cpu device runs them, out.
 
-Run as ``python -m benchmarks.fuzz_opencl --count 1000 --seed 0``. Exit status 1 if any two disagree, a kernel does not
-compile, or a process dies.
+Run as ``python -m benchmarks.fuzz_opencl --count 1000 --device vega64``. What a kernel should leave is what the
+cpu device leaves with one work-item at a time; with that are compared the layouts that the cpu device chooses and
+some that it does not, checked code, PoCL, and the devices that are named. A kernel on which they differ is made smaller
+and printed; its seed gives the whole of it (``--show``). Exit status 1 if any two disagree, a kernel does not compile,
+or a process dies.
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import dataclasses
+import functools
 import os
 import random
 import sys
-import tempfile
 import time
-from collections.abc import Callable
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from benchmarks import isolated
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from benchmarks.random_kernels import Case
     from headwater.runtime.devices import DeviceProgram
 
 TIME_LIMIT_SECONDS = 60.0
 """A kernel's longest run: the slowest takes some milliseconds."""
 HANG_SECONDS = 300.0
 """After which a kernel's process is ended: the slowest compilation takes some seconds."""
-POCL_DEFECTS = frozenset((10357, 10469))
-"""Kernels that PoCL 3.0 runs wrong: in 10357, bins[7] is 963 + 4 * 7 + 16 * 30 * 48 by hand; 10469 ran in Python."""
+SMALLER_SECONDS = 60.0
+"""How long a kernel is made smaller."""
+PRINTED = 5
+"""How many wrong kernels are made smaller and printed; the others are named."""
 CHECKED_EVERY = 4
 """One kernel in so many is also run in checked code, in which none of them may fault."""
-BATCH = 50
-"""Kernels per process; PoCL and LLVM keep memory for each."""
 
 
-def check(seed: int, layouts: int, *, with_pocl: bool = True) -> list[str]:
+def _leaves(
+    case: Case, build: Callable[[], DeviceProgram], limit: float | None, check: bool = False
+) -> list[np.ndarray]:
+    from benchmarks.forced_layouts import run
+
+    arrays = run(build(), "k", case.global_size, case.local_size, case.args, time_limit=limit, check=check)
+    return case.results(arrays)
+
+
+def check(seed: int, layouts: int, *, with_pocl: bool = True, devices: Sequence[str] = ()) -> list[str]:
     """What is wrong with how the kernel of this seed runs: in one lane, as the runtime chooses, in ``layouts`` forced
-    layouts picked at random, and on PoCL."""
-    from benchmarks.forced_layouts import LAYOUTS, build, differences, pocl, run
+    layouts picked at random, on PoCL, and on ``devices``."""
     from benchmarks.random_kernels import random_case
-    from headwater.errors import HeadwaterError
 
-    case = random_case(seed)
+    return problems_of(random_case(seed), seed, layouts, with_pocl=with_pocl, devices=devices)
+
+
+def problems_of(
+    case: Case, seed: int, layouts: int, *, with_pocl: bool = True, devices: Sequence[str] = ()
+) -> list[str]:
+    """The same for a given kernel; ``seed`` picks the layouts."""
+    import headwater as hw
+    from benchmarks.forced_layouts import LAYOUTS, build, differences, pocl
+
     picked = random.Random(seed).sample(LAYOUTS[1:], layouts)
-    problems = []
+    problems: list[str] = []
 
-    def go(what: object, program: Callable[[], DeviceProgram], checked: bool = False) -> list[np.ndarray] | None:
+    def go(
+        what: object,
+        program: Callable[[], DeviceProgram],
+        limit: float | None = TIME_LIMIT_SECONDS,
+        check: bool = False,
+    ) -> list[np.ndarray] | None:
         try:
-            arrays = run(program(), "k", case.global_size, case.local_size, case.args, time_limit=limit, check=checked)
-            return case.results(arrays)
-        except HeadwaterError as error:
+            return _leaves(case, program, limit, check)
+        except hw.HeadwaterError as error:
             problems.append(f"{what}: {type(error).__name__}: {str(error)[:500]}")
             return None
 
-    limit: float | None = TIME_LIMIT_SECONDS
-    expected = go("one lane", lambda: build(case.source, LAYOUTS[0]))
+    expected = go("one lane", lambda: build(case.source, LAYOUTS[0], case.options))
     if expected is None:
         return problems
     for layout in [None, *picked]:
-        found = go(layout, lambda layout=layout: build(case.source, layout))
+        found = go(layout, lambda layout=layout: build(case.source, layout, case.options))
         if found is not None:
             problems += [f"{layout or 'chosen layout'}: {d}" for d in differences(expected, found)]
     if seed % CHECKED_EVERY == 0:
-        found = go("checked code", lambda: build(case.source), checked=True)
+        found = go("checked code", lambda: build(case.source, None, case.options), check=True)
         if found is not None:
             problems += [f"checked code: {d}" for d in differences(expected, found)]
-    device = pocl() if with_pocl and seed not in POCL_DEFECTS else None
+    for name in devices:
+        found = go(name, lambda name=name: hw.device(name).build(case.source, "kernel.cl", case.options))
+        if found is not None:
+            problems += [f"{name}: {d}" for d in differences(expected, found)]
+    device = pocl() if with_pocl and not case.halves else None
     if device is not None:
-        limit = None
-        found = go("PoCL", lambda: device.build(case.source, "kernel.cl"))
+        found = go("PoCL", lambda: device.build(case.source, "kernel.cl", case.options), None)
         if found is not None and (problem := differences(expected, found)):
             # PoCL has defects of its own: those that its optimiser makes are not ours.
-            plain = go("PoCL", lambda: device.build(case.source, "kernel.cl", "-cl-opt-disable"))
+            options = f"{case.options} -cl-opt-disable"
+            plain = go("PoCL", lambda: device.build(case.source, "kernel.cl", options), None)
             if plain is None or differences(expected, plain):
                 problems += [f"PoCL: {d}" for d in problem]
     return problems
 
 
-def _serve(seeds: range, layouts: int, with_pocl: bool, folder: str, pipe: Connection) -> None:
-    os.environ["HEADWATER_CACHE_DIR"] = folder
-    os.environ["POCL_KERNEL_CACHE"] = "0"
-    os.environ["XDG_CACHE_HOME"] = folder
-    for seed in seeds:
-        pipe.send((seed, None))
-        pipe.send((seed, check(seed, layouts, with_pocl=with_pocl)))
+def smaller(seed: int, layouts: int, *, with_pocl: bool, devices: Sequence[str]) -> str:
+    """The kernel of this seed without the statements that its disagreement does not need, as OpenCL C."""
+    from benchmarks.random_kernels import random_case
+
+    def kind(problem: str) -> str:
+        return problem.split(":")[0]
+
+    case = random_case(seed)
+    look = functools.partial(problems_of, seed=seed, layouts=layouts, with_pocl=with_pocl, devices=devices)
+    wanted = {kind(p) for p in look(case) if " differ, " in p}
+    until = time.monotonic() + SMALLER_SECONDS
+    lines = case.source.splitlines()
+    while wanted:
+        before = len(lines)
+        for first, last in _statements(lines):
+            if time.monotonic() > until:
+                break
+            fewer = lines[:first] + lines[last:]
+            trial = dataclasses.replace(case, source="\n".join(fewer) + "\n")
+            found = look(trial)
+            if wanted & {kind(p) for p in found if " differ, " in p} and not any("SourceError" in p for p in found):
+                lines = fewer
+                break
+        if len(lines) == before:
+            break
+    sizes = f"global size {case.global_size}, group size {case.local_size}, options {case.options}"
+    return f"// seed {seed}, {sizes}\n" + "\n".join(lines)
 
 
-def fuzz(seeds: range, layouts: int, *, with_pocl: bool) -> dict[int, list[str]]:
+def _statements(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Ranges of lines that may be left out together, long ones first: whole statements."""
+    ranges = []
+    for first, line in enumerate(lines):
+        depth = 0
+        for last in range(first, len(lines)):
+            text = lines[last].strip()
+            depth += text.count("{") - text.count("}")
+            if text.startswith("}") and last == first:
+                break
+            if depth <= 0:
+                if depth == 0 and not line.startswith(("#", "kernel", "typedef")):
+                    ranges.append((first, last + 1))
+                break
+    return iter(sorted(ranges, key=lambda r: r[0] - r[1]))
+
+
+def fuzz(seeds: range, layouts: int, *, with_pocl: bool, devices: Sequence[str] = ()) -> dict[int, list[str]]:
     """What is wrong with each of the kernels, by seed; nothing for those that are right."""
     found: dict[int, list[str]] = {}
-    at, began, done = seeds.start, time.monotonic(), 0
-    while at < seeds.stop:
-        end = min(at + BATCH, seeds.stop)
-        ours, theirs = multiprocessing.get_context("spawn").Pipe()
-        with tempfile.TemporaryDirectory() as folder:
-            arguments = (range(at, end), layouts, with_pocl, folder, theirs)
-            process = multiprocessing.get_context("spawn").Process(target=_serve, args=arguments)
-            process.start()
-            theirs.close()
-            current = at
-            hangs = False
-            while True:
-                try:
-                    if not ours.poll(HANG_SECONDS):
-                        hangs = True
-                        process.kill()
-                        break
-                    seed, problems = ours.recv()
-                except EOFError:
-                    break
-                current = seed
-                if problems is None:
-                    continue
-                done += 1
-                at = seed + 1
-                if problems:
-                    found[seed] = problems
-                    _report(seed, problems)
-            process.join()
-            if at < end:  # it died in the middle of one
-                how = f"took longer than {HANG_SECONDS:g} s" if hangs else f"ended with status {process.exitcode}"
-                found[current] = [f"the process {how}"]
-                _report(current, found[current])
-                at = current + 1
-        rate = done / (time.monotonic() - began)
-        print(f"{at - seeds.start} kernels, {len(found)} wrong, {rate:.1f} a second", file=sys.stderr, flush=True)
+    began = time.monotonic()
+    look = functools.partial(check, layouts=layouts, with_pocl=with_pocl, devices=tuple(devices))
+    for done, (seed, problems) in enumerate(isolated.each(look, seeds, HANG_SECONDS), 1):
+        if isinstance(problems, isolated.Died):
+            problems = [problems.reason]
+        if problems:
+            found[seed] = problems
+            print(f"seed {seed}:", *problems, sep="\n  ", flush=True)
+            if len(found) <= PRINTED:
+                reduce = functools.partial(smaller, layouts=layouts, with_pocl=with_pocl, devices=tuple(devices))
+                for _, text in isolated.each(reduce, [seed], HANG_SECONDS):
+                    print(text.reason if isinstance(text, isolated.Died) else text, flush=True)
+        if done % isolated.BATCH == 0 or done == len(seeds):
+            rate = done / (time.monotonic() - began)
+            print(f"{done} kernels, {len(found)} wrong, {rate:.1f} a second", file=sys.stderr, flush=True)
     return found
-
-
-def _report(seed: int, problems: list[str]) -> None:
-    print(f"seed {seed}:", *problems, sep="\n  ", flush=True)
 
 
 def main() -> int:
@@ -140,6 +180,7 @@ def main() -> int:
         "--seed", type=int, default=0, help="the first kernel's seed; the next ones count on (default 0)"
     )
     parser.add_argument("--layouts", type=int, default=2, help="forced layouts for each kernel (default 2)")
+    parser.add_argument("--device", action="append", default=[], help="another device to compare; several times")
     parser.add_argument("--no-pocl", action="store_true", help="do not compare with PoCL")
     parser.add_argument("--show", action="store_true", help="print the kernel of --seed and leave")
     options = parser.parse_args()
@@ -147,11 +188,11 @@ def main() -> int:
         from benchmarks.random_kernels import random_case
 
         case = random_case(options.seed)
-        print(f"// global size {case.global_size}, group size {case.local_size}\n{case.source}")
+        print(f"// global size {case.global_size}, group size {case.local_size}, {case.options}\n{case.source}")
         return 0
     os.chdir(Path(__file__).resolve().parents[1])
     seeds = range(options.seed, options.seed + options.count)
-    found = fuzz(seeds, options.layouts, with_pocl=not options.no_pocl)
+    found = fuzz(seeds, options.layouts, with_pocl=not options.no_pocl, devices=options.device)
     print(f"{options.count} kernels, {len(found)} wrong" + (f": {' '.join(map(str, found))}" if found else ""))
     return 1 if found else 0
 

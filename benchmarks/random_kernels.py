@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headwater.runtime.images import Image
+
 INTEGERS = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong")
 DTYPES = {
     "char": np.int8,
@@ -22,15 +24,35 @@ DTYPES = {
     "uint": np.uint32,
     "long": np.int64,
     "ulong": np.uint64,
+    "half": np.float16,
     "float": np.float32,
     "double": np.float64,
 }
+FLOATS = ("half", "float", "double")
 UNSIGNED = {"char": "uchar", "short": "ushort", "int": "uint", "long": "ulong"}
 READ_ITEMS = 2048
 """Elements of the arrays that are only read: four times the largest launch, and a power of two to mask indices with."""
 OWN_ITEMS = 4
 """Elements of the output that belong to one work-item."""
-BINS = 16
+BINS = 48
+ATOMICS = (
+    ("add", 0),
+    ("sub", 0),
+    ("inc", 0),
+    ("dec", 0),
+    ("xor", 8),
+    ("min", 16),
+    ("max", 24),
+    ("or", 32),
+    ("and", 40),
+)
+"""Functions, and the first of the eight bins on which each works: functions that share bins can change their order."""
+MERGED = (("add", 0), ("xor", 8), ("min", 16), ("max", 24), ("or", 32), ("and", 40))
+"""With which function eight bins of a group are merged into those of all groups."""
+PIXELS = 16
+"""Width and height of the image."""
+OPTIONS = "-cl-fp32-correctly-rounded-divide-sqrt"
+"""Without it a quotient may be off by 2.5 ULP (OpenCL C specification, "Relative Error as ULPs")."""
 ITEM_FIELDS = ("item.key", "(int)item.tag", "(int)item.pair[i & 1]")
 
 SIZES = (
@@ -50,19 +72,26 @@ SIZES = (
     ((2, 6, 10), (1, 3, 5)),
     ((1, 37), None),
     ((5,), (1,)),
+    ((384,), (192,)),
+    ((14, 18, 2), (7, 9, 2)),
+    ((256,), (256,)),
+    ((65, 2), (65, 1)),
 )
 
 
 @dataclass(frozen=True)
 class Case:
     """A kernel named ``k``, the sizes to launch it with, and its arguments; ``padded`` are the numbers of the arrays
-    with elements of three components, whose fourth may hold anything."""
+    with elements of three components, whose fourth may hold anything. ``halves``: it computes with ``half``, which
+    PoCL does not."""
 
     source: str
     global_size: tuple[int, ...]
     local_size: tuple[int, ...] | None
     args: list[object]
     padded: frozenset[int]
+    halves: bool = False
+    options: str = OPTIONS
 
     def results(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """The arrays that a launch left, with what may be anything set to zero."""
@@ -99,7 +128,13 @@ class _Generator:
         self.grouped = self.local_size is not None and rng.random() < 0.6
         self.helper = rng.random() < 0.4
         self.array_type = rng.choice((*INTEGERS, "float", "int4", "short2", "uchar3"))
-        self.use_double = rng.random() < 0.15
+        self.use_double = rng.random() < 0.25
+        self.use_half = not self.use_double and rng.random() < 0.12
+        self.use_image = rng.random() < 0.25
+        self.use_packed = rng.random() < 0.25
+        self.real = "double" if self.use_double else "half" if self.use_half else "float"
+        if self.real != "float" and rng.random() < 0.5:
+            self.local_type = self.real + rng.choice(("", "2", "4"))
         self.labels: list[str] = []
         self.declared = False
         self.place = rng.choice(("i", "i", "i", "(total - 1 - i)"))
@@ -123,10 +158,32 @@ class _Generator:
     def case(self) -> Case:
         rng = self.rng
         self.own = rng.choice(
-            (*INTEGERS, "float", "int2", "int4", "float4", "uchar4", "float3", "ushort8", "short3", "long2", "uint16")
+            (
+                *INTEGERS,
+                "float",
+                "int2",
+                "int4",
+                "float4",
+                "uchar4",
+                "float3",
+                "ushort8",
+                "short3",
+                "long2",
+                "uint16",
+                "char8",
+                "uchar16",
+                "float2",
+                "float8",
+                "short4",
+            )
         )
         self.second = rng.choice((*INTEGERS, "float", "uint2", "float4", "char4"))
-        self.read = rng.choice((*INTEGERS, "float", "int4", "uchar4", "float3", "float4"))
+        self.read = rng.choice((*INTEGERS, "float", "int4", "uchar4", "float3", "float4", "char8", "ulong2"))
+        if self.real != "float":
+            self.own, self.second, self.read = (
+                self.real + rng.choice(("", "2", "3", "4")) if rng.random() < 0.4 else ty
+                for ty in (self.own, self.second, self.read)
+            )
         padded = frozenset(n for n, ty in ((0, self.read), (2, self.own), (3, self.second)) if width(ty) == 3)
         body = self.declarations()
         for _ in range(rng.randint(2, 5)):
@@ -134,12 +191,18 @@ class _Generator:
         source = (
             "\n".join([*self.prelude(), *self.header(), *("  " + line for line in body), *self.footer(), "}"]) + "\n"
         )
-        return Case(source, self.global_size, self.local_size, self.arguments(), padded)
+        return Case(source, self.global_size, self.local_size, self.arguments(), padded, self.use_half)
 
     def prelude(self) -> list[str]:
         lines = ["#pragma OPENCL FP_CONTRACT OFF"]
         if self.use_double:
             lines.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
+        if self.use_half:
+            lines.append("#pragma OPENCL EXTENSION cl_khr_fp16 : enable")
+        if self.use_image:
+            lines.append(
+                "constant sampler_t NEAREST = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;"
+            )
         lines.append("constant int TABLE[16] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3};")
         lines += [
             "int small(float x) { return fabs(x) < 1e6f ? (int)x : 7; }",
@@ -161,7 +224,10 @@ class _Generator:
     def header(self) -> list[str]:
         lines = [
             f"kernel void k(global const {self.read} *in, global const int *keys, global {self.own} *out,",
-            f"              global {self.second} *second, global uint *bins, int n, uint m) {{",
+            f"              global {self.second} *second, global uint *bins, int n, uint m",
+            *(["              , global const half *halves"] if self.use_packed else []),
+            *(["              , read_only image2d_t picture"] if self.use_image else []),
+            ") {",
         ]
         if self.grouped:
             size = int(np.prod(self.local_size or (1,)))
@@ -188,7 +254,8 @@ class _Generator:
                 "barrier(CLK_LOCAL_MEM_FENCE);",
             ]
         own = [self.own, "int", "uint", self.rng.choice((self.second, self.read, self.rng.choice(INTEGERS)))]
-        own.append("double" if self.use_double else "float")
+        own.append(self.real + self.pick("", "", "2", "4"))
+        own.append("float")
         own.append(self.rng.choice((*INTEGERS, "float")) + self.pick("", "2", "2", "3", "3", "4", "4", "8", "16"))
         for ty in own:
             name = self.name("x")
@@ -214,8 +281,10 @@ class _Generator:
         if self.grouped:
             lines += [
                 "  barrier(CLK_LOCAL_MEM_FENCE);",
-                f"  for (uint q = lid; q < {BINS // 2}u; q += lsz) atomic_add(&bins[q], counts[q]);",
-                f"  for (uint q = {BINS // 2}u + lid; q < {BINS}u; q += lsz) atomic_xor(&bins[q], counts[q]);",
+                *(
+                    f"  for (uint q = lid; q < 8u; q += lsz) atomic_{f}(&bins[{at} + q], counts[{at} + q]);"
+                    for f, at in MERGED
+                ),
             ]
         lines += ["  atomic_xor(&bins[8 + (i & 7)], digest);"]
         return lines
@@ -238,6 +307,8 @@ class _Generator:
             rng.integers(0, 1000, BINS).astype(np.uint32),
             np.int32(self.number(0, 9)),
             np.uint32(self.number(0, 40)),
+            *([self.data(rng, "half", READ_ITEMS)] if self.use_packed else []),
+            *([Image(rng.integers(-1000, 1000, (PIXELS, PIXELS, 4)).astype(np.int32))] if self.use_image else []),
         ]
 
     @staticmethod
@@ -261,12 +332,12 @@ class _Generator:
                 return self.convert_wide(to, of, text)
             component = f"({text}).s{self.number(0, width(of) - 1):x}"
             return self.convert(to, base(of), component)
-        if base(of) in ("float", "double") and base(to) in INTEGERS:
+        if base(of) in FLOATS and base(to) in INTEGERS:
             return f"({to})({base(to)})small({text})" if width(to) > 1 else f"({to})small({text})"
         return f"({to})(({base(to)})({text}))" if width(to) > 1 else f"({to})({text})"
 
     def convert_wide(self, to: str, of: str, text: str) -> str:
-        if base(of) in ("float", "double") and base(to) in INTEGERS:
+        if base(of) in FLOATS and base(to) in INTEGERS:
             return self.convert(to, base(of), f"({text}).s{self.number(0, width(of) - 1):x}")
         return f"convert_{to}({text})"
 
@@ -313,7 +384,7 @@ class _Generator:
         return self.rng.choice(names) if names else "n"
 
     def leaf(self, ty: str) -> str:
-        kind = self.number(0, 9)
+        kind = self.number(0, 11)
         same = [n for n, own in self.variables.items() if own == ty]
         if kind < 4 and same:
             return self.rng.choice(same)
@@ -347,12 +418,19 @@ class _Generator:
             )
         if kind == 8 and base(ty) == base(self.read) and width(ty) in (2, 4, 8, 16) and width(self.read) == 1:
             return f"vload{width(ty)}(({self.index()}) / {width(ty)}, in)"
+        if kind == 10 and self.use_image:
+            at = f"(int2)(({self.integer_variable()}) & {2 * PIXELS - 1}, (int)(i & {PIXELS - 1}))"
+            return self.convert(ty, "int", f"read_imagei(picture, NEAREST, {at}).{self.pick('x', 'y', 'z', 'w')}")
+        if kind == 11 and self.use_packed:
+            if self.rng.random() < 0.5:
+                return self.convert(ty, "float", f"vload_half({self.index()}, halves)")
+            return self.convert(ty, "float4", f"vload_half4(({self.index()}) / 4, halves)")
         if kind == 8 and self.declared:
             return self.convert(ty, self.array_type, f"array[({self.integer_variable()}) & 7]")
         return self.constant(ty)
 
     def constant(self, ty: str) -> str:
-        if base(ty) in ("float", "double"):
+        if base(ty) in FLOATS:
             return f"({ty})({self.number(-8, 8)} * 0.5f)"
         return f"({ty})({self.number(0, 100)})"
 
@@ -361,20 +439,31 @@ class _Generator:
             return self.leaf(ty)
         kind = base(ty)
         a = self.expression(ty, depth - 1)
-        if kind in ("float", "double"):
+        if kind in FLOATS:
             b = self.expression(ty, depth - 1)
-            choice = self.number(0, 6)
+            choice = self.number(0, 11)
             if choice == 0 and width(ty) == 1:
                 return f"(({ty})({self.condition(depth - 1)} ? {a} : {b}))"
-            if choice == 1:
+            if choice == 1 and kind != "half":
                 return f"({a} / {self.constant(ty)[:-1]} + 9))"
             if choice == 2:
-                return f"fabs({a})"
+                return f"{self.pick('fabs', 'floor', 'ceil', 'trunc', 'rint', 'round')}({a})"
             if choice == 3:
-                return f"floor({a})"
+                # Adding zero makes one of the two zeros, of which either may be the smaller.
+                return f"({self.pick('fmin', 'fmax')}({a}, {b}) + ({ty})(0))"
+            if choice == 4 and kind != "half":
+                return f"fma({a}, {b}, {self.leaf(ty)})"
+            if choice == 5 and kind != "half":
+                return f"sqrt(fabs({a}))"
+            if choice == 6 and width(ty) == 1 and kind != "half":
+                return f"ldexp({a}, ({self.integer_variable()}) & 7)"
+            if choice == 7:
+                return f"copysign({a}, {b})"
+            if choice == 8 and width(ty) in (2, 4, 8, 16):
+                return self.shuffled(ty, a, b)
             return f"({a} {self.pick('+', '-', '*')} {b})"
         b = self.expression(ty, depth - 1)
-        choice = self.number(0, 17)
+        choice = self.number(0, 24)
         one = f"({ty})(1)"
         bits = 8 * np.dtype(DTYPES[kind]).itemsize
         unsigned = UNSIGNED.get(kind, kind) + (str(width(ty)) if width(ty) > 1 else "")
@@ -408,7 +497,37 @@ class _Generator:
             return f"(({ty})(~{a}))"
         if choice == 16 and width(ty) == 1:
             return f"(({ty}){self.condition(depth - 1)})"
+        if choice == 17 and width(ty) in (2, 4, 8, 16):
+            return self.shuffled(ty, a, b)
+        if choice == 18 and kind in ("int", "uint"):
+            low = f"(({ty})(({a}) & ({ty})(0x7fffff)))"
+            if self.rng.random() < 0.5:
+                return f"mul24({low}, ({ty})(({b}) & ({ty})(127)))"
+            return f"mad24({low}, ({ty})(({b}) & ({ty})(127)), ({ty})({self.number(0, 99)}))"
+        if choice == 19:
+            return f"bitselect({a}, {b}, {self.leaf(ty)})"
+        if choice == 20:
+            return f"as_{ty}({self.pick('abs_diff', 'abs_diff')}({a}, {b}))"
+        if choice == 21:
+            return f"{self.pick('rhadd', 'hadd')}({a}, {b})"
+        if choice == 22:
+            return f"mad_hi({a}, {b}, {self.leaf(ty)})" if kind in UNSIGNED.values() else f"mul_hi({a}, {b})"
+        if choice == 23:
+            # A positive divisor: the smallest number divided by -1 has no defined quotient.
+            return f"(({ty})({a} {self.pick('/', '%')} (({ty})({b} & ({ty})({self.pick('15', '63', '7')})) + {one})))"
         return self.arithmetic(ty, "+", a, one)
+
+    def shuffled(self, ty: str, a: str, b: str) -> str:
+        """Components of one or two vectors in an order that depends on a variable."""
+        bits = 8 * np.dtype(DTYPES[base(ty)]).itemsize
+        mask = {8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits]
+        order = ", ".join(
+            f"({mask})({self.integer_variable()})" if self.rng.random() < 0.3 else str(self.number(0, 31))
+            for _ in range(width(ty))
+        )
+        if self.rng.random() < 0.5:
+            return f"shuffle({a}, ({mask}{width(ty)})({order}))"
+        return f"shuffle2({a}, {b}, ({mask}{width(ty)})({order}))"
 
     def condition(self, depth: int) -> str:
         choice = self.number(0, 9)
@@ -447,8 +566,10 @@ class _Generator:
         if self.budget < 0:
             return self.assignment()
         if self.uniform and self.grouped and self.rng.random() < 0.25:
-            return self.exchange()
+            return self.prefix() if self.rng.random() < 0.25 else self.exchange()
         choices = [self.assignment, self.assignment, self.component, self.private, self.record, self.output, self.count]
+        if self.own in ("int", "uint"):
+            choices.append(self.exchange_own)
         if self.helper:
             choices.append(self.call)
         if self.in_loop:
@@ -498,12 +619,34 @@ class _Generator:
         return [f"second[i * {OWN_ITEMS} + {at}] = {self.expression(self.second, 1)};"]
 
     def count(self) -> list[str]:
-        function = self.pick("atomic_add", "atomic_sub", "atomic_xor")
-        value = self.expression("uint", 1)
+        function, first = self.rng.choice(ATOMICS)
         array = "counts" if self.grouped and self.rng.random() < 0.5 else "bins"
-        # Additions and exclusive ors do not mix: their order would matter. Bins 8 on are xored.
-        first = "8 + " if function == "atomic_xor" else ""
-        return [f"{function}(&{array}[{first}(({self.integer_variable()}) & 7)], {value});"]
+        value = "" if function in ("inc", "dec") else f", {self.expression('uint', 1)}"
+        return [f"atomic_{function}(&{array}[{first} + (({self.integer_variable()}) & 7)]{value});"]
+
+    def exchange_own(self) -> list[str]:
+        """An atomic function whose result counts, on what no other work-item uses."""
+        name = next(n for n, ty in self.variables.items() if ty == self.own)
+        function = self.pick("add", "sub", "xchg", "min", "max", "and", "or", "xor", "cmpxchg", "inc", "dec")
+        values = {"inc": 0, "dec": 0, "cmpxchg": 2}.get(function, 1)
+        given = "".join(f", {self.expression(self.own, 1)}" for _ in range(values))
+        return [f"{name} = atomic_{function}(&out[{self.place}]{given});"]
+
+    def prefix(self) -> list[str]:
+        """Sums over the group's work-items, by doubling steps."""
+        ty, step, part = self.local_type, self.name("step"), self.name("part")
+        target, own = self.rng.choice(list(self.variables.items()))
+        place = self.pick("lsz - 1u", "lid", "lid / 2u")
+        fence = "barrier(CLK_LOCAL_MEM_FENCE);"
+        return [
+            f"{fence} shared[lid] = {self.expression(ty, 1)}; {fence}",
+            f"for (uint {step} = 1; {step} < lsz; {step} *= 2) {{",
+            f"  {ty} {part} = shared[lid];",
+            f"  if (lid >= {step}) {part} = {self.arithmetic(ty, '+', part, f'shared[lid - {step}]')};",
+            f"  {fence} shared[lid] = {part}; {fence}",
+            "}",
+            f"{target} = {self.convert(own, ty, f'shared[{place}]')};",
+        ]
 
     def call(self) -> list[str]:
         state = self.name("state")
