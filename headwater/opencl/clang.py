@@ -245,7 +245,7 @@ def compile_to_ir(
         done = run_clang([*flags, *_EMIT], _numbered(source, filename), cwd=cwd, timeout=timeout)
     messages = done.stderr.decode(errors="replace")
     if done.returncode:
-        raise _source_error(messages, source, filename, cwd)
+        raise source_error(messages, source, filename, cwd)
     ir = done.stdout.decode()
     raw = _raw_kernels(ir)
     unknown = sorted({query for kernel in raw for query in kernel.size_queries()})
@@ -298,7 +298,8 @@ _HINTS: tuple[tuple[str, str], ...] = (
 )
 
 
-def _source_error(messages: str, source: str, filename: str, cwd: str | None) -> SourceError:
+def source_error(messages: str, source: str, filename: str, cwd: str | None = None) -> SourceError:
+    """clang's first error, with its line of ``source`` or of the file that it names (relative to ``cwd``)."""
     found = _DIAGNOSTIC.search(messages)
     if found is None:
         first = re.search(r"error: (.*)", messages)

@@ -16,6 +16,8 @@ from headwater.opencl.linking import link_library, parse, refuse_recursion
 from headwater.opencl.platforms import GCN_TRIPLE, gcn, with_intrinsics
 
 _NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")
+# The directory and the checksum of a source would make the result depend on where it is compiled; the name is as given.
+_DIFILE = re.compile(r'(!DIFile\(filename: "[^"]*"), directory: "[^"]*"[^)]*\)')
 _PRINTF_ALLOC = "__printf_alloc"
 _GROUP_RANGE = re.compile(r'"amdgpu-flat-work-group-size"="1,256"')
 
@@ -71,7 +73,8 @@ def compile(
 
 def _prepared(ir: str, largest_group: int) -> str:
     """The module's text with everything inlined, and built-ins that LLVM has instructions for as those."""
-    text = re.sub(r"^(attributes #\d+ = .*)$", lambda m: _NOT_INLINED.sub("", m[1]), ir, flags=re.MULTILINE)
+    text = _DIFILE.sub(r'\1, directory: "")', ir)
+    text = re.sub(r"^(attributes #\d+ = .*)$", lambda m: _NOT_INLINED.sub("", m[1]), text, flags=re.MULTILINE)
     text = _GROUP_RANGE.sub(f'"amdgpu-flat-work-group-size"="1,{largest_group}"', text)
     text = re.sub(r"^(define (?!.*\bamdgpu_kernel\b).*?\).*?) (#\d+ )", r"\1 alwaysinline \2", text, flags=re.MULTILINE)
     if re.search(r"^declare .*@printf\(", text, re.MULTILINE):

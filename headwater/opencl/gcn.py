@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from headwater import cache
-from headwater.errors import InternalError, UsageError
+from headwater.errors import InternalError, SourceError, Span, UsageError
 from headwater.opencl.freshness import compiler_state, digests, unchanged
 from headwater.opencl.kernels import KernelInfo
-from headwater.opencl.platforms import gcn
+from headwater.opencl.platforms import GCN_TRIPLE, gcn
 
 # LLVM's processors from Southern Islands to CDNA 2 (LLVM, "User Guide for AMDGPU Backend", Processors).
 PROCESSORS = """
@@ -66,13 +67,15 @@ def compile_code_object(
     version: int = DEFAULT_VERSION,
     largest_group: int = DEFAULT_GROUP,
     emit: str = "hsaco",
+    only: tuple[str, ...] = (),
 ) -> CodeObject:
     """Compile OpenCL C for an AMD GPU, or take the result from the disk cache.
 
     ``options`` are those of clBuildProgram, ``version`` that of the code object (4, 5 or 6). ``largest_group``: the
     most work-items of a work-group, for kernels without reqd_work_group_size; registers are given out by it, and 256 is
-    what AMD's OpenCL compilers take. ``emit``: "ir", "asm", "obj" or "hsaco". Line tables are always made. Raises
-    SourceError for errors in the source, UsageError for bad options or an unknown target.
+    what AMD's OpenCL compilers take. ``emit``: "ir", "asm", "obj" or "hsaco". ``only``: these kernels and no others.
+    Line tables are always made. Raises SourceError for errors in the source, UsageError for bad options, unknown
+    targets and kernels.
     """
     processor = processor_of(target)
     if version not in CODE_OBJECT_VERSIONS:
@@ -81,15 +84,14 @@ def compile_code_object(
         raise UsageError(f"a work-group cannot have {largest_group} work-items", hint=f"1 to {LARGEST_GROUP}")
     if emit not in EMITTED:
         raise UsageError(f"there is no output {emit!r}", hint="choose from " + ", ".join(EMITTED))
-    key = cache.key(
-        _FORMAT, compiler_state(), source, filename, options, processor, str(version), str(largest_group), emit
-    )
+    settings = _Settings(processor, version, largest_group, emit, only)
+    key = cache.key(_FORMAT, compiler_state(), source, filename, options, repr(settings))
     entry = cache.get(key)
     if entry is not None:
-        found = _read(entry, processor, emit)
+        found = _read(entry, settings)
         if unchanged(found.includes):
             return found
-    made = _compile(source, filename, options, processor, version, largest_group, emit)
+    made = _compile(source, filename, options, settings)
     description = {
         "kernels": [asdict(info) for info in made.kernels.values()],
         "warnings": made.warnings,
@@ -99,35 +101,56 @@ def compile_code_object(
     return made
 
 
-def _read(entry: Path, target: str, emit: str) -> CodeObject:
+@dataclass(frozen=True)
+class _Settings:
+    processor: str
+    version: int
+    largest_group: int
+    emit: str
+    only: tuple[str, ...]
+
+
+def _read(entry: Path, settings: _Settings) -> CodeObject:
     description = json.loads((entry / _KERNELS_FILE).read_bytes())
     kernels = {data["name"]: KernelInfo.from_json(data) for data in description["kernels"]}
-    code = (entry / f"code.{emit}").read_bytes()
-    return CodeObject(code, target, kernels, description["warnings"], description["includes"])
+    code = (entry / f"code.{settings.emit}").read_bytes()
+    return CodeObject(code, settings.processor, kernels, description["warnings"], description["includes"])
 
 
-def _compile(
-    source: str, filename: str, options: str, processor: str, version: int, largest_group: int, emit: str
-) -> CodeObject:
+def _compile(source: str, filename: str, options: str, settings: _Settings) -> CodeObject:
     from headwater.opencl import clang
     from headwater.opencl.worker import WORKER
 
     WORKER.start()
+    processor, version = settings.processor, settings.version
     flags = (*gcn(version).clang, f"-mcpu={processor}", f"-mcode-object-version={version}")
     front = clang.compile_to_ir(source, filename, options, debug=True, target=flags)
+    kernels = _chosen(front.kernels, settings.only, filename)
     code = WORKER.call(
         "opencl.codegen_gcn:compile",
         front.ir,
-        list(front.kernels),
+        list(kernels),
         filename,
         processor,
         abi=version,
-        largest_group=largest_group,
-        emit="obj" if emit == "hsaco" else emit,
+        largest_group=settings.largest_group,
+        emit="obj" if settings.emit == "hsaco" else settings.emit,
     )
-    if emit == "hsaco":
+    if settings.emit == "hsaco":
         code = link(code)
-    return CodeObject(code, processor, front.kernels, front.warnings, digests(front.includes))
+    return CodeObject(code, processor, kernels, front.warnings, digests(front.includes))
+
+
+def _chosen(kernels: dict[str, KernelInfo], only: tuple[str, ...], filename: str) -> dict[str, KernelInfo]:
+    for name in only:
+        if name not in kernels:
+            import difflib
+
+            close = difflib.get_close_matches(name, kernels, 1)
+            known = f"its kernels are {', '.join(kernels)}" if kernels else "it has no kernels"
+            hint = f"did you mean {close[0]}? {known}" if close else known
+            raise UsageError(f"{filename} has no kernel {name!r}", hint=hint)
+    return {name: kernels[name] for name in only} if only else kernels
 
 
 def link(object_code: bytes) -> bytes:
@@ -145,3 +168,39 @@ def link(object_code: bytes) -> bytes:
         if done.returncode:
             raise InternalError(f"linking the code object failed: {done.stderr.strip()[-500:]}")
         return Path(target).read_bytes()
+
+
+def assemble(text: str, filename: str, target: str = "", *, version: int = 0, emit: str = "hsaco") -> CodeObject:
+    """Object code ("obj") or a code object ("hsaco") from assembly text, by LLVM's assembler.
+
+    ``target`` and ``version`` may be left out if the text says ``.amdgcn_target`` and ``.amdhsa_code_object_version``.
+    Raises SourceError with line and column for errors in the text, UsageError if the target is unknown.
+    """
+    from headwater.opencl import clang
+
+    said = re.search(r'^\s*\.amdgcn_target\s+"[^"]*?-(gfx\w+)[^"]*"', text, re.MULTILINE)
+    if not target and said is None:
+        raise UsageError(
+            f"{filename} does not say what chip it is for", hint='give --target, or write .amdgcn_target "…--gfx906"'
+        )
+    processor = processor_of(target or (said[1] if said else ""))
+    if said and processor_of(said[1]) != processor:
+        line = text.count("\n", 0, said.start(1)) + 1
+        raise SourceError(
+            f"this is assembly for {said[1]}, and {processor} is asked for",
+            Span(filename, line),
+            source_line=text.splitlines()[line - 1],
+            hint="change the directive, or leave --target out",
+        )
+    stated = re.search(r"^\s*\.amdhsa_code_object_version\s+(\d+)", text, re.MULTILINE)
+    chosen = version or (int(stated[1]) if stated else DEFAULT_VERSION)
+    if chosen not in CODE_OBJECT_VERSIONS:
+        raise UsageError(f"there is no code object version {chosen} here", hint="choose 4, 5 or 6")
+    arguments = ["-x", "assembler", "-target", GCN_TRIPLE, f"-mcpu={processor}", f"-mcode-object-version={chosen}"]
+    arguments += ["-nogpulib", "-fno-color-diagnostics", "-Wno-unused-command-line-argument", "-c", "-o", "-", "-"]
+    done = clang.run_clang(arguments, text)
+    messages = done.stderr.decode(errors="replace").replace("<stdin>:", f"{filename}:")
+    if done.returncode:
+        raise clang.source_error(messages, text, filename)
+    code = link(done.stdout) if emit == "hsaco" else done.stdout
+    return CodeObject(code, processor, {}, messages, {})
