@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DWORDS = {kind: max(1, bits // 32) for kind, bits in TYPE_BITS.items()}
+# Types of two values in one operand.
+PAIRS = frozenset(("v2f16", "v2i16", "v2u16", "v2b16", "v2f32", "v2b32"))
 FLOATS = frozenset(("f16", "f32", "f64", "v2f16", "v2f32"))
 
 _GFX7, _GFX8, _GFX900, _GFX908, _GFX90A = (ISAS.index(isa) for isa in ("gfx7", "gfx8", "gfx900", "gfx908", "gfx90a"))
@@ -46,9 +48,9 @@ class _BadOperandError(Exception):
 def scalar_register(generation: int, code: int, dwords: int) -> Register:
     """The scalar registers from encoding ``code`` (below 128) on; ``generation`` indexes ``ISAS``.
 
-    Of a register pair or more the lowest bits of the number are taken as 0, as the hardware does.
+    Of a pair or more of SGPRs the lowest bits of the number are taken as 0, as the hardware does.
     """
-    first = code & -min(dwords, 4) if dwords > 1 else code
+    first = code & -min(dwords, 4) if dwords > 1 and code < 102 else code
     if generation < _GFX8:
         groups = [(0, 104), *([(104, 106)] if generation == _GFX7 else [])]
     else:
@@ -57,7 +59,7 @@ def scalar_register(generation: int, code: int, dwords: int) -> Register:
     groups += [(108, 124)] if generation >= _GFX900 else [(108, 110), (110, 112), (112, 124)]
     groups += [(124, 125), (126, 128)]
     for low, high in groups:
-        if low <= first < high and first + dwords <= high:
+        if low <= first < high and first + dwords <= high and first % min(dwords, 4) == 0:
             return Register("s", first, dwords)
     raise _BadOperandError(f"no {dwords * 32}-bit scalar register has the encoding {code}")
 
@@ -92,9 +94,12 @@ def _source(
     sext: bool = False,
     sel: int = 6,
     op_sel: int = 0,
-    op_sel_hi: int = 0,
+    op_sel_hi: int | None = None,
     neg_hi: bool = False,
 ) -> Source:
+    """``op_sel_hi`` unless given is what VOP3P has by default: of a pair of values the high one is the high one."""
+    if op_sel_hi is None:
+        op_sel_hi = int(kind in PAIRS)
     return Source(name, kind, value, neg, absolute, sext, sel, op_sel, op_sel_hi, neg_hi)
 
 
@@ -106,6 +111,8 @@ def _dest(name: str, kind: str, register: Register, sel: int = 6, unused: int = 
 def _image_data_dwords(row: Row, fields: dict[str, int], generation: int) -> int:
     """Data registers of an image instruction: one for each channel of dmask, half as many for packed halves."""
     dwords = 4 if "gather" in row.flags else max(1, fields["dmask"].bit_count())
+    if "atomic" in row.flags:
+        return dwords if dwords in (1, 2, 4) else 1
     if fields.get("d16") and generation >= _GFX900:
         dwords = (dwords + 1) // 2
     return dwords + fields.get("tfe", 0)
@@ -460,7 +467,8 @@ class _Decoder:
             return self._vop3_interpolate(row, word, address)
         has_carry = "vop3b" in flags
         fields = self._fields("VOP3B" if has_carry else "VOP3", word)
-        neg, absolute, op_sel = fields["neg"], fields.get("abs", 0), fields.get("op_sel", 0)
+        neg, absolute = fields["neg"], fields.get("abs", 0)
+        op_sel = fields.get("op_sel", 0) if "op_sel" in flags else 0
         dests: list[Destination] = []
         sources: list[Source] = []
         for spec in row.operands:
@@ -476,7 +484,10 @@ class _Decoder:
                 dests.append(_dest("D1", kind, scalar_register(self.generation, fields["sdst"], 2)))
             else:
                 index = ord(name[1]) - 48
-                value = self._value(fields[f"src{index}"], dwords, None)
+                code9 = fields[f"src{index}"]
+                if kind == "mask":
+                    code9 = _below(code9, 128)
+                value = self._value(code9, dwords, None)
                 if file:
                     value = _restricted(value, file)
                 if kind in FLOATS or "fmods" in flags:
@@ -501,7 +512,7 @@ class _Decoder:
         for spec in row.operands[1:]:
             if spec.name in ("S0", "S2"):
                 index = int(spec.name[1])
-                value = self._value(fields[f"src{index}"], 1, None)
+                value = _restricted(self._value(fields[f"src{index}"], 1, None), "v")
                 neg, absolute = fields["neg"] >> (index or 1) & 1, fields["abs"] >> (index or 1) & 1
                 sources.append(_source(spec.name, spec.type, value, bool(neg), bool(absolute)))
         return Instruction(address, 8, row, "VOP3", (dest,), tuple(sources), fields)
@@ -590,7 +601,9 @@ class _Decoder:
             fields["offset"] -= 1 << 13
         elif form == "FLAT":
             # Flat addresses have no offset before gfx9 and twelve bits of it since.
-            fields["offset"] = fields.get("offset", 0) & 0xFFF
+            fields.setdefault("offset", 0)
+            if fields["offset"] >> 12:
+                raise _BadOperandError("a flat address has no negative offset")
         saddr = fields.get("saddr", _NO_SADDR) if form != "FLAT" else _NO_SADDR
         file = "a" if fields.get("acc") else "v"
         dests: list[Destination] = []
@@ -619,6 +632,8 @@ class _Decoder:
         row = self._row(form, fields["op"])
         file = "a" if fields.get("acc") else "v"
         extra = fields.get("tfe", 0)
+        if fields.get("lds") and ("load" not in row.flags or DWORDS[row.operands[0].type] > 1):
+            raise _BadOperandError(f"{row.name} cannot write to LDS")
         dests: list[Destination] = []
         sources: list[Source] = []
         for spec in row.operands:

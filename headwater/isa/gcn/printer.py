@@ -19,6 +19,7 @@ from headwater.isa.gcn.model import (
     Register,
     Source,
     Value,
+    constant_bits,
 )
 
 if TYPE_CHECKING:
@@ -56,9 +57,15 @@ def register_name(register: Register, isa: str) -> str:
     return f"{prefix}[{index}:{index + dwords - 1}]"
 
 
+# LLVM prints the halves that inline floats are for these as numbers.
+_SHORT_INTEGERS = frozenset(("i16", "u16", "b16", "v2i16", "v2u16", "v2b16"))
+
+
 def _constant(code: int, kind: str) -> str:
     if code <= 208:
         return str(code - 128 if code <= 192 else 192 - code)
+    if kind in _SHORT_INTEGERS:
+        return f"{constant_bits(code, 'f16'):#x}"
     if code == 248:
         return "0.15915494309189532" if TYPE_BITS[kind] == 64 else "0.15915494"
     return str(FLOAT_CONSTANTS[code - 240])
@@ -68,7 +75,7 @@ def _value(value: Value, kind: str, isa: str) -> str:
     if isinstance(value, Register):
         return register_name(value, isa)
     if isinstance(value, Literal):
-        return f"{value.bits:#x}"
+        return f"{value.bits & 0xFFFF if TYPE_BITS[kind] == 16 else value.bits:#x}"
     return _constant(value.code, kind)
 
 
@@ -197,7 +204,8 @@ def _immediate(name: str, i: Instruction, isa: str) -> str:
         return _gpr_index(fields["ssrc1"])
     if name == "END":
         return str(fields["simm16"]) if fields["simm16"] else ""
-    return f"{fields['simm16']:#x}"
+    value = fields["simm16"]
+    return str(value) if i.form == "SOPP" and value <= 64 else f"{value:#x}"
 
 
 def _scalar(i: Instruction, isa: str) -> str:
@@ -249,7 +257,8 @@ def _vector(i: Instruction, isa: str) -> str:
     if "e64" in row.flags and row.operands:
         name += "_e32"
     words = [register_name(dest.register, isa) for dest in i.dests]
-    words += [_value(source.value, source.type, isa) for source in i.sources]
+    # K, the literal that v_madmk and v_madak always have, is printed whole.
+    words += [_value(source.value, "b32" if source.name == "K" else source.type, isa) for source in i.sources]
     return _joined(name, words)
 
 
@@ -261,8 +270,8 @@ def _vop3(i: Instruction, isa: str) -> str:
     if "e64" in row.flags and row.operands:
         name += "_e64"
     tail = ""
-    op_sel = fields.get("op_sel", 0)
-    if op_sel and row.operands:
+    op_sel = fields.get("op_sel", 0) if "op_sel" in row.flags else 0
+    if op_sel:
         count = len(i.sources)
         shown = op_sel & ((1 << count) - 1) | (op_sel >> 3 & 1) << count
         tail += _bit_list("op_sel", shown, count + 1)
@@ -325,7 +334,7 @@ def _dpp(i: Instruction, isa: str) -> str:
     fields = i.fields
     tail = f" {_dpp_control(fields['dpp_ctrl'])} row_mask:{fields['row_mask']:#x} bank_mask:{fields['bank_mask']:#x}"
     if fields["bound_ctrl"]:
-        tail += " bound_ctrl:0"
+        tail += " bound_ctrl:1"
     return _joined(f"{i.row.name}_dpp", _operands(i, isa), tail)
 
 
@@ -356,7 +365,7 @@ def _swizzle(offset: int) -> str:
     for bit in (16, 8, 4, 2, 1):
         zero = bool(or_mask & bit) ^ bool(xor_mask & bit)
         one = bool((and_mask | or_mask) & bit) ^ bool(xor_mask & bit)
-        letters += ("1" if zero else "0") if zero == one else "i" if one else "p"
+        letters += ("1" if zero else "0") if zero == one else "p" if one else "i"
     return f' offset:swizzle(BITMASK_PERM,"{letters}")'
 
 
