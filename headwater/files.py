@@ -45,13 +45,15 @@ class Element:
     """One element of a buffer.
 
     ``name`` is as in the source, ``dtype`` that of a component (or of the whole struct), ``width`` says how many
-    components there are and ``stored`` how many are stored: four for OpenCL C's three-component vectors.
+    components there are and ``stored`` how many are stored: four for OpenCL C's three-component vectors. ``untyped``:
+    any numbers of 32 or 64 bits will do, one or more to an element, as in ATI IL.
     """
 
     name: str
     dtype: np.dtype[Any]
     width: int = 1
     stored: int = 1
+    untyped: bool = False
 
     @property
     def tail(self) -> tuple[int, ...]:
@@ -108,6 +110,8 @@ def names_data(text: str) -> bool:
     head, _, rest = text.partition(":")
     if head in GENERATORS and rest:
         return True
+    if _is_list(text):
+        return False  # of numbers: a vector's value as likely as an array
     return Path(_split(text)[0]).suffix.lower() in (*PICTURES, *TEXTS, *RAW, ".npy", ".npz") or Path(text).exists()
 
 
@@ -125,6 +129,8 @@ def read(text: str) -> Given:
     head, _, rest = text.partition(":")
     if head in GENERATORS and rest:
         return _generator(text, head, rest)
+    if _is_list(text):
+        return Given(text, "text", np.array([float(number) for number in text.split(",")]))
     name, rest = _split(text)
     path = Path(name)
     suffix = path.suffix.lower()
@@ -232,6 +238,11 @@ def _table(path: Path, delimiter: str, column: str) -> Array:
     return cast(Array, array)
 
 
+def _is_list(text: str) -> bool:
+    """Whether these are numbers with commas between: ``1,2.5,-3``."""
+    return "," in text and all(_is_number(part) for part in text.split(",")) and not Path(text).exists()
+
+
 def _is_number(text: str) -> bool:
     try:
         float(text)
@@ -313,6 +324,8 @@ def logical_shape(given: Given, wanted: Element) -> tuple[int, ...]:
     if given.array is None:
         return given.shape
     shape = tuple(fit(given, wanted).shape)
+    if wanted.untyped:
+        return shape[:2]
     return shape[:-1] if wanted.tail else shape
 
 
@@ -328,6 +341,8 @@ def fit(given: Given, wanted: Element, *, cast_types: bool = False) -> Array:
         return _from_picture(given, wanted)
     if wanted.dtype.kind == "V":
         return _as_struct(given, array, wanted)
+    if wanted.untyped:
+        return _untyped(given, array)
     if array.dtype != wanted.dtype:
         if array.dtype.kind not in "iufb":
             raise UsageError(f"{given.text} holds {array.dtype}, which no kernel takes; {wanted.name} is wanted")
@@ -339,6 +354,17 @@ def fit(given: Given, wanted: Element, *, cast_types: bool = False) -> Array:
         with np.errstate(all="ignore"):
             array = array.astype(wanted.dtype)
     return _with_tail(given.text, np.ascontiguousarray(array), wanted)
+
+
+def _untyped(given: Given, array: Array) -> Array:
+    """Numbers as they are; written ones as int where all are whole, filled up to four lanes."""
+    if given.kind == "text":
+        whole = array.ndim == 1 and "." not in given.text and "e" not in given.text.lower()
+        array = array.astype(np.int32 if whole and np.all(array == np.trunc(array)) else np.float32)
+        return np.pad(array, (0, -array.size % 4)) if array.ndim == 1 else array
+    if array.dtype.kind not in "iuf" or array.dtype.itemsize not in (4, 8):
+        raise UsageError(f"{given.text} holds {array.dtype}", hint="lanes have 32 bits: save it as float32 or int32")
+    return array
 
 
 def _same_bytes(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -108,6 +108,14 @@ def opencl_slots(info: KernelInfo) -> list[Slot]:
         written = role in ("buffer", "image") and arg.kind != "constant" and arg.access != "read"
         slots.append(Slot(arg.name, role, kind, declaration(arg), arg.access != "write", written))
     return slots
+
+
+def il_slots(info: KernelInfo) -> list[Slot]:
+    """The parameters of an ATI IL kernel: arrays of any 32-bit numbers."""
+    return [
+        replace(slot, element=replace(slot.element, untyped=True)) if slot.element else slot
+        for slot in opencl_slots(info)
+    ]
 
 
 def brook_slots(kernel: BrookKernel, module: BrookModule) -> list[Slot]:

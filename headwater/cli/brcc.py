@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from headwater.cli.options import Parser
+from headwater.cli.results import write_all
 from headwater.errors import UsageError
 
 _USAGE = "[-o PREFIX] [-D NAME[=VALUE]] [-pp] [-a] [-c] [-x] [-w LEVEL] FILE.br …"
@@ -61,7 +61,7 @@ def main(words: Sequence[str]) -> int:
     results: dict[Path, str] = {}
     for name in args.files:
         results |= _translate(Path(name), args.prefix, " ".join(options))
-    _write_all(results)
+    write_all(results)
     for path in results:
         print(path)
     return 0
@@ -81,20 +81,3 @@ def _translate(path: Path, prefix: str | None, options: str) -> dict[Path, str]:
     for warning in generated.warnings:
         print(warning, file=sys.stderr)
     return {Path(f"{base}.cl"): generated.opencl, Path(f"{base}.py"): generated.python}
-
-
-def _write_all(results: dict[Path, str]) -> None:
-    staged: list[tuple[Path, Path]] = []
-    try:
-        for path, text in results.items():
-            temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-            staged.append((temporary, path))
-            temporary.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
-        while staged:
-            os.replace(*staged[0])
-            staged.pop(0)
-    except OSError as error:
-        raise UsageError(f"cannot write {staged[0][1]}: {error.strerror}") from None
-    finally:
-        for temporary, _ in staged:
-            temporary.unlink(missing_ok=True)

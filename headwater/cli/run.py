@@ -27,7 +27,7 @@ _BUDGET = 2.0  # seconds that --time may take beyond three runs
 
 _USAGE = "FILE [ARG …] [--kernel NAME] [--device DEVICE] [-o OUTPUT] [options]"
 _DESCRIPTION = """\
-Run a kernel of an OpenCL C (.cl) or Brook+ (.br) file.
+Run a kernel of an OpenCL C (.cl), Brook+ (.br) or ATI IL (.il) file.
 
 Arguments go to the kernel's parameters: arrays to buffers and streams, numbers to values, each in order;
 or by name, as in width=640. An array is
@@ -59,7 +59,7 @@ exit codes: 0 done, 1 --verify found a difference, 2 bad input
 def parser() -> Parser:
     """The options of ``headwater run``."""
     made = Parser("run", _USAGE, _DESCRIPTION, _EXAMPLES)
-    made.add_argument("file", metavar="FILE", help="the kernel's source, .cl or .br")
+    made.add_argument("file", metavar="FILE", help="the kernel's source, .cl, .br or .il")
     made.add_argument("words", metavar="ARG", nargs="*", help="arrays and numbers, in order or as name=value")
     add_device_option(made)
     made.add_argument("--kernel", "-k", metavar="NAME", help="which kernel; needed if the file has several")
@@ -209,7 +209,7 @@ def _choose_kernel(program: Any, name: str | None, path: Path) -> str:
 
 
 def _bind(program: Any, name: str, args: argparse.Namespace) -> tuple[list[Slot], Binding]:
-    from headwater.cli.bind import Request, bind, brook_slots, opencl_slots
+    from headwater.cli.bind import Request, bind, brook_slots, il_slots, opencl_slots
 
     request = Request(
         args.words,
@@ -227,6 +227,8 @@ def _bind(program: Any, name: str, args: argparse.Namespace) -> tuple[list[Slot]
                     f"{option} is for OpenCL C; a Brook+ kernel's size is its streams'", hint="use --shape"
                 )
         slots = brook_slots(kernel.info, program.module)
+    elif program.language == "il":
+        return (slots := il_slots(kernel.info)), bind(name, slots, request, kernel.sizes_source)
     else:
         slots = opencl_slots(kernel.info)
     return slots, bind(name, slots, request, program.source)

@@ -16,13 +16,14 @@ from headwater.runtime.streams import Stream
 if TYPE_CHECKING:
     from headwater.opencl.clang import KernelInfo
 
-Language = Literal["brook", "opencl"]
+Language = Literal["brook", "opencl", "il"]
 _SUFFIXES: dict[str, Language] = {
     ".br": "brook",
     ".brh": "brook",
     ".cl": "opencl",
     ".ocl": "opencl",
     ".clh": "opencl",
+    ".il": "il",
 }
 _CACHED_SIZES = 512
 
@@ -269,10 +270,10 @@ def compile(
     options: str = "",
     device: Device | str | None = None,
 ) -> Program[Any]:
-    """Compile a Brook+ (``.br``) or OpenCL C (``.cl``) file, or source text, for the current device.
+    """Compile a Brook+ (``.br``), OpenCL C (``.cl``) or ATI IL (``.il``) file, or source text, for the current device.
 
-    A string with a line break or a brace is source text, anything else a path. The ``language``, ``"brook"`` or
-    ``"opencl"``, follows from the file's ending or from the text. ``options`` are a compiler's: ``-D N=4 -I include``.
+    A string with a line break or a brace is source text, anything else a path. The ``language``, ``"brook"``,
+    ``"opencl"`` or ``"il"``, follows from the file's ending or from the text. ``options`` are a compiler's: ``-D N=4 -I include``.
     ``device``: the program's device where a launch does not name one. What was compiled before comes from the cache.
 
     SourceError with the position if the source is wrong, UsageError for a missing file or unknown option.
@@ -296,9 +297,16 @@ def _load_brook(source: str, filename: str, options: str, device: Device | None)
     return program
 
 
+def _load_il(source: str, filename: str, options: str, device: Device | None) -> Program[Any]:
+    from headwater.runtime.il import IlProgram
+
+    return IlProgram(source, filename, options, device)
+
+
 _LOADERS: dict[Language, Callable[[str, str, str, Device | None], Program[Any]]] = {
     "opencl": _load_opencl,
     "brook": _load_brook,
+    "il": _load_il,
 }
 
 
@@ -345,10 +353,11 @@ def _language(language: str | None, source: str, filename: str) -> Language:
             "br": "brook",
             "opencl": "opencl",
             "cl": "opencl",
+            "il": "il",
         }
         found = known.get(language.lower()) if isinstance(language, str) else None
         if found is None:
-            raise UsageError(f"unknown language {language!r}", hint="choose brook or opencl")
+            raise UsageError(f"unknown language {language!r}", hint="choose brook, opencl or il")
         return found
     suffix = Path(filename).suffix.lower()
     if suffix in _SUFFIXES:
@@ -361,6 +370,8 @@ def _guess(source: str, filename: str) -> Language:
     import re
 
     text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.DOTALL)
+    if re.match(r"(?:\s|;[^\n]*\n|##[^\n]*\n)*il_[pcvghd]s(?:_\d|\s)", source):
+        return "il"
     if re.search(r"\b(__kernel|__global|global|get_global_id|__constant|__local)\b", text):
         return "opencl"
     if re.search(r"\b(kernel|reduce)\s+void\b", text) and re.search(
@@ -371,5 +382,5 @@ def _guess(source: str, filename: str) -> Language:
         return "opencl"
     raise UsageError(
         f"cannot tell the language of {filename}",
-        hint='pass language="brook" or language="opencl", or name it .br or .cl',
+        hint='pass language="brook", "opencl" or "il", or name it .br, .cl or .il',
     )

@@ -1,0 +1,299 @@
+"""A `Program` passes in; what it declares and uses, found to be consistent, passes out.
+
+The parser knows one line at a time. Here the lines are held against each other: declarations against uses, the ends of
+blocks against their beginnings, calls against functions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from headwater.errors import SourceError, Span
+from headwater.il.model import Instruction, Operand, Program, Register
+from headwater.il.table import operations
+
+RELATIONS = {"ne": "!=", "eq": "==", "ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+COMPARED = ("0.0", "0.5", "1.0", "-0.5", "-1.0")
+ZERO_RULES = ("fltmax", "zero", "infinity", "inf_else_max")
+MAX_CALL_DEPTH = 32
+"""AMD, Intermediate Language Specification: the hardware's stack bounds nested calls."""
+
+POSITION_KINDS = ("v", "vWinCoord")
+THREAD_KINDS = {
+    "vTid": "local",
+    "vTidInGrp": "local",
+    "vTidInGrpFlat": "local_flat",
+    "vaTid": "global",
+    "vAbsTid": "global",
+    "vAbsTidFlat": "global_flat",
+    "vTGroupid": "group",
+    "vThreadGrpId": "group",
+    "vThreadGrpIdFlat": "group_flat",
+}
+"""The work-item's numbers, by the names that IL versions gave them."""
+
+_SOURCES = {"r", "x", "cb", "l", "o", "g", "vObjIndex", "a", "icb", "sr", "p", "i", *POSITION_KINDS, *THREAD_KINDS}
+_DESTINATIONS = {"r", "x", "o", "g", "mem", "oDepth", "oMask", "a", "sr", "p"}
+_INDEXED = {"x", "cb", "g", "icb", "mem", "sr"}
+_OPEN = {
+    "if_logicalnz": "endif",
+    "if_logicalz": "endif",
+    "ifnz": "endif",
+    "ifc": "endif",
+    "whileloop": "endloop",
+    "loop": "endloop",
+    "switch": "endswitch",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A texture: its number, 1 or 2 dimensions, and whether coordinates count texels."""
+
+    number: int
+    dimensions: int
+    unnormalised: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Uav:
+    """An unordered access view: raw (bytes), struct (of ``stride`` bytes), typed (four lanes an element) or arena."""
+
+    number: int
+    kind: str
+    stride_bytes: int = 0
+
+
+@dataclass
+class Facts:
+    """What a program declares, by number, and what it uses beyond that."""
+
+    literals: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    constants: dict[int, int] = field(default_factory=dict)
+    """Constant buffers: elements of four lanes."""
+    arrays: dict[int, int] = field(default_factory=dict)
+    """Indexed temporaries: elements of four lanes."""
+    resources: dict[int, Resource] = field(default_factory=dict)
+    uavs: dict[int, Uav] = field(default_factory=dict)
+    outputs: set[int] = field(default_factory=set)
+    temporaries: set[int] = field(default_factory=set)
+    lds_bytes: dict[int, int] = field(default_factory=dict)
+    lds_dwords_per_thread: int = 0
+    group: tuple[int, int, int] | None = None
+    """A compute shader's work-group."""
+    uses_global: bool = False
+    writes_global: bool = False
+    discards: bool = False
+    inputs: set[tuple[str, int | None]] = field(default_factory=set)
+
+
+def check(program: Program, filename: str = "<source>") -> Facts:
+    """What the program declares and uses. SourceError, with the line, for what does not fit together."""
+    return _Checker(program, filename).facts()
+
+
+class _Checker:
+    def __init__(self, program: Program, filename: str) -> None:
+        self.program = program
+        self.filename = filename
+        self.found = Facts()
+
+    def error(self, message: str, at: Instruction, operand: Operand | None = None, hint: str = "") -> SourceError:
+        column = operand.column if operand is not None and operand.column else at.column
+        return SourceError(message, Span(self.filename, at.line, column), hint=hint)
+
+    def facts(self) -> Facts:
+        for declaration in self.program.declarations:
+            self.declare(declaration)
+        for body in (self.program.body, *(f.body for f in self.program.functions)):
+            self.blocks(body)
+            for made in body:
+                self.instruction(made)
+        self.calls()
+        if self.program.kind == "cs" and self.found.group is None:
+            first = self.program.declarations[0] if self.program.declarations else Instruction("end", line=1)
+            raise self.error(
+                "a compute shader without its work-group's size", first, hint="dcl_num_thread_per_group 64"
+            )
+        return self.found
+
+    # -- declarations --------------------------------------------------------------------------------------------------
+
+    def declare(self, made: Instruction) -> None:
+        found = self.found
+        name = made.mnemonic
+        register = made.operands[0].register if made.operands else Register("")
+        number = register.number or 0
+        size = register.index.offset if register.index is not None else 0
+        if name == "dcl_literal":
+            if register.kind != "l" or register.number is None:
+                raise self.error("a literal is named l0, l1, …", made)
+            found.literals[number] = made.values
+        elif name == "dcl_cb":
+            if register.kind != "cb" or size < 1:
+                raise self.error("a constant buffer is declared as cb0[number of elements]", made)
+            found.constants[number] = size
+        elif name == "dcl_indexed_temp_array":
+            if register.kind != "x" or size < 1:
+                raise self.error("an indexed array is declared as x0[number of elements]", made)
+            found.arrays[number] = size
+        elif name == "dcl_resource":
+            kind = made.modifier("type")
+            words = kind.arguments if kind is not None else ()
+            if not words or words[0] not in ("1d", "2d", "buffer"):
+                raise self.error(
+                    f"resources of type {words[0] if words else 'unknown'} are not supported", made, hint="use 1d or 2d"
+                )
+            found.resources[made.number("id")] = Resource(
+                made.number("id"), 2 if words[0] == "2d" else 1, "unnorm" in words or words[0] == "buffer"
+            )
+        elif name == "dcl_output":
+            if register.kind == "o" and register.number is not None:
+                found.outputs.add(register.number)
+        elif name == "dcl_num_thread_per_group":
+            x, y, z = (*made.values, 1, 1)[:3]
+            if min(x, y, z) < 1 or x * y * z > 1024:
+                raise self.error(f"a work-group of {x} x {y} x {z}", made, hint="1 to 1024 work-items")
+            found.group = (x, y, z)
+        elif name == "dcl_max_thread_per_group":
+            if found.group is None:
+                found.group = (made.values[0], 1, 1)
+        elif name == "dcl_lds_size_per_thread":
+            if not 0 < made.values[0] <= 64 or made.values[0] % 4:
+                raise self.error("LDS per thread is a multiple of 4 dwords, at most 64", made)
+            found.lds_dwords_per_thread = made.values[0]
+        elif name == "dcl_lds":
+            found.lds_bytes[made.number("id")] = made.values[0]
+        elif name in ("dcl_raw_uav", "dcl_struct_uav", "dcl_uav", "dcl_arena_uav"):
+            kinds = {"dcl_raw_uav": "raw", "dcl_struct_uav": "struct", "dcl_uav": "typed", "dcl_arena_uav": "arena"}
+            stride = made.values[0] if name == "dcl_struct_uav" else 0
+            found.uavs[made.number("id")] = Uav(made.number("id"), kinds[name], stride)
+
+    # -- code ----------------------------------------------------------------------------------------------------------
+
+    def blocks(self, body: tuple[Instruction, ...]) -> None:
+        """Every block that begins must end, and breaks must have something to break."""
+        stack: list[tuple[Instruction, bool]] = []
+        for made in body:
+            name = made.mnemonic
+            if name in _OPEN:
+                stack.append((made, False))
+            elif name in ("endif", "endloop", "endswitch"):
+                if not stack or _OPEN[stack[-1][0].mnemonic] != name:
+                    open_one = f"{stack[-1][0].mnemonic} of line {stack[-1][0].line} is open" if stack else ""
+                    raise self.error(f"{name} closes nothing", made, hint=open_one)
+                stack.pop()
+            elif name == "else":
+                if not stack or _OPEN[stack[-1][0].mnemonic] != "endif" or stack[-1][1]:
+                    raise self.error("else belongs to no if", made)
+                stack[-1] = (stack[-1][0], True)
+            elif name in ("case", "default"):
+                if not stack or stack[-1][0].mnemonic != "switch":
+                    raise self.error(f"{name} stands in no switch", made)
+            elif name.startswith(("break", "continue")):
+                loops = [s.mnemonic for s, _ in stack if s.mnemonic in ("whileloop", "loop", "switch")]
+                if not loops or (name.startswith("continue") and set(loops) == {"switch"}):
+                    raise self.error(f"{name} stands in no loop", made)
+        if stack:
+            raise self.error(f"{stack[-1][0].mnemonic} is not closed", stack[-1][0], hint=_OPEN[stack[-1][0].mnemonic])
+
+    def instruction(self, made: Instruction) -> None:
+        operation = operations()[made.mnemonic]
+        for position, operand in enumerate(made.operands):
+            written = operation.has_result and position == 0
+            self.operand(made, operand, written=written)
+        if operation.result == "D":
+            lanes = made.operands[0].lanes
+            if lanes and not any(all(lanes[i] == "xyzw"[i] for i in pair) for pair in ((0, 1), (2, 3))):
+                raise self.error(f"{made.mnemonic} writes a double, to .xy or .zw", made, made.operands[0])
+        for name, known in (("relop", tuple(RELATIONS)), ("cmpval", COMPARED), ("zeroop", ZERO_RULES)):
+            modifier = made.modifier(name)
+            if modifier is not None and (len(modifier.arguments) != 1 or modifier.arguments[0] not in known):
+                raise self.error(f"_{name}({', '.join(modifier.arguments)})", made, hint=f"one of {', '.join(known)}")
+        if made.modifier("resource") is not None and made.mnemonic in (
+            "sample",
+            "sample_l",
+            "sample_b",
+            "load",
+            "resinfo",
+        ):
+            number = made.number("resource")
+            if number not in self.found.resources:
+                raise self.error(
+                    f"resource {number} is not declared", made, hint=f"dcl_resource_id({number})_type(2d,…"
+                )
+        if made.mnemonic.startswith("uav_") and made.number("id") not in self.found.uavs:
+            raise self.error(
+                f"uav {made.number('id')} is not declared", made, hint=f"dcl_raw_uav_id({made.number('id')})"
+            )
+        if made.mnemonic.startswith(("discard", "kill")):
+            self.found.discards = True
+
+    def operand(self, made: Instruction, operand: Operand, *, written: bool) -> None:
+        register = operand.register
+        kind, number = register.kind, register.number
+        found = self.found
+        if kind not in (_DESTINATIONS if written else _SOURCES):
+            what = "written" if written else "read"
+            hint = f"what can be: {' '.join(sorted(_DESTINATIONS if written else _SOURCES))}"
+            raise self.error(f"{kind}{'' if number is None else number} cannot be {what}", made, operand, hint)
+        if register.index is not None:
+            if kind not in _INDEXED:
+                raise self.error(f"{kind} registers take no index", made, operand)
+            if register.index.register is not None:
+                self.operand(made, Operand(register.index.register, column=operand.column), written=False)
+        constant = register.index.offset if register.index is not None and register.index.register is None else None
+        if kind == "l" and number not in found.literals:
+            raise self.error(f"literal l{number} is not declared", made, operand, f"dcl_literal l{number}, …")
+        if kind in ("cb", "x"):
+            sizes = found.constants if kind == "cb" else found.arrays
+            declaration = "dcl_cb" if kind == "cb" else "dcl_indexed_temp_array"
+            if number not in sizes:
+                raise self.error(f"{kind}{number} is not declared", made, operand, f"{declaration} {kind}{number}[…]")
+            if register.index is None:
+                raise self.error(f"{kind}{number} needs an index", made, operand)
+            if kind == "cb" and constant is not None and constant >= 0:
+                # What is bound counts, not what is declared: real kernels read beyond their declaration.
+                sizes[number] = max(sizes[number], constant + 1)
+            if constant is not None and not 0 <= constant < sizes[number]:
+                raise self.error(f"{kind}{number}[{constant}] is beyond its {sizes[number]} elements", made, operand)
+        if kind == "r" and number is not None:
+            found.temporaries.add(number)
+        if kind == "o" and number is not None:
+            found.outputs.add(number)
+        if kind == "g":
+            found.uses_global = True
+            found.writes_global |= written
+            if register.index is None:
+                raise self.error("the global buffer needs an index", made, operand, "g[r1.x]")
+        if kind in POSITION_KINDS or kind in THREAD_KINDS or kind == "vObjIndex":
+            if kind in THREAD_KINDS and self.program.kind != "cs":
+                raise self.error(f"{kind} is for compute shaders", made, operand)
+            if kind in POSITION_KINDS and self.program.kind != "ps":
+                raise self.error(f"{kind} is for pixel shaders", made, operand)
+            found.inputs.add((kind, number))
+
+    def calls(self) -> None:
+        """Each call has its function, none calls itself, and the depth is what the hardware's stack holds."""
+        depth: dict[int, int] = {}
+
+        def walk(body: tuple[Instruction, ...], above: tuple[int, ...]) -> int:
+            deepest = 0
+            for made in body:
+                if not made.mnemonic.startswith("call"):
+                    continue
+                number = made.values[0]
+                function = self.program.function(number)
+                if function is None:
+                    raise self.error(f"function {number} is not defined", made)
+                if number in above:
+                    raise self.error(f"function {number} calls itself", made, hint="IL has no recursion; write a loop")
+                if number not in depth:
+                    depth[number] = 1 + walk(function.body, (*above, number))
+                deepest = max(deepest, depth[number])
+            return deepest
+
+        for function in self.program.functions:
+            walk(function.body, (function.number,))
+        if walk(self.program.body, ()) > MAX_CALL_DEPTH:
+            raise self.error(f"calls nest deeper than {MAX_CALL_DEPTH}", self.program.body[0])

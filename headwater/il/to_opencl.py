@@ -1,0 +1,702 @@
+"""A `Program` of ATI IL passes in; OpenCL C that does the same, and what its kernel takes, pass out.
+
+Registers are four untyped lanes in IL and ``uint4`` in OpenCL C, fields of one structure that every function gets: the
+compiler takes it apart again. An operation's meaning is its row of ``operations.txt``; only memory and control flow
+have methods here. Textures are plain buffers with their size beside them (width, height, lanes of an element).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from headwater.errors import SourceError, Span
+from headwater.il.checker import POSITION_KINDS, RELATIONS, THREAD_KINDS, Facts, check
+from headwater.il.model import Index, Instruction, Operand, Program, Register
+from headwater.il.table import UNTRANSLATED, operations
+
+KERNEL = "il_kernel"
+_ONE = 0x3F800000
+_TYPES = {"f": "float4", "i": "int4", "u": "uint4", "b": "uint4"}
+_SCALARS = {"F": "as_float", "S": "as_int", "U": ""}
+_SCALES = {"x2": "2.0f", "x4": "4.0f", "x8": "8.0f", "d2": "0.5f", "d4": "0.25f", "d8": "0.125f"}
+_FENCES = {"threads": "", "lds": "CLK_LOCAL_MEM_FENCE", "memory": "CLK_GLOBAL_MEM_FENCE"}
+_INDENT = "    "
+Method = Callable[[Instruction], list[str]]
+Role = Literal["resource", "constant", "global", "uav", "output"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An array that the kernel takes: IL's name for it, what it is for, and its size in elements where IL says so.
+
+    In the kernel each is a pointer, followed by an int4: width and height in elements, lanes of an element, bytes.
+    """
+
+    name: str
+    role: Role
+    dimensions: int = 1
+    elements: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """OpenCL C with one kernel, `KERNEL`; its parameters in order; a compute shader's work-group, else None."""
+
+    source: str
+    parameters: tuple[Parameter, ...]
+    group: tuple[int, int, int] | None
+
+
+def to_opencl(program: Program, filename: str = "<source>") -> Translation:
+    """Translate a checked or unchecked program. SourceError for what does not fit together or is not supported."""
+    return _Translator(program, filename, check(program, filename)).translate()
+
+
+class _Translator:
+    def __init__(self, program: Program, filename: str, facts: Facts) -> None:
+        self.program = program
+        self.filename = filename
+        self.facts = facts
+        self.depth = 1
+
+    def error(self, message: str, at: Instruction, hint: str = "") -> SourceError:
+        return SourceError(message, Span(self.filename, at.line, at.column), hint=hint)
+
+    def translate(self) -> Translation:
+        if self.program.kind not in ("ps", "cs"):
+            first = Instruction("end", line=1)
+            raise self.error(f"{self.program.kind} shaders cannot be run", first, "il_ps and il_cs can")
+        for declaration in self.program.declarations:
+            if operations()[declaration.mnemonic].meaning == UNTRANSLATED:
+                raise self.error(f"{declaration.mnemonic} is not supported", declaration)
+        bodies: list[str] = []
+        for function in self.program.functions:
+            bodies += self.function(f"il_func_{function.number}", function.body)
+        bodies += self.function("il_main", self.program.body)
+        parameters = tuple(self.parameters())
+        heads = [f"void il_func_{f.number}(Registers *s);" for f in self.program.functions]
+        code = "\n".join([*self.registers(parameters), *heads, *bodies, *self.kernel(parameters)])
+        return Translation(_preludes(code) + code + "\n", parameters, self.facts.group)
+
+    # -- what is around the code ---------------------------------------------------------------------------------------
+
+    def parameters(self) -> list[Parameter]:
+        facts = self.facts
+        found = [Parameter(f"i{n}", "resource", facts.resources[n].dimensions) for n in sorted(facts.resources)]
+        found += [Parameter(f"cb{n}", "constant", 1, facts.constants[n]) for n in sorted(facts.constants)]
+        found += [Parameter(f"uav{n}", "uav") for n in sorted(facts.uavs)]
+        if facts.uses_global:
+            found.append(Parameter("g", "global"))
+        found += [Parameter(f"o{n}", "output", 2) for n in sorted(facts.outputs)]
+        return found
+
+    def registers(self, parameters: tuple[Parameter, ...]) -> list[str]:
+        facts = self.facts
+        lines = ["typedef struct {"]
+        names = [f"r{n}" for n in sorted(facts.temporaries)] + [f"o{n}" for n in sorted(facts.outputs)]
+        for start in range(0, len(names), 12):
+            lines.append(f"    uint4 {', '.join(names[start : start + 12])};")
+        lines += [f"    uint4 x{n}[{size}];" for n, size in sorted(facts.arrays.items())]
+        lines.append("    uint4 position, local_id, global_id, group_id;")
+        if facts.discards:
+            lines.append("    int discarded;")
+        for parameter in parameters:
+            if parameter.role != "output":
+                lines += [f"    {_pointer(parameter)}{parameter.name};", f"    int4 {parameter.name}_size;"]
+        if facts.lds_dwords_per_thread:
+            lines.append("    __local uint *lds;")
+        lines += [f"    __local uint *lds{n};" for n in sorted(facts.lds_bytes)]
+        return [*lines, "} Registers;", ""]
+
+    def kernel(self, parameters: tuple[Parameter, ...]) -> list[str]:
+        facts = self.facts
+        takes = [f"{_pointer(p)}{p.name}, int4 {p.name}_size" for p in parameters]
+        lines = [""]
+        if facts.group is not None:
+            lines.append(f"__attribute__((reqd_work_group_size({', '.join(map(str, facts.group))})))")
+        lines += [f"__kernel void {KERNEL}(", "    " + ",\n    ".join(takes) + ")", "{", "    Registers s;"]
+        names = [f"r{n}" for n in sorted(facts.temporaries)] + [f"o{n}" for n in sorted(facts.outputs)]
+        for start in range(0, len(names), 12):
+            lines.append("    " + " = ".join(f"s.{name}" for name in names[start : start + 12]) + " = 0u;")
+        for number, size in sorted(facts.arrays.items()):
+            lines.append(f"    for (int k = 0; k < {size}; k++) s.x{number}[k] = 0u;")
+        threads = (facts.group[0] * facts.group[1] * facts.group[2]) if facts.group is not None else 1
+        if facts.lds_dwords_per_thread:
+            lines += [f"    __local uint lds[{facts.lds_dwords_per_thread * threads}];", "    s.lds = lds;"]
+        for number, size in sorted(facts.lds_bytes.items()):
+            lines += [f"    __local uint lds{number}[{-(-size // 4)}];", f"    s.lds{number} = lds{number};"]
+        lines += [
+            "    int px = (int)get_global_id(0), py = (int)get_global_id(1);",
+            "    s.position = as_uint4((float4)((float)px + 0.5f, (float)py + 0.5f, 0.0f, 1.0f));",
+            *(
+                f"    s.{field} = (uint4)({', '.join(_id(function, d) for d in range(3))}, 0u);"
+                for field, function in (("local_id", "local_id"), ("global_id", "global_id"), ("group_id", "group_id"))
+            ),
+        ]
+        if facts.discards:
+            lines.append("    s.discarded = 0;")
+        for p in parameters:
+            if p.role != "output":
+                lines.append(f"    s.{p.name} = {p.name}; s.{p.name}_size = {p.name}_size;")
+        lines.append("    il_main(&s);")
+        if facts.discards:
+            lines += ["    if (s.discarded)", "        return;"]
+        for n in sorted(facts.outputs):
+            lines.append(f"    il_output(o{n}, o{n}_size, px, py, s.o{n});")
+        return [*lines, "}"]
+
+    def function(self, name: str, body: tuple[Instruction, ...]) -> list[str]:
+        self.depth = 1
+        lines = [f"void {name}(Registers *s)", "{"]
+        for made in body:
+            lines += self.statement(made)
+        return [*lines, "}", ""]
+
+    # -- statements ----------------------------------------------------------------------------------------------------
+
+    def statement(self, made: Instruction) -> list[str]:
+        operation = operations()[made.mnemonic]
+        if operation.meaning == UNTRANSLATED:
+            raise self.error(f"{made.mnemonic} is not supported", made)
+        name = made.mnemonic
+        if name in ("endif", "endloop", "endswitch"):
+            self.depth -= 1
+            return [_INDENT * self.depth + "}"]
+        if name == "else":
+            return [_INDENT * (self.depth - 1) + "} else {"]
+        depth = self.depth  # of this line: a method that opens a block makes it deeper for the next ones
+        method: Method = getattr(self, f"_{name}", None) or self._family(name) or self.computed
+        return [_INDENT * depth + line for line in method(made)]
+
+    def _family(self, name: str) -> Method | None:
+        for prefix, method in (
+            ("if", self._if_family),
+            ("break", self._break_family),
+            ("continue", self._continue_family),
+            ("call", self._call_family),
+            ("ret", self._ret_family),
+            ("discard", self._discard_family),
+        ):
+            if name == prefix or name.startswith(f"{prefix}_") or name in (f"{prefix}c", f"{prefix}nz"):
+                return method
+        if re.match(r"(uav|lds)_(read_)?\w+$", name) and operations()[name].meaning.startswith("atomic_"):
+            return self._atomic
+        return None
+
+    def computed(self, made: Instruction) -> list[str]:
+        operation = operations()[made.mnemonic]
+        sources = made.operands[1:]
+        names = {}
+        result = operation.result
+        for letter, name, operand in zip(operation.sources, "abce", sources, strict=False):
+            names[name] = self.source(operand, letter, made)
+        meaning = operation.meaning
+        if made.modifier("ieee") is not None and made.mnemonic != "mul":
+            meaning = operations()[f"{made.mnemonic}_ieee"].meaning
+        elif made.modifier("ieee") is not None:
+            meaning = "a * b"
+        return self.assign(made, self.finish(made, self.fill(meaning, names), result))
+
+    def fill(self, meaning: str, names: dict[str, str]) -> str:
+        """The table's expression with its operands; one used several times is still a register or a literal."""
+        return re.sub(r"(?<![\w.])([abce])(?![\w(])", lambda m: names.get(m[1], m[1]), meaning)
+
+    def finish(self, made: Instruction, value: str, result: str) -> str:
+        """A value of a result's type as a uint4, with what the instruction does to results of float."""
+        scales = [_SCALES[m.name] for m in made.modifiers if m.name in _SCALES]
+        if scales or made.modifier("sat") is not None:
+            if result == "b":
+                value, result = f"as_float4({value})", "f"
+            if result in "fF":
+                value = f"({value})" + "".join(f" * {scale}" for scale in scales)
+                if made.modifier("sat") is not None:
+                    value = f"clamp({value}, 0.0f, 1.0f)"
+        return {
+            "f": f"as_uint4({value})",
+            "i": f"as_uint4({value})",
+            "F": f"(uint4)(as_uint({value}))",
+            "S": f"(uint4)({value})",
+            "D": f"il_pair({value})",
+        }.get(result, value)
+
+    def assign(self, made: Instruction, value: str, *, to: Operand | None = None) -> list[str]:
+        """Statements that write a uint4 to a destination's lanes."""
+        target = to if to is not None else made.operands[0]
+        lanes = target.lanes or "xyzw"
+        written = "".join(lane for lane in lanes if lane in "xyzw")
+        constants = [(lane, digit) for lane, digit in zip("xyzw", lanes, strict=True) if digit in "01"]
+        register = target.register
+        if register.kind == "g":
+            return self.global_store(register, value, written, constants)
+        place = self.place(register, made)
+        lines = []
+        if written:
+            whole = written == "xyzw"
+            lines.append(f"{place} = {value};" if whole else f"{place}.{written} = {_lanes(value, written)};")
+        lines += [f"{place}.{lane} = {'0x3F800000u' if digit == '1' else '0u'};" for lane, digit in constants]
+        return lines
+
+    def global_store(self, register: Register, value: str, written: str, constants: list[tuple[str, str]]) -> list[str]:
+        assert register.index is not None
+        lines = ["{", f"    uint at = {self.index(register.index)};", f"    uint4 value = {value};"]
+        stores = [f"s->g[at].{lane} = value.{lane};" for lane in written]
+        if written == "xyzw":
+            stores = ["s->g[at] = value;"]
+        stores += [f"s->g[at].{lane} = {'0x3F800000u' if digit == '1' else '0u'};" for lane, digit in constants]
+        lines += ["    if (at < (uint)s->g_size.x) {", *(f"        {store}" for store in stores), "    }", "}"]
+        return lines
+
+    # -- operands ------------------------------------------------------------------------------------------------------
+
+    def place(self, register: Register, made: Instruction) -> str:
+        """A register that can be written, as an lvalue."""
+        if register.kind == "x":
+            assert register.index is not None
+            return f"s->x{register.number}[{self.array_index(register)}]"
+        if register.kind in ("r", "o"):
+            return f"s->{register.kind}{register.number}"
+        raise self.error(f"writing {register.kind} is not supported", made)
+
+    def array_index(self, register: Register) -> str:
+        assert register.index is not None
+        if register.index.register is None:
+            return str(register.index.offset)
+        return f"min({self.index(register.index)}, {self.facts.arrays[register.number or 0] - 1}u)"
+
+    def index(self, index: Index) -> str:
+        if index.register is None:
+            return f"{index.offset}u"
+        base = f"{self.bits(index.register, index.lane)}"
+        return f"{base} + {index.offset}u" if index.offset else base
+
+    def bits(self, register: Register, lanes: str) -> str:
+        """Lanes of a register as uint or uint4."""
+        if register.kind == "l":
+            words = self.facts.literals[register.number or 0]
+            picked = [{"0": 0, "1": _ONE}[c] if c in "01" else words["xyzw".index(c)] for c in lanes]
+            if len(picked) == 1:
+                return f"0x{picked[0]:X}u"
+            if len(set(picked)) == 1:
+                return f"(uint4)(0x{picked[0]:X}u)"
+            return f"(uint4)({', '.join(f'0x{word:X}u' for word in picked)})"
+        base = self.value(register)
+        if lanes == "xyzw":
+            return base
+        if len(lanes) == 1 and lanes in "xyzw":
+            return f"{base}.{lanes}"
+        if not set(lanes) & set("01"):
+            return f"{base}.{lanes}"
+        parts = ["0u" if c == "0" else f"0x{_ONE:X}u" if c == "1" else f"{base}.{c}" for c in lanes]
+        if len(parts) == 1:
+            return parts[0]
+        return f"(uint4)({parts[0]})" if len(set(parts)) == 1 else f"(uint4)({', '.join(parts)})"
+
+    def value(self, register: Register) -> str:
+        kind = register.kind
+        if kind in ("r", "o"):
+            return f"s->{kind}{register.number}"
+        if kind == "x":
+            return f"s->x{register.number}[{self.array_index(register)}]"
+        if kind in ("cb", "g"):
+            assert register.index is not None
+            name = "g" if kind == "g" else f"cb{register.number}"
+            return f"il_element(s->{name}, s->{name}_size, {self.index(register.index)})"
+        if kind in POSITION_KINDS:
+            return "s->position"
+        if kind in THREAD_KINDS:
+            which = THREAD_KINDS[kind]
+            if which.endswith("_flat"):
+                return f"(uint4)(il_flat_{which.removesuffix('_flat')}())"
+            return f"s->{which}_id"
+        if kind == "vObjIndex":
+            return "(uint4)(as_uint((float)(get_global_id(1) * get_global_size(0) + get_global_id(0))))"
+        raise SourceError(f"reading {kind} is not supported", Span(self.filename))
+
+    def source(self, operand: Operand, letter: str, made: Instruction) -> str:
+        """A source as a value of the type that an operation wants."""
+        scalar = letter in _SCALARS
+        swizzle = operand.lanes or "xyzw"
+        lanes = swizzle[0] if scalar else swizzle
+        text = self.bits(operand.register, lanes)
+        floats = letter in "fFb"
+        for modifier in operand.modifiers:
+            text = self.modified(text, modifier.name, modifier.arguments, lanes, floats, made)
+        if letter == "D":
+            return f"il_double({_lanes(text, 'xy')})"
+        if scalar:
+            return f"{_SCALARS[letter]}({text})" if _SCALARS[letter] else text
+        kind = _TYPES[letter]
+        return text if kind == "uint4" else f"as_{kind}({text})"
+
+    def modified(
+        self, text: str, name: str, arguments: tuple[str, ...], lanes: str, floats: bool, made: Instruction
+    ) -> str:
+        """A source's bits after one of its modifiers."""
+        count = len(lanes)
+        uint, real = ("uint", "float") if count == 1 else ("uint4", "float4")
+        integers = operations()[made.mnemonic].sources[:1] and operations()[made.mnemonic].sources[0] in "iu"
+        if name == "neg":
+            chosen = arguments[0] if arguments else "xyzw"
+            marks = ["xyzw"[k] in chosen for k in range(4)][:count] if count > 1 else ["x" in chosen]
+            if integers and not floats:
+                if all(marks):
+                    return f"(0u - {text})"
+                return f"(({text} ^ {_each(marks, 0xFFFFFFFF)}) + {_each(marks, 1)})"
+            return f"({text} ^ {_each(marks, 0x80000000)})"
+        if name == "abs":
+            return f"({text} & 0x7FFFFFFFu)"
+        formulas = {
+            "invert": "1.0f - {0}",
+            "bias": "{0} - 0.5f",
+            "x2": "{0} * 2.0f",
+            "bx2": "({0} - 0.5f) * 2.0f",
+            "sat": "clamp({0}, 0.0f, 1.0f)",
+            "clamp": "clamp({0}, 0.0f, 1.0f)",
+            "sign": "sign({0})",
+        }
+        if name not in formulas:
+            raise self.error(f"the source modifier _{name} is not supported", made)
+        return f"as_{uint}({formulas[name].format(f'as_{real}({text})')})"
+
+    # -- operations that no expression tells ---------------------------------------------------------------------------
+
+    def _transpose(self, made: Instruction) -> list[str]:
+        target, source = (operand.register for operand in made.operands)
+        first, origin = target.number or 0, source.number or 0
+        self.facts.temporaries |= {first + k for k in range(4)} | {origin + k for k in range(4)}
+        rows = [f"s->r{origin + k}" for k in range(4)]
+        lines = ["{", "    uint4 column[4];"]
+        for k, lane in enumerate("xyzw"):
+            lines.append(f"    column[{k}] = (uint4)({', '.join(f'{row}.{lane}' for row in rows)});")
+        return [*lines, *(f"    s->r{first + k} = column[{k}];" for k in range(4)), "}"]
+
+    def _div(self, made: Instruction) -> list[str]:
+        a, b = (self.source(operand, "f", made) for operand in made.operands[1:])
+        return self.assign(made, self.finish(made, f"il_div_{_zero_rule(made)}({a}, {b})", "f"))
+
+    def _rcp(self, made: Instruction) -> list[str]:
+        a = self.source(made.operands[1], "f", made)
+        return self.assign(made, self.finish(made, f"il_{made.mnemonic}_{_zero_rule(made)}({a})", "f"))
+
+    _rsq = _rcp
+
+    def _cmp(self, made: Instruction) -> list[str]:
+        value = made.modifier("cmpval")
+        a, b, c = (self.source(operand, "f", made) for operand in made.operands[1:])
+        against = f"{value.arguments[0]}f" if value is not None else "0.0f"
+        return self.assign(made, self.finish(made, f"select({c}, {b}, {a} {_relation(made)} {against})", "f"))
+
+    def _set(self, made: Instruction) -> list[str]:
+        a, b = (self.source(operand, "f", made) for operand in made.operands[1:])
+        chosen = f"select((float4)(0.0f), (float4)(1.0f), {a} {_relation(made)} {b})"
+        return self.assign(made, self.finish(made, chosen, "f"))
+
+    def _sample(self, made: Instruction) -> list[str]:
+        number = made.number("resource")
+        resource = self.facts.resources[number]
+        at = f"({self.source(made.operands[1], 'f', made)}).xy"
+        offset = _offset(made)
+        if resource.dimensions == 1:
+            at = f"(float2)({at}.x, 0.0f)"
+        if offset is not None:
+            x, y = offset if resource.dimensions == 2 else (offset[0], 0.0)
+            scale = "" if resource.unnormalised else f" / convert_float2(s->i{number}_size.xy)"
+            at = f"{at} + (float2)({x!r}f, {y!r}f){scale}"
+        function = "il_sample" if resource.unnormalised else "il_sample_normalised"
+        return self.assign(made, f"{function}(s->i{number}, s->i{number}_size, {at})")
+
+    def _load(self, made: Instruction) -> list[str]:
+        number = made.number("resource")
+        at = self.source(made.operands[1], "i", made)
+        x, y = _offset(made) or (0.0, 0.0)
+        row = f"({at}).y + {int(y)}" if self.facts.resources[number].dimensions == 2 else "0"
+        return self.assign(made, f"il_texel(s->i{number}, s->i{number}_size, ({at}).x + {int(x)}, {row})")
+
+    def _resinfo(self, made: Instruction) -> list[str]:
+        size = f"s->i{made.number('resource')}_size"
+        if made.modifier("uint") is not None:
+            return self.assign(made, f"(uint4)(as_uint2({size}.xy), 1u, 1u)")
+        return self.assign(made, f"as_uint4((float4)(convert_float2({size}.xy), 1.0f, 1.0f))")
+
+    def _lds_write_vec(self, made: Instruction) -> list[str]:
+        per_thread = self.per_thread(made)
+        offset = made.number("lOffset")
+        value = self.source(made.operands[1], "b", made)
+        lanes = made.operands[0].lanes or "xyzw"
+        base = f"il_flat_local() * {per_thread}u + {offset}u"
+        stores = [f"    s->lds[at + {k}u] = value.{lane};" for k, lane in enumerate(lanes) if lane in "xyzw"]
+        return ["{", f"    uint at = {base};", f"    uint4 value = {value};", *stores, "}"]
+
+    def _lds_read_vec(self, made: Instruction) -> list[str]:
+        per_thread = self.per_thread(made)
+        at = self.source(made.operands[1], "u", made)
+        total = per_thread * _count(self.facts.group)
+        if made.modifier("neighborExch") is None:
+            value = f"il_lds_vec(s->lds, {total}u, ({at}).x * {per_thread}u + ({at}).y, 1u)"
+        else:  # thread t gets dword t % 4 of each of its four neighbours
+            first = f"(({at}).x & ~3u) * {per_thread}u + ({at}).y + (({at}).x & 3u)"
+            value = f"il_lds_vec(s->lds, {total}u, {first}, {per_thread}u)"
+        return self.assign(made, value)
+
+    def per_thread(self, made: Instruction) -> int:
+        if not self.facts.lds_dwords_per_thread:
+            raise self.error(f"{made.mnemonic} needs dcl_lds_size_per_thread", made)
+        return self.facts.lds_dwords_per_thread
+
+    def lds(self, made: Instruction) -> tuple[str, int]:
+        """The LDS array that an instruction means and its dwords."""
+        number = made.number("id") or made.number("resource")
+        if number not in self.facts.lds_bytes:
+            raise self.error(f"LDS {number} is not declared", made, f"dcl_lds_id({number}) bytes")
+        return f"s->lds{number}", -(-self.facts.lds_bytes[number] // 4)
+
+    def _lds_load(self, made: Instruction) -> list[str]:
+        array, dwords = self.lds(made)
+        at = self.source(made.operands[1], "U", made)
+        return self.assign(made, f"(uint4)(il_lds_vec({array}, {dwords}u, {at} >> 2, 0u).x)")
+
+    def _lds_load_vec(self, made: Instruction) -> list[str]:
+        array, dwords = self.lds(made)
+        at, offset = (self.source(operand, "U", made) for operand in made.operands[1:])
+        return self.assign(made, f"il_lds_vec({array}, {dwords}u, ({at} + {offset}) >> 2, 1u)")
+
+    def _lds_store(self, made: Instruction) -> list[str]:
+        array, dwords = self.lds(made)
+        at, value = (self.source(operand, "U", made) for operand in made.operands)
+        return ["{", f"    uint at = {at} >> 2;", f"    if (at < {dwords}u)", f"        {array}[at] = {value};", "}"]
+
+    def _lds_store_vec(self, made: Instruction) -> list[str]:
+        array, dwords = self.lds(made)
+        at, offset = (self.source(operand, "U", made) for operand in made.operands[1:3])
+        value = self.source(made.operands[3], "b", made)
+        return self.raw_stores(made, array, f"{dwords}u", f"({at} + {offset}) >> 2", value)
+
+    def raw_stores(self, made: Instruction, array: str, limit: str, at: str, value: str) -> list[str]:
+        lanes = made.operands[0].lanes or "xyzw"
+        lines = ["{", f"    uint at = {at};", f"    uint4 value = {value};"]
+        for k, lane in enumerate(lanes):
+            if lane in "xyzw":
+                lines += [f"    if (at + {k}u < {limit})", f"        {array}[at + {k}u] = value.{lane};"]
+        return [*lines, "}"]
+
+    def uav(self, made: Instruction, *kinds: str) -> tuple[str, str]:
+        """A view's pointer and its number of dwords, as texts."""
+        number = made.number("id")
+        found = self.facts.uavs[number]
+        if found.kind not in kinds:
+            raise self.error(f"uav {number} is declared {found.kind}, {made.mnemonic} wants {kinds[0]}", made)
+        return f"s->uav{number}", f"((uint)s->uav{number}_size.w >> 2)"
+
+    def _uav_raw_load(self, made: Instruction) -> list[str]:
+        array, limit = self.uav(made, "raw")
+        at = self.source(made.operands[1], "U", made)
+        return self.assign(made, f"il_uav_vec({array}, {limit}, {at} >> 2)")
+
+    def _uav_raw_store(self, made: Instruction) -> list[str]:
+        array, limit = self.uav(made, "raw")
+        at = self.source(made.operands[1], "U", made)
+        return self.raw_stores(made, array, limit, f"{at} >> 2", self.source(made.operands[2], "b", made))
+
+    def struct_address(self, made: Instruction) -> str:
+        at = self.source(made.operands[1], "u", made)
+        return f"(({at}).x * {self.facts.uavs[made.number('id')].stride_bytes}u + ({at}).y) >> 2"
+
+    def _uav_struct_load(self, made: Instruction) -> list[str]:
+        array, limit = self.uav(made, "struct")
+        return self.assign(made, f"il_uav_vec({array}, {limit}, {self.struct_address(made)})")
+
+    def _uav_struct_store(self, made: Instruction) -> list[str]:
+        array, limit = self.uav(made, "struct")
+        value = self.source(made.operands[2], "b", made)
+        return self.raw_stores(made, array, limit, self.struct_address(made), value)
+
+    def _uav_load(self, made: Instruction) -> list[str]:
+        name = f"s->uav{made.number('id')}"
+        self.uav(made, "typed")
+        at = self.source(made.operands[1], "u", made)
+        return self.assign(made, f"il_typed_load({name}, {name}_size, {at})")
+
+    def _uav_store(self, made: Instruction) -> list[str]:
+        name = f"s->uav{made.number('id')}"
+        self.uav(made, "typed")
+        at, value = self.source(made.operands[0], "u", made), self.source(made.operands[1], "b", made)
+        return [f"il_typed_store({name}, {name}_size, {at}, {value});"]
+
+    def _uav_arena_load(self, made: Instruction) -> list[str]:
+        array, limit = self.uav(made, "arena")
+        at = self.source(made.operands[1], "U", made)
+        return self.assign(made, f"(uint4)(il_arena_load({array}, {limit}, {at}, {self.arena_bits(made)}u))")
+
+    def _uav_arena_store(self, made: Instruction) -> list[str]:
+        array, limit = self.uav(made, "arena")
+        at, value = (self.source(operand, "U", made) for operand in made.operands)
+        return [f"il_arena_store({array}, {limit}, {at}, {value}, {self.arena_bits(made)}u);"]
+
+    def arena_bits(self, made: Instruction) -> int:
+        size = made.modifier("size")
+        word = size.arguments[0] if size is not None and size.arguments else "dword"
+        if word not in ("byte", "short", "dword"):
+            raise self.error(f"_size({word})", made, "byte, short or dword")
+        return {"byte": 8, "short": 16, "dword": 32}[word]
+
+    def _atomic(self, made: Instruction) -> list[str]:
+        operation = operations()[made.mnemonic]
+        sources = made.operands[1:] if operation.has_result else made.operands
+        at, *values = (self.source(operand, "U", made) for operand in sources)
+        if made.mnemonic.startswith("uav"):
+            array, limit = self.uav(made, "raw", "typed", "arena")
+            letter = "g"
+        else:
+            array, dwords = self.lds(made)
+            limit, letter = f"{dwords}u", "l"
+        call = f"il_{letter}_{operation.meaning}(&{array}[at], {', '.join(values)})"
+        lines = ["{", f"    uint at = {at} >> 2, old = 0u;", f"    if (at < {limit})", f"        old = {call};"]
+        if operation.has_result:
+            lines += [f"    {line}" for line in self.assign(made, "(uint4)(old)")]
+        return [*lines, "}"]
+
+    def _fence(self, made: Instruction) -> list[str]:
+        names = [m.name for m in made.modifiers]
+        unknown = [name for name in names if name in ("sr", "gds")]
+        if unknown:
+            raise self.error(f"fence_{unknown[0]} is not supported", made)
+        flags = [_FENCES[name] for name in names if _FENCES.get(name)]
+        if any(name.startswith("mem_") for name in names):
+            flags.append("CLK_GLOBAL_MEM_FENCE")
+        text = " | ".join(dict.fromkeys(flags)) or "CLK_LOCAL_MEM_FENCE"
+        return [f"{'barrier' if 'threads' in names else 'mem_fence'}({text});"]
+
+    # -- control flow --------------------------------------------------------------------------------------------------
+
+    def condition(self, made: Instruction) -> str:
+        """What a conditional instruction asks for, as an OpenCL C condition."""
+        name = made.mnemonic
+        if name.endswith("_logicalnz"):
+            return f"{self.source(made.operands[0], 'U', made)} != 0u"
+        if name.endswith("_logicalz"):
+            return f"{self.source(made.operands[0], 'U', made)} == 0u"
+        if name == "ifnz":
+            return f"{self.source(made.operands[0], 'F', made)} != 0.0f"
+        a, b = (self.source(operand, "F", made) for operand in made.operands[:2])
+        return f"{a} {_relation(made)} {b}"
+
+    def _if_family(self, made: Instruction) -> list[str]:
+        self.depth += 1
+        return [f"if ({self.condition(made)}) {{"]
+
+    def _whileloop(self, made: Instruction) -> list[str]:
+        self.depth += 1
+        return ["for (;;) {"]
+
+    def _switch(self, made: Instruction) -> list[str]:
+        self.depth += 1
+        return [f"switch ({self.source(made.operands[0], 'S', made)}) {{"]
+
+    def _case(self, made: Instruction) -> list[str]:
+        return [f"case {_signed(made.values[0])}:"]
+
+    def _default(self, made: Instruction) -> list[str]:
+        return ["default:"]
+
+    def jump(self, made: Instruction, what: str) -> list[str]:
+        if operations()[made.mnemonic].sources[:1] == ("U",) or made.mnemonic in ("breakc", "continuec"):
+            return [f"if ({self.condition(made)})", f"    {what}"]
+        return [what]
+
+    def _break_family(self, made: Instruction) -> list[str]:
+        return self.jump(made, "break;")
+
+    def _continue_family(self, made: Instruction) -> list[str]:
+        return self.jump(made, "continue;")
+
+    def _ret_family(self, made: Instruction) -> list[str]:
+        return self.jump(made, "return;")
+
+    def _call_family(self, made: Instruction) -> list[str]:
+        return self.jump(made, f"il_func_{made.values[0]}(s);")
+
+    def _discard_family(self, made: Instruction) -> list[str]:
+        return self.jump(made, "s->discarded = 1;")
+
+    def _kill(self, made: Instruction) -> list[str]:
+        return [f"if (any({self.source(made.operands[0], 'f', made)} < 0.0f))", "    s->discarded = 1;"]
+
+
+def _preludes(code: str) -> str:
+    """The functions of our own that a translation calls, whole files of them."""
+    folder = Path(__file__).parent
+    names = ["prelude.cl", "prelude_memory.cl"]
+    if re.search(r"\bil_(double|pair|frexp)\(", code):
+        names.append("prelude_double.cl")
+    if re.search(r"\bil_(to|from)_half\(", code):
+        names.append("prelude_half.cl")
+    if re.search(r"\bil_[gl]_atomic_", code):
+        names.append("prelude_atomic.cl")
+    return "".join((folder / name).read_text(encoding="utf-8") + "\n" for name in names)
+
+
+def _pointer(parameter: Parameter) -> str:
+    return {
+        "resource": "__global const uint *",
+        "constant": "__global const uint4 *",
+        "global": "__global uint4 *",
+        "uav": "__global uint *",
+        "output": "__global uint *",
+    }[parameter.role]
+
+
+def _id(function: str, dimension: int) -> str:
+    return f"(uint)get_{function}({dimension})"
+
+
+def _count(group: tuple[int, int, int] | None) -> int:
+    return group[0] * group[1] * group[2] if group is not None else 1
+
+
+def _each(marks: list[bool], word: int) -> str:
+    """A word in the lanes that are marked, 0 in the others."""
+    if all(marks):
+        return f"0x{word:X}u"
+    return f"(uint4)({', '.join(f'0x{word:X}u' if mark else '0u' for mark in marks)})"
+
+
+def _lanes(value: str, lanes: str) -> str:
+    simple = re.fullmatch(r"[\w>-]+(?:\.[xyzw]{4})?|\w+\(.*\)", value) and _balanced(value)
+    return f"{value}.{lanes}" if simple else f"({value}).{lanes}"
+
+
+def _balanced(value: str) -> bool:
+    """Whether the value's first parenthesis is closed by its last character, as in ``f(a)`` but not ``f(a) + g(b)``."""
+    depth = 0
+    for position, mark in enumerate(value):
+        depth += (mark == "(") - (mark == ")")
+        if depth == 0 and mark == ")" and position < len(value) - 1:
+            return False
+    return True
+
+
+def _relation(made: Instruction) -> str:
+    modifier = made.modifier("relop")
+    return RELATIONS[modifier.arguments[0]] if modifier is not None else "!="
+
+
+def _zero_rule(made: Instruction) -> str:
+    modifier = made.modifier("zeroop")
+    return modifier.arguments[0] if modifier is not None else "infinity"
+
+
+def _offset(made: Instruction) -> tuple[float, float] | None:
+    modifier = made.modifier("aoffimmi")
+    if modifier is None:
+        return None
+    numbers = [float(argument) for argument in modifier.arguments[:2]]
+    x, y = (*numbers, 0.0, 0.0)[:2]
+    return x, y
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 32) if value >= 1 << 31 else value

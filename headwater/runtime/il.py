@@ -1,0 +1,176 @@
+"""ATI IL passes in; a program whose kernel `main` runs on any device, by way of OpenCL C, passes out.
+
+A kernel takes IL's own names: textures ``i0, i1, …``, constant buffers ``cb0, …``, views ``uav0, …``, the global buffer
+``g`` and outputs ``o0, …``, as arrays of 4- or 8-byte numbers (a double is two lanes). A texture's or output's array is
+(height, width) or (height, width, lanes) with 1, 2 or 4 lanes; in one dimension (width,) or (width, lanes).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.errors import LaunchError
+from headwater.opencl.kernels import ArgInfo, KernelInfo
+from headwater.runtime.devices import Device
+from headwater.runtime.program import ClProgram, Kernel, Launcher, Program
+from headwater.runtime.signature import count_error, prototype
+from headwater.runtime.streams import Stream
+
+if TYPE_CHECKING:
+    from headwater.il.to_opencl import Parameter, Translation
+    from headwater.runtime.events import Event
+
+ENTRY = "main"
+"""The name of an IL program's entry, as calModuleGetEntry asks for it."""
+
+_ELEMENT_BYTES = 16  # constant and global buffers are made of four 32-bit lanes
+_TYPES = {"resource": "float4*", "constant": "float4*", "global": "float4*", "uav": "uint*", "output": "float4*"}
+
+
+class IlProgram(Program["IlKernel"]):
+    """An ATI IL program: one kernel, ``main``; ``translation.source`` is its OpenCL C."""
+
+    language = "il"
+
+    def __init__(self, source: str, filename: str, options: str, device: Device | None) -> None:
+        from headwater.il.parser import parse
+        from headwater.il.to_opencl import to_opencl
+
+        self.source = source
+        self.filename = filename
+        self.options = options
+        self.translation: Translation = to_opencl(parse(source, filename), filename)
+        self.opencl = ClProgram(self.translation.source, f"{filename}.cl", options, device)
+        self.kernels = {ENTRY: IlKernel(self)}
+
+
+class IlKernel(Kernel):
+    """``main`` of an IL program: ``kernel[domain](arrays…)`` runs it, as an OpenCL C kernel is run.
+
+    The domain of a pixel shader is (width, height); a compute shader's is its number of work-items, its work-group the
+    one that it declares. Arrays go in the order of ``info`` or by name; outputs are written in place.
+    """
+
+    def __init__(self, program: IlProgram) -> None:
+        from headwater.il.to_opencl import KERNEL
+
+        self.program = program
+        self.name = ENTRY
+        self.parameters = program.translation.parameters
+        self.inner = program.opencl[KERNEL]
+        self.info = KernelInfo(ENTRY, tuple(_argument(p) for p in self.parameters), program.translation.group)
+
+    @property
+    def sizes_source(self) -> str:
+        """What tells a command line how many dimensions a launch has: OpenCL C that asks for as many."""
+        group = self.program.translation.group
+        dimensions = 2 if group is None else max(d for d in range(1, 4) if d == 1 or group[d - 1] > 1)
+        return f"void {ENTRY}() {{ get_global_id({dimensions - 1}); }}"
+
+    def __getitem__(self, key: Any) -> Launcher:
+        inner = self.inner[key]
+
+        def launch(*args: Any, **options: Any) -> Event:
+            named = {p.name: options.pop(p.name) for p in self.parameters if p.name in options}
+            return inner(*self.arguments(args, named), **options)
+
+        launch.__name__ = launch.__qualname__ = f"{self.name}[{key}]"
+        return launch
+
+    def __call__(self, *args: Any, **options: Any) -> Event:
+        raise LaunchError(
+            f"{self.program.filename} is an IL program and needs a domain", hint="program.main[(width, height)](…)"
+        )
+
+    def arguments(self, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+        """The translated kernel's arguments: every array with its size behind it."""
+        names = [p.name for p in self.parameters]
+        twice = [name for name in names[: len(args)] if name in named]
+        if twice:
+            raise LaunchError(f"argument {twice[0]!r} of {self.name} is given twice")
+        values = dict(zip(names, args, strict=False)) | named
+        if len(args) > len(names) or len(values) < len(names):
+            raise count_error(self.info, len(args) + len(named))
+        made: list[Any] = []
+        for parameter in self.parameters:
+            made += _lanes_and_size(parameter, values[parameter.name])
+        return made
+
+    def __repr__(self) -> str:
+        return f"<Kernel {prototype(self.info)}>"
+
+
+def _argument(parameter: Parameter) -> ArgInfo:
+    access = "read" if parameter.role in ("resource", "constant") else "read_write"
+    if parameter.role == "output":
+        access = "write"
+    kind = _TYPES[parameter.role]
+    return ArgInfo(parameter.name, "buffer", kind, 8, access, 4 if kind == "uint*" else _ELEMENT_BYTES, kind)  # type: ignore[arg-type]
+
+
+def _lanes_and_size(parameter: Parameter, value: Any) -> tuple[Any, tuple[int, int, int, int]]:
+    """An array as 32-bit lanes, and the four numbers that the kernel wants to know of it."""
+    name = parameter.name
+    written = parameter.role not in ("resource", "constant")
+    if not isinstance(value, (np.ndarray, Stream)):
+        if written:
+            raise LaunchError(f"{name} is written: pass an array or a stream, not a {type(value).__name__}")
+        value = _numbers(name, value)
+    dtype = value.dtype
+    if dtype.kind not in "fiuc" or dtype.itemsize not in (4, 8):
+        raise LaunchError(
+            f"{name} has elements of {dtype}; IL's lanes have 32 bits", hint="convert with .astype('f4') or 'i4'"
+        )
+    per_number = dtype.itemsize // 4
+    nbytes = int(value.nbytes)
+    if parameter.role in ("constant", "global"):
+        if nbytes % _ELEMENT_BYTES:
+            raise LaunchError(f"{name} has {nbytes} bytes; its elements have four lanes, {_ELEMENT_BYTES} bytes each")
+        if nbytes < parameter.elements * _ELEMENT_BYTES:
+            raise LaunchError(f"{name} has {nbytes // _ELEMENT_BYTES} elements, the program reads {parameter.elements}")
+        size = (nbytes // _ELEMENT_BYTES, 1, 4, nbytes)
+    else:
+        size = (*_extent(parameter, value.shape, per_number), nbytes)
+    if isinstance(value, Stream):
+        return Stream(value.device, (nbytes // 4,), np.uint32, value.buffer), size
+    if not value.flags.c_contiguous:
+        if written:
+            raise LaunchError(f"{name} is written and must be C-contiguous", hint="pass np.ascontiguousarray(…)")
+        value = np.ascontiguousarray(value)
+    return value.reshape(-1).view(np.uint32), size
+
+
+def _extent(parameter: Parameter, shape: tuple[int, ...], per_number: int) -> tuple[int, int, int]:
+    """Width, height and lanes of a texture, output or view."""
+    name = parameter.name
+    if parameter.role == "uav":
+        dims = shape if len(shape) == 3 else (*shape, 1) if len(shape) == 2 else (1, *shape, 1)
+    elif parameter.dimensions == 1:
+        if len(shape) not in (1, 2):
+            raise LaunchError(f"{name} has one dimension: pass (width,) or (width, lanes), not {shape}")
+        dims = (1, *shape) if len(shape) == 2 else (1, *shape, 1)
+    else:
+        if len(shape) == 1:
+            shape = (1, *shape)
+        if len(shape) not in (2, 3):
+            raise LaunchError(f"{name} has two dimensions: pass (height, width) or (height, width, lanes), not {shape}")
+        dims = (*shape, 1) if len(shape) == 2 else shape
+    height, width, numbers = dims[0], dims[1], dims[2]
+    lanes = numbers * per_number
+    if lanes not in (1, 2, 4):
+        raise LaunchError(f"an element of {name} has {lanes} lanes", hint="1, 2 or 4 lanes of 32 bits")
+    return width, height, lanes
+
+
+def _numbers(name: str, value: Any) -> np.ndarray[Any, Any]:
+    """Plain Python numbers as 32-bit lanes: whole ones as int, others as float; constants are padded to four."""
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError):
+        array = np.empty(0, object)
+    if array.dtype.kind not in "fiu" or not array.size:
+        raise LaunchError(f"{name} takes an array, a stream or a list of numbers, not a {type(value).__name__}")
+    array = array.astype(np.float32 if array.dtype.kind == "f" else np.int32).reshape(-1)
+    return np.pad(array, (0, -array.size % 4))

@@ -1,0 +1,145 @@
+"""Reading and printing IL; what is wrong is told with line, column and remedy."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from headwater.errors import HeadwaterError, SourceError
+from headwater.il.checker import check
+from headwater.il.model import Index, Register
+from headwater.il.parser import parse
+from headwater.il.printer import text
+from headwater.il.table import operations
+from headwater.il.to_opencl import to_opencl
+
+WHOLE = """il_ps_2_0
+; a comment
+dcl_input_position_interp(linear_noperspective) v0.xy__
+dcl_output_usage(generic) o0.xyzw
+dcl_resource_id(0)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)
+dcl_literal l0, 0x3F800000, 1, -1, 2.5f
+dcl_cb cb0[4]
+dcl_indexed_temp_array x0[3]
+##!!BRCC
+\tsample_resource(0)_sampler(0)_aoffimmi(1,0,0) r1._yzw, v0.xy
+mad_ieee_x2_sat r2.xy01, r1.x000_neg(xyzw), r1_abs.yyyy, cb0[r1.x + 2].rgba
+mov x0[r2.y], cb0[l0.x]
+if_logicalnz r2.x
+    call 3
+else
+    mov r2, r1
+endif
+mov o0, r2
+endmain
+func 3
+ret_dyn
+ret
+endfunc
+func 4
+ret
+end
+"""
+
+
+def test_whole():
+    program = parse(WHOLE)
+    mad = program.body[1]
+    assert (mad.mnemonic, [m.name for m in mad.modifiers]) == ("mad_ieee", ["x2", "sat"])
+    assert mad.operands[0].lanes == "xy01"
+    assert mad.operands[3].register == Register("cb", 0, Index(Register("r", 1), "x", 2))
+    assert mad.operands[3].lanes == "xyzw"
+    assert [f.number for f in program.functions] == [3, 4]
+    assert program.declarations[3].values == (0x3F800000, 1, 0xFFFFFFFF, 0x40200000)
+    again = parse(text(program))
+    assert again == program
+    assert text(again) == text(program)
+    check(program)
+    to_opencl(program)
+
+
+@pytest.mark.parametrize(
+    ("short", "whole"),
+    [("xy", "xy__"), ("z", "__z_"), ("xw", "x__w"), ("x___", "x___"), ("_y", "_y__"), ("rgb", "xyz_")],
+)
+def test_masks(short, whole):
+    program = parse(f"il_ps_2_0\nmov r0.{short}, r1\nend\n")
+    assert program.body[0].operands[0].lanes == whole
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "column"),
+    [
+        ("mob r0, r1", "unknown operation mob", 1),
+        ("add r0, r1", "add takes 3 operands, 2 given", 1),
+        ("mov r0, r1, r2", "mov takes 2 operands, 3 given", 13),
+        ("add_bogus r0, r1, r2", "add has no modifier _bogus", 5),
+        ("mov r0.yx, r1", "a mask has the letters x y z w in this order", 7),
+        ("mov r0, r1.xyzwx", "a swizzle has one to four", 11),
+        ("mov r0, r1_foo", "a source has no modifier _foo", 11),
+        ("mov r0, cb0[r1.x", "a bracket is not closed", 4),
+        ("mov r0, cb0[r1.x * 2]", "cannot read the index", 13),
+        ("mov r0, 5", "a register is wanted", 9),
+        ("mov r0, , r1", "an operand is missing", 9),
+        ("dcl_literal l0, 1, 2, 3, 4x", "a number is wanted", 26),
+        ("dcl_literal l0, 1, 2, 3, 0x100000000", "does not fit 32 bits", 26),
+        ("mov q0, r1", "q0 cannot be written", 5),
+        ("mov r0, l9", "literal l9 is not declared", 9),
+        ("mov r0, cb3[0]", "cb3 is not declared", 9),
+        ("break", "break stands in no loop", 1),
+        ("endif", "endif closes nothing", 1),
+        ("whileloop", "whileloop is not closed", 1),
+        ("else", "else belongs to no if", 1),
+        ("call 9", "function 9 is not defined", 1),
+        ("sample_resource(2)_sampler(0) r0, r1", "resource 2 is not declared", 1),
+        ("set_relop(foo) r0, r1, r2", "_relop(foo)", 1),
+        ("mov r0, vTid0", "vTid is for compute shaders", 9),
+        ("dadd r0.x, r1, r2", "dadd writes a double", 6),
+    ],
+)
+def test_errors(line, message, column):
+    with pytest.raises(SourceError) as caught:
+        check(parse(f"il_ps_2_0\n{line}\nend\n", "k.il"), "k.il")
+    assert message in caught.value.message
+    assert (caught.value.span.file, caught.value.span.line, caught.value.span.column) == ("k.il", 2, column)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("", "the program is empty"),
+        ("mov r0, r1\nend", "starts with its kind"),
+        ("il_ps_2_0\nmov r0, r1\n", "has no end"),
+        ("il_ps_2_0\nend\nmov r0, r1\n", "text after the end"),
+        ("il_cs_2_0\nend\n", "without its work-group's size"),
+        ("il_ps_2_0\nendmain\nfunc 1\nmov r0, r1\nend\n", "does not end with ret"),
+        ("il_ps_2_0\nendmain\nfunc 1\nret\nfunc 1\nret\nend\n", "defined twice"),
+        ("il_ps_2_0\ncall 1\nendmain\nfunc 1\ncall 1\nret\nend\n", "calls itself"),
+    ],
+)
+def test_errors_of_whole_programs(source, message):
+    with pytest.raises(SourceError) as caught:
+        check(parse(source))
+    assert message in caught.value.message
+
+
+WORDS = st.one_of(
+    st.sampled_from(sorted(operations())),
+    st.sampled_from(["r0", "r1.xyzw", "l0", "cb0[r1.x + 2]", "o0.x___", "_neg(x)", "_sat", "(", ")", "[", "]", ",", ";", ".", "0x1", "\n", "il_ps_2_0\n", "end\n", "func 1\n", "ret\n"]),
+    st.text(alphabet="abcr0123_.()[],; \n\t", max_size=8),
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(WORDS, max_size=40), st.booleans())
+def test_nothing_but_errors_comes_of_rubbish(words, headed):
+    source = ("il_ps_2_0\n" if headed else "") + " ".join(words)
+    try:
+        program = parse(source)
+    except HeadwaterError:
+        return
+    assert parse(text(program)) == program
+    try:
+        to_opencl(program)
+    except HeadwaterError:
+        return
