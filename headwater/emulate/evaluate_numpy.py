@@ -321,7 +321,7 @@ def quiet(a: Array, type_: str) -> Array:
 
 
 def _signalling(a: Array, type_: str) -> Array:
-    return _isnan(a, type_) & (a & _constant(1 << (_MANTISSA[type_] - 1), type_) == 0)
+    return np.asarray(_isnan(a, type_) & (a & _constant(1 << (_MANTISSA[type_] - 1), type_) == 0))
 
 
 def _saturated(numbers: Array, type_: str) -> Array:

@@ -44,8 +44,8 @@ SPECIAL_TYPES: Mapping[str, str] = {"SCC": "u1", "M0": "u32", "PC": "u64", "CLAM
 """Names that every row may read. ``CLAMP`` is the instruction's bit, ``LANE`` the lane's number, ``PC`` the address of
 the following instruction; VCC and EXEC are ``u1`` in vector rows and ``u64`` in scalar ones."""
 
-FIELDS = ("OFFSET", "OFFSET0", "OFFSET1")
-"""Fields of the instruction that a text may read as constants of type u32."""
+FIELDS = ("OFFSET", "OFFSET0", "OFFSET1", "SSRC1", "SIMM16")
+"""Fields of the instruction that a text may read as constants of type u32 (SIMM16: i32)."""
 
 VECTOR_ENCODINGS = ("VOP", "DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG", "EXP", "VINTRP")
 
@@ -301,7 +301,7 @@ class Parser:
             # DATA of a compare-and-swap is twice as wide as the memory.
             return self.types.get("D", "") or self.types.get("DATA", "")
         if name in FIELDS:
-            return "u32"
+            return "i32" if name == "SIMM16" else "u32"
         return SPECIAL_TYPES.get(name, "")
 
     def effect(self, call: ast.Call, names: dict[str, Node]) -> Effect:

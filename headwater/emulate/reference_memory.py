@@ -1,0 +1,222 @@
+"""Addresses of lanes in, bytes of the memories that they name out: global memory, LDS, GDS, private memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from headwater.emulate.layout import GDS_BYTES, LANES, PRIVATE_APERTURE, SHARED_APERTURE
+from headwater.errors import KernelFault
+from headwater.isa.gcn.model import Instruction
+
+
+class AccessError(Exception):
+    """An access outside of what is there; the interpreter adds where it happened."""
+
+
+@dataclass
+class Allocation:
+    """Bytes at an address; ``data`` may be shared with an array of the caller's."""
+
+    start: int
+    data: memoryview
+    writable: bool = True
+
+
+@dataclass
+class FlatMemory:
+    """One address space with exact bounds."""
+
+    allocations: list[Allocation] = field(default_factory=list)
+
+    def add(self, start: int, data: memoryview, *, writable: bool = True) -> int:
+        """Put ``data`` (bytes of which are used in place) at an address, which is returned."""
+        self.allocations.append(Allocation(start, data.cast("B"), writable))
+        self.allocations.sort(key=lambda a: a.start)
+        return start
+
+    def allocate(self, nbytes: int, *, align: int = 256) -> int:
+        """New, zeroed memory behind all that is there already, with a gap; its address."""
+        end = max((a.start + len(a.data) for a in self.allocations), default=1 << 32)
+        start = -(-(end + 4096) // align) * align
+        return self.add(start, memoryview(bytearray(nbytes)))
+
+    def _place(self, address: int, nbytes: int) -> tuple[Allocation, int]:
+        at = bisect_right(self.allocations, address, key=lambda a: a.start) - 1
+        if at >= 0:
+            found = self.allocations[at]
+            if address + nbytes <= found.start + len(found.data):
+                return found, address - found.start
+        raise AccessError(f"{nbytes} bytes at {address:#x} are in no allocation")
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        """Bytes at an address."""
+        found, offset = self._place(address, nbytes)
+        return bytes(found.data[offset : offset + nbytes])
+
+    def write(self, address: int, data: bytes) -> None:
+        """Store bytes at an address."""
+        found, offset = self._place(address, len(data))
+        if not found.writable:
+            raise AccessError(f"{len(data)} bytes at {address:#x} are read-only")
+        found.data[offset : offset + len(data)] = data
+
+
+@dataclass
+class LocalMemory:
+    """LDS or GDS: addresses from 0."""
+
+    name: str
+    data: bytearray
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        """Bytes at an address."""
+        if address + nbytes > len(self.data):
+            raise AccessError(
+                f"{nbytes} bytes at {address:#x} are beyond the {len(self.data)} bytes of the {self.name}"
+            )
+        return bytes(self.data[address : address + nbytes])
+
+    def write(self, address: int, data: bytes) -> None:
+        """Store bytes at an address."""
+        self.read(address, len(data))
+        self.data[address : address + len(data)] = data
+
+
+@dataclass
+class PrivateMemory:
+    """A wavefront's private memory within global memory: dword n of lane l is dword 64 n + l."""
+
+    memory: FlatMemory
+    start: int
+    lane_bytes: int
+
+    def place(self, lane: int, offset: int) -> int:
+        """The address of a lane's byte."""
+        if offset >= self.lane_bytes:
+            raise AccessError(f"byte {offset:#x} is beyond the {self.lane_bytes} bytes of a work-item's private memory")
+        return self.start + (offset & ~3) * LANES + 4 * lane + (offset & 3)
+
+    def read(self, lane: int, offset: int, nbytes: int) -> bytes:
+        """A lane's bytes."""
+        return b"".join(self.memory.read(self.place(lane, offset + n), 1) for n in range(nbytes))
+
+    def write(self, lane: int, offset: int, data: bytes) -> None:
+        """Store a lane's bytes."""
+        for n, byte in enumerate(data):
+            self.memory.write(self.place(lane, offset + n), bytes([byte]))
+
+
+@dataclass
+class Memories:
+    """What a wavefront can access."""
+
+    memory: FlatMemory
+    lds: LocalMemory
+    private: PrivateMemory
+    gds: LocalMemory = field(default_factory=lambda: LocalMemory("GDS", bytearray(GDS_BYTES)))
+
+    def flat(self, lane: int, address: int) -> tuple[str, int]:
+        """Which memory a flat address names, and where in it (AMDGPUUsage, "Address Spaces")."""
+        if address >> 32 == SHARED_APERTURE:
+            return "lds", address & 0xFFFFFFFF
+        if address >> 32 == PRIVATE_APERTURE:
+            return "private", address & 0xFFFFFFFF
+        return "global", address
+
+    def read(self, kind: str, lane: int, address: int, nbytes: int) -> bytes:
+        """Bytes of one of the memories: "global", "flat", "lds", "gds", "private", or "nothing", which reads as 0."""
+        if kind == "flat":
+            kind, address = self.flat(lane, address)
+        if kind == "nothing":
+            return bytes(nbytes)
+        if kind == "private":
+            return self.private.read(lane, address, nbytes)
+        where = self.lds if kind == "lds" else self.gds if kind == "gds" else self.memory
+        return where.read(address, nbytes)
+
+    def write(self, kind: str, lane: int, address: int, data: bytes) -> None:
+        """Store bytes in one of the memories."""
+        if kind == "flat":
+            kind, address = self.flat(lane, address)
+        if kind == "private":
+            self.private.write(lane, address, data)
+        elif kind != "nothing":
+            where = self.lds if kind == "lds" else self.gds if kind == "gds" else self.memory
+            where.write(address, data)
+
+
+Read = Callable[[str], list[int]]
+"""Gives a named operand in each of 64 lanes, all its bits as one integer; 0 where it is absent."""
+
+Place = tuple[str, int]
+
+
+def places(instruction: Instruction, read: Read, extra: list[int] | None) -> list[Callable[[int], Place]]:
+    """For each lane a function from a byte of the access, counted from its start, to the memory and address of it.
+
+    ``extra``: per lane the offset that the semantics gives; then the instruction's own offset fields do not count.
+    """
+    encoding, fields = instruction.row.encoding, instruction.fields
+    if encoding in ("MUBUF", "MTBUF"):
+        return _buffer(instruction, read)
+    address, base = read("ADDR"), read("SADDR")
+    offset = 0 if extra is not None else fields.get("offset", 0)
+    result: list[Callable[[int], Place]] = []
+    for lane in range(LANES):
+        more = extra[lane] if extra is not None else offset
+        if encoding == "DS":
+            kind, start = ("gds" if fields.get("gds") else "lds"), address[lane] + more
+        elif encoding == "SCRATCH":
+            kind, start = "private", (address[lane] + base[lane] + more) & 0xFFFFFFFF
+        else:
+            kind = "flat" if encoding == "FLAT" else "global"
+            start = (address[lane] + base[lane] + more) & (1 << 64) - 1
+        result.append(lambda n, kind=kind, start=start: (kind, start + n))  # type: ignore[misc]
+    return result
+
+
+def _buffer(instruction: Instruction, read: Read) -> list[Callable[[int], Place]]:
+    """AMD, Vega ISA Reference Guide, "Buffer Addressing"; addr64: Southern Islands ISA Reference Guide."""
+    fields = instruction.fields
+    descriptor, soffset, address = read("RSRC")[0], read("SOFFSET")[0], read("ADDR")
+    base = descriptor & (1 << 48) - 1
+    stride = descriptor >> 48 & 0x3FFF
+    swizzled = descriptor >> 63 & 1
+    records = descriptor >> 64 & 0xFFFFFFFF
+    high = descriptor >> 96
+    element, index_stride = 2 << (high >> 19 & 3), 8 << (high >> 21 & 3)
+    add_lane = high >> 23 & 1
+    result: list[Callable[[int], Place]] = []
+    for lane in range(LANES):
+        if fields.get("addr64"):
+            start = base + soffset + fields["offset"] + address[lane]
+            result.append(lambda n, start=start: ("global", start + n))  # type: ignore[misc]
+            continue
+        index, offset = 0, fields["offset"]
+        if fields["idxen"] and fields["offen"]:
+            index, offset = address[lane] & 0xFFFFFFFF, offset + (address[lane] >> 32)
+        elif fields["idxen"]:
+            index = address[lane]
+        elif fields["offen"]:
+            offset += address[lane]
+        index += lane if add_lane else 0
+
+        def place(n: int, index: int = index, offset: int = offset) -> Place:
+            at = offset + n
+            if swizzled:
+                outer = (index // index_stride * stride + at // element * element) * index_stride
+                return "global", base + soffset + outer + index % index_stride * element + at % element
+            # Without a stride the size counts bytes, else elements.
+            outside = index >= records if stride else at >= records
+            return ("nothing", 0) if outside else ("global", base + soffset + stride * index + at)
+
+        result.append(place)
+    return result
+
+
+def fault(error: AccessError, instruction: Instruction, text: str, lane: int | None) -> KernelFault:
+    """The error that the user sees."""
+    who = "" if lane is None else f", lane {lane}"
+    return KernelFault(f"{text} at {instruction.address:#x}{who}: {error}")
