@@ -32,7 +32,7 @@ TIME_LIMIT_SECONDS = 60.0
 """A kernel's longest run: the slowest takes some milliseconds."""
 HANG_SECONDS = 300.0
 """After which a kernel's process is ended: the slowest compilation takes some seconds."""
-SMALLER_SECONDS = 60.0
+SMALLER_SECONDS = 120.0
 """How long a kernel is made smaller."""
 PRINTED = 5
 """How many wrong kernels are made smaller and printed; the others are named."""
@@ -106,31 +106,40 @@ def problems_of(
     return problems
 
 
-def smaller(seed: int, layouts: int, *, with_pocl: bool, devices: Sequence[str]) -> str:
+def _look(source: str, seed: int, layouts: int, with_pocl: bool, devices: Sequence[str]) -> list[str]:
+    from benchmarks.random_kernels import random_case
+
+    case = dataclasses.replace(random_case(seed), source=source)
+    return problems_of(case, seed, layouts, with_pocl=with_pocl, devices=devices)
+
+
+def _kinds(problems: list[str] | isolated.Died) -> set[str]:
+    """What kinds of disagreement these are: a smaller kernel must show one of them."""
+    if isinstance(problems, isolated.Died):
+        return {problems.reason}
+    if any("SourceError" in p for p in problems):
+        return set()
+    return {p.split(":")[0] for p in problems if " differ, " in p}
+
+
+def smaller(seed: int, problems: list[str] | isolated.Died, look: Callable[[str], list[str]]) -> str:
     """The kernel of this seed without the statements that its disagreement does not need, as OpenCL C."""
     from benchmarks.random_kernels import random_case
 
-    def kind(problem: str) -> str:
-        return problem.split(":")[0]
-
     case = random_case(seed)
-    look = functools.partial(problems_of, seed=seed, layouts=layouts, with_pocl=with_pocl, devices=devices)
-    wanted = {kind(p) for p in look(case) if " differ, " in p}
+    wanted = _kinds(problems)
     until = time.monotonic() + SMALLER_SECONDS
     lines = case.source.splitlines()
-    while wanted:
-        before = len(lines)
-        for first, last in _statements(lines):
-            if time.monotonic() > until:
+    shrinking = bool(wanted)
+    while shrinking and time.monotonic() < until:
+        shrinking = False
+        trials = {"\n".join(lines[:first] + lines[last:]) + "\n": None for first, last in _statements(lines)}
+        for source, found in isolated.each(look, list(trials), HANG_SECONDS):
+            if wanted & _kinds(found):
+                lines = source.splitlines()
+                shrinking = True
+            if shrinking or time.monotonic() > until:
                 break
-            fewer = lines[:first] + lines[last:]
-            trial = dataclasses.replace(case, source="\n".join(fewer) + "\n")
-            found = look(trial)
-            if wanted & {kind(p) for p in found if " differ, " in p} and not any("SourceError" in p for p in found):
-                lines = fewer
-                break
-        if len(lines) == before:
-            break
     sizes = f"global size {case.global_size}, group size {case.local_size}, options {case.options}"
     return f"// seed {seed}, {sizes}\n" + "\n".join(lines)
 
@@ -156,17 +165,14 @@ def fuzz(seeds: range, layouts: int, *, with_pocl: bool, devices: Sequence[str] 
     """What is wrong with each of the kernels, by seed; nothing for those that are right."""
     found: dict[int, list[str]] = {}
     began = time.monotonic()
-    look = functools.partial(check, layouts=layouts, with_pocl=with_pocl, devices=tuple(devices))
+    settings = {"layouts": layouts, "with_pocl": with_pocl, "devices": tuple(devices)}
+    look = functools.partial(check, **settings)
     for done, (seed, problems) in enumerate(isolated.each(look, seeds, HANG_SECONDS), 1):
-        if isinstance(problems, isolated.Died):
-            problems = [problems.reason]
         if problems:
-            found[seed] = problems
-            print(f"seed {seed}:", *problems, sep="\n  ", flush=True)
+            found[seed] = [problems.reason] if isinstance(problems, isolated.Died) else problems
+            print(f"seed {seed}:", *found[seed], sep="\n  ", flush=True)
             if len(found) <= PRINTED:
-                reduce = functools.partial(smaller, layouts=layouts, with_pocl=with_pocl, devices=tuple(devices))
-                for _, text in isolated.each(reduce, [seed], HANG_SECONDS):
-                    print(text.reason if isinstance(text, isolated.Died) else text, flush=True)
+                print(smaller(seed, problems, functools.partial(_look, seed=seed, **settings)), flush=True)
         if done % isolated.BATCH == 0 or done == len(seeds):
             rate = done / (time.monotonic() - began)
             print(f"{done} kernels, {len(found)} wrong, {rate:.1f} a second", file=sys.stderr, flush=True)
