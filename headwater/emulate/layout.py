@@ -87,6 +87,7 @@ WAVE: Final = Struct(
     ("u64", "exec", 1),  # lanes that have a work-item
     ("u64", "cache", 1),  # {start, bytes} of the allocation last used, for each memory instruction
     ("u64", "gds", 1),
+    ("u64", "gds_bytes", 1),
     ("u64", "allocations", 1),
     ("u64", "allocation_count", 1),
     ("u64", "record", 1),
@@ -147,6 +148,7 @@ def c_header() -> str:
         "AT_BARRIER": AT_BARRIER,
         "STOPPED": STOPPED,
         "WRITABLE": WRITABLE,
+        "GDS_BYTES": GDS_BYTES,
         "BLOCK_LDS_BYTES": BLOCK_LDS_BYTES,
         "BLOCK_DISPATCH": BLOCK_DISPATCH,
         "BLOCK_WAVE_INSTRUCTIONS": BLOCK_WAVE_INSTRUCTIONS,

@@ -49,8 +49,9 @@ static const struct allocation *find(const struct wave *w, u64 address, u64 byte
     return address + bytes >= address && address + bytes <= one->end ? one : 0;
 }
 
-/* Bit 0 of `how`: a write; bit 1: a flat address, which may lie in an aperture. */
-enum { WRITE = 1, FLAT = 2 };
+/* Bits of `how`: a write; a flat address, which may lie in an aperture; the slot is the LDS, the wavefront's private memory or
+   the GDS instead of a memory of the last allocation. */
+enum { WRITE = 1, FLAT = 2, IN_LDS = 4, IN_PRIVATE = 8, IN_GDS = 16 };
 
 /* Where dword `at` of a lane's private memory lies: dwords of the 64 lanes are interleaved. */
 static unsigned char *private_place(const struct wave *w, u32 lane, u32 at) {
@@ -60,6 +61,16 @@ static unsigned char *private_place(const struct wave *w, u32 lane, u32 at) {
 /* The host address of one lane's access, or 0 after a fault. Accesses of the private aperture are of up to 4 bytes and
    do not cross a dword; the caller divides larger ones. */
 HIDDEN u64 hw_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32 lane, u64 *slot) {
+    u64 offset = address - slot[0];
+    if (offset < slot[1] && slot[1] - offset >= bytes) return address;
+    if (how & (IN_LDS | IN_GDS)) {
+        hw_fault(w, how & WRITE ? FAULT_LDS_WRITE : FAULT_LDS_READ, pc, lane, offset, bytes, how & IN_GDS);
+        return 0;
+    }
+    if (how & IN_PRIVATE) {
+        hw_fault(w, FAULT_PRIVATE, pc, lane, offset / LANES, bytes, how & WRITE);
+        return 0;
+    }
     if (how & FLAT) {
         u32 high = address >> 32, low = (u32)address;
         if (high == SHARED_APERTURE) {
@@ -82,15 +93,6 @@ HIDDEN u64 hw_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32
     slot[0] = one->start;
     slot[1] = one->end - one->start;
     return address;
-}
-
-/* Whether [address, address + bytes) is in one allocation, which the slot then remembers. Not for flat apertures. */
-HIDDEN u32 hw_remember(struct wave *w, u64 address, u64 bytes, u32 how, u64 *slot) {
-    const struct allocation *one = find(w, address, bytes);
-    if (one == 0 || (how & WRITE && !(one->flags & WRITABLE))) return 0;
-    slot[0] = one->start;
-    slot[1] = one->end - one->start;
-    return 1;
 }
 
 static int moves_in_pieces(u64 address, u32 bytes, u32 how) {
@@ -134,20 +136,15 @@ HIDDEN u32 hw_store(struct wave *w, const u64 *address, u64 mask, u32 lanes, u32
     return 1;
 }
 
-/* A scalar load of `bytes` bytes; 0 after a fault. */
-HIDDEN u32 hw_scalar(struct wave *w, u64 address, u64 bytes, u64 pc, u64 *slot) {
-    return hw_place(w, address, bytes, 0, pc, 0, slot) != 0;
+/* An access of `bytes` bytes by the whole wavefront; 0 after a fault. */
+HIDDEN u32 hw_scalar(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u64 *slot) {
+    return hw_place(w, address, bytes, how, pc, 0, slot) != 0;
 }
 
-/* The first lane of the mask whose [offset, offset + bytes) is not inside the LDS or private memory. */
-HIDDEN void hw_outside(struct wave *w, const u32 *offset, u64 mask, u32 lanes, u32 first, u32 bytes, u32 kind, u64 pc,
-                       u64 limit) {
-    for (u32 l = 0; l < lanes; l++) {
-        if (mask >> l & 1 && (u64)offset[l] + bytes > limit) {
-            hw_fault(w, kind, pc, first + l, offset[l], bytes, 0);
-            return;
-        }
-    }
+/* A fault that the translated code finds itself. */
+HIDDEN u32 hw_stop(struct wave *w, u32 kind, u64 pc, u64 detail) {
+    hw_fault(w, kind, pc, 0, detail, 0, detail);
+    return STOPPED;
 }
 
 /* ---- groups ----------------------------------------------------------------------------------------------------- */
@@ -248,6 +245,7 @@ EXPORT void hw_entry(i64 *block, u64 args, u64 memory) {
         w->ids = ids + n * 3 * LANES * 4;
         w->cache = (u64)cache;
         w->gds = d->gds;
+        w->gds_bytes = GDS_BYTES;
         w->allocations = block[BOUNDS];
         w->allocation_count = block[BOUNDS_COUNT];
         w->record = block[ERROR];

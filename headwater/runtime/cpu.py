@@ -50,7 +50,7 @@ class CpuDevice(Device):
     """This machine's processor."""
 
     name = "cpu"
-    kind: Literal["cpu", "opencl"] = "cpu"
+    kind: Literal["cpu", "opencl", "simulated"] = "cpu"
 
     @property
     def description(self) -> str:  # type: ignore[override]

@@ -400,11 +400,15 @@ class CpuLaunch:
                 raise self._failure(task)
             if extents:
                 self._raise_fault(task, extents)
+            self._inspect(task)
             if task.copies is not None:
                 _write_back(task)
         except BaseException as error:
             event._error = event._error or error
         self._release(task, event)
+
+    def _inspect(self, task: Task) -> None:
+        """For launches that leave more behind than their results: raise what went wrong."""
 
     def _drop(self, task: Task) -> None:
         """A launch cancelled before it began."""

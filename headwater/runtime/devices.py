@@ -75,7 +75,7 @@ class Device(ABC):
     """Something that runs kernels. As a context manager it is the current device inside the block."""
 
     name: str
-    kind: Literal["cpu", "opencl"]
+    kind: Literal["cpu", "opencl", "simulated"]
     description: str
 
     @property
@@ -274,10 +274,16 @@ def _by_name(text: str) -> Device:
         from headwater.runtime.opencl import find
 
         return find(name)
-    found = _opencl_by_device_name(name)
+    found = _simulated(name) or _opencl_by_device_name(name)
     if found is not None:
         return found
     raise unknown_device(name)
+
+
+def _simulated(name: str) -> Device | None:
+    from headwater.runtime.simulated import find
+
+    return find(name)
 
 
 def _opencl_by_device_name(name: str) -> Device | None:

@@ -80,7 +80,7 @@ class ClBuffer(Buffer):
 class ClDevice(Device):
     """One OpenCL device, ``opencl:platform:device``, with a context and an in-order queue of its own."""
 
-    kind: Literal["cpu", "opencl"] = "opencl"
+    kind: Literal["cpu", "opencl", "simulated"] = "opencl"
 
     def __init__(self, name: str, device: Any) -> None:
         self.name = name

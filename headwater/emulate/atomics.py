@@ -1,0 +1,177 @@
+"""Atomic instructions in; a loop over the active lanes that updates memory one lane after the other, out.
+
+Other threads run other work-groups, so global memory is updated by the host's atomics; LDS and GDS by plain code, as a
+work-group is run by one thread. (Kernels that use the GDS run on one thread.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from headwater.emulate.builder import Value
+from headwater.emulate.helpers import GDS, LDS, WRITE
+from headwater.emulate.layout import LANES
+from headwater.emulate.lower_llvm import Wide, lower
+from headwater.emulate.memory import Address
+from headwater.emulate.program import meaning
+from headwater.emulate.registers import PART, PART_LANES, PARTS
+from headwater.emulate.vector import number, put
+from headwater.isa.gcn.model import EXEC, Instruction, Register
+from headwater.isa.gcn.semantics import BITS
+
+if TYPE_CHECKING:
+    from headwater.emulate.translate import Translator
+
+_RMW = {"add", "sub", "and", "or", "xor", "umin", "umax", "min", "max", "xchg", "uinc_wrap", "udec_wrap"}
+_LONG = f"<{PART_LANES} x i64>"
+
+
+def translate(t: Translator, instruction: Instruction, place: Callable[[int], Address]) -> None:
+    """One atomic instruction of any encoding."""
+    t.flush()
+    b = t.b
+    what = meaning(instruction)
+    targets = dict(what.assignments)
+    nbytes = BITS[targets["MEM"].type] // 8 if "MEM" in targets else 4
+    dest = instruction.dest("D")
+    observer = t.options.observer
+
+    # Addresses and data, one lane after the other.
+    how, slot = 0, ""
+    for part in range(PARTS):
+        at = place(part)
+        how, slot = at.how, at.slot
+        if observer is not None:
+            observer.access(t, instruction, part, at, nbytes, True, t.exec_mask())
+        wide = _addresses(t, at)
+        here = b.emit(f"getelementptr i8, ptr %addresses, i64 {8 * PART_LANES * part}")
+        b.line(f"store {_LONG} {wide}, ptr {here}, align 64")
+    layout: dict[str, tuple[int, int]] = {}
+    position = 0
+    for source in instruction.sources:
+        if source.name not in ("DATA", "DATA1") or not isinstance(source.value, Register):
+            continue
+        layout[source.name] = position, source.value.dwords
+        for n in range(source.value.dwords):
+            for part in range(PARTS):
+                _put_array(t, "%data", position + n, part, t.regs.vector(number(source.value) + n, part))
+        position += source.value.dwords
+
+    bits = "-1" if t.exec_mask().full else t.regs.pair(EXEC)
+    start, head, one, done = b.block.label, b.label("lanes"), b.label("lane"), b.label("updated")
+    b.jump(head)
+    b.start(head)
+    left = b.fresh("left")
+    rest = b.fresh("rest")
+    phi = len(b.block.lines)
+    b.line("")
+    b.branch(b.emit(f"icmp eq i64 {left}, 0"), done, one)
+    b.start(one)
+    lane = b.intrinsic("cttz", "u64", Value(left, "u64"), extra=("i1 true",)).text
+    b.line(f"{rest} = and i64 {left}, {b.emit(f'add i64 {left}, -1')}")
+    address = b.emit(f"load i64, ptr {b.emit(f'getelementptr i64, ptr %addresses, i64 {lane}')}")
+    lane32 = b.emit(f"trunc i64 {lane} to i32")
+    b.declare("declare hidden i64 @hw_place(ptr, i64, i64, i32, i64, i32, ptr) #1")
+    found = b.emit(
+        f"call i64 @hw_place(ptr %w, i64 {address}, i64 {nbytes}, i32 {how | WRITE}, i64 {instruction.address}, "
+        f"i32 {lane32}, ptr {slot})"
+    )
+    t.stop_unless(b.emit(f"icmp ne i64 {found}, 0"))
+    pointer = b.emit(f"inttoptr i64 {found} to ptr")
+    operands = {name: _lane_data(t, lane, first, count) for name, (first, count) in layout.items()}
+    old = _update(t, instruction, pointer, nbytes, operands, shared=not how & (LDS | GDS))
+    if dest is not None:
+        words = [old] if nbytes == 4 else [
+            b.emit(f"trunc i64 {old} to i32"),
+            b.emit(f"trunc i64 {b.emit(f'lshr i64 {old}, 32')} to i32"),
+        ]  # fmt: skip
+        for n, word in enumerate(words):
+            here = b.emit(f"getelementptr i32, ptr %before, i64 {lane}")
+            there = b.emit(f"getelementptr i8, ptr {here}, i64 {4 * LANES * n}")
+            b.line(f"store i32 {word}, ptr {there}")
+    end = b.block.label
+    b.jump(head)
+    head_block = next(block for block in b.blocks if block.label == head)
+    head_block.lines[phi] = f"  {left} = phi i64 [{bits}, %{start}], [{rest}, %{end}]"
+    b.start(done)
+    if dest is not None:
+        first = number(dest.register)
+        exec_mask = t.exec_mask()
+        for n in range(min(dest.register.dwords, nbytes // 4)):
+            masked = t.masked(first + n)
+            for part in range(PARTS):
+                here = b.emit(f"getelementptr i8, ptr %before, i64 {4 * (LANES * n + PART_LANES * part)}")
+                value = b.emit(f"load {PART}, ptr {here}, align 64")
+                put(t, first + n, part, value, exec_mask, masked, None)
+
+
+def _addresses(t: Translator, at: Address) -> str:
+    b = t.b
+    low = b.emit(f"zext {PART} {at.low or 'zeroinitializer'} to {_LONG}")
+    if at.high is not None:
+        high = b.emit(f"shl {_LONG} {b.emit(f'zext {PART} {at.high} to {_LONG}')}, splat (i64 32)")
+        low = b.emit(f"or disjoint {_LONG} {high}, {low}")
+    return b.binary("add", Value(low, "u64", PART_LANES), Value(at.base, "u64")).text
+
+
+def _put_array(t: Translator, array: str, dword: int, part: int, value: str) -> None:
+    here = t.b.emit(f"getelementptr i8, ptr {array}, i64 {4 * (LANES * dword + PART_LANES * part)}")
+    t.b.line(f"store {PART} {value}, ptr {here}, align 64")
+
+
+def _lane_data(t: Translator, lane: str, first: int, count: int) -> Wide:
+    """One lane's operand from the array."""
+    b = t.b
+    words = []
+    here = b.emit(f"getelementptr i32, ptr %data, i64 {lane}")
+    for n in range(first, first + count):
+        there = b.emit(f"getelementptr i8, ptr {here}, i64 {4 * LANES * n}")
+        words.append(Value(b.emit(f"load i32, ptr {there}"), "u32"))
+    if count == 1:
+        return words[0]
+    if count == 2:
+        high = b.binary("shl", b.resize(words[1], "u64"), Value("32", "u64"))
+        return b.binary("or disjoint", high, b.resize(words[0], "u64"))
+    return tuple(words)
+
+
+def _update(
+    t: Translator, instruction: Instruction, pointer: str, nbytes: int, operands: dict[str, Wide], *, shared: bool
+) -> str:
+    """Update one lane's place in memory; what was there, as ``i32`` or ``i64``."""
+    b = t.b
+    what = meaning(instruction)
+    kind = f"i{8 * nbytes}"
+    simple = getattr(what, "atomic", "")
+    data = operands.get("DATA")
+    if shared and simple in _RMW and isinstance(data, Value) and BITS[data.type] == 8 * nbytes:
+        return b.emit(f"atomicrmw {simple} ptr {pointer}, {kind} {data.text} monotonic, align {nbytes}")
+
+    def new_value(old: str) -> str:
+        memory = Value(old, f"u{8 * nbytes}")
+        lowered = lower(b, what, operands | {"MEM": memory}, t.mode).results["MEM"]
+        assert isinstance(lowered, Value)
+        return b.bitcast(lowered, memory.type).text
+
+    if not shared:
+        old = b.emit(f"load {kind}, ptr {pointer}, align 1")
+        b.line(f"store {kind} {new_value(old)}, ptr {pointer}, align 1")
+        return old
+    first = b.emit(f"load atomic {kind}, ptr {pointer} monotonic, align {nbytes}")
+    before, again, done = b.block.label, b.label("again"), b.label("exchanged")
+    b.jump(again)
+    b.start(again)
+    seen, old = b.fresh("seen"), b.fresh("old")
+    phi = len(b.block.lines)
+    b.line("")
+    exchanged = b.emit(
+        f"cmpxchg ptr {pointer}, {kind} {old}, {kind} {new_value(old)} monotonic monotonic, align {nbytes}"
+    )
+    b.line(f"{seen} = extractvalue {{ {kind}, i1 }} {exchanged}, 0")
+    end = b.block
+    b.branch(b.emit(f"extractvalue {{ {kind}, i1 }} {exchanged}, 1"), done, again)
+    block = next(x for x in b.blocks if x.label == again)
+    block.lines[phi] = f"  {old} = phi {kind} [{first}, %{before}], [{seen}, %{end.label}]"
+    b.start(done)
+    return old

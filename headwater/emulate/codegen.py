@@ -1,0 +1,69 @@
+"""The text of a translated kernel in; object code for this machine, out.
+
+It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the worker process imports it.
+"""
+
+from __future__ import annotations
+
+import llvmlite.binding as llvm
+
+from headwater.opencl.codegen import host_target, machine
+from headwater.opencl.linking import parse
+
+LARGE_KERNEL = 1500
+"""GCN instructions from which on the cheaper passes are used: compile time grows with the number of LLVM
+instructions."""
+
+
+def compile_wave(text: str, size: int) -> bytes:
+    """Optimise and compile the module that ``text`` is the body of; ``size`` is the kernel's number of instructions."""
+    module = parse(_whole(text))
+    _optimise(module, quick=size >= LARGE_KERNEL)
+    return bytes(machine().emit_object(module))
+
+
+def optimised(text: str, size: int) -> str:
+    """The module's text after the passes, to look at."""
+    module = parse(_whole(text))
+    _optimise(module, quick=size >= LARGE_KERNEL)
+    return str(module)
+
+
+def _whole(text: str) -> str:
+    target = host_target()
+    bits = 8 * target.vector_bytes
+    attributes = (
+        f'nounwind "target-cpu"="{target.cpu}" "target-features"="{target.features}" '
+        f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" "no-builtins"'
+    )
+    return "\n".join(
+        (
+            f'target datalayout = "{target.data_layout}"',
+            f'target triple = "{target.triple}"',
+            text,
+            "!9001 = !{}",
+            f"attributes #0 = {{ {attributes} }}",
+            "attributes #1 = { cold nounwind }",
+            f"attributes #2 = {{ cold noinline {attributes} }}",
+        )
+    )
+
+
+def _optimise(module: llvm.ModuleRef, *, quick: bool) -> None:
+    tm = machine()
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    options.loop_unrolling = False
+    builder = llvm.create_pass_builder(tm, options)
+    if quick:
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+        passes.run(module, builder)
+        return
+    simplify = builder.getFunctionPassManager()
+    for function in module.functions:
+        if not function.is_declaration:
+            simplify.run(function, builder)

@@ -1,0 +1,47 @@
+"""What may watch a translated kernel: an `Observer` is asked at its events and writes LLVM code into the translation.
+
+An observer's code may call functions of its own library (declare them with ``t.b.declare``), read ``hooks`` of the
+wavefront's structure (addresses that the launcher puts into the dispatch structure) and any register through
+``t.regs``. It must not change registers. Vector code is put off: what an observer wants of a part's lanes it writes
+in ``t.later``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from headwater.emulate.memory import Address
+    from headwater.emulate.program import BasicBlock
+    from headwater.emulate.registers import Mask
+    from headwater.emulate.translate import Translator
+    from headwater.isa.gcn.model import Instruction
+
+
+class Observer(Protocol):
+    """Writes code that watches."""
+
+    name: str
+    """Part of the key under which the code is cached."""
+
+    def objects(self) -> list[bytes]:
+        """Object code of the functions that it calls, to be linked to the kernel's: see `native.compile_c`."""
+        ...
+
+    def block(self, t: Translator, block: BasicBlock) -> None:
+        """A basic block begins."""
+        ...
+
+    def access(
+        self, t: Translator, instruction: Instruction, part: int, at: Address, nbytes: int, writes: bool, lanes: Mask
+    ) -> None:
+        """A part's lanes are about to access memory, ``nbytes`` each. Called when the part is written."""
+        ...
+
+    def scalar_access(self, t: Translator, instruction: Instruction, address: str, nbytes: int, writes: bool) -> None:
+        """The wavefront is about to access memory with one address (``i64``)."""
+        ...
+
+    def barrier(self, t: Translator, instruction: Instruction) -> None:
+        """The wavefront is at a barrier."""
+        ...

@@ -1,0 +1,124 @@
+"""A kernel of a code object in; the native code that emulates it, in a shared library in the disk cache, out."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headwater import cache
+from headwater.errors import InternalError
+
+if TYPE_CHECKING:
+    from headwater.emulate.hooks import Observer
+    from headwater.isa.gcn.codeobject import CodeObject
+
+SYMBOL = "hw_entry"
+_FORMAT = "emulate 1"
+_LIBRARY, _FACTS = "kernel.so", "kernel.json"
+
+
+@dataclass(frozen=True)
+class NativeKernel:
+    """Native code of a kernel: ``library`` with the entry `SYMBOL` that support.c describes.
+
+    ``frame_bytes``: of each wavefront of a group; ``cache_slots``: see `headwater.emulate.layout`;
+    ``instruction_count``: the GCN instructions that were translated; ``uses_gds``: it must be run by one thread.
+    """
+
+    library: Path
+    frame_bytes: int
+    cache_slots: int
+    instruction_count: int
+    uses_gds: bool
+
+
+def native_kernel(code: CodeObject, name: str, *, full: bool, observer: Observer | None = None) -> NativeKernel:
+    """The kernel ``name`` translated, from the disk cache or by the compiler.
+
+    ``full``: for groups of a multiple of 64 work-items only. Raises InternalError if LLVM cannot compile it.
+    """
+    key = cache.key(_FORMAT, _state(), code.digest, name, str(full), "" if observer is None else observer.name)
+    entry = cache.get(key)
+    if entry is None:
+        entry = cache.put(key, _build(code, name, full, observer))
+    facts: dict[str, Any] = json.loads((entry / _FACTS).read_bytes())
+    return NativeKernel(entry / _LIBRARY, **facts)
+
+
+def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -> dict[str, bytes]:
+    from headwater.emulate.translate import Options, translate_kernel
+    from headwater.opencl.host import link_shared
+    from headwater.opencl.worker import WORKER
+
+    WORKER.start()
+    made = translate_kernel(code, name, Options(full=full, observer=observer))
+    compiled: bytes = WORKER.call("emulate.codegen:compile_wave", made.text, made.instruction_count)
+    facts = {
+        "frame_bytes": made.frame_bytes,
+        "cache_slots": made.cache_slots,
+        "instruction_count": made.instruction_count,
+        "uses_gds": made.uses_gds,
+    }
+    objects = [compiled, _support()]
+    if observer is not None:
+        objects += observer.objects()
+    return {_LIBRARY: link_shared(*objects), _FACTS: json.dumps(facts).encode()}
+
+
+def _support() -> bytes:
+    """Object code of support.c, from the disk cache."""
+    from headwater.emulate.layout import c_header
+
+    return compile_c(c_header() + (Path(__file__).with_name("support.c")).read_text())
+
+
+def compile_c(source: str) -> bytes:
+    """C for this machine, without a library, as object code; from the disk cache. Raises InternalError."""
+    from headwater.opencl.host import _identity
+
+    key = cache.key(_FORMAT, "C", _identity(), source)
+    entry = cache.get(key)
+    if entry is None:
+        entry = cache.put(key, {"code.o": _compile_c(source)})
+    return (entry / "code.o").read_bytes()
+
+
+def _compile_c(source: str) -> bytes:
+    import subprocess
+    import tempfile
+
+    from headwater.opencl.clang import zig_path
+
+    with tempfile.TemporaryDirectory(prefix="headwater-") as folder:
+        target = os.path.join(folder, "code.o")
+        command = [str(zig_path()), "clang", "-x", "c", *_TARGET, "-march=native", "-O2", "-ffreestanding", "-fPIC"]
+        command += ["-fno-stack-protector", "-nostdinc", "-c", "-o", target, "-"]
+        done = subprocess.run(command, input=source, capture_output=True, text=True)
+        if done.returncode:
+            raise InternalError(f"compiling the emulator's support code failed: {done.stderr.strip()[-500:]}")
+        return Path(target).read_bytes()
+
+
+_TARGET = ("-target", "x86_64-linux-gnu") if sys.platform == "linux" and os.uname().machine == "x86_64" else ()
+
+
+@functools.cache
+def _state() -> str:
+    """A text that changes when the emulator or this machine does."""
+    from headwater.opencl.host import _identity
+
+    parts = [_identity()]
+    here = Path(__file__).parent
+    isa = here.parent / "isa" / "gcn"
+    for folder in (here, isa, isa / "tables"):
+        with os.scandir(folder) as found:
+            for item in found:
+                if item.is_file():
+                    state = item.stat()
+                    parts.append(f"{item.name} {state.st_size} {state.st_mtime_ns}")
+    return "\n".join(sorted(parts))

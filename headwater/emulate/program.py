@@ -1,0 +1,444 @@
+"""Decoded instructions of a kernel in; its control flow, and which registers matter where, out.
+
+Liveness of vector registers is kept for two kinds of lanes apart: those that EXEC selects and those that it does not. A
+write ends the life of the selected lanes' old values only; when EXEC changes, lanes pass from one kind to the other,
+as far as it is not known that EXEC only loses (``s_and_saveexec_b64``) or only gains lanes (``s_or_b64 exec, exec,
+…``). So a temporary of one side of a branch is known to be dead outside of it, and needs no masked write.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from headwater.errors import HeadwaterError
+from headwater.isa.gcn.model import EXEC, M0, SCC, VCC, Instruction, Literal, Register, Row
+from headwater.isa.gcn.semantics import Semantics, semantics
+
+ALL_LANES = "all"
+_ACC = 256  # accumulation registers follow the vector registers in a bit set
+_FULL_EXEC = 3 << EXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What an instruction reads and writes: bit sets, scalar registers by their encoding (SCC is bit 253), vector ones
+    by their number, accumulation registers from bit 256 on.
+
+    ``vector_read`` is read in the lanes of EXEC, ``lanes_read`` in any lane; ``vector_write`` is written in the lanes
+    of EXEC, ``lanes_write`` in others (v_writelane). ``exec_change``: "" none, "narrow", "widen" or "any".
+    """
+
+    scalar_read: int
+    scalar_write: int
+    vector_read: int
+    lanes_read: int
+    vector_write: int
+    lanes_write: int
+    exec_change: str
+
+
+@dataclass(slots=True)
+class BasicBlock:
+    """Instructions that are run one after the other, and where it goes on: ``successors`` as byte addresses.
+
+    ``end``: "fall", "branch", "jump" (unconditional), "indirect" (to any of the program's targets), "exit", "barrier"
+    or "fault" (the code runs out or is no code; then ``problem`` says what).
+    """
+
+    address: int
+    instructions: tuple[Instruction, ...]
+    end: str
+    successors: tuple[int, ...]
+    problem: str = ""
+    scalar_in: int = 0
+    active_in: int = 0
+    inactive_in: int = 0
+    full_in: int = 0
+    """Scalar registers known to be all ones where the block begins, if EXEC is where the kernel begins."""
+
+
+@dataclass(slots=True)
+class Program:
+    """A kernel's blocks by address, in order; ``targets``: the addresses that an indirect jump may reach."""
+
+    isa: str
+    entry: int
+    blocks: dict[int, BasicBlock]
+    targets: tuple[int, ...]
+    instruction_count: int = field(default=0)
+
+    def after(self, block: BasicBlock) -> tuple[BasicBlock, ...]:
+        """The blocks that may follow."""
+        wanted = self.targets if block.end == "indirect" else block.successors
+        return tuple(self.blocks[a] for a in wanted)
+
+
+Decode = Callable[[int], Instruction]
+
+
+_meanings: dict[int, tuple[Row, Semantics]] = {}
+
+
+def meaning(instruction: Instruction) -> Semantics:
+    """What the instruction does."""
+    row = instruction.row
+    found = _meanings.get(id(row))
+    if found is None:
+        found = _meanings[id(row)] = row, semantics(row)
+    return found[1]
+
+
+def read_program(decode: Decode, entry: int, isa: str, in_text: Callable[[int], bool]) -> Program:
+    """All code that the kernel at ``entry`` can reach.
+
+    ``decode`` gives the instruction at a byte address and raises a HeadwaterError where there is none; ``in_text`` says
+    whether an address may hold code. Such a place becomes a block that ends in a fault, which only counts if it is
+    reached.
+    """
+    known: dict[int, Instruction] = {}
+    problems: dict[int, str] = {}
+    leaders = {entry}
+    returns: set[int] = set()
+    functions: set[int] = set()
+    pending = [entry]
+    indirect = False
+    while pending:
+        address = pending.pop()
+        getpc: dict[int, int] = {}
+        while address not in known and address not in problems:
+            if not in_text(address):
+                problems[address] = "the program runs beyond the end of its code"
+                break
+            try:
+                instruction = decode(address)
+            except HeadwaterError as error:
+                problems[address] = error.message
+                break
+            known[address] = instruction
+            following = address + instruction.size_bytes
+            kind = flow(instruction)
+            target = _address_made(instruction, following, getpc)
+            if target is not None and in_text(target) and target % 4 == 0:
+                functions.add(target)
+            if kind in ("branch", "jump") and instruction.target is not None:
+                leaders.add(instruction.target)
+                pending.append(instruction.target)
+            if kind == "call":
+                indirect = True
+                returns.add(following)
+                leaders.add(following)
+                pending.append(following)
+            if kind == "indirect":
+                indirect = True
+            if kind in ("branch", "barrier"):
+                leaders.add(following)
+            if kind in ("jump", "exit", "indirect", "call"):
+                break
+            address = following
+        if indirect and not pending:
+            new = functions - leaders
+            leaders |= new
+            pending.extend(sorted(new))
+    targets = tuple(sorted((functions | returns) & leaders)) if indirect else ()
+    blocks = _blocks(known, problems, leaders)
+    program = Program(isa, entry, blocks, targets, len(known))
+    _liveness(program)
+    _full_masks(program)
+    return program
+
+
+def flow(instruction: Instruction) -> str:
+    """Where control goes after an instruction: "" to the next, or a `BasicBlock.end`, or "call"."""
+    name = instruction.row.name
+    if name == "s_endpgm" or name.startswith("s_endpgm_"):
+        return "exit"
+    if name == "s_barrier":
+        return "barrier"
+    if name == "s_branch":
+        return "jump"
+    if name in ("s_swappc_b64", "s_call_b64"):
+        return "call"
+    if name in ("s_setpc_b64", "s_rfe_b64", "s_cbranch_join", "s_cbranch_g_fork", "s_cbranch_i_fork"):
+        return "indirect"
+    if name.startswith("s_cbranch") or name.startswith("s_subvector"):
+        return "branch"
+    return ""
+
+
+def _address_made(instruction: Instruction, following: int, getpc: dict[int, int]) -> int | None:
+    """The code address that ``s_getpc_b64`` and a literal added to it make; ``getpc`` is the state of the scan."""
+    name = instruction.row.name
+    dest = instruction.dests[0].register if instruction.dests else None
+    if name == "s_getpc_b64" and dest is not None:
+        getpc[dest.index] = following
+        return None
+    if name == "s_add_u32" and dest is not None and dest.index in getpc:
+        for source in instruction.sources:
+            if isinstance(source.value, Literal):
+                bits = source.value.bits
+                return getpc.pop(dest.index) + (bits - (1 << 32) if bits >> 31 else bits)
+    return None
+
+
+def _blocks(known: Mapping[int, Instruction], problems: Mapping[int, str], leaders: set[int]) -> dict[int, BasicBlock]:
+    blocks: dict[int, BasicBlock] = {}
+    for start in sorted(leaders | problems.keys()):
+        run: list[Instruction] = []
+        address, end = start, "fall"
+        successors: tuple[int, ...] = ()
+        problem = ""
+        while True:
+            if address in problems:
+                end, problem = ("fault", problems[address]) if not run else ("fall", "")
+                successors = (address,) if run else ()
+                break
+            if address not in known:
+                end, problem = "fault", "the program runs beyond the end of its code"
+                break
+            if run and address in leaders:
+                successors = (address,)
+                break
+            instruction = known[address]
+            run.append(instruction)
+            address += instruction.size_bytes
+            kind = flow(instruction)
+            if kind:
+                end = "indirect" if kind == "call" else kind
+                target = () if instruction.target is None else (instruction.target,)
+                if kind == "branch":
+                    successors = (*target, address)
+                elif kind == "jump":
+                    successors = target
+                elif kind == "barrier":
+                    successors = (address,)
+                break
+        blocks[start] = BasicBlock(start, tuple(run), end, successors, problem)
+    return blocks
+
+
+# ---- registers -------------------------------------------------------------------------------------------------------
+
+_READ_SPECIALS = {"SCC": 1 << SCC, "VCC": 3 << VCC, "M0": 1 << M0, "EXEC": _FULL_EXEC}
+_NARROWING = frozenset({"s_and_saveexec_b64", "s_andn1_saveexec_b64"})
+_WIDENING = frozenset({"s_or_saveexec_b64", "s_orn1_saveexec_b64"})
+
+
+def effects(instruction: Instruction) -> Effects:
+    """What an instruction reads and writes."""
+    what = meaning(instruction)
+    row = instruction.row
+    scalar_read = scalar_write = vector_read = lanes_read = vector_write = lanes_write = 0
+    for source in instruction.sources:
+        if isinstance(source.value, Register):
+            s, v = _bits(source.value)
+            scalar_read |= s
+            vector_read |= v
+    for name, bits in _READ_SPECIALS.items():
+        if name in what.reads:
+            scalar_read |= bits
+    if what.vector:
+        scalar_read |= _FULL_EXEC
+    for dest in instruction.dests:
+        s, v = _bits(dest.register)
+        scalar_write |= s
+        vector_write |= v
+        if keeps_old(instruction, dest.name, what):
+            scalar_read |= s
+            vector_read |= v
+    written = {target for target, _ in what.assignments}
+    for name, bits in _READ_SPECIALS.items():
+        if name in written:
+            scalar_write |= bits
+    if reads_other_lanes(instruction, what):
+        lanes_read |= vector_read
+    if what.ignores_exec:
+        lanes_write, vector_write = vector_write, 0
+        vector_read |= lanes_write
+        lanes_read |= lanes_write
+    change = ""
+    if scalar_write & _FULL_EXEC:
+        change = _exec_change(instruction, row.name)
+    return Effects(scalar_read, scalar_write, vector_read, lanes_read, vector_write, lanes_write, change)
+
+
+def _bits(register: Register) -> tuple[int, int]:
+    mask = (1 << register.dwords) - 1
+    if register.file == "s":
+        return mask << register.index, 0
+    return 0, mask << (register.index + (_ACC if register.file == "a" else 0))
+
+
+def keeps_old(instruction: Instruction, name: str, what: Semantics) -> bool:
+    """Whether part of a destination's old value stays, in lanes that are written or in lanes that DPP leaves out."""
+    if name in what.reads:
+        return True
+    dest = instruction.dest(name)
+    if dest is None:
+        return False
+    if instruction.form == "SDWA" and dest.register.file == "v":
+        return dest.sel != 6 and dest.unused == 2
+    if instruction.form == "DPP":
+        return True
+    # 16-bit results of VOP3 may keep the other half; where they clear it, this only costs a move.
+    return dest.op_sel != 0 or (instruction.form in ("VOP3", "VOP3P") and dest.type in ("f16", "b16", "u16", "i16"))
+
+
+_CROSS = ("v_readlane", "v_readfirstlane", "ds_bpermute", "ds_permute", "ds_swizzle", "v_permlane", "v_mfma")
+
+
+def reads_other_lanes(instruction: Instruction, what: Semantics) -> bool:
+    """Whether a lane may read what another lane holds, one that EXEC excludes included."""
+    return instruction.form == "DPP" or instruction.row.name.startswith(_CROSS)
+
+
+def _exec_change(instruction: Instruction, name: str) -> str:
+    if name.startswith("v_cmpx") or name in _NARROWING:
+        return "narrow"
+    if name in _WIDENING:
+        return "widen"
+    first, second = (instruction.source(n) for n in ("S0", "S1"))
+    reads = [
+        s is not None and isinstance(s.value, Register) and s.value == Register("s", EXEC, 2) for s in (first, second)
+    ]
+    if (name == "s_and_b64" and any(reads)) or (name == "s_andn2_b64" and reads[0]):
+        return "narrow"
+    if (name == "s_or_b64" and any(reads)) or (name == "s_mov_b64" and first is not None and is_all_ones(first.value)):
+        return "widen"
+    return "any"
+
+
+def is_all_ones(value: object) -> bool:
+    """Whether a scalar operand is the constant -1."""
+    return getattr(value, "code", None) == 193 or getattr(value, "bits", None) == 0xFFFFFFFF
+
+
+def backward(instruction: Instruction, scalar: int, active: int, inactive: int) -> tuple[int, int, int]:
+    """What is live before an instruction, from what is live after it: scalar registers, and vector registers in lanes
+    that EXEC selects and in those that it does not."""
+    e = effects(instruction)
+    if e.exec_change:
+        both = active | inactive
+        if e.exec_change != "widen":
+            active, inactive = both, inactive if e.exec_change == "narrow" else both
+        else:
+            inactive = both
+    active = (active & ~e.vector_write) | e.vector_read | e.lanes_read
+    inactive |= e.lanes_read
+    scalar = (scalar & ~e.scalar_write) | e.scalar_read
+    return scalar, active, inactive
+
+
+def _liveness(program: Program) -> None:
+    order = list(reversed(program.blocks.values()))
+    preds: dict[int, list[BasicBlock]] = {}
+    for block in order:
+        for follower in program.after(block):
+            preds.setdefault(follower.address, []).append(block)
+    waiting = dict.fromkeys(block.address for block in order)
+    while waiting:
+        address = next(iter(waiting))
+        del waiting[address]
+        block = program.blocks[address]
+        state = live_out(program, block)
+        for instruction in reversed(block.instructions):
+            state = backward(instruction, *state)
+        if state != (block.scalar_in, block.active_in, block.inactive_in):
+            block.scalar_in, block.active_in, block.inactive_in = state
+            waiting.update(dict.fromkeys(p.address for p in preds.get(address, ())))
+
+
+def live_out(program: Program, block: BasicBlock) -> tuple[int, int, int]:
+    """What is live where a block ends. EXEC always is, as every block may need it."""
+    scalar, active, inactive = _FULL_EXEC, 0, 0
+    for follower in program.after(block):
+        scalar |= follower.scalar_in
+        active |= follower.active_in
+        inactive |= follower.inactive_in
+    return scalar, active, inactive
+
+
+def live_before_each(program: Program, block: BasicBlock) -> list[tuple[int, int, int]]:
+    """What is live before each instruction of a block, and last what is live at its end."""
+    states = [live_out(program, block)]
+    for instruction in reversed(block.instructions):
+        states.append(backward(instruction, *states[-1]))
+    states.reverse()
+    return states
+
+
+# ---- masks that are known to be full ---------------------------------------------------------------------------------
+
+
+def full_after(instruction: Instruction, full: int) -> int:
+    """Scalar registers known to be all ones after an instruction."""
+    e = effects(instruction)
+    if not e.scalar_write:
+        return full
+    name = instruction.row.name
+    dest = instruction.dests[0].register if instruction.dests else None
+
+    def is_full(which: str) -> bool:
+        source = instruction.source(which)
+        if source is None:
+            return False
+        if is_all_ones(source.value):
+            return True
+        if not isinstance(source.value, Register) or source.value.file != "s":
+            return False
+        mask = _bits(source.value)[0]
+        return full & mask == mask
+
+    kept = full & ~e.scalar_write
+    if dest is None or dest.file != "s":
+        return kept
+    own = _bits(dest)[0]
+    exec_full = full & _FULL_EXEC == _FULL_EXEC
+    if name in ("s_mov_b64", "s_mov_b32"):
+        return kept | own if is_full("S0") else kept
+    if name in ("s_or_b64", "s_and_b64"):
+        sides = is_full("S0"), is_full("S1")
+        return kept | own if (any(sides) if name == "s_or_b64" else all(sides)) else kept
+    if name in ("s_and_saveexec_b64", "s_or_saveexec_b64"):
+        sides = is_full("S0"), exec_full
+        result = any(sides) if name == "s_or_saveexec_b64" else all(sides)
+        return kept | (own if exec_full else 0) | (_FULL_EXEC if result else 0)
+    if name in ("s_xor_saveexec_b64", "s_andn2_saveexec_b64", "s_orn2_saveexec_b64", "s_andn1_saveexec_b64"):
+        return kept | (own if exec_full else 0)
+    return kept
+
+
+def _full_masks(program: Program) -> None:
+    everything = (1 << 256) - 1
+    for block in program.blocks.values():
+        block.full_in = everything
+    program.blocks[program.entry].full_in = _FULL_EXEC
+    waiting = [program.entry]
+    seen: set[int] = set()
+    while waiting:
+        block = program.blocks[waiting.pop()]
+        seen.add(block.address)
+        full = block.full_in
+        for instruction in block.instructions:
+            full = full_after(instruction, full)
+        for follower in program.after(block):
+            joined = follower.full_in & full
+            if joined != follower.full_in or follower.address not in seen:
+                follower.full_in = joined
+                if follower.address not in waiting:
+                    waiting.append(follower.address)
+
+
+def registers(bits: int) -> Iterable[int]:
+    """The numbers of the bits that are set."""
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
+def block_of(program: Program, address: int) -> BasicBlock:
+    """The block that an instruction's address lies in."""
+    starts = list(program.blocks)
+    return program.blocks[starts[bisect_right(starts, address) - 1]]

@@ -1,0 +1,171 @@
+"""A chip's name passes in; a `SimulatedDevice` passes out, which runs OpenCL C and code objects by emulating that
+chip."""
+
+from __future__ import annotations
+
+import functools
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from headwater import __version__
+from headwater.errors import DeviceError, LaunchError, UsageError
+from headwater.runtime.cpu import CpuDevice, CpuKernel, check_sizes
+from headwater.runtime.devices import DeviceProgram, Size, sizes
+from headwater.runtime.simulated_launch import SimulatedLaunch
+
+if TYPE_CHECKING:
+    from headwater.chips import Chip
+    from headwater.isa.gcn.codeobject import CodeObject
+    from headwater.opencl.kernels import KernelInfo
+
+DEFAULT_GROUP = 256
+"""Work-items of a group that kernels are compiled for unless a launch has larger ones: AMD's default."""
+
+
+class SimulatedDevice(CpuDevice):
+    """A chip that is not there: its machine code is translated for this machine's processor. Its memory is the
+    host's."""
+
+    kind: Literal["cpu", "opencl", "simulated"] = "simulated"
+
+    def __init__(self, chip: Chip, name: str) -> None:
+        self.chip = chip
+        self.name = name
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        """The board's name and its processor."""
+        return f"{self.chip.name} ({self.chip.target}), emulated"
+
+    @property
+    def driver(self) -> str:
+        return f"headwater {__version__}, emulation"
+
+    @property
+    def memory_bytes(self) -> int:
+        return min(self.chip.memory.bytes, super().memory_bytes or self.chip.memory.bytes)
+
+    @property
+    def compute_units(self) -> int:
+        return self.chip.compute.compute_units
+
+    @property
+    def max_group_size(self) -> int:
+        return self.chip.compute.work_group_size
+
+    def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
+        """Compile OpenCL C to the chip's machine code."""
+        compiled = _compiled(source, filename, options, self.chip.target, DEFAULT_GROUP)
+        larger = functools.cache(lambda: _compiled(source, filename, options, self.chip.target, self.max_group_size))
+        code = _load(compiled.code, filename)
+
+        def version(group: int) -> CodeObject:
+            return code if group <= DEFAULT_GROUP else _load(larger().code, filename)
+
+        kernels = {
+            name: SimulatedKernel(self, info, version, source, filename, options)
+            for name, info in compiled.kernels.items()
+        }
+        return DeviceProgram(self, kernels, compiled.warnings)
+
+    def load(self, code: bytes, filename: str) -> DeviceProgram:
+        """The kernels of a code object. UsageError if it was made for another chip's instructions."""
+        from headwater.runtime.simulated_arguments import kernel_info
+
+        loaded = _load(code, filename)
+        self._check_target(loaded, filename)
+        kernels = {
+            name: SimulatedKernel(self, kernel_info(kernel), lambda group: loaded, "", filename, "")
+            for name, kernel in loaded.kernels.items()
+        }
+        return DeviceProgram(self, kernels)
+
+    def _check_target(self, code: CodeObject, filename: str) -> None:
+        from headwater.isa.gcn.model import ISA_OF_TARGET
+
+        if ISA_OF_TARGET.get(code.target) != ISA_OF_TARGET.get(self.chip.target):
+            raise UsageError(
+                f"{filename} holds machine code for {code.target}, and {self.name} is a {self.chip.target}",
+                hint=f"run it on a device with {code.target}: see headwater devices",
+            )
+
+
+class SimulatedKernel(CpuKernel):
+    """A kernel in machine code of the chip; native code for it is made, or found in the cache, when first launched."""
+
+    __slots__ = ("_version", "images")
+
+    def __init__(
+        self, device: SimulatedDevice, info: KernelInfo, version: Any, source: str, filename: str, options: str
+    ) -> None:
+        self.device: SimulatedDevice = device
+        self.info = info
+        self.program_source = source
+        self.program_filename = filename
+        self.options = options
+        self._version = version
+        self._prepared = {}
+        self.images: dict[Any, Any] = {}
+        """Code objects as they lie in memory, by themselves."""
+
+    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
+        from headwater.emulate.dispatch import default_group
+
+        whole = sizes(global_size, "global size")
+        group = check_sizes(self.info, whole, local_size, self.options, self.device.max_group_size)
+        start = (0,) * len(whole) if isinstance(offset, tuple) and not offset else sizes(offset, "global offset")
+        if len(start) != len(whole):
+            raise LaunchError(f"the global offset {start} has not as many dimensions as the global size {whole}")
+        full = _three(whole)
+        local = default_group(full, DEFAULT_GROUP) if group is None else _three(group)
+        code = self._version(prod(local))
+        return SimulatedLaunch(self, code, full, local, _three(start, 0), len(whole), check)
+
+
+def _three(parts: tuple[int, ...], fill: int = 1) -> tuple[int, int, int]:
+    padded = (*parts, fill, fill)[:3]
+    return padded[0], padded[1], padded[2]
+
+
+def _compiled(source: str, filename: str, options: str, target: str, largest_group: int) -> Any:
+    from headwater.opencl.gcn import compile_code_object
+
+    return compile_code_object(source, filename, options, target, largest_group=largest_group)
+
+
+@functools.lru_cache(maxsize=64)
+def _load(code: bytes, filename: str) -> CodeObject:
+    from headwater.isa.gcn.codeobject import load
+
+    return load(code, filename)
+
+
+@functools.cache
+def _device(chip: Chip) -> SimulatedDevice:
+    return SimulatedDevice(chip, Path(chip.file).stem or chip.name)
+
+
+def find(name: str) -> SimulatedDevice | None:
+    """The device of a chip's name or alias, or of the path of a chip's file; None if there is no such chip.
+
+    DeviceError for chips whose instructions are not emulated.
+    """
+    from headwater import chips
+
+    if not chips.known(name):
+        return None
+    chip = chips.find(name)
+    if chip.family != "gcn":
+        raise DeviceError(
+            f"{chip.name} is a {chip.generation} chip, whose instructions are not emulated",
+            hint="choose a GCN chip, such as tahiti, fiji or vega64",
+        )
+    return _device(chip)
+
+
+def all_devices() -> list[SimulatedDevice]:
+    """A device for each chip that can be emulated."""
+    from headwater import chips
+
+    return [_device(chip) for chip in chips.all_chips() if chip.family == "gcn"]

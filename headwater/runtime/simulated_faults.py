@@ -1,0 +1,113 @@
+"""The error record of an emulated launch passes in; a `KernelFault` that names source line, instruction and work-item
+passes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headwater.emulate import layout
+from headwater.errors import HeadwaterError, KernelFault, SourceError, Span
+from headwater.runtime.faults import Extent, _place
+
+if TYPE_CHECKING:
+    from headwater.runtime.simulated_launch import SimulatedLaunch
+
+_AT = {name: at for at, name in enumerate(layout.RECORD)}
+
+
+def explain(launch: SimulatedLaunch, record: Sequence[int], extents: Sequence[Extent]) -> KernelFault:
+    """The fault of a launch, from its record."""
+
+    def field(name: str) -> int:
+        return record[_AT[name]]
+
+    kind, pc = field("kind"), field("pc")
+    item, group = work_item(launch, record)
+    kernel = launch.machine_kernel.name
+    shown = instruction_text(launch, pc)
+    who = f"work-item ({', '.join(map(str, item))}) of {kernel}"
+    whole = f"{kernel}, work-group ({', '.join(map(str, group))}), wavefront {field('wave')},"
+    message, hint = _what(launch, kind, field("address"), field("bytes"), who, whole, extents, field("detail"))
+    message = f"{message}\n    {shown}; work-group ({', '.join(map(str, group))})"
+    place = launch.code.line_of(pc)
+    if place is None or not place[1]:
+        return KernelFault(message, hint=hint)
+    file, line, column = place
+    source = launch.kernel.program_source.splitlines()
+    text = source[line - 1] if line <= len(source) and _is_main(file, launch.kernel.program_filename) else ""
+    return KernelFault(str(SourceError(message, Span(file, line, column), hint=hint, source_line=text)))
+
+
+def _is_main(file: str, filename: str) -> bool:
+    return file == filename or file.endswith("/" + filename) or filename.endswith("/" + file)
+
+
+def work_item(launch: SimulatedLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The global id of the lane that the record names, and its group's number."""
+    global_size, local_size, offset = launch._sizes
+    group = tuple(record[_AT[f"group_{axis}"]] for axis in "xyz")
+    size = [min(local_size[n], global_size[n] - group[n] * local_size[n]) for n in range(3)]
+    flat = record[_AT["wave"]] * layout.LANES + record[_AT["lane"]]
+    local = flat % size[0], flat // size[0] % size[1], flat // size[0] // size[1]
+    item = tuple(offset[n] + group[n] * local_size[n] + local[n] for n in range(3))
+    return item[: launch._work_dim], group[: launch._work_dim]
+
+
+def instruction_text(launch: SimulatedLaunch, pc: int) -> str:
+    """The instruction at an address, as it is disassembled."""
+    from headwater.isa.gcn.decode import decode
+    from headwater.isa.gcn.printer import text
+
+    code = launch.code
+    try:
+        return f"{pc:#x}: {text(decode(code.image(), pc, code.isa), code.isa)}"
+    except HeadwaterError as error:
+        return f"{pc:#x}: {error.message}"
+
+
+def _what(
+    launch: SimulatedLaunch,
+    kind: int,
+    address: int,
+    nbytes: int,
+    who: str,
+    wavefront: str,
+    extents: Sequence[Extent],
+    detail: int,
+) -> tuple[str, str]:
+    """Message and hint for a kind of fault."""
+    amount = f"{nbytes} byte{'s' * (nbytes != 1)}"
+    if kind in (layout.FAULT_READ, layout.FAULT_WRITE):
+        access = "reads" if kind == layout.FAULT_READ else "writes"
+        if address < 4096:
+            return f"{who} uses a null pointer: it {access} {amount} at address {address:#x}", ""
+        return f"{who} {access} {amount} {_place(address, nbytes, extents)}", ""
+    if kind == layout.FAULT_READ_ONLY:
+        return f"{who} writes {amount} {_place(address, nbytes, extents)}, which is read-only", ""
+    if kind in (layout.FAULT_LDS_READ, layout.FAULT_LDS_WRITE):
+        access = "reads" if kind == layout.FAULT_LDS_READ else "writes"
+        what, size = ("the global data share", layout.GDS_BYTES) if detail else ("local memory", launch._frames)
+        return f"{who} {access} {amount} at byte {address} of {what}, of which the group has {size}", ""
+    if kind == layout.FAULT_PRIVATE:
+        size = launch.abi.scratch_lane_bytes
+        hint = "does it call itself? private memory is set aside for a call depth that the compiler knows"
+        access = "writes" if detail else "reads"
+        return f"{who} {access} {amount} at byte {address} of its private memory, which has {size}", hint
+    if kind == layout.FAULT_TRAP:
+        return f"{wavefront} ran into a trap: an assertion failed, or code that the compiler took to be unreachable", ""
+    if kind == layout.FAULT_JUMP:
+        return f"{wavefront} jumps to {address:#x}, where no code is known to begin", ""
+    if kind == layout.FAULT_UNSUPPORTED:
+        return f"{wavefront} came to an instruction that is not emulated", _why(launch, address)
+    return f"{wavefront} failed with the unknown code {kind}", ""
+
+
+def _why(launch: SimulatedLaunch, pc: int) -> str:
+    from headwater.emulate.program import meaning
+    from headwater.isa.gcn.decode import decode
+
+    try:
+        return meaning(decode(launch.code.image(), pc, launch.code.isa)).unsupported
+    except HeadwaterError as error:
+        return error.message

@@ -1,0 +1,325 @@
+"""A kernel of a code object and a launch's sizes pass in; a `SimulatedLaunch` passes out, which runs it emulated.
+
+It is a `CpuLaunch` of the emulator's native code: threads, queues, time limits and Ctrl-C are the same. What differs is
+here: the kernarg segment with its hidden arguments, the dispatch structure, the table of allocations, and faults.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.emulate import dispatch, layout
+from headwater.emulate.native import SYMBOL, native_kernel
+from headwater.errors import LaunchError, ResourceError
+from headwater.runtime import pool as _pool, signature
+from headwater.runtime.arrays import ALIGNMENT, Array, address, aligned_bytes
+from headwater.runtime.cpu_launch import CpuLaunch, Slot, _image, _memory, _sampler
+from headwater.runtime.faults import Extent
+from headwater.runtime.pool import Task
+
+if TYPE_CHECKING:
+    from headwater.isa.gcn.codeobject import CodeObject, KernelObject
+    from headwater.opencl.kernels import ArgInfo
+    from headwater.runtime.simulated import SimulatedKernel
+
+PRINTF_BYTES = 1 << 20
+_PRINTF_HEADER_BYTES = 8
+_MEMORY_LIMIT = 1 << 31
+
+
+@dataclass(frozen=True)
+class EmulatedKernel:
+    """What `CpuLaunch` wants to know of a kernel's native code (`headwater.runtime.cpu_launch.HostKernel`)."""
+
+    library: Path
+    symbol: str
+    local_size: tuple[int, int, int]
+    arg_offsets: tuple[int, ...]
+    args_bytes: int
+    static_local_bytes: int
+    frame_bytes: int
+    unbounded: bool = True
+    formats: tuple[str, ...] = ()
+    streaming: tuple[int, ...] = ()
+
+
+class SimulatedTask(Task):
+    """A task with what only emulation has: the error record, the table of allocations, the buffer of printf."""
+
+    __slots__ = ("extents", "printf", "record", "table")
+
+    def __init__(self, entry: Any, block: Array, args_bytes: int) -> None:
+        super().__init__(entry, block, args_bytes)
+        self.record = np.zeros(layout.RECORD_FIELDS, np.uint64)
+        self.table: Array = np.zeros(0, np.uint64)
+        self.extents: list[Extent] = []
+        self.printf: Array | None = None
+
+
+class Loaded:
+    """A code object's segments as they lie in memory, address 0 first, with relocations applied."""
+
+    def __init__(self, code: CodeObject) -> None:
+        image = code.image()
+        self.memory = aligned_bytes(max(len(image), 1), 4096)
+        self.memory[: len(image)] = np.frombuffer(image, np.uint8)
+        self.address = address(self.memory)
+        for relocation in code.relocations:
+            place = self.memory[relocation.offset : relocation.offset + 8].view(np.uint64)
+            place[0] = (self.address + relocation.value) & (2**64 - 1)
+
+
+_loaded: weakref.WeakKeyDictionary[CodeObject, Loaded] = weakref.WeakKeyDictionary()
+
+
+class SimulatedLaunch(CpuLaunch):
+    """One kernel with its sizes fixed. Calling it packs the kernarg segment, emulates the kernel and returns the
+    event."""
+
+    def __init__(
+        self,
+        kernel: SimulatedKernel,
+        code: CodeObject,
+        global_size: tuple[int, int, int],
+        local_size: tuple[int, int, int],
+        offset: tuple[int, int, int],
+        work_dim: int,
+        check: bool,
+    ) -> None:
+        self.code = code
+        self.machine_kernel: KernelObject = code.kernels[kernel.info.name]
+        self.chip = kernel.device.chip
+        items = prod(local_size)
+        whole = all(size % local == 0 for size, local in zip(global_size, local_size, strict=True))
+        native = native_kernel(code, kernel.info.name, full=whole and items % layout.LANES == 0)
+        self.native = native
+        self.abi = dispatch.abi_of(self.machine_kernel, code.target)
+        self._waves = -(-items // layout.LANES)
+        explicit = [a for a in self.machine_kernel.args if not a.value_kind.startswith("hidden_")]
+        self._hidden = [a for a in self.machine_kernel.args if a.value_kind.startswith("hidden_")]
+        last = max([self.machine_kernel.kernarg_bytes, *(a.offset + a.size for a in self.machine_kernel.args)])
+        # Compilers load whole cache lines of it.
+        args_bytes = layout.round_up(last, 64)
+        host = EmulatedKernel(
+            library=native.library,
+            symbol=SYMBOL,
+            local_size=local_size,
+            arg_offsets=tuple(a.offset for a in explicit),
+            args_bytes=args_bytes,
+            static_local_bytes=self.machine_kernel.group_segment_bytes,
+            frame_bytes=0,
+        )
+        super().__init__(kernel, host, global_size, offset, work_dim, check=False)
+        self._inline = False
+        if native.uses_gds:
+            self._tickets = 1
+        self._sizes = global_size, local_size, offset
+        self._make_dispatch()
+
+    # -- what all launches share
+    # ------------------------------------------------------------------------------------------
+
+    def _make_dispatch(self) -> None:
+        """The dispatch structure, and what it points at."""
+        global_size, local_size, _ = self._sizes
+        loaded = _loaded.get(self.code)
+        if loaded is None:
+            loaded = _loaded[self.code] = Loaded(self.code)
+        self._image_memory = loaded
+        self._queue = aligned_bytes(dispatch.QUEUE_BYTES)
+        self._queue[:] = np.frombuffer(dispatch.queue_bytes(), np.uint8)
+        self._packet = aligned_bytes(dispatch.PACKET_BYTES)
+        self._gds = aligned_bytes(layout.GDS_BYTES if self.native.uses_gds else 8)
+        self._gds[:] = 0
+        packet = dispatch.packet_bytes(
+            self._work_dim,
+            global_size,
+            local_size,
+            self.abi.scratch_lane_bytes,
+            self.machine_kernel.group_segment_bytes,
+            0,
+        )
+        self._packet[:] = np.frombuffer(packet, np.uint8)
+        abi = self.abi
+        memory = aligned_bytes(layout.DISPATCH.size_bytes)
+        memory[:] = 0
+        fields: dict[str, Any] = {
+            "code": loaded.address,
+            "gds": address(self._gds),
+            "local": local_size,
+            "packed_ids": int(abi.packed_ids),
+            "waves": self._waves,
+            "frame_bytes": self.native.frame_bytes,
+            "scratch_lane_bytes": abi.scratch_lane_bytes,
+            "cache_slots": self.native.cache_slots,
+            "sgpr_private_buffer": abi.private_buffer,
+            "sgpr_kernarg": abi.kernarg,
+            "sgpr_flat_scratch": abi.flat_scratch,
+            "sgpr_group_id": abi.group_id,
+            "sgpr_group_info": abi.group_info,
+            "sgpr_wave_offset": abi.wave_offset,
+            "sgprs": dispatch.sgpr_template(abi, address(self._packet), address(self._queue)),
+        }
+        for kind, name, count in layout.DISPATCH.fields:
+            if name in fields:
+                size = count * (8 if kind == "u64" else 4)
+                dtype = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}[kind]
+                at = layout.DISPATCH.offset[name]
+                memory[at : at + size].view(dtype)[:] = fields[name]
+        self._dispatch = memory
+        self._block[layout.BLOCK_DISPATCH] = address(memory)
+
+    def _add_slot(self, index: int, arg: ArgInfo) -> str:
+        if arg.kind == "local":
+            self._slots.append(lambda value, task: 0)
+            return "I"
+        if arg.kind == "image":
+            self._slots.append(lambda value, task: _image(arg, index + 1, value))
+            return "Q"
+        if arg.kind == "sampler":
+            self._slots.append(lambda value, task: _sampler(arg, index + 1, value))
+            return "Q"
+        return super()._add_slot(index, arg)
+
+    def _place_locals(self, sizes: tuple[int, ...]) -> None:
+        """Lay the dynamic local arguments behind the static local memory."""
+        position = self.host.static_local_bytes
+        offsets = []
+        for size in sizes:
+            position = layout.round_up(position, 16)
+            offsets.append(position)
+            position += size
+        limit = self.chip.local_memory.work_group_bytes
+        if position > limit:
+            raise ResourceError(
+                f"{self._info.name} needs {position} bytes of local memory a group, {self.chip.name} has {limit}",
+                hint="use smaller tiles or groups",
+            )
+        total = layout.scratch_bytes(
+            self._waves, self.native.frame_bytes, self.abi.scratch_lane_bytes, self.native.cache_slots, position
+        )
+        if total > _MEMORY_LIMIT:
+            raise ResourceError(
+                f"{self._info.name} needs {total} bytes of private memory and frames for each group emulated",
+                hint="use smaller groups or smaller private arrays",
+            )
+        self._local_sizes, self._local_offsets = sizes, tuple(offsets)
+        self._frames, self._scratch_bytes = position, total
+
+    def _new_task(self) -> Task:
+        return SimulatedTask(self._entry, self._block, self.host.args_bytes)
+
+    # -- one launch
+    # -------------------------------------------------------------------------------------------------------
+
+    def _prepare(self, args: Sequence[Any]) -> Task:
+        task = super()._prepare(args)
+        assert isinstance(task, SimulatedTask)
+        task.record[:] = 0
+        self._write_hidden(task)
+        self._write_table(task, args)
+        block = task.block
+        block[_pool.ERROR] = address(task.record)
+        block[_pool.BOUNDS] = address(task.table)
+        block[_pool.BOUNDS_COUNT] = len(task.table) // layout.ALLOCATION_WORDS
+        block[layout.BLOCK_WAVE_INSTRUCTIONS] = 0
+        return task
+
+    def _write_hidden(self, task: SimulatedTask) -> None:
+        if not self._hidden:
+            return
+        global_size, local_size, offset = self._sizes
+        task.printf = None
+        printf = 0
+        if any(a.value_kind == "hidden_printf_buffer" for a in self._hidden) and self.code.printf_formats:
+            task.printf = aligned_bytes(PRINTF_BYTES)
+            header = task.printf[:_PRINTF_HEADER_BYTES].view(np.uint32)
+            header[:] = 0, PRINTF_BYTES - _PRINTF_HEADER_BYTES
+            printf = address(task.printf)
+        values = dispatch.hidden_values(
+            self._work_dim,
+            global_size,
+            local_size,
+            offset,
+            printf=printf,
+            queue=address(self._queue),
+            lds_bytes=self._frames - self.host.static_local_bytes,
+        )
+        for arg in self._hidden:
+            value = values.get(arg.value_kind, 0)
+            task.args[arg.offset : arg.offset + arg.size] = value.to_bytes(arg.size, "little")
+
+    def _write_table(self, task: SimulatedTask, args: Sequence[Any]) -> None:
+        """The allocations that the kernel may access: its arguments' and its own."""
+        entries: list[tuple[int, int, int]] = []
+        extents: list[Extent] = []
+
+        def add(name: str, start: int, nbytes: int, writable: bool) -> None:
+            if nbytes:
+                entries.append((start, start + nbytes, layout.WRITABLE if writable else 0))
+                extents.append(Extent(name, start, start + nbytes))
+
+        for value, arg in zip(args, self._info.args, strict=True):
+            if arg.kind == "image":
+                pixels: Array = value.array
+                add(f"the pixels of `{arg.name}`", address(pixels), pixels.nbytes, bool(pixels.flags.writeable))
+                add(f"the descriptor of `{arg.name}`", value.address, value.descriptor.nbytes, False)
+            elif arg.kind in ("buffer", "constant") and value is not None:
+                memory = _memory(value, task)
+                if memory.size:
+                    add(f"`{signature.declaration(arg)}`", address(memory), memory.nbytes, bool(memory.flags.writeable))
+        loaded = self._image_memory
+        add("the code object", loaded.address, loaded.memory.nbytes, self.code.has_writable_data)
+        add("the kernarg segment", task.args_address, self.host.args_bytes, False)
+        add("the dispatch packet", address(self._packet), dispatch.PACKET_BYTES, False)
+        add("the queue", address(self._queue), dispatch.QUEUE_BYTES, False)
+        if task.printf is not None:
+            add("the printf buffer", address(task.printf), task.printf.nbytes, True)
+        task.extents = extents
+        task.table = np.array([word for entry in merged(entries) for word in entry], np.uint64)
+
+    def _inspect(self, task: Task) -> None:
+        """Called when a launch has ended: print what it printed, and raise its fault."""
+        assert isinstance(task, SimulatedTask)
+        if task.printf is not None:
+            self._print(task.printf)
+        if task.record[0]:
+            from headwater.runtime.simulated_faults import explain
+
+            raise explain(self, task.record.tolist(), task.extents)
+
+    def _print(self, buffer: Array) -> None:
+        from headwater.runtime.gcn_printf import text
+
+        used = int(buffer[:4].view(np.uint32)[0])
+        if used:
+            end = min(_PRINTF_HEADER_BYTES + used, buffer.nbytes)
+            sys.stdout.write(text(bytes(buffer[:end]), self.code.printf_formats))
+
+    @property
+    def wave_instructions(self) -> int:
+        """Instructions that the wavefronts of the last launch executed."""
+        return int(self._free[-1].block[layout.BLOCK_WAVE_INSTRUCTIONS]) if self._free else 0
+
+
+def merged(entries: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Sorted allocations; those that overlap become one, writable if one of them is."""
+    result: list[tuple[int, int, int]] = []
+    for start, end, flags in sorted(entries):
+        if result and start < result[-1][1]:
+            first, last, known = result[-1]
+            result[-1] = first, max(last, end), known | flags
+        else:
+            result.append((start, end, flags))
+    return result
+
+
+__all__ = ["ALIGNMENT", "LaunchError", "SimulatedLaunch", "Slot", "merged"]
