@@ -156,14 +156,16 @@ def _base_values(row: Row, form: str, opcode: int, isa: str) -> dict[str, int]:
         values["imm"] = 1
     if form in ("GLOBAL", "SCRATCH"):
         values |= {"saddr": 0x7F, "seg": 2 if form == "GLOBAL" else 1}
-    if form == "VOP3P":
-        values |= {"op_sel_hi": 3, "op_sel_hi2": 1} if "mix" not in row.flags else {}
-        if len(row.operands) < 4:
-            values.pop("op_sel_hi2", None)
+        if "atomic" in row.flags:
+            del values["vdst"]  # not returning
+    if form == "FLAT" and "atomic" in row.flags:
+        del values["vdst"]
+    if form == "VOP3P" and "mix" not in row.flags:
+        values |= {"op_sel_hi": 3, "op_sel_hi2": 1}
     if form == "MFMA" and row.name.startswith("v_accvgpr_read"):
         values["acc"] = 1
     if form == "MIMG":
-        values["dmask"] = 1
+        values["dmask"] = 3 if "cmpswap" in row.name else 1
     if form == "EXP":
         values["en"] = 15
     if "gds" in row.flags:
@@ -287,6 +289,7 @@ def randomised(isa: str, count: int, seed: int) -> Iterator[Case]:
 
 # A crash of llvm-mc is not to cost a stack trace with symbols.
 _ENVIRONMENT = os.environ | {"LLVM_DISABLE_SYMBOLIZATION": "1"}
+_CLANG = (sys.executable, "-m", "ziglang", "clang")
 _SENTINEL = "[0x5a,0x5a,0x80,0xbf]"
 
 
@@ -344,7 +347,7 @@ def assemble(isa: str, lines: list[str]) -> list[bytes | None]:
         while left:
             source.write_text("".join(f"{lines[index]}\n" for index in left))
             command = [
-                sys.executable, "-m", "ziglang", "clang", "-cc1as", "-triple", "amdgcn-amd-amdhsa", "-target-cpu",
+                *_CLANG, "-cc1as", "-triple", "amdgcn-amd-amdhsa", "-target-cpu",
                 PROCESSORS[isa], "-filetype", "asm", "-show-encoding", "-o", "-", str(source),
             ]  # fmt: skip
             done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -363,6 +366,39 @@ def assemble(isa: str, lines: list[str]) -> list[bytes | None]:
     return result
 
 
+def write_golden(path: Path) -> None:
+    """Two encodings of each operation and form, where LLVM and we agree, each at the oldest ISA that prints it so."""
+    mc = subprocess.run(["llvm-mc", "--version"], capture_output=True, text=True, check=True).stdout
+    number = re.search(r"LLVM version (\S+)", mc)
+    clang = subprocess.run([*_CLANG, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
+    lines = [
+        f"# ISA bytes text: gfx6 and gfx7 as assembled by {clang}, the rest as disassembled by",
+        f"# llvm-mc {number and number[1]}. Written by python -m benchmarks.isa_sweep --golden",
+    ]
+    known: dict[bytes, str] = {}
+    for isa in ISAS:
+        groups: dict[tuple[str, str], list[Case]] = {}
+        for case in dict.fromkeys(systematic(isa)):
+            groups.setdefault((case.form, case.name), []).append(case)
+        chosen = []
+        for (form, name), cases in groups.items():
+            chosen += [cases[0], random.Random(form + name).choice(cases)]
+        chosen = list(dict.fromkeys(chosen))
+        ours = [our_text(case) for case in chosen]
+        if ISAS.index(isa) < 2:
+            again = assemble(isa, [line or "s_nop 0" for line in ours])
+            pairs = zip(ours, (code == case.code for case, code in zip(chosen, again, strict=True)), strict=True)
+        else:
+            theirs = llvm_texts(isa, chosen)
+            pairs = zip(ours, (mine == other for mine, other in zip(ours, theirs, strict=True)), strict=True)
+        for case, (line, is_equal) in zip(chosen, pairs, strict=True):
+            if line is not None and is_equal and known.get(case.code) != line:
+                known[case.code] = line
+                lines.append(f"{isa} {case.code.hex()} {line}")
+    path.write_text("\n".join(lines) + "\n")
+    print(f"{path}: {len(lines) - 2} texts")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--isa", action="append", choices=ISAS, help="only this one (may be repeated)")
@@ -374,6 +410,9 @@ def main() -> None:
     options = parser.parse_args()
     if shutil.which("llvm-mc") is None:
         raise SystemExit("llvm-mc is not installed (Debian: apt install llvm)")
+    if options.golden:
+        write_golden(options.golden)
+        return
     for isa in options.isa or ISAS:
         cases = list(dict.fromkeys([*systematic(isa), *randomised(isa, options.random, options.seed)]))
         kinds: Counter[str] = Counter()

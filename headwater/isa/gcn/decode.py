@@ -50,7 +50,8 @@ def scalar_register(generation: int, code: int, dwords: int) -> Register:
 
     Of a pair or more of SGPRs the lowest bits of the number are taken as 0, as the hardware does.
     """
-    first = code & -min(dwords, 4) if dwords > 1 and code < 102 else code
+    trap = 108 if generation >= _GFX900 else 112
+    first = code & -min(dwords, 4) if dwords > 1 and (code < 102 or trap <= code < 124) else code
     if generation < _GFX8:
         groups = [(0, 104), *([(104, 106)] if generation == _GFX7 else [])]
     else:
@@ -112,7 +113,9 @@ def _image_data_dwords(row: Row, fields: dict[str, int], generation: int) -> int
     """Data registers of an image instruction: one for each channel of dmask, half as many for packed halves."""
     dwords = 4 if "gather" in row.flags else max(1, fields["dmask"].bit_count())
     if "atomic" in row.flags:
-        return dwords if dwords in (1, 2, 4) else 1
+        # One or two registers to combine with; for a comparison as many again.
+        swap = 2 if "cmpswap" in row.name else 1
+        return (dwords if dwords in (swap, 2 * swap) else swap) + fields.get("tfe", 0)
     if fields.get("d16") and generation >= _GFX900:
         dwords = (dwords + 1) // 2
     return dwords + fields.get("tfe", 0)
@@ -393,7 +396,7 @@ class _Decoder:
                     value: Value = self._value(number, dwords, None)
                 else:
                     value = _vector_register("v", number, dwords)
-                is_float = kind in FLOATS or "fmods" in row.flags
+                is_float = kind in FLOATS
                 sources.append(
                     _source(
                         name,

@@ -57,6 +57,7 @@ def register_name(register: Register, isa: str) -> str:
     return f"{prefix}[{index}:{index + dwords - 1}]"
 
 
+_LONG = frozenset(("b64", "u64", "i64", "f64", "v4f64", "mask"))
 # LLVM prints the halves that inline floats are for these as numbers.
 _SHORT_INTEGERS = frozenset(("i16", "u16", "b16", "v2i16", "v2u16", "v2b16"))
 
@@ -64,10 +65,10 @@ _SHORT_INTEGERS = frozenset(("i16", "u16", "b16", "v2i16", "v2u16", "v2b16"))
 def _constant(code: int, kind: str) -> str:
     if code <= 208:
         return str(code - 128 if code <= 192 else 192 - code)
-    if kind in _SHORT_INTEGERS:
+    if code >= 240 and kind in _SHORT_INTEGERS:
         return f"{constant_bits(code, 'f16'):#x}"
     if code == 248:
-        return "0.15915494309189532" if TYPE_BITS[kind] == 64 else "0.15915494"
+        return "0.15915494309189532" if kind in _LONG else "0.15915494"
     return str(FLOAT_CONSTANTS[code - 240])
 
 
@@ -79,9 +80,14 @@ def _value(value: Value, kind: str, isa: str) -> str:
     return _constant(value.code, kind)
 
 
+def _shown_type(source: Source) -> str:
+    """Outside VOP3P LLVM takes an operand of two integers for one of 32 bits."""
+    return "b32" if source.type in ("v2i16", "v2u16") else source.type
+
+
 def _modified(source: Source, isa: str) -> str:
     """A vector operand with its sign modifiers."""
-    word = _value(source.value, source.type, isa)
+    word = _value(source.value, _shown_type(source), isa)
     if source.sext:
         return f"sext({word})"
     if source.abs:
@@ -126,6 +132,7 @@ _HWREGS = {
 _MESSAGES = {1: "MSG_INTERRUPT", 2: "MSG_GS", 3: "MSG_GS_DONE", 4: "MSG_SAVEWAVE", 5: "MSG_STALL_WAVE_GEN",
              6: "MSG_HALT_WAVES", 7: "MSG_ORDERED_PS_DONE", 8: "MSG_EARLY_PRIM_DEALLOC", 9: "MSG_GS_ALLOC_REQ",
              10: "MSG_GET_DOORBELL", 15: "MSG_SYSMSG"}  # fmt: skip
+_FIRST_ISA_OF_MESSAGE = {4: 2, **dict.fromkeys((5, 6, 7, 8, 9, 10), 3)}  # indices of model.ISAS
 _GS_OPS = ("GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT")
 _SYSTEM_OPS = {1: "SYSMSG_OP_ECC_ERR_INTERRUPT", 2: "SYSMSG_OP_REG_RD", 3: "SYSMSG_OP_HOST_TRAP_ACK",
                4: "SYSMSG_OP_TTRACE_PC"}  # fmt: skip
@@ -139,26 +146,21 @@ def _hwreg(simm16: int, isa: str) -> str:
 
 
 def _message(simm16: int, isa: str) -> str:
-    """A message's operand; the number where the assembler would not take the names."""
+    """A message's operand: by names; by numbers where it has none; as it is where it is no message at all."""
     number, operation, stream = simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 3
-    generation = ISAS.index(isa)
-    if simm16 >> 10 or number not in _MESSAGES:
+    if simm16 != number | operation << 4 | stream << 8:
         return str(simm16)
-    oldest = {4: 2, 5: 3, 6: 3, 7: 3, 8: 3, 9: 3, 10: 3}.get(number, 0)
-    if generation < oldest:
-        return str(simm16)
+    plain = f"sendmsg({number}, {operation}, {stream})"
+    if number not in _MESSAGES or ISAS.index(isa) < _FIRST_ISA_OF_MESSAGE.get(number, 0):
+        return plain
     name = _MESSAGES[number]
     if number in (2, 3):
-        if operation > 3 or (operation == 0 and (number == 2 or stream)):
-            return str(simm16)
         if operation == 0:
-            return f"sendmsg({name}, {_GS_OPS[0]})"
-        return f"sendmsg({name}, {_GS_OPS[operation]}, {stream})"
+            return f"sendmsg({name}, {_GS_OPS[0]})" if number == 3 and stream == 0 else plain
+        return f"sendmsg({name}, {_GS_OPS[operation]}, {stream})" if operation < 4 else plain
     if number == 15:
-        if operation not in _SYSTEM_OPS or stream:
-            return str(simm16)
-        return f"sendmsg({name}, {_SYSTEM_OPS[operation]})"
-    return f"sendmsg({name})" if simm16 == number else str(simm16)
+        return f"sendmsg({name}, {_SYSTEM_OPS[operation]})" if operation in _SYSTEM_OPS and stream == 0 else plain
+    return f"sendmsg({name})" if simm16 == number else plain
 
 
 def waitcnt_fields(simm16: int, isa: str) -> tuple[int, int, int]:
@@ -221,19 +223,19 @@ def _scalar(i: Instruction, isa: str) -> str:
 
 def _scalar_memory(i: Instruction, isa: str) -> str:
     fields = i.fields
-    words = [register_name(dest.register, isa) for dest in i.dests]
+    is_atomic = "atomic" in i.row.flags
+    words = [] if is_atomic else [register_name(dest.register, isa) for dest in i.dests]
     for spec in i.row.operands:
         if spec.name in ("ADDR", "DATA"):
-            if spec.name == "DATA" and i.dests:
-                continue  # a returning atomic names its register once
             source = i.source(spec.name)
             if source is not None:
                 words.append(_value(source.value, spec.type, isa))
         elif spec.name == "PROBE":
             words.append(str(fields.get("sdata", 0)))
-    if "atomic" in i.row.flags and not i.dests:
+    if is_atomic:
+        # The data's register, which is the destination's too, comes first, and once.
         words = [words[1], words[0]]
-    tail = " glc" if fields.get("glc") and i.row.operands else ""
+    tail = " glc" if fields.get("glc") and {"load", "store", "atomic"} & i.row.flags else ""
     if i.row.operands and i.row.operands[-1].name == "OFFSET":
         soffset = i.source("SOFFSET")
         if soffset is not None:
@@ -257,8 +259,9 @@ def _vector(i: Instruction, isa: str) -> str:
     if "e64" in row.flags and row.operands:
         name += "_e32"
     words = [register_name(dest.register, isa) for dest in i.dests]
-    # K, the literal that v_madmk and v_madak always have, is printed whole.
-    words += [_value(source.value, "b32" if source.name == "K" else source.type, isa) for source in i.sources]
+    # The literal that v_madmk and v_madak always have is printed whole.
+    kinds = {"K": "b32"} if any(source.name == "K" for source in i.sources) else {}
+    words += [_value(source.value, kinds.get("K", _shown_type(source)), isa) for source in i.sources]
     return _joined(name, words)
 
 
@@ -282,7 +285,7 @@ def _vop3p(i: Instruction, isa: str) -> str:
     row, fields = i.row, i.fields
     if "mfma" in row.flags:
         words = [register_name(dest.register, isa) for dest in i.dests]
-        words += [_value(source.value, "b32", isa) for source in i.sources]
+        words += [_value(source.value, source.type, isa) for source in i.sources]
         tail = "".join(f" {name}:{fields[name]}" for name in ("cbsz", "abid", "blgp") if fields[name])
         return _joined(row.name, words, tail)
     if "accvgpr" in row.flags:
@@ -315,7 +318,9 @@ def _sdwa(i: Instruction, isa: str) -> str:
     tail += f" src0_sel:{_SEL[fields['src0_sel']]}"
     if i.source("S1") is not None:
         tail += f" src1_sel:{_SEL[fields['src1_sel']]}"
-    return _joined(f"{i.row.name}_sdwa", words, tail)
+    # On gfx8 LLVM leaves the suffix of compares out.
+    suffix = "" if i.row.encoding == "VOPC" and ISAS.index(isa) == 2 else "_sdwa"
+    return _joined(i.row.name + suffix, words, tail)
 
 
 def _dpp_control(control: int) -> str:
@@ -449,7 +454,10 @@ def _image(i: Instruction, isa: str) -> str:
     for name in ("ADDR", "RSRC", "SAMP"):
         source = i.source(name)
         if source is not None:
-            words.append(_value(source.value, source.type, isa))
+            value = source.value
+            if name == "RSRC" and isinstance(value, Register):
+                value = Register("s", value.index, 8)  # LLVM prints eight even where r128 says four
+            words.append(_value(value, source.type, isa))
     tail = f" dmask:{fields['dmask']:#x}" if fields["dmask"] else ""
     tail += " unorm" if fields["unorm"] else ""
     tail += _cache_policy(fields)

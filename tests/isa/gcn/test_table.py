@@ -1,0 +1,51 @@
+"""The tables' files themselves."""
+
+import time
+
+from headwater.isa.gcn import table
+from headwater.isa.gcn.model import ISAS, TYPE_BITS
+
+FLAGS = frozenset(
+    "accvgpr atomic dpp dpp90a e64 fmods format gather gds interp lanes load mfma mix offset2 op_sel reads_d reads_vcc "
+    "sdwa sdwa8 src2 store vop3b writes_exec".split()
+)
+
+
+def test_an_opcode_means_one_operation():
+    seen = {}
+    for row in table.rows():
+        for isa, opcode in row.opcodes.items():
+            key = row.encoding, isa, opcode
+            assert key not in seen, (row.name, seen[key])
+            seen[key] = row.name
+            assert table.find(isa, row.encoding, opcode) is row
+
+
+def test_types_files_and_flags_are_known():
+    for row in table.rows():
+        assert {operand.type for operand in row.operands} <= TYPE_BITS.keys(), row.name
+        assert {operand.file for operand in row.operands} <= {"", "s", "v", "a"}, row.name
+        assert row.flags <= FLAGS, (row.name, row.flags - FLAGS)
+        names = [operand.name for operand in row.operands]
+        assert len(set(names)) == len(names), row.name
+
+
+def test_the_last_opcode_given_holds_for_the_generations_that_follow():
+    assert table.opcode_columns("- 08 10") == {"gfx7": 8} | dict.fromkeys(ISAS[2:], 16)
+    assert table.opcode_columns("25 25 19 -") == {"gfx6": 0x25, "gfx7": 0x25, "gfx8": 0x19}
+
+
+def test_reading_the_tables_is_cheap():
+    for cached in (table._lines, table._index):
+        cached.cache_clear()
+    start = time.process_time()
+    for encoding in table.FILE_OF_ENCODING:
+        table.find("gfx906", encoding, 0)
+    assert time.process_time() - start < 0.05  # 4 ms on an idle machine
+
+
+def test_rows_are_sorted_out_by_generation():
+    names = {row.name for row in table.rows("gfx6")}
+    assert "v_mac_legacy_f32" in names
+    assert "v_pk_fma_f16" not in names
+    assert "global_load_dword" not in names
