@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 COMMANDS = {
     "run": ("headwater.cli.run", "run a kernel on files, pictures or made-up data"),
     "brcc": ("headwater.cli.brcc", "translate Brook+ (.br) to OpenCL C and a Python module"),
+    "ilc": ("headwater.cli.ilc", "check, print or translate ATI IL (.il)"),
+    "compile": ("headwater.cli.compile", "compile OpenCL C to machine code for an AMD GPU"),
+    "asm": ("headwater.cli.asm", "assemble GCN machine code"),
     "devices": ("headwater.cli.devices", "list what kernels can run on"),
     "cache": ("headwater.cli.cache", "show or clear the compiled kernels kept on disk"),
     "bench": ("headwater.cli.bench", "measure kernels here, beside NumPy, Numba and PoCL"),
@@ -91,7 +94,7 @@ def _dispatch(words: list[str]) -> int:
         close = get_close_matches(name, COMMANDS, 1)
         suffix = name.rpartition(".")[2]
         hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(COMMANDS)}"
-        if suffix in ("cl", "br"):
+        if suffix in ("cl", "br", "il"):
             hint = f"headwater run {name} …"
         raise UsageError(f"there is no command {name!r}", hint=hint)
     status = import_module(COMMANDS[name][0]).main(words[1:])

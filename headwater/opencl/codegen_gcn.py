@@ -18,6 +18,9 @@ from headwater.opencl.platforms import GCN_TRIPLE, gcn, with_intrinsics
 _NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")
 # The directory and the checksum of a source would make the result depend on where it is compiled; the name is as given.
 _DIFILE = re.compile(r'(!DIFile\(filename: "[^"]*"), directory: "[^"]*"[^)]*\)')
+_KERNEL = re.compile(r"^define [^\n]* !reqd_work_group_size !(?P<node>\d+)[^\n]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)
+_LOCAL_SIZE = re.compile(r"(?:tail )?call i64 @_Z14get_local_sizej\(i32 noundef (\d+)\)(?: #\d+)?")
+_UNIFORM = '"uniform-work-group-size"="true"'
 _PRINTF_ALLOC = "__printf_alloc"
 _GROUP_RANGE = re.compile(r'"amdgpu-flat-work-group-size"="1,256"')
 
@@ -77,10 +80,19 @@ def _prepared(ir: str, largest_group: int) -> str:
     text = re.sub(r"^(attributes #\d+ = .*)$", lambda m: _NOT_INLINED.sub("", m[1]), text, flags=re.MULTILINE)
     text = _GROUP_RANGE.sub(f'"amdgpu-flat-work-group-size"="1,{largest_group}"', text)
     text = re.sub(r"^(define (?!.*\bamdgpu_kernel\b).*?\).*?) (#\d+ )", r"\1 alwaysinline \2", text, flags=re.MULTILINE)
+    text = _KERNEL.sub(_with_group_size, text) if _UNIFORM in text else text
     if re.search(r"^declare .*@printf\(", text, re.MULTILINE):
         # LLVM replaces printf by what fills memory that this function provides, once optimisation has begun.
         text = _escaped_formats(text) + f"\ndeclare ptr addrspace(1) @{_PRINTF_ALLOC}(i32)\n"
     return with_intrinsics(text)
+
+
+def _with_group_size(match: re.Match[str]) -> str:
+    """A kernel's function with its reqd_work_group_size in place of get_local_size. LLVM sees by itself to what
+    get_global_id needs of it, but only where that is loaded in one place."""
+    node = re.search(rf"^!{match['node']} = !\{{i32 (\d+), i32 (\d+), i32 (\d+)\}}$", match.string, re.MULTILINE)
+    sizes = node.groups() if node else ()
+    return _LOCAL_SIZE.sub(lambda m: f"add i64 0, {sizes[int(m[1])]}" if int(m[1]) < len(sizes) else m[0], match[0])
 
 
 def _escaped_formats(text: str) -> str:

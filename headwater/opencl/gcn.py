@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from headwater import cache
-from headwater.errors import InternalError, SourceError, Span, UsageError
+from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
 from headwater.opencl.freshness import compiler_state, digests, unchanged
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.platforms import GCN_TRIPLE, gcn
@@ -126,19 +126,44 @@ def _compile(source: str, filename: str, options: str, settings: _Settings) -> C
     flags = (*gcn(version).clang, f"-mcpu={processor}", f"-mcode-object-version={version}")
     front = clang.compile_to_ir(source, filename, options, debug=True, target=flags)
     kernels = _chosen(front.kernels, settings.only, filename)
-    code = WORKER.call(
-        "opencl.codegen_gcn:compile",
-        front.ir,
-        list(kernels),
-        filename,
-        processor,
-        abi=version,
-        largest_group=settings.largest_group,
-        emit="obj" if settings.emit == "hsaco" else settings.emit,
-    )
+    try:
+        code = WORKER.call(
+            "opencl.codegen_gcn:compile",
+            front.ir,
+            list(kernels),
+            filename,
+            processor,
+            abi=version,
+            largest_group=settings.largest_group,
+            emit="obj" if settings.emit == "hsaco" else settings.emit,
+        )
+    except InternalError as error:
+        raise _refused(error, source, processor) from error
     if settings.emit == "hsaco":
         code = link(code)
     return CodeObject(code, processor, kernels, front.warnings, digests(front.includes))
+
+
+# What LLVM says before it ends the process, where the fault is the program's: "error: k.cl:1:0: local memory (80000)".
+_REFUSAL = re.compile(r"error: (?P<file>.+?):(?P<line>\d+):\d+: (?:in function \S+ \S+: )?(?P<message>.*)")
+_REFUSAL_HINTS = (
+    ("local memory", "the sum of its __local variables is more than a work-group can have; a smaller tile fits"),
+    ("stack frame size", "private arrays of a work-item are too large"),
+    ("scratch", "private arrays of a work-item are too large"),
+)
+
+
+def _refused(error: InternalError, source: str, processor: str) -> HeadwaterError:
+    found = _REFUSAL.search(error.message)
+    if found is None:
+        return error
+    line, lines = int(found["line"]), source.splitlines()
+    return SourceError(
+        f"{found['message']}, on {processor}",
+        Span(found["file"], line),
+        source_line=lines[line - 1] if 0 < line <= len(lines) else "",
+        hint=next((hint for start, hint in _REFUSAL_HINTS if found["message"].startswith(start)), ""),
+    )
 
 
 def _chosen(kernels: dict[str, KernelInfo], only: tuple[str, ...], filename: str) -> dict[str, KernelInfo]:

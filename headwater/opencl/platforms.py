@@ -87,23 +87,24 @@ _OPERATIONS = {
     "copysign": "copysign", "fma": "fma", "mad": "fmuladd", "fmax": "maxnum", "fmin": "minnum", "sqrt": "sqrt",
 }  # fmt: skip
 _OF_FLOAT = {name: name for name in ("exp", "exp2", "exp10", "log", "log2", "log10")}
-_CALLED = re.compile(
-    r"^(?P<head>(?:declare|[^@\n]*\bcall) [^@\n]*)"
-    r"@_Z(?P<length>\d+)(?P<name>[a-z]+[\d]*?)(?P<first>(?:Dv\d+_)?[fd])(?P<rest>\w*)",
-    re.MULTILINE,
-)
+_CALL = re.compile(r"(?P<head>\bcall [^@\n]*)@_Z(?P<length>\d+)(?P<rest>\w+)")
+_DECLARE = re.compile(r"^declare [^@\n]*@_Z(?P<length>\d+)(?P<rest>\w+)\(.*\n", re.MULTILINE)
 
 
 def with_intrinsics(text: str) -> str:
     """IR with calls of LLVM's intrinsics in place of calls of the built-ins that mean the same."""
-    return _CALLED.sub(_intrinsic, text)
+    text = _DECLARE.sub(lambda m: m[0] if _intrinsic(m) is None else "", text)
+    return _CALL.sub(lambda m: m[0] if (name := _intrinsic(m)) is None else f"{m['head']}@{name}", text)
 
 
-def _intrinsic(match: re.Match[str]) -> str:
-    name, first, kind = match["name"], match["first"], match["first"][-1]
+def _intrinsic(match: re.Match[str]) -> str | None:
+    length = int(match["length"])
+    name, types = match["rest"][:length], match["rest"][length:]
+    found = re.fullmatch(r"(Dv(\d+)_)?([fd])(\w*)", types)
+    if found is None:
+        return None
+    vector, width, kind, others = found.groups()
     operation = _OPERATIONS.get(name) or (_OF_FLOAT.get(name) if kind == "f" else None)
-    repeated = "S_" if len(first) > 1 else kind
-    if operation is None or int(match["length"]) != len(name) or match["rest"].replace(repeated, ""):
-        return match[0]
-    width = f"v{first[2:-2]}" if len(first) > 1 else ""
-    return f"{match['head']}@llvm.{operation}.{width}{'f32' if kind == 'f' else 'f64'}"
+    if operation is None or others.replace("S_" if vector else kind, ""):
+        return None
+    return f"llvm.{operation}.{f'v{width}' if vector else ''}{'f32' if kind == 'f' else 'f64'}"

@@ -1,0 +1,141 @@
+"""OpenCL C passes in; a code object, or what comes before it, for an AMD GPU that need not be here passes out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from headwater.cli.options import Parser, add_build_options, build_options
+from headwater.cli.results import write_all
+from headwater.errors import UsageError
+
+_USAGE = "[--target gfx906 | --device vega64] [-o OUTPUT] [--emit KIND] [-D NAME[=VALUE]] [-I DIR] FILE.cl"
+_DESCRIPTION = """\
+Compile OpenCL C to machine code for an AMD GPU, as ROCm's compiler would; no GPU is needed.
+
+The result is a code object (.hsaco): ROCm loads it, headwater run runs it, headwater disasm shows what is in it.
+"""
+_EXAMPLES = """\
+examples:
+  headwater compile matmul.cl --device vega64              writes matmul.hsaco
+  headwater compile matmul.cl --target gfx906 -o m.hsaco -D TILE=16
+  headwater compile matmul.cl --target gfx803 --emit asm -o -     print assembly
+  headwater compile matmul.cl --device mi100 --kernel mm --emit ir
+
+To change the machine code by hand: --emit asm, edit, headwater asm.
+"""
+SUFFIXES = {"hsaco": ".hsaco", "obj": ".o", "asm": ".s", "ir": ".ll"}
+
+
+def parser() -> Parser:
+    """The options of ``headwater compile``."""
+    made = Parser("compile", _USAGE, _DESCRIPTION, _EXAMPLES)
+    made.add_argument("file", metavar="FILE", help="OpenCL C source (.cl); - reads standard input")
+    add_target_options(made)
+    made.add_argument(
+        "-o", "--output", metavar="OUTPUT", help="write there; - prints (default: FILE with a new suffix)"
+    )
+    made.add_argument(
+        "--emit",
+        choices=list(SUFFIXES),
+        default="hsaco",
+        help="hsaco, a code object that can be loaded (default); obj, the same before it is linked; asm, assembly; "
+        "ir, LLVM IR after optimisation",
+    )
+    made.add_argument(
+        "--kernel",
+        dest="kernels",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only this kernel; may be repeated",
+    )
+    made.add_argument(
+        "--largest-group",
+        metavar="N",
+        type=int,
+        default=256,
+        help="most work-items of a work-group, for kernels without reqd_work_group_size: fewer leave each more "
+        "registers (default: 256, at most 1024)",
+    )
+    add_build_options(made)
+    return made
+
+
+def add_target_options(made: Parser) -> None:
+    """What chip the code is for, and in what format."""
+    where = made.add_mutually_exclusive_group()
+    where.add_argument("--target", metavar="GFX", help="LLVM's name of the chip: gfx600 to gfx90a, or fiji, hawaii, …")
+    where.add_argument(
+        "--device", "-d", metavar="CHIP", help="a chip of headwater devices (vega64), or a TOML file of one"
+    )
+    made.add_argument(
+        "--code-object-version", metavar="N", type=int, choices=[4, 5, 6], help="of the result: 4, 5 (default) or 6"
+    )
+
+
+def target(given: str | None, device: str | None) -> str:
+    """The target that was asked for, "" if none was; UsageError for chips that have no GCN machine code."""
+    if device is None:
+        return given or ""
+    from headwater import chips
+
+    chip = chips.find(device)
+    if chip.family != "gcn":
+        raise UsageError(f"{chip.name} has no GCN machine code", hint="choose a GCN or CDNA chip of headwater devices")
+    return chip.target
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; the exit code is returned."""
+    args = parser().parse(words)
+    chosen = target(args.target, args.device)
+    if not chosen:
+        raise UsageError("say what chip to compile for", hint="--device vega64, say, or --target gfx906")
+    from headwater.opencl import gcn
+
+    source, name = read_text(args.file, ".cl")
+    made = gcn.compile_code_object(
+        source,
+        name,
+        build_options(args),
+        chosen,
+        version=args.code_object_version or gcn.DEFAULT_VERSION,
+        largest_group=args.largest_group,
+        emit=args.emit,
+        only=tuple(dict.fromkeys(args.kernels)),
+    )
+    print(made.warnings, end="", file=sys.stderr)
+    if not made.kernels:
+        print(f"headwater: {name} has no kernels", file=sys.stderr)
+    write(made.code, args.output, args.file, SUFFIXES[args.emit], binary=args.emit in ("hsaco", "obj"))
+    return 0
+
+
+def read_text(file: str, suffix: str) -> tuple[str, str]:
+    """A source file's text, and the name that messages call it by."""
+    if file == "-":
+        return sys.stdin.read(), "<stdin>"
+    path = Path(file)
+    if path.suffix == ".br" and suffix == ".cl":
+        raise UsageError(f"{file} is Brook+, and this compiles OpenCL C", hint=f"headwater brcc {file} translates it")
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape"), file
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}") from None
+
+
+def write(code: bytes, output: str | None, file: str, suffix: str, *, binary: bool) -> None:
+    """Write the result where it was asked for, or beside the source, and say where."""
+    if output is None and file == "-":
+        output = "-"
+    if output == "-":
+        if binary and sys.stdout.isatty():
+            raise UsageError("this is binary, and would upset the terminal", hint="give -o FILE, or --emit asm")
+        sys.stdout.flush()
+        sys.stdout.buffer.write(code)
+        return
+    path = Path(output) if output else Path(file).with_suffix(suffix)
+    write_all({path: code})
+    print(path)
