@@ -364,7 +364,11 @@ def div_scaled_{T}(denominator: {T}, numerator: {T}):
 
 @raw
 def div_scale_{T}(x: {T}, denominator: {T}, numerator: {T}):
-    """x, which is the denominator or the numerator, scaled so that no step of the division loses bits."""
+    """x, which is the denominator or the numerator, scaled so that no step of the division loses bits.
+
+    Where quotient and reciprocal are both denormal AMD's text scales the denominator up, by which it may become infinite;
+    the division comes out right if it is scaled down.
+    """
     up = ldexp(x, {UP})
     is_denominator = as_{U}(x) == as_{U}(denominator)
     is_numerator = as_{U}(x) == as_{U}(numerator)
@@ -372,7 +376,8 @@ def div_scale_{T}(x: {T}, denominator: {T}, numerator: {T}):
     above = reciprocal_denormal_{T}(denominator)
     small = up if exponent_{T}(numerator) <= {LOST} else x
     low = (up if is_numerator else x) if below else small
-    high = ((up if is_denominator else x) if below else ldexp(x, -{UP})) if above else low
+    down = ldexp(x, -{UP})
+    high = ((down if is_denominator else x) if below else down) if above else low
     usual = up if denormal_{T}(denominator) else high
     result = (up if is_denominator else x) if far_apart_{T}(numerator, denominator) else usual
     nan = as_{T}(({U}({E}) << {M}) | ({U}(1) << ({M} - 1)))
@@ -380,14 +385,16 @@ def div_scale_{T}(x: {T}, denominator: {T}, numerator: {T}):
 
 @raw
 def div_fmas_{T}(a: {T}, b: {T}, c: {T}):
-    """a·b + c scaled back, rounded once: the sum is rounded to odd first."""
+    """a·b + c scaled back, as if rounded once: a denormal in the middle of two is decided by what fma rounded off."""
     near = fma(a, b, c)
     error = fma(a, b, c - near)
-    bits = as_{U}(near)
-    outward = (as_{U}(near) ^ as_{U}(error)) <= {LOW}
-    odd = as_{T}(bits + 1 if outward else bits - 1)
-    inexact = ((bits & 1) == 0) & (abs(error) > 0.0)
-    return ldexp(odd if inexact else near, i32({UP}) if exponent_{T}(c) > {B} else -{UP})
+    power = i32({UP}) if exponent_{T}(c) > {B} else i32(-{UP})
+    scaled = ldexp(near, power)
+    rest = near - ldexp(scaled, 0 - power)
+    further = ((rest > 0.0) & (error > 0.0)) | ((rest < 0.0) & (error < 0.0))
+    outward = (as_{U}(near) ^ as_{U}(rest)) <= {LOW}
+    other = as_{T}(as_{U}(scaled) + 1 if outward else as_{U}(scaled) - 1)
+    return other if further & (abs(rest) == as_{T}({U}({HALF}))) else scaled
 '''
 
 _FORMATS = (
@@ -396,7 +403,11 @@ _FORMATS = (
     {"T": "f64", "U": "u64", "W": 64, "M": 52, "E": 2047, "B": 1023, "ONE": (1022 << 52) + (1 << 52) - 1}
     | {"LOW": (1 << 63) - 1},
 )
-_DIVISIONS = {"f32": {"NEAR": 96, "LOST": 23, "UP": 64}, "f64": {"NEAR": 768, "LOST": 53, "UP": 128}}
+# {HALF}: bits of half the smallest denormal, scaled up.
+_DIVISIONS = {
+    "f32": {"NEAR": 96, "LOST": 23, "UP": 64, "HALF": (127 - 150 + 64) << 23},
+    "f64": {"NEAR": 768, "LOST": 53, "UP": 128, "HALF": (1023 - 1075 + 128) << 52},
+}
 
 
 def _filled(template: str, values: dict[str, object]) -> str:

@@ -1,0 +1,478 @@
+"""A code object's bytes pass in; its kernels, code, data, relocations and line table pass out.
+
+AMD HSA code objects of versions 2 to 6 (LLVM, "User Guide for AMDGPU Backend", "Code Object"), alone or in a bundle of
+clang's, and the binaries of AMD's OpenCL 1.x driver for Southern Islands (`headwater.isa.gcn.amdcl`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headwater.errors import CodeObjectError
+from headwater.isa.elf import ET_REL, MACHINES, PF_X, PT_LOAD, SHF_EXECINSTR, SHF_WRITE, SHT_NOBITS, SHT_RELA, Elf
+from headwater.isa.gcn.model import ISA_OF_TARGET, ISAS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headwater.isa.gcn.semantics import Mode
+
+EM_AMDGPU = 224
+ELFOSABI_AMDGPU_HSA = 64
+NT_AMD_HSA_ISA_VERSION, NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA = 3, 10, 32
+DESCRIPTOR_BYTES = 64
+MOST_IMAGE_BYTES = 1 << 30
+
+# EF_AMDGPU_MACH, the low byte of the ELF header's flags (LLVM, AMDGPUUsage, "AMDGPU EF_AMDGPU_MACH Values").
+_MACHINES = {
+    0x20: "gfx600", 0x21: "gfx601", 0x22: "gfx700", 0x23: "gfx701", 0x24: "gfx702", 0x25: "gfx703", 0x26: "gfx704",
+    0x28: "gfx801", 0x29: "gfx802", 0x2A: "gfx803", 0x2B: "gfx810", 0x2C: "gfx900", 0x2D: "gfx902", 0x2E: "gfx904",
+    0x2F: "gfx906", 0x30: "gfx908", 0x31: "gfx909", 0x32: "gfx90c", 0x33: "gfx1010", 0x34: "gfx1011", 0x35: "gfx1012",
+    0x36: "gfx1030", 0x37: "gfx1031", 0x38: "gfx1032", 0x39: "gfx1033", 0x3A: "gfx602", 0x3B: "gfx705",
+    0x3C: "gfx805", 0x3D: "gfx1035", 0x3E: "gfx1034", 0x3F: "gfx90a", 0x40: "gfx940", 0x41: "gfx1100",
+    0x42: "gfx1013", 0x43: "gfx1150", 0x44: "gfx1103", 0x45: "gfx1036", 0x46: "gfx1101", 0x47: "gfx1102",
+    0x48: "gfx1200", 0x4A: "gfx1151", 0x4B: "gfx941", 0x4C: "gfx942", 0x4E: "gfx1201", 0x4F: "gfx950",
+}  # fmt: skip
+_BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
+_R_ABS64, _R_RELATIVE64 = 3, 13
+
+
+class KernelArg(NamedTuple):
+    """An argument, hidden ones included: where it lies in the kernarg segment and what it is.
+
+    ``value_kind`` and ``address_space`` as in the metadata of version 3 ("by_value", "global_buffer",
+    "dynamic_shared_pointer", "hidden_global_offset_x", …; "global", "local", "constant", …).
+    """
+
+    name: str
+    offset: int
+    size: int
+    value_kind: str
+    address_space: str = ""
+    type_name: str = ""
+    access: str = ""
+    is_const: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KernelObject:
+    """A kernel: what its descriptor and its metadata say. Addresses are those of the code object's image."""
+
+    name: str
+    entry: int
+    """Address of the first instruction."""
+    code_end: int
+    args: tuple[KernelArg, ...]
+    kernarg_bytes: int
+    group_segment_bytes: int
+    private_segment_bytes: int
+    dynamic_stack: bool
+    vgpr_count: int
+    sgpr_count: int
+    agpr_count: int
+    user_sgpr_count: int
+    enable_private_segment_buffer: bool
+    enable_dispatch_ptr: bool
+    enable_queue_ptr: bool
+    enable_kernarg_segment_ptr: bool
+    enable_dispatch_id: bool
+    enable_flat_scratch_init: bool
+    enable_private_segment_size: bool
+    enable_workgroup_id: tuple[bool, bool, bool]
+    enable_workgroup_info: bool
+    enable_wave_offset: bool
+    workitem_id_count: int
+    """How many of the VGPRs 0 to 2 hold work-item ids: 1 to 3."""
+    float_mode: int
+    """The MODE register's low byte: rounding and denormals."""
+    dx10_clamp: bool
+    ieee: bool
+    accum_offset: int
+    """gfx90a: the first of the accumulation registers among all."""
+    generation: int
+    reqd_group_size: tuple[int, int, int] | None = None
+    max_flat_group: int = 0
+    wavefront: int = 64
+    rsrc: tuple[int, int, int] = (0, 0, 0)
+    """COMPUTE_PGM_RSRC1, 2 and 3."""
+    properties: int = 0
+
+    @property
+    def mode(self) -> Mode:
+        """The MODE register that the kernel starts with, as the meanings of instructions take it."""
+        from headwater.isa.gcn.semantics import Mode
+
+        bits = self.float_mode
+        rounding, denormals = bits & 15, bits >> 4
+        return Mode(
+            rounding & 3, rounding >> 2, denormals & 3, denormals >> 2, self.dx10_clamp, self.ieee, self.generation
+        )
+
+
+class Relocation(NamedTuple):
+    """64 bits at ``offset`` of the image that are to hold the image's address plus ``value``."""
+
+    offset: int
+    value: int
+
+
+@dataclass(eq=False)
+class CodeObject:
+    """A code object in the form that all its kinds are read into. Compared and hashed by identity."""
+
+    filename: str
+    code: bytes
+    """The ELF file, without a bundle around it."""
+    target: str
+    isa: str
+    version: int
+    """Of the code object, 2 to 6; 1 for the binaries of the OpenCL 1.x driver."""
+    kernels: dict[str, KernelObject]
+    text_start: int
+    text_end: int
+    relocations: tuple[Relocation, ...] = ()
+    printf_formats: tuple[str, ...] = ()
+    has_writable_data: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    loads: tuple[tuple[int, bytes, int], ...] = ()
+    """The segments: address, bytes in the file, bytes in memory."""
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the ELF file."""
+        return hashlib.sha256(self.code).hexdigest()
+
+    @cached_property
+    def _image(self) -> bytes:
+        image = bytearray(max((address + size for address, _, size in self.loads), default=0))
+        for address, data, _ in self.loads:
+            image[address : address + len(data)] = data
+        return bytes(image)
+
+    def image(self) -> bytes:
+        """All segments at their addresses, from address 0 on, zeros between and behind them."""
+        return self._image
+
+    @cached_property
+    def _lines(self) -> Any:
+        from headwater.isa.gcn.lines import LineTable
+
+        return LineTable(self.code)
+
+    def line_of(self, address: int) -> tuple[str, int, int] | None:
+        """File, line and column that the instruction at ``address`` was made from; None without debug information."""
+        found: tuple[str, int, int] | None = self._lines.find(address)
+        return found
+
+    def kernel(self, name: str) -> KernelObject:
+        """The kernel called ``name``; CodeObjectError, naming those there are, if there is none."""
+        if name not in self.kernels:
+            import difflib
+
+            close = difflib.get_close_matches(name, self.kernels, 1)
+            known = f"its kernels are {', '.join(self.kernels)}"
+            raise CodeObjectError(
+                f"{self.filename}: the file has no kernel {name!r}",
+                hint=f"did you mean {close[0]}? {known}" if close else known,
+            )
+        return self.kernels[name]
+
+
+def load(code: bytes, filename: str) -> CodeObject:
+    """Read a code object. CodeObjectError, saying what is wrong, for everything else."""
+    code = _unbundled(code, filename)
+    elf = Elf(code, filename)
+    try:
+        if elf.machine != EM_AMDGPU:
+            return _load_foreign(elf)
+        if not elf.is_64:
+            raise elf.error("is a 32-bit AMD GPU ELF file: code of the R600 family", hint="GCN's is wanted")
+        if elf.os_abi != ELFOSABI_AMDGPU_HSA:
+            raise elf.error(
+                f"was not made for AMD's HSA runtime (OS/ABI {elf.os_abi})",
+                hint="compile for the triple amdgcn-amd-amdhsa",
+            )
+        if elf.kind == ET_REL:
+            raise elf.error("is not linked", hint=f"ld.lld -shared {filename} -o linked.hsaco")
+        return _load_hsa(elf)
+    except (struct.error, UnicodeError, KeyError, IndexError, TypeError, ValueError, OverflowError) as fault:
+        # What is read is checked where it is read; this is for what slipped through.
+        raise elf.error(f"is damaged ({fault})") from fault
+
+
+def _unbundled(code: bytes, filename: str) -> bytes:
+    """The code object of the first GPU we know in a bundle of clang's (LLVM, "Clang Offload Bundler")."""
+    if not code.startswith(_BUNDLE):
+        if code.startswith(b"CCOB"):
+            raise CodeObjectError(f"{filename}: the bundle is compressed", hint="clang-offload-bundler --unbundle it")
+        return code
+    at = len(_BUNDLE)
+    targets = []
+    try:
+        (count,) = struct.unpack_from("<Q", code, at)
+        at += 8
+        for _ in range(min(count, 1024)):
+            offset, size, length = struct.unpack_from("<QQQ", code, at)
+            target = code[at + 24 : at + 24 + length].decode("utf-8", "replace")
+            at += 24 + length
+            targets.append(target)
+            processor = target.rpartition("-")[2].partition(":")[0]
+            if processor in ISA_OF_TARGET and size and offset + size <= len(code):
+                return code[offset : offset + size]
+    except struct.error:
+        raise CodeObjectError(f"{filename}: the bundle is truncated") from None
+    raise CodeObjectError(f"{filename}: the bundle has no code for a GCN GPU, only {', '.join(targets) or 'none'}")
+
+
+def _load_foreign(elf: Elf) -> CodeObject:
+    from headwater.isa.gcn import amdcl
+
+    if amdcl.is_binary(elf):
+        return amdcl.load(elf)
+    machine = MACHINES.get(elf.machine, f"machine {elf.machine}")
+    raise elf.error(f"is for another processor: {machine}", hint="a code object for an AMD GPU is wanted")
+
+
+def generation_of(isa: str) -> int:
+    """6 to 9: the number that ``semantics.Mode`` tells the generations by."""
+    return 6 + min(ISAS.index(isa), 3)
+
+
+def _load_hsa(elf: Elf) -> CodeObject:
+    target = _target(elf)
+    if target not in ISA_OF_TARGET:
+        raise elf.error(f"is for {target}", hint="GCN and CDNA GPUs from gfx600 to gfx90a are known")
+    isa = ISA_OF_TARGET[target]
+    loads = _loads(elf)
+    text_start, text_end = _text(elf)
+    version = elf.abi_version + 2
+    common: dict[str, Any] = {
+        "filename": elf.filename,
+        "code": elf.code,
+        "target": target,
+        "isa": isa,
+        "version": version,
+        "text_start": text_start,
+        "text_end": text_end,
+        "relocations": _relocations(elf),
+        "has_writable_data": any(s.flags & SHF_WRITE and s.name.startswith((".data", ".bss")) for s in elf.sections),
+        "loads": loads,
+    }
+    if elf.abi_version == 0:
+        from headwater.isa.gcn import codeobject_v2
+
+        kernels, metadata = codeobject_v2.kernels(elf, isa, loads)
+    elif elf.abi_version <= 4:
+        metadata = _metadata(elf)
+        kernels = _kernels(elf, isa, loads, metadata, text_end)
+    else:
+        raise elf.error(f"has the unknown ABI version {elf.abi_version}", hint="code objects 2 to 6 are known")
+    if not kernels:
+        raise elf.error("has no kernels")
+    formats = metadata.get("amdhsa.printf") or metadata.get("Printf") or ()
+    return CodeObject(
+        kernels=kernels, metadata=metadata, printf_formats=tuple(str(entry) for entry in formats), **common
+    )
+
+
+def _target(elf: Elf) -> str:
+    machine = elf.flags & 0xFF
+    if machine in _MACHINES:
+        return _MACHINES[machine]
+    for note in elf.notes:
+        if note.kind == NT_AMD_HSA_ISA_VERSION and note.name == "AMD" and len(note.data) >= 16:
+            major, minor, stepping = struct.unpack_from("<III", note.data, 4)
+            return f"gfx{major}{minor}{stepping:x}"
+    raise elf.error(f"does not say which GPU it is for (ELF flags {elf.flags:#x})")
+
+
+def _loads(elf: Elf) -> tuple[tuple[int, bytes, int], ...]:
+    found = []
+    for segment in elf.segments:
+        if segment.kind != PT_LOAD:
+            continue
+        if segment.file_size > segment.memory_size or segment.address + segment.memory_size > MOST_IMAGE_BYTES:
+            raise elf.error(f"has a segment of absurd size: {segment.memory_size} bytes at {segment.address:#x}")
+        data = elf.bytes_at(segment.offset, segment.file_size, f"the segment at {segment.address:#x}")
+        found.append((segment.address, data, segment.memory_size))
+    if not found:
+        raise elf.error("has nothing to load (no PT_LOAD segment)")
+    return tuple(found)
+
+
+def _text(elf: Elf) -> tuple[int, int]:
+    """The addresses of the machine code: .text, or in a file without sections the executable segment."""
+    areas = [(s.address, s.address + s.size) for s in elf.sections if s.flags & SHF_EXECINSTR and s.kind != SHT_NOBITS]
+    areas = areas or [
+        (s.address, s.address + s.file_size) for s in elf.segments if s.kind == PT_LOAD and s.flags & PF_X
+    ]
+    if not areas:
+        raise elf.error("has no machine code (no executable section)")
+    start, end = min(low for low, _ in areas), max(high for _, high in areas)
+    if end > MOST_IMAGE_BYTES:
+        raise elf.error(f"has machine code at an absurd address: {end:#x}")
+    return start, end
+
+
+def _relocations(elf: Elf) -> tuple[Relocation, ...]:
+    end = max(s.address + s.memory_size for s in elf.segments if s.kind == PT_LOAD)
+    found = []
+    for section in elf.sections:
+        if section.kind != SHT_RELA or not section.name.startswith(".rela.dyn"):
+            continue
+        symbols = elf.symbols_of(elf.sections[section.link]) if 0 < section.link < len(elf.sections) else ()
+        for entry in elf.relocations_of(section):
+            value = entry.addend
+            if entry.kind == _R_ABS64:
+                if entry.symbol >= len(symbols):
+                    raise elf.error("has a relocation to a symbol that it lacks")
+                symbol = symbols[entry.symbol]
+                if symbol.section == 0:
+                    raise elf.error(f"needs {symbol.name}, which it does not define", hint="link with --no-undefined")
+                value += symbol.value
+            elif entry.kind != _R_RELATIVE64:
+                raise elf.error(f"has a relocation of kind {entry.kind}, which the loader does not know")
+            if entry.offset + 8 > end or entry.offset < 0:
+                raise elf.error(f"has a relocation outside of its segments: {entry.offset:#x}")
+            found.append(Relocation(entry.offset, value))
+    return tuple(found)
+
+
+def _metadata(elf: Elf) -> dict[str, Any]:
+    from headwater.isa.msgpack import unpack
+
+    for note in elf.notes:
+        if note.kind == NT_AMDGPU_METADATA and note.name == "AMDGPU":
+            try:
+                metadata = unpack(note.data)
+            except ValueError as fault:
+                raise elf.error(f"has damaged metadata: {fault}") from fault
+            if not isinstance(metadata, dict):
+                raise elf.error("has damaged metadata: no map")
+            return metadata
+    raise elf.error("has no metadata (NT_AMDGPU_METADATA note)", hint="its kernels' arguments cannot be known")
+
+
+def read_image(elf: Elf, loads: tuple[tuple[int, bytes, int], ...], address: int, size: int, what: str) -> bytes:
+    """``size`` bytes at an address of the image that come from the file."""
+    for start, data, _ in loads:
+        if start <= address and address + size <= start + len(data):
+            return data[address - start : address - start + size]
+    raise elf.error(f"has {what} at {address:#x}, outside of its segments")
+
+
+def _kernels(
+    elf: Elf, isa: str, loads: tuple[tuple[int, bytes, int], ...], metadata: dict[str, Any], text_end: int
+) -> dict[str, KernelObject]:
+    symbols = {symbol.name: symbol for symbol in elf.symbols if symbol.section}
+    found = {}
+    listed = metadata.get("amdhsa.kernels", [])
+    if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
+        raise elf.error("has damaged metadata: amdhsa.kernels is no list of maps")
+    for entry in listed:
+        name, symbol_name = entry.get(".name"), entry.get(".symbol")
+        if not isinstance(name, str) or not isinstance(symbol_name, str):
+            raise elf.error("has damaged metadata: a kernel without .name or .symbol")
+        symbol = symbols.get(symbol_name)
+        if symbol is None:
+            raise elf.error(f"has no descriptor {symbol_name} of the kernel {name}")
+        descriptor = read_image(elf, loads, symbol.value, DESCRIPTOR_BYTES, f"the descriptor of {name}")
+        function = symbols.get(symbol_name.removesuffix(".kd"))
+        size = function.size if function is not None else 0
+        kernel = _kernel(elf, isa, name, symbol.value, descriptor, entry, size, text_end)
+        read_image(elf, loads, kernel.entry, 4, f"the code of {name}")
+        found[name] = kernel
+    return found
+
+
+def register_counts(isa: str, rsrc1: int, rsrc3: int) -> tuple[int, int, int]:
+    """VGPRs, SGPRs and AGPRs that are allocated (AMDGPUUsage, "compute_pgm_rsrc1": the granules)."""
+    vgprs = ((rsrc1 & 63) + 1) * (8 if isa == "gfx90a" else 4)
+    sgprs = ((rsrc1 >> 6 & 15) + 1) * 8
+    if isa == "gfx90a":
+        accum = ((rsrc3 & 63) + 1) * 4
+        return min(vgprs, accum), sgprs, max(0, vgprs - accum)
+    return vgprs, sgprs, vgprs if isa == "gfx908" else 0
+
+
+def _number(elf: Elf, entry: Mapping[str, Any], key: str, default: int = 0) -> int:
+    value = entry.get(key, default)
+    if not isinstance(value, int) or not 0 <= value < 1 << 32:
+        raise elf.error(f"has damaged metadata: {key} is {value!r}")
+    return value
+
+
+def _kernel(
+    elf: Elf, isa: str, name: str, address: int, descriptor: bytes, entry: dict[str, Any], size: int, text_end: int
+) -> KernelObject:
+    """A kernel of version 3 and later (AMDGPUUsage, "Kernel Descriptor" and "Code Object V3 Metadata")."""
+    group, private, kernarg = struct.unpack_from("<III", descriptor, 0)
+    (offset,) = struct.unpack_from("<q", descriptor, 16)
+    rsrc3, rsrc1, rsrc2, properties = struct.unpack_from("<IIIH", descriptor, 44)
+    if properties >> 10 & 1:
+        raise elf.error(f"has the kernel {name} for wavefronts of 32, which no GCN GPU has")
+    vgprs, sgprs, agprs = register_counts(isa, rsrc1, rsrc3)
+    start = address + offset
+    required = entry.get(".reqd_workgroup_size")
+    group_size = None
+    if isinstance(required, list) and len(required) == 3 and all(isinstance(n, int) for n in required):
+        group_size = (required[0], required[1], required[2])
+    return KernelObject(
+        name=name,
+        entry=start,
+        code_end=min(start + size, text_end) if size else text_end,
+        args=tuple(_argument(elf, name, argument) for argument in entry.get(".args") or ()),
+        kernarg_bytes=max(kernarg, _number(elf, entry, ".kernarg_segment_size")),
+        group_segment_bytes=group,
+        private_segment_bytes=private,
+        dynamic_stack=bool(entry.get(".uses_dynamic_stack", False)) or bool(properties >> 11 & 1),
+        vgpr_count=_number(elf, entry, ".vgpr_count", vgprs),
+        sgpr_count=_number(elf, entry, ".sgpr_count", sgprs),
+        agpr_count=_number(elf, entry, ".agpr_count", agprs),
+        reqd_group_size=group_size,
+        max_flat_group=_number(elf, entry, ".max_flat_workgroup_size"),
+        rsrc=(rsrc1, rsrc2, rsrc3),
+        properties=properties,
+        accum_offset=((rsrc3 & 63) + 1) * 4 if isa == "gfx90a" else 0,
+        generation=generation_of(isa),
+        **enabled(properties, rsrc1, rsrc2),
+    )
+
+
+def enabled(properties: int, rsrc1: int, rsrc2: int) -> dict[str, Any]:
+    """The fields of `KernelObject` that the descriptor's bits say; version 2 has the same bits."""
+    names = (
+        "private_segment_buffer", "dispatch_ptr", "queue_ptr", "kernarg_segment_ptr", "dispatch_id",
+        "flat_scratch_init", "private_segment_size",
+    )  # fmt: skip
+    return {
+        **{f"enable_{name}": bool(properties >> bit & 1) for bit, name in enumerate(names)},
+        "user_sgpr_count": rsrc2 >> 1 & 31,
+        "enable_workgroup_id": (bool(rsrc2 >> 7 & 1), bool(rsrc2 >> 8 & 1), bool(rsrc2 >> 9 & 1)),
+        "enable_workgroup_info": bool(rsrc2 >> 10 & 1),
+        "enable_wave_offset": bool(rsrc2 & 1),
+        "workitem_id_count": min(rsrc2 >> 11 & 3, 2) + 1,
+        "float_mode": rsrc1 >> 12 & 255,
+        "dx10_clamp": bool(rsrc1 >> 21 & 1),
+        "ieee": bool(rsrc1 >> 23 & 1),
+    }
+
+
+def _argument(elf: Elf, kernel: str, entry: Any) -> KernelArg:
+    if not isinstance(entry, dict):
+        raise elf.error(f"has damaged metadata: an argument of {kernel} is no map")
+    texts = [entry.get(key, "") for key in (".name", ".value_kind", ".address_space", ".type_name", ".access")]
+    if not all(isinstance(word, str) for word in texts):
+        raise elf.error(f"has damaged metadata: an argument of {kernel}")
+    name, value_kind, space, type_name, access = texts
+    offset, size = _number(elf, entry, ".offset"), _number(elf, entry, ".size")
+    if offset + size > 1 << 20:
+        raise elf.error(f"has an argument of {kernel} at the absurd offset {offset} with {size} bytes")
+    is_const = bool(entry.get(".is_const", False))
+    return KernelArg(
+        name, offset, size, value_kind, space, type_name, access or entry.get(".actual_access", ""), is_const
+    )
