@@ -21,6 +21,7 @@ COMMANDS = {
     "ilc": ("headwater.cli.ilc", "check, print or translate ATI IL (.il)"),
     "compile": ("headwater.cli.compile", "compile OpenCL C to machine code for an AMD GPU"),
     "asm": ("headwater.cli.asm", "assemble GCN machine code"),
+    "occupancy": ("headwater.cli.occupancy", "how many wavefronts of a kernel a chip holds, and what limits them"),
     "devices": ("headwater.cli.devices", "list what kernels can run on"),
     "cache": ("headwater.cli.cache", "show or clear the compiled kernels kept on disk"),
     "bench": ("headwater.cli.bench", "measure kernels here, beside NumPy, Numba and PoCL"),
