@@ -164,7 +164,7 @@ def vectorised(
     module: Module, kernel_name: str, symbol: str, layout: Layout, masked: bool, split: bool, checked: bool
 ) -> tuple[str, int | None, tuple[str, ...]]:
     """The text of a module with the kernel's entry; its chunks' frame bytes; its printf formats."""
-    kernel = read_kernel(module, kernel_name)
+    kernel = read_kernel(module, kernel_name, as_written=checked)
     if kernel.cfg.irreducible and (layout.lanes > 1 or layout.rows > 1):
         raise InternalError("irreducible control flow can only be run one work-item at a time")
     resumable = kernel.has_barrier and split

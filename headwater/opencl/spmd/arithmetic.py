@@ -6,19 +6,16 @@ import re
 
 from headwater.errors import InternalError
 from headwater.opencl.spmd.ir import BINARY, CASTS, Inst, Value
-from headwater.opencl.spmd.parts import Parts
+from headwater.opencl.spmd.packed import MANGLED, SCALAR_OPERAND, Packed
 from headwater.opencl.spmd.shapes import LANE, PRIMITIVE, extension_needs_guard
 from headwater.opencl.spmd.types import Type
 
 _IGNORED = re.compile(r"llvm\.(lifetime\.|assume$|experimental\.noalias|dbg\.|invariant\.)")
-_MANGLED = re.compile(r"\.(v\d+)?((?:f|i|bf|p)\d+)(?=\.|$)")
 _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
-_SCALAR_OPERAND = {"llvm.abs": 1, "llvm.ctlz": 1, "llvm.cttz": 1, "llvm.is.fpclass": 1, "llvm.powi": 1}
-"""Intrinsics whose operand at this place is one scalar whatever the width (LLVM Language Reference)."""
 _REDUCTIONS = {"add": "add", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "fadd": "fadd", "fmul": "fmul"}
 
 
-class Arithmetic(Parts):
+class Arithmetic(Packed):
     """Writes the instructions that neither touch memory nor control flow."""
 
     def write_instruction(self, inst: Inst) -> None:
@@ -27,6 +24,8 @@ class Arithmetic(Parts):
             return
         if op in ("load", "store", "atomicrmw", "cmpxchg"):
             self.write_memory(inst)
+        elif inst.name in self.packed:
+            self.write_packed(inst)
         elif op in BINARY:
             self._binary(inst)
         elif op in CASTS:
@@ -220,6 +219,10 @@ class Arithmetic(Parts):
         old, new = self.components(source.ty), self.components(inst.ty)
         lanes = self.layout.lanes if form == "v" else 1
         for row in self.rows(self.shapes.of[inst.name]):
+            if source.text in self.packed and inst.ty.kind != "vec":
+                cast = f"bitcast {self.whole_type(source.ty)} {self.whole(source, row)} to {self.whole_type(inst.ty)}"
+                self.set_part(inst, row, form, self.writer.let(cast))
+                continue
             parts = [self.part(source, row, form, c) for c in range(len(old))]
             if len(old) == len(new):
                 for c, text in enumerate(parts):
@@ -234,40 +237,6 @@ class Arithmetic(Parts):
             cast = self.writer.let(f"bitcast <{lanes * len(old)} x {old[0]}> {joined} to <{total} x {new[0]}>")
             for c in range(len(new)):
                 self.set_part(inst, row, form, self.take_component(cast, new[0], total, c, len(new), lanes), c)
-
-    def interleave(self, parts: list[str], ty: Type, lanes: int) -> str:
-        """Component vectors (or scalars, ``lanes`` 1) to one vector with each lane's components side by side."""
-        count = len(parts)
-        if lanes == 1:
-            vector = "poison"
-            for i, text in enumerate(parts):
-                vector = self.writer.let(f"insertelement <{count} x {ty}> {vector}, {ty} {text}, i64 {i}")
-            return vector
-        joined, width = list(parts), lanes
-        while len(joined) > 1:
-            if len(joined) % 2:
-                joined.append("poison")
-            order = ", ".join(f"i32 {i}" for i in range(2 * width))
-            joined = [
-                self.writer.let(
-                    f"shufflevector <{width} x {ty}> {a}, <{width} x {ty}> {b}, <{2 * width} x i32> <{order}>"
-                )
-                for a, b in zip(joined[::2], joined[1::2], strict=True)
-            ]
-            width *= 2
-        order = ", ".join(f"i32 {c * lanes + lane}" for lane in range(lanes) for c in range(count))
-        return self.writer.let(
-            f"shufflevector <{width} x {ty}> {joined[0]}, <{width} x {ty}> poison, <{lanes * count} x i32> <{order}>"
-        )
-
-    def take_component(self, vector: str, ty: Type, total: int, component: int, step: int, lanes: int) -> str:
-        """Every ``step``-th element from ``component`` on: one component of interleaved lanes."""
-        if lanes == 1:
-            return self.writer.let(f"extractelement <{total} x {ty}> {vector}, i64 {component}")
-        order = ", ".join(f"i32 {lane * step + component}" for lane in range(lanes))
-        return self.writer.let(
-            f"shufflevector <{total} x {ty}> {vector}, <{total} x {ty}> poison, <{lanes} x i32> <{order}>"
-        )
 
     def _select(self, inst: Inst) -> None:
         shape = self.shapes.of[inst.name]
@@ -434,9 +403,9 @@ class Arithmetic(Parts):
         shape = self.shapes.of[inst.name]
         form = self._widened(inst)
         stem = inst.detail.split(".")
-        scalar_place = _SCALAR_OPERAND.get(".".join(stem[:2]), _SCALAR_OPERAND.get(".".join(stem[:3]), -1))
+        scalar_place = SCALAR_OPERAND.get(".".join(stem[:2]), -1)
         lanes = f"v{self.layout.lanes}" if form == "v" else ""
-        name = _MANGLED.sub(lambda m: f".{lanes}{m[2]}", inst.detail)
+        name = MANGLED.sub(lambda m: f".{lanes}{m[2]}", inst.detail)
         if stem[1] == "powi" and form == "v":
             name = re.sub(r"\.v\d+(i\d+)$", r".\1", name)
         field_types = list(inst.ty.fields) if inst.ty.kind == "struct" else []

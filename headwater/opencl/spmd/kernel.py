@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 
 from headwater.errors import InternalError
 from headwater.opencl.spmd.cfg import Cfg
+from headwater.opencl.spmd.combine import combine_loads
+from headwater.opencl.spmd.cost import LANES
 from headwater.opencl.spmd.ir import Block, Function, Inst, Module, Param, Value
-from headwater.opencl.spmd.shapes import PRIMITIVE
+from headwater.opencl.spmd.layout import Layout
+from headwater.opencl.spmd.regroup import regroup
+from headwater.opencl.spmd.shapes import PRIMITIVE, Shapes
+from headwater.opencl.spmd.swizzle import fold_shuffles
 from headwater.opencl.spmd.types import VOID, ptr_type
 from headwater.opencl.spmd.vectorise import polled_loops
 
@@ -39,12 +44,18 @@ class Kernel:
     size: int = 0
 
 
-def read_kernel(module: Module, name: str) -> Kernel:
-    """Read and prepare one kernel. Raises InternalError for IR that the vectoriser does not know."""
+def read_kernel(module: Module, name: str, *, as_written: bool = False) -> Kernel:
+    """Read and prepare one kernel. Raises InternalError for IR that the vectoriser does not know.
+
+    ``as_written``: leave accesses as they are in the source, for their positions.
+    """
     function = module.function(name)
     kernel_params = len(function.params)
     locals_bytes = _locals_to_parameters(module, function)
     barriers = _split_at_barriers(function)
+    private = private_arrays(function)
+    if not as_written:
+        _make_vectors(function, private)
     cfg = Cfg(function)
     calls = [i for b in function.blocks.values() for i in b.insts if i.op == "call"]
     primitives = [m for i in calls if (m := PRIMITIVE.match(i.detail))]
@@ -60,10 +71,20 @@ def read_kernel(module: Module, name: str) -> Kernel:
         dims=frozenset(int(m[2]) for m in primitives if m[1] in ("global_id", "local_id", "group_id")),
         unbounded=bool(polled_loops(function, cfg)),
         streaming=_streaming_params(function, kernel_params),
-        private=private_arrays(function),
+        private=private,
         has_loop=bool(cfg.loops),
         size=sum(len(b.insts) for b in function.blocks.values()),
     )
+
+
+def _make_vectors(function: Function, private: dict[str, int]) -> None:
+    """Put together what belongs to one vector of a work-item."""
+    cfg = Cfg(function)
+    if not cfg.irreducible:
+        shapes = Shapes(function, cfg, Layout(LANES), dict(private))
+        fold_shuffles(function)
+        combine_loads(function, shapes)
+        regroup(function, shapes)
 
 
 def _locals_to_parameters(module: Module, function: Function) -> list[int]:

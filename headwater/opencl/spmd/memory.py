@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from headwater.errors import InternalError
 from headwater.opencl.spmd.checks import Checks
 from headwater.opencl.spmd.ir import Inst, Value
 from headwater.opencl.spmd.shapes import LANE, ROW
-from headwater.opencl.spmd.types import I1, I8, I64, Type, vec_type
+from headwater.opencl.spmd.types import I1, I8, I64, Type, int_type, vec_type
 
 MAX_STEP = 4
 """Accesses every ``MAX_STEP`` elements or closer go through one wide access and a shuffle, others lane by lane."""
@@ -17,6 +17,12 @@ MAX_STEP = 4
 PRIVATE_SPACE, LOCAL_SPACE = 0, 3
 """Address spaces whose memory is ours: one thread runs a whole work-group, so atomics on local memory need no bus lock,
 and vectors lie at their natural alignment. Arrays that the user passes are aligned like their elements only."""
+
+WORD_BYTES = (4, 8)
+"""Sizes of vectors that gathers and scatters move as one integer."""
+
+LINE_BYTES = 64
+"""A cache line of every x86 processor."""
 
 STREAM_ALIGN_BYTES = 16
 """Streaming stores are written in 16-byte pieces, the least alignment that they need on x86."""
@@ -154,8 +160,7 @@ class Memory(Checks):
             else:
                 step = self._step(pointer, inst.ty)
                 wide = self._is_wide(step, len(self.components(inst.ty)), pointer)
-                for c, text in enumerate(self._load_lanes(inst, pointer, row, rows, wide)):
-                    self.set_part(inst, row, "v", text, c)
+                self.set_pieces(inst, row, self._load_lanes(inst, pointer, row, rows, wide))
 
     def _load_shared(self, inst: Inst, pointer: Value, row: int, rows: list[int]) -> None:
         """One address for all lanes of the row."""
@@ -189,8 +194,7 @@ class Memory(Checks):
         """The stride holds only if the guard does: both ways, chosen at run time."""
         count = len(self.components(inst.ty))
         if not self._is_wide(self._step(pointer, inst.ty), count, pointer):
-            for c, text in enumerate(self._load_lanes(inst, pointer, row, rows, False)):
-                self.set_part(inst, row, "v", text, c)
+            self.set_pieces(inst, row, self._load_lanes(inst, pointer, row, rows, False))
             return
         self._access_mask(rows)  # read the masks before the ways part
         guard = self.part(pointer, row, "g")
@@ -207,11 +211,51 @@ class Memory(Checks):
             ends.append(self.writer.out.label)
             self.writer.jump(names[2])
         self.writer.start(names[2])
-        for c, ty in enumerate(self.components(inst.ty)):
-            choices = ", ".join(f'[ {texts[c]}, %"{end}" ]' for texts, end in zip(found, ends, strict=True))
-            self.set_part(inst, row, "v", self.writer.let(f"phi {self.lanes_of(ty)} {choices}"), c)
+        together = []
+        for number, (_, _, ty) in enumerate(self.pieces(inst.name, inst.ty, self.shapes.of[inst.name])):
+            choices = ", ".join(f'[ {texts[number]}, %"{end}" ]' for texts, end in zip(found, ends, strict=True))
+            together.append(self.writer.let(f"phi {ty} {choices}"))
+        self.set_pieces(inst, row, together)
 
     def _load_lanes(self, inst: Inst, pointer: Value, row: int, rows: list[int], wide: bool) -> list[str]:
+        """The value's pieces: all of it if it is kept whole, else its components."""
+        if inst.name in self.packed:
+            return [self._load_whole(inst, pointer, row, rows, wide)]
+        return self._load_components(inst, pointer, row, rows, wide)
+
+    def _load_whole(self, inst: Inst, pointer: Value, row: int, rows: list[int], wide: bool) -> str:
+        """All lanes' vectors in memory order: what is one after the other in memory is one load."""
+        mask = self._access_mask(rows)
+        ty, lanes = inst.ty, self.layout.lanes
+        step = self._step(pointer, ty)
+        if pointer.text in self.shapes.interleaved:
+            return self.interleave(self._load_components(inst, pointer, row, rows, wide), ty.scalar, lanes)
+        if wide and step == ty.count:
+            flags = self._wide_mask(mask, step, step)
+            return self._load_wide(ty.scalar, lanes * step, pointer.ty, self.part(pointer, row), flags, inst.align)
+        if not wide and ty.size_bytes in WORD_BYTES:
+            word = int_type(8 * ty.size_bytes)
+            pointers, flags = self.lanes_of(pointer.ty), mask or self.all_lanes
+            addresses = self.part(pointer, row, "v")
+            words = self.masked_load(self.lanes_of(word), pointers, addresses, flags, inst.align, "gather")
+            return self.writer.let(f"bitcast {self.lanes_of(word)} {words} to {self.whole_type(ty)}")
+        if not wide and mask is None:
+            places = self._lane_addresses(pointer, row)
+            return self.join(
+                [self.writer.let(f"load {ty}, {pointer.ty} {at}, align {inst.align}") for at in places], ty
+            )
+        return self.interleave(self._load_components(inst, pointer, row, rows, wide), ty.scalar, lanes)
+
+    def _lane_addresses(self, pointer: Value, row: int) -> list[str]:
+        shape = self.shapes.shape(pointer)
+        lanes = range(self.layout.lanes)
+        if shape.stride is not None and "g" not in self.forms(shape):
+            base = self.part(pointer, row)
+            return [self._offset(pointer.ty, base, lane * shape.stride) for lane in lanes]
+        addresses = f"{self.lanes_of(pointer.ty)} {self.part(pointer, row, 'v')}"
+        return [self.writer.let(f"extractelement {addresses}, i64 {lane}") for lane in lanes]
+
+    def _load_components(self, inst: Inst, pointer: Value, row: int, rows: list[int], wide: bool) -> list[str]:
         mask = self._access_mask(rows)
         parts = self.components(inst.ty)
         elem = parts[0]
@@ -343,8 +387,11 @@ class Memory(Checks):
         guard = self.part(pointer, row, "g")
         self.part(pointer, row, "s")
         self.part(pointer, row, "v")
-        for c in range(len(self.components(value.ty))):
-            self.part(value, row, "v", c)
+        if value.text in self.packed:
+            self.whole(value, row)
+        else:
+            for c in range(len(self.components(value.ty))):
+                self.part(value, row, "v", c)
         names = [self.writer.fresh_label(hint) for hint in ("wide", "lanes", "stored")]
         self.writer.branch(guard, names[0], names[1])
         for label, wide in ((names[0], True), (names[1], False)):
@@ -355,6 +402,63 @@ class Memory(Checks):
         self.writer.start(names[2])
 
     def _store_lanes(self, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], wide: bool) -> None:
+        whole = value.text in self.packed
+        if not (whole and self._store_whole(inst, value, pointer, row, rows, wide)):
+            self._store_components(inst, value, pointer, row, rows, wide)
+
+    def _store_whole(self, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], wide: bool) -> bool:
+        """Store all lanes' vectors in memory order; False if there is nothing to win."""
+        mask = self._access_mask(rows)
+        ty, lanes = value.ty, self.layout.lanes
+        step = self._step(pointer, ty)
+        if pointer.text in self.shapes.interleaved:
+            return False
+        if wide and step == ty.count:
+            flags = self._wide_mask(mask, step, step)
+            self._store_contiguous(inst, ty.scalar, lanes * step, self.whole(value, row), pointer, row, flags)
+        elif not wide and ty.size_bytes in WORD_BYTES:
+            words = self.lanes_of(int_type(8 * ty.size_bytes))
+            text = self.writer.let(f"bitcast {self.whole_type(ty)} {self.whole(value, row)} to {words}")
+            addresses = self.part(pointer, row, "v")
+            flags = mask or self.all_lanes
+            self.masked_store(words, text, self.lanes_of(pointer.ty), addresses, flags, inst.align, "scatter")
+        elif not wide and mask is None:
+            self._store_each(inst, ty, self.whole(value, row), pointer, row)
+        else:
+            return False
+        return True
+
+    def _store_each(self, inst: Inst, ty: Type, text: str, pointer: Value, row: int) -> None:
+        """One store a lane; around the caches where these fill whole cache lines."""
+        stride = self.shapes.shape(pointer).stride
+        places = self._lane_addresses(pointer, row)
+        ones = [
+            self.shuffle(text, "poison", self.whole_type(ty), list(range(first, first + ty.count)))
+            for first in range(0, self.layout.lanes * ty.count, ty.count)
+        ]
+
+        def store(suffix: str) -> None:
+            for one, at in zip(ones, places, strict=True):
+                self.writer.line(f"store {ty} {one}, {pointer.ty} {at}, {suffix}")
+
+        lines = ty.size_bytes % LINE_BYTES == 0 and stride is not None and stride % LINE_BYTES == 0
+        if lines and self.root_param(pointer) in self.variant.streaming:
+            self._stream_or_not(pointer.ty, self.part(pointer, row), LINE_BYTES, inst.align, store)
+        else:
+            store(f"align {inst.align}")
+
+    def _store_contiguous(
+        self, inst: Inst, elem: Type, count: int, text: str, pointer: Value, row: int, mask: str | None
+    ) -> None:
+        address = self.part(pointer, row)
+        if mask is None and self.root_param(pointer) in self.variant.streaming:
+            self._store_streaming(elem, count, text, pointer.ty, address, inst.align)
+        else:
+            self._store_wide(elem, count, text, pointer.ty, address, mask, inst.align)
+
+    def _store_components(
+        self, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], wide: bool
+    ) -> None:
         mask = self._access_mask(rows)
         parts = self.components(value.ty)
         elem = parts[0]
@@ -391,11 +495,7 @@ class Memory(Checks):
             return
         wide_mask = self._wide_mask(mask, step, len(parts))
         vector = texts[0] if step == 1 else self.interleave(texts + ["poison"] * (step - len(texts)), elem, lanes)
-        streams = wide_mask is None and self.root_param(pointer) in self.variant.streaming
-        if streams:
-            self._store_streaming(elem, lanes * step, vector, pointer.ty, base, inst.align)
-        else:
-            self._store_wide(elem, lanes * step, vector, pointer.ty, base, wide_mask, inst.align)
+        self._store_contiguous(inst, elem, lanes * step, vector, pointer, row, wide_mask)
 
     def _store_strided(self, inst: Inst, texts: list[str], elem: Type, pointer: Value, row: int, stride: int) -> None:
         """One store a lane at a known distance, in lane order, which is faster than a scatter."""
@@ -419,19 +519,29 @@ class Memory(Checks):
 
     def _store_streaming(self, elem: Type, count: int, text: str, pointer_type: Type, address: str, align: int) -> None:
         """Around the caches if the launch asks for it and the address allows it."""
+        ty = vec_type(count, elem)
+
+        def store(suffix: str) -> None:
+            self.writer.line(f"store {ty} {text}, {pointer_type} {address}, {suffix}")
+
+        self._stream_or_not(pointer_type, address, STREAM_ALIGN_BYTES, align, store)
+
+    def _stream_or_not(
+        self, pointer_type: Type, address: str, needs_bytes: int, align: int, store: Callable[[str], None]
+    ) -> None:
+        """Write ``store`` for both ways; it is given what follows the address in a store."""
         number = self.writer.let(f"ptrtoint {pointer_type} {address} to i64")
-        low = self.writer.let(f"and i64 {number}, {STREAM_ALIGN_BYTES - 1}")
+        low = self.writer.let(f"and i64 {number}, {needs_bytes - 1}")
         aligned = self.writer.let(f"icmp eq i64 {low}, 0")
         wanted = self.writer.let(f"and i1 {aligned}, %stream")
         names = [self.writer.fresh_label(hint) for hint in ("stream", "cached", "stored")]
-        ty = vec_type(count, elem)
         self.writer.branch(wanted, names[0], names[1])
         for label, suffix in (
-            (names[0], f"align {STREAM_ALIGN_BYTES}, !nontemporal !9000"),
+            (names[0], f"align {needs_bytes}, !nontemporal !9000"),
             (names[1], f"align {align}"),
         ):
             self.writer.start(label)
-            self.writer.line(f"store {ty} {text}, {pointer_type} {address}, {suffix}")
+            store(suffix)
             self.writer.jump(names[2])
         self.writer.start(names[2])
 

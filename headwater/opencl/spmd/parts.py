@@ -10,6 +10,7 @@ from headwater.opencl.spmd.cfg import Cfg
 from headwater.opencl.spmd.ir import Function, Inst, Value
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
+from headwater.opencl.spmd.packing import packed_values
 from headwater.opencl.spmd.shapes import LANE, PRIMITIVE, ROW, Shape, Shapes
 from headwater.opencl.spmd.types import I1, I64, Type, vec_type
 from headwater.opencl.spmd.writer import Writer
@@ -50,8 +51,8 @@ class Variant:
 
 class Parts:
     """The values of one kernel variant. They are kept in parts: (component, row, form), where the form is ``s`` (the
-    scalar that all lanes share, or lane 0's of a strided value), ``v`` (one vector element per lane) or ``g`` (the
-    guard of a stride)."""
+    scalar that all lanes share, or lane 0's of a strided value), ``v`` (one vector element per lane), ``g`` (the guard
+    of a stride) or ``p`` (all components of all lanes, for the values in ``packed``)."""
 
     def __init__(
         self,
@@ -71,6 +72,8 @@ class Parts:
         self.variant = variant
         self.writer = Writer()
         self.crossing = self._crossing_values()
+        self.packed = packed_values(function, cfg, shapes)
+        self.spread: set[str] = set()  # those of which one component is defined, and all are made equal to it
         self.cache: dict[tuple[str, int, int, str], str] = {}
         self.block = cfg.entry
         self.fixed = self._fixed_values()

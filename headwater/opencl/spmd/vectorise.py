@@ -16,7 +16,7 @@ from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
 from headwater.opencl.spmd.memory import Memory
 from headwater.opencl.spmd.parts import ID_PARAMS, PARTED, Variant, private_name
 from headwater.opencl.spmd.shapes import Shape, Shapes
-from headwater.opencl.spmd.types import Type
+from headwater.opencl.spmd.types import I1, Type, vec_type
 
 DONE = -1
 """What a chunk function returns when its work-items have finished."""
@@ -335,26 +335,28 @@ class Vectoriser(Memory):
         self, phi: Inst, value: Value, lanes: list[str | None] | None, pending: list[tuple[str, Type, str]]
     ) -> None:
         shape = self.shapes.of.get(phi.name, Shape())
-        for component, ty in enumerate(self.components(phi.ty)):
+        for component, form, ty in self.pieces(phi.name, phi.ty, shape):
             for row in self.rows(shape):
-                for form in self.forms(shape):
-                    ty_form = self.form_type(ty, form)
-                    slot = self._slot(phi.name, component, row, form)
-                    new = self._phi_input(value, row, form, component)
-                    if lanes is not None and lanes[row] is not None and shape.deps:
-                        chosen = lanes[row]
-                        assert chosen is not None
-                        old = self.writer.load_slot(slot, ty_form)
-                        if form == "v":
-                            new = self.writer.let(f"select {self.mask_type} {chosen}, {ty_form} {new}, {ty_form} {old}")
-                        else:
-                            some = self.any_lane(chosen)
-                            new = self.writer.let(f"select i1 {some}, {ty_form} {new}, {ty_form} {old}")
-                    pending.append((slot, ty_form, new))
+                slot = self._slot(phi.name, component, row, form)
+                new = self._phi_input(value, row, form, component)
+                if lanes is not None and lanes[row] is not None and shape.deps:
+                    chosen = lanes[row]
+                    assert chosen is not None
+                    old = self.writer.load_slot(slot, ty)
+                    if form == "v":
+                        test = f"{self.mask_type} {chosen}"
+                    elif form == "p":
+                        test = f"{vec_type(ty.count, I1)} {self.each_component(chosen, I1, phi.ty.count)}"
+                    else:
+                        test = f"i1 {self.any_lane(chosen)}"
+                    new = self.writer.let(f"select {test}, {ty} {new}, {ty} {old}")
+                pending.append((slot, ty, new))
 
     def _phi_input(self, value: Value, row: int, form: str, component: int) -> str:
         if form == "g" and "g" not in self.forms(self.shapes.shape(value)):
             return "true"
+        if form == "p":
+            return self.whole(value, row)
         return self.part(value, row, form, component)
 
     def _initialise(self, name: str) -> None:
@@ -367,11 +369,9 @@ class Vectoriser(Memory):
                 if all(self._is_plain(source, block) for source in phi.labels):
                     continue
                 shape = self.shapes.of.get(phi.name, Shape())
-                for component, ty in enumerate(self.components(phi.ty)):
+                for component, form, ty in self.pieces(phi.name, phi.ty, shape):
                     for row in self.rows(shape):
-                        for form in self.forms(shape):
-                            slot = self._slot(phi.name, component, row, form)
-                            self.writer.store_slot(slot, self.form_type(ty, form), "poison")
+                        self.writer.store_slot(self._slot(phi.name, component, row, form), ty, "poison")
 
     # Barriers.
 
@@ -396,7 +396,7 @@ class Vectoriser(Memory):
             offset = self.private_bytes
             for slot in sorted(live[resume]):
                 ty = self.writer.slots[slot]
-                size = max(1, self.layout.lanes // 8) if ty.scalar.text == "i1" else ty.size_bytes
+                size = max(1, ty.count // 8) if ty.scalar.text == "i1" else ty.size_bytes
                 align = min(FRAME_ALIGN_BYTES, max(1, 1 << (size - 1).bit_length()))
                 offset = -(-offset // align) * align
                 where = f"{number}.{len(save)}"
