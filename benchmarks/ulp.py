@@ -200,11 +200,16 @@ def arguments(function: Function, code: str, samples: int, seed: int = 1) -> lis
     return [first, counts.astype(np.int32)]
 
 
-def measure(function: Function, code: str, samples: int, seed: int = 1) -> tuple[float, tuple[float, ...]]:
-    """The largest error in ULP and the arguments where it is."""
+Compiler = Callable[[str, str, str], Callable[..., tuple[np.ndarray, ...]]]
+
+
+def measure(
+    function: Function, code: str, samples: int, seed: int = 1, compiler: Compiler = compile_function
+) -> tuple[float, tuple[float, ...]]:
+    """The largest error in ULP and the arguments where it is; ``compiler`` says where the function runs."""
     types = {"x": code, "xx": f"{code} {code}", "xi": f"{code} i"}[function.shape]
     given = arguments(function, code, samples, seed)
-    (got,) = compile_function(function.name, types, code)(*given)
+    (got,) = compiler(function.name, types, code)(*given)
     want = []
     with mp.workprec(140):
         for row in zip(*(a.tolist() for a in given), strict=True):

@@ -29,6 +29,7 @@ DEFAULT_VERSION = 5
 DEFAULT_GROUP = 256
 LARGEST_GROUP = 1024
 EMITTED = ("ir", "asm", "obj", "hsaco")
+_WORKER_MODULE = "opencl.codegen_gcn"
 _FORMAT = "gcn 1"
 _KERNELS_FILE = "kernels.json"
 
@@ -121,14 +122,14 @@ def _compile(source: str, filename: str, options: str, settings: _Settings) -> C
     from headwater.opencl import clang
     from headwater.opencl.worker import WORKER
 
-    WORKER.start()
+    WORKER.start(_WORKER_MODULE)
     processor, version = settings.processor, settings.version
     flags = (*gcn(version).clang, f"-mcpu={processor}", f"-mcode-object-version={version}")
     front = clang.compile_to_ir(source, filename, options, debug=True, target=flags)
     kernels = _chosen(front.kernels, settings.only, filename)
     try:
         code = WORKER.call(
-            "opencl.codegen_gcn:compile",
+            f"{_WORKER_MODULE}:compile",
             front.ir,
             list(kernels),
             filename,

@@ -21,6 +21,7 @@ from headwater.errors import HeadwaterError, InternalError, ResourceError
 TIMEOUT_SECONDS = 600.0
 """A compilation that takes longer is given up: the slowest kernel of the test suites takes under 10 s."""
 
+_DEFAULT_MODULE = "opencl.codegen"
 _HEADER = struct.Struct("<Q")
 _RECURSION_LIMIT = 20_000
 
@@ -34,10 +35,10 @@ class Worker:
         self._errors: IO[bytes] | None = None
         self._pid = 0
 
-    def start(self) -> None:
-        """Start the process, without waiting until it is ready."""
+    def start(self, module: str = _DEFAULT_MODULE) -> None:
+        """Start the process, without waiting until it is ready; it then already has the module that will be called."""
         with self._lock:
-            self._running()
+            self._running(module)
 
     def call(self, function: str, *args: Any, **named: Any) -> Any:
         """Run ``function`` of `headwater.opencl.codegen`, or ``"opencl.codegen_gcn:function"`` of another module of
@@ -46,7 +47,7 @@ class Worker:
         Raises InternalError if LLVM stopped the process or took longer than `TIMEOUT_SECONDS`.
         """
         with self._lock:
-            process = self._running()
+            process = self._running(function.rpartition(":")[0] or _DEFAULT_MODULE)
             assert process.stdin is not None
             assert process.stdout is not None
             timer = threading.Timer(TIMEOUT_SECONDS, process.kill)
@@ -67,12 +68,13 @@ class Worker:
             raise value
         return value
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self, module: str) -> subprocess.Popen[bytes]:
         if self._process is None or self._pid != os.getpid() or self._process.poll() is not None:
             self._pid = os.getpid()
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
             root = str(Path(__file__).resolve().parents[2])
-            code = f"import sys; sys.path.insert(0, {root!r}); from headwater.opencl.worker import serve; serve()"
+            path = f"import sys; sys.path.insert(0, {root!r})"
+            code = f"{path}; from headwater.opencl.worker import serve; serve({module!r})"
             self._process = subprocess.Popen(
                 [sys.executable, "-c", code],
                 stdin=subprocess.PIPE,
@@ -126,15 +128,13 @@ def _receive(pipe: IO[bytes]) -> Any:
     return pickle.loads(data)
 
 
-def serve() -> None:
-    """The worker process's main loop: answer requests until standard input ends."""
+def serve(module: str) -> None:
+    """The worker process's main loop: answer requests until standard input ends. ``module`` is imported at once."""
     source, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that a library prints may get between the answers
     sys.setrecursionlimit(_RECURSION_LIMIT)
     threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
-    from headwater.opencl import codegen
-
-    codegen.machine()
+    import_module(f"headwater.{module}")
     while True:
         try:
             function, args, named = _receive(source)
@@ -142,7 +142,7 @@ def serve() -> None:
             return
         try:
             module, _, name = function.rpartition(":")
-            where = import_module(f"headwater.{module}") if module else codegen
+            where = import_module(f"headwater.{module or _DEFAULT_MODULE}")
             answer = ("value", getattr(where, name)(*args, **named))
         except HeadwaterError as error:
             answer = ("error", error)
