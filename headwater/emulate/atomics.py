@@ -41,7 +41,7 @@ def translate(t: Translator, instruction: Instruction, place: Callable[[int], Ad
     how, slot = 0, ""
     for part in range(PARTS):
         at = place(part)
-        how, slot = at.how, at.slot
+        how, slot = at.how, at.slot.pointer
         if observer is not None:
             observer.access(t, instruction, part, at, nbytes, True, t.exec_mask())
         wide = _addresses(t, at)
@@ -108,7 +108,7 @@ def translate(t: Translator, instruction: Instruction, place: Callable[[int], Ad
 
 def _addresses(t: Translator, at: Address) -> str:
     b = t.b
-    low = b.emit(f"zext {PART} {at.low or 'zeroinitializer'} to {_LONG}")
+    low = b.emit(f"zext {PART} {at.low} to {_LONG}")
     if at.high is not None:
         high = b.emit(f"shl {_LONG} {b.emit(f'zext {PART} {at.high} to {_LONG}')}, splat (i64 32)")
         low = b.emit(f"or disjoint {_LONG} {high}, {low}")

@@ -5,14 +5,29 @@ It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the wor
 
 from __future__ import annotations
 
+import functools
+
 import llvmlite.binding as llvm
 
-from headwater.opencl.codegen import host_target, machine
+from headwater.opencl.codegen import host_target
 from headwater.opencl.linking import parse
 
 LARGE_KERNEL = 1500
 """GCN instructions from which on the cheaper passes are used: compile time grows with the number of LLVM
 instructions."""
+
+
+@functools.cache
+def machine() -> llvm.TargetMachine:
+    """LLVM's code generator for shared libraries of this machine."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # calls of the support code are inline assembly
+    target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="default"
+    )
 
 
 def compile_wave(text: str, size: int) -> bytes:
@@ -42,9 +57,8 @@ def _whole(text: str) -> str:
             f'target triple = "{target.triple}"',
             text,
             "!9001 = !{}",
-            f"attributes #0 = {{ {attributes} }}",
+            f"attributes #0 = {{ noredzone {attributes} }}",
             "attributes #1 = { cold nounwind }",
-            f"attributes #2 = {{ cold noinline {attributes} }}",
         )
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from headwater.emulate import atomics, exchange
@@ -15,7 +15,7 @@ from headwater.emulate.program import meaning
 from headwater.emulate.registers import PART, PART_LANES, Mask
 from headwater.emulate.vector import number, put, vector_fetch, writers
 from headwater.isa.gcn.model import M0, Instruction, Register, Source
-from headwater.isa.gcn.semantics import BITS
+from headwater.isa.gcn.semantics import BITS, Node
 
 if TYPE_CHECKING:
     from headwater.emulate.translate import Translator
@@ -167,16 +167,32 @@ class Access:
         self.t = t
         self.instruction = instruction
         self.place = place
+        loads = [access for access in meaning(instruction).accesses if access.kind == "load"]
+        self.pieces = [(self._bytes_of(access.offset), BITS[access.type] // 8) for access in loads]
+        """What it loads, in order."""
+
+    def _bytes_of(self, node: Node | None) -> int:
+        """An offset of a two-address instruction: a field times a constant."""
+        if node is None:
+            return 0
+        if node.op == "constant":
+            return node.bits
+        if node.op == "operand":
+            return self.instruction.fields[node.name.lower()]
+        assert node.op == "mul", f"an offset made by {node.op}"
+        return self._bytes_of(node.args[0]) * self._bytes_of(node.args[1])
 
     def begin(self, part: int, exec_mask: Mask) -> PartOfAccess:
         """What one part's lanes do."""
         return PartOfAccess(self, part, exec_mask)
 
-    def load(self, one: PartAccess, offset: int, nbytes: int) -> list[str]:
-        """Dwords, ``offset`` bytes from the instruction's address."""
-        at = self.place(one.part).moved(self.t.b, offset)
-        self._watch(one, at, nbytes, writes=False)
-        return one.load(at, nbytes)
+    def load(self, one: PartAccess, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
+        """For each piece, bytes from the instruction's address and a size, its dwords."""
+        at = self.place(one.part)
+        if self.t.options.observer is not None:
+            for offset, nbytes in pieces:
+                self._watch(one, at.moved(self.t.b, offset), nbytes, writes=False)
+        return one.load(at, pieces)
 
     def store(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
         """The same for stores."""
@@ -195,6 +211,7 @@ class PartOfAccess:
 
     def __init__(self, access: Access, part: int, exec_mask: Mask) -> None:
         self.access = access
+        self._waiting: list[list[str]] = []
         self.one = PartAccess(access.t, part, exec_mask, access.instruction.address)
         self.b = access.t.b
 
@@ -205,8 +222,10 @@ class PartOfAccess:
     def load(self, type_: str, offset: Value | None) -> Wide:
         """A value of a type of the semantics."""
         nbytes = BITS[type_] // 8
-        words = self.access.load(self.one, self._offset(offset), nbytes)
         b = self.b
+        if not self._waiting:  # all that the instruction loads is loaded together
+            self._waiting = self.access.load(self.one, self.access.pieces)
+        words = self._waiting.pop(0)
         values = [Value(w, "u32", PART_LANES) for w in words]
         if nbytes < 4:
             return b.bitcast(b.resize(values[0], f"u{8 * nbytes}"), type_)
@@ -248,7 +267,7 @@ def place_of(t: Translator, instruction: Instruction) -> Place:
     if encoding in ("MUBUF", "MTBUF"):
         return _buffer_place(t, instruction)
     b = t.b
-    slot = t.new_slot()
+    slot = t.slot_now(t.new_slot())
     offset = instruction.fields.get("offset", 0)
     how = FLAT if encoding == "FLAT" else 0
     address, base = instruction.source("ADDR"), instruction.source("SADDR")
@@ -266,8 +285,8 @@ def place_of(t: Translator, instruction: Instruction) -> Place:
 def _ds_place(t: Translator, instruction: Instruction) -> Place:
     b = t.b
     gds = bool(instruction.fields.get("gds"))
-    slot = t.fixed_slot(GDS_SLOT if gds else LDS_SLOT)
-    start, _ = t.slot_values(slot)
+    slot = t.slot_now(t.fixed_slot(GDS_SLOT if gds else LDS_SLOT))
+    start = slot.start
     two = "offset2" in instruction.row.flags
     offset = 0 if two else instruction.fields["offset"]
     address = instruction.source("ADDR")
@@ -306,7 +325,7 @@ def _buffer_place(t: Translator, instruction: Instruction) -> Place:
     allocation."""
     b = t.b
     fields = instruction.fields
-    slot = t.new_slot()
+    slot = t.slot_now(t.new_slot())
     index, base, _ = _resource(t, instruction)
     if fields["offset"]:
         base = b.emit(f"add i64 {base}, {fields['offset']}")
@@ -338,8 +357,7 @@ def _buffer_place(t: Translator, instruction: Instruction) -> Place:
 def _scratch_place(t: Translator, instruction: Instruction) -> tuple[str, Callable[[int], str]]:
     """Private memory by SCRATCH instructions: where the wavefront's begins, and each lane's offset in bytes."""
     b = t.b
-    slot = t.fixed_slot(PRIVATE_SLOT)
-    start, _ = t.slot_values(slot)
+    start = t.slot_now(t.fixed_slot(PRIVATE_SLOT)).start
     offset = instruction.fields.get("offset", 0)
     address, base = instruction.source("ADDR"), instruction.source("SADDR")
     fixed = Value(str(offset), "u32")
@@ -367,7 +385,7 @@ class PrivateAccess(Access):
         super().__init__(t, instruction, lambda part: self._dword(part, 0))
         self.start = start
         self.offsets = offsets
-        self.slot = t.fixed_slot(PRIVATE_SLOT)
+        self.slot = t.slot_now(t.fixed_slot(PRIVATE_SLOT))
 
     def _dword(self, part: int, more: int) -> Address:
         """Where the dword lies that holds a lane's byte."""
@@ -387,17 +405,18 @@ class PrivateAccess(Access):
         inside = b.binary("and", offset, Value("3", "u32"))
         return b.binary("shl", inside, Value("3", "u32"))
 
-    def load(self, one: PartAccess, offset: int, nbytes: int) -> list[str]:
+    def load(self, one: PartAccess, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
+        ((offset, nbytes),) = pieces
         words = []
         for at in range(0, max(nbytes, 4), 4):
             place = self._dword(one.part, offset + at)
             self._watch(one, place, min(nbytes, 4), writes=False)
-            words += one.load(place, 4)
+            words += one.load(place, ((0, 4),))[0]
         if nbytes < 4:
             b = self.t.b
             moved = b.binary("lshr", Value(words[0], "u32", PART_LANES), self._shift(one.part, offset))
             words = [b.binary("and", moved, Value(str((1 << 8 * nbytes) - 1), "u32")).text]
-        return words
+        return [words]
 
     def store(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
         b = self.t.b
@@ -408,7 +427,7 @@ class PrivateAccess(Access):
                 shift = self._shift(one.part, offset)
                 ones = Value(str((1 << 8 * nbytes) - 1), "u32")
                 hole = b.binary("xor", b.binary("shl", b.splat(ones, PART_LANES), shift), Value("-1", "u32"))
-                old = Value(one.load(place, 4)[0], "u32", PART_LANES)
+                old = Value(one.load(place, ((0, 4),))[0][0], "u32", PART_LANES)
                 new = b.binary("and", Value(value, "u32", PART_LANES), ones)
                 value = b.binary("or", b.binary("and", old, hole), b.binary("shl", new, shift)).text
             one.store(place, 4, [value])
@@ -428,23 +447,30 @@ class BufferAccess(Access):
         address = instruction.source("ADDR") if instruction.fields["offen"] else None
         self.private = PrivateAccess(t, instruction, base, _lane_offsets(t, address, fixed))
 
-    def load(self, one: PartAccess, offset: int, nbytes: int) -> list[str]:
+    def load(self, one: PartAccess, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
         b = self.t.b
         inside, outside, done = b.label("private"), b.label("buffer"), b.label("loaded")
         self.place(one.part)  # registers are read where both ways see them
         self.private.offsets(one.part)
         b.branch(self.swizzled, inside, outside)
+        known = self.t.shapes
         b.start(inside)
-        first = self.private.load(one, offset, nbytes)
+        self.t.shapes = dict(known)  # what is found on one way does not hold on the other
+        (first,) = self.private.load(one, pieces)
         first_end = b.block.label
         b.jump(done)
         b.start(outside)
-        second = super().load(one, offset, nbytes)
+        self.t.shapes = dict(known)
+        (second,) = super().load(one, pieces)
+        self.t.shapes = known
         second_end = b.block.label
         b.jump(done)
         b.start(done)
         return [
-            b.emit(f"phi {PART} [{x}, %{first_end}], [{y}, %{second_end}]") for x, y in zip(first, second, strict=True)
+            [
+                b.emit(f"phi {PART} [{x}, %{first_end}], [{y}, %{second_end}]")
+                for x, y in zip(first, second, strict=True)
+            ]
         ]
 
     def store(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
@@ -453,11 +479,15 @@ class BufferAccess(Access):
         self.place(one.part)
         self.private.offsets(one.part)
         b.branch(self.swizzled, inside, outside)
+        known = self.t.shapes
         b.start(inside)
+        self.t.shapes = dict(known)
         self.private.store(one, offset, nbytes, values)
         b.jump(done)
         b.start(outside)
+        self.t.shapes = dict(known)
         super().store(one, offset, nbytes, values)
+        self.t.shapes = known
         b.jump(done)
         b.start(done)
 

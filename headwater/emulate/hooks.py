@@ -8,7 +8,7 @@ in ``t.later``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from headwater.emulate.memory import Address
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from headwater.emulate.registers import Mask
     from headwater.emulate.translate import Translator
     from headwater.isa.gcn.model import Instruction
+    from headwater.runtime.simulated_launch import SimulatedLaunch, SimulatedTask
 
 
 class Observer(Protocol):
@@ -28,8 +29,16 @@ class Observer(Protocol):
         """Object code of the functions that it calls, to be linked to the kernel's: see `native.compile_c`."""
         ...
 
+    def facts(self) -> Any:
+        """What is kept with the code of what was written, as a JSON value."""
+        ...
+
     def block(self, t: Translator, block: BasicBlock) -> None:
         """A basic block begins."""
+        ...
+
+    def after(self, t: Translator, block: BasicBlock, at: int) -> None:
+        """The block's instruction number ``at`` has been translated; if it is a vector one, perhaps only put off."""
         ...
 
     def access(
@@ -44,4 +53,22 @@ class Observer(Protocol):
 
     def barrier(self, t: Translator, instruction: Instruction) -> None:
         """The wavefront is at a barrier."""
+        ...
+
+
+class Watcher(Protocol):
+    """The launcher's side of an observer: gives its code memory, and takes what it found."""
+
+    observer: Observer
+
+    def hooks(self, launch: SimulatedLaunch) -> list[int]:
+        """What the wavefronts' ``hooks`` hold when a thread begins; the launch's sizes are fixed by now."""
+        ...
+
+    def begin(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
+        """A launch is about to start: its table of allocations is made."""
+        ...
+
+    def end(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
+        """All wavefronts of a launch have ended, or one has a fault."""
         ...

@@ -129,7 +129,8 @@ def scratch_bytes(waves: int, frame_bytes: int, scratch_lane_bytes: int, cache_s
     total += waves * WAVE.size_bytes
     total += waves * round_up(frame_bytes, LANES)
     total += waves * LANES * scratch_lane_bytes
-    return round_up(total, LANES) + round_up(lds_bytes, LANES) + LANES
+    # A whole vector may be read from the last dword on.
+    return round_up(total, LANES) + round_up(lds_bytes, LANES) + 2 * LANES
 
 
 def round_up(number: int, multiple: int) -> int:

@@ -8,13 +8,13 @@ the inline code tests is said in docs/emulator.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headwater.emulate import helpers
 from headwater.emulate.builder import Builder, Value
-from headwater.emulate.helpers import dwords
+from headwater.emulate.helpers import GDS, LDS, PRIVATE, dwords
 from headwater.emulate.layout import WAVE
 from headwater.emulate.registers import PART, PART_LANES, PART_MASK, Mask
 
@@ -22,28 +22,56 @@ if TYPE_CHECKING:
     from headwater.emulate.translate import Translator
 
 _BITS = f"i{PART_LANES}"
+assert PART_LANES == 16
+_PERMUTE = "llvm.x86.avx512.permvar.si.512"
 LIKELY = "!prof !9100"
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """Where the lanes of a part access memory; ``how`` and ``slot`` as in `headwater.emulate.helpers`.
+class Slot:
+    """Memory of an allocation, and what was in it when the instruction began: ``start`` and ``size`` as ``i64``."""
 
-    ``low``: an ``<16 x i32>`` value, or None where all lanes have the address ``base``. ``high`` likewise, or None
-    for 0.
+    pointer: str
+    start: str
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the lanes of a part access memory; ``how`` as in `headwater.emulate.helpers`.
+
+    ``low``: an ``<16 x i32>`` value. ``high`` likewise, or None for 0.
     """
 
     base: str
-    low: str | None
+    low: str
     high: str | None
     how: int
-    slot: str
+    slot: Slot
 
     def moved(self, b: Builder, nbytes: int) -> Address:
         """The same, further by a constant."""
         if nbytes == 0:
             return self
-        return Address(b.emit(f"add i64 {self.base}, {nbytes}"), self.low, self.high, self.how, self.slot)
+        return replace(self, base=b.binary("add", Value(self.base, "u64"), Value(str(nbytes), "u64")).text)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it is in one of the memories of the wavefront, behind which a few bytes may be read."""
+        return bool(self.how & (LDS | PRIVATE | GDS))
+
+
+@dataclass(slots=True)
+class Shape:
+    """How the addresses of a part's lanes lie to each other: what is known of one register.
+
+    ``first``: the first lane's address without the base, ``i64``. ``delta``: each lane's distance from it, if ``near``.
+    """
+
+    first: str
+    delta: str
+    near: str | None
+    flags: dict[str, str]
 
 
 class PartAccess:
@@ -59,108 +87,189 @@ class PartAccess:
         self.bits = exec_mask.part_bits(t.b, part)
         self.pc = pc
 
-    # ---- loads
+    # ---- how addresses lie
 
-    def load(self, at: Address, nbytes: int) -> list[str]:
-        """The dwords that each lane loads, zero-extended if ``nbytes`` is 1 or 2; 0 in lanes that EXEC excludes."""
+    def _shape(self, at: Address) -> Shape:
+        """What is known of a register of addresses; found once in a block."""
+        key = at.low, at.high, self.mask, at.fixed
+        known = self.t.shapes.get(key)
+        if known is not None:
+            return known
         b = self.b
-        count = dwords(nbytes)
-        if at.low is None:
-            return self._load_same(at, nbytes)
-        first, same_high, a0 = self._first(at)
-        follow = self._matches(at, first, same_high, nbytes)
-        fast, other, uniform, slow, done = (b.label(n) for n in ("fast", "other", "same", "slow", "loaded"))
-        whole = self.full or nbytes != 4
-        good = self._all_lanes(follow, exact=whole)
-        inside = self._inside(at.slot, a0, nbytes * PART_LANES)
-        no_wrap = b.emit(f"icmp ult i32 {first}, {2**32 - nbytes * PART_LANES}")
-        safe = b.emit(f"and i1 {inside}, {no_wrap}")
-        b.line(f"br i1 {b.emit(f'and i1 {good}, {safe}')}, label %{fast}, label %{other}, {LIKELY}")
-        b.start(fast)
-        place = b.emit(f"inttoptr i64 {a0} to ptr")
-        fast_values = self._load_run(place, nbytes, masked=not whole)
-        fast_end = b.block.label
-        b.jump(done)
-
-        b.start(other)
-        equal = self._matches(at, first, same_high, 0)
-        alike = self._all_lanes(equal, exact=False)
-        single = self._inside(at.slot, a0, nbytes)
-        b.line(f"br i1 {b.emit(f'and i1 {alike}, {single}')}, label %{uniform}, label %{slow}")
-        b.start(uniform)
-        uniform_values = self._load_one(b.emit(f"inttoptr i64 {a0} to ptr"), nbytes)
-        uniform_end = b.block.label
-        b.jump(done)
-
-        b.start(slow)
-        slow_values = self._load_anywhere(at, nbytes)
-        slow_end = b.block.label
-        b.jump(done)
-        b.start(done)
-        return [
-            b.emit(
-                f"phi {PART} [{fast_values[d]}, %{fast_end}], [{uniform_values[d]}, %{uniform_end}], "
-                f"[{slow_values[d]}, %{slow_end}]"
-            )
-            for d in range(count)
-        ]
-
-    def _load_same(self, at: Address, nbytes: int) -> list[str]:
-        b = self.b
-        if self.full:
-            self.t.check_scalar(at.base, nbytes, at.how, self.pc, at.slot)
-            return self._load_one(b.emit(f"inttoptr i64 {at.base} to ptr"), nbytes)
-        return self._load_anywhere(at, nbytes)
-
-    def _first(self, at: Address) -> tuple[str, str | None, str]:
-        """The first lane's low and high dword, and its address."""
-        b = self.b
-        first = b.emit(f"extractelement {PART} {at.low}, i64 0")
-        offset = b.emit(f"zext i32 {first} to i64")
-        high = None
+        low = b.emit(f"extractelement {PART} {at.low}, i64 0")
+        first = b.emit(f"zext i32 {low} to i64")
+        near = None
         if at.high is not None:
             high = b.emit(f"extractelement {PART} {at.high}, i64 0")
             wide = b.emit(f"shl i64 {b.emit(f'zext i32 {high} to i64')}, 32")
-            offset = b.emit(f"or disjoint i64 {wide}, {offset}")
-        return first, high, offset if at.base == "0" else b.emit(f"add i64 {offset}, {at.base}")
+            first = b.emit(f"or disjoint i64 {wide}, {first}")
+            near = b.emit(f"icmp eq {PART} {at.high}, {self._splat(high)}")
+        delta = b.emit(f"sub {PART} {at.low}, {self._splat(low)}")
+        flags = {}
+        if not at.fixed:
+            # Otherwise a lane beyond 4 GiB would seem to be near.
+            flags["low"] = b.emit(f"icmp ult i32 {low}, {2**32 - 16 * PART_LANES}")
+        known = self.t.shapes[key] = Shape(first, delta, near, flags)
+        return known
 
-    def _matches(self, at: Address, first: str, high: str | None, step: int) -> str:
-        """Which lanes' addresses are ``step`` bytes after their predecessor's, counted from the first, as bits."""
+    def _flag(self, shape: Shape, name: str, test: Callable[[], str], *, exact: bool = False) -> str:
+        """Whether a test holds for all lanes that EXEC selects, the first among them; ``exact``: it selects all."""
         b = self.b
-        wanted = self._splat(first)
-        if step:
-            wanted = b.emit(f"add {PART} {wanted}, {vector([step * n for n in range(PART_LANES)])}")
-        result = b.emit(f"icmp eq {PART} {at.low}, {wanted}")
-        if high is not None:
-            other = b.emit(f"icmp eq {PART} {at.high}, {self._splat(high)}")
-            result = b.emit(f"and {PART_MASK} {result}, {other}")
-        return b.emit(f"bitcast {PART_MASK} {result} to {_BITS}")
+        name = f"{name} exact" if exact else name
+        known = shape.flags.get(name)
+        if known is not None:
+            return known
+        lanes = test()
+        if shape.near is not None:
+            lanes = b.emit(f"and {PART_MASK} {lanes}, {shape.near}")
+        bits = b.emit(f"bitcast {PART_MASK} {lanes} to {_BITS}")
+        if not self.full:
+            if exact:
+                bits = b.emit(f"and {_BITS} {bits}, {self.bits}")
+            else:
+                # The first lane's bit of the mask must be set, as its address is compared with.
+                others = b.emit(f"xor {_BITS} {self.bits}, -1")
+                bits = b.emit(f"or {_BITS} {bits}, {others}")
+                bits = b.emit(f"and {_BITS} {bits}, {b.emit(f'or {_BITS} {self.bits}, -2')}")
+        known = b.emit(f"icmp eq {_BITS} {bits}, -1")
+        if "low" in shape.flags:
+            known = b.emit(f"and i1 {known}, {shape.flags['low']}")
+        shape.flags[name] = known
+        return known
+
+    def _follow(self, shape: Shape, step: int) -> str:
+        """Whether each lane's address is ``step`` bytes after its predecessor's."""
+        wanted = vector([step * n for n in range(PART_LANES)])
+        test = f"icmp eq {PART} {shape.delta}, {wanted}"
+        return self._flag(shape, f"step {step}", lambda: self.b.emit(test), exact=step != 4)
+
+    def _alike(self, shape: Shape) -> str:
+        """Whether all lanes have one address."""
+        return self._flag(shape, "same", lambda: self.b.emit(f"icmp eq {PART} {shape.delta}, zeroinitializer"))
+
+    def _places(self, shape: Shape) -> str:
+        """Each lane's place among the 16 dwords from the first lane's on; large if it is outside of them."""
+        if "places" not in shape.flags:
+            b = self.b
+            name = f"llvm.fshr.v{PART_LANES}i32"
+            b.declare(f"declare {PART} @{name}({PART}, {PART}, {PART})")
+            d = f"{PART} {shape.delta}"
+            shape.flags["places"] = b.emit(f"call {PART} @{name}({d}, {d}, {PART} splat (i32 2))")
+        return shape.flags["places"]
+
+    def _window(self, shape: Shape) -> str:
+        """Whether all lanes' dwords are among those 16."""
+        places = self._places(shape)
+        return self._flag(shape, "window", lambda: self.b.emit(f"icmp ult {PART} {places}, splat (i32 {PART_LANES})"))
+
+    def _address(self, at: Address, shape: Shape) -> str:
+        return shape.first if at.base == "0" else self.b.emit(f"add i64 {shape.first}, {at.base}")
+
+    def _inside(self, at: Address, address: str, nbytes: int) -> str:
+        """Whether ``nbytes`` bytes from an address on are in the allocation."""
+        b = self.b
+        offset = b.emit(f"sub i64 {address}, {at.slot.start}")
+        limit = b.intrinsic("usub.sat", "u64", Value(at.slot.size, "u64"), Value(str(nbytes - 1), "u64")).text
+        return b.emit(f"icmp ult i64 {offset}, {limit}")
 
     def _splat(self, scalar: str) -> str:
         return self.b.splat(Value(scalar, "u32"), PART_LANES).text
 
-    def _all_lanes(self, bits: str, *, exact: bool) -> str:
-        """Whether the bits are set for all lanes that EXEC selects, the first among them; ``exact``: it selects all."""
-        b = self.b
-        if self.full:
-            return b.emit(f"icmp eq {_BITS} {bits}, -1")
-        if exact:
-            return b.emit(f"icmp eq {_BITS} {b.emit(f'and {_BITS} {bits}, {self.bits}')}, -1")
-        # The first lane's bit of the mask must be set, as its address is compared with.
-        others = b.emit(f"xor {_BITS} {self.bits}, -1")
-        allowed = b.emit(f"or {_BITS} {bits}, {b.emit(f'and {_BITS} {others}, -2')}")
-        return b.emit(f"icmp eq {_BITS} {b.emit(f'and {_BITS} {allowed}, {self._first_or_none()}')}, -1")
+    # ---- loads
 
-    def _first_or_none(self) -> str:
-        """All ones if EXEC selects the first lane, else all but the first bit."""
-        return self.b.emit(f"or {_BITS} {self.bits}, -2")
+    def load(self, at: Address, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
+        """For each piece, an offset from the address and a number of bytes, the dwords that each lane loads.
 
-    def _inside(self, slot: str, address: str, nbytes: int) -> str:
-        start, size = self.t.slot_values(slot)
+        Those of 1 or 2 bytes are zero-extended. In lanes that EXEC excludes they hold anything.
+        """
         b = self.b
-        offset = b.emit(f"sub i64 {address}, {start}")
-        limit = b.intrinsic("usub.sat", "u64", Value(size, "u64"), Value(str(nbytes - 1), "u64")).text
-        return b.emit(f"icmp ult i64 {offset}, {limit}")
+        offset, nbytes = pieces[0]
+        small = nbytes < 4
+        permute = self.t.options.avx512 and not small
+        first = at.moved(b, offset)
+        shape = self._shape(first)
+        address = self._address(first, shape)
+        slow, done = b.label("slow"), b.label("loaded")
+        found: list[tuple[list[list[str]], str]] = []
+        if len(pieces) == 1 and not (permute and nbytes == 4):
+            masked = not self.full and nbytes == 4
+            inside = self._inside(first, address, nbytes * PART_LANES)
+            good = b.emit(f"and i1 {self._follow(shape, nbytes)}, {inside}")
+            run = b.label("run")
+            rest = b.label("other") if nbytes >= 4 or not permute else slow
+            self._prepare(first, shape, permute=permute)
+            b.line(f"br i1 {good}, label %{run}, label %{rest}, {LIKELY}")
+            b.start(run)
+            place = b.emit(f"inttoptr i64 {address} to ptr")
+            found.append(([self._load_run(place, nbytes, masked=masked)], b.block.label))
+            b.jump(done)
+            b.start(rest)
+        last = max(o + 4 * dwords(n) for o, n in pieces) - offset
+        if permute:
+            good = b.emit(f"and i1 {self._window(shape)}, {self._window_inside(first, shape, address, last - 4)}")
+        else:
+            good = b.emit(f"and i1 {self._alike(shape)}, {self._inside(first, address, last if not small else nbytes)}")
+        near = b.label("near")
+        b.line(f"br i1 {good}, label %{near}, label %{slow}, {LIKELY}")
+        b.start(near)
+        place = b.emit(f"inttoptr i64 {address} to ptr")
+        values = []
+        for at_offset, count in pieces:
+            here = place if at_offset == offset else b.emit(f"getelementptr i8, ptr {place}, i64 {at_offset - offset}")
+            values.append(self._load_near(here, count, shape) if permute else self._load_one(here, count))
+        found.append((values, b.block.label))
+        b.jump(done)
+        b.start(slow)
+        values = [self._load_anywhere(at.moved(b, o), n) for o, n in pieces]
+        found.append((values, b.block.label))
+        b.jump(done)
+        b.start(done)
+        return [
+            [
+                b.emit(f"phi {PART} " + ", ".join(f"[{values[n][d]}, %{label}]" for values, label in found))
+                for d in range(dwords(nbytes))
+            ]
+            for n, (_, nbytes) in enumerate(pieces)
+        ]
+
+    def _prepare(self, at: Address, shape: Shape, *, permute: bool) -> None:
+        """Write now what later branches need of a shape, where all of them see it."""
+        if permute:
+            self._window(shape)
+            if at.fixed:
+                self._span(shape)
+        else:
+            self._alike(shape)
+
+    def _span(self, shape: Shape) -> str:
+        """Bytes from the first lane's address to the end of what lanes use, if they are near: 4 if it is one dword."""
+        if "span" not in shape.flags:
+            same = self._alike(shape)
+            shape.flags["span"] = self.b.emit(f"select i1 {same}, i64 4, i64 {4 * PART_LANES}")
+        return shape.flags["span"]
+
+    def _window_inside(self, at: Address, shape: Shape, address: str, more: int) -> str:
+        """Whether what lanes load, if they are near, is in the allocation, up to ``more`` bytes further too."""
+        b = self.b
+        if not at.fixed:
+            return self._inside(at, address, 4 * PART_LANES + more)
+        # What lies behind these memories may be read, but not used: the lanes' own dwords must be inside.
+        offset = b.emit(f"sub i64 {address}, {at.slot.start}")
+        end = b.emit(f"add i64 {offset}, {self._span(shape)}")
+        if more:
+            end = b.emit(f"add i64 {end}, {more}")
+        return b.emit(f"icmp ule i64 {end}, {at.slot.size}")
+
+    def _load_near(self, place: str, nbytes: int, shape: Shape) -> list[str]:
+        """Dwords of lanes that are near: 16 are loaded from the first lane's on, and each lane picks its own."""
+        b = self.b
+        b.declare(f"declare {PART} @{_PERMUTE}({PART}, {PART})")
+        values = []
+        for d in range(dwords(nbytes)):
+            here = place if d == 0 else b.emit(f"getelementptr i8, ptr {place}, i64 {4 * d}")
+            run = b.emit(f"load {PART}, ptr {here}, align 1")
+            values.append(b.emit(f"call {PART} @{_PERMUTE}({PART} {run}, {PART} {self._places(shape)})"))
+        return values
 
     def _load_run(self, place: str, nbytes: int, *, masked: bool) -> list[str]:
         """Consecutive elements from ``place``."""
@@ -194,43 +303,31 @@ class PartAccess:
             values.append(self._splat(b.emit(f"load i32, ptr {here}, align 1")))
         return values
 
-    def _call(self, name: str, result: str, at: Address, data: Sequence[str] = ()) -> str:
-        how = at.how | self.part * PART_LANES << 8
-        low, high = at.low or "zeroinitializer", at.high or "zeroinitializer"
-        arguments = (
-            f"ptr %w, {PART} {low}, {PART} {high}, i64 {at.base}, {_BITS} {self.bits}, i64 {self.pc}, i32 {how}, "
-            f"ptr {at.slot}"
-        )
-        return self.b.emit(f"call {result} @{name}({arguments}{''.join(f', {PART} {d}' for d in data)})")
-
     def _load_anywhere(self, at: Address, nbytes: int) -> list[str]:
-        b = self.b
-        name = helpers.load_helper(b, nbytes)
-        helpers.intrinsics(b)
-        result = helpers.load_result(nbytes)
-        loaded = self._call(name, result, at)
-        self.t.stop_unless(b.emit(f"extractvalue {result} {loaded}, 0"))
-        return [b.emit(f"extractvalue {result} {loaded}, {d + 1}") for d in range(dwords(nbytes))]
+        fine, values = helpers.load(self.b, at, self._mask32(), self._info(at, nbytes), nbytes, self.t.options.avx512)
+        self.t.stop_unless(fine)
+        return values
+
+    def _mask32(self) -> str:
+        return "65535" if self.full else self.b.emit(f"zext {_BITS} {self.bits} to i32")
+
+    def _info(self, at: Address, nbytes: int) -> int:
+        """What does not change from run to run: see `hw_load_part`."""
+        return self.pc << 32 | nbytes << 16 | self.part * PART_LANES << 8 | at.how
 
     # ---- stores
 
     def store(self, at: Address, nbytes: int, values: Sequence[str]) -> None:
         """Store each lane's dwords, or the low ``nbytes`` of them."""
         b = self.b
-        if at.low is None:
-            self._store_anywhere(at, nbytes, values)
-            return
-        first, high, a0 = self._first(at)
-        follow = self._matches(at, first, high, nbytes)
-        whole = self.full or nbytes != 4
-        good = self._all_lanes(follow, exact=whole)
-        inside = self._inside(at.slot, a0, nbytes * PART_LANES)
-        no_wrap = b.emit(f"icmp ult i32 {first}, {2**32 - nbytes * PART_LANES}")
-        safe = b.emit(f"and i1 {inside}, {no_wrap}")
+        shape = self._shape(at)
+        a0 = self._address(at, shape)
+        masked = not self.full and nbytes == 4
+        good = b.emit(f"and i1 {self._follow(shape, nbytes)}, {self._inside(at, a0, nbytes * PART_LANES)}")
         fast, slow, done = b.label("fast"), b.label("slow"), b.label("stored")
-        b.line(f"br i1 {b.emit(f'and i1 {good}, {safe}')}, label %{fast}, label %{slow}, {LIKELY}")
+        b.line(f"br i1 {good}, label %{fast}, label %{slow}, {LIKELY}")
         b.start(fast)
-        self._store_run(b.emit(f"inttoptr i64 {a0} to ptr"), nbytes, values, masked=not whole)
+        self._store_run(b.emit(f"inttoptr i64 {a0} to ptr"), nbytes, values, masked=masked)
         b.jump(done)
         b.start(slow)
         self._store_anywhere(at, nbytes, values)
@@ -253,9 +350,8 @@ class PartAccess:
             b.line(f"store {kind} {whole}, ptr {place}, align 1")
 
     def _store_anywhere(self, at: Address, nbytes: int, values: Sequence[str]) -> None:
-        name = helpers.store_helper(self.b, nbytes)
-        helpers.intrinsics(self.b)
-        self.t.stop_unless(self._call(name, "i1", at, values))
+        info = self._info(at, nbytes) | helpers.WRITE
+        self.t.stop_unless(helpers.store(self.b, at, self._mask32(), info, values, self.t.options.avx512))
 
 
 def interleaved(b: Builder, values: Sequence[str]) -> tuple[str, str]:

@@ -27,7 +27,8 @@ class NativeKernel:
     """Native code of a kernel: ``library`` with the entry `SYMBOL` that support.c describes.
 
     ``frame_bytes``: of each wavefront of a group; ``cache_slots``: see `headwater.emulate.layout`;
-    ``instruction_count``: the GCN instructions that were translated; ``uses_gds``: it must be run by one thread.
+    ``instruction_count``: the GCN instructions that were translated; ``uses_gds``: it must be run by one thread;
+    ``observed``: the observer's facts.
     """
 
     library: Path
@@ -35,6 +36,7 @@ class NativeKernel:
     cache_slots: int
     instruction_count: int
     uses_gds: bool
+    observed: Any = None
 
 
 def native_kernel(code: CodeObject, name: str, *, full: bool, observer: Observer | None = None) -> NativeKernel:
@@ -56,18 +58,29 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
     from headwater.opencl.worker import WORKER
 
     WORKER.start()
-    made = translate_kernel(code, name, Options(full=full, observer=observer))
+    made = translate_kernel(code, name, Options(full=full, avx512=_has_avx512(), observer=observer))
     compiled: bytes = WORKER.call("emulate.codegen:compile_wave", made.text, made.instruction_count)
     facts = {
         "frame_bytes": made.frame_bytes,
         "cache_slots": made.cache_slots,
         "instruction_count": made.instruction_count,
         "uses_gds": made.uses_gds,
+        "observed": None if observer is None else observer.facts(),
     }
     objects = [compiled, _support()]
     if observer is not None:
         objects += observer.objects()
     return {_LIBRARY: link_shared(*objects), _FACTS: json.dumps(facts).encode()}
+
+
+@functools.cache
+def _has_avx512() -> bool:
+    """Whether this processor has what the support code's assembly is for; the compiler decides by the same flag."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            return " avx512bw " in file.read().replace("\n", " ")
+    except OSError:
+        return False
 
 
 def _support() -> bytes:

@@ -111,30 +111,100 @@ static int move_lane(struct wave *w, u64 address, u32 bytes, u32 how, u64 pc, u3
     return 1;
 }
 
-/* `lanes` lanes from `first` on load `bytes` bytes each from their addresses. Dword d of lane l is data[d * lanes + l];
-   loads below a dword are zero-extended; lanes outside the mask keep what is there. Returns 0 after a fault. */
-HIDDEN u32 hw_load(struct wave *w, const u64 *address, u64 mask, u32 lanes, u32 first, u32 bytes, u32 how, u64 pc,
-                   u64 *slot, u32 *data) {
-    for (u32 l = 0; l < lanes; l++) {
+enum { PART = 16 };
+
+/* Sixteen lanes' access at `base + (high << 32 | low)`. `info`: bits 0-7 how, 8-15 the first lane, 16-23 bytes of each, 32-63
+   the instruction's address. `buffer`: u32 low[16], high[16], then data: dword d of lane l is data[16 * d + l]. A load
+   of less than a dword is zero-extended. 0 is returned after a fault. */
+static inline int inside(const u32 *buffer, u64 base, u32 mask, u32 bytes, const u64 *slot, u64 *address) {
+    u64 start = slot[0], size = slot[1];
+    u32 outside = 0;
+    for (u32 l = 0; l < PART; l++) address[l] = base + ((u64)buffer[PART + l] << 32 | buffer[l]);
+    if (size < bytes) return 0;
+    for (u32 l = 0; l < PART; l++) outside |= (u32)(address[l] - start > size - bytes) << l;
+    return (outside & mask) == 0;
+}
+
+HIDDEN u32 hw_load_part(struct wave *w, u64 base, u32 mask, u64 info, u64 *slot, u32 *buffer) {
+    u32 how = info & 0xff, first = info >> 8 & 0xff, bytes = info >> 16 & 0xff, *data = buffer + 2 * PART;
+    u64 address[PART];
+    int simple = inside(buffer, base, mask, bytes, slot, address);
+    for (u32 d = 0; d * 4 < bytes; d++)
+        for (u32 l = 0; l < PART; l++) data[d * PART + l] = 0;
+    if (simple && bytes == 4) {
+        for (u32 l = 0; l < PART; l++)
+            if (mask >> l & 1) __builtin_memcpy(&data[l], (const void *)address[l], 4);
+        return 1;
+    }
+    for (u32 l = 0; l < PART; l++) {
         if (!(mask >> l & 1)) continue;
-        u32 value[16] = {0};
-        if (!move_lane(w, address[l], bytes, how, pc, first + l, slot, (unsigned char *)value)) return 0;
-        for (u32 d = 0; d * 4 < bytes; d++) data[d * lanes + l] = value[d];
+        u32 value[4] = {0};
+        if (simple) {
+            for (u32 n = 0; n < bytes; n++) ((unsigned char *)value)[n] = ((const unsigned char *)address[l])[n];
+        } else if (!move_lane(w, address[l], bytes, how, info >> 32, first + l, slot, (unsigned char *)value)) {
+            return 0;
+        }
+        for (u32 d = 0; d * 4 < bytes; d++) data[d * PART + l] = value[d];
     }
     return 1;
 }
 
-/* The same for stores. */
-HIDDEN u32 hw_store(struct wave *w, const u64 *address, u64 mask, u32 lanes, u32 first, u32 bytes, u32 how, u64 pc,
-                    u64 *slot, const u32 *data) {
-    for (u32 l = 0; l < lanes; l++) {
+HIDDEN u32 hw_store_part(struct wave *w, u64 base, u32 mask, u64 info, u64 *slot, u32 *buffer) {
+    u32 how = (info & 0xff) | WRITE, first = info >> 8 & 0xff, bytes = info >> 16 & 0xff, *data = buffer + 2 * PART;
+    u64 address[PART];
+    int simple = inside(buffer, base, mask, bytes, slot, address);
+    if (simple && bytes == 4) {
+        for (u32 l = 0; l < PART; l++)
+            if (mask >> l & 1) __builtin_memcpy((void *)address[l], &data[l], 4);
+        return 1;
+    }
+    for (u32 l = 0; l < PART; l++) {
         if (!(mask >> l & 1)) continue;
-        u32 value[16];
-        for (u32 d = 0; d * 4 < bytes; d++) value[d] = data[d * lanes + l];
-        if (!move_lane(w, address[l], bytes, how | WRITE, pc, first + l, slot, (unsigned char *)value)) return 0;
+        u32 value[4];
+        for (u32 d = 0; d * 4 < bytes; d++) value[d] = data[d * PART + l];
+        if (simple) {
+            for (u32 n = 0; n < bytes; n++) ((unsigned char *)address[l])[n] = ((unsigned char *)value)[n];
+        } else if (!move_lane(w, address[l], bytes, how, info >> 32, first + l, slot, (unsigned char *)value)) {
+            return 0;
+        }
     }
     return 1;
 }
+
+#if defined(__x86_64__) && defined(__AVX512BW__)
+/* hw_load_partN and hw_store_partN: the same with the buffer's contents in zmm0, zmm1 and, data, zmm2 to zmm5 (stores) or zmm0
+   to zmm3 (loads' results). All registers but eax and the results are kept. N: dwords. */
+__asm__(
+    ".altmacro\n"
+    ".macro HW_SAVE n\n vmovdqu64 %zmm\\n, (384 + 64*\\n)(%rsp)\n .endm\n"
+    ".macro HW_BACK n\n vmovdqu64 (384 + 64*\\n)(%rsp), %zmm\\n\n .endm\n"
+    ".macro HW_ENTER function\n"
+    " pushq %rbp\n movq %rsp, %rbp\n"
+    " pushq %rcx\n pushq %rdx\n pushq %rsi\n pushq %rdi\n pushq %r8\n pushq %r9\n pushq %r10\n pushq %r11\n"
+    " andq $-64, %rsp\n subq $(384 + 64*33), %rsp\n"
+    " n = 0\n .rept 32\n HW_SAVE %n\n n = n + 1\n .endr\n"
+    " kmovq %k0, (384+2048)(%rsp)\n kmovq %k1, (384+2056)(%rsp)\n kmovq %k2, (384+2064)(%rsp)\n"
+    " kmovq %k3, (384+2072)(%rsp)\n kmovq %k4, (384+2080)(%rsp)\n kmovq %k5, (384+2088)(%rsp)\n"
+    " kmovq %k6, (384+2096)(%rsp)\n kmovq %k7, (384+2104)(%rsp)\n"
+    " n = 0\n .rept 6\n vmovdqu64 (384 + 64*n)(%rsp), %zmm0\n vmovdqu64 %zmm0, (64*n)(%rsp)\n n = n + 1\n .endr\n"
+    " movq %rsp, %r9\n vzeroupper\n call \\function\n"
+    " kmovq (384+2048)(%rsp), %k0\n kmovq (384+2056)(%rsp), %k1\n kmovq (384+2064)(%rsp), %k2\n"
+    " kmovq (384+2072)(%rsp), %k3\n kmovq (384+2080)(%rsp), %k4\n kmovq (384+2088)(%rsp), %k5\n"
+    " kmovq (384+2096)(%rsp), %k6\n kmovq (384+2104)(%rsp), %k7\n"
+    " n = 0\n .rept 32\n HW_BACK %n\n n = n + 1\n .endr\n"
+    ".endm\n"
+    ".macro HW_LEAVE\n"
+    " leaq -64(%rbp), %rsp\n"
+    " popq %r11\n popq %r10\n popq %r9\n popq %r8\n popq %rdi\n popq %rsi\n popq %rdx\n popq %rcx\n popq %rbp\n"
+    " retq\n .endm\n"
+    ".macro HW_RESULT n\n vmovdqu64 (128 + 64*\\n)(%rsp), %zmm\\n\n .endm\n"
+    ".macro HW_LOAD count\n .hidden hw_load_part\\count\n .globl hw_load_part\\count\nhw_load_part\\count:\n"
+    " HW_ENTER hw_load_part\n n = 0\n .rept \\count\n HW_RESULT %n\n n = n + 1\n .endr\n HW_LEAVE\n .endm\n"
+    ".macro HW_STORE count\n .hidden hw_store_part\\count\n .globl hw_store_part\\count\nhw_store_part\\count:\n"
+    " HW_ENTER hw_store_part\n HW_LEAVE\n .endm\n"
+    ".text\n"
+    "HW_LOAD 1\n HW_LOAD 2\n HW_LOAD 3\n HW_LOAD 4\n HW_STORE 1\n HW_STORE 2\n HW_STORE 3\n HW_STORE 4\n");
+#endif
 
 /* An access of `bytes` bytes by the whole wavefront; 0 after a fault. */
 HIDDEN u32 hw_scalar(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u64 *slot) {

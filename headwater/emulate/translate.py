@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from headwater.emulate import control, encodings_memory, hooks, vector
 from headwater.emulate.builder import Builder, Value
 from headwater.emulate.layout import AT_BARRIER, ENDED, FAULT_NAMES, LANES, STOPPED, WAVE
+from headwater.emulate.memory import Shape, Slot
 from headwater.emulate.program import (
     BasicBlock,
     Program,
@@ -45,11 +46,13 @@ Thunk = Callable[[int], None]
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to translate. ``full``: every wavefront begins with all lanes (groups of a multiple of 64 work-items).
+    ``avx512``: this machine has AVX-512 (with BW).
 
     ``count``: count wave-instructions. ``observer``: writes code that watches, see `headwater.emulate.hooks`.
     """
 
     full: bool = True
+    avx512: bool = True
     count: bool = True
     observer: hooks.Observer | None = None
 
@@ -99,6 +102,8 @@ class Translator:
     after: tuple[int, int, int] = (0, 0, 0)
     """What is live after the instruction that is being translated."""
     frame_bytes: int = FRAME_HEADER_BYTES
+    shapes: dict[tuple[str, str | None, str, bool], Shape] = field(default_factory=dict)
+    """What is known of registers of addresses in the block that is being translated."""
     _queue: list[Thunk] = field(default_factory=list)
     _queue_loads: bool = False
     _split: set[int] = field(default_factory=set)
@@ -250,6 +255,7 @@ class Translator:
         b, regs = self.b, self.regs
         b.start(label_of(block.address))
         regs.begin()
+        self.shapes = {}
         self.mode = self._modes.get(block.address, self.entry_mode)
         full = block.full_in if self.options.full else 0
         states = live_before_each(self.program, block)
@@ -262,6 +268,8 @@ class Translator:
             regs.exec_full = full >> EXEC & 3 == 3
             self.after = states[at + 1]
             self.instruction(instruction)
+            if self.options.observer is not None:
+                self.options.observer.after(self, block, at)
             full = full_after(instruction, full) if self.options.full else 0
         self.flush()
         scalars, active, inactive = states[-1]
@@ -397,6 +405,10 @@ class Translator:
         start = self.b.emit(f"load i64, ptr {slot}, align 8{invariant}")
         second = self.b.emit(f"getelementptr i8, ptr {slot}, i64 8")
         return start, self.b.emit(f"load i64, ptr {second}, align 8{invariant}")
+
+    def slot_now(self, pointer: str) -> Slot:
+        """A slot with its allocation as it is where the instruction begins."""
+        return Slot(pointer, *self.slot_values(pointer))
 
     def check_scalar(self, address: str, nbytes: int, how: int, pc: int, slot: str) -> None:
         """Stop unless an access by the whole wavefront lies in one allocation."""

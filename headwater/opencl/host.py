@@ -215,7 +215,10 @@ def link_shared(*objects: bytes) -> bytes:
     from headwater.opencl.clang import zig_path
 
     with tempfile.TemporaryDirectory() as folder:
-        sources, target = [os.path.join(folder, f"{n}.o") for n in range(len(objects))], os.path.join(folder, "kernel.so")
+        sources, target = (
+            [os.path.join(folder, f"{n}.o") for n in range(len(objects))],
+            os.path.join(folder, "kernel.so"),
+        )
         for source, code in zip(sources, objects, strict=True):
             Path(source).write_bytes(code)
         linker = ["ld.lld"] if sys.platform.startswith("linux") else ["cc"]

@@ -16,6 +16,7 @@ from headwater.runtime.simulated_launch import SimulatedLaunch
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
+    from headwater.emulate.hooks import Watcher
     from headwater.isa.gcn.codeobject import CodeObject
     from headwater.opencl.kernels import KernelInfo
 
@@ -110,6 +111,17 @@ class SimulatedKernel(CpuKernel):
         """Code objects as they lie in memory, by themselves."""
 
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
+        if not check:
+            return self.watched(global_size, local_size, offset)
+        from headwater.emulate.check import Checker
+
+        return self.watched(global_size, local_size, offset, Checker())
+
+    def watched(
+        self, global_size: Size, local_size: Size | None, offset: Size = (), watcher: Watcher | None = None
+    ) -> SimulatedLaunch:
+        """The kernel with its sizes fixed, and code in it that tells ``watcher`` what happens; LaunchError as
+        `prepare`."""
         from headwater.emulate.dispatch import default_group
 
         whole = sizes(global_size, "global size")
@@ -120,7 +132,7 @@ class SimulatedKernel(CpuKernel):
         full = _three(whole)
         local = default_group(full, DEFAULT_GROUP) if group is None else _three(group)
         code = self._version(prod(local))
-        return SimulatedLaunch(self, code, full, local, _three(start, 0), len(whole), check)
+        return SimulatedLaunch(self, code, full, local, _three(start, 0), len(whole), watcher)
 
 
 def _three(parts: tuple[int, ...], fill: int = 1) -> tuple[int, int, int]:

@@ -26,6 +26,7 @@ from headwater.runtime.faults import Extent
 from headwater.runtime.pool import Task
 
 if TYPE_CHECKING:
+    from headwater.emulate.hooks import Watcher
     from headwater.isa.gcn.codeobject import CodeObject, KernelObject
     from headwater.opencl.kernels import ArgInfo
     from headwater.runtime.simulated import SimulatedKernel
@@ -92,14 +93,17 @@ class SimulatedLaunch(CpuLaunch):
         local_size: tuple[int, int, int],
         offset: tuple[int, int, int],
         work_dim: int,
-        check: bool,
+        watcher: Watcher | None = None,
     ) -> None:
         self.code = code
         self.machine_kernel: KernelObject = code.kernels[kernel.info.name]
         self.chip = kernel.device.chip
         items = prod(local_size)
         whole = all(size % local == 0 for size, local in zip(global_size, local_size, strict=True))
-        native = native_kernel(code, kernel.info.name, full=whole and items % layout.LANES == 0)
+        self.watcher = watcher
+        observer = None if watcher is None else watcher.observer
+        full = whole and items % layout.LANES == 0
+        native = native_kernel(code, kernel.info.name, full=full, observer=observer)
         self.native = native
         self.abi = dispatch.abi_of(self.machine_kernel, code.target)
         self._waves = -(-items // layout.LANES)
@@ -168,6 +172,8 @@ class SimulatedLaunch(CpuLaunch):
             "sgpr_wave_offset": abi.wave_offset,
             "sgprs": dispatch.sgpr_template(abi, address(self._packet), address(self._queue)),
         }
+        if self.watcher is not None:
+            fields["hooks"] = self.watcher.hooks(self)
         for kind, name, count in layout.DISPATCH.fields:
             if name in fields:
                 size = count * (8 if kind == "u64" else 4)
@@ -231,6 +237,8 @@ class SimulatedLaunch(CpuLaunch):
         block[_pool.BOUNDS] = address(task.table)
         block[_pool.BOUNDS_COUNT] = len(task.table) // layout.ALLOCATION_WORDS
         block[layout.BLOCK_WAVE_INSTRUCTIONS] = 0
+        if self.watcher is not None:
+            self.watcher.begin(self, task)
         return task
 
     def _write_hidden(self, task: SimulatedTask) -> None:
@@ -289,6 +297,8 @@ class SimulatedLaunch(CpuLaunch):
     def _inspect(self, task: Task) -> None:
         """Called when a launch has ended: print what it printed, and raise its fault."""
         assert isinstance(task, SimulatedTask)
+        if self.watcher is not None:
+            self.watcher.end(self, task)
         if task.printf is not None:
             self._print(task.printf)
         if task.record[0]:

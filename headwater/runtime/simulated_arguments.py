@@ -1,0 +1,49 @@
+"""A kernel of a code object passes in; what a launcher must know of its arguments, by the metadata, passes out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.opencl.kernels import Access, ArgInfo, KernelInfo, Kind
+from headwater.runtime.signature import SCALARS, parse_type
+
+if TYPE_CHECKING:
+    from headwater.isa.gcn.codeobject import KernelArg, KernelObject
+
+# LLVM, User Guide for AMDGPU Backend, "Code Object Metadata": `.value_kind`.
+_KINDS: dict[str, Kind] = {
+    "by_value": "value",
+    "global_buffer": "buffer",
+    "dynamic_shared_pointer": "local",
+    "image": "image",
+    "sampler": "sampler",
+}
+_ACCESS: dict[str, Access] = {"read_only": "read", "write_only": "write", "read_write": "read_write"}
+
+
+def kernel_info(kernel: KernelObject) -> KernelInfo:
+    """The arguments that a caller passes. Types that the metadata leaves out are taken to be bytes of that size."""
+    explicit = [arg for arg in kernel.args if not arg.value_kind.startswith("hidden_")]
+    infos = tuple(_argument(arg, number) for number, arg in enumerate(explicit))
+    return KernelInfo(kernel.name, infos, kernel.reqd_group_size)
+
+
+def _argument(arg: KernelArg, number: int) -> ArgInfo:
+    kind = _KINDS.get(arg.value_kind, "value")
+    if kind == "buffer" and arg.address_space == "constant":
+        kind = "constant"
+    type_name = arg.type_name or _plain_type(arg, kind)
+    parsed = parse_type(type_name)
+    element = 0
+    if "*" in type_name and parsed is not None:
+        scalar, components = parsed
+        element = int(SCALARS[scalar][0][1:]) * (4 if components == 3 else components)
+    access = _ACCESS.get(arg.access, "read" if arg.is_const else "read_write")
+    name = arg.name or f"argument{number + 1}"
+    return ArgInfo(name, kind, type_name, 4 if kind == "sampler" else arg.size, access, element, type_name)
+
+
+def _plain_type(arg: KernelArg, kind: Kind) -> str:
+    if kind in ("buffer", "constant", "local"):
+        return "void*"
+    return {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}.get(arg.size, "struct")
