@@ -315,7 +315,7 @@ def disagreements(library: Library, n: int, rng: np.random.Generator, count: int
         operands["S0"] = np.where(choose, operands["S1"], operands["S2"])
     got, want = library.run(n, operands, count), expected(case, operands, count)
     found = []
-    for name, type_, nan in case.outputs:
+    for name, _, nan in case.outputs:
         for k, (g, w) in enumerate(zip(_words(got[name]), _words(want[name]), strict=True)):
             same = g == w
             if nan:

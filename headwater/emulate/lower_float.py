@@ -227,14 +227,23 @@ def _extreme(b: Builder, op: str, x: Value, y: Value, ieee: bool) -> Value:
 
 def _range(b: Builder, op: str, x: Value, y: Value) -> Value:
     """The host's VRANGE has the very rules of v_min and v_max in IEEE mode (Intel, Software Developer's Manual)."""
-    control = 4 | (op == "max")  # the sign is that of the operand chosen
-    bits = BITS[x.type] * x.lanes
-    name = f"llvm.x86.avx512.mask.range.p{'s' if x.type == 'f32' else 'd'}.{bits}"
-    mask = "i16" if x.lanes == 16 else "i8"
-    last = ", i32 4" if bits == 512 else ""  # the current rounding direction
-    b.declare(f"declare {x.llvm} @{name}({x.llvm}, {x.llvm}, i32, {x.llvm}, {mask}{', i32' if last else ''})")
-    call = f"call {x.llvm} @{name}({x.typed}, {y.typed}, i32 {control}, {x.llvm} zeroinitializer, {mask} -1{last})"
-    return b.let(x.type, x.lanes, call)
+    # The sign is that of the operand chosen.
+    return _masked(b, "range", (x.typed, y.typed, f"i32 {4 | (op == 'max')}"), x)
+
+
+def _scalef(b: Builder, a: Value, n: Value) -> Value:
+    """VSCALEF: a × 2ⁿ for a whole n in a float."""
+    return _masked(b, "scalef", (a.typed, n.typed), a)
+
+
+def _masked(b: Builder, name: str, args: tuple[str, ...], like: Value) -> Value:
+    """An operation of AVX-512 on all lanes of a register, rounding as usual."""
+    bits = BITS[like.type] * like.lanes
+    name = f"llvm.x86.avx512.mask.{name}.p{'s' if like.type == 'f32' else 'd'}.{bits}"
+    mask = "i16" if like.lanes == 16 else "i8"
+    whole = [*args, f"{like.llvm} zeroinitializer", f"{mask} -1", *(["i32 4"] if bits == 512 else [])]
+    b.declare(f"declare {like.llvm} @{name}({', '.join(x.rsplit(' ', 1)[0] for x in whole)})")
+    return b.let(like.type, like.lanes, f"call {like.llvm} @{name}({', '.join(whole)})")
 
 
 def _saturate(b: Builder, a: Value, type_: str) -> Value:
@@ -246,21 +255,22 @@ def _saturate(b: Builder, a: Value, type_: str) -> Value:
 
 def _ldexp(b: Builder, a: Value, n: Value) -> Value:
     """``a`` × 2ⁿ, rounded once."""
+    (a, n), lanes = b.level(a, n)
+    if a.type != "f16" and lanes * BITS[a.type] in (512, 256, 128) and "avx512dq" in b.features:
+        return _scalef(b, a, b.let(a.type, lanes, f"sitofp {n.typed} to {a.llvm}"))
     if a.type == "f16":
         n = _clamp(b, n, 60)
         return narrow(b, b.binary("fmul", widen(b, a), _power(b, n, "f32")), "f16")
     if a.type == "f32":
         n = _clamp(b, n, 400)
-        (a, n), lanes = b.level(a, n)
         wide = b.let("f64", lanes, f"fpext {a.typed} to {llvm_type('f64', lanes)}")
         product = b.binary("fmul", wide, _power(b, n, "f64"))
         return b.let("f32", lanes, f"fptrunc {product.typed} to {llvm_type('f32', lanes)}")
     # Steps that leave the last one to round: a product of 2^-969 is exact unless the result is below all denormals.
     n = _clamp(b, n, 2200)
-    for low, high, step in ((-1022, 1023, 1), (-1022, 1023, 2)):
-        del step
-        under = b.compare("icmp slt", n, b.constant("i32", low))
-        over = b.compare("icmp sgt", n, b.constant("i32", high))
+    for _ in range(2):
+        under = b.compare("icmp slt", n, b.constant("i32", -1022))
+        over = b.compare("icmp sgt", n, b.constant("i32", 1023))
         scale = b.select(under, _float(b, 2.0**-969), b.select(over, _float(b, 2.0**1023), _float(b, 1.0)))
         a = b.binary("fmul", a, scale)
         less = b.select(under, b.constant("i32", 969), b.select(over, b.constant("i32", -1023), b.constant("i32", 0)))

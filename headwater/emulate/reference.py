@@ -581,7 +581,7 @@ def _vector_memory(wave: Wave, instruction: Instruction, what: Semantics) -> Non
 
     def where(offset: Array | None) -> list[Callable[[int], Place]]:
         extra = None if offset is None else [int(x) for x in np.broadcast_to(offset, LANES)]
-        return places(instruction, read, extra)
+        return places(instruction, wave.isa, read, extra)
 
     lane: int | None = None
 

@@ -153,14 +153,14 @@ Read = Callable[[str], list[int]]
 Place = tuple[str, int]
 
 
-def places(instruction: Instruction, read: Read, extra: list[int] | None) -> list[Callable[[int], Place]]:
+def places(instruction: Instruction, isa: str, read: Read, extra: list[int] | None) -> list[Callable[[int], Place]]:
     """For each lane a function from a byte of the access, counted from its start, to the memory and address of it.
 
     ``extra``: per lane the offset that the semantics gives; then the instruction's own offset fields do not count.
     """
     encoding, fields = instruction.row.encoding, instruction.fields
     if encoding in ("MUBUF", "MTBUF"):
-        return _buffer(instruction, read)
+        return _buffer(instruction, isa, read)
     address, base = read("ADDR"), read("SADDR")
     offset = 0 if extra is not None else fields.get("offset", 0)
     result: list[Callable[[int], Place]] = []
@@ -177,7 +177,7 @@ def places(instruction: Instruction, read: Read, extra: list[int] | None) -> lis
     return result
 
 
-def _buffer(instruction: Instruction, read: Read) -> list[Callable[[int], Place]]:
+def _buffer(instruction: Instruction, isa: str, read: Read) -> list[Callable[[int], Place]]:
     """AMD, Vega ISA Reference Guide, "Buffer Addressing"; addr64: Southern Islands ISA Reference Guide."""
     fields = instruction.fields
     descriptor, soffset, address = read("RSRC")[0], read("SOFFSET")[0], read("ADDR")
@@ -186,7 +186,9 @@ def _buffer(instruction: Instruction, read: Read) -> list[Callable[[int], Place]
     swizzled = descriptor >> 63 & 1
     records = descriptor >> 64 & 0xFFFFFFFF
     high = descriptor >> 96
-    element, index_stride = 2 << (high >> 19 & 3), 8 << (high >> 21 & 3)
+    # From gfx9 on elements are dwords.
+    element = 2 << (high >> 19 & 3) if isa in ("gfx6", "gfx7", "gfx8") else 4
+    index_stride = 8 << (high >> 21 & 3)
     add_lane = high >> 23 & 1
     result: list[Callable[[int], Place]] = []
     for lane in range(LANES):

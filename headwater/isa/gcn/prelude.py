@@ -1,7 +1,7 @@
 """Functions of the semantics language that are written in it: names in, their definitions as Python syntax trees out.
 
-A parameter without a type takes that of the first typed argument. ``@raw`` functions compute with denormals and
-rounding to nearest, whatever MODE says. A call ``f(x)`` finds ``f_u`` or ``f_i`` where there is no ``f``, by the kind of
+A parameter without a type takes that of the first typed argument. ``@raw`` functions keep denormals and
+round to nearest, whatever MODE says. A call ``f(x)`` finds ``f_u`` or ``f_i`` where there is no ``f``, by the kind of
 the first typed argument.
 
 What the hardware only approximates (rcp, rsq, sqrt: AMD documents one unit in the last place, 2²⁹ units for f64) is
@@ -192,10 +192,10 @@ def log2_f32(x: f32):
     bits = as_i32(x)
     e = (bits - 0x3F3504F3) >> 23
     t = as_f32(bits - (e << 23)) - 1.0
-    a = fma(t, -0.0037947071250528097, 0.02354162000119686)
-    b = fma(t, fma(t, fma(t, a, -0.07013550400733948), 0.137599915266037), -0.20914067327976227)
-    c = fma(t, fma(t, fma(t, b, 0.2784615755081177), -0.3585211932659149), 0.4806250333786011)
-    d = t * t * fma(t, c, -0.7213318943977356)
+    a = fma(t, -0.11070724576711655, 0.18354937434196472)
+    b = fma(t, fma(t, fma(t, a, -0.18939059972763062), 0.20493274927139282), -0.2398717850446701)
+    c = fma(t, fma(t, fma(t, b, 0.2885568141937256), -0.3606850206851959), 0.48089829087257385)
+    d = t * t * fma(t, c, -0.7213475108146667)
     tail = fma(t, 1.925963033500011e-08, d)
     value = f32(e) + fma(t, 1.4426950216293335, tail)
     infinite = as_f32(u32(0x7F800000))
@@ -279,8 +279,9 @@ def trig_preop(x: f64, segment: u32):
     return ldexp(f64(two_over_pi(shift)), scale)
 '''
 
-# For each float type: {T} its name, {U} its bits' type, {S} a signed one, {W} its width, {M} bits of the mantissa, {E}
-# the largest exponent field, {B} the exponent's bias, {ONE} the number just below 1.
+# For each float type: {T} its name, {U} its bits' type, {W} its width, {M} bits of the mantissa, {E} the largest
+# exponent field, {B} the exponent's bias, {LOW} the bits but the sign, {ONE} the number just below 1; {UNDER}: a
+# quotient's exponent from which on it is 0, {OVER}: whether one that is no number was too large.
 _OF_FLOATS = '''
 @raw
 def fract_{T}(x: {T}):
@@ -317,7 +318,10 @@ def class_{T}(x: {T}, mask: u32):
     return ((mask >> (u32(loud) if size > infinite else u32(rank))) & 1) != 0
 
 def div_fixup_{T}(quotient: {T}, denominator: {T}, numerator: {T}):
-    """The quotient with the sign and the special cases of numerator / denominator."""
+    """The quotient with the sign and the special cases of numerator / denominator.
+
+    Steps of a division that overflows end in a NaN, which stands for infinity here.
+    """
     sign = (as_{U}(numerator) ^ as_{U}(denominator)) & ~{LOW}
     n = as_{U}(abs(numerator))
     d = as_{U}(abs(denominator))
@@ -326,7 +330,9 @@ def div_fixup_{T}(quotient: {T}, denominator: {T}, numerator: {T}):
     invalid = ((n == 0) & (d == 0)) | ((n == infinite) & (d == infinite))
     huge = (d == 0) | (n == infinite)
     tiny = (d == infinite) | (n == 0)
-    plain = as_{U}(abs(quotient)) | sign
+    apart = exponent_{T}(numerator) - exponent_{T}(denominator)
+    over = as_{U}(abs(quotient)) | sign
+    plain = sign if apart < {UNDER} else (sign | infinite if isnan(quotient) & {OVER} else over)
     special = sign | infinite if huge else (sign if tiny else plain)
     result = as_{T}(nan if invalid else special)
     return quiet(numerator) if isnan(numerator) else (quiet(denominator) if isnan(denominator) else result)
@@ -366,8 +372,8 @@ def div_scaled_{T}(denominator: {T}, numerator: {T}):
 def div_scale_{T}(x: {T}, denominator: {T}, numerator: {T}):
     """x, which is the denominator or the numerator, scaled so that no step of the division loses bits.
 
-    Where quotient and reciprocal are both denormal AMD's text scales the denominator up, by which it may become infinite;
-    the division comes out right if it is scaled down.
+    Where quotient and reciprocal are both denormal AMD's text scales the denominator up, by which it may become
+    infinite; the division comes out right if it is scaled down.
     """
     up = ldexp(x, {UP})
     is_denominator = as_{U}(x) == as_{U}(denominator)
@@ -398,10 +404,12 @@ def div_fmas_{T}(a: {T}, b: {T}, c: {T}):
 '''
 
 _FORMATS = (
-    {"T": "f16", "U": "u16", "W": 16, "M": 10, "E": 31, "B": 15, "ONE": 0x3BFF, "LOW": 0x7FFF},
-    {"T": "f32", "U": "u32", "W": 32, "M": 23, "E": 255, "B": 127, "ONE": 0x3F7FFFFF, "LOW": 0x7FFFFFFF},
+    {"T": "f16", "U": "u16", "W": 16, "M": 10, "E": 31, "B": 15, "ONE": 0x3BFF, "LOW": 0x7FFF}
+    | {"UNDER": -99, "OVER": False},
+    {"T": "f32", "U": "u32", "W": 32, "M": 23, "E": 255, "B": 127, "ONE": 0x3F7FFFFF, "LOW": 0x7FFFFFFF}
+    | {"UNDER": -150, "OVER": True},
     {"T": "f64", "U": "u64", "W": 64, "M": 52, "E": 2047, "B": 1023, "ONE": (1022 << 52) + (1 << 52) - 1}
-    | {"LOW": (1 << 63) - 1},
+    | {"LOW": (1 << 63) - 1, "UNDER": -1075, "OVER": True},
 )
 # {HALF}: bits of half the smallest denormal, scaled up.
 _DIVISIONS = {
