@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from headwater.emulate.builder import Value
 from headwater.emulate.layout import PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.emulate.lower_llvm import Wide, lower
-from headwater.emulate.program import BasicBlock, Program, meaning
+from headwater.emulate.program import INDEX_DEST, BasicBlock, Program, index_range, meaning
 from headwater.errors import InternalError
 from headwater.isa.gcn.model import EXEC, M0, VCC, Constant, Instruction, Literal, Register, Source, constant_bits
 from headwater.isa.gcn.semantics import BITS, Mode
@@ -193,6 +193,9 @@ def scalar(t: Translator, instruction: Instruction) -> None:
         else:
             t.mode = changed
         return
+    if name.startswith("s_movrel"):
+        _moved_by_index(t, instruction)
+        return
     if name.startswith("s_getreg"):
         _getreg(t, instruction)
         return
@@ -219,6 +222,36 @@ def scalar(t: Translator, instruction: Instruction) -> None:
             dest = instruction.dest(target)
             assert dest is not None, f"{name} assigns {target}"
             write_scalar(t, dest.register, value)
+
+
+def _moved_by_index(t: Translator, instruction: Instruction) -> None:
+    """s_movrels_b32 and its kin: M0 is added to the number of a scalar register."""
+    b = t.b
+    source, dest = instruction.source("S0"), instruction.dests[0].register
+    assert source is not None
+    index = b.emit(f"and i32 {t.regs.scalar(M0)}, 255")
+
+    def is_chosen(first: int, n: int) -> str:
+        return b.emit(f"icmp eq i32 {index}, {n - first}")
+
+    if instruction.fields["indexed"] & INDEX_DEST:
+        value = scalar_operand(t, source)
+        assert isinstance(value, Value)
+        for n in index_range(instruction, dest)[:: dest.dwords]:
+            register = Register("s", n, dest.dwords)
+            old = scalar_register(t, register)
+            assert isinstance(old, Value)
+            chosen = Value(is_chosen(dest.index, n), "u1")
+            write_scalar(t, register, b.select(chosen, b.bitcast(value, old.type), old))
+        return
+    assert isinstance(source.value, Register)
+    result: Value | None = None
+    for n in index_range(instruction, source.value)[:: dest.dwords]:
+        found = scalar_register(t, Register("s", n, dest.dwords))
+        assert isinstance(found, Value)
+        result = found if result is None else b.select(Value(is_chosen(source.value.index, n), "u1"), found, result)
+    assert result is not None
+    write_scalar(t, dest, result)
 
 
 def _getreg(t: Translator, instruction: Instruction) -> None:

@@ -8,6 +8,9 @@ in ``t.later``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -72,3 +75,22 @@ class Watcher(Protocol):
     def end(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
         """All wavefronts of a launch have ended, or one has a fault."""
         ...
+
+
+_watching: ContextVar[Callable[[], Watcher] | None] = ContextVar("headwater_watching", default=None)
+
+
+@contextmanager
+def watching(make: Callable[[], Watcher]) -> Iterator[None]:
+    """Launches on simulated devices inside are watched, each by a watcher of its own that ``make`` gives."""
+    token = _watching.set(make)
+    try:
+        yield
+    finally:
+        _watching.reset(token)
+
+
+def wanted() -> Watcher | None:
+    """A watcher for the launch that is being prepared, if there is to be one."""
+    make = _watching.get()
+    return None if make is None else make()

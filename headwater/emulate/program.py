@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from headwater.errors import HeadwaterError
 from headwater.isa.gcn.model import EXEC, M0, SCC, VCC, Instruction, Literal, Register, Row
@@ -142,11 +142,61 @@ def read_program(decode: Decode, entry: int, isa: str, in_text: Callable[[int], 
             leaders |= new
             pending.extend(sorted(new))
     targets = tuple(sorted((functions | returns) & leaders)) if indirect else ()
-    blocks = _blocks(known, problems, leaders)
+    blocks = _blocks(_with_indices(known, leaders), problems, leaders)
     program = Program(isa, entry, blocks, targets, len(known))
     _liveness(program)
     _full_masks(program)
     return program
+
+
+# ---- registers that are named by M0 ----------------------------------------------------------------------------------
+
+INDEX_SOURCES, INDEX_DEST = (1, 2, 4), 8
+"""Bits of the mode of s_set_gpr_idx_on: M0 is added to the number of S0, S1, S2, of the destination."""
+
+
+def _with_indices(known: Mapping[int, Instruction], leaders: set[int]) -> dict[int, Instruction]:
+    """The instructions; those that add M0 to registers' numbers say so in fields of their own: ``indexed``, the bits
+    above, and ``vectors`` and ``scalars``, how many registers the program has.
+
+    The mode holds to the end of its block at most, as every compiler has it.
+    """
+    result = dict(known)
+    mode = 0
+    indexed: dict[int, int] = {}
+    for address in sorted(known):
+        instruction = known[address]
+        name = instruction.row.name
+        if address in leaders or name == "s_set_gpr_idx_off":
+            mode = 0
+        elif name == "s_set_gpr_idx_on":
+            mode = instruction.fields["ssrc1"] & 15
+        elif name == "s_set_gpr_idx_mode":
+            mode = instruction.fields["simm16"] & 15
+        elif "movrel" in name:
+            kind = name.split("_")[1]
+            indexed[address] = (1 if kind != "movreld" else 0) | (INDEX_DEST if kind != "movrels" else 0)
+        elif mode and instruction.form.startswith(("VOP", "SDWA", "DPP")):
+            indexed[address] = mode
+    if indexed:
+        registers = [r for i in known.values() for r in _registers(i)]
+        vectors = max((r.index + r.dwords for r in registers if r.file == "v"), default=1)
+        scalars = max((r.index + r.dwords for r in registers if r.file == "s" and r.index < 102), default=1)
+        for address, bits in indexed.items():
+            fields = {**known[address].fields, "indexed": bits, "vectors": vectors, "scalars": scalars}
+            result[address] = replace(known[address], fields=fields)
+    return result
+
+
+def _registers(instruction: Instruction) -> list[Register]:
+    values = [source.value for source in instruction.sources] + [dest.register for dest in instruction.dests]
+    return [value for value in values if isinstance(value, Register)]
+
+
+def index_range(instruction: Instruction, register: Register) -> range:
+    """The registers that an indexed operand may be."""
+    count = instruction.fields["vectors" if register.file == "v" else "scalars"]
+    return range(register.index, max(count, register.index + register.dwords))
 
 
 def flow(instruction: Instruction) -> str:
@@ -257,10 +307,28 @@ def effects(instruction: Instruction) -> Effects:
         lanes_write, vector_write = vector_write, 0
         vector_read |= lanes_write
         lanes_read |= lanes_write
+    indexed = instruction.fields.get("indexed", 0)
+    if indexed:
+        scalar_read |= 1 << M0
+        for bit, name in zip(INDEX_SOURCES, ("S0", "S1", "S2"), strict=True):
+            found = instruction.source(name)
+            if indexed & bit and found is not None and isinstance(found.value, Register):
+                s, v = _range_bits(instruction, found.value)
+                scalar_read, vector_read = scalar_read | s, vector_read | v
+        if indexed & INDEX_DEST:
+            # Any of them may be written, so what they hold lives on.
+            s, v = _range_bits(instruction, instruction.dests[0].register)
+            scalar_read, vector_read = scalar_read | s, vector_read | v
+            scalar_write, vector_write = scalar_write | s, vector_write | v
     change = ""
     if scalar_write & _FULL_EXEC:
         change = _exec_change(instruction, row.name)
     return Effects(scalar_read, scalar_write, vector_read, lanes_read, vector_write, lanes_write, change)
+
+
+def _range_bits(instruction: Instruction, register: Register) -> tuple[int, int]:
+    bits = sum(1 << n for n in index_range(instruction, register))
+    return (bits, 0) if register.file == "s" else (0, bits)
 
 
 def _bits(register: Register) -> tuple[int, int]:

@@ -104,6 +104,8 @@ class Translator:
     frame_bytes: int = FRAME_HEADER_BYTES
     shapes: dict[tuple[str, str | None, str, bool], Shape] = field(default_factory=dict)
     """What is known of registers of addresses in the block that is being translated."""
+    indexed_registers: int = 0
+    """Room for so many vector registers is wanted, of which M0 picks one."""
     _queue: list[Thunk] = field(default_factory=list)
     _queue_loads: bool = False
     _split: set[int] = field(default_factory=set)
@@ -183,6 +185,8 @@ class Translator:
             align = ", align 64" if kind == PART else ""
             emit(f"%{name} = alloca {kind}{align}")
         emit("%count = alloca i64")
+        if self.indexed_registers:
+            emit(f"%registers = alloca [{self.indexed_registers} x {PART}], align 64")
         emit(f"%addresses = alloca [{LANES} x i64], align 64")
         emit(f"%data = alloca [{4 * LANES} x i32], align 64")
         emit(f"%before = alloca [{4 * LANES} x i32], align 64")

@@ -14,10 +14,10 @@ from headwater.emulate.builder import Builder, Value
 from headwater.emulate.control import constant, scalar_operand, scalar_register, special, write_scalar
 from headwater.emulate.lower_llvm import Wide, lower
 from headwater.emulate.memory import vector as constants
-from headwater.emulate.program import keeps_old, meaning
+from headwater.emulate.program import INDEX_DEST, INDEX_SOURCES, index_range, keeps_old, meaning
 from headwater.emulate.registers import ACC, PART, PART_LANES, PART_MASK, PARTS, Mask, half_of
 from headwater.errors import InternalError
-from headwater.isa.gcn.model import EXEC, VCC, Destination, Instruction, Register, Source
+from headwater.isa.gcn.model import EXEC, M0, VCC, Destination, Instruction, Register, Source
 from headwater.isa.gcn.semantics import BITS
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def translate(t: Translator, instruction: Instruction) -> None:
 
 def fetch(t: Translator, instruction: Instruction, source: Source) -> Fetch:
     """How a source is read for each part, with its modifiers; what is scalar is read now."""
-    raw = raw_fetch(t, source)
+    raw = indexed_fetch(t, instruction, source) or raw_fetch(t, source)
     what = meaning(instruction)
     type_ = what.types.get(source.name, "u32")
     if source.type == "mask" or type_ == "u1":
@@ -90,6 +90,62 @@ def fetch(t: Translator, instruction: Instruction, source: Source) -> Fetch:
     return lambda part: modifiers.source(
         t.b, _value(raw(part)), type_, source.neg, source.abs, source.sext, source.sel, source.op_sel
     )
+
+
+def indexed_fetch(t: Translator, instruction: Instruction, source: Source) -> Fetch | None:
+    """A vector register whose number M0 is added to, or None for a source that is no such."""
+    indexed = instruction.fields.get("indexed", 0)
+    bit = dict(zip(("S0", "S1", "S2"), INDEX_SOURCES, strict=True)).get(source.name, 0)
+    if not indexed & bit or not isinstance(source.value, Register) or source.value.file != "v":
+        return None
+    if source.value.dwords != 1:
+        raise InternalError(f"{instruction.row.name} takes a 64-bit operand by index")
+    choices = index_range(instruction, source.value)
+    index = register_index(t, len(choices))
+
+    def get(part: int) -> Wide:
+        place = spread(t, choices, part, index)
+        return Value(t.b.emit(f"load {PART}, ptr {place}, align 64"), "u32", PART_LANES)
+
+    return get
+
+
+def register_index(t: Translator, count: int) -> str:
+    """M0's index, at most the last of ``count`` registers, as ``i64``."""
+    b = t.b
+    index = b.emit(f"and i32 {t.regs.scalar(M0)}, 255")
+    inside = b.intrinsic("umin", "u32", Value(index, "u32"), Value(str(count - 1), "u32"))
+    return b.resize(inside, "u64").text
+
+
+def spread(t: Translator, choices: range, part: int, index: str) -> str:
+    """Store a part of all these registers in an array; where the one with the index lies there."""
+    b = t.b
+    t.indexed_registers = max(t.indexed_registers, len(choices))
+    for n, register in enumerate(choices):
+        here = b.emit(f"getelementptr {PART}, ptr %registers, i64 {n}")
+        b.line(f"store {PART} {t.regs.vector(register, part)}, ptr {here}, align 64")
+    return b.emit(f"getelementptr {PART}, ptr %registers, i64 {index}")
+
+
+def indexed_writer(t: Translator, instruction: Instruction, dest: Destination, exec_mask: Mask) -> Write:
+    """A vector register whose number M0 is added to."""
+    b = t.b
+    choices = index_range(instruction, dest.register)
+    index = register_index(t, len(choices))
+
+    def write(part: int, value: Wide, lanes: str | None) -> None:
+        new = b.bitcast(b.splat(_value(value), PART_LANES), "u32").text
+        place = spread(t, choices, part, index)
+        if not exec_mask.full:
+            old = b.emit(f"load {PART}, ptr {place}, align 64")
+            new = b.emit(f"select {PART_MASK} {exec_mask.part(b, part)}, {PART} {new}, {PART} {old}")
+        b.line(f"store {PART} {new}, ptr {place}, align 64")
+        for n, register in enumerate(choices):
+            here = b.emit(f"getelementptr {PART}, ptr %registers, i64 {n}")
+            t.regs.set_vector(register, part, b.emit(f"load {PART}, ptr {here}, align 64"))
+
+    return write
 
 
 def raw_fetch(t: Translator, source: Source) -> Fetch:
@@ -157,7 +213,11 @@ def writers(t: Translator, instruction: Instruction, exec_mask: Mask) -> dict[st
     result: dict[str, Write] = {}
     for target, _ in what.assignments:
         dest = instruction.dest(target)
-        if dest is not None and dest.register.file != "s":
+        if dest is not None and dest.register.file == "v" and instruction.fields.get("indexed", 0) & INDEX_DEST:
+            if dest.register.dwords != 1:
+                raise InternalError(f"{instruction.row.name} writes 64 bits by index")
+            result[target] = indexed_writer(t, instruction, dest, exec_mask)
+        elif dest is not None and dest.register.file != "s":
             result[target] = vector_writer(t, instruction, dest, exec_mask)
         elif dest is not None:
             result[target] = mask_writer(t, dest.register.index, exec_mask)

@@ -25,6 +25,8 @@ _SUFFIXES: dict[str, Language] = {
     ".clh": "opencl",
     ".il": "il",
 }
+_MACHINE_CODE = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__")
+"""How files of machine code begin."""
 _CACHED_SIZES = 512
 
 Launcher = Callable[..., Event]
@@ -273,16 +275,21 @@ def compile(
     """Compile a Brook+ (``.br``), OpenCL C (``.cl``) or ATI IL (``.il``) file, or source text, for the current device.
 
     A string with a line break or a brace is source text, anything else a path. The ``language``, ``"brook"``,
-    ``"opencl"`` or ``"il"``, follows from the file's ending or from the text. ``options`` are a compiler's: ``-D N=4 -I include``.
-    ``device``: the program's device where a launch does not name one. What was compiled before comes from the cache.
+    ``"opencl"`` or ``"il"``, follows from the file's ending or from the text. ``options`` are a compiler's:
+    ``-D N=4 -I include``. ``device``: the program's device where a launch does not name one. What was compiled before
+    comes from the cache. A file of GCN machine code (``.hsaco``, ``.co``) is taken as it is, for a simulated device.
 
     SourceError with the position if the source is wrong, UsageError for a missing file or unknown option.
     """
     if not isinstance(options, str):
         raise UsageError(f"options are one string, as on a command line, not a {type(options).__name__}")
-    source, filename = _read(path_or_source)
-    chosen = _language(language, source, filename)
     target = resolve(device) if device is not None else None
+    source, filename = _read(path_or_source)
+    if isinstance(source, bytes):
+        from headwater.runtime.machine_code import MachineProgram
+
+        return MachineProgram(source, filename, target)
+    chosen = _language(language, source, filename)
     return _LOADERS[chosen](source, filename, options, target)
 
 
@@ -310,8 +317,8 @@ _LOADERS: dict[Language, Callable[[str, str, str, Device | None], Program[Any]]]
 }
 
 
-def _read(path_or_source: str | os.PathLike[str]) -> tuple[str, str]:
-    """Source text and the name that messages give it."""
+def _read(path_or_source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
+    """Source text, or the bytes of machine code, and the name that messages give it."""
     if isinstance(path_or_source, str) and any(mark in path_or_source for mark in "\n{}"):
         return path_or_source, "<source>"
     try:
@@ -326,6 +333,8 @@ def _read(path_or_source: str | os.PathLike[str]) -> tuple[str, str]:
         raise UsageError(f"{path} is a directory, not a source file") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    if data.startswith(_MACHINE_CODE) or path.suffix in (".hsaco", ".co"):
+        return data, str(path)
     if b"\0" in data:
         raise UsageError(f"{path} is not a text file")
     try:

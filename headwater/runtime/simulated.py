@@ -110,6 +110,17 @@ class SimulatedKernel(CpuKernel):
         self.images: dict[Any, Any] = {}
         """Code objects as they lie in memory, by themselves."""
 
+    def prepare(
+        self, global_size: Size, local_size: Size | None, offset: Size = (), *, check: bool | None = None
+    ) -> SimulatedLaunch:
+        from headwater.emulate.hooks import wanted
+
+        watcher = wanted()
+        if watcher is not None:
+            return self.watched(global_size, local_size, offset, watcher)
+        launch: SimulatedLaunch = super().prepare(global_size, local_size, offset, check=check)
+        return launch
+
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
         if not check:
             return self.watched(global_size, local_size, offset)
@@ -174,6 +185,20 @@ def find(name: str) -> SimulatedDevice | None:
             hint="choose a GCN chip, such as tahiti, fiji or vega64",
         )
     return _device(chip)
+
+
+def device_for(target: str) -> SimulatedDevice:
+    """A device whose chip executes the machine code of LLVM's processor ``target``; DeviceError if there is none."""
+    from headwater.isa.gcn.model import ISA_OF_TARGET
+
+    devices = all_devices()
+    exact = [device for device in devices if device.chip.target == target]
+    alike = [device for device in devices if ISA_OF_TARGET.get(device.chip.target) == ISA_OF_TARGET.get(target, target)]
+    found = [*exact, *alike]
+    if not found:
+        targets = ", ".join(sorted({device.chip.target for device in devices}))
+        raise DeviceError(f"no chip executes machine code for {target}", hint=f"those known execute {targets}")
+    return next((device for device in found if device.name == "vega64"), found[0])
 
 
 def all_devices() -> list[SimulatedDevice]:

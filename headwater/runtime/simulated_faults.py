@@ -82,6 +82,8 @@ def _what(
         access = "reads" if kind == layout.FAULT_READ else "writes"
         if address < 4096:
             return f"{who} uses a null pointer: it {access} {amount} at address {address:#x}", ""
+        own = launch.arguments_of(extents)
+        extents = own or extents
         return f"{who} {access} {amount} {_place(address, nbytes, extents)}", ""
     if kind == layout.FAULT_READ_ONLY:
         return f"{who} writes {amount} {_place(address, nbytes, extents)}, which is read-only", ""

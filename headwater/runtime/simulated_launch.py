@@ -294,6 +294,10 @@ class SimulatedLaunch(CpuLaunch):
         task.extents = extents
         task.table = np.array([word for entry in merged(entries) for word in entry], np.uint64)
 
+    def arguments_of(self, extents: Sequence[Extent]) -> list[Extent]:
+        """The allocations that are the kernel's arguments, which a caller knows."""
+        return [extent for extent in extents if "`" in extent.name]
+
     def _inspect(self, task: Task) -> None:
         """Called when a launch has ended: print what it printed, and raise its fault."""
         assert isinstance(task, SimulatedTask)
