@@ -21,6 +21,8 @@ COMMANDS = {
     "ilc": ("headwater.cli.ilc", "check, print or translate ATI IL (.il)"),
     "compile": ("headwater.cli.compile", "compile OpenCL C to machine code for an AMD GPU"),
     "asm": ("headwater.cli.asm", "assemble GCN machine code"),
+    "disasm": ("headwater.cli.disasm", "show a kernel's machine code"),
+    "stats": ("headwater.cli.stats", "count what a kernel's instructions do on a simulated chip"),
     "occupancy": ("headwater.cli.occupancy", "how many wavefronts of a kernel a chip holds, and what limits them"),
     "devices": ("headwater.cli.devices", "list what kernels can run on"),
     "cache": ("headwater.cli.cache", "show or clear the compiled kernels kept on disk"),
@@ -29,7 +31,7 @@ COMMANDS = {
 }
 
 _OVERVIEW = """\
-Headwater {version}: Brook+ and OpenCL C kernels, fast, on this machine's CPU or any OpenCL GPU.
+Headwater {version}: Brook+, OpenCL C and ATI IL kernels on this machine's CPU, any GPU, or a chip you don't have.
 
 Usage: headwater COMMAND …
 
@@ -39,9 +41,11 @@ Try:
   headwater demo
   headwater run median.cl --kernel medianfilter_rgba photo.jpg -o filtered.png
   headwater run saxpy.br x.npy y.npy 2.5 -o result.npy --time
+  headwater run saxpy.br x.npy y.npy 2.5 --device vega64 --check
   headwater run --help
 
-Devices are "cpu" (the default), "gpu", "opencl:PLATFORM:DEVICE" or part of a device's name; see headwater devices.
+Devices are "cpu" (the default), "gpu", "opencl:PLATFORM:DEVICE", part of a device's name, or a simulated chip such as
+"vega64"; see headwater devices.
 HEADWATER_DEVICE chooses one for all commands, HEADWATER_CACHE_DIR where compiled kernels are kept.
 """
 
