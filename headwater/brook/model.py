@@ -55,6 +55,7 @@ groups of
                         exactly ``group_size``; global size ``count`` rounded up to a multiple of it.
 ``group_mapped``        compute mode with implicit resize or an executed domain; launched as ``group``.
 ``reduce_full``         a reduction to one value, see below.
+``reduce_columns``      a reduction of rows to stretches of them, column by column, see below.
 ``reduce_partial``      a reduction to a smaller stream. 3-D, ``(x, y, z * w)`` of the output's extents.
 ======================  ================================================================================================
 
@@ -84,6 +85,16 @@ folds exactly the
 elements from ``k * count / g`` up to ``(k + 1) * count / g``, which hosts may rely on to reduce rows. In any other the
 work-items take
 contiguous runs, so that operands stay in order. The launch is the same.
+
+Reduction of columns
+--------------------
+``reduce_columns`` has ``input``, ``output``, ``domain`` and ``count``. The input is a number of planes, one after the
+other, of ``count`` elements each, in rows of ``domain.x``; the last row of a plane need not be full. The output has
+``domain.y`` rows for each of the ``domain.z`` planes: every row folds, column by column and in order, a stretch of
+``ceil(rows / domain.y)`` rows of the input, the last one what is left. The first row of every stretch must be full.
+Launch groups of any size, ``ceil(domain.x / domain.w)`` x ``domain.y`` x ``domain.z`` of them; each does ``domain.w``
+columns. In a commutative reduction of narrow rows a host may take several rows for one, and fold the columns that this
+makes too many by a second launch, which has these as its rows.
 
 Partial reduction
 -----------------
@@ -129,6 +140,7 @@ Variant = Literal[
     "group",
     "group_mapped",
     "reduce_full",
+    "reduce_columns",
     "reduce_partial",
 ]
 Role = Literal[
@@ -266,7 +278,7 @@ class Arg:
     ``shape``       ``int4``: the extents of ``param``'s array
     ``map``         ``int`` buffer: the address table of stream ``param``
     ``count``       ``int``: number of elements
-    ``domain``      ``int4``: extents of the (executed) domain
+    ``domain``      ``int4``: extents of the (executed) domain; for ``reduce_columns`` see there
     ``origin``      ``int4``: what ``instance()`` gives for the domain's first element
     ``local``       local memory, ``bytes`` for each work-item of the group
     ==============  ================================================================================================

@@ -11,6 +11,7 @@ from headwater.brook.checker import check_kernel, check_struct, check_typedef
 from headwater.brook.context import Context, KernelInfo
 from headwater.brook.emit_body import Lines, Storage, stored_differs
 from headwater.brook.emit_kernels import KernelEmitter
+from headwater.brook.emit_reductions import ReductionEmitter
 from headwater.brook.hostcode import Regions, find_regions, keep
 from headwater.brook.model import BrookModule, Kernel, Parameter, StructType
 from headwater.brook.naming import Names
@@ -104,7 +105,7 @@ def _emit(context: Context) -> BrookModule:
     parts: list[Lines] = []
     kernels: dict[str, Kernel] = {}
     for info in context.kernels.values():
-        emitter = KernelEmitter(info, names, support, storage)
+        emitter = (ReductionEmitter if info.is_reduction else KernelEmitter)(info, names, support, storage)
         part = Lines()
         part.add(f"/* {_signature(context, info)} */", info.node.line)
         part.extend(emitter.body())

@@ -445,6 +445,15 @@ class BrookKernel(Kernel):
             if parameter.name in given:
                 views[parameter.name] = self._view(parameter, given[parameter.name])
         _refuse_aliases(signature, {**{p.name: args[i] for i, p in self._arrays}, **given}, views)
+        for position, parameter in self._arrays:
+            value = args[position]
+            if isinstance(value, SubStream) and self._is_compacted(parameter):
+                if queue is not None:
+                    queue.wait()  # it may be about to write the stream
+                items[self._index[parameter.name]] = value.compact().buffer
+                if queue is not None:
+                    where.finish()
+                views[parameter.name] = View.of(views[parameter.name].shape)
         plan = self._plan(where, views, self._asked(shape), self._domain(domain))
         outs = _listed(out)
         found = self._look_at(args, shape, outs, domain, where)
@@ -501,24 +510,29 @@ class BrookKernel(Kernel):
         if isinstance(value, np.ndarray):
             return View.of(stream_shape(self.signature, parameter, element, value.shape))
         base = _base(value)
+        if isinstance(value, SubStream) and parameter.kind in ("scatter", "reduce"):
+            raise wrong(
+                self.signature, parameter, "a sub-stream has no array of its own to write to", "pass the whole stream"
+            )
         if base.dtype != element.dtype or (element.axis and base.shape[-1:] != element.axis):
             raise wrong(
                 self.signature,
                 parameter,
                 f"got a stream of {base.dtype}, shape {base.shape}; wanted {element.describe()}",
             )
-        stored = stream_shape(self.signature, parameter, element, base.shape)
+        shape = stream_shape(self.signature, parameter, element, value.shape)
         if isinstance(value, Stream):
-            return View.of(stored)
-        if parameter.kind not in ("input", "output"):
-            raise wrong(
-                self.signature, parameter, "a sub-stream has no array of its own to index", "pass the whole stream"
-            )
-        rank = len(stored)
+            return View.of(shape)
+        rank = len(shape)
         if len(value.start) > rank:
             raise wrong(self.signature, parameter, f"the sub-stream divides the components of a {element.name}")
-        start = value.start + (0,) * (rank - len(value.start))
-        return View(value.shape[:rank], stored, start)
+        if not self._is_compacted(parameter):
+            stream_shape(self.signature, parameter, element, base.shape)  # address tables are of the whole stream
+        return View(shape, base.shape[:rank], value.start + (0,) * (rank - len(value.start)))
+
+    def _is_compacted(self, parameter: Parameter) -> bool:
+        """Whether the generated code wants the array to be the whole of its memory."""
+        return self.signature.is_reduction or parameter.kind not in ("input", "output")
 
     def _given_outs(self, out: Any) -> dict[str, Any]:
         """``out=`` by parameter name, checked: writable arrays of the right type, or streams."""
@@ -645,7 +659,9 @@ class BrookKernel(Kernel):
             asked = asked.get(result.name)
         target = views[result.name].shape if result.name in views else asked
         plan = _Plan(device)
-        launches, partial = plan_reduction(self.signature, source, result, views[source.name], target, _is_gpu(device))
+        launches, partial = plan_reduction(
+            self.signature, source, result, views[source.name].shape, target, _is_gpu(device)
+        )
         if partial:
             plan.partial = partial * self._elements[result.name].bytes
             names = (source.name, "", result.name)
@@ -673,7 +689,7 @@ class BrookKernel(Kernel):
         fills = []
         for slot in launch.slots:
             if slot.kind in ("memory", "value"):
-                name = rename[slot.param] if rename else slot.param
+                name = rename.get(slot.param, slot.param) if rename else slot.param
                 fills.append((len(template), self._index[name] if name else len(self._index)))
                 template.append(None)
             elif slot.kind == "table":

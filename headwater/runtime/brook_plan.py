@@ -32,6 +32,15 @@ GPU_REDUCTION_GROUPS = 1024
 CPU_GROUP = 16
 CPU_FOLD = 1 << 15
 CPU_REDUCTION_GROUPS = 256
+# Columns of a reduction on the cpu device: those of a group, so that its results so far stay in the first-level cache;
+# the groups wanted for all threads to have some; the least rows of a stretch, so that partial results are few.
+CPU_SEGMENT = 4096
+CPU_COLUMN_GROUPS = 32
+CPU_STRETCH = 64
+# Rows narrower than this are taken together where order does not matter.
+WIDE_ROWS = 256
+_LEAST_PLANE = 256  # elements; smaller ones are not worth a group each
+_MOST_GPU_PLANES = 65535  # groups along z, on NVIDIA GPUs
 # What has a test for surplus work-items that a build for exact ranges leaves out.
 _CAN_BE_EXACT: frozenset[Variant] = frozenset({"linear", "linear_inside", "grid", "grid_inside", "mapped"})
 _LEAST_RUN_GROUP = 8  # work-items; smaller groups leave most lanes of a vector or wavefront idle
@@ -238,52 +247,90 @@ def _round_up(n: int, multiple: int) -> int:
 
 
 def plan_reduction(
-    kernel: Kernel, source: Parameter, result: Parameter, view: View, target: Shape | None, gpu: bool
+    kernel: Kernel, source: Parameter, result: Parameter, shape: Shape, target: Shape | None, gpu: bool
 ) -> tuple[tuple[Launch, ...], int]:
     """The launches of a reduction, and how many elements the buffer of partial results holds (0: none needed).
 
     ``target``: the shape to reduce to, None for one value. With partial results the first launch writes them for
     ``result`` and the second folds them: its input slot has the parameter name ``""``.
     """
-    if not view.is_whole:
-        raise wrong(kernel, source, "a reduction takes a whole stream, not a sub-stream", "copy the sub-stream first")
-    count = math.prod(view.shape)
+    count = math.prod(shape)
+    # On the cpu device an ordered fold is best done by one work-item, whose parts then are scalars side by side.
+    group = GPU_GROUP if gpu else CPU_GROUP if kernel.commutative else 1
     if target is not None:
+        padded = _check_target(kernel, result, shape, target)
+        planes = _planes(shape, padded)
+        if planes is not None:
+            outer, rows, inner = planes
+            size = _run_group(rows, group) if inner == 1 else 0
+            if size:
+                return (_fold(kernel, source.name, size, outer, count),), 0
+            large = rows * inner >= _LEAST_PLANE and (inner > 1 or kernel.commutative)
+            if large and (not gpu or outer <= _MOST_GPU_PLANES):
+                return _columns(kernel, source.name, outer, rows, inner, gpu)
         entry = _reduction_entry(kernel, "reduce_partial")
-        padded = _check_target(kernel, result, view.shape, target)
-        size = _run_group(view.shape, padded, GPU_GROUP if gpu else CPU_GROUP) if kernel.commutative else 0
-        if size:
-            return (_fold(_reduction_entry(kernel, "reduce_full"), source.name, size, math.prod(padded), count),), 0
-        slots = tuple(_reduction_slot(arg, source.name, 0, count, padded, view.shape) for arg in entry.args)
         x, y, z, w = extents(padded)
+        slots = _reduction_slots(entry, source.name, domain=extents(padded), shape=extents(shape))
         return (Launch(entry, *_grid((x, y, z * w), gpu), slots),), 0
-    entry = _reduction_entry(kernel, "reduce_full")
-    size, fold, most = (
-        (GPU_GROUP, GPU_GROUP * GPU_FOLD, GPU_REDUCTION_GROUPS) if gpu else (CPU_GROUP, CPU_FOLD, CPU_REDUCTION_GROUPS)
-    )
+    fold, most = (GPU_GROUP * GPU_FOLD, GPU_REDUCTION_GROUPS) if gpu else (CPU_FOLD, CPU_REDUCTION_GROUPS)
     groups = max(1, min(count // fold, most))
-    first = _fold(entry, source.name, size, groups, count)
+    first = _fold(kernel, source.name, group, groups, count)
     if groups == 1:
         return (first,), 0
-    return (first, _fold(entry, "", size, 1, groups)), groups
+    return (first, _fold(kernel, "", group, 1, groups)), groups
 
 
-def _run_group(shape: Shape, target: Shape, most: int) -> int:
+def _planes(shape: Shape, target: Shape) -> tuple[int, int, int] | None:
+    """The input as (outer, rows, inner), of which the rows are folded; None if results take more than one such fold."""
+    folded = [axis for axis, (n, m) in enumerate(zip(shape, target, strict=True)) if n != m]
+    if not folded or any(target[axis] != 1 for axis in range(folded[0] + 1, folded[-1] + 1)):
+        return None
+    outer, inner = math.prod(target[: folded[0] + 1]), math.prod(shape[folded[-1] + 1 :])
+    return outer, math.prod(shape) // (outer * inner), inner
+
+
+def _run_group(run: int, most: int) -> int:
     """The group size with which a full reduction's groups fold just the runs of memory that belong to one result each.
 
-    0 where results are not runs (their tiles span rows), or are too short to occupy a group. A full reduction of
-    ``count`` elements gives each group an equal stretch if the group size divides it; here a stretch is a run.
+    0 where runs are too short to occupy a group of up to ``most``. A full reduction of ``count`` elements gives each
+    group an equal stretch if the group size divides it; here a stretch is a run.
     """
-    axis = next((i for i, (n, m) in enumerate(zip(shape, target, strict=True)) if n != m), len(shape))
-    if any(m != 1 for m in target[axis + 1 :]):
-        return 0
-    run = math.prod(shape) // math.prod(target)
+    if most == 1:
+        return int(run >= 4 * _LEAST_RUN_GROUP)
     size = next(n for n in range(min(most, run), 0, -1) if run % n == 0)
     return size if size >= _LEAST_RUN_GROUP and run >= 4 * size else 0
 
 
-def _fold(entry: Entry, source: str, size: int, groups: int, count: int) -> Launch:
-    slots = tuple(_reduction_slot(arg, source, size, count, (), ()) for arg in entry.args)
+def _columns(
+    kernel: Kernel, source: str, outer: int, rows: int, inner: int, gpu: bool
+) -> tuple[tuple[Launch, ...], int]:
+    """Fold planes of rows column by column (see ``brook.model``), in stretches if there are few columns."""
+    group, segment, wanted, least = (
+        (GPU_GROUP, GPU_GROUP, GPU_REDUCTION_GROUPS, GPU_FOLD)
+        if gpu
+        else (CPU_GROUP, CPU_SEGMENT, CPU_COLUMN_GROUPS, CPU_STRETCH)
+    )
+    together = max(1, min(WIDE_ROWS // inner, rows // 8)) if kernel.commutative else 1
+    plane, width = rows * inner, inner * together
+    lines, full = -(-plane // width), plane // width
+    stretches = max(1, min(wanted // (outer * -(-width // segment)), lines // least))
+    while stretches > 1 and (stretches - 1) * -(-lines // stretches) >= full:
+        stretches -= 1
+
+    def launch(source: str, width: int, stretches: int, plane: int) -> Launch:
+        entry = _reduction_entry(kernel, "reduce_columns")
+        slots = _reduction_slots(entry, source, domain=(width, stretches, outer, segment), count=plane)
+        return Launch(entry, (group * -(-width // segment), stretches, outer), (group, 1, 1), slots)
+
+    first = launch(source, width, stretches, plane)
+    if stretches * together == 1:
+        return (first,), 0
+    return (first, launch("", inner, 1, stretches * width)), outer * stretches * width
+
+
+def _fold(kernel: Kernel, source: str, size: int, groups: int, count: int) -> Launch:
+    entry = _reduction_entry(kernel, "reduce_full")
+    slots = _reduction_slots(entry, source, size, count=count)
     return Launch(entry, (groups * size, 1, 1), (size, 1, 1), slots)
 
 
@@ -294,16 +341,21 @@ def _reduction_entry(kernel: Kernel, variant: Variant) -> Entry:
     return entry
 
 
-def _reduction_slot(arg: Arg, source: str, size: int, count: int, target: Shape, shape: Shape) -> Slot:
-    if arg.role == "input":
-        return Slot("memory", source)
-    if arg.role == "output":
-        return Slot("memory", arg.param)
-    if arg.role == "local":
-        return Slot("fixed", fixed=Local(size * arg.bytes))
-    if arg.role == "count":
-        return Slot("fixed", fixed=count)
-    return Slot("fixed", fixed=extents(target if arg.role == "domain" else shape))
+def _reduction_slots(entry: Entry, source: str, size: int = 0, **numbers: int | tuple[int, ...]) -> tuple[Slot, ...]:
+    """The arguments of a reduction's entry; ``numbers`` by role, ``size`` work-items in a group."""
+
+    def slot(arg: Arg) -> Slot:
+        if arg.role == "input":
+            return Slot("memory", source)
+        if arg.role in ("output", "struct"):
+            return Slot("memory", arg.param)
+        if arg.role == "value":
+            return Slot("value", arg.param)
+        if arg.role == "local":
+            return Slot("fixed", fixed=Local(size * arg.bytes))
+        return Slot("fixed", fixed=numbers[arg.role])
+
+    return tuple(slot(arg) for arg in entry.args)
 
 
 def _check_target(kernel: Kernel, result: Parameter, shape: Shape, target: Shape) -> Shape:

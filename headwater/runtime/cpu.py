@@ -7,7 +7,7 @@ import functools
 import os
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -17,7 +17,7 @@ import numpy as np
 from headwater import __version__
 from headwater.errors import LaunchError, ResourceError, UsageError
 from headwater.runtime import pool as _pool
-from headwater.runtime.arrays import Array, aligned_bytes
+from headwater.runtime.arrays import ALIGNMENT, Array, aligned_bytes
 from headwater.runtime.cpu_events import CpuQueue
 from headwater.runtime.cpu_launch import CpuBuffer, CpuLaunch, HostKernel
 from headwater.runtime.devices import Buffer, Device, DeviceKernel, DeviceProgram, Size, sizes
@@ -120,6 +120,17 @@ class CpuDevice(Device):
     def copy(self, source: Buffer, target: Buffer) -> None:
         nbytes = min(source.nbytes, target.nbytes)
         np.copyto(self._part(target, nbytes, 0), self._part(source, nbytes, 0))
+
+    def part(self, buffer: Buffer, offset: int, nbytes: int) -> CpuBuffer | None:
+        made = CpuBuffer(self, self._part(buffer, nbytes, offset))
+        return None if made.address % ALIGNMENT else made
+
+    def copy_part(
+        self, source: Buffer, target: Buffer, stored: Sequence[int], index: Sequence[slice], itemsize: int
+    ) -> None:
+        whole = self._part(source, prod(stored) * itemsize, 0).view(f"V{itemsize}").reshape(tuple(stored))
+        wanted = whole[tuple(index)]
+        np.copyto(self._part(target, wanted.nbytes, 0).view(f"V{itemsize}").reshape(wanted.shape), wanted)
 
     def fill(self, buffer: Buffer, pattern: bytes) -> None:
         memory = self._part(buffer, buffer.nbytes, 0)

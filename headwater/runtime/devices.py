@@ -131,6 +131,18 @@ class Device(ABC):
     def copy(self, source: Buffer, target: Buffer) -> None:
         """Copy one buffer of this device to another, as far as the shorter goes."""
 
+    def part(self, buffer: Buffer, offset: int, nbytes: int) -> Buffer | None:
+        """A buffer that is a part of another's memory; None if this device has none that begin there."""
+        return None
+
+    def copy_part(
+        self, source: Buffer, target: Buffer, stored: Sequence[int], index: Sequence[slice], itemsize: int
+    ) -> None:
+        """Copy the part ``index`` of an array of shape ``stored``, elements of ``itemsize`` bytes, without gaps."""
+        whole = np.empty(tuple(stored), f"V{itemsize}")
+        self.download(source, whole)
+        self.write(target, np.ascontiguousarray(whole[tuple(index)]))
+
     @abstractmethod
     def fill(self, buffer: Buffer, pattern: bytes) -> None:
         """Repeat the bytes all over the buffer; its size is a multiple of the pattern's."""

@@ -9,6 +9,7 @@ import re
 import shlex
 import threading
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -259,6 +260,34 @@ class ClDevice(Device):
         nbytes = min(source.nbytes, target.nbytes)
         if nbytes:
             self._copy(self._part(target, nbytes, 0), self._part(source, nbytes, 0), byte_count=nbytes)
+
+    def copy_part(
+        self, source: Buffer, target: Buffer, stored: Sequence[int], index: Sequence[slice], itemsize: int
+    ) -> None:
+        extents, bounds = list(stored), [*index, *(slice(0, n) for n in stored[len(index) :])]
+        while len(extents) > 1 and bounds[-1] == slice(0, extents[-1]):  # whole rows are larger elements
+            itemsize *= extents.pop()
+            bounds.pop()
+        if len(extents) > 4:
+            super().copy_part(source, target, extents, bounds, itemsize)
+            return
+        extents = [1] * (4 - len(extents)) + extents
+        bounds = [slice(0, 1)] * (4 - len(bounds)) + bounds
+        w, z, y, x = bounds
+        sizes = [part.stop - part.start for part in bounds]
+        row, plane = extents[3] * itemsize, extents[2] * extents[3] * itemsize
+        own_row, own_plane = sizes[3] * itemsize, sizes[2] * sizes[3] * itemsize
+        mem = self._part(source, 0, 0)
+        for k in range(sizes[0]):  # clEnqueueCopyBufferRect has three dimensions
+            self._copy(
+                self._part(target, 0, 0),
+                mem,
+                src_origin=(x.start * itemsize, y.start, (w.start + k) * extents[1] + z.start),
+                dst_origin=(0, 0, k * sizes[1]),
+                region=(own_row, sizes[2], sizes[1]),
+                src_pitches=(row, plane),
+                dst_pitches=(own_row, own_plane),
+            )
 
     def fill(self, buffer: Buffer, pattern: bytes) -> None:
         cl = pyopencl()

@@ -145,10 +145,35 @@ class SubStream:
         """The stream's device."""
         return self.base.device
 
+    @property
+    def index(self) -> tuple[slice, ...]:
+        """What an array of the stream's shape is indexed with to get the part."""
+        return tuple(slice(first, last) for first, last in zip(self.start, self.end, strict=True))
+
     def read(self) -> Array:
         """The part's contents as a new array."""
-        index = tuple(slice(first, last) for first, last in zip(self.start, self.end, strict=True))
-        return np.ascontiguousarray(self.base.read()[index])
+        return np.ascontiguousarray(self.base.read()[self.index])
+
+    def compact(self) -> Stream:
+        """The part as a stream of its own: over the same memory where it is one run of it and the device can, else a
+        copy.
+        """
+        device, shape, itemsize = self.device, self.shape, self.dtype.itemsize
+        nbytes = prod(shape) * itemsize
+        first = self._first_of_run()
+        buffer = None if first is None else device.part(self.base.buffer, first * itemsize, nbytes)
+        if buffer is None:
+            buffer = device.allocate(nbytes)
+            device.copy_part(self.base.buffer, buffer, self.base.shape, self.index, itemsize)
+        return Stream(device, shape, self.dtype, buffer)
+
+    def _first_of_run(self) -> int | None:
+        """Which of the stream's elements the part begins with, if it is one run of memory."""
+        shape, whole = self.shape, self.base.shape
+        narrowed = [axis for axis, (n, m) in enumerate(zip(shape, whole, strict=True)) if n != m]
+        if narrowed and prod(shape[: narrowed[-1]]) != 1:
+            return None
+        return sum(first * prod(whole[axis + 1 :]) for axis, first in enumerate(self.start))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:

@@ -89,6 +89,53 @@ __kernel void total_reduce_full(
     if (item == 0 && active > 0) b[get_group_id(0)] = value;
 }
 
+__kernel void total_reduce_columns(
+    __global const float *restrict a,
+    __global float *restrict b,
+    const int4 domain,
+    const int count)
+{
+    const int size = get_local_size(0), width = domain.x;
+    /* Each group folds a stretch of rows for a segment of the columns. */
+    const int rows = count / width + (count % width != 0);
+    const int run = rows / domain.y + (rows % domain.y != 0);
+    const int first = get_group_id(1) * run;
+    const int full = min(first + run, count / width);
+    const int start = get_group_id(0) * domain.w;
+    const int end = min(start + domain.w, width);
+    const int base = get_group_id(2) * count;
+    const int own = (get_group_id(2) * domain.y + get_group_id(1)) * width;
+    for (int i = start + get_local_id(0); i < end; i += size) {
+        float value = a[base + first * width + i];
+        b[own + i] = value;
+    }
+    int row = first + 1;
+    for (; row + 8 <= full; row += 8) {
+        for (int i = start + get_local_id(0); i < end; i += size) {
+            const int at = base + row * width + i;
+            float value = b[own + i];
+            for (int k = 0; k < 8; ++k)
+                total_body(a[at + k * width], &value);
+            b[own + i] = value;
+        }
+    }
+    for (; row < full; ++row) {
+        for (int i = start + get_local_id(0); i < end; i += size) {
+            float value = b[own + i];
+            total_body(a[base + row * width + i], &value);
+            b[own + i] = value;
+        }
+    }
+    /* The last row may not be full. */
+    if (first + run > full) {
+        for (int i = start + get_local_id(0); i < min(end, count - full * width); i += size) {
+            float value = b[own + i];
+            total_body(a[base + full * width + i], &value);
+            b[own + i] = value;
+        }
+    }
+}
+
 __kernel void total_reduce_partial(
     __global const float *restrict a,
     __global float *restrict b,
@@ -172,6 +219,53 @@ __kernel void largest_reduce_full(
     if (item == 0 && active > 0) b[get_group_id(0)] = value;
 }
 
+__kernel void largest_reduce_columns(
+    __global const float4 *restrict a,
+    __global float4 *restrict b,
+    const int4 domain,
+    const int count)
+{
+    const int size = get_local_size(0), width = domain.x;
+    /* Each group folds a stretch of rows for a segment of the columns. */
+    const int rows = count / width + (count % width != 0);
+    const int run = rows / domain.y + (rows % domain.y != 0);
+    const int first = get_group_id(1) * run;
+    const int full = min(first + run, count / width);
+    const int start = get_group_id(0) * domain.w;
+    const int end = min(start + domain.w, width);
+    const int base = get_group_id(2) * count;
+    const int own = (get_group_id(2) * domain.y + get_group_id(1)) * width;
+    for (int i = start + get_local_id(0); i < end; i += size) {
+        float4 value = a[base + first * width + i];
+        b[own + i] = value;
+    }
+    int row = first + 1;
+    for (; row + 8 <= full; row += 8) {
+        for (int i = start + get_local_id(0); i < end; i += size) {
+            const int at = base + row * width + i;
+            float4 value = b[own + i];
+            for (int k = 0; k < 8; ++k)
+                largest_body(a[at + k * width], &value);
+            b[own + i] = value;
+        }
+    }
+    for (; row < full; ++row) {
+        for (int i = start + get_local_id(0); i < end; i += size) {
+            float4 value = b[own + i];
+            largest_body(a[base + row * width + i], &value);
+            b[own + i] = value;
+        }
+    }
+    /* The last row may not be full. */
+    if (first + run > full) {
+        for (int i = start + get_local_id(0); i < min(end, count - full * width); i += size) {
+            float4 value = b[own + i];
+            largest_body(a[base + full * width + i], &value);
+            b[own + i] = value;
+        }
+    }
+}
+
 __kernel void largest_reduce_partial(
     __global const float4 *restrict a,
     __global float4 *restrict b,
@@ -209,13 +303,42 @@ __kernel void product_reduce_full(
     const int item = get_local_id(0);
     const int size = get_global_size(0);
     const int first = get_global_id(0) - item;
-    /* Each work-item folds a run of neighbours, so that operands stay in order. */
+    /* Each work-item folds a run of neighbours, so that operands stay in order; its parts side by side. */
     const int run = count / size + (count % size != 0);
     const int runs = count / run + (count % run != 0);
     const int active = clamp(runs - first, 0, (int)get_local_size(0));
     int i = (int)min((long)(first + item) * run, (long)(count - 1));
     const int end = (int)min((long)i + run, (long)count);
+    const int part = (end - i) / 8;
     float4 value = b[i];
+    if (part > 1) {
+        float4 value2 = b[i + part];
+        float4 value3 = b[i + 2 * part];
+        float4 value4 = b[i + 3 * part];
+        float4 value5 = b[i + 4 * part];
+        float4 value6 = b[i + 5 * part];
+        float4 value7 = b[i + 6 * part];
+        float4 value8 = b[i + 7 * part];
+        for (int n = 1; n < part; ++n) {
+            ++i;
+            product_body(&value, b[i]);
+            product_body(&value2, b[i + part]);
+            product_body(&value3, b[i + 2 * part]);
+            product_body(&value4, b[i + 3 * part]);
+            product_body(&value5, b[i + 4 * part]);
+            product_body(&value6, b[i + 5 * part]);
+            product_body(&value7, b[i + 6 * part]);
+            product_body(&value8, b[i + 7 * part]);
+        }
+        product_body(&value, value2);
+        product_body(&value, value3);
+        product_body(&value, value4);
+        product_body(&value, value5);
+        product_body(&value, value6);
+        product_body(&value, value7);
+        product_body(&value, value8);
+        i += 7 * part;
+    }
     while (++i < end) {
         product_body(&value, b[i]);
     }
@@ -229,6 +352,53 @@ __kernel void product_reduce_full(
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (item == 0 && active > 0) a[get_group_id(0)] = value;
+}
+
+__kernel void product_reduce_columns(
+    __global float4 *restrict a,
+    __global const float4 *restrict b,
+    const int4 domain,
+    const int count)
+{
+    const int size = get_local_size(0), width = domain.x;
+    /* Each group folds a stretch of rows for a segment of the columns. */
+    const int rows = count / width + (count % width != 0);
+    const int run = rows / domain.y + (rows % domain.y != 0);
+    const int first = get_group_id(1) * run;
+    const int full = min(first + run, count / width);
+    const int start = get_group_id(0) * domain.w;
+    const int end = min(start + domain.w, width);
+    const int base = get_group_id(2) * count;
+    const int own = (get_group_id(2) * domain.y + get_group_id(1)) * width;
+    for (int i = start + get_local_id(0); i < end; i += size) {
+        float4 value = b[base + first * width + i];
+        a[own + i] = value;
+    }
+    int row = first + 1;
+    for (; row + 8 <= full; row += 8) {
+        for (int i = start + get_local_id(0); i < end; i += size) {
+            const int at = base + row * width + i;
+            float4 value = a[own + i];
+            for (int k = 0; k < 8; ++k)
+                product_body(&value, b[at + k * width]);
+            a[own + i] = value;
+        }
+    }
+    for (; row < full; ++row) {
+        for (int i = start + get_local_id(0); i < end; i += size) {
+            float4 value = a[own + i];
+            product_body(&value, b[base + row * width + i]);
+            a[own + i] = value;
+        }
+    }
+    /* The last row may not be full. */
+    if (first + run > full) {
+        for (int i = start + get_local_id(0); i < min(end, count - full * width); i += size) {
+            float4 value = a[own + i];
+            product_body(&value, b[base + full * width + i]);
+            a[own + i] = value;
+        }
+    }
 }
 
 __kernel void product_reduce_partial(
@@ -314,6 +484,53 @@ __kernel void any_set_reduce_full(
     if (item == 0 && active > 0) vstore3(value, get_group_id(0), b);
 }
 
+__kernel void any_set_reduce_columns(
+    __global const uint *restrict a,
+    __global uint *restrict b,
+    const int4 domain,
+    const int count)
+{
+    const int size = get_local_size(0), width = domain.x;
+    /* Each group folds a stretch of rows for a segment of the columns. */
+    const int rows = count / width + (count % width != 0);
+    const int run = rows / domain.y + (rows % domain.y != 0);
+    const int first = get_group_id(1) * run;
+    const int full = min(first + run, count / width);
+    const int start = get_group_id(0) * domain.w;
+    const int end = min(start + domain.w, width);
+    const int base = get_group_id(2) * count;
+    const int own = (get_group_id(2) * domain.y + get_group_id(1)) * width;
+    for (int i = start + get_local_id(0); i < end; i += size) {
+        uint3 value = vload3(base + first * width + i, a);
+        vstore3(value, own + i, b);
+    }
+    int row = first + 1;
+    for (; row + 8 <= full; row += 8) {
+        for (int i = start + get_local_id(0); i < end; i += size) {
+            const int at = base + row * width + i;
+            uint3 value = vload3(own + i, b);
+            for (int k = 0; k < 8; ++k)
+                any_set_body(vload3(at + k * width, a), &value);
+            vstore3(value, own + i, b);
+        }
+    }
+    for (; row < full; ++row) {
+        for (int i = start + get_local_id(0); i < end; i += size) {
+            uint3 value = vload3(own + i, b);
+            any_set_body(vload3(base + row * width + i, a), &value);
+            vstore3(value, own + i, b);
+        }
+    }
+    /* The last row may not be full. */
+    if (first + run > full) {
+        for (int i = start + get_local_id(0); i < min(end, count - full * width); i += size) {
+            uint3 value = vload3(own + i, b);
+            any_set_body(vload3(base + full * width + i, a), &value);
+            vstore3(value, own + i, b);
+        }
+    }
+}
+
 __kernel void any_set_reduce_partial(
     __global const uint *restrict a,
     __global uint *restrict b,
@@ -353,13 +570,42 @@ __kernel void smallest_reduce_full(
     const int item = get_local_id(0);
     const int size = get_global_size(0);
     const int first = get_global_id(0) - item;
-    /* Each work-item folds a run of neighbours, so that operands stay in order. */
+    /* Each work-item folds a run of neighbours, so that operands stay in order; its parts side by side. */
     const int run = count / size + (count % size != 0);
     const int runs = count / run + (count % run != 0);
     const int active = clamp(runs - first, 0, (int)get_local_size(0));
     int i = (int)min((long)(first + item) * run, (long)(count - 1));
     const int end = (int)min((long)i + run, (long)count);
+    const int part = (end - i) / 8;
     double value = a[i];
+    if (part > 1) {
+        double value2 = a[i + part];
+        double value3 = a[i + 2 * part];
+        double value4 = a[i + 3 * part];
+        double value5 = a[i + 4 * part];
+        double value6 = a[i + 5 * part];
+        double value7 = a[i + 6 * part];
+        double value8 = a[i + 7 * part];
+        for (int n = 1; n < part; ++n) {
+            ++i;
+            smallest_body(a[i], &value);
+            smallest_body(a[i + part], &value2);
+            smallest_body(a[i + 2 * part], &value3);
+            smallest_body(a[i + 3 * part], &value4);
+            smallest_body(a[i + 4 * part], &value5);
+            smallest_body(a[i + 5 * part], &value6);
+            smallest_body(a[i + 6 * part], &value7);
+            smallest_body(a[i + 7 * part], &value8);
+        }
+        smallest_body(value2, &value);
+        smallest_body(value3, &value);
+        smallest_body(value4, &value);
+        smallest_body(value5, &value);
+        smallest_body(value6, &value);
+        smallest_body(value7, &value);
+        smallest_body(value8, &value);
+        i += 7 * part;
+    }
     while (++i < end) {
         smallest_body(a[i], &value);
     }
@@ -373,6 +619,53 @@ __kernel void smallest_reduce_full(
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (item == 0 && active > 0) b[get_group_id(0)] = value;
+}
+
+__kernel void smallest_reduce_columns(
+    __global const double *restrict a,
+    __global double *restrict b,
+    const int4 domain,
+    const int count)
+{
+    const int size = get_local_size(0), width = domain.x;
+    /* Each group folds a stretch of rows for a segment of the columns. */
+    const int rows = count / width + (count % width != 0);
+    const int run = rows / domain.y + (rows % domain.y != 0);
+    const int first = get_group_id(1) * run;
+    const int full = min(first + run, count / width);
+    const int start = get_group_id(0) * domain.w;
+    const int end = min(start + domain.w, width);
+    const int base = get_group_id(2) * count;
+    const int own = (get_group_id(2) * domain.y + get_group_id(1)) * width;
+    for (int i = start + get_local_id(0); i < end; i += size) {
+        double value = a[base + first * width + i];
+        b[own + i] = value;
+    }
+    int row = first + 1;
+    for (; row + 8 <= full; row += 8) {
+        for (int i = start + get_local_id(0); i < end; i += size) {
+            const int at = base + row * width + i;
+            double value = b[own + i];
+            for (int k = 0; k < 8; ++k)
+                smallest_body(a[at + k * width], &value);
+            b[own + i] = value;
+        }
+    }
+    for (; row < full; ++row) {
+        for (int i = start + get_local_id(0); i < end; i += size) {
+            double value = b[own + i];
+            smallest_body(a[base + row * width + i], &value);
+            b[own + i] = value;
+        }
+    }
+    /* The last row may not be full. */
+    if (first + run > full) {
+        for (int i = start + get_local_id(0); i < min(end, count - full * width); i += size) {
+            double value = b[own + i];
+            smallest_body(a[base + full * width + i], &value);
+            b[own + i] = value;
+        }
+    }
 }
 
 __kernel void smallest_reduce_partial(
