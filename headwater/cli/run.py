@@ -59,6 +59,23 @@ exit codes: 0 done, 1 --verify found a difference, 2 bad input
 def parser() -> Parser:
     """The options of ``headwater run``."""
     made = Parser("run", _USAGE, _DESCRIPTION, _EXAMPLES)
+    add_launch_options(made)
+    checks = made.add_argument_group("checking and timing")
+    checks.add_argument("--check", action="store_true", help="find bad accesses, races and barriers, name the line")
+    checks.add_argument("--verify", metavar="DEVICE", help="run there too and compare; exit code 1 if they differ")
+    checks.add_argument("--tolerance", metavar="T", help="of --verify, relative (default: 1e-5 for float, 0 for int)")
+    checks.add_argument("--time", action="store_true", help="run repeatedly and print the median")
+    checks.add_argument("--repeat", metavar="N", default="20", help="runs for --time (default 20, about 2 s at most)")
+    checks.add_argument("--time-limit", metavar="S", help="give up after S seconds (an endless loop, say)")
+    printing = made.add_argument_group("printing")
+    printing.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    printing.add_argument("-v", "--verbose", action="store_true", help="say what was worked out, and how")
+    printing.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+    return made
+
+
+def add_launch_options(made: Parser) -> None:
+    """What tells a kernel and its arguments, for all commands that launch one."""
     made.add_argument("file", metavar="FILE", help="the kernel's source, .cl, .br or .il")
     made.add_argument("words", metavar="ARG", nargs="*", help="arrays and numbers, in order or as name=value")
     add_device_option(made)
@@ -80,18 +97,6 @@ def parser() -> Parser:
     sizes.add_argument("--shape", "-s", metavar="ROWSxCOLUMNS", help="shape of the outputs, slowest dimension first")
     sizes.add_argument("--cast", action="store_true", help="convert arrays of another number type while reading")
     add_build_options(made)
-    checks = made.add_argument_group("checking and timing")
-    checks.add_argument("--check", action="store_true", help="find bad accesses and barriers, name the line (cpu)")
-    checks.add_argument("--verify", metavar="DEVICE", help="run there too and compare; exit code 1 if they differ")
-    checks.add_argument("--tolerance", metavar="T", help="of --verify, relative (default: 1e-5 for float, 0 for int)")
-    checks.add_argument("--time", action="store_true", help="run repeatedly and print the median")
-    checks.add_argument("--repeat", metavar="N", default="20", help="runs for --time (default 20, about 2 s at most)")
-    checks.add_argument("--time-limit", metavar="S", help="give up after S seconds (an endless loop, say)")
-    printing = made.add_argument_group("printing")
-    printing.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-    printing.add_argument("-v", "--verbose", action="store_true", help="say what was worked out, and how")
-    printing.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
-    return made
 
 
 def main(words: Sequence[str]) -> int:
@@ -127,13 +132,15 @@ def _run(args: argparse.Namespace, begin: float) -> int:
     from headwater.cli.launch import Job, progress
 
     device = headwater.device(args.device)
-    if args.check and device.kind != "cpu":
-        raise UsageError(f"--check works on the cpu device, not on {device.name}", hint="leave --device out")
+    if args.check and device.kind == "opencl":
+        raise UsageError(
+            f"--check works on the cpu and on simulated chips, not on {device.name}", hint="leave --device out"
+        )
     other = headwater.device(args.verify) if args.verify else None
     with progress(f"compiling {path.name} for {device.name}"):
         program = headwater.compile(path, options=build_options(args), device=device)
-    name = _choose_kernel(program, args.kernel, path)
-    slots, binding = _bind(program, name, args)
+    name = choose_kernel(program, args.kernel, path)
+    slots, binding = bind_words(program, name, args)
     if args.verbose:
         for note in binding.notes:
             print(f"headwater: {note}", file=sys.stderr)
@@ -187,7 +194,8 @@ def _dims(text: str | None, option: str) -> tuple[int, ...]:
     return sizes
 
 
-def _choose_kernel(program: Any, name: str | None, path: Path) -> str:
+def choose_kernel(program: Any, name: str | None, path: Path) -> str:
+    """The kernel that was named, or the only one of the file. UsageError if there is none of that name."""
     kernels: list[str] = [key for key, kernel in program.kernels.items() if getattr(kernel.info, "launchable", True)]
     if not kernels:
         raise UsageError(
@@ -208,7 +216,8 @@ def _choose_kernel(program: Any, name: str | None, path: Path) -> str:
     return name
 
 
-def _bind(program: Any, name: str, args: argparse.Namespace) -> tuple[list[Slot], Binding]:
+def bind_words(program: Any, name: str, args: argparse.Namespace) -> tuple[list[Slot], Binding]:
+    """The kernel's parameters, and what the command line gives to them."""
     from headwater.cli.bind import Request, bind, brook_slots, il_slots, opencl_slots
 
     request = Request(

@@ -62,7 +62,10 @@ class Observer(Protocol):
 class Watcher(Protocol):
     """The launcher's side of an observer: gives its code memory, and takes what it found."""
 
-    observer: Observer
+    @property
+    def observer(self) -> Observer:
+        """What writes the code that tells this watcher."""
+        ...
 
     def hooks(self, launch: SimulatedLaunch) -> list[int]:
         """What the wavefronts' ``hooks`` hold when a thread begins; the launch's sizes are fixed by now."""

@@ -118,7 +118,8 @@ class SimulatedKernel(CpuKernel):
         watcher = wanted()
         if watcher is not None:
             return self.watched(global_size, local_size, offset, watcher)
-        launch: SimulatedLaunch = super().prepare(global_size, local_size, offset, check=check)
+        launch = super().prepare(global_size, local_size, offset, check=check)
+        assert isinstance(launch, SimulatedLaunch)
         return launch
 
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:

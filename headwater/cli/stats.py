@@ -1,0 +1,228 @@
+"""A kernel's file and its data pass in; what its instructions did on a simulated chip passes out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headwater.cli.options import Parser, build_options
+from headwater.cli.run import add_launch_options, bind_words, choose_kernel
+from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.emulate.stats import InstructionRow, Statistics, Work
+    from headwater.emulate.trace import Recording
+
+_USAGE = "FILE [ARG …] --device CHIP [--kernel NAME] [--instructions] [--json] [options]"
+_DESCRIPTION = """\
+Run a kernel on a simulated chip and say what its instructions did: how many of each class, how many lanes had
+work, how well memory accesses were coalesced, how many cycles bank conflicts of local memory took; for the
+whole kernel, for each source line and for each instruction.
+
+Arguments are given as to headwater run.
+"""
+_EXAMPLES = """\
+examples:
+  headwater stats matmul.cl --device vega64 x=random:256x256 y=random:256x256 --local 16,16
+  headwater stats median.cl --device fiji --kernel medianfilter_rgba photo.jpg --instructions
+  headwater stats scan.cl --device mi50 random:1Mi --json > scan.json
+
+VALU use: the part of the 64 lanes that had work, over the vector instructions. Divergent: the part of them that ran
+without some lanes. Lines/request: 64-byte cache lines that a wavefront's request touched; 4 are the least for 64
+lanes of 4 bytes each. Used: bytes that lanes asked for, over those of the lines; more than 100 % where lanes share
+them. LDS conflicts: cycles over those that the same requests would take without conflicts of banks.
+"""
+_LINES = 20
+
+
+def parser() -> Parser:
+    """The options of ``headwater stats``."""
+    made = Parser("stats", _USAGE, _DESCRIPTION, _EXAMPLES)
+    add_launch_options(made)
+    what = made.add_argument_group("statistics")
+    what.add_argument("--instructions", action="store_true", help="list every instruction")
+    what.add_argument("--trace", metavar="FILE", help="keep the trace, for programs: see docs/trace.md")
+    what.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    return made
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; the exit code is returned."""
+    return _stats(parser().parse(words))
+
+
+def _stats(args: argparse.Namespace) -> int:
+    import headwater
+    from headwater.cli.launch import Job, progress
+    from headwater.emulate.hooks import watching
+    from headwater.emulate.stats import statistics
+    from headwater.emulate.trace import Recording
+
+    path = Path(args.file)
+    device = headwater.device(args.device)
+    if device.kind != "simulated":
+        raise UsageError(
+            f"{device.name} is no simulated chip: nobody counts its instructions",
+            hint="choose one with --device, such as vega64; headwater devices lists them",
+        )
+    with progress(f"compiling {path.name} for {device.name}"):
+        program = headwater.compile(path, options=build_options(args), device=device)
+    name = choose_kernel(program, args.kernel, path)
+    job = Job(program, name, *bind_words(program, name, args))
+    recordings: list[Recording] = []
+
+    def record() -> Recording:
+        target = None
+        if args.trace:
+            target = Path(args.trace if not recordings else f"{args.trace}.{len(recordings) + 1}")
+        recordings.append(Recording(target))
+        return recordings[-1]
+
+    with progress(f"running {name} on {device.name}") as watcher, watching(record):
+        job.run(device, watcher)
+    found = [statistics(recording) for recording in recordings if recording.totals is not None]
+    for recording in recordings:
+        if recording.path is not None:
+            print(f"wrote {recording.path}", file=sys.stderr)
+    if args.json:
+        import json
+
+        print(json.dumps({"device": device.name, "launches": [one.as_json() for one in found]}))
+        return 0
+    for one in found:
+        _print(one, args.instructions)
+    return 0
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+
+def _print(found: Statistics, instructions: bool) -> None:
+    from headwater.cli.terminal import print_table
+
+    whole, group = " × ".join(map(str, found.global_size)), " × ".join(map(str, found.local_size))
+    print(f"{found.kernel} on {found.target}: {whole} work-items in groups of {group}, {found.wavefronts} wavefronts")
+    print()
+    total = max(found.total.count, 1)
+    rows = [
+        [name, f"{did.count:,}", f"{did.count / total:.1%}", f"{did.count / max(found.wavefronts, 1):.1f}"]
+        for name, did in found.classes.items()
+        if did.count
+    ]
+    rows.append(["all", f"{found.total.count:,}", "100.0%", f"{found.total.count / max(found.wavefronts, 1):.1f}"])
+    print_table(["class", "instructions", "share", "a wavefront"], rows, numbers=(1, 2, 3))
+    print()
+    print_table(["measure", "value"], _facts(found.total), numbers=(1,))
+    if found.lines:
+        print()
+        _print_lines(found)
+    accesses = [row for row in found.instructions if row.did.accesses and row.did.count]
+    if accesses and not instructions:
+        print()
+        print_table(_MEMORY_HEADS, [_memory_row(row) for row in accesses], title="Memory", numbers=_MEMORY_NUMBERS)
+    if instructions:
+        print()
+        shown = [_instruction_row(row) for row in found.instructions]
+        print_table(_MEMORY_HEADS, shown, title="Instructions", numbers=_MEMORY_NUMBERS)
+
+
+def _facts(work: Work) -> list[list[str]]:
+    from headwater.emulate.stats import is_lds, is_vector
+
+    vector, local = work.memory(is_vector), work.memory(is_lds)
+    scalar = work.memory(lambda access: access.kind == "scalar")
+    facts = [["VALU use", f"{work.utilisation:.1%}"], ["divergent VALU instructions", f"{work.divergence:.1%}"]]
+    if vector.requests:
+        facts += [
+            ["vector memory requests", f"{vector.requests:,}"],
+            ["cache lines a request", f"{vector.lines / vector.requests:.2f}"],
+            ["bytes of lines moved", _bytes(vector.moved_bytes)],
+            ["of them used", _share(vector.used_bytes, vector.moved_bytes)],
+        ]
+    if scalar.requests:
+        facts.append(["scalar memory requests", f"{scalar.requests:,}"])
+    if local.requests:
+        facts += [
+            ["local memory requests", f"{local.requests:,}"],
+            ["local memory cycles", f"{local.cycles:,}"],
+            ["local memory conflicts", f"{local.cycles / max(local.least_cycles, 1):.2f} ×"],
+        ]
+    return facts
+
+
+def _print_lines(found: Statistics) -> None:
+    from headwater.cli.terminal import print_table
+    from headwater.emulate.stats import is_lds, is_vector
+
+    total = max(found.total.count, 1)
+    most = sorted(found.lines.items(), key=lambda item: -item[1].count)[:_LINES]
+    rows = []
+    for (file, line), did in sorted(most):
+        vector, local = did.memory(is_vector), did.memory(is_lds)
+        rows.append(
+            [
+                f"{Path(file).name}:{line}",
+                f"{did.count / total:.1%}",
+                f"{did.utilisation:.0%}" if did.valu else "",
+                f"{vector.lines / vector.requests:.1f}" if vector.requests else "",
+                f"{local.cycles / max(local.least_cycles, 1):.2f} ×" if local.requests else "",
+                _source(file, line),
+            ]
+        )
+    heads = ["line", "instr.", "VALU use", "lines/req.", "LDS", "source"]
+    print_table(heads, rows, title="Source lines", numbers=(1, 2, 3, 4))
+
+
+def _source(file: str, line: int) -> str:
+    try:
+        return Path(file).read_text(errors="replace").splitlines()[line - 1].strip()[:70]
+    except (OSError, IndexError):
+        return ""
+
+
+_MEMORY_HEADS = ["address", "instruction", "line", "runs", "lanes", "lines/req.", "used", "LDS"]
+_MEMORY_NUMBERS = (0, 2, 3, 4, 5, 6, 7)
+
+
+def _instruction_row(row: InstructionRow) -> list[str]:
+    if row.did.accesses:
+        return _memory_row(row)
+    line = "" if row.line is None else str(row.line[1])
+    lanes = f"{row.did.lanes / row.did.count:.1f}" if row.did.count and row.kind == "VALU" else ""
+    return [f"{row.address:x}", row.text, line, f"{row.did.count:,}", lanes, "", "", ""]
+
+
+def _memory_row(row: InstructionRow) -> list[str]:
+    from headwater.emulate.stats import is_lds
+
+    line = "" if row.line is None else str(row.line[1])
+    others, local = row.did.memory(lambda access: not is_lds(access)), row.did.memory(is_lds)
+    requests = others.requests or local.requests
+    lanes = f"{(others.lanes or local.lanes) / requests:.1f}" if requests else ""
+    if row.did.accesses[0].kind == "scalar":
+        lanes = ""
+    return [
+        f"{row.address:x}",
+        row.text,
+        line,
+        f"{row.did.count:,}",
+        lanes,
+        f"{others.lines / others.requests:.2f}" if others.requests else "",
+        _share(others.used_bytes, others.moved_bytes) if others.requests else "",
+        f"{local.cycles / max(local.least_cycles, 1):.2f} ×" if local.requests else "",
+    ]
+
+
+def _bytes(number: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if number < 1024 or unit == "GiB":
+            return f"{number:.4g} {unit}"
+        number /= 1024
+    return ""
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if whole else ""

@@ -1,0 +1,276 @@
+"""The translation of a kernel in; code that tells a C library of every block and memory access as it happens, out.
+
+`Staged` is an `headwater.emulate.hooks.Observer` without an opinion: it numbers what can be told apart (`Segment`,
+`Site`), and writes code that puts the lanes' addresses of an access into the wavefront's recorder and calls
+``hw_access`` when all 64 are there. What the library makes of them is the affair of trace.c and check.c, which both
+begin with `c_header`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
+from headwater.emulate.layout import LANES, WAVE, Struct, c_header as _layout_header
+from headwater.emulate.native import compile_c
+from headwater.emulate.program import effects
+from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
+from headwater.errors import ResourceError
+from headwater.isa.gcn.model import EXEC, Instruction
+
+if TYPE_CHECKING:
+    from headwater.emulate.memory import Address
+    from headwater.emulate.program import BasicBlock
+    from headwater.emulate.translate import Translator
+
+GLOBAL_KIND, LDS_KIND, PRIVATE_KIND, GDS_KIND, FLAT_KIND, SCALAR_KIND = range(6)
+KINDS: Final = ("global", "lds", "private", "gds", "flat", "scalar")
+"""What memory a site accesses, by number."""
+CONTEXT_HOOK, RECORDER_HOOK = 0, 1
+"""Places among the wavefront's hooks: what all wavefronts share, and this one's recorder."""
+MOST_SITES, MOST_SEGMENTS = 1 << 13, 1 << 16
+
+SITE: Final = Struct(
+    "site",
+    # Where the translated code puts the access of a wavefront.
+    ("u32", "low", LANES),
+    ("u32", "high", LANES),
+    # What the library keeps.
+    ("u32", "pattern", LANES),
+    ("u64", "pattern_mask", 1),
+    ("u64", "allocation", 3),
+    ("u32", "known", 8),
+    ("u32", "lines", 2 * LANES),
+    ("u64", "sums", 4),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One access of an instruction: instructions that access two places have two.
+
+    ``address``: of the instruction, in the code object; ``kind``: of `KINDS`; ``nbytes``: of each lane.
+    """
+
+    address: int
+    kind: str
+    nbytes: int
+    writes: bool
+    atomic: bool
+    same_as: int = -1
+    """The number of a site that has the same records, which are not written twice; -1 if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Instructions that run one after the other under the same EXEC: a basic block, or a part of one.
+
+    ``addresses``: of its instructions; ``sites``: the numbers of the accesses that they make, in order; ``first``: it
+    begins a basic block.
+    """
+
+    block: int
+    addresses: tuple[int, ...]
+    sites: tuple[int, ...]
+    first: bool
+
+
+@dataclass(slots=True)
+class _Open:
+    block: int
+    first: bool
+    addresses: list[int] = field(default_factory=list)
+    sites: list[int] = field(default_factory=list)
+
+
+class Staged:
+    """Observer that tells a C library what happens: ``hw_begin``, ``hw_segment``, ``hw_access``, ``hw_barrier``."""
+
+    name = "staged"
+    library = ""
+    """The library's file beside this one."""
+    tells_segments = True
+
+    def __init__(self) -> None:
+        self.sites: list[Site] = []
+        self.segments: list[_Open] = []
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._turns: dict[tuple[int, int], int] = {}
+        self._segment_of: dict[int, int] = {}
+
+    # ---- what headwater.emulate.hooks.Observer wants
+
+    def block(self, t: Translator, block: BasicBlock) -> None:
+        if block.address == t.program.entry:
+            t.b.declare("declare hidden void @hw_begin(ptr) nounwind")
+            t.b.line("call void @hw_begin(ptr %w)")
+        self._begin_segment(t, block, 0)
+
+    def after(self, t: Translator, block: BasicBlock, at: int) -> None:
+        """A new segment begins where EXEC changed, if vector instructions of the block follow."""
+        if not effects(block.instructions[at]).exec_change:
+            return
+        rest = block.instructions[at + 1 :]
+        if any(effects(i).vector_write or effects(i).vector_read for i in rest):
+            self._begin_segment(t, block, at + 1)
+
+    def access(
+        self, t: Translator, instruction: Instruction, part: int, at: Address, nbytes: int, writes: bool, lanes: Mask
+    ) -> None:
+        kind = GLOBAL_KIND
+        for bit, number in ((LDS, LDS_KIND), (PRIVATE, PRIVATE_KIND), (GDS, GDS_KIND), (FLAT, FLAT_KIND)):
+            if at.how & bit:
+                kind = number
+        site = self._site(instruction, part, kind, nbytes, writes)
+        if self._told_already(site, part, kind, nbytes, at):
+            return
+        b = t.b
+        recorder = self._recorder(t)
+        stage = f"i64 {recorder_bytes(0) + site * SITE.size_bytes}"
+        here = b.emit(f"getelementptr i8, ptr {recorder}, {stage}")
+
+        def put(kind: str, value: str, field: str, more: int, align: int) -> None:
+            place = b.emit(f"getelementptr i8, ptr {here}, i64 {SITE.offset[field] + more}")
+            b.line(f"store {kind} {value}, ptr {place}, align {align}")
+
+        put(PART, at.low or "zeroinitializer", "low", part * PART_LANES * 4, 64)
+        if at.high is not None:
+            put(PART, at.high, "high", part * PART_LANES * 4, 64)
+        if part == PARTS - 1:
+            b.declare("declare hidden void @hw_access(ptr, ptr, i32, i32, i64, i64) nounwind")
+            wide = int(at.high is not None)
+            where = f"i64 {at.base}, i64 {_whole(t, lanes)}"
+            b.line(f"call void @hw_access(ptr %w, ptr {here}, i32 {site}, i32 {wide}, {where})")
+
+    def scalar_access(self, t: Translator, instruction: Instruction, address: str, nbytes: int, writes: bool) -> None:
+        site = self._site(instruction, 0, SCALAR_KIND, nbytes, writes)
+        b = t.b
+        here = b.emit(f"getelementptr i8, ptr {self._recorder(t)}, i64 {recorder_bytes(0) + site * SITE.size_bytes}")
+        b.declare("declare hidden void @hw_scalar_access(ptr, ptr, i32, i64) nounwind")
+        b.line(f"call void @hw_scalar_access(ptr %w, ptr {here}, i32 {site}, i64 {address})")
+
+    def barrier(self, t: Translator, instruction: Instruction) -> None:
+        b = t.b
+        b.declare("declare hidden void @hw_barrier(ptr, i64, i64) nounwind")
+        exec_ = "-1" if t.exec_mask().full else t.regs.pair(EXEC)
+        b.line(f"call void @hw_barrier(ptr %w, i64 {instruction.address}, i64 {exec_})")
+
+    def objects(self) -> list[bytes]:
+        """Object code of the library."""
+        return [compile_c(c_header() + Path(__file__).with_name(self.library).read_text())]
+
+    def facts(self) -> Any:
+        """Sites and segments, for `tables`."""
+        return {
+            "sites": [asdict(site) for site in self.sites],
+            "segments": [[s.block, s.addresses, s.sites, s.first] for s in self.segments],
+        }
+
+    def _told_already(self, site: int, part: int, kind: int, nbytes: int, at: Address) -> bool:
+        """Whether another site's record does for this one."""
+        return False
+
+    # ---- numbering
+
+    def _begin_segment(self, t: Translator, block: BasicBlock, at: int) -> None:
+        number = len(self.segments)
+        if number >= MOST_SEGMENTS:
+            raise ResourceError(f"the kernel has more than {MOST_SEGMENTS} basic blocks, too many to watch")
+        self.segments.append(_Open(block.address, at == 0))
+        for instruction in block.instructions[at:]:
+            self._segment_of[instruction.address] = number
+        if at:
+            moved = self.segments[number - 1].addresses
+            del moved[len(moved) - (len(block.instructions) - at) :]
+        self.segments[number].addresses = [i.address for i in block.instructions[at:]]
+        if not self.tells_segments:
+            return
+        b = t.b
+        if t.exec_mask().full:
+            active = str(LANES)
+        else:
+            b.declare("declare i64 @llvm.ctpop.i64(i64)")
+            active = b.emit(f"trunc i64 {b.emit(f'call i64 @llvm.ctpop.i64(i64 {t.regs.pair(EXEC)})')} to i32")
+        key = b.emit(f"or i32 {b.emit(f'shl i32 {active}, 16')}, {number}")
+        recorder = self._recorder(t)
+        known = b.emit(f"load i32, ptr {recorder}, align 64")
+        same, other, done = b.label("again"), b.label("segment"), b.label("told")
+        b.branch(b.emit(f"icmp eq i32 {known}, {key}"), same, other)
+        b.start(same)
+        place = b.emit(f"getelementptr i8, ptr {recorder}, i64 4")
+        more = b.emit(f"add i32 {b.emit(f'load i32, ptr {place}, align 4')}, 1")
+        b.line(f"store i32 {more}, ptr {place}, align 4")
+        b.jump(done)
+        b.start(other)
+        b.declare("declare hidden void @hw_segment(ptr, i32) nounwind")
+        b.line(f"call void @hw_segment(ptr {recorder}, i32 {key})")
+        b.jump(done)
+        b.start(done)
+
+    def _site(self, instruction: Instruction, part: int, kind: int, nbytes: int, writes: bool) -> int:
+        """The number of this access; an instruction's accesses are told in the same order for each part."""
+        turn = self._turns.get((instruction.address, part), 0)
+        self._turns[instruction.address, part] = turn + 1
+        number = self._numbers.get((instruction.address, turn))
+        if number is None:
+            number = self._numbers[instruction.address, turn] = len(self.sites)
+            if number >= MOST_SITES:
+                raise ResourceError(f"the kernel has more than {MOST_SITES} memory accesses, too many to watch")
+            atomic = "atomic" in instruction.row.flags
+            self.sites.append(Site(instruction.address, KINDS[kind], nbytes, writes, atomic))
+            self.segments[self._segment_of[instruction.address]].sites.append(number)
+        return number
+
+    def _recorder(self, t: Translator) -> str:
+        b = t.b
+        place = b.emit(f"getelementptr i8, ptr %w, i64 {WAVE.offset['hooks'] + 8 * RECORDER_HOOK}")
+        return b.emit(f"load ptr, ptr {place}, align 8")
+
+
+def _whole(t: Translator, lanes: Mask) -> str:
+    """A mask as one number. Unlike `Mask.bits` it does not remember it: this may stand in one of several ways."""
+    if lanes.whole is not None:
+        return lanes.whole
+    b = t.b
+    total = "0"
+    for part in range(PARTS):
+        piece = b.emit(f"zext i{PART_LANES} {lanes.part_bits(b, part)} to i64")
+        total = b.emit(f"or i64 {total}, {b.emit(f'shl i64 {piece}, {part * PART_LANES}')}")
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What the numbers in a watched kernel's records mean."""
+
+    sites: tuple[Site, ...]
+    segments: tuple[Segment, ...]
+
+
+def tables(facts: Any) -> Tables:
+    """From `Staged.facts`."""
+    return Tables(
+        tuple(Site(**site) for site in facts["sites"]),
+        tuple(Segment(block, tuple(a), tuple(s), first) for block, a, s, first in facts["segments"]),
+    )
+
+
+RECORDER_HEAD_BYTES: Final = 256
+"""What a recorder begins with: the running segment's key and how often it ran, and what the library keeps."""
+
+
+def recorder_bytes(sites: int) -> int:
+    """A recorder's size: its head, and the sites."""
+    return RECORDER_HEAD_BYTES + sites * SITE.size_bytes
+
+
+def c_header() -> str:
+    """Declarations for the libraries."""
+    kinds = "".join(f"#define KIND_{name.upper()} {number}\n" for number, name in enumerate(KINDS))
+    return (
+        f"{_layout_header()}{kinds}#define RECORDER_HEAD_BYTES {RECORDER_HEAD_BYTES}\n"
+        f'#define HIDDEN __attribute__((visibility("hidden")))\n'
+        f'#define EXPORT __attribute__((visibility("default")))\n{SITE.declaration()}'
+    )

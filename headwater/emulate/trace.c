@@ -1,0 +1,353 @@
+/* Segments and memory accesses of wavefronts in, as the code of staging.py tells them; the records of docs/trace.md out.
+
+   A wavefront's recorder counts how often what happened last has happened again, so that most calls write nothing. What a
+   wavefront recorded goes to its recorder's output when the next one begins, and from there to the file. */
+
+typedef unsigned short u16;
+typedef u32 v16 __attribute__((vector_size(64)));
+typedef int (*write_function)(int file, const void *data, u64 bytes);
+
+enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, LINE_BYTES = 64, BANKS = 32 };
+
+struct path_record { u32 key, repeat; };
+struct memory_record { u16 site; unsigned char active, count; u32 first; i32 stride; u32 repeat; };
+struct chunk { u32 magic, wave; u64 group; u32 path, memory, lines, last; };
+struct range { u64 start, bytes, address; };
+
+/* What the launcher fills in. */
+struct context {
+    u64 recorders, recorder_bytes, recorder_count, next;
+    u64 write;
+    i32 file;
+    volatile i32 lock;
+    u32 sites, segments;
+    u64 site_table; /* u32: kind | bytes << 8 */
+    u64 ranges, range_count; /* sorted by start */
+    u64 private_address, private_bytes; /* of each wavefront, one after the other */
+    u64 lds_base;
+    u32 waves, failed;
+    u32 path_room, memory_room, line_room, output_room;
+};
+
+/* A recorder: this, the sites, path counters (u64[segments][4]), then the buffers. */
+struct recorder {
+    u32 key, repeat;
+    u64 group;
+    u32 wave, open;
+    u32 paths, memories, lines, unused;
+    u64 output_bytes;
+    struct context *context;
+    struct site *sites;
+    u64 *counters;
+    struct path_record *path;
+    struct memory_record *memory;
+    u32 *line;
+    unsigned char *output;
+};
+
+/* Fields of a site's `known`. */
+enum { ALIGNMENT, PACKED, RUN_PACKED, RUN_FIRST, RUN_STRIDE, RUN_COUNT };
+enum { SUM_TIMES, SUM_ACTIVE, SUM_COUNT, SUM_LISTS };
+
+static void put_output(struct recorder *r) {
+    struct context *c = r->context;
+    if (r->output_bytes && c->file >= 0) {
+        while (__atomic_exchange_n(&c->lock, 1, __ATOMIC_ACQUIRE)) {}
+        unsigned char *at = r->output;
+        u64 left = r->output_bytes;
+        while (left) {
+            int done = ((write_function)c->write)(c->file, at, left);
+            if (done <= 0) { c->failed = 1; break; }
+            at += done;
+            left -= done;
+        }
+        __atomic_store_n(&c->lock, 0, __ATOMIC_RELEASE);
+    }
+    r->output_bytes = 0;
+}
+
+/* Move what was recorded to the output. */
+static void flush(struct recorder *r, u32 last) {
+    struct context *c = r->context;
+    if (c->file >= 0) {
+        u64 path = r->paths * sizeof *r->path, memory = r->memories * sizeof *r->memory, line = r->lines * 4ull;
+        if (r->output_bytes + sizeof(struct chunk) + path + memory + line > c->output_room) put_output(r);
+        struct chunk head = {0x43545748, r->wave, r->group, r->paths, r->memories, r->lines, last};
+        unsigned char *at = r->output + r->output_bytes;
+        __builtin_memcpy(at, &head, sizeof head);
+        at += sizeof head;
+        __builtin_memcpy(at, r->path, path);
+        __builtin_memcpy(at + path, r->memory, memory);
+        __builtin_memcpy(at + path + memory, r->line, line);
+        r->output_bytes += sizeof head + path + memory + line;
+    }
+    r->paths = r->memories = r->lines = 0;
+}
+
+static void end_segment(struct recorder *r) {
+    if (r->repeat == 0) return;
+    u32 segment = r->key & 0xffff, active = r->key >> 16;
+    u64 *counters = r->counters + 4 * segment;
+    counters[0] += r->repeat;
+    counters[1] += (u64)r->repeat * active;
+    counters[2] += active == LANES ? r->repeat : 0;
+    counters[3] += active == 0 ? r->repeat : 0;
+    if (r->paths == r->context->path_room) flush(r, 0);
+    r->path[r->paths++] = (struct path_record){r->key, r->repeat};
+    r->repeat = 0;
+}
+
+HIDDEN void hw_segment(struct recorder *r, u32 key) {
+    end_segment(r);
+    r->key = key;
+    r->repeat = 1;
+}
+
+static void end_run(struct recorder *r, struct site *s, u32 number) {
+    u32 *k = s->known, packed = k[RUN_PACKED];
+    if (k[RUN_COUNT] == 0) return;
+    u64 times = k[RUN_COUNT], active = packed >> 16 & 0xff, count = packed >> 24;
+    s->sums[SUM_TIMES] += times;
+    s->sums[SUM_ACTIVE] += times * active;
+    s->sums[SUM_COUNT] += times * count;
+    s->sums[SUM_LISTS] += packed & LIST ? times : 0;
+    u32 lines = packed & LIST ? count : 0;
+    if (r->memories == r->context->memory_room || r->lines + lines > r->context->line_room) flush(r, 0);
+    __builtin_memcpy(r->line + r->lines, s->lines, 4 * lines);
+    r->lines += lines;
+    r->memory[r->memories++] = (struct memory_record){number | (packed & 0xe000), active, count, k[RUN_FIRST],
+                                                      k[RUN_STRIDE], k[RUN_COUNT]};
+    k[RUN_COUNT] = 0;
+}
+
+/* One access: `packed` is flags | active << 16 | count << 24. */
+static inline void record(struct recorder *r, struct site *s, u32 number, u32 packed, u32 first) {
+    u32 *k = s->known;
+    if (k[RUN_COUNT] && packed == k[RUN_PACKED]) {
+        if (k[RUN_COUNT] == 1) k[RUN_STRIDE] = first - k[RUN_FIRST];
+        if (first == k[RUN_FIRST] + k[RUN_STRIDE] * k[RUN_COUNT] && k[RUN_COUNT] != ~0u) {
+            k[RUN_COUNT]++;
+            return;
+        }
+    }
+    end_run(r, s, number);
+    k[RUN_PACKED] = packed;
+    k[RUN_FIRST] = first;
+    k[RUN_STRIDE] = 0;
+    k[RUN_COUNT] = 1;
+}
+
+static void end_wave(struct recorder *r) {
+    if (!r->open) return;
+    end_segment(r);
+    r->key = ~0u;
+    for (u32 n = 0; n < r->context->sites; n++) end_run(r, &r->sites[n], n);
+    flush(r, 1);
+    r->open = 0;
+}
+
+HIDDEN void hw_begin(struct wave *w) {
+    struct recorder *r = (struct recorder *)w->hooks[1];
+    struct context *c = (struct context *)w->hooks[0];
+    if (r == 0) {
+        u64 number = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
+        if (number >= c->recorder_count) { /* the launcher made too few: two share one, and the trace is void */
+            c->failed = 2;
+            number = 0;
+        }
+        r = (struct recorder *)(c->recorders + number * c->recorder_bytes);
+        w->hooks[1] = (u64)r;
+        r->context = c;
+        r->sites = (struct site *)((char *)r + RECORDER_HEAD_BYTES);
+        char *at = (char *)(r->sites + c->sites);
+        r->counters = (u64 *)at;
+        at += (c->segments * 32ull + 63) & ~63ull;
+        r->path = (struct path_record *)at;
+        at += c->path_room * sizeof *r->path;
+        r->memory = (struct memory_record *)at;
+        at += c->memory_room * sizeof *r->memory;
+        r->line = (u32 *)at;
+        at += c->line_room * 4ull;
+        r->output = (unsigned char *)at;
+    }
+    end_wave(r);
+    volatile i64 *block = (volatile i64 *)w->block;
+    u64 groups_x = block[10], groups_y = block[11];
+    r->group = w->group[0] + groups_x * (w->group[1] + groups_y * w->group[2]);
+    r->wave = w->index;
+    r->open = 1;
+    r->key = ~0u;
+    r->repeat = 0;
+}
+
+/* After the launch: what is still held. */
+EXPORT void hw_trace_end(struct context *c) {
+    u64 used = c->next < c->recorder_count ? c->next : c->recorder_count;
+    for (u64 n = 0; n < used; n++) {
+        struct recorder *r = (struct recorder *)(c->recorders + n * c->recorder_bytes);
+        if (r->context == 0) continue;
+        end_wave(r);
+        put_output(r);
+    }
+}
+
+/* ---- addresses -------------------------------------------------------------------------------------------------- */
+
+/* The deterministic address of a host address; 0 if it is in no allocation (the access will be a fault). */
+static u64 device_address(struct context *c, struct wave *w, struct recorder *r, struct site *s, u64 host) {
+    if (host - s->allocation[0] < s->allocation[1]) return host - s->allocation[0] + s->allocation[2];
+    if (host - w->scratch < w->scratch_bytes)
+        return c->private_address + (r->group * c->waves + r->wave) * c->private_bytes + (host - w->scratch);
+    const struct range *all = (const struct range *)c->ranges;
+    u64 low = 0, high = c->range_count;
+    while (low < high) {
+        u64 middle = (low + high) / 2;
+        if (all[middle].start <= host) low = middle + 1;
+        else high = middle;
+    }
+    if (low == 0 || host - all[low - 1].start >= all[low - 1].bytes) return 0;
+    s->allocation[0] = all[low - 1].start;
+    s->allocation[1] = all[low - 1].bytes;
+    s->allocation[2] = all[low - 1].address;
+    return host - s->allocation[0] + s->allocation[2];
+}
+
+/* Cycles of the LDS: lanes come in groups that want 32 dwords, and a bank serves one dword a cycle. */
+static u32 lds_cycles(const u32 *offset, u64 mask, u32 bytes) {
+    u32 words = (bytes + 3) / 4, lanes = BANKS / words, total = 0;
+    for (u32 from = 0; from < LANES; from += lanes) {
+        u32 seen[64], banks[BANKS] = {0}, count = 0, most = 0;
+        for (u32 l = from; l < from + lanes; l++) {
+            if (!(mask >> l & 1)) continue;
+            for (u32 d = 0; d < words; d++) {
+                u32 word = offset[l] / 4 + d, n = 0;
+                while (n < count && seen[n] != word) n++;
+                if (n < count) continue;
+                seen[count++] = word;
+                u32 load = ++banks[word % BANKS];
+                if (load > most) most = load;
+            }
+        }
+        total += most;
+    }
+    return total;
+}
+
+static v16 lane_mask(u64 mask, u32 part) {
+    const v16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    u32 bits = mask >> part * 16;
+    v16 all = {0};
+    all += bits;
+    return 0 - (all >> lane & 1);
+}
+
+static void remember(struct site *s, u64 mask, u32 first, u32 alignment, u32 packed) {
+    for (u32 l = 0; l < LANES; l++) s->pattern[l] = mask >> l & 1 ? s->low[l] - first : 0;
+    s->pattern_mask = mask;
+    s->known[ALIGNMENT] = alignment;
+    s->known[PACKED] = packed;
+}
+
+/* Whether the lanes' offsets from their first, and the mask, are those of the access before. */
+static int same_pattern(const struct site *s, u64 mask, u32 first) {
+    if (mask != s->pattern_mask) return 0;
+    v16 other = {0}, base = {0};
+    base += first;
+    if (mask == ~0ull)
+        for (u32 p = 0; p < 4; p++) other |= (((const v16 *)s->low)[p] - base) ^ ((const v16 *)s->pattern)[p];
+    else
+        for (u32 p = 0; p < 4; p++)
+            other |= ((((const v16 *)s->low)[p] - base) & lane_mask(mask, p)) ^ ((const v16 *)s->pattern)[p];
+    return __builtin_reduce_or(other) == 0;
+}
+
+static u32 shape(const struct site *s, u64 mask, u32 first, u32 bytes, u32 from) {
+    u32 linear = LINEAR, uniform = UNIFORM;
+    for (u32 l = 0; l < LANES; l++) {
+        if (!(mask >> l & 1)) continue;
+        if (s->low[l] != first) uniform = 0;
+        if (s->low[l] != first + (l - from) * bytes) linear = 0;
+    }
+    return linear | uniform;
+}
+
+static void local(struct wave *w, struct recorder *r, struct site *s, u32 number, u32 bytes, u64 base, u64 mask) {
+    u32 from = __builtin_ctzll(mask), first = s->low[from], alignment = first & 3;
+    if (alignment != s->known[ALIGNMENT] || !same_pattern(s, mask, first)) {
+        u32 offset[LANES];
+        for (u32 l = 0; l < LANES; l++) offset[l] = s->low[l] + (u32)(base - w->lds);
+        u32 packed = shape(s, mask, first, bytes, from) | __builtin_popcountll(mask) << 16;
+        remember(s, mask, first, alignment, packed | lds_cycles(offset, mask, bytes) << 24);
+    }
+    record(r, s, number, s->known[PACKED], 0);
+}
+
+static void memory(struct wave *w, struct recorder *r, struct site *s, u32 number, u32 bytes, u64 base, u64 mask, u32 wide) {
+    struct context *c = r->context;
+    u32 from = __builtin_ctzll(mask), first = s->low[from], one_high = 1;
+    u64 high = 0;
+    if (wide) {
+        v16 other = {0}, same = {0};
+        high = s->high[from];
+        same += (u32)high;
+        for (u32 p = 0; p < 4; p++) other |= (((v16 *)s->high)[p] ^ same) & lane_mask(mask, p);
+        one_high = __builtin_reduce_or(other) == 0;
+    }
+    u64 host = base + (high << 32 | first), address = device_address(c, w, r, s, host);
+    u32 alignment = (address & (LINE_BYTES - 1)) | 1u << 31;
+    if (one_high && alignment == s->known[ALIGNMENT] && same_pattern(s, mask, first)) {
+        record(r, s, number, s->known[PACKED], address / LINE_BYTES);
+        return;
+    }
+    if (s->known[RUN_PACKED] & LIST) end_run(r, s, number); /* it needs the lines that are overwritten now */
+    u32 *lines = s->lines, count = 0, follow = 1;
+    for (u32 l = from; l < LANES; l++) {
+        if (!(mask >> l & 1)) continue;
+        u64 lane = base + ((wide ? (u64)s->high[l] << 32 : 0) | s->low[l]);
+        u64 at = device_address(c, w, r, s, lane);
+        for (u64 line = at / LINE_BYTES; line <= (at + bytes - 1) / LINE_BYTES; line++) {
+            u32 n = count;
+            while (n && lines[n - 1] != (u32)line) n--;
+            if (n) continue;
+            if (count && (u32)line != lines[count - 1] + 1) follow = 0;
+            if (count < 2 * LANES) lines[count++] = line;
+        }
+    }
+    u32 flags = one_high ? shape(s, mask, first, bytes, from) : 0;
+    u32 packed = flags | (follow ? 0 : LIST) | __builtin_popcountll(mask) << 16 | count << 24;
+    remember(s, one_high ? mask : 0, first, alignment, packed);
+    u32 start = lines[0];
+    for (u32 n = 0; n < count; n++) lines[n] -= start;
+    record(r, s, number, packed, start);
+}
+
+HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 base, u64 mask) {
+    struct recorder *r = (struct recorder *)w->hooks[1];
+    u32 facts = ((const u32 *)r->context->site_table)[number], kind = facts & 0xff, bytes = facts >> 8;
+    if (mask == 0) {
+        record(r, s, number, 0, 0);
+        return;
+    }
+    if (kind == KIND_FLAT) {
+        u32 high = s->high[__builtin_ctzll(mask)];
+        if (high == SHARED_APERTURE || high == PRIVATE_APERTURE) {
+            if (high == SHARED_APERTURE) local(w, r, s, number, bytes, w->lds, mask);
+            else memory(w, r, s, number, bytes, w->scratch, mask, 0);
+            return;
+        }
+    }
+    if (kind == KIND_LDS || kind == KIND_GDS) local(w, r, s, number, bytes, base, mask);
+    else memory(w, r, s, number, bytes, base, mask, wide);
+}
+
+HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 host) {
+    struct recorder *r = (struct recorder *)w->hooks[1];
+    u32 bytes = ((const u32 *)r->context->site_table)[number] >> 8;
+    u64 address = device_address(r->context, w, r, s, host);
+    u32 count = (address + bytes - 1) / LINE_BYTES - address / LINE_BYTES + 1;
+    record(r, s, number, UNIFORM | 1 << 16 | count << 24, address / LINE_BYTES);
+}
+
+HIDDEN void hw_barrier(struct wave *w, u64 pc, u64 exec) {
+    (void)w; (void)pc; (void)exec;
+}

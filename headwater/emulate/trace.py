@@ -1,0 +1,382 @@
+"""A kernel's launch in; a record of what its wavefronts did, in a file of a few bytes a wavefront, out. And back again.
+
+What is recorded and how the file is laid out is said in docs/trace.md. `Recording` writes, `read` reads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from headwater.emulate import layout
+from headwater.emulate.layout import LANES, Struct, round_up
+from headwater.emulate.staging import (
+    CONTEXT_HOOK,
+    KINDS,
+    LDS_KIND,
+    SITE,
+    Segment,
+    Site,
+    Staged,
+    Tables,
+    recorder_bytes,
+    tables,
+)
+from headwater.errors import ResourceError, UsageError
+from headwater.runtime.arrays import Array, address, aligned_bytes
+
+if TYPE_CHECKING:
+    from headwater.emulate.memory import Address
+    from headwater.runtime.simulated_launch import SimulatedLaunch, SimulatedTask
+
+VERSION: Final = 1
+MAGIC: Final = b"HWTRACE1"
+CHUNK_MAGIC: Final = 0x43545748
+LINE_BYTES: Final = 64
+FIRST_ADDRESS: Final = 1 << 20
+"""Where the first allocation lies for the trace: the same in every run, unlike the host's addresses."""
+PAGE_BYTES: Final = 4096
+PRIVATE_ADDRESS: Final = 1 << 36
+"""Where the wavefronts' private memory lies for the trace, behind all that a launch can allocate."""
+LIST, LINEAR, UNIFORM = 1 << 13, 1 << 14, 1 << 15
+"""Flags of a memory record, in the upper bits of its ``site``."""
+
+PATH_RECORD: Final = np.dtype([("segment", "<u2"), ("active", "<u2"), ("repeat", "<u4")])
+MEMORY_RECORD: Final = np.dtype(
+    [("site", "<u2"), ("active", "u1"), ("count", "u1"), ("first", "<u4"), ("stride", "<i4"), ("repeat", "<u4")]
+)
+CHUNK: Final = np.dtype(
+    [
+        *(("magic", "<u4"), ("wave", "<u4"), ("group", "<u8"), ("path", "<u4"), ("memory", "<u4")),
+        *(("lines", "<u4"), ("last", "<u4")),
+    ]
+)
+_PATH_ROOM, _MEMORY_ROOM, _LINE_ROOM, _OUTPUT_ROOM = 2048, 2048, 8192, 1 << 18
+
+_CONTEXT: Final = Struct(
+    "context",
+    *((("u64", name, 1)) for name in ("recorders", "recorder_bytes", "recorder_count", "next", "write")),
+    *((("i32", name, 1)) for name in ("file", "lock")),
+    *((("u32", name, 1)) for name in ("sites", "segments")),
+    *((("u64", name, 1)) for name in ("site_table", "ranges", "range_count", "private_address", "private_bytes")),
+    ("u64", "lds_base", 1),
+    *((("u32", name, 1)) for name in ("waves", "failed", "path_room", "memory_room", "line_room", "output_room")),
+)
+
+
+class _TraceObserver(Staged):
+    name = f"trace {VERSION}"
+    library = "trace.c"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._leaders: dict[tuple[int, str, int], int] = {}
+
+    def _told_already(self, site: int, part: int, kind: int, nbytes: int, at: Address) -> bool:
+        """Accesses to the LDS that differ by a constant number of bytes meet the same conflicts of banks."""
+        if kind != LDS_KIND or at.low is None:
+            return False
+        if part == 0:
+            segment = self._segment_of[self.sites[site].address]
+            leader = self._leaders.setdefault((segment, at.low, nbytes), site)
+            if leader != site:
+                self.sites[site] = replace(self.sites[site], same_as=leader)
+        return self.sites[site].same_as >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a launch did, summed.
+
+    ``segments``, of shape (number, 4): how often each ran, with how many lanes in all, how often with all 64 and how
+    often with none. ``sites``, of shape (number, 4): the accesses, their active lanes, their cache lines or LDS cycles,
+    and the accesses whose lines did not follow each other.
+    """
+
+    segments: np.ndarray[Any, np.dtype[np.uint64]]
+    sites: np.ndarray[Any, np.dtype[np.uint64]]
+
+
+class Recording:
+    """A `headwater.emulate.hooks.Watcher` that writes a trace of one launch to ``path``; None keeps only the totals.
+
+    After the launch has ended, `totals` is there and the file is complete; it has its final name only then.
+    """
+
+    def __init__(self, path: Path | str | None = None) -> None:
+        self.observer = _TraceObserver()
+        self.path = None if path is None else Path(path)
+        self.tables: Tables | None = None
+        self.totals: Totals | None = None
+        self.launch: SimulatedLaunch | None = None
+        self._file = -1
+
+    # ---- what headwater.emulate.hooks.Watcher wants
+
+    def hooks(self, launch: SimulatedLaunch) -> list[int]:
+        self.launch = launch
+        self.tables = found = tables(launch.native.observed)
+        self._recorder_bytes = round_up(
+            recorder_bytes(len(found.sites))
+            + round_up(32 * len(found.segments), 64)
+            + _PATH_ROOM * PATH_RECORD.itemsize
+            + _MEMORY_ROOM * MEMORY_RECORD.itemsize
+            + _LINE_ROOM * 4
+            + _OUTPUT_ROOM,
+            64,
+        )
+        self._count = launch._tickets * launch._waves
+        try:
+            self._recorders = aligned_bytes(self._count * self._recorder_bytes, 64)
+        except MemoryError:
+            needed = self._count * self._recorder_bytes
+            raise ResourceError(f"tracing needs {needed} bytes of memory") from None
+        kinds = [KINDS.index(site.kind) | site.nbytes << 8 for site in found.sites]
+        self._site_table = np.array(kinds or [0], np.uint32)
+        self._context = aligned_bytes(_CONTEXT.size_bytes)
+        return [address(self._context) if n == CONTEXT_HOOK else 0 for n in range(8)]
+
+    def begin(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
+        assert self.tables is not None
+        counted = recorder_bytes(len(self.tables.sites)) + 32 * len(self.tables.segments)
+        self._recorders.reshape(self._count, self._recorder_bytes)[:, :counted] = 0
+        self._ranges, described = _ranges(task)
+        self._file = self._open(launch, described)
+        values = {
+            "recorders": address(self._recorders),
+            "recorder_bytes": self._recorder_bytes,
+            "recorder_count": self._count,
+            "next": 0,
+            "write": _write_function(),
+            "file": self._file,
+            "lock": 0,
+            "sites": len(self.tables.sites),
+            "segments": len(self.tables.segments),
+            "site_table": address(self._site_table),
+            "ranges": address(self._ranges),
+            "range_count": len(self._ranges),
+            "private_address": PRIVATE_ADDRESS,
+            "private_bytes": launch.abi.scratch_lane_bytes * LANES,
+            "lds_base": 0,
+            "waves": launch._waves,
+            "failed": 0,
+            "path_room": _PATH_ROOM,
+            "memory_room": _MEMORY_ROOM,
+            "line_room": _LINE_ROOM,
+            "output_room": _OUTPUT_ROOM,
+        }
+        for kind, name, _ in _CONTEXT.fields:
+            at, dtype = _CONTEXT.offset[name], {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}[kind]
+            self._context[at : at + np.dtype(dtype).itemsize].view(dtype)[0] = values[name]
+
+    def end(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
+        try:
+            library = ctypes.CDLL(str(launch.native.library))
+            library.hw_trace_end.argtypes = (ctypes.c_void_p,)
+            library.hw_trace_end.restype = None
+            library.hw_trace_end(address(self._context))
+            at = _CONTEXT.offset["failed"]
+            failed = int(self._context[at : at + 4].view(np.uint32)[0])
+        finally:
+            if self._file >= 0:
+                os.close(self._file)
+                self._file = -1
+        if failed == 1:
+            raise ResourceError(f"cannot write the trace {self.path}", hint="is there room on the disk?")
+        self.totals = self._sum()
+        if self.path is not None:
+            self._part.replace(self.path)
+
+    # ---- the file
+
+    def _open(self, launch: SimulatedLaunch, allocations: list[dict[str, Any]]) -> int:
+        if self.path is None:
+            return -1
+        assert self.tables is not None
+        global_size, local_size, _ = launch._sizes
+        kernel = launch.machine_kernel
+        header = {
+            "version": VERSION,
+            "kernel": kernel.name,
+            "target": launch.code.target,
+            "code": launch.code.digest,
+            "global_size": global_size,
+            "local_size": local_size,
+            "waves_per_group": launch._waves,
+            "vgprs": kernel.vgpr_count,
+            "sgprs": kernel.sgpr_count,
+            "lds_bytes": launch._frames,
+            "private_bytes": launch.abi.scratch_lane_bytes,
+            "allocations": allocations,
+            **launch.native.observed,
+        }
+        text = json.dumps(header, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        self._part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        try:
+            file = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
+            os.write(file, MAGIC + len(text).to_bytes(8, "little") + text)
+        except OSError as error:
+            raise UsageError(f"cannot write the trace {self.path}: {error.strerror}") from None
+        return file
+
+    def _sum(self) -> Totals:
+        assert self.tables is not None
+        sites, segments = len(self.tables.sites), len(self.tables.segments)
+        per_site = np.zeros((sites, 4), np.uint64)
+        per_segment = np.zeros((segments, 4), np.uint64)
+        sums = SITE.offset["sums"]
+        for n in range(self._count):
+            one = self._recorders[n * self._recorder_bytes : (n + 1) * self._recorder_bytes]
+            at = recorder_bytes(0)
+            states = one[at : at + sites * SITE.size_bytes].reshape(sites, SITE.size_bytes)
+            per_site += states[:, sums : sums + 32].copy().view(np.uint64).reshape(sites, 4)
+            at = recorder_bytes(sites)
+            per_segment += one[at : at + 32 * segments].view(np.uint64).reshape(segments, 4)
+        for n, site in enumerate(self.tables.sites):
+            if site.same_as >= 0:
+                per_site[n] = per_site[site.same_as]
+        return Totals(per_segment, per_site)
+
+
+def _ranges(task: SimulatedTask) -> tuple[Array, list[dict[str, Any]]]:
+    """Where each allocation lies for the trace: for the C code, by host address, and for the file's header."""
+    place = FIRST_ADDRESS
+    rows: list[tuple[int, int, int]] = []
+    described = []
+    for extent in task.extents:  # in the order of the arguments, which is the same in every run
+        nbytes = extent.end - extent.start
+        if any(start <= extent.start and extent.end <= start + size for start, size, _ in rows):
+            continue
+        rows.append((extent.start, nbytes, place))
+        described.append({"name": extent.name, "address": place, "nbytes": nbytes})
+        place += round_up(nbytes, PAGE_BYTES) + PAGE_BYTES
+    return np.array(sorted(rows) or [(0, 0, 0)], np.uint64), described
+
+
+def _write_function() -> int:
+    """The address of the C library's ``write``."""
+    library = ctypes.CDLL("msvcrt") if os.name == "nt" else ctypes.CDLL(None)
+    function = library._write if os.name == "nt" else library.write
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """What one wavefront did.
+
+    ``path``: `PATH_RECORD`, in order; ``memory``: `MEMORY_RECORD`, in order for each site, but not between sites;
+    ``lines``: what records with the flag `LIST` refer to.
+    """
+
+    group: int
+    index: int
+    path: np.ndarray[Any, Any]
+    memory: np.ndarray[Any, Any]
+    lines: np.ndarray[Any, np.dtype[np.uint32]]
+    sites: tuple[Site, ...]
+
+    def of_site(self, site: int) -> np.ndarray[Any, Any]:
+        """The records of one site."""
+        leader = self.sites[site].same_as
+        found: np.ndarray[Any, Any] = self.memory[
+            (self.memory["site"] & (LIST - 1)) == (site if leader < 0 else leader)
+        ]
+        return found
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A trace file: what its header says, and the wavefronts one after the other."""
+
+    path: Path
+    header: dict[str, Any]
+    sites: tuple[Site, ...]
+    segments: tuple[Segment, ...]
+    _start: int
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+        return str(self.header["kernel"])
+
+    def __iter__(self) -> Iterator[Wave]:
+        """All wavefronts, by group and by number in the group. UsageError if the file is damaged."""
+        data = np.memmap(self.path, np.uint8, "r")
+        index: dict[tuple[int, int], list[int]] = {}
+        at = self._start
+        while at < len(data):
+            head = _chunk(self.path, data, at)
+            index.setdefault((int(head["group"]), int(head["wave"])), []).append(at)
+            at += _chunk_bytes(head)
+        for group, wave in sorted(index):
+            yield _wave(self, data, group, wave, index[group, wave])
+
+
+def _chunk(path: Path, data: Any, at: int) -> Any:
+    if at + CHUNK.itemsize > len(data):
+        raise UsageError(f"{path}: the trace ends in the middle of a record", hint="record it again")
+    head = data[at : at + CHUNK.itemsize].view(CHUNK)[0]
+    if head["magic"] != CHUNK_MAGIC or at + _chunk_bytes(head) > len(data):
+        raise UsageError(f"{path}: no record at byte {at}: the trace is damaged", hint="record it again")
+    return head
+
+
+def _chunk_bytes(head: Any) -> int:
+    path, memory, lines = (int(head[n]) for n in ("path", "memory", "lines"))
+    return CHUNK.itemsize + path * PATH_RECORD.itemsize + memory * MEMORY_RECORD.itemsize + 4 * lines
+
+
+def _wave(trace: Trace, data: Any, group: int, wave: int, chunks: list[int]) -> Wave:
+    parts: list[list[Any]] = [[], [], []]
+    for start in chunks:
+        head = _chunk(trace.path, data, start)
+        at = start + CHUNK.itemsize
+        for part, (dtype, count) in zip(
+            parts,
+            ((PATH_RECORD, head["path"]), (MEMORY_RECORD, head["memory"]), (np.dtype("<u4"), head["lines"])),
+            strict=True,
+        ):
+            size = dtype.itemsize * int(count)
+            part.append(np.frombuffer(data[at : at + size].tobytes(), dtype))
+            at += size
+    whole_path, memory, lines = (np.concatenate(part) for part in parts)
+    return Wave(group, wave, whole_path, memory, lines, trace.sites)
+
+
+def read(path: Path | str) -> Trace:
+    """Open a trace. UsageError if the file is no trace, or one of another version."""
+    path = Path(path)
+    try:
+        with open(path, "rb") as file:
+            start = file.read(16)
+            if start[:7] != MAGIC[:7]:
+                raise UsageError(f"{path} is no trace", hint="headwater stats --trace FILE writes one")
+            if start[:8] != MAGIC:
+                found = start[7:8].decode("latin-1")
+                raise UsageError(f"{path} is a trace of version {found}, this is {VERSION}", hint="record it again")
+            size = int.from_bytes(start[8:16], "little")
+            text = file.read(size) if size < 1 << 30 else b""
+    except OSError as error:
+        raise UsageError(f"cannot read the trace {path}: {error.strerror}") from None
+    with suppress(ValueError, KeyError, TypeError):
+        header = json.loads(text)
+        if header["version"] != VERSION:
+            raise UsageError(f"{path} is a trace of version {header['version']}, this is {VERSION}")
+        found_tables = tables(header)
+        return Trace(path, header, found_tables.sites, found_tables.segments, 16 + size)
+    raise UsageError(f"{path}: the trace's header is damaged", hint="record it again")
+
+
+__all__ = ["Recording", "Totals", "Trace", "Wave", "layout", "read"]

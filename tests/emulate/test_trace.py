@@ -1,0 +1,171 @@
+"""Traces of small launches, whose accesses can be counted by hand."""
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater.emulate.hooks import watching
+from headwater.emulate.stats import is_lds, is_vector, statistics
+from headwater.emulate.trace import LINEAR, LIST, MAGIC, UNIFORM, Recording, read
+
+SOURCE = """
+kernel void add(global const float *a, global const float *b, global float *c) {
+  size_t i = get_global_id(0);
+  c[i] = a[i] + b[i];
+}
+kernel void strided(global const int *in, global int *out) {
+  size_t i = get_global_id(0);
+  out[i] = in[i * 16];
+}
+kernel void conflicts(global int *out, int step) {
+  local int tile[64 * 32];
+  int i = get_local_id(0);
+  tile[i * step] = i;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out[get_global_id(0)] = tile[((63 - i) * step)];
+}
+kernel void divergent(global volatile int *out) {
+  int i = get_global_id(0), sum = 0;
+  for (int k = 0; k < (i & 3) * 8; k++) sum = sum * 3 + out[i];
+  out[i] = sum;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program():
+    return hw.device("vega64").build(SOURCE, "traced.cl")
+
+
+def record(program, kernel, global_size, local_size, args, path=None):
+    recording = Recording(path)
+    program.kernels[kernel].watched(global_size, local_size, (), recording)(args, None, None).wait()
+    return recording
+
+
+def accesses(recording, wanted):
+    return [a for row in statistics(recording).instructions for a in row.did.accesses if wanted(a)]
+
+
+def test_consecutive_floats_touch_four_lines(program):
+    a, b, c = np.ones(256, np.float32), np.ones(256, np.float32), np.zeros(256, np.float32)
+    found = accesses(record(program, "add", (256,), (64,), [a, b, c]), is_vector)
+    assert (c == 2).all()
+    assert [x.writes for x in found] == [False, False, True]
+    assert all((x.requests, x.lanes, x.lines, x.used_bytes) == (4, 256, 16, 1024) for x in found)
+
+
+def test_stride_of_a_line_touches_a_line_for_each_lane(program):
+    recording = record(program, "strided", (128,), (64,), [np.zeros(2048, np.int32), np.zeros(128, np.int32)])
+    load, store = accesses(recording, is_vector)
+    assert (load.requests, load.lines, load.moved_bytes, load.used_bytes) == (2, 128, 8192, 512)
+    assert store.lines == 8
+
+
+@pytest.mark.parametrize(("step", "cycles"), [(1, 2), (2, 4), (3, 2), (16, 32), (32, 64)])
+def test_bank_conflicts(program, step, cycles):
+    """32 banks of a dword; each half of a wavefront takes as many cycles as its fullest bank has dwords."""
+    recording = record(program, "conflicts", (64,), (64,), [np.zeros(64, np.int32), np.int32(step)])
+    store, load = accesses(recording, is_lds)
+    assert (store.cycles, load.cycles) == (cycles, cycles)
+    assert store.least_cycles == min(cycles, 2)
+
+
+def test_lanes_and_divergence(program):
+    recording = record(program, "divergent", (64,), (64,), [np.ones(64, np.int32)])
+    found = statistics(recording)
+    assert found.wavefronts == 1
+    # Lanes stay in the loop for 0, 8, 16 or 24 turns: 48, 32 and 16 of 64 are in it for 8 turns each.
+    (load,) = [a for a in accesses(recording, is_vector) if not a.writes]
+    assert load.lanes == 8 * (48 + 32 + 16)
+    assert 0.4 < found.total.utilisation < 0.9
+    assert found.total.divergence > 0.5
+
+
+def test_instructions_are_those_that_ran(program):
+    launch = program.kernels["add"].watched((256,), (64,), (), Recording())
+    launch([np.ones(256, np.float32) for _ in range(3)], None, None).wait()
+    found = statistics(launch.watcher)
+    assert found.total.count == launch.wave_instructions
+    assert sum(row.count for row in found.classes.values()) == found.total.count
+    assert found.as_json()["total"]["lines"] == 48
+    assert {line for _, line in found.lines} >= {4}
+
+
+def test_a_file_holds_what_happened(program, tmp_path):
+    path = tmp_path / "add.trace"
+    record(program, "add", (256,), (128,), [np.ones(256, np.float32) for _ in range(3)], path)
+    trace = read(path)
+    assert trace.kernel == "add"
+    assert trace.header["global_size"] == [256, 1, 1]
+    waves = list(trace)
+    assert [(w.group, w.index) for w in waves] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    loads = [n for n, site in enumerate(trace.sites) if site.kind == "global" and not site.writes]
+    firsts = [int(w.of_site(loads[0])["first"][0]) for w in waves]
+    assert [f - firsts[0] for f in firsts] == [0, 4, 8, 12]
+    one = waves[0].of_site(loads[0])[0]
+    assert (one["active"], one["count"], one["repeat"]) == (64, 4, 1)
+    assert one["site"] & LINEAR
+    assert not one["site"] & (LIST | UNIFORM)
+    assert [int(n) for n in waves[0].path["active"]] == [64] * len(waves[0].path)
+
+
+def test_addresses_are_the_same_in_every_run(program, tmp_path):
+    texts = []
+    for n in range(2):
+        path = tmp_path / f"{n}.trace"
+        keep = np.zeros(1000 * n + 1)  # moves what is allocated next
+        record(program, "strided", (512,), (64,), [np.zeros(8192, np.int32), np.zeros(512, np.int32)], path)
+        texts.append([(w.group, w.memory.tobytes(), w.path.tobytes(), w.lines.tobytes()) for w in read(path)])
+        del keep
+    assert texts[0] == texts[1]
+
+
+def test_lists_tell_lines_relative_to_the_first(program, tmp_path):
+    path = tmp_path / "strided.trace"
+    record(program, "strided", (64,), (64,), [np.zeros(1 << 16, np.int32), np.zeros(64, np.int32)], path)
+    (wave,) = read(path)
+    assert len(wave.lines) == 0  # lines of a stride of one line follow each other
+    source = "kernel void far(global const int *in, global int *out) { int i = get_global_id(0); out[i] = in[i * 64]; }"
+    made = hw.device("vega64").build(source, "far.cl")
+    record(made, "far", (64,), (64,), [np.zeros(1 << 12, np.int32), np.zeros(64, np.int32)], path)
+    (wave,) = read(path)
+    assert wave.lines.tolist() == list(range(0, 256, 4))
+
+
+def test_launches_inside_are_watched(program):
+    recordings = []
+
+    def record_one():
+        recordings.append(Recording())
+        return recordings[-1]
+
+    compiled = hw.compile(SOURCE, device="vega64")
+    data = np.ones(64, np.float32)
+    with watching(record_one):
+        compiled.add[(64,), (64,)](data, data, np.zeros(64, np.float32), device="vega64")
+    compiled.add[(64,), (64,)](data, data, np.zeros(64, np.float32), device="vega64")
+    assert [r.totals is not None for r in recordings] == [True]
+
+
+def test_damaged_files_are_told(program, tmp_path):
+    path = tmp_path / "a.trace"
+    record(program, "add", (64,), (64,), [np.ones(64, np.float32) for _ in range(3)], path)
+    good = path.read_bytes()
+    for data, message in (
+        (b"something else", "is no trace"),
+        (MAGIC[:7] + b"9" + good[8:], "version 9"),
+        (good[:20], "header is damaged"),
+        (good[:-4], "the trace is damaged"),
+        (good + b"1234", "ends in the middle"),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(hw.UsageError, match=message):
+            list(read(path))
+    with pytest.raises(hw.UsageError, match="cannot read the trace"):
+        read(tmp_path / "missing")
+
+
+def test_a_trace_that_cannot_be_written_is_told(program, tmp_path):
+    with pytest.raises(hw.UsageError, match="cannot write the trace"):
+        record(program, "add", (64,), (64,), [np.ones(64, np.float32) for _ in range(3)], tmp_path / "no" / "folder")
