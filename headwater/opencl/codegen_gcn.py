@@ -43,11 +43,13 @@ def compile(
     abi: int = 5,
     largest_group: int = 256,
     emit: str = "obj",
+    plain_minima: bool = False,
 ) -> bytes:
     """Link the device library in, optimise, and give back what ``emit`` names: ``ir``, ``asm`` or ``obj``.
 
     ``processor`` is LLVM's name (``gfx906``), ``abi`` the code object version that ``ir`` was made for,
-    ``largest_group`` the most work-items that a group of a kernel without reqd_work_group_size may have. Raises
+    ``largest_group`` the most work-items that a group of a kernel without reqd_work_group_size may have.
+    ``plain_minima``: keep ``a < b ? a : b`` from becoming one instruction on gfx6 and gfx7, see `_plain_minima`. Raises
     SourceError for recursion and calls of undefined functions, ResourceError for too much local memory.
     """
     tm = _machine(processor, features)
@@ -66,6 +68,8 @@ def compile(
     refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
     builder.getModulePassManager().run(module, builder)
     _drop(_PRINTF_ALLOC, module, builder)
+    if plain_minima:
+        module = parse(_plain_minima(str(module)))
     if emit == "ir":
         return str(module).encode()
     try:
@@ -115,3 +119,26 @@ def _drop(name: str, module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
             passes = llvm.create_new_module_pass_manager()
             passes.add_global_dead_code_eliminate_pass()
             passes.run(module, builder)
+
+
+_COMPARISON = re.compile(
+    r"^  (%[\w.]+) = fcmp (?:[a-z]+ )*?([ou])(gt|ge|lt|le) ((?:<\d+ x )?(?:float|half)>?)"
+    r" (<[^>]*>|[^,\n]+), (<[^>]*>|[^,\n]+)",
+    re.MULTILINE,
+)
+_MIRRORED = {"gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
+
+
+def _plain_minima(text: str) -> str:
+    """LLVM 22 makes V_MIN_LEGACY_F32 of a comparison and a selection of the same numbers on gfx6 and gfx7, and fails at
+    a minimum of minima. It does not see that of a comparison of the negated numbers, which costs no instruction."""
+
+    def negated(match: re.Match[str]) -> str:
+        name, order, relation, kind, left, right = match.groups()
+        bare = name[1:]
+        return (
+            f"  %neg.a.{bare} = fneg {kind} {left}\n  %neg.b.{bare} = fneg {kind} {right}\n"
+            f"  {name} = fcmp {order}{_MIRRORED[relation]} {kind} %neg.a.{bare}, %neg.b.{bare}"
+        )
+
+    return _COMPARISON.sub(negated, text)

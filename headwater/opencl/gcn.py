@@ -127,24 +127,38 @@ def _compile(source: str, filename: str, options: str, settings: _Settings) -> C
     flags = (*gcn(version).clang, f"-mcpu={processor}", f"-mcode-object-version={version}")
     front = clang.compile_to_ir(source, filename, options, debug=True, target=flags)
     kernels = _chosen(front.kernels, settings.only, filename)
-    try:
-        code = WORKER.call(
-            f"{_WORKER_MODULE}:compile",
-            front.ir,
-            list(kernels),
-            filename,
-            processor,
-            abi=version,
-            largest_group=settings.largest_group,
-            emit="obj" if settings.emit == "hsaco" else settings.emit,
-        )
-    except InternalError as error:
-        raise _refused(error, source, processor) from error
+    code = _generate(front.ir, list(kernels), filename, source, settings)
     if settings.emit == "hsaco":
         code = link(code)
     return CodeObject(code, processor, kernels, front.warnings, digests(front.includes))
 
 
+def _generate(ir: str, kernels: list[str], filename: str, source: str, settings: _Settings) -> bytes:
+    from headwater.opencl.worker import WORKER
+
+    def attempt(*, plain_minima: bool) -> bytes:
+        code: bytes = WORKER.call(
+            f"{_WORKER_MODULE}:compile",
+            ir,
+            kernels,
+            filename,
+            settings.processor,
+            abi=settings.version,
+            largest_group=settings.largest_group,
+            emit="obj" if settings.emit == "hsaco" else settings.emit,
+            plain_minima=plain_minima,
+        )
+        return code
+
+    try:
+        return attempt(plain_minima=False)
+    except InternalError as error:
+        if _MINIMA_FAIL in error.message:
+            return attempt(plain_minima=True)
+        raise _refused(error, source, settings.processor) from error
+
+
+_MINIMA_FAIL = "Not a min/max opcode"
 # What LLVM says before it ends the process, where the fault is the program's: "error: k.cl:1:0: local memory (80000)".
 _REFUSAL = re.compile(r"error: (?P<file>.+?):(?P<line>\d+):\d+: (?:in function \S+ \S+: )?(?P<message>.*)")
 _REFUSAL_HINTS = (
