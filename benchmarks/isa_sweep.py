@@ -69,7 +69,7 @@ _ALL_OPERAND_FIELDS = {form: frozenset(fields.values()) for form, fields in OPER
 # Values tried in a field, beside the base value.
 SCALARS = (0, 5, 101, 102, 103, 104, 105, 106, 107, 108, 112, 123, 124, 126, 127)
 CONSTANTS = (128, 129, 192, 193, 208, 240, 241, 242, 247, 248, 235, 238, 251, 252, 253, 255)
-LITERAL_BITS = 0x3456789A
+LITERALS = (0x3456789A, 0, 1, 64, 65, 0xFFFFFFF0, 0xFFFFFFEF, 0x3F800000, 0x3E22F983, 0x3C00, 0xC0800000, 0xFFF0)
 
 
 class Case(NamedTuple):
@@ -202,7 +202,9 @@ def _tail(row: Row, form: str, values: dict[str, int]) -> bytes:
             literal = literal or not (field == "ssrc1" and row.operands[-1].name == "IMM")
     if form == "SMRD" and values.get("offset") == 255 and not values.get("imm"):
         literal = True
-    return struct.pack("<I", LITERAL_BITS) if literal else b""
+    # Every value comes up: which one, the other fields decide.
+    bits = LITERALS[sum(values.values()) % len(LITERALS)]
+    return struct.pack("<I", bits) if literal else b""
 
 
 def _used_fields(row: Row, form: str, isa: str) -> list[str]:

@@ -55,7 +55,9 @@ def _metadata(elf: Elf) -> dict[str, Any]:
                 value = parse_yaml(note.data.rstrip(b"\0").decode("utf-8", "replace"))
             except ValueError as fault:
                 raise elf.error(f"has damaged metadata: {fault}") from fault
-            return value if isinstance(value, dict) else {}
+            if not isinstance(value, dict):
+                raise elf.error("has damaged metadata: no map")
+            return value
     return {}
 
 

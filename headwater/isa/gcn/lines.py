@@ -7,7 +7,6 @@ import posixpath
 from bisect import bisect_right
 from typing import Any
 
-
 # What pyelftools raises on damaged tables beside its own errors.
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, AssertionError, MemoryError)
 

@@ -72,11 +72,31 @@ def _constant(code: int, kind: str) -> str:
     return str(FLOAT_CONSTANTS[code - 240])
 
 
+@lru_cache(4096)
+def _literal(bits: int, kind: str, isa: str) -> str:
+    """A literal; LLVM prints one that an inline constant could be as if it were it."""
+    width = TYPE_BITS[kind]
+    if width > 32 and kind not in ("v2f32", "v2b32"):
+        return str(bits) if bits <= 64 else f"{bits:#x}"
+    if width == 16:
+        bits &= 0xFFFF
+    else:
+        width = 32
+    signed = bits - (1 << width) if bits >> (width - 1) else bits
+    if -16 <= signed <= 64:
+        return str(signed)
+    if kind not in _SHORT_INTEGERS:
+        for code in range(240, 249 if ISAS.index(isa) >= 2 else 248):
+            if bits == constant_bits(code, "f16" if width == 16 else "f32"):
+                return _constant(code, kind)
+    return f"{bits:#x}"
+
+
 def _value(value: Value, kind: str, isa: str) -> str:
     if isinstance(value, Register):
         return register_name(value, isa)
     if isinstance(value, Literal):
-        return f"{value.bits & 0xFFFF if TYPE_BITS[kind] == 16 else value.bits:#x}"
+        return _literal(value.bits, kind, isa)
     return _constant(value.code, kind)
 
 
@@ -260,8 +280,11 @@ def _vector(i: Instruction, isa: str) -> str:
         name += "_e32"
     words = [register_name(dest.register, isa) for dest in i.dests]
     # The literal that v_madmk and v_madak always have is printed whole.
-    kinds = {"K": "b32"} if any(source.name == "K" for source in i.sources) else {}
-    words += [_value(source.value, kinds.get("K", _shown_type(source)), isa) for source in i.sources]
+    for source in i.sources:
+        if source.name == "K" and isinstance(source.value, Literal):
+            words.append(f"{source.value.bits:#x}")
+        else:
+            words.append(_value(source.value, _shown_type(source), isa))
     return _joined(name, words)
 
 

@@ -1,0 +1,121 @@
+"""A code object, or a kernel's source, passes in; its machine code as text passes out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headwater.cli.compile import target
+from headwater.cli.options import Parser, add_build_options, build_options
+from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from headwater.isa.gcn.codeobject import CodeObject
+
+_USAGE = "[--device vega64 | --target gfx906] [--kernel NAME] [--source] [--bytes] [--format text|json|asm] FILE"
+_DESCRIPTION = """\
+Show the machine code of kernels for AMD GPUs.
+
+FILE is a code object (.hsaco, .co, a binary of AMD's OpenCL 1.x driver), or OpenCL C (.cl) or Brook+ (.br), which is
+compiled first, for the chip that --device or --target names.
+"""
+_EXAMPLES = """\
+examples:
+  headwater disasm matmul.hsaco
+  headwater disasm matmul.cl --device vega64 --source      with the lines of the source in between
+  headwater disasm matmul.cl --target gfx803 --kernel mm --bytes
+  headwater disasm matmul.hsaco --format asm > matmul.s    to be changed, and assembled by headwater asm matmul.s
+"""
+
+
+def parser() -> Parser:
+    """The options of ``headwater disasm``."""
+    made = Parser("disasm", _USAGE, _DESCRIPTION, _EXAMPLES)
+    made.add_argument("file", metavar="FILE", help="a code object, OpenCL C or Brook+")
+    where = made.add_mutually_exclusive_group()
+    where.add_argument("--target", metavar="GFX", help="compile for this: gfx600 to gfx90a, or fiji, hawaii, …")
+    where.add_argument("--device", "-d", metavar="CHIP", help="compile for this chip of headwater devices (vega64)")
+    made.add_argument("--kernel", dest="kernels", metavar="NAME", action="append", default=[], help="only this kernel")
+    made.add_argument("--source", action="store_true", help="put the lines of the source in between")
+    made.add_argument("--bytes", action="store_true", help="show the encodings, as 32-bit words")
+    made.add_argument(
+        "--format",
+        choices=["text", "json", "asm"],
+        default="text",
+        help="text (default); json; asm, which headwater asm assembles again to an equivalent code object",
+    )
+    made.add_argument("--json", action="store_true", help="the same as --format json")
+    made.add_argument("-o", "--output", metavar="OUTPUT", default="-", help="write there instead of printing")
+    add_build_options(made)
+    return made
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; the exit code is returned."""
+    args = parser().parse(words)
+    shape = "json" if args.json else args.format
+    if shape != "text" and (args.source or args.bytes):
+        raise UsageError(f"--source and --bytes belong to the text form, not to {shape}")
+    if shape == "asm" and args.kernels:
+        raise UsageError("--format asm writes the whole code object", hint="leave --kernel out")
+    code, sources = _load(args)
+    kernels = [code.kernel(name) for name in dict.fromkeys(args.kernels)] or list(code.kernels.values())
+    if shape == "asm":
+        from headwater.isa.gcn import assembly
+
+        text = assembly.text(code)
+    else:
+        from headwater.isa.gcn import listing
+
+        if shape == "json":
+            text = json.dumps(listing.as_json(code, kernels)) + "\n"
+        else:
+            lines = listing.readable_sources(sources) if args.source else None
+            text = listing.as_text(code, kernels, show_bytes=args.bytes, source=lines)
+    if args.output == "-":
+        sys.stdout.write(text)
+    else:
+        from headwater.cli.results import write_all
+
+        write_all({Path(args.output): text})
+    return 0
+
+
+def _load(args: Namespace) -> tuple[CodeObject, dict[str, str]]:
+    """The code object, and the texts of source files that no file may have."""
+    from headwater.isa.gcn.codeobject import load
+
+    try:
+        data = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {args.file}: {error.strerror}") from None
+    name = "<stdin>" if args.file == "-" else args.file
+    suffix = Path(args.file).suffix
+    chosen = target(args.target, args.device)
+    if suffix not in (".cl", ".br", ".brh"):
+        code = load(data, name)
+        if chosen:
+            from headwater.opencl.gcn import processor_of
+
+            if processor_of(chosen) != code.target:
+                raise UsageError(f"{name} holds code for {code.target}, not {chosen}", hint="leave --target out")
+        return code, {}
+    if not chosen:
+        raise UsageError("say what chip to compile for", hint="--device vega64, say, or --target gfx906")
+    from headwater.opencl.gcn import compile_code_object
+
+    text = data.decode("utf-8", "surrogateescape")
+    options = build_options(args)
+    if suffix != ".cl":
+        from headwater.runtime.brook import translate
+
+        text = translate(text, name, options).source
+        options = ""
+    made = compile_code_object(text, name, options, chosen)
+    print(made.warnings, end="", file=sys.stderr)
+    return load(made.code, name), {name: text}
