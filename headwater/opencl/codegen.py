@@ -14,9 +14,10 @@ import llvmlite.binding as llvm
 from headwater.errors import InternalError
 from headwater.opencl.linking import link_library, parse, refuse_recursion
 from headwater.opencl.platforms import SPIR
+from headwater.opencl.spmd.aligned import Place, streaming_place
 from headwater.opencl.spmd.cost import estimate
-from headwater.opencl.spmd.counted import entry_guard
-from headwater.opencl.spmd.entry import argument_places, write_entry
+from headwater.opencl.spmd.counted import entry_guard, restartable, uneven_loops
+from headwater.opencl.spmd.entry import PLACE, argument_places, write_entry
 from headwater.opencl.spmd.faults import CHECK_FUNCTION, barrier_check
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
@@ -46,6 +47,13 @@ class Target:
     features: str
     vector_bytes: int
 
+
+_METADATA = """\
+!9000 = !{i32 1}
+!9001 = !{}
+!9002 = distinct !{!9002, !9003}
+!9003 = !{!"llvm.loop.unroll.runtime.disable"}"""
+"""What the generated code refers to: streaming stores, constant memory, and loops not to be unrolled."""
 
 _machine: llvm.TargetMachine | None = None
 
@@ -176,17 +184,29 @@ def vectorised(
     interleaved = kernel.private if layout.lanes > 1 else {}
     shapes = Shapes(kernel.function, kernel.cfg, layout, dict(interleaved))
     guard = None if resumable or kernel.cfg.irreducible else entry_guard(kernel.function, kernel.cfg, shapes)
-    masked = masked or guard is not None
+    again = frozenset() if resumable or layout.lanes == 1 else restartable(kernel.function, kernel.cfg)
+    gives_up = guard is not None
+    uneven = uneven_loops(kernel.function, kernel.cfg) if layout.lanes == 1 else frozenset()
+    place: Place | None = None
     for name, is_masked in (("chunk.full", False), ("chunk.masked", True)):
         if is_masked and not masked:
             continue
         passed = guard if not is_masked else None
-        together = kernel.cfg.entry if passed is not None else ""
-        shapes = Shapes(kernel.function, kernel.cfg, layout, dict(interleaved), together=together)
-        linear = Linear(kernel.function, kernel.cfg, shapes)
-        variant = Variant(
-            name, is_masked, resumable, checked, streaming, _known_sizes(module, kernel) if checked else {}
+        shapes = Shapes(
+            kernel.function,
+            kernel.cfg,
+            layout,
+            dict(interleaved),
+            together=kernel.cfg.entry if passed is not None else "",
+            restartable=again if not is_masked else frozenset(),
         )
+        gives_up |= bool(shapes.assumed)
+        masked |= gives_up
+        linear = Linear(kernel.function, kernel.cfg, shapes)
+        sizes = _known_sizes(module, kernel) if checked else {}
+        if not is_masked and masked and not resumable and layout.lanes > 1:
+            place = streaming_place(kernel.function, kernel.cfg, shapes, streaming)
+        variant = Variant(name, is_masked, resumable, checked, streaming, sizes, uneven, place is not None)
         writer = Vectoriser(kernel.function, kernel.cfg, shapes, linear, layout, variant, formats, passed)
         codes.append(writer.write())
         declares |= codes[-1].declares
@@ -200,7 +220,8 @@ def vectorised(
         kernel.locals_bytes,
         layout,
         frame_bytes,
-        guarded=guard is not None,
+        gives_up=gives_up,
+        lane_bytes=place.lane_bytes if place is not None else 0,
         agreeing=checked and resumable,
     )
     target = host_target()
@@ -211,14 +232,23 @@ def vectorised(
         *(f"{name} = type {_struct_body(ty)}" for name, ty in module.structs.items()),
         *(line for line in module.globals.values() if not LOCAL_GLOBAL.search(line)),
         *codes_text(codes),
+        *([_place_code(kernel, place)] if place is not None else []),
         *([CHECK_FUNCTION] if checked else []),
         *([barrier_check(codes[0].barriers)] if checked and resumable else []),
         entry,
         *sorted(declares.values()),
         _attributes(target),
-        "!9000 = !{i32 1}\n!9001 = !{}",
+        _METADATA,
     ]
     return "\n\n".join(parts) + "\n", frame_bytes, tuple(_format_text(module, g) for g in formats)
+
+
+def _place_code(kernel: Kernel, place: Place) -> str:
+    """The function that tells where a line of work-items stores first."""
+    one = Layout(1)
+    shapes = Shapes(kernel.function, kernel.cfg, one, {})
+    linear = Linear(kernel.function, kernel.cfg, shapes)
+    return Vectoriser(kernel.function, kernel.cfg, shapes, linear, one, Variant(PLACE), {}).write_place(place)
 
 
 def _known_sizes(module: Module, kernel: Kernel) -> dict[str, tuple[str, int]]:

@@ -7,6 +7,7 @@ import re
 from headwater.errors import InternalError
 from headwater.opencl.spmd.ir import BINARY, CASTS, Inst, Value
 from headwater.opencl.spmd.packed import MANGLED, SCALAR_OPERAND, Packed
+from headwater.opencl.spmd.parts import PARTED
 from headwater.opencl.spmd.shapes import LANE, PRIMITIVE, extension_needs_guard
 from headwater.opencl.spmd.types import Type
 
@@ -126,6 +127,8 @@ class Arithmetic(Packed):
             flag = self.form_type(Type("i1", "int", 1), form)
             for row in self.rows(self.shapes.of[inst.name]):
                 a, b = (self.part(v, row, form, component) for v in inst.args)
+                if form == "s" or ty.bits > 32:  # idle lanes' operands may be poison, and dividing by that may trap
+                    a, b = (self.writer.let(f"freeze {wide} {text}") for text in (a, b))
                 bad = self.writer.let(f"icmp eq {wide} {b}, {zero}")
                 if signed:
                     overflow = self.writer.let(f"icmp eq {wide} {a}, {least}")
@@ -184,6 +187,9 @@ class Arithmetic(Packed):
             return
         # nneg speaks of active lanes only: for lane 0 the sign decides, as the value is meant.
         op = "sext" if "nneg" in inst.flags else inst.op
+        if inst.name in self.shapes.assumed:
+            self._assumed_extension(inst, op)
+            return
         for row in self.rows(shape):
             base = self.part(source, row)
             self.set_part(inst, row, "s", self.writer.let(f"{op} {source.ty} {base} to {inst.ty}"))
@@ -194,14 +200,36 @@ class Arithmetic(Packed):
             self.set_part(inst, row, "v", text)
             extends = inst.op in ("sext", "zext")
             needs = extends and extension_needs_guard(inst, self.shapes.shape(source))
-            extra = self._no_wrap(op, source, row) if needs else ""
+            extra = self._no_wrap(op, source, row, self.layout.lanes) if needs else ""
             self.set_part(inst, row, "g", self._guard(inst, row, extra))
 
-    def _no_wrap(self, op: str, source: Value, row: int) -> str:
-        """i1: stepping from lane 0 to the last lane stays within the type, so that extending lane 0 extends all."""
+    def _assumed_extension(self, inst: Inst, op: str) -> None:
+        """Extend lane 0, and give the chunk up if extending it does not extend all lanes: that is tested once."""
+        source, layout = inst.args[0], self.layout
+        rows = self.rows(self.shapes.of[inst.name])
         stride = self.shapes.shape(source).stride
         assert stride is not None
-        span = stride * (self.layout.lanes - 1)
+        in_line = layout.row_dim == layout.lane_dim
+        for row in rows[:1] if in_line else rows:
+            fits = self._no_wrap(op, source, row, layout.lanes * (len(rows) if in_line else 1))
+            go_on, parted = self.writer.fresh_label("fits"), self.writer.fresh_label("wraps")
+            self.writer.branch(fits, go_on, parted)
+            self.writer.start(parted)
+            self.writer.line(f"ret i32 {PARTED}")
+            self.writer.start(go_on)
+        first = ""
+        for row in rows:
+            if row and in_line:  # a row goes on along the lanes where the one before ends
+                text = self.writer.let(f"add {inst.ty} {first}, {row * layout.lanes * stride}")
+            else:
+                first = text = self.writer.let(f"{op} {source.ty} {self.part(source, row)} to {inst.ty}")
+            self.set_part(inst, row, "s", text)
+
+    def _no_wrap(self, op: str, source: Value, row: int, lanes: int) -> str:
+        """i1: stepping through so many lanes stays within the type, so that extending lane 0 extends all."""
+        stride = self.shapes.shape(source).stride
+        assert stride is not None
+        span = stride * (lanes - 1)
         bits = source.ty.bits
         low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if op == "sext" else (0, (1 << bits) - 1)
         sign = "s" if op == "sext" else "u"

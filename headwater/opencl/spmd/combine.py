@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from headwater.opencl.spmd.ir import Block, Function, Inst, Value
 from headwater.opencl.spmd.shapes import LANE, Shapes
-from headwater.opencl.spmd.types import I64, int_type, vec_type
+from headwater.opencl.spmd.types import I64, PRIVATE_SPACE, int_type, vec_type
 
 MOST_COMPONENTS = 16
 """OpenCL's longest vectors (OpenCL C 1.2 specification 6.1.2)."""
-
-PRIVATE_SPACE = 0
-"""Private arrays lie element by element already (see `headwater.opencl.spmd.kernel.private_arrays`)."""
 
 _Key = tuple[str, ...]
 
@@ -58,7 +55,7 @@ class _Combiner:
         shape = self.shapes.shape(pointer)
         if inst.ty.kind not in ("int", "float") or inst.ty.bits < 8 or not shape.deps & LANE:
             return None
-        if pointer.ty.space == PRIVATE_SPACE:
+        if pointer.ty.space == PRIVATE_SPACE:  # private arrays lie element by element already
             return None
         base, offset = self._address(pointer)
         return (inst.ty.text, *base), offset

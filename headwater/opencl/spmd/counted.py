@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from headwater.opencl.spmd.cfg import Cfg
 from headwater.opencl.spmd.ir import Function, Inst, Value
+from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.shapes import LANE, ROW, Shapes
+from headwater.opencl.spmd.types import PRIVATE_SPACE
 
 _OPPOSITE = {
     "slt": "sge",
@@ -65,6 +67,49 @@ def entry_guard(function: Function, cfg: Cfg, shapes: Shapes) -> list[OrderedTes
 
 def _has_effects(inst: Inst) -> bool:
     return inst.op == "call" and not inst.detail.startswith(("llvm.", "__hw_"))
+
+
+def uneven_loops(function: Function, cfg: Cfg) -> frozenset[str]:
+    """Headers of the loops whose trips may differ between work-items that would be side by side."""
+    if cfg.irreducible:
+        return frozenset()
+    before = [loop.divergent for loop in cfg.loops]
+    Shapes(function, cfg, Layout(2), {})
+    found = frozenset(loop.header for loop in cfg.loops if loop.divergent)
+    for loop, divergent in zip(cfg.loops, before, strict=True):
+        loop.divergent = divergent
+    return found
+
+
+def restartable(function: Function, cfg: Cfg) -> frozenset[str]:
+    """Extensions that run before the work-item has changed anything that outlives it: giving up there costs no more
+    than running it again."""
+    changed = {name for name in cfg.order if any(_leaves_traces(i) for i in function.blocks[name].insts)}
+    after: set[str] = set()
+    work = [target for name in changed for target in cfg.succs[name]]
+    while work:
+        name = work.pop()
+        if name not in after:
+            after.add(name)
+            work.extend(cfg.succs[name])
+    names: set[str] = set()
+    for name in cfg.order:
+        if name in after:
+            continue
+        for inst in function.blocks[name].insts:
+            if _leaves_traces(inst):
+                break
+            if inst.op in ("sext", "zext"):
+                names.add(inst.name)
+    return frozenset(names)
+
+
+def _leaves_traces(inst: Inst) -> bool:
+    if inst.op == "store":
+        return inst.args[1].ty.space != PRIVATE_SPACE
+    if inst.op == "call" and inst.detail.startswith("llvm.mem"):
+        return inst.args[0].ty.space != PRIVATE_SPACE
+    return inst.op in ("atomicrmw", "cmpxchg", "barrier", "fence") or _has_effects(inst)
 
 
 def _tests(function: Function, name: str, towards: str, shapes: Shapes) -> list[OrderedTest] | None:

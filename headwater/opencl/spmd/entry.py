@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headwater.opencl.spmd.aligned import LINE_BYTES
 from headwater.opencl.spmd.ir import Param
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES
 from headwater.opencl.spmd.layout import STATE_BYTES, Layout
@@ -14,6 +15,13 @@ from headwater.opencl.spmd.parts import ID_PARAMS, PARTED
 
 _FIELDS = {"total": 1, "batch": 2, "stop": 3, "flags": 17, "printf": 18, "frames": 22}
 _VECTORS = {"gsz": 4, "els": 7, "ngr": 10, "off": 13}
+
+
+PLACE = "chunk.place"
+"""The function that gives the address of lane 0's store."""
+
+MIN_CHUNKS = 8
+"""Chunks of a line from which on aligning them is worth the partial chunk before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +58,12 @@ def write_entry(
     layout: Layout,
     frame_bytes: int | None,
     *,
-    guarded: bool,
+    gives_up: bool,
+    lane_bytes: int = 0,
     agreeing: bool = False,
 ) -> str:
-    """The entry's text. ``frame_bytes`` is None if no chunk stops at barriers; ``guarded``: full chunks may give up;
+    """The entry's text. ``frame_bytes`` is None if no chunk stops at barriers; ``gives_up``: full chunks may;
+    ``lane_bytes``: what a lane stores where `PLACE` tells, to which lines of chunks are aligned (0: they are not);
     ``agreeing``: the launch stops if the chunks of a work-group, one work-item each, stopped at different barriers."""
     places, _ = argument_places(params)
     lines = [f"define void @{symbol}(ptr %launch, ptr noalias %args, ptr noalias %scratch) #1 {{", "entry:"]
@@ -78,7 +88,7 @@ def write_entry(
     arguments = _load_arguments(places, locals_bytes, lines)
     lines += _GROUP_LOOP.splitlines()
     ids = _chunk_ids(layout)
-    call = _Caller(full, masked, arguments, ids, layout, frame_bytes, guarded, agreeing)
+    call = _Caller(full, masked, arguments, ids, layout, frame_bytes, gives_up, lane_bytes, agreeing)
     lines += call.lines()
     lines += ["group.end:", "  %g.next = add i64 %g, 1", "  %g.more = icmp slt i64 %g.next, %last"]
     lines += ["  br i1 %g.more, label %group, label %grab", "leave:", "  ret void", "}"]
@@ -166,7 +176,8 @@ class _Caller:
     ids: dict[int, str]
     layout: Layout
     frame_bytes: int | None
-    guarded: bool
+    gives_up: bool
+    lane_bytes: int
     agreeing: bool
 
     def lines(self) -> list[str]:
@@ -193,7 +204,7 @@ class _Caller:
             "  %row = phi i64 [ 0, %row.start ], [ %row.next, %lane.end ]",
         ]
         if resumable:
-            out += ["  %chunk.r = phi i64 [ %chunk.o, %row.start ], [ %chunk.m, %lane.end ]"]
+            out += ["  %chunk.r = phi i64 [ %chunk.o, %row.start ], [ %chunk.f, %lane.end ]"]
         out += [
             f"  %row.more = icmp ult i64 %row, %lsz{row}",
             "  br i1 %row.more, label %lane.start, label %row.end",
@@ -201,12 +212,21 @@ class _Caller:
             f"  %row.next = add i64 %row, {self.layout.steps[row]}",
             f"  %rows.fit = icmp ule i64 %row.next, %lsz{row}",
             f"  %limit = select i1 %rows.fit, i64 %lsz{lane}, i64 0",
-            "  br label %full.head",
-            "full.head:",
-            "  %lane.f = phi i64 [ 0, %lane.start ], [ %lane.f.next, %full.done ]",
+            *self._unaligned_start(lane),
+            "  br label %lane.head",
+            "lane.head:",
+            "  %lane.at = phi i64 [ 0, %lane.start ]" + (", [ %lane.m.next, %masked.done ]" if self.masked else ""),
         ]
         if resumable:
-            out += ["  %chunk.f = phi i64 [ %chunk.r, %lane.start ], [ %chunk.f.next, %full.done ]"]
+            again = ", [ %chunk.m.next, %masked.done ]" if self.masked else ""
+            out += ["  %chunk.at = phi i64 [ %chunk.r, %lane.start ]" + again]
+        out += [
+            *self._skip_to_masked(),
+            "full.head:",
+            "  %lane.f = phi i64 [ %lane.at, %lane.head ], [ %lane.f.next, %full.done ]",
+        ]
+        if resumable:
+            out += ["  %chunk.f = phi i64 [ %chunk.at, %lane.head ], [ %chunk.f.next, %full.done ]"]
         out += [
             f"  %lane.f.next = add i64 %lane.f, {self.layout.steps[lane]}",
             "  %full.more = icmp ule i64 %lane.f.next, %limit",
@@ -220,16 +240,14 @@ class _Caller:
             out += ["  %chunk.f.next = add i64 %chunk.f, 1"]
         out += ["  br label %full.head", "masked.head:"]
         if self.masked is None:
-            if resumable:
-                out += ["  %chunk.m = phi i64 [ %chunk.f, %full.head ]"]
             out += ["  br label %lane.end"]
         else:
-            parted = "[ %lane.f, %full.call ], " if self.guarded else ""
-            out += [f"  %lane.m = phi i64 [ %lane.f, %full.head ], {parted}[ %lane.m.next, %masked.done ]"]
-            if resumable:
-                out += ["  %chunk.m = phi i64 [ %chunk.f, %full.head ], [ %chunk.m.next, %masked.done ]"]
+            # Full chunks are an inner loop of their own, so that calling the masked one costs it no registers.
             out += [
-                f"  %lane.m.next = add i64 %lane.m, {self.layout.steps[lane]}",
+                f"  %lane.m = phi i64 [ %lane.f, %full.head ]{self._other_ways_to_masked()}",
+                *self._end_of_masked(lane),
+                f"  %lane.m.step = add i64 %lane.m, {self.layout.steps[lane]}",
+                "  %lane.m.next = call i64 @llvm.umin.i64(i64 %lane.m.step, i64 %lane.m.end)",
                 f"  %masked.more = icmp ult i64 %lane.m, %lsz{lane}",
                 "  br i1 %masked.more, label %masked.call, label %lane.end",
                 "masked.call:",
@@ -238,8 +256,8 @@ class _Caller:
                 "masked.done:",
             ]
             if resumable:
-                out += ["  %chunk.m.next = add i64 %chunk.m, 1"]
-            out += ["  br label %masked.head"]
+                out += ["  %chunk.m.next = add i64 %chunk.f, 1"]
+            out += ["  br label %lane.head"]
         out += ["lane.end:", "  br label %row.head", "row.end:", "  %outer.next = add i64 %outer, 1"]
         out += ["  br label %outer.head", "outer.end:"]
         if not resumable:
@@ -261,9 +279,48 @@ class _Caller:
         """Bytes from one chunk's state to the next's."""
         return STATE_BYTES + (self.frame_bytes or 0)
 
+    def _unaligned_start(self, lane: int) -> list[str]:
+        """``%peel``: work-items before the line's first one that stores at the start of a cache line."""
+        if not self.lane_bytes:
+            return []
+        out: list[str] = []
+        texts = self._call_operands("p", out, "0")
+        return [
+            *out,
+            f"  %place = call i64 @{PLACE}({texts})",
+            "  %place.left = sub i64 0, %place",
+            f"  %place.bytes = and i64 %place.left, {LINE_BYTES - 1}",
+            f"  %place.items = lshr i64 %place.bytes, {self.lane_bytes.bit_length() - 1}",
+            f"  %line.long = icmp uge i64 %limit, {MIN_CHUNKS * self.layout.steps[lane]}",
+            "  %line.peels = and i1 %line.long, %stream",
+            "  %peel = select i1 %line.peels, i64 %place.items, i64 0",
+        ]
+
+    def _skip_to_masked(self) -> list[str]:
+        if not self.lane_bytes:
+            return ["  br label %full.head"]
+        return [
+            "  %unaligned = icmp ult i64 %lane.at, %peel",
+            "  br i1 %unaligned, label %masked.head, label %full.head",
+        ]
+
+    def _other_ways_to_masked(self) -> str:
+        return (", [ %lane.f, %full.call ]" if self.gives_up else "") + (
+            ", [ %lane.at, %lane.head ]" if self.lane_bytes else ""
+        )
+
+    def _end_of_masked(self, lane: int) -> list[str]:
+        """``%lane.m.end``: where the masked chunk must stop, however many lanes it has."""
+        if not self.lane_bytes:
+            return [f"  %lane.m.end = add i64 %lsz{lane}, 0"]
+        return [
+            "  %peels = icmp ult i64 %lane.m, %peel",
+            f"  %lane.m.end = select i1 %peels, i64 %peel, i64 %lsz{lane}",
+        ]
+
     def _leave_if_parted(self) -> list[str]:
-        """Where lanes part at the kernel's guard, the masked code runs this chunk and the rest of the row."""
-        if not self.guarded:
+        """Where lanes part at the kernel's guard, or a stride does not hold, the masked code runs the chunk."""
+        if not self.gives_up:
             return ["  br label %full.done"]
         return [
             f"  %parted = icmp eq i32 %result.f, {PARTED}",
@@ -272,22 +329,10 @@ class _Caller:
 
     def _call(self, tag: str, function: str, *, masked: bool) -> list[str]:
         out: list[str] = []
-        position = {"lane": f"%lane.{tag}", "row": "%row", "outer": "%outer"}
-        ids = []
-        for name in ID_PARAMS:
-            kind, dim = name[:-1], int(name[-1])
-            at = position[self.ids[dim]]
-            if kind == "gid":
-                out.append(f"  %gid{dim}.{tag} = add i64 %base{dim}, {at}")
-                ids.append(f"i64 %gid{dim}.{tag}")
-            elif kind == "lid":
-                ids.append(f"i64 {at}")
-            else:
-                ids.append(f"i64 %{name}")
         frame, state = "%scratch", "0"
         if self.frame_bytes is not None:
             out += [
-                f"  %frame.{tag}.offset = mul i64 %chunk.{tag}, {self._stride}",
+                f"  %frame.{tag}.offset = mul i64 %chunk.f, {self._stride}",
                 f"  %state.{tag}.p = getelementptr i8, ptr %frames.at, i64 %frame.{tag}.offset",
                 f"  %frame.{tag} = getelementptr i8, ptr %state.{tag}.p, i64 {STATE_BYTES}",
                 f"  %state.{tag}.old = load i32, ptr %state.{tag}.p",
@@ -297,9 +342,8 @@ class _Caller:
                 f"resume.{tag}:",
             ]
             frame, state = f"%frame.{tag}", f"%state.{tag}"
-        masks = self._masks(tag, out) if masked else []
-        shared = ["i32 %dim", "ptr %stop.p", "i1 %stream", "ptr %printf.callback", "ptr %launch"]
-        texts = ", ".join([*self.arguments, *ids, *shared, f"ptr {frame}", f"i32 {state}", *masks])
+        masks = self._masks(out) if masked else []
+        texts = ", ".join([self._call_operands(tag, out, f"%lane.{tag}", frame, state), *masks])
         out.append(f"  %result.{tag} = call i32 @{function}({texts})")
         if self.frame_bytes is not None:
             out += [
@@ -312,14 +356,31 @@ class _Caller:
             ]
         return out
 
-    def _masks(self, tag: str, out: list[str]) -> list[str]:
+    def _call_operands(self, tag: str, out: list[str], lane: str, frame: str = "%scratch", state: str = "0") -> str:
+        """What chunk functions are called with, masks apart, for the chunk that begins at ``lane``."""
+        position = {"lane": lane, "row": "%row", "outer": "%outer"}
+        ids = []
+        for name in ID_PARAMS:
+            kind, dim = name[:-1], int(name[-1])
+            at = position[self.ids[dim]]
+            if kind == "gid":
+                out.append(f"  %gid{dim}.{tag} = add i64 %base{dim}, {at}")
+                ids.append(f"i64 %gid{dim}.{tag}")
+            elif kind == "lid":
+                ids.append(f"i64 {at}")
+            else:
+                ids.append(f"i64 %{name}")
+        shared = ["i32 %dim", "ptr %stop.p", "i1 %stream", "ptr %printf.callback", "ptr %launch"]
+        return ", ".join([*self.arguments, *ids, *shared, f"ptr {frame}", f"i32 {state}"])
+
+    def _masks(self, out: list[str]) -> list[str]:
         """Per row: the lanes and rows that are inside the work-group."""
         by_name = {v: d for d, v in self.ids.items()}
         lanes = self.layout.lanes
         wide = f"<{lanes} x i64>"
         steps = ", ".join(f"i64 {i}" for i in range(lanes))
         out += [
-            f"  %room = sub i64 %lsz{by_name['lane']}, %lane.{tag}",
+            "  %room = sub i64 %lane.m.end, %lane.m",
             f"  %room.one = insertelement {wide} poison, i64 %room, i64 0",
             f"  %room.all = shufflevector {wide} %room.one, {wide} poison, <{lanes} x i32> zeroinitializer",
         ]

@@ -39,7 +39,9 @@ PRIMITIVE_PARAM = {
 class Variant:
     """Which code to write: ``masked`` chunks may be partly outside the work-group; ``resumable`` ones stop at barriers;
     ``checked`` ones test every access; ``streaming`` names pointer parameters stored around the caches on demand;
-    ``sizes``: for checked code, the pointer types and bytes of __local variables, constants and struct arguments."""
+    ``sizes``: for checked code, the pointer types and bytes of __local variables, constants and struct arguments.
+    ``uneven``: headers of loops whose trips differ from work-item to work-item, in code for one at a time. ``lines``:
+    streaming stores begin at cache lines, as lines of chunks are begun so that they do."""
 
     name: str
     masked: bool = False
@@ -47,6 +49,8 @@ class Variant:
     checked: bool = False
     streaming: frozenset[str] = frozenset()
     sizes: dict[str, tuple[str, int]] = field(default_factory=dict, hash=False)
+    uneven: frozenset[str] = frozenset()
+    lines: bool = False
 
 
 class Parts:

@@ -22,8 +22,9 @@ PER_ITEM = frozenset(("global_id", "local_id"))
 class Shape:
     """How a value varies. ``stride``: the constant step from lane to lane (bytes for pointers), None if there is none.
 
-    ``signed_safe``/``unsigned_safe``: stepping through the lanes is known not to wrap around in that reading, so that
-    extending the base extends every lane. ``guarded``: the stride holds only where a run-time guard says so.
+    ``signed_safe``/``unsigned_safe``: stepping from lane 0 to any active lane is known not to wrap around in that
+    reading, even if lane 0 is idle, so that extending the base extends every active lane; both: lane 0 is not negative
+    either. ``guarded``: the stride holds only where a run-time guard says so.
     """
 
     deps: int = 0
@@ -52,10 +53,10 @@ def _varying(deps: int) -> Shape:
 def _strided(
     deps: int, stride: int | None, guarded: bool = False, signed: bool = False, unsigned: bool = False
 ) -> Shape:
+    if stride is None or (stride == 0 and guarded):  # lanes that are alike only if a guard holds are not alike
+        return _varying(deps)
     if stride == 0:
         return Shape(deps & ~LANE)
-    if stride is None:
-        return _varying(deps)
     return Shape(deps | LANE, stride, signed, unsigned, guarded)
 
 
@@ -64,16 +65,27 @@ class Shapes:
 
     ``interleaved`` names private arrays whose lanes lie side by side, element by element (see `private_arrays`).
     ``together`` is a block after which all lanes are known to go the same way, whatever its condition looks like.
+    ``restartable`` names extensions that may be taken to keep their stride: those in ``assumed`` need a test, as code
+    that gives up when it fails, not a guard that travels with the value.
     """
 
     def __init__(
-        self, function: Function, cfg: Cfg, layout: Layout, interleaved: dict[str, int], *, together: str = ""
+        self,
+        function: Function,
+        cfg: Cfg,
+        layout: Layout,
+        interleaved: dict[str, int],
+        *,
+        together: str = "",
+        restartable: frozenset[str] = frozenset(),
     ) -> None:
         self.function = function
         self.cfg = cfg
         self.layout = layout
         self.interleaved = interleaved
         self.together = together
+        self.restartable = restartable
+        self.assumed: set[str] = set()
         self.lane_bit = LANE if layout.lanes > 1 else 0
         self.row_bit = ROW if layout.rows > 1 else 0
         self.of: dict[str, Shape] = {p.name: UNIFORM for p in function.params}
@@ -250,8 +262,20 @@ class Shapes:
         a, b = shapes
         if a.stride is None or b.stride is None:
             return _varying(deps)
-        stride = a.stride - b.stride if inst.op == "sub" else a.stride + b.stride
-        return _strided(deps, stride, guarded, "nsw" in inst.flags, "nuw" in inst.flags)
+        if inst.op == "sub":
+            # What is not negative, less any number of its type, is not below the least one.
+            signed = "nsw" in inst.flags and a.stride > 0 == b.stride and _not_negative(a, inst.args[0])
+            return _strided(deps, a.stride - b.stride, guarded, signed, False)
+        # Where values rise from lane to lane, an idle lane 0 has less than the active ones, whose sums do not wrap
+        # around (that is what the flags say); so only falling below the least number has to be ruled out.
+        rises = min(a.stride, b.stride) >= 0
+        kept = frozenset(("nsw", "nuw")) if inst.op == "or" else inst.flags
+        unsigned = all(s.unsigned_safe or not s.strided for s in (a, b))
+        high, low = (_not_negative(s, v) for s, v in zip(shapes, inst.args, strict=True))
+        signed = (high and (low or b.signed_safe or not b.strided)) or (low and (a.signed_safe or not a.strided))
+        return _strided(
+            deps, a.stride + b.stride, guarded, rises and signed and "nsw" in kept, rises and unsigned and "nuw" in kept
+        )
 
     def _scale(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
         for shape, other in ((shapes[0], inst.args[1]), (shapes[1], inst.args[0])):
@@ -263,7 +287,10 @@ class Shapes:
                     factor = 1 << (int(other.text) & 63)
                 else:
                     break
-                return _strided(deps, shape.stride * factor, guarded, "nsw" in inst.flags, "nuw" in inst.flags)
+                rises = shape.stride > 0 and factor > 0
+                signed = rises and "nsw" in inst.flags and shape.signed_safe and shape.unsigned_safe
+                unsigned = rises and "nuw" in inst.flags and shape.unsigned_safe
+                return _strided(deps, shape.stride * factor, guarded, signed, unsigned)
         return _varying(deps)
 
     def _extend(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
@@ -273,7 +300,13 @@ class Shapes:
         assert shape.stride is not None
         if inst.args[0].ty.bits < 16:
             return _varying(deps)
-        return _strided(deps, shape.stride, guarded or extension_needs_guard(inst, shape), True, inst.op == "zext")
+        needs_guard = extension_needs_guard(inst, shape)
+        if needs_guard and not guarded and inst.name in self.restartable:
+            self.assumed.add(inst.name)
+            needs_guard = False
+        else:
+            self.assumed.discard(inst.name)
+        return _strided(deps, shape.stride, guarded or needs_guard, True, inst.op == "zext")
 
     def _truncate(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
         shape = shapes[0]
@@ -282,7 +315,7 @@ class Shapes:
             return _varying(deps)
         # Work-item ids are below 2^31 (the launcher's guarantee), and only they are safe in both readings.
         small = shape.signed_safe and shape.unsigned_safe and not guarded and bits == 32
-        return _strided(deps, shape.stride, guarded, small or "nsw" in inst.flags, small or "nuw" in inst.flags)
+        return _strided(deps, shape.stride, guarded, small, small)
 
     def _keep(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
         return replace(shapes[0]) if inst.args[0].ty.kind != "vec" else _varying(deps)
@@ -309,6 +342,12 @@ class Shapes:
 
     def _load(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
         return _varying(deps)
+
+
+def _not_negative(shape: Shape, value: Value) -> bool:
+    if shape.strided:
+        return shape.signed_safe and shape.unsigned_safe
+    return not value.is_local and value.text.isdigit()
 
 
 def extension_needs_guard(inst: Inst, shape: Shape) -> bool:

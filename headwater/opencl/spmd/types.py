@@ -6,6 +6,13 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+PRIVATE_SPACE, LOCAL_SPACE = 0, 3
+"""Address spaces whose memory is ours: one thread runs a whole work-group, so atomics on local memory need no bus lock,
+and vectors lie at their natural alignment. Arrays that the user passes are aligned like their elements only."""
+
+GENERIC_SPACE = 4
+"""The address space of pointers that may point anywhere (LLVM, SPIR target)."""
+
 _FLOAT_BYTES = {"half": 2, "bfloat": 2, "float": 4, "double": 8}
 
 

@@ -28,6 +28,8 @@ class Writer:
         self.out = Out("")
         self.slots: dict[str, Type] = {}
         self.declares: dict[str, str] = {}
+        self.notes: dict[str, str] = {}
+        """What to append to the terminators of blocks that go to a label (loop metadata)."""
         self._count = 0
 
     def fresh(self) -> str:
@@ -53,14 +55,15 @@ class Writer:
         return name
 
     def jump(self, label: str) -> None:
-        self.line(f'br label %"{label}"')
+        self.line(f'br label %"{label}"{self.notes.get(label, "")}')
         self.out.targets.append(label)
 
     def branch(self, condition: str, yes: str, no: str) -> None:
         if yes == no:
             self.jump(yes)
             return
-        self.line(f'br i1 {condition}, label %"{yes}", label %"{no}"')
+        note = self.notes.get(yes) or self.notes.get(no, "")
+        self.line(f'br i1 {condition}, label %"{yes}", label %"{no}"{note}')
         self.out.targets += [yes, no]
 
     def declare(self, name: str, text: str) -> None:

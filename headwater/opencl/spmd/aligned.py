@@ -1,0 +1,73 @@
+"""A kernel's stores in; the one along whose lanes chunks are to be aligned, as instructions for its address, out.
+
+A line of work-items whose first store does not begin a cache line (a stencil that leaves the rim alone, an array that
+lies anywhere) is begun with a partial chunk, so that the whole ones store whole cache lines, around the caches if the
+launch asks for that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headwater.opencl.spmd.cfg import Cfg
+from headwater.opencl.spmd.ir import BINARY, CASTS, Function, Inst, Value
+from headwater.opencl.spmd.shapes import PRIMITIVE, Shapes
+
+LINE_BYTES = 64
+"""A cache line, which streaming stores should fill."""
+
+MAX_INSTRUCTIONS = 64
+"""An address that takes more is not worth it: it is computed once for every line of a work-group."""
+
+_TRAPPING = frozenset(("udiv", "sdiv", "urem", "srem", "fdiv", "frem"))
+_PURE = (BINARY - _TRAPPING) | CASTS | {"getelementptr", "select", "icmp", "freeze"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where lane 0 stores: the address, the instructions that compute it, in order, and the bytes of one lane."""
+
+    pointer: Value
+    insts: tuple[Inst, ...]
+    lane_bytes: int
+
+
+def streaming_place(function: Function, cfg: Cfg, shapes: Shapes, streaming: frozenset[str]) -> Place | None:
+    """The first contiguous store to one of the ``streaming`` parameters whose address needs nothing from memory."""
+    defined = {i.name: i for name in cfg.order for i in function.blocks[name].insts if i.name}
+    for name in cfg.order:
+        for inst in function.blocks[name].insts:
+            if inst.op != "store":
+                continue
+            value, pointer = inst.args
+            shape, size = shapes.shape(pointer), value.ty.size_bytes
+            if not shape.strided or shape.guarded or shape.stride != size or LINE_BYTES % size:
+                continue
+            insts = _slice(pointer, defined, streaming)
+            if insts is not None:
+                return Place(pointer, insts, size)
+    return None
+
+
+def _slice(pointer: Value, defined: dict[str, Inst], streaming: frozenset[str]) -> tuple[Inst, ...] | None:
+    """What computes the pointer, operands first; None if that is too much, not pure or not from such a parameter."""
+    found: dict[str, Inst] = {}
+    from_parameter = False
+    work = [(pointer, False)]
+    while work:
+        value, ready = work.pop()
+        inst = defined.get(value.text)
+        if inst is None:
+            from_parameter |= value.text in streaming
+            continue
+        if value.text in found:
+            continue
+        if ready:
+            found[value.text] = inst
+            continue
+        primitive = inst.op == "call" and PRIMITIVE.match(inst.detail)
+        if not (inst.op in _PURE or primitive) or inst.ty.kind == "vec" or len(found) > MAX_INSTRUCTIONS:
+            return None
+        work.append((value, True))
+        work.extend((a, False) for a in inst.args)
+    return tuple(found.values()) if from_parameter else None

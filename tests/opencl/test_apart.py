@@ -1,0 +1,120 @@
+"""Atomics whose operands are taken apart lane by lane: small elements, indices of every kind, results that are used."""
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater.opencl.host import HostModule
+from headwater.opencl.spmd.layout import Layout
+
+SOURCE = """
+kernel void bytes(global const uchar *values, global int *bins, local int *own)
+{
+    int l = get_local_id(0);
+    for (int i = l; i < 256; i += get_local_size(0)) own[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    atomic_inc(&own[values[get_global_id(0)]]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = l; i < 256; i += get_local_size(0)) atomic_add(&bins[i], own[i]);
+}
+kernel void signed_bytes(global const char *values, global int *bins)
+{
+    atomic_add(&bins[128 + values[get_global_id(0)]], (int)values[get_global_id(0)]);
+}
+kernel void shorts(global const ushort *values, global int *bins)
+{
+    atomic_inc(&bins[values[get_global_id(0)] >> 8]);
+}
+kernel void backwards(global const uchar *values, global int *bins, int n)
+{
+    atomic_inc(&bins[values[n - 1 - get_global_id(0)]]);
+}
+kernel void tickets(global const uchar *values, global int *bins, global int *order)
+{
+    int i = get_global_id(0);
+    order[i] = atomic_inc(&bins[values[i]]);
+}
+kernel void changed_before(global uchar *values, global int *bins)
+{
+    int i = get_global_id(0);
+    uchar old = values[i];
+    values[i] = 7;
+    atomic_inc(&bins[old]);
+}
+kernel void in_line(global int *bins) { atomic_add(&bins[get_global_id(0) / 3], (int)get_global_id(0)); }
+kernel void exchange(global const uchar *values, global int *bins, global int *found)
+{
+    int i = get_global_id(0);
+    found[i] = atomic_cmpxchg(&bins[i], (int)values[i], 1000 + i);
+}
+"""
+LAYOUTS = [None, Layout(1), Layout(2), Layout(4), Layout(16), Layout(16, 4, 0, 0), Layout(16, 4), Layout(64)]
+N = 256
+
+
+@pytest.fixture(params=LAYOUTS, ids=str)
+def program(request, monkeypatch):
+    if request.param is not None:
+        monkeypatch.setattr(HostModule, "layout", lambda *_: request.param)
+    return hw.compile(f"{SOURCE}// {request.param}", device="cpu")
+
+
+@pytest.fixture
+def values():
+    return (np.random.default_rng(5).random(N) ** 2 * 256).astype(np.uint8)
+
+
+def counts(values):
+    return np.bincount(values, minlength=256).astype(np.int32)
+
+
+def test_small_elements_find_their_bins(program, values):
+    bins = np.zeros(256, np.int32)
+    program.bytes[(N,), (64,)](values, bins, hw.Local(1024)).wait()
+    assert (bins == counts(values)).all()
+    bins[:] = 0
+    wide = (values.astype(np.uint16) << 8) + 3
+    program.shorts[(N,), (64,)](wide, bins).wait()
+    assert (bins == counts(values)).all()
+    bins[:] = 0
+    program.backwards[(N,), (64,)](values, bins, np.int32(N)).wait()
+    assert (bins == counts(values)).all()
+
+
+def test_small_signed_elements_are_extended(program, values):
+    signed = values.view(np.int8)
+    bins = np.zeros(256, np.int32)
+    program.signed_bytes[(N,), (64,)](signed, bins).wait()
+    expected = np.zeros(256, np.int64)
+    np.add.at(expected, signed.astype(int) + 128, signed.astype(int))
+    assert (bins == expected).all()
+
+
+def test_every_lane_gets_what_was_there_before(program, values):
+    bins, order = np.zeros(256, np.int32), np.zeros(N, np.int32)
+    program.tickets[(N,), (N,)](values, bins, order).wait()
+    assert (bins == counts(values)).all()
+    for value in np.unique(values):
+        assert sorted(order[values == value]) == list(range(bins[value]))
+
+
+def test_elements_are_those_of_before_a_store(program, values):
+    bins, changed = np.zeros(256, np.int32), values.copy()
+    program.changed_before[(N,), (64,)](changed, bins).wait()
+    assert (bins == counts(values)).all()
+    assert (changed == 7).all()
+
+
+def test_indices_that_need_no_memory(program):
+    bins = np.zeros(N, np.int32)
+    program.in_line[(N,), (64,)](bins).wait()
+    assert (bins == np.bincount(np.arange(N) // 3, np.arange(N), N)).all()
+
+
+def test_compare_and_exchange(program, values):
+    i = np.arange(N, dtype=np.int32)
+    bins = np.where(i % 3, values, 0).astype(np.int32)
+    before, found = bins.copy(), np.zeros(N, np.int32)
+    program.exchange[(N,), (64,)](values, bins, found).wait()
+    assert (found == before).all()
+    assert (bins == np.where(before == values, 1000 + i, before)).all()

@@ -1,0 +1,115 @@
+"""Indices that step from lane to lane: extended to 64 bits where they wrap around, and stores that begin anywhere."""
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater.opencl.host import HostModule
+from headwater.opencl.spmd.layout import Layout
+from headwater.runtime import cpu_launch
+
+EXTENSIONS = """
+kernel void signed_index(global long *out, uint start) { int x = get_global_id(0); out[x] = (int)(x + start); }
+kernel void unsigned_index(global long *out, uint start) { uint x = get_global_id(0); out[x] = (ulong)(x + start); }
+kernel void downwards(global long *out, uint start) { int x = get_global_id(0); out[x] = (int)(start - 3u * x); }
+kernel void rows(global long *out, uint start)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    out[y * get_global_size(0) + x] = (long)(int)(x + start * y) - (int)(x + start);
+}
+kernel void after_a_store(global long *out, uint start)
+{
+    int x = get_global_id(0);
+    out[x] = 1;
+    out[x] += (int)(x + start);
+}
+kernel void in_a_loop(global long *out, uint start, int n)
+{
+    uint x = get_global_id(0);
+    long sum = 0;
+    for (int i = 0; i < n; ++i) sum += (int)(x + start + i);
+    out[x] = sum;
+}
+kernel void below_a_guard(global long *out, uint start, uint n)
+{
+    uint x = get_global_id(0);
+    if (x >= n) return;
+    out[x] = (int)(x + start);
+}
+"""
+LAYOUTS = [None, Layout(1), Layout(16), Layout(16, 4, 0, 0), Layout(16, 4), Layout(8, 2, 1, 0)]
+STARTS = [0, 5, 2**31 - 1, 2**31 - 17, 2**31 - 40, 2**31, 2**32 - 1, 2**32 - 40, 2**32 - 64]
+
+
+@pytest.fixture(params=LAYOUTS, ids=str)
+def layout(request, monkeypatch):
+    if request.param is not None:
+        monkeypatch.setattr(HostModule, "layout", lambda *_: request.param)
+    return request.param
+
+
+def int32(values):
+    return values.astype(np.uint32).astype(np.int32).astype(np.int64)
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_an_index_that_wraps_around_is_extended_lane_by_lane(layout, start):
+    program = hw.compile(f"{EXTENSIONS}// {layout}", device="cpu")
+    x = np.arange(200, dtype=np.int64)
+
+    def run(name, *more):
+        out = np.zeros(200, np.int64)
+        program.kernels[name][(200,), (100,)](out, np.uint32(start), *more).wait()
+        return out
+
+    assert (run("signed_index") == int32(x + start)).all()
+    assert (run("unsigned_index") == (x + start) % 2**32).all()
+    assert (run("downwards") == int32(start - 3 * x)).all()
+    assert (run("after_a_store") == int32(x + start) + 1).all()
+    assert (run("in_a_loop", 3) == int32(x + start) + int32(x + start + 1) + int32(x + start + 2)).all()
+    assert (run("below_a_guard", np.uint32(70)) == np.where(x < 70, int32(x + start), 0)).all()
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_every_row_is_tested(layout, start):
+    program = hw.compile(f"{EXTENSIONS}// {layout}", device="cpu")
+    x, y = np.arange(64, dtype=np.int64), np.arange(8, dtype=np.int64)[:, None]
+    out = np.zeros((8, 64), np.int64)
+    program.rows[(64, 8), (64, 8)](out, np.uint32(start)).wait()
+    assert (out == int32(x + start * y) - int32(x + start)).all()
+
+
+@pytest.mark.parametrize("element", ["uchar", "short", "int", "double", "float4", "uchar4", "float3"])
+@pytest.mark.parametrize("shift", [0, 1, 7, 100])
+def test_streams_that_begin_anywhere(monkeypatch, element, shift):
+    monkeypatch.setattr(cpu_launch, "_last_level_cache", lambda: 0)  # every store is worth a streaming store
+    source = f"""
+kernel void shifted(global const {element} *in, global {element} *out, int pitch, int shift)
+{{
+    int x = get_global_id(0) + shift, y = get_global_id(1);
+    out[y * pitch + x] = in[y * pitch + x] + ({element})(1);
+}}
+"""
+    program = hw.compile(source, device="cpu")
+    dtype, count = {"uchar": np.uint8, "short": np.int16, "int": np.int32, "double": np.float64}, 1
+    for suffix in ("4", "3"):
+        if element.endswith(suffix):
+            count = 4
+    scalar = {**dtype, "float": np.float32}[element.rstrip("34")]
+    width, height, pitch = 1203, 3, 1400
+    whole = np.zeros(height * pitch * count * np.dtype(scalar).itemsize + 64, np.uint8)
+    for offset in (0, 16, 24):
+        out = whole[offset : offset + height * pitch * count * np.dtype(scalar).itemsize].view(scalar)
+        out = out.reshape(height, pitch, count)
+        out[...] = 9
+        data = np.random.default_rng(3).integers(0, 100, out.shape).astype(scalar)
+        for local in (None, (401, 1), (1203, 3)):
+            out[...] = 9
+            program.shifted[(width, height), local](
+                data.reshape(-1), out.reshape(-1), np.int32(pitch), np.int32(shift)
+            ).wait()
+            expected = np.full_like(out, 9)
+            expected[:, shift : shift + width] = data[:, shift : shift + width] + scalar(1)
+            if element.endswith("3"):
+                expected[..., 3] = out[..., 3]
+            assert (out == expected).all()
