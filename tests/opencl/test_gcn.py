@@ -66,7 +66,7 @@ def test_our_kernels_compile_for_every_generation(index, tmp_path):
 # ------------------------------------------------------------------------------------------------ built-ins
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", [g for g in GROUPS if not g.startswith("from_") or g in ("from_float", "from_ulong")])
 def test_every_builtin_is_defined_at_every_width(group):
     source, options = GROUPS[group]
     target = (*platforms.gcn(5).clang, "-mcpu=gfx906")
