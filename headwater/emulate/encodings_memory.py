@@ -311,7 +311,8 @@ def _resource(t: Translator, instruction: Instruction) -> tuple[int, str, str]:
     assert source is not None
     assert isinstance(source.value, Register)
     index = source.value.index
-    base = b.emit(f"and i64 {t.regs.pair(index)}, {(1 << 48) - 1}")
+    # 48 bits; compilers also put differences there, to which the vector address is added.
+    base = b.emit(f"ashr i64 {b.emit(f'shl i64 {t.regs.pair(index)}, 16')}, 16")
     if scalar is not None:
         value = scalar_operand(t, scalar)
         assert isinstance(value, Value)

@@ -346,7 +346,8 @@ class Translator:
         """Translate one instruction; those that end a block are done by `_leave`."""
         what = meaning(instruction)
         encoding = instruction.row.encoding
-        if what.unsupported or control.is_trap(instruction):
+        unknown = any(effect.kind in ("mfma", "image", "format") for effect in what.effects)
+        if unknown or what.unsupported or control.is_trap(instruction):
             self.flush()
             kind = "FAULT_TRAP" if control.is_trap(instruction) else "FAULT_UNSUPPORTED"
             self.stop(kind, instruction.address)

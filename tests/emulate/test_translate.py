@@ -1,0 +1,266 @@
+"""The translator against the reference interpreter: instructions of every kind on random and special values."""
+
+import numpy as np
+import pytest
+from translated_runs import both, random_inputs
+
+FLOATS = (
+    0,
+    0x80000000,
+    0x3F800000,
+    0xBF800000,
+    0x7F800000,
+    0xFF800000,
+    0x7FC00000,
+    1,
+    0x80000001,
+    0x007FFFFF,
+    0x4F000000,
+)
+INTEGERS = (0, 1, 31, 32, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFF, 0x10000)
+HALVES = (0x3C003C00, 0x7C00FC00, 0x00010001, 0x80000000, 0x7E003C00, 0x04000400)
+
+SNIPPETS = {
+    "float": (
+        FLOATS,
+        """
+        v_add_f32 v20, v4, v5
+        v_sub_f32 v21, v5, v6
+        v_mul_f32 v22, s8, v7
+        v_fma_f32 v23, v4, -v5, |v6|
+        v_mac_f32 v24, v8, v9
+        v_max_f32 v25, v10, v11
+        v_min_f32_e64 v26, v10, v11 clamp
+        v_mad_f32 v27, v4, v5, 1.0
+        v_rndne_f32 v28, v12
+        v_trunc_f32 v29, v13
+        v_cvt_i32_f32 v30, v14
+        v_cvt_f32_u32 v31, v15
+        v_cvt_f16_f32 v32, v16
+        v_ldexp_f32 v33, v17, 3
+        v_med3_f32 v34, v4, v5, v6
+        v_cmp_lt_f32 vcc, v4, v5
+        v_cndmask_b32 v35, v6, v7, vcc
+        v_cmp_class_f32 s[20:21], v8, v9
+        v_cndmask_b32 v36, 0, 1, s[20:21]
+        v_frexp_mant_f32 v37, v10
+        v_cvt_pkrtz_f16_f32 v38, v11, v12
+        """,
+    ),
+    "integer": (
+        INTEGERS,
+        """
+        v_add_co_u32 v20, vcc, v4, v5
+        v_addc_co_u32 v21, vcc, v6, v7, vcc
+        v_sub_co_u32 v22, s[20:21], v8, v9
+        v_cndmask_b32 v23, 0, -1, s[20:21]
+        v_mul_lo_u32 v24, v4, v5
+        v_mul_hi_i32 v25, v4, v5
+        v_mad_u64_u32 v[26:27], vcc, v6, v7, v[8:9]
+        v_lshlrev_b64 v[28:29], v10, v[4:5]
+        v_ashrrev_i32 v30, v11, v12
+        v_bfe_u32 v31, v13, 5, v14
+        v_alignbit_b32 v32, v4, v5, v6
+        v_perm_b32 v33, v7, v8, v9
+        v_sad_u8 v34, v10, v11, v12
+        v_ffbh_u32 v35, v13
+        v_bcnt_u32_b32 v36, v14, v15
+        v_mbcnt_lo_u32_b32 v37, s8, 0
+        v_mbcnt_hi_u32_b32 v37, s9, v37
+        v_max3_i32 v38, v16, v17, v18
+        v_add3_u32 v39, v16, s10, v18
+        v_xad_u32 v40, v4, v5, v6
+        v_sub_u16 v41, v4, v5
+        v_mul_i32_i24 v42, v6, v7
+        """,
+    ),
+    "double": (
+        (*FLOATS, 0x3FF00000, 0x7FF00000, 0xC0000000),
+        """
+        v_add_f64 v[20:21], v[4:5], v[6:7]
+        v_mul_f64 v[22:23], v[4:5], -v[6:7]
+        v_fma_f64 v[24:25], v[8:9], v[10:11], v[12:13]
+        v_max_f64 v[26:27], v[8:9], v[10:11]
+        v_cvt_f32_f64 v28, v[12:13]
+        v_cvt_f64_i32 v[30:31], v14
+        v_rndne_f64 v[32:33], v[16:17]
+        v_cmp_gt_f64 vcc, v[4:5], v[8:9]
+        v_cndmask_b32 v34, v4, v8, vcc
+        v_ldexp_f64 v[36:37], v[12:13], 2
+        """,
+    ),
+    "half": (
+        HALVES,
+        """
+        v_add_f16 v20, v4, v5
+        v_pk_fma_f16 v21, v6, v7, v8 op_sel:[1,0,0] op_sel_hi:[0,1,1] neg_lo:[0,1,0]
+        v_pk_add_u16 v22, v9, v10 clamp
+        v_pk_mul_lo_u16 v23, v11, s8
+        v_pk_lshlrev_b16 v24, 3, v12
+        v_fma_f16 v25, v13, v14, v15 op_sel:[1,0,0,1]
+        v_mad_mix_f32 v26, v16, v17, v18 op_sel:[1,0,0] op_sel_hi:[1,1,0]
+        v_mad_mixlo_f16 v27, v16, v17, v18
+        v_mad_mixhi_f16 v27, v17, v18, v16
+        v_cvt_f32_f16 v28, v4
+        v_pk_max_i16 v29, v5, v6
+        """,
+    ),
+    "sdwa and dpp": (
+        INTEGERS,
+        """
+        v_add_u32_sdwa v20, v4, v5 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 src1_sel:BYTE_2
+        v_mov_b32_sdwa v21, sext(v6) dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:BYTE_3
+        v_lshlrev_b16_sdwa v22, v7, v8 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_0 src1_sel:WORD_1
+        v_cmp_lt_u32_sdwa s[20:21], v9, v10 src0_sel:WORD_0 src1_sel:WORD_1
+        v_cndmask_b32 v23, 0, 1, s[20:21]
+        s_nop 4
+        v_mov_b32_dpp v24, v11 quad_perm:[3,1,0,2] row_mask:0xf bank_mask:0xf
+        v_mov_b32_dpp v25, v12 row_shr:3 row_mask:0xf bank_mask:0xf bound_ctrl:0
+        v_mov_b32_dpp v26, v13 row_shl:5 row_mask:0xf bank_mask:0xf
+        v_add_u32_dpp v27, v14, v15 row_ror:7 row_mask:0xa bank_mask:0x6
+        v_mov_b32_dpp v28, v16 row_bcast:15 row_mask:0xa bank_mask:0xf
+        v_mov_b32_dpp v29, v17 row_bcast:31 row_mask:0xc bank_mask:0xf
+        v_mov_b32_dpp v30, v18 wave_shr:1 row_mask:0xf bank_mask:0xf
+        v_mov_b32_dpp v31, v4 row_mirror row_mask:0xf bank_mask:0xf
+        v_mov_b32_dpp v32, v5 wave_rol:1 row_mask:0xf bank_mask:0xf
+        """,
+    ),
+    "across lanes": (
+        INTEGERS,
+        """
+        v_readfirstlane_b32 s20, v4
+        v_mov_b32 v20, s20
+        v_readlane_b32 s21, v5, 37
+        v_mov_b32 v21, s21
+        s_and_b32 s22, s8, 63
+        v_readlane_b32 s23, v6, s22
+        v_mov_b32 v22, s23
+        v_mov_b32 v23, v7
+        v_writelane_b32 v23, 7, s22
+        v_writelane_b32 v23, s10, 63
+        ds_swizzle_b32 v24, v8 offset:swizzle(BITMASK_PERM, "01p0i")
+        ds_swizzle_b32 v25, v9 offset:swizzle(QUAD_PERM, 3, 0, 2, 1)
+        ds_bpermute_b32 v26, v10, v11
+        ds_permute_b32 v27, v12, v13 offset:4
+        """,
+    ),
+    "exec and scalars": (
+        INTEGERS,
+        """
+        s_mov_b64 s[24:25], exec
+        v_cmp_gt_i32 vcc, v4, v5
+        v_mov_b32 v20, 1
+        s_and_saveexec_b64 s[20:21], vcc
+        v_mov_b32 v20, v6
+        v_add_u32 v21, v6, v7
+        s_xor_b64 exec, exec, s[20:21]
+        v_sub_u32 v20, v8, v9
+        v_add_u32 v22, v20, v21
+        s_or_b64 exec, exec, s[20:21]
+        v_cmpx_lt_u32 vcc, v10, v11
+        v_mov_b32 v23, v12
+        s_mov_b64 exec, s[24:25]
+        s_add_u32 s26, s8, s9
+        s_addc_u32 s27, s10, s11
+        v_mov_b32 v24, s26
+        v_mov_b32 v25, s27
+        s_bfe_i32 s28, s12, 0x70003
+        v_mov_b32 v26, s28
+        s_ff1_i32_b64 s29, s[14:15]
+        v_mov_b32 v27, s29
+        s_cmp_lt_i32 s8, s9
+        s_cselect_b32 s30, s10, s11
+        v_mov_b32 v28, s30
+        s_bcnt1_i32_b64 s31, vcc
+        v_mov_b32 v29, s31
+        s_mul_i32 s32, s8, s9
+        s_mul_hi_u32 s33, s8, s9
+        v_mov_b32 v30, s32
+        v_mov_b32 v31, s33
+        s_movk_i32 s20, 0
+        loop:
+        v_add_u32 v32, v32, v4
+        s_add_u32 s20, s20, 1
+        s_cmp_lt_u32 s20, 7
+        s_cbranch_scc1 loop
+        """,
+    ),
+    "local memory": (
+        INTEGERS,
+        """
+        v_lshlrev_b32 v2, 2, v0
+        ds_write_b32 v2, v4
+        ds_write2_b32 v2, v5, v6 offset0:64 offset1:128
+        v_lshlrev_b32 v3, 3, v0
+        ds_write_b64 v3, v[8:9] offset:1024
+        s_waitcnt lgkmcnt(0)
+        v_xor_b32 v52, 0xfc, v2
+        ds_read_b32 v20, v52
+        ds_read2_b32 v[22:23], v2 offset0:64 offset1:128
+        ds_read_b64 v[24:25], v3 offset:1024
+        v_mov_b32 v53, 0
+        ds_read_b128 v[28:31], v53 offset:256
+        ds_read_u8 v26, v0 offset:17
+        ds_read_i16 v27, v2 offset:2
+        ds_add_u32 v53, v7 offset:2048
+        ds_max_rtn_i32 v32, v52, v10
+        ds_cmpst_rtn_b32 v33, v2, v5, v6
+        s_waitcnt lgkmcnt(0)
+        ds_read_b32 v34, v53 offset:2048
+        ds_write_b8 v0, v11 offset:3000
+        s_waitcnt lgkmcnt(0)
+        ds_read_u8 v35, v0 offset:3000
+        """,
+    ),
+    "global memory": (
+        INTEGERS,
+        """
+        v_and_b32 v2, 0xffc, v4
+        global_load_dword v20, v2, s[0:1]
+        v_and_b32 v3, 0xfff, v5
+        global_load_ubyte v21, v3, s[0:1]
+        global_load_sshort v22, v2, s[0:1] offset:2
+        v_mov_b32 v52, s0
+        v_mov_b32 v53, s1
+        global_load_dwordx4 v[24:27], v[52:53], off offset:64
+        v_add_co_u32 v54, vcc, s0, v2
+        v_addc_co_u32 v55, vcc, 0, v53, vcc
+        flat_load_dwordx2 v[28:29], v[54:55]
+        v_lshlrev_b32 v56, 1, v0
+        global_store_short v56, v6, s[2:3] offset:2048
+        s_waitcnt vmcnt(0)
+        global_load_ushort v30, v56, s[2:3] offset:2048
+        v_mov_b32 v57, 0
+        global_atomic_add v31, v57, v0, s[2:3] glc
+        global_atomic_umax v57, v7, s[2:3] offset:8
+        s_waitcnt vmcnt(0)
+        global_load_dword v32, v57, s[2:3]
+        global_load_dword v33, v57, s[2:3] offset:8
+        """,
+    ),
+}
+
+
+WIDTHS = {"double": np.float64, "half": np.float16}
+"""What a register, or two, of a snippet's results may hold besides single-precision numbers."""
+
+
+def differing(found: np.ndarray, wanted: np.ndarray, kind: type) -> list[str]:
+    """Registers that differ in a bit, NaNs of the kind apart, which are all alike."""
+    if kind is np.float64:
+        pairs = [np.stack([x[0::2], x[1::2]], axis=-1).copy().view(kind)[..., 0] for x in (found, wanted)]
+        equal = (found == wanted) | np.repeat(np.isnan(pairs[0]) & np.isnan(pairs[1]), 2, axis=0)
+    else:
+        element = np.dtype(f"u{np.dtype(kind).itemsize}")
+        parts = [np.ascontiguousarray(x) for x in (found, wanted)]
+        nan = np.isnan(parts[0].view(kind)) & np.isnan(parts[1].view(kind))
+        equal = (parts[0].view(element) == parts[1].view(element)) | nan
+    return [f"v{20 + register}" for register in range(32) if not equal[register].all()]
+
+
+@pytest.mark.parametrize("lanes", [64, 41])
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_instructions_as_the_reference_runs_them(name, lanes):
+    specials, snippet = SNIPPETS[name]
+    found, wanted = both(snippet, random_inputs(len(name) + lanes, specials), lanes)
+    assert differing(found, wanted, WIDTHS.get(name, np.float32)) == []
