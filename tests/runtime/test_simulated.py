@@ -179,7 +179,7 @@ def test_code_objects_run(code_object):
 
 
 def test_code_for_another_chip_is_refused(code_object):
-    with pytest.raises(UsageError, match="gfx900.*gfx803"):
+    with pytest.raises(UsageError, match=r"gfx900.*gfx803"):
         hw.compile(code_object, device="r9-nano")
     with pytest.raises(DeviceError, match="machine code"):
         hw.compile(code_object, device="cpu")
