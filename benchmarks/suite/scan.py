@@ -1,4 +1,4 @@
-"""Inclusive prefix sum of 16 Mi ints in three launches: the blocks' sums, their prefix sums, the blocks themselves."""
+"""Inclusive prefix sum of 16 Mi ints in one pass over memory."""
 
 from __future__ import annotations
 
@@ -9,32 +9,26 @@ import numpy as np
 
 from .case import Case, Data, Launch, Local, Version, array, filled, gigabytes, same
 
-GROUP = 256
-SPAN = 16
-BLOCK = GROUP * SPAN
+GROUP = 16
+BLOCK = GROUP * 32 * 16
+"""Elements of a work-group."""
 
 
 def make(quick: bool) -> Data:
     n = 1 << (20 if quick else 24)
     rng = np.random.default_rng(10)
-    assert n // BLOCK <= BLOCK
-    sums = array(BLOCK, np.int32)
-    sums[...] = 0
     return {
         "source": filled(rng.integers(-100, 100, n, np.int32)),
         "result": array(n, np.int32),
-        "sums": sums,
-        "starts": array(BLOCK, np.int32),
+        "chain": array(n // BLOCK + 1, np.int32),
+        "ends": array(n // BLOCK, np.int32),
     }
 
 
 def launches(data: Data) -> Sequence[Launch]:
-    items = (data["source"].size // SPAN,)
-    shared = Local(4 * GROUP)
     return [
-        Launch("block_sums", items, (GROUP,), ("source", "sums", shared)),
-        Launch("scan_blocks", (GROUP,), (GROUP,), ("sums", "sums", "starts", shared)),
-        Launch("scan_blocks", items, (GROUP,), ("source", "starts", "result", shared)),
+        Launch("begin", data["chain"].shape, None, ("chain",)),
+        Launch("scan", (data["ends"].size * GROUP,), (GROUP,), ("source", "result", "chain", "ends", Local(4 * GROUP))),
     ]
 
 
