@@ -19,6 +19,7 @@ from headwater.isa.gcn.model import ISA_OF_TARGET, ISAS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from headwater.isa.gcn.amdcl import Legacy
     from headwater.isa.gcn.semantics import Mode
 
 EM_AMDGPU = 224
@@ -100,6 +101,8 @@ class KernelObject:
     rsrc: tuple[int, int, int] = (0, 0, 0)
     """COMPUTE_PGM_RSRC1, 2 and 3."""
     properties: int = 0
+    legacy: Legacy | None = None
+    """The other calling convention, of the OpenCL 1.x driver's binaries."""
 
     @property
     def mode(self) -> Mode:
