@@ -175,19 +175,20 @@ REDUCTION = Kernel(
     (Parameter("a", "input", FLOAT), Parameter("b", "reduce", FLOAT)),
     (
         Entry("full", "reduce_full", (INPUT, OUTPUT, Arg("local", "l", bytes=4), Arg("count", "n"))),
+        Entry("columns", "reduce_columns", (INPUT, OUTPUT, Arg("domain", "d"), Arg("count", "n"))),
         Entry("part", "reduce_partial", (INPUT, OUTPUT, Arg("domain", "d"), Arg("shape", "s", "a"))),
     ),
 )
 
 
 def reduction(shape: tuple[int, ...], target: tuple[int, ...] | None, gpu: bool = False) -> tuple[object, int]:
-    return plan_reduction(REDUCTION, *REDUCTION.parameters, View.of(shape), target, gpu)
+    return plan_reduction(REDUCTION, *REDUCTION.parameters, shape, target, gpu)
 
 
 @pytest.mark.parametrize("gpu", [False, True])
 @pytest.mark.parametrize("count", [1, 2, 255, 256, 257, 65536, 10**6 + 3, 2**28])
 def test_full_reductions_leave_no_group_idle(count: int, gpu: bool) -> None:
-    launches, partial = plan_reduction(REDUCTION, *REDUCTION.parameters, View.of((count,)), None, gpu)
+    launches, partial = plan_reduction(REDUCTION, *REDUCTION.parameters, (count,), None, gpu)
     groups = launches[0].global_size[0] // launches[0].local_size[0]  # type: ignore[index]
     assert groups == 1 or launches[0].global_size[0] <= count
     assert partial == (groups if groups > 1 else 0)
@@ -199,12 +200,12 @@ def test_full_reductions_leave_no_group_idle(count: int, gpu: bool) -> None:
 
 
 def test_local_memory_of_a_reduction_grows_with_its_group() -> None:
-    launches, _ = plan_reduction(REDUCTION, *REDUCTION.parameters, View.of((10,)), None, False)
+    launches, _ = plan_reduction(REDUCTION, *REDUCTION.parameters, (10,), None, False)
     assert Local(4 * launches[0].local_size[0]) in [slot.fixed for slot in launches[0].slots]  # type: ignore[index]
 
 
 def test_partial_reductions_run_over_the_result() -> None:
-    ((launch,), partial) = plan_reduction(REDUCTION, *REDUCTION.parameters, View.of((12, 12)), (4, 3), False)
+    ((launch,), partial) = plan_reduction(REDUCTION, *REDUCTION.parameters, (12, 12), (4, 3), False)
     assert partial == 0
     assert launch.global_size == (3, 4, 1)
     assert [slot.fixed for slot in launch.slots if slot.kind == "fixed"] == [(3, 4, 1, 1), (12, 12, 1, 1)]
@@ -217,7 +218,6 @@ def test_partial_reductions_run_over_the_result() -> None:
         ((100, 64), (50, 1), 16),  # two rows each
         ((10, 4, 96), (10, 4, 1), 16),
         ((10, 360), (10, 2), 15),  # half a row each
-        ((100, 64), (1, 64), 0),  # a column each: not a run of memory
         ((100, 64), (50, 32), 0),  # a tile each
         ((100, 59), (100, 1), 0),  # a prime number of elements
         ((100, 16), (100, 1), 0),  # too short
@@ -227,7 +227,7 @@ def test_partial_reductions_run_over_the_result() -> None:
 def test_results_that_are_runs_of_memory_get_a_group_each(
     shape: tuple[int, ...], target: tuple[int, ...], size: int
 ) -> None:
-    ((launch,), _) = plan_reduction(REDUCTION, *REDUCTION.parameters, View.of(shape), target, False)
+    ((launch,), _) = plan_reduction(REDUCTION, *REDUCTION.parameters, shape, target, False)
     if size:
         assert launch.entry.variant == "reduce_full"
         assert (launch.global_size[0], launch.local_size) == (size * int(np.prod(target)), (size, 1, 1))
@@ -235,8 +235,25 @@ def test_results_that_are_runs_of_memory_get_a_group_each(
         assert launch.entry.variant == "reduce_partial"
 
 
+def test_columns_are_folded_in_stretches_and_narrow_ones_together() -> None:
+    (first, second), partial = reduction((6400, 3000), (3000,))
+    assert [launch.entry.variant for launch in (first, second)] == ["reduce_columns"] * 2
+    assert first.slots[2].fixed == (3000, 32, 1, 4096)
+    assert first.global_size == (16, 32, 1)
+    assert partial == 32 * 3000
+    assert second.slots[2].fixed == (3000, 1, 1, 4096)
+    (first, second), partial = reduction((1 << 20, 4), (4,))
+    assert first.slots[2].fixed == (256, 32, 1, 4096)
+    assert second.slots[2].fixed == (4, 1, 1, 4096)
+    assert second.slots[3].fixed == partial == 32 * 256
+    ((only,), partial) = reduction((64, 100, 300), (64, 1, 300))
+    assert only.slots[2].fixed == (300, 1, 64, 4096)
+    assert only.global_size == (16, 1, 64)
+    assert partial == 0
+
+
 def test_a_result_of_lower_rank_is_padded_in_front() -> None:
-    ((launch,), _) = plan_reduction(REDUCTION, *REDUCTION.parameters, View.of((6, 8)), (4,), False)
+    ((launch,), _) = plan_reduction(REDUCTION, *REDUCTION.parameters, (6, 8), (4,), False)
     assert launch.global_size == (4, 1, 1)
 
 
