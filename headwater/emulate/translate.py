@@ -32,6 +32,7 @@ from headwater.emulate.registers import ACC, PART, PART_LANES, PARTS, Mask, Regi
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import EXEC, SCC, Instruction
 from headwater.isa.gcn.semantics import Mode
+from headwater.isa.gcn.typed import untyped
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.codeobject import CodeObject
@@ -80,7 +81,9 @@ def translate_kernel(code: CodeObject, name: str, options: Options) -> Translati
     def in_text(address: int) -> bool:
         return bool(code.text_start <= address < code.text_end)
 
-    program = read_program(lambda address: decode(image, address, code.isa), kernel.entry, code.isa, in_text)
+    program = read_program(
+        lambda address: untyped(decode(image, address, code.isa), code.isa), kernel.entry, code.isa, in_text
+    )
     return Translator(
         program, kernel.mode, options, private_registers=kernel.private_segment_bytes > 0 or kernel.dynamic_stack
     ).translate()

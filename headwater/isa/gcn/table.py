@@ -85,6 +85,17 @@ def find(isa: str, encoding: str, opcode: int) -> Row | None:
     return None if line is None else _build(line)
 
 
+@cache
+def named(isa: str, encoding: str, name: str) -> Row | None:
+    """The row called ``name``, or None where ``isa`` lacks it."""
+    for line in _lines(FILE_OF_ENCODING[encoding]):
+        if line.partition("|")[0].strip() == name:
+            row = _build(line)
+            if row.encoding == encoding and isa in row.opcodes:
+                return row
+    return None
+
+
 def rows(isa: str | None = None) -> Iterator[Row]:
     """All rows (of one ISA), in the files' order. For tests, sweeps and documentation, not for the warm path."""
     for file in FILES:
