@@ -135,3 +135,102 @@ def version_2(machine_code=b"\0\0\x81\xbf", yaml=YAML, wavefront=6):
         ],
         machine=224, os_abi=64, abi_version=0, segments=[(4, 4, 1), (1, 5, 2)],
     )  # fmt: skip
+
+
+AMDCL_METADATA = """\
+;ARGSTART:__OpenCL_scale_kernel
+;version:3:1:111
+;device:tahiti
+;uniqueid:1025
+;memory:uavprivate:0
+;memory:hwlocal:0
+;memory:hwregion:0
+;value:n:u32:1:1:0
+;value:c:u8:2:1:16
+;pointer:in:u32:1:1:32:uav:12:4:RO:0:0
+;constarg:2:in
+;pointer:out:u32:1:1:48:uav:13:4:RW:0:0
+;function:1:1029
+;uavid:11
+;printfid:9
+;cbid:10
+;privateid:8
+;reflection:0:uint
+;reflection:1:uchar2
+;reflection:2:uint*
+;reflection:3:uint*
+;ARGEND:__OpenCL_scale_kernel
+"""
+
+# out[i] = in[i] * n + c.y, for all work-items; what the driver's compiler makes of such a kernel.
+AMDCL_CODE = """\
+s_buffer_load_dword s0, s[4:7], 0x4
+s_buffer_load_dword s1, s[4:7], 0x18
+s_buffer_load_dword s13, s[8:11], 0x0
+s_buffer_load_dword s14, s[8:11], 0x5
+s_buffer_load_dword s15, s[8:11], 0x8
+s_buffer_load_dword s16, s[8:11], 0xc
+s_waitcnt lgkmcnt(0)
+s_mul_i32 s0, s12, s0
+s_add_u32 s0, s0, s1
+v_add_i32_e32 v0, vcc, s0, v0
+v_lshlrev_b32_e32 v0, 2, v0
+s_load_dwordx4 s[20:23], s[2:3], 0x60
+s_load_dwordx4 s[24:27], s[2:3], 0x68
+v_add_i32_e32 v1, vcc, s15, v0
+v_add_i32_e32 v2, vcc, s16, v0
+s_waitcnt lgkmcnt(0)
+tbuffer_load_format_x v3, v1, s[20:23], 0 format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT] offen
+s_waitcnt vmcnt(0)
+v_mul_lo_u32 v3, v3, s13
+v_add_i32_e32 v3, vcc, s14, v3
+tbuffer_store_format_x v3, v2, s[24:27], 0 format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT] offen
+s_endpgm
+"""
+
+
+def amdcl(machine_code, metadata=AMDCL_METADATA, name="scale", machine=0x1A, globals_=b""):
+    """A binary of the OpenCL 1.x driver with one kernel."""
+    user_data = [(0x17, 0, 2, 2), (0x02, 0, 4, 4), (0x02, 1, 8, 4)]
+    info = [(0x80001000, len(user_data))]
+    for index, entry in enumerate(user_data):
+        info += [(0x80001001 + 4 * index + part, value) for part, value in enumerate(entry)]
+    info += [(0x80001041, 4), (0x80001042, 28), (0x80001043, 0xC0), (0x80001044, 0), (0x80001045, 0), (0x2E13, 0x98)]
+    notes = note("ATI CAL", 2, b"") + note("ATI CAL", 1, b"".join(struct.pack("<II", *pair) for pair in info))
+    inner = elf(
+        [
+            ("dictionary", 1, 0, 0, struct.pack("<IIIII", machine, 4, 0, 1 << 20, 0), 0, 0),
+            ("notes", 1, 0, 0, notes, 0, 0),
+            (".text", 1, 0, 0, machine_code, 0, 0),
+        ],
+        machine=0x7D, os_abi=100, kind=2, is_64=False, segments=[(0x70000002, 0, 1), (4, 0, 2), (1, 0, 3)],
+    )  # fmt: skip
+    names = b"\0"
+    symbols = b"\0" * 16
+    rodata = b""
+    parts = [(f"__OpenCL_{name}_metadata", 1, metadata.encode()), (f"__OpenCL_{name}_kernel", 2, inner)]
+    if globals_:
+        parts.append(("__OpenCL_0_global", 1, globals_))
+    for symbol, section, data in parts:
+        at = len(rodata) if section == 1 else 0
+        rodata += data if section == 1 else b""
+        symbols += struct.pack("<IIIBBH", len(names), at, len(data), 1, 0, section)
+        names += symbol.encode() + b"\0"
+    return elf(
+        [
+            (".rodata", 1, 2, 0, rodata, 0, 0),
+            (".text", 1, 6, 0, inner, 0, 0),
+            (".symtab", 2, 0, 0, symbols, 4, 16),
+            (".strtab", 3, 0, 0, names, 0, 0),
+        ],
+        machine=0x3FD, kind=2, is_64=False,
+    )  # fmt: skip
+
+
+def assembled(text, target):
+    """The machine code of some instructions."""
+    from headwater.isa.elf import Elf
+    from headwater.opencl.gcn import assemble
+
+    file = Elf(assemble(text, "snippet.s", target, emit="obj").code, "snippet.o")
+    return file.data(file.section(".text"))
