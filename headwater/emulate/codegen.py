@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 from headwater.opencl.codegen import host_target
 from headwater.opencl.linking import parse
 
-LARGE_KERNEL = 1500
+LARGE_KERNEL = 250
 """GCN instructions from which on the cheaper passes are used: compile time grows with the number of LLVM
 instructions."""
 

@@ -11,8 +11,8 @@ from headwater.emulate.layout import PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.emulate.lower_llvm import Wide, lower
 from headwater.emulate.program import INDEX_DEST, BasicBlock, Program, index_range, meaning
 from headwater.errors import InternalError
-from headwater.isa.gcn.model import EXEC, M0, VCC, Constant, Instruction, Literal, Register, Source, constant_bits
-from headwater.isa.gcn.semantics import BITS, Mode
+from headwater.isa.gcn.model import EXEC, M0, SCC, VCC, Constant, Instruction, Literal, Register, Source, constant_bits
+from headwater.isa.gcn.semantics import BITS, Mode, Semantics
 
 if TYPE_CHECKING:
     from headwater.emulate.translate import Translator
@@ -175,6 +175,18 @@ def special(t: Translator, instruction: Instruction, name: str) -> Value:
     raise InternalError(f"{instruction.row.name} reads {name}, which the translator does not know")
 
 
+_without_scc: dict[int, tuple[Semantics, Semantics]] = {}
+
+
+def without_scc(what: Semantics) -> Semantics:
+    """The same without the assignment to SCC, for instructions after which nobody reads it."""
+    known = _without_scc.get(id(what))
+    if known is None:
+        kept = tuple((target, node) for target, node in what.assignments if target != "SCC")
+        known = _without_scc[id(what)] = what, replace(what, assignments=kept)
+    return known[1]
+
+
 def scalar(t: Translator, instruction: Instruction) -> None:
     """A scalar ALU or program control instruction."""
     what = meaning(instruction)
@@ -199,7 +211,7 @@ def scalar(t: Translator, instruction: Instruction) -> None:
     if name.startswith("s_getreg"):
         _getreg(t, instruction)
         return
-    lowered = lower(t.b, what, operands(t, instruction), t.mode)
+    lowered = lower(t.b, without_scc(what) if not t.after[0] >> SCC & 1 else what, operands(t, instruction), t.mode)
     for effect in lowered.effects:
         if effect.kind == "branch":
             condition = effect.values[0]

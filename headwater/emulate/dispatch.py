@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from headwater.emulate.layout import LANES, PRIVATE_APERTURE, SGPR_SLOTS, SHARED_APERTURE, round_up
 from headwater.errors import LaunchError
-from headwater.isa.gcn.semantics import Mode
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.codeobject import KernelObject
@@ -43,7 +42,6 @@ class Abi:
     group_info: int
     wave_offset: int
     packed_ids: bool
-    mode: Mode
     scratch_lane_bytes: int
     """Private memory of a lane."""
 
@@ -82,7 +80,6 @@ def abi_of(kernel: KernelObject, target: str) -> Abi:
         system[3],
         system[4],
         target == "gfx90a",
-        kernel.mode,
         private,
     )
 

@@ -105,7 +105,7 @@ class Registers:
         self._scalar: dict[int, str] = {}
         self._pair: dict[int, Mask] = {}
         self._scc: str | None = None
-        self._vector: list[dict[int, str]] = [{} for _ in range(PARTS)]
+        self._vector: list[dict[int, Value]] = [{} for _ in range(PARTS)]
         self._wide: list[dict[int, Value]] = [{} for _ in range(PARTS)]
         self._changed_scalars: set[int] = set()
         self._changed_vectors: set[int] = set()
@@ -138,7 +138,7 @@ class Registers:
             if vectors_live >> register & 1:
                 for part in range(PARTS):
                     slot = self.vector_slot(register, part)
-                    self.b.line(f"store {PART} {self._vector[part][register]}, ptr {slot}")
+                    self.b.line(f"store {self._vector[part][register].typed}, ptr {slot}")
 
     def _slot(self, name: str, llvm: str) -> str:
         self.slots.setdefault(name, llvm)
@@ -288,16 +288,23 @@ class Registers:
     # ---- vectors
 
     def vector(self, register: int, part: int) -> str:
-        """A part of a vector register."""
+        """A part of a vector register, as dwords."""
+        value = self.value(register, part)
+        if value.type != "u32":
+            value = self._vector[part][register] = self.b.bitcast(value, "u32")
+        return value.text
+
+    def value(self, register: int, part: int) -> Value:
+        """A part of a vector register, of the 32-bit type that it was written as."""
         known = self._vector[part].get(register)
         if known is None:
-            known = self.b.emit(f"load {PART}, ptr {self.vector_slot(register, part)}")
-            self._vector[part][register] = known
+            text = self.b.emit(f"load {PART}, ptr {self.vector_slot(register, part)}")
+            known = self._vector[part][register] = Value(text, "u32", PART_LANES)
         return known
 
-    def set_vector(self, register: int, part: int, value: str) -> None:
+    def set_vector(self, register: int, part: int, value: str | Value) -> None:
         """Write a part of a vector register, all its lanes."""
-        self._vector[part][register] = value
+        self._vector[part][register] = value if isinstance(value, Value) else Value(value, "u32", PART_LANES)
         self._changed_vectors.add(register)
         self._wide[part].pop(register, None)
         self._wide[part].pop(register - 1, None)

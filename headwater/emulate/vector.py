@@ -164,7 +164,7 @@ def vector_fetch(t: Translator, register: Register) -> Fetch:
     """Vector registers as u32, u64 or a tuple of u32."""
     first = number(register)
     if register.dwords == 1:
-        return lambda part: Value(t.regs.vector(first, part), "u32", PART_LANES)
+        return lambda part: t.regs.value(first, part)
     if register.dwords == 2:
         return lambda part: t.regs.wide(first, part)
     return lambda part: tuple(Value(t.regs.vector(first + n, part), "u32", PART_LANES) for n in range(register.dwords))
@@ -290,22 +290,30 @@ def vector_writer(t: Translator, instruction: Instruction, dest: Destination, ex
                 value = b.resize(half, "u32")
         elif BITS[value.type] < 32:
             value = b.resize(b.bitcast(value, f"u{BITS[value.type]}"), "u32")
-        put(t, first, part, b.bitcast(value, "u32").text, guard, masked[0], lanes)
+        put(t, first, part, value, guard, masked[0], lanes)
 
     return write
 
 
 def put(
-    t: Translator, register: int, part: int, value: str, exec_mask: Mask | None, masked: bool, lanes: str | None
+    t: Translator,
+    register: int,
+    part: int,
+    value: str | Value,
+    exec_mask: Mask | None,
+    masked: bool,
+    lanes: str | None,
 ) -> None:
     """Write a part of a register: where EXEC and ``lanes`` allow it, if what is there is still wanted."""
     b = t.b
-    if lanes is not None:
-        value = b.emit(f"select {PART_MASK} {lanes}, {PART} {value}, {PART} {t.regs.vector(register, part)}")
+    new = value if isinstance(value, Value) else Value(value, "u32", PART_LANES)
+    guards = [] if lanes is None else [lanes]
     if masked and exec_mask is not None and not exec_mask.full:
-        old = t.regs.vector(register, part)
-        value = b.emit(f"select {PART_MASK} {exec_mask.part(b, part)}, {PART} {value}, {PART} {old}")
-    t.regs.set_vector(register, part, value)
+        guards.append(exec_mask.part(b, part))
+    for guard in guards:
+        old = b.bitcast(t.regs.value(register, part), new.type)
+        new = b.select(Value(guard, "u1", PART_LANES), new, old)
+    t.regs.set_vector(register, part, new)
 
 
 def put_wide(

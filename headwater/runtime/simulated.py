@@ -4,14 +4,18 @@ chip."""
 from __future__ import annotations
 
 import functools
+import threading
+from importlib import import_module
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from headwater import __version__
+from headwater.emulate import unwritten
 from headwater.errors import DeviceError, LaunchError, UsageError
-from headwater.runtime.cpu import CpuDevice, CpuKernel, check_sizes
-from headwater.runtime.devices import DeviceProgram, Size, sizes
+from headwater.runtime.cpu import CpuBuffer, CpuDevice, CpuKernel, check_sizes
+from headwater.runtime.devices import Buffer, DeviceProgram, Size, sizes
 from headwater.runtime.simulated_launch import SimulatedLaunch
 
 if TYPE_CHECKING:
@@ -19,7 +23,9 @@ if TYPE_CHECKING:
     from headwater.emulate.hooks import Watcher
     from headwater.isa.gcn.codeobject import CodeObject
     from headwater.opencl.kernels import KernelInfo
+    from headwater.runtime.arrays import Array
 
+_MISS_SECONDS = 0.02  # finding a code object in the cache takes less
 DEFAULT_GROUP = 256
 """Work-items of a group that kernels are compiled for unless a launch has larger ones: AMD's default."""
 
@@ -70,6 +76,34 @@ class SimulatedDevice(CpuDevice):
         }
         return DeviceProgram(self, kernels, compiled.warnings)
 
+    def allocate(self, nbytes: int) -> CpuBuffer:
+        buffer = super().allocate(nbytes)
+        unwritten.made(buffer)
+        return buffer
+
+    def write(self, buffer: Buffer, array: Array, offset: int = 0) -> None:
+        super().write(buffer, array, offset)
+        _has_data(buffer)
+
+    def copy(self, source: Buffer, target: Buffer) -> None:
+        super().copy(source, target)
+        _has_data(target)
+
+    def copy_part(
+        self, source: Buffer, target: Buffer, stored: Sequence[int], index: Sequence[slice], itemsize: int
+    ) -> None:
+        super().copy_part(source, target, stored, index, itemsize)
+        _has_data(target)
+
+    def fill(self, buffer: Buffer, pattern: bytes) -> None:
+        super().fill(buffer, pattern)
+        _has_data(buffer)
+
+    def upload(self, array: Array) -> CpuBuffer:
+        buffer = super().upload(array)
+        _has_data(buffer)
+        return buffer
+
     def load(self, code: bytes, filename: str) -> DeviceProgram:
         """The kernels of a code object. UsageError if it was made for another chip's instructions."""
         from headwater.runtime.simulated_arguments import kernel_info
@@ -90,6 +124,11 @@ class SimulatedDevice(CpuDevice):
                 f"{filename} holds machine code for {code.target}, and {self.name} is a {self.chip.target}",
                 hint=f"run it on a device with {code.target}: see headwater devices",
             )
+
+
+def _has_data(buffer: Buffer) -> None:
+    assert isinstance(buffer, CpuBuffer)
+    unwritten.written(buffer.address)
 
 
 class SimulatedKernel(CpuKernel):
@@ -155,7 +194,14 @@ def _three(parts: tuple[int, ...], fill: int = 1) -> tuple[int, int, int]:
 def _compiled(source: str, filename: str, options: str, target: str, largest_group: int) -> Any:
     from headwater.opencl.gcn import compile_code_object
 
-    return compile_code_object(source, filename, options, target, largest_group=largest_group)
+    # If it is not in the cache the compiler process will work on it, and the translator be needed: import that meanwhile.
+    importing = threading.Timer(_MISS_SECONDS, import_module, ("headwater.emulate.translate",))
+    importing.daemon = True
+    importing.start()
+    try:
+        return compile_code_object(source, filename, options, target, largest_group=largest_group)
+    finally:
+        importing.cancel()
 
 
 @functools.lru_cache(maxsize=64)

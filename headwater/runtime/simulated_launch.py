@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.emulate import dispatch, layout
+from headwater.emulate import dispatch, layout, unwritten
 from headwater.emulate.native import SYMBOL, native_kernel
 from headwater.errors import LaunchError, ResourceError
 from headwater.runtime import pool as _pool, signature
@@ -249,6 +249,7 @@ class SimulatedLaunch(CpuLaunch):
         printf = 0
         if any(a.value_kind == "hidden_printf_buffer" for a in self._hidden) and self.code.printf_formats:
             task.printf = aligned_bytes(PRINTF_BYTES)
+            task.printf[:] = 0  # LLVM's code leaves out the zeros that end a string of 4, 8, … bytes
             header = task.printf[:_PRINTF_HEADER_BYTES].view(np.uint32)
             header[:] = 0, PRINTF_BYTES - _PRINTF_HEADER_BYTES
             printf = address(task.printf)
@@ -292,6 +293,9 @@ class SimulatedLaunch(CpuLaunch):
         if task.printf is not None:
             add("the printf buffer", address(task.printf), task.printf.nbytes, True)
         task.extents = extents
+        if self.watcher is None:
+            for extent in extents:
+                unwritten.written(extent.start)
         task.table = np.array([word for entry in merged(entries) for word in entry], np.uint64)
 
     def arguments_of(self, extents: Sequence[Extent]) -> list[Extent]:
