@@ -281,7 +281,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (r"'(.+)' file not found", "give its folder with -I"),
     (r"unknown type name '(auto|class|template|namespace)'", "this is C++; OpenCL C is a dialect of C99"),
     (
-        r"(work_group_(reduce|scan|all|any|broadcast)\w*|atomic_(fetch|load|store|exchange|compare)\w*)'",
+        r"(get_\w+_linear_id|work_group_(reduce|scan|all|any|broadcast)\w*|atomic_(fetch|load|store|exchange|compare)\w*)'",
         "needs -cl-std=CL2.0 or CL3.0",
     ),
     (r"unknown type name 'atomic_", "needs -cl-std=CL2.0 or CL3.0"),

@@ -296,7 +296,8 @@ def _format_text(module: Module, name: str) -> str:
         if "zeroinitializer" in line:
             return ""
         raise InternalError(f"the format of printf must be a string constant: {name}")
-    raw = re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), match[1])
+    # LLVM writes a backslash as two, and what cannot be printed as one and two digits.
+    raw = re.sub(r"\\(\\|[0-9A-Fa-f]{2})", lambda m: "\\" if m[1] == "\\" else chr(int(m[1], 16)), match[1])
     return raw.removesuffix("\0").encode("latin-1").decode("utf-8", "replace")
 
 

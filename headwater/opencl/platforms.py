@@ -12,7 +12,7 @@ class Platform:
 
     ``clang``: flags that choose it. ``heading``: data layout and triple of a module. ``folder``: where units of the
     device library lie that take precedence here, "" for none. ``calling``: the calling convention of built-ins, with a
-    blank. ``image``, ``sampler``, ``event``: LLVM types of such values, ``no_sampler``: a sampler where none is given.
+    blank. ``image``, ``sampler``: LLVM types of such values, ``no_sampler``: a sampler where none is given.
     ``scope``: of atomics that name none (blank at the end). ``group_limit``: the most work-items of a group.
     ``own_primitives``: the library defines ``__hw_local_id_0`` and its kin itself. ``intrinsics``: `with_intrinsics`
     applies.
@@ -26,7 +26,6 @@ class Platform:
     image: str
     sampler: str
     no_sampler: str
-    event: str
     scope: str
     group_limit: int
     own_primitives: bool
@@ -46,7 +45,6 @@ SPIR = Platform(
     image="ptr addrspace(1)",
     sampler="i32",
     no_sampler="0",
-    event='target("spirv.Event")',
     scope="",
     group_limit=8192,
     own_primitives=False,
@@ -72,7 +70,6 @@ def gcn(abi: int) -> Platform:
         image="ptr addrspace(4)",
         sampler="ptr addrspace(4)",
         no_sampler="null",
-        event="ptr addrspace(5)",
         scope='syncscope("agent") ',
         group_limit=1024,
         own_primitives=True,

@@ -54,5 +54,6 @@ class Body:
     def _type(self, what: Type) -> str:
         if isinstance(what, Named) and what.name.startswith("ocl_image"):
             return self.platform.image
-        named = {Named("ocl_sampler"): self.platform.sampler, Named("ocl_event"): self.platform.event}
-        return named.get(what, what.llvm) if isinstance(what, Named) else what.llvm
+        if what == Named("ocl_event"):
+            return self.result  # of asynchronous copies, which hand on the event that they are given
+        return self.platform.sampler if what == Named("ocl_sampler") else what.llvm
