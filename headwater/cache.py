@@ -232,7 +232,7 @@ class Cache:
 
     def _publish(self, staged: Path, entry: Path) -> Path:
         entry.parent.mkdir(mode=0o700, exist_ok=True)
-        for _ in range(3):
+        for attempt in range(3):
             try:
                 os.rename(staged, entry)
                 return entry
@@ -241,6 +241,8 @@ class Cache:
                 if self._check(entry) is not None:
                     _remove(staged)
                     return entry
+                if sys.platform == "win32":
+                    time.sleep(0.02 * (attempt + 1))  # a virus scanner may be looking at the new files
         return staged  # complete, though under a temporary name: good for this process
 
     def _use_fallback(self, error: OSError) -> None:

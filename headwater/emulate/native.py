@@ -54,7 +54,7 @@ def native_kernel(code: CodeObject, name: str, *, full: bool, observer: Observer
 
 def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -> dict[str, bytes]:
     from headwater.emulate.translate import Options, translate_kernel
-    from headwater.opencl.host import link_shared
+    from headwater.opencl.shared import link_shared
     from headwater.opencl.worker import WORKER
 
     WORKER.start()

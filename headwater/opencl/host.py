@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import sys
 import threading
 from dataclasses import asdict, dataclass
@@ -31,14 +30,14 @@ from pathlib import Path
 from typing import Any
 
 from headwater import cache
-from headwater.errors import InternalError
 from headwater.opencl.freshness import compiler_state, digests, unchanged
 from headwater.opencl.kernels import KernelInfo
+from headwater.opencl.shared import ENTRY, library_name, link_shared
 from headwater.opencl.spmd.layout import STATE_BYTES, Layout
 from headwater.opencl.spmd.plan import KernelFacts, Size, choose_group, choose_layout, needs_masks
 
 _FORMAT = "host 1"
-_IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = "kernel.so", "module.ll", "kernels.json", "code.json"
+_IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = library_name(), "module.ll", "kernels.json", "code.json"
 
 
 @dataclass(frozen=True)
@@ -141,11 +140,10 @@ class HostModule:
     def _build(self, kernel: str, layout: Layout, masked: bool, split: bool) -> dict[str, bytes]:
         from headwater.opencl.worker import WORKER
 
-        symbol = "hw_entry"
         code, frame_bytes, formats = WORKER.call(
-            "build", self.text, kernel, symbol, layout, masked=masked, split=split, checked=self.check
+            "build", self.text, kernel, ENTRY, layout, masked=masked, split=split, checked=self.check
         )
-        needs = {"symbol": symbol, "frame_bytes": frame_bytes, "formats": formats}
+        needs = {"symbol": ENTRY, "frame_bytes": frame_bytes, "formats": formats}
         return {_IMAGE_FILE: link_shared(code), _CODE_FILE: json.dumps(needs).encode()}
 
 
@@ -205,25 +203,3 @@ def _identity() -> str:
 
         cpu = platform.machine() + platform.processor()
     return "\n".join([cpu, sys.platform, compiler_state()])
-
-
-def link_shared(*objects: bytes) -> bytes:
-    """A shared library from object files, by the linker in the ``ziglang`` package. Raises InternalError."""
-    import subprocess
-    import tempfile
-
-    from headwater.opencl.clang import zig_path
-
-    with tempfile.TemporaryDirectory() as folder:
-        sources, target = (
-            [os.path.join(folder, f"{n}.o") for n in range(len(objects))],
-            os.path.join(folder, "kernel.so"),
-        )
-        for source, code in zip(sources, objects, strict=True):
-            Path(source).write_bytes(code)
-        linker = ["ld.lld"] if sys.platform.startswith("linux") else ["cc"]
-        command = [str(zig_path()), *linker, "-shared", "-o", target, *sources]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise InternalError(f"linking the kernel failed: {done.stderr.strip()[-500:]}")
-        return Path(target).read_bytes()

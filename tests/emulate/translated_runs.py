@@ -21,7 +21,7 @@ from headwater.emulate.translate import Options, Translator
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import ISA_OF_TARGET
 from headwater.isa.gcn.semantics import Mode
-from headwater.opencl.host import link_shared
+from headwater.opencl.shared import link_shared
 from headwater.opencl.worker import WORKER
 from headwater.runtime.arrays import address, aligned_bytes
 
