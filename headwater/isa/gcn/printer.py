@@ -59,7 +59,7 @@ def register_name(register: Register, isa: str) -> str:
 
 _LONG = frozenset(("b64", "u64", "i64", "f64", "v4f64", "mask"))
 # LLVM prints the halves that inline floats are for these as numbers.
-_SHORT_INTEGERS = frozenset(("i16", "u16", "b16", "v2i16", "v2u16", "v2b16"))
+_SHORT_INTEGERS = frozenset(("i16", "u16", "b16"))
 
 
 def _constant(code: int, kind: str) -> str:

@@ -131,7 +131,7 @@ def test_faulty_binaries_are_named(data, message):
 def test_truncated_and_corrupted_binaries_give_messages(binary):
     rng = random.Random(2)
     refused = 0
-    for _ in range(1500):
+    for _ in range(600):
         changed = bytearray(binary)
         if rng.random() < 0.3:
             del changed[rng.randrange(len(changed)) :]
@@ -143,4 +143,4 @@ def test_truncated_and_corrupted_binaries_give_messages(binary):
             code.image()
         except CodeObjectError:
             refused += 1
-    assert refused > 300
+    assert refused > 120

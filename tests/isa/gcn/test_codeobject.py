@@ -139,7 +139,7 @@ def test_corrupted_files_give_a_code_object_or_a_message(whole):
     data = whole()
     rng = random.Random(4)
     refused = 0
-    for _ in range(1500):
+    for _ in range(600):
         changed = bytearray(data)
         for _ in range(rng.randint(1, 4)):
             changed[rng.randrange(len(data) if rng.random() < 0.5 else 1024)] = rng.choice(
@@ -149,7 +149,7 @@ def test_corrupted_files_give_a_code_object_or_a_message(whole):
             load(bytes(changed), "k.hsaco").image()
         except CodeObjectError:
             refused += 1
-    assert refused > 50
+    assert refused > 20
 
 
 @pytest.mark.parametrize(
