@@ -298,6 +298,9 @@ def effects(instruction: Instruction) -> Effects:
             scalar_read |= s
             vector_read |= v
     written = {target for target, _ in what.assignments}
+    for source in instruction.sources:
+        if source.name in written and isinstance(source.value, Register):  # v_swap_b32
+            vector_write |= _bits(source.value)[1]
     for name, bits in _READ_SPECIALS.items():
         if name in written:
             scalar_write |= bits

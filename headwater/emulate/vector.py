@@ -212,7 +212,7 @@ def writers(t: Translator, instruction: Instruction, exec_mask: Mask) -> dict[st
     what = meaning(instruction)
     result: dict[str, Write] = {}
     for target, _ in what.assignments:
-        dest = instruction.dest(target)
+        dest = instruction.dest(target) or swapped(instruction, target)
         if dest is not None and dest.register.file == "v" and instruction.fields.get("indexed", 0) & INDEX_DEST:
             if dest.register.dwords != 1:
                 raise InternalError(f"{instruction.row.name} writes 64 bits by index")
@@ -228,6 +228,14 @@ def writers(t: Translator, instruction: Instruction, exec_mask: Mask) -> dict[st
         else:
             raise InternalError(f"{instruction.row.name} assigns {target}, which the translator does not know")
     return result
+
+
+def swapped(instruction: Instruction, target: str) -> Destination | None:
+    """The source that v_swap_b32 writes as well."""
+    source = instruction.source(target)
+    if source is None or not isinstance(source.value, Register):
+        return None
+    return Destination(target, source.type, source.value)
 
 
 def mask_writer(t: Translator, index: int, exec_mask: Mask) -> Write:

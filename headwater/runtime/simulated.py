@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import functools
 import threading
-from importlib import import_module
 from collections.abc import Sequence
+from importlib import import_module
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from headwater import __version__
 from headwater.emulate import unwritten
 from headwater.errors import DeviceError, LaunchError, UsageError
-from headwater.runtime.cpu import CpuBuffer, CpuDevice, CpuKernel, check_sizes
+from headwater.runtime.cpu import CpuDevice, CpuKernel, check_sizes
+from headwater.runtime.cpu_launch import CpuBuffer
 from headwater.runtime.devices import Buffer, DeviceProgram, Size, sizes
 from headwater.runtime.simulated_launch import SimulatedLaunch
 
@@ -183,7 +184,14 @@ class SimulatedKernel(CpuKernel):
         full = _three(whole)
         local = default_group(full, DEFAULT_GROUP) if group is None else _three(group)
         code = self._version(prod(local))
-        return SimulatedLaunch(self, code, full, local, _three(start, 0), len(whole), watcher)
+        return self._kind_of_launch(code)(self, code, full, local, _three(start, 0), len(whole), watcher)
+
+    def _kind_of_launch(self, code: CodeObject) -> type[SimulatedLaunch]:
+        if code.kernels[self.info.name].legacy is None:
+            return SimulatedLaunch
+        from headwater.runtime.simulated_legacy import LegacyLaunch
+
+        return LegacyLaunch
 
 
 def _three(parts: tuple[int, ...], fill: int = 1) -> tuple[int, int, int]:
@@ -194,7 +202,7 @@ def _three(parts: tuple[int, ...], fill: int = 1) -> tuple[int, int, int]:
 def _compiled(source: str, filename: str, options: str, target: str, largest_group: int) -> Any:
     from headwater.opencl.gcn import compile_code_object
 
-    # If it is not in the cache the compiler process will work on it, and the translator be needed: import that meanwhile.
+    # If it is not in the cache the compiler process will work on it, and the translator be wanted: import that by then.
     importing = threading.Timer(_MISS_SECONDS, import_module, ("headwater.emulate.translate",))
     importing.daemon = True
     importing.start()

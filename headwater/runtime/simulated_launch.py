@@ -27,7 +27,7 @@ from headwater.runtime.pool import Task
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Watcher
-    from headwater.isa.gcn.codeobject import CodeObject, KernelObject
+    from headwater.isa.gcn.codeobject import CodeObject, KernelArg, KernelObject
     from headwater.opencl.kernels import ArgInfo
     from headwater.runtime.simulated import SimulatedKernel
 
@@ -55,7 +55,7 @@ class EmulatedKernel:
 class SimulatedTask(Task):
     """A task with what only emulation has: the error record, the table of allocations, the buffer of printf."""
 
-    __slots__ = ("extents", "printf", "record", "table")
+    __slots__ = ("extents", "own", "printf", "record", "table")
 
     def __init__(self, entry: Any, block: Array, args_bytes: int) -> None:
         super().__init__(entry, block, args_bytes)
@@ -63,6 +63,8 @@ class SimulatedTask(Task):
         self.table: Array = np.zeros(0, np.uint64)
         self.extents: list[Extent] = []
         self.printf: Array | None = None
+        self.own: dict[str, Array] = {}
+        """Further memory that the kernel reads, by what a message calls it."""
 
 
 class Loaded:
@@ -116,7 +118,7 @@ class SimulatedLaunch(CpuLaunch):
             library=native.library,
             symbol=SYMBOL,
             local_size=local_size,
-            arg_offsets=tuple(a.offset for a in explicit),
+            arg_offsets=self._argument_offsets(explicit),
             args_bytes=args_bytes,
             static_local_bytes=self.machine_kernel.group_segment_bytes,
             frame_bytes=0,
@@ -182,6 +184,10 @@ class SimulatedLaunch(CpuLaunch):
                 memory[at : at + size].view(dtype)[:] = fields[name]
         self._dispatch = memory
         self._block[layout.BLOCK_DISPATCH] = address(memory)
+
+    def _argument_offsets(self, explicit: Sequence[KernelArg]) -> tuple[int, ...]:
+        """Where each argument lies in the kernarg segment."""
+        return tuple(arg.offset for arg in explicit)
 
     def _add_slot(self, index: int, arg: ArgInfo) -> str:
         if arg.kind == "local":
@@ -290,6 +296,8 @@ class SimulatedLaunch(CpuLaunch):
         add("the kernarg segment", task.args_address, self.host.args_bytes, False)
         add("the dispatch packet", address(self._packet), dispatch.PACKET_BYTES, False)
         add("the queue", address(self._queue), dispatch.QUEUE_BYTES, False)
+        for name, memory in task.own.items():
+            add(name, address(memory), memory.nbytes, False)
         if task.printf is not None:
             add("the printf buffer", address(task.printf), task.printf.nbytes, True)
         task.extents = extents
