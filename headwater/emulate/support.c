@@ -217,6 +217,89 @@ HIDDEN u32 hw_stop(struct wave *w, u32 kind, u64 pc, u64 detail) {
     return STOPPED;
 }
 
+/* ---- matrices --------------------------------------------------------------------------------------------------- */
+
+enum { F32, F16, BF16, I8, F64 };
+
+static float from_bits(u32 bits) { float value; __builtin_memcpy(&value, &bits, 4); return value; }
+static u32 to_bits(float value) { u32 bits; __builtin_memcpy(&bits, &value, 4); return bits; }
+
+static float from_half(u32 half) {
+    u32 sign = (half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
+    if (exponent == 31) return from_bits(sign | 0x7f800000 | fraction << 13);
+    if (exponent) return from_bits(sign | (exponent + 112) << 23 | fraction << 13);
+    return (sign ? -1.0f : 1.0f) * (float)fraction * 0x1p-24f;
+}
+
+/* One of a lane's factors, by the registers that hold them. */
+static u32 factor(const u32 *registers, u32 lane, u32 n, u32 kind) {
+    u32 bits = kind == I8 ? 8 : kind == F32 ? 32 : 16, at = bits * n;
+    return registers[at / 32 * LANES + lane] >> at % 32 & (bits == 32 ? ~0u : (1u << bits) - 1);
+}
+
+static float wide(u32 bits, u32 kind) {
+    return kind == F16 ? from_half(bits) : from_bits(kind == BF16 ? bits << 16 : bits);
+}
+
+/* The register, counted in elements of the result, and the lane of element (i, j) of a block. */
+static u32 element(u32 m, u32 kind, u32 block, u32 i, u32 j, u32 *lane) {
+    if (kind == F64) {
+        *lane = m == 16 ? j + 16 * (i % 4) : j + 4 * block + 16 * i;
+        return m == 16 ? i / 4 : 0;
+    }
+    if (m == 4) {
+        *lane = j + 4 * block;
+        return i;
+    }
+    u32 groups = LANES / m;
+    *lane = j + m * (i / 4 % groups);
+    return m * m / LANES * block + i / (4 * groups) * 4 + i % 4;
+}
+
+/* c += a b for each of `blocks` blocks of m x m results and depth k; register n of lane l is [n * 64 + l]. `per_lane`: factors
+   in a lane's registers. A's block is of those that `chosen` names if `broadcast` is not 0 (fields abid and cbsz). */
+HIDDEN void hw_matrix(u32 m, u32 k, u32 blocks, u32 kind, u32 per_lane, u32 broadcast, u32 chosen, const u32 *a,
+                      const u32 *b, u32 *c) {
+    for (u32 block = 0; block < blocks; block++) {
+        u32 of_a = broadcast ? (block & ~((1u << broadcast) - 1)) + chosen : block;
+        for (u32 i = 0; i < m; i++)
+            for (u32 j = 0; j < m; j++) {
+                u32 lane, at = element(m, kind, block, i, j, &lane);
+                u32 *low = &c[(kind == F64 ? 2 * at : at) * LANES + lane];
+                double precise = 0;
+                float single = from_bits(*low);
+                u32 whole = *low;
+                if (kind == F64) {
+                    u64 bits = *low | (u64)low[LANES] << 32;
+                    __builtin_memcpy(&precise, &bits, 8);
+                }
+                for (u32 depth = 0; depth < k; depth++) {
+                    u32 group = depth / per_lane * blocks, n = depth % per_lane;
+                    u32 lane_a = (group + of_a) * m + i, lane_b = (group + block) * m + j;
+                    if (kind == F64) {
+                        u64 x = a[lane_a] | (u64)a[LANES + lane_a] << 32, y = b[lane_b] | (u64)b[LANES + lane_b] << 32;
+                        double p, q;
+                        __builtin_memcpy(&p, &x, 8);
+                        __builtin_memcpy(&q, &y, 8);
+                        precise = __builtin_fma(p, q, precise);
+                        continue;
+                    }
+                    u32 x = factor(a, lane_a, n, kind), y = factor(b, lane_b, n, kind);
+                    if (kind == I8) whole += (u32)((signed char)x * (signed char)y);
+                    else single = __builtin_fmaf(wide(x, kind), wide(y, kind), single);
+                }
+                if (kind == F64) {
+                    u64 bits;
+                    __builtin_memcpy(&bits, &precise, 8);
+                    *low = (u32)bits;
+                    low[LANES] = bits >> 32;
+                } else {
+                    *low = kind == I8 ? whole : to_bits(single);
+                }
+            }
+    }
+}
+
 /* ---- groups ----------------------------------------------------------------------------------------------------- */
 
 static u64 align64(u64 address) { return (address + 63) & ~63ull; }

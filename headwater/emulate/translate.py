@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headwater.emulate import control, encodings_memory, hooks, vector
+from headwater.emulate import control, encodings_memory, hooks, matrix, vector
 from headwater.emulate.builder import Builder, Value
 from headwater.emulate.layout import AT_BARRIER, ENDED, FAULT_NAMES, LANES, STOPPED, WAVE
 from headwater.emulate.memory import Shape, Slot
@@ -107,6 +107,7 @@ class Translator:
     frame_bytes: int = FRAME_HEADER_BYTES
     shapes: dict[tuple[str, str | None, str, bool], Shape] = field(default_factory=dict)
     """What is known of registers of addresses in the block that is being translated."""
+    uses_matrices: bool = False
     indexed_registers: int = 0
     """Room for so many vector registers is wanted, of which M0 picks one."""
     _queue: list[Thunk] = field(default_factory=list)
@@ -188,6 +189,8 @@ class Translator:
             align = ", align 64" if kind == PART else ""
             emit(f"%{name} = alloca {kind}{align}")
         emit("%count = alloca i64")
+        if self.uses_matrices:
+            emit(f"%matrices = alloca [{matrix.ARRAY_REGISTERS * LANES} x i32], align 64")
         if self.indexed_registers:
             emit(f"%registers = alloca [{self.indexed_registers} x {PART}], align 64")
         emit(f"%addresses = alloca [{LANES} x i64], align 64")
@@ -349,12 +352,14 @@ class Translator:
         """Translate one instruction; those that end a block are done by `_leave`."""
         what = meaning(instruction)
         encoding = instruction.row.encoding
-        unknown = any(effect.kind in ("mfma", "image", "format") for effect in what.effects)
+        unknown = any(effect.kind in ("image", "format") for effect in what.effects)
         if unknown or what.unsupported or control.is_trap(instruction):
             self.flush()
             kind = "FAULT_TRAP" if control.is_trap(instruction) else "FAULT_UNSUPPORTED"
             self.stop(kind, instruction.address)
             self.b.start(self.b.label("unreachable"))
+        elif "mfma" in instruction.row.flags:
+            matrix.translate(self, instruction)
         elif encoding in ("SOP1", "SOP2", "SOPC", "SOPK", "SOPP"):
             control.scalar(self, instruction)
         elif encoding == "SMEM":

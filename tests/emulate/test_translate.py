@@ -264,3 +264,19 @@ def test_instructions_as_the_reference_runs_them(name, lanes):
     specials, snippet = SNIPPETS[name]
     found, wanted = both(snippet, random_inputs(len(name) + lanes, specials), lanes)
     assert differing(found, wanted, WIDTHS.get(name, np.float32)) == []
+
+
+def test_matrix_instructions():
+    snippet = """
+    v_mfma_f32_16x16x4f32 v[20:23], v4, v5, v[8:11]
+    v_mfma_f32_4x4x4f16 v[24:27], v[4:5], v[6:7], v[8:11]
+    v_mfma_i32_16x16x16i8 v[28:31], v4, v5, v[8:11]
+    v_mfma_f64_4x4x4f64 v[32:33], v[4:5], v[6:7], v[8:9]
+    v_mfma_f32_4x4x2bf16 v[36:39], v4, v5, 1.0
+    v_mfma_f32_32x32x2f32 a[0:15], v12, v13, 0
+    s_nop 15
+    v_accvgpr_read_b32 v40, a3
+    v_accvgpr_read_b32 v41, a14
+    """
+    found, wanted = both(snippet, random_inputs(5, (0x3F800000, 0x40000000)), target="gfx90a")
+    assert differing(found, wanted, np.float32) == []
