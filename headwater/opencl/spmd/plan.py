@@ -13,13 +13,13 @@ FLAT_GROUP_ITEMS = 16384
 cost of handing groups out and leaves enough groups to share between threads."""
 
 MAX_SINGLE_CHUNK_ROWS = 16
-"""Rows up to which a whole work-group is put into one chunk (tiled matrix multiply, 16 × 16: 3.5× over 4 rows)."""
+"""Rows up to which a whole work-group is put into one chunk (tiled matrix multiply, 16 × 16: about 3× over 4 rows)."""
 
 MASKED_ROWS = 2
 """Rows where lanes leave loops at different times: every row has its own masks (Mandelbrot: 1.2× over 4 rows)."""
 
 WIDE_VECTORS = 4
-"""Vectors of lanes where rows share loads: 4 × 4 sums in registers (matrix multiply: 2.2× over 1 × 4)."""
+"""Vectors of lanes where rows share loads: 4 × 4 sums in registers (matrix multiply: 2× over 1 × 4)."""
 
 MAX_ROWS = 4
 """Rows of a chunk: loads that rows share are then done once for four of them (matrix multiply: 1.9× over one row)."""
