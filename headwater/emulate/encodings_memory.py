@@ -197,13 +197,14 @@ class Access:
     def store(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
         """The same for stores."""
         at = self.place(one.part).moved(self.t.b, offset)
-        self._watch(one, at, nbytes, writes=True)
+        self._watch(one, at, nbytes, writes=True, values=values)
         one.store(at, nbytes, values)
 
-    def _watch(self, one: PartAccess, at: Address, nbytes: int, *, writes: bool) -> None:
+    def _watch(self, one: PartAccess, at: Address, nbytes: int, *, writes: bool, values: Sequence[str] = ()) -> None:
         observer = self.t.options.observer
         if observer is not None:
-            observer.access(self.t, self.instruction, one.part, at, nbytes, writes, one.exec_mask)
+            at = at.settled(self.t.b)
+            observer.access(self.t, self.instruction, one.part, at, nbytes, writes, one.exec_mask, values)
 
 
 class PartOfAccess:
@@ -294,14 +295,13 @@ def _ds_place(t: Translator, instruction: Instruction) -> Place:
     if address is None:  # ds_read_addtid_b32: M0 and the lane's number
         m0 = b.emit(f"and i32 {t.regs.scalar(M0)}, 65535")
         start = b.emit(f"add i64 {start}, {b.emit(f'zext i32 {m0} to i64')}")
-    base = b.emit(f"add i64 {start}, {offset}") if offset else start
     if address is None:
         return lambda part: Address(
-            base, vector([4 * (part * PART_LANES + n) for n in range(PART_LANES)]), None, how, slot
+            start, vector([4 * (part * PART_LANES + n) for n in range(PART_LANES)]), None, how, slot, offset
         )
     assert isinstance(address.value, Register)
     first = number(address.value)
-    return lambda part: Address(base, t.regs.vector(first, part), None, how, slot)
+    return lambda part: Address(start, t.regs.vector(first, part), None, how, slot, offset)
 
 
 def _resource(t: Translator, instruction: Instruction) -> tuple[int, str, str]:

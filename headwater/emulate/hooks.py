@@ -8,7 +8,7 @@ in ``t.later``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
@@ -45,9 +45,18 @@ class Observer(Protocol):
         ...
 
     def access(
-        self, t: Translator, instruction: Instruction, part: int, at: Address, nbytes: int, writes: bool, lanes: Mask
+        self,
+        t: Translator,
+        instruction: Instruction,
+        part: int,
+        at: Address,
+        nbytes: int,
+        writes: bool,
+        lanes: Mask,
+        values: Sequence[str] = (),
     ) -> None:
-        """A part's lanes are about to access memory, ``nbytes`` each. Called when the part is written."""
+        """A part's lanes are about to access memory, ``nbytes`` each. Called when the part is written. ``values``: the
+        dwords that a store stores."""
         ...
 
     def scalar_access(self, t: Translator, instruction: Instruction, address: str, nbytes: int, writes: bool) -> None:

@@ -8,6 +8,7 @@ begin with `c_header`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +31,8 @@ KINDS: Final = ("global", "lds", "private", "gds", "flat", "scalar")
 """What memory a site accesses, by number."""
 CONTEXT_HOOK, RECORDER_HOOK = 0, 1
 """Places among the wavefront's hooks: what all wavefronts share, and this one's recorder."""
+VALUE_DWORDS = 4
+"""Dwords of a stored value that are kept."""
 MOST_SITES, MOST_SEGMENTS = 1 << 13, 1 << 16
 
 SITE: Final = Struct(
@@ -37,6 +40,7 @@ SITE: Final = Struct(
     # Where the translated code puts the access of a wavefront.
     ("u32", "low", LANES),
     ("u32", "high", LANES),
+    ("u32", "values", 4 * LANES),
     # What the library keeps.
     ("u32", "pattern", LANES),
     ("u64", "pattern_mask", 1),
@@ -92,6 +96,7 @@ class Staged:
     library = ""
     """The library's file beside this one."""
     tells_segments = True
+    takes_values = False
 
     def __init__(self) -> None:
         self.sites: list[Site] = []
@@ -117,7 +122,15 @@ class Staged:
             self._begin_segment(t, block, at + 1)
 
     def access(
-        self, t: Translator, instruction: Instruction, part: int, at: Address, nbytes: int, writes: bool, lanes: Mask
+        self,
+        t: Translator,
+        instruction: Instruction,
+        part: int,
+        at: Address,
+        nbytes: int,
+        writes: bool,
+        lanes: Mask,
+        values: Sequence[str] = (),
     ) -> None:
         kind = GLOBAL_KIND
         for bit, number in ((LDS, LDS_KIND), (PRIVATE, PRIVATE_KIND), (GDS, GDS_KIND), (FLAT, FLAT_KIND)):
@@ -138,10 +151,16 @@ class Staged:
         put(PART, at.low or "zeroinitializer", "low", part * PART_LANES * 4, 64)
         if at.high is not None:
             put(PART, at.high, "high", part * PART_LANES * 4, 64)
-        if part == PARTS - 1:
+        if self.takes_values:
+            for n, value in enumerate(values[:VALUE_DWORDS]):
+                put(PART, value, "values", (n * LANES + part * PART_LANES) * 4, 64)
+        # What is there before a store can be seen only if the parts before it have not been stored.
+        alone = self.takes_values and writes and bool(values)
+        if part == PARTS - 1 or alone:
             b.declare("declare hidden void @hw_access(ptr, ptr, i32, i32, i64, i64) nounwind")
             wide = int(at.high is not None)
-            where = f"i64 {at.base}, i64 {_whole(t, lanes)}"
+            mask = _of_part(t, lanes, part) if alone else _whole(t, lanes)
+            where = f"i64 {at.base}, i64 {mask}"
             b.line(f"call void @hw_access(ptr %w, ptr {here}, i32 {site}, i32 {wide}, {where})")
 
     def scalar_access(self, t: Translator, instruction: Instruction, address: str, nbytes: int, writes: bool) -> None:
@@ -241,6 +260,12 @@ def _whole(t: Translator, lanes: Mask) -> str:
     return total
 
 
+def _of_part(t: Translator, lanes: Mask, part: int) -> str:
+    """A mask without the lanes of other parts."""
+    piece = t.b.emit(f"zext i{PART_LANES} {lanes.part_bits(t.b, part)} to i64")
+    return t.b.emit(f"shl i64 {piece}, {part * PART_LANES}")
+
+
 @dataclass(frozen=True, slots=True)
 class Tables:
     """What the numbers in a watched kernel's records mean."""
@@ -269,8 +294,10 @@ def recorder_bytes(sites: int) -> int:
 def c_header() -> str:
     """Declarations for the libraries."""
     kinds = "".join(f"#define KIND_{name.upper()} {number}\n" for number, name in enumerate(KINDS))
-    return (
-        f"{_layout_header()}{kinds}#define RECORDER_HEAD_BYTES {RECORDER_HEAD_BYTES}\n"
-        f'#define HIDDEN __attribute__((visibility("hidden")))\n'
-        f'#define EXPORT __attribute__((visibility("default")))\n{SITE.declaration()}'
+    visible = "".join(
+        f'#define {name} __attribute__((visibility("{what}")))\n'
+        for name, what in (("HIDDEN", "hidden"), ("EXPORT", "default"))
     )
+    head = f"#define RECORDER_HEAD_BYTES {RECORDER_HEAD_BYTES}\n"
+    lanes = Path(__file__).with_name("lanes.h").read_text()
+    return f"{_layout_header()}{kinds}{head}{visible}{SITE.declaration()}{lanes}"

@@ -3,8 +3,6 @@
    A wavefront's recorder counts how often what happened last has happened again, so that most calls write nothing. What a
    wavefront recorded goes to its recorder's output when the next one begins, and from there to the file. */
 
-typedef unsigned short u16;
-typedef u32 v16 __attribute__((vector_size(64)));
 typedef int (*write_function)(int file, const void *data, u64 bytes);
 
 enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, LINE_BYTES = 64, BANKS = 32 };
@@ -233,14 +231,6 @@ static u32 lds_cycles(const u32 *offset, u64 mask, u32 bytes) {
     return total;
 }
 
-static v16 lane_mask(u64 mask, u32 part) {
-    const v16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    u32 bits = mask >> part * 16;
-    v16 all = {0};
-    all += bits;
-    return 0 - (all >> lane & 1);
-}
-
 static void remember(struct site *s, u64 mask, u32 first, u32 alignment, u32 packed) {
     for (u32 l = 0; l < LANES; l++) s->pattern[l] = mask >> l & 1 ? s->low[l] - first : 0;
     s->pattern_mask = mask;
@@ -251,14 +241,13 @@ static void remember(struct site *s, u64 mask, u32 first, u32 alignment, u32 pac
 /* Whether the lanes' offsets from their first, and the mask, are those of the access before. */
 static int same_pattern(const struct site *s, u64 mask, u32 first) {
     if (mask != s->pattern_mask) return 0;
-    v16 other = {0}, base = {0};
-    base += first;
+    v16 other = {0}, base = splat(first);
     if (mask == ~0ull)
-        for (u32 p = 0; p < 4; p++) other |= (((const v16 *)s->low)[p] - base) ^ ((const v16 *)s->pattern)[p];
+        for (u32 p = 0; p < 4; p++) other |= (part_of(s->low, p) - base) ^ part_of(s->pattern, p);
     else
         for (u32 p = 0; p < 4; p++)
-            other |= ((((const v16 *)s->low)[p] - base) & lane_mask(mask, p)) ^ ((const v16 *)s->pattern)[p];
-    return __builtin_reduce_or(other) == 0;
+            other |= ((part_of(s->low, p) - base) & lane_mask(mask, p)) ^ part_of(s->pattern, p);
+    return !any(other);
 }
 
 static u32 shape(const struct site *s, u64 mask, u32 first, u32 bytes, u32 from) {
@@ -287,11 +276,10 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
     u32 from = __builtin_ctzll(mask), first = s->low[from], one_high = 1;
     u64 high = 0;
     if (wide) {
-        v16 other = {0}, same = {0};
         high = s->high[from];
-        same += (u32)high;
-        for (u32 p = 0; p < 4; p++) other |= (((v16 *)s->high)[p] ^ same) & lane_mask(mask, p);
-        one_high = __builtin_reduce_or(other) == 0;
+        v16 other = {0}, same = splat(high);
+        for (u32 p = 0; p < 4; p++) other |= (part_of(s->high, p) ^ same) & lane_mask(mask, p);
+        one_high = !any(other);
     }
     u64 host = base + (high << 32 | first), address = device_address(c, w, r, s, host);
     u32 alignment = (address & (LINE_BYTES - 1)) | 1u << 31;

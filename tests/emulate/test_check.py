@@ -1,0 +1,208 @@
+"""What checked launches on simulated chips find, and what they do not take for an error."""
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater.emulate.waitcnt import hazards
+from headwater.isa.gcn.codeobject import load
+from headwater.opencl.gcn import assemble, compile_code_object
+
+SOURCE = """\
+kernel void neighbour(global int *out) {
+  local int tile[64];
+  int i = get_local_id(0);
+  tile[i] = i;
+  out[get_global_id(0)] = tile[(i + 1) & 63];
+}
+kernel void groups(global int *out) {
+  out[get_local_id(0)] = get_group_id(0) + 1;
+}
+kernel void pairs(global int *out) {
+  int i = get_global_id(0);
+  out[i / 2] = i;
+}
+kernel void half_tile(global int *out) {
+  local int tile[64];
+  int i = get_local_id(0);
+  if (i < 32) tile[i] = i;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out[i] = tile[i];
+}
+kernel void copy(global int *out, global const int *in) {
+  out[get_global_id(0)] = in[get_global_id(0)];
+}
+kernel void first_half(global int *out) {
+  local int tile[64];
+  int i = get_local_id(0);
+  tile[i] = i;
+  if (i < 32)
+    barrier(CLK_LOCAL_MEM_FENCE);
+  out[i] = tile[i];
+}
+kernel void first_wave(global int *out) {
+  local int tile[128];
+  int i = get_local_id(0);
+  tile[i] = i;
+  if (i < 64) barrier(CLK_LOCAL_MEM_FENCE);
+  out[i] = tile[i];
+}
+kernel void odd(local int *tile, global int *out) {
+  int i = get_local_id(0);
+  ((local int *)((local char *)tile + 1))[2 * i] = i;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out[i] = i;
+}
+kernel void reduce(global int *out, global const int *in) {
+  local int part[256];
+  int i = get_local_id(0);
+  part[i] = in[get_global_id(0)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int s = 128; s > 0; s >>= 1) {
+    if (i < s) part[i] += part[i + s];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (i == 0) out[get_group_id(0)] = part[0];
+}
+kernel void count(global int *sum, global int *most) {
+  atomic_add(sum, 1);
+  atomic_max(most, (int)get_global_id(0));
+}
+kernel void flag(global int *out, global const int *in) {
+  if (in[get_global_id(0)] > 3) *out = 1;
+}
+kernel void bytes(global uchar *out) {
+  out[get_global_id(0)] = get_global_id(0);
+}
+kernel void own(global int *data) {
+  int i = get_global_id(0);
+  data[i] = data[i] + 1;
+  data[i] *= 2;
+}
+kernel void reuse(global int *out, int n) {
+  local int tile[64];
+  int i = get_local_id(0), sum = 0;
+  for (int k = 0; k < n; k++) {
+    tile[i] = i * k;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sum += tile[i ^ 1];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  out[get_global_id(0)] = sum;
+}
+"""
+INTS = np.arange(1024, dtype=np.int32)
+
+
+@pytest.fixture(scope="module", params=["vega64", "fiji"])
+def program(request):
+    return hw.device(request.param).build(SOURCE, "checked.cl")
+
+
+def checked(program, kernel, global_size, local_size, *args):
+    own = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    program.kernels[kernel].prepare(global_size, local_size, check=True)(own, None, None).wait()
+    return own
+
+
+def fault(program, kernel, global_size, local_size, *args):
+    with pytest.raises(hw.KernelFault) as caught:
+        checked(program, kernel, global_size, local_size, *args)
+    return str(caught.value)
+
+
+def test_race_in_local_memory(program):
+    text = fault(program, "neighbour", (64,), (64,), INTS)
+    assert text.startswith("checked.cl:5:")
+    assert "data race: work-item (0) of neighbour reads 4 bytes at byte 4 of local memory" in text
+    assert "which work-item (1) writes too (64 times in all)" in text
+    assert "the other access: checked.cl:4: tile[i] = i;" in text
+    assert "hint: a barrier between them orders them" in text
+
+
+def test_race_between_groups(program):
+    text = fault(program, "groups", (256,), (64,), INTS)
+    assert "work-item (64) of groups writes 4 bytes at byte 0 of `int *out`, which work-item (0) writes too" in text
+    assert "work-groups run in any order" in text
+
+
+def test_race_in_one_instruction(program):
+    text = fault(program, "pairs", (64,), (64,), INTS)
+    assert "work-item (1) of pairs writes 4 bytes at byte 0 of `int *out`, which work-item (0) writes too" in text
+
+
+def test_local_memory_that_nobody_wrote(program):
+    text = fault(program, "half_tile", (64,), (64,), INTS)
+    assert "work-item (32) of half_tile reads 4 bytes at byte 128 of local memory, where no work-item" in text
+
+
+def test_memory_without_data(program):
+    device = program.device
+    buffer = device.allocate(1024)
+    text = fault(program, "copy", (256,), (64,), INTS, buffer)
+    assert "work-item (0) of copy reads 4 bytes at byte 0 of `const int *in`, where nothing has been written" in text
+    checked(program, "copy", (128,), (64,), buffer, INTS)
+    text = fault(program, "copy", (256,), (64,), INTS, buffer)
+    assert "work-item (128) of copy reads 4 bytes at byte 512" in text
+    device.write(buffer, INTS[:256])
+    assert (checked(program, "copy", (256,), (64,), INTS * 0, buffer)[0][:256] == INTS[:256]).all()
+
+
+def test_what_unchecked_launches_write_counts(program):
+    buffer = program.device.allocate(1024)
+    program.kernels["copy"].prepare((256,), (64,))([buffer, INTS], None, None).wait()
+    checked(program, "copy", (256,), (64,), INTS, buffer)
+
+
+def test_barrier_that_lanes_miss(program):
+    text = fault(program, "first_half", (64,), (64,), INTS)
+    assert "work-item (32) of first_half does not reach a barrier where work-item (0) of its group waits" in text
+    assert text.startswith("checked.cl:29:")
+
+
+def test_barrier_that_a_wavefront_misses(program):
+    text = fault(program, "first_wave", (128,), (128,), INTS)
+    assert "wavefront 1 ends without having been at barrier number 1, where wavefront 0 of its group (0) was" in text
+
+
+def test_misaligned_local_memory(program):
+    text = fault(program, "odd", (64,), (64,), hw.Local(1024), INTS)
+    assert "work-item (0) of odd writes 4 bytes at byte 1 of local memory, which is not aligned" in text
+
+
+def test_right_kernels_are_left_alone(program):
+    out, _ = checked(program, "reduce", (1024,), (256,), INTS * 0, INTS)
+    assert out[:4].tolist() == INTS.reshape(4, 256).sum(1).tolist()
+    total, most = checked(program, "count", (1024,), (128,), INTS[:1] * 0, INTS[:1] * 0)
+    assert (total[0], most[0]) == (1024, 1023)
+    checked(program, "flag", (1024,), (64,), INTS * 0, INTS)
+    checked(program, "bytes", (256,), (64,), np.zeros(256, np.uint8))
+    assert checked(program, "own", (256,), (64,), INTS)[0][5] == 12
+    checked(program, "reuse", (256,), (64,), INTS, 5)
+    checked(program, "copy", (100,), (20,), INTS, INTS)
+
+
+def test_memory_faults_come_first(program):
+    assert "reads 4 bytes" in fault(program, "copy", (256,), (64,), INTS, INTS[:100])
+
+
+KERNEL = "kernel void add(global const float *a, global float *b) { b[get_global_id(0)] += a[get_global_id(0)]; }"
+
+
+@pytest.mark.parametrize("target", ["gfx900", "gfx803", "gfx600", "gfx90a"])
+def test_a_missing_wait_is_found(target):
+    text = compile_code_object(KERNEL, "add.cl", "", target, emit="asm").code.decode()
+    right = load(assemble(text, "add.s", target).code, "add.s")
+    assert hazards(right, "add") == ()
+    lines = text.splitlines()
+    waits = [n for n, line in enumerate(lines) if "s_waitcnt" in line and "vmcnt" in line]
+    wrong = "\n".join(line for n, line in enumerate(lines) if n not in waits)
+    found = hazards(load(assemble(wrong, "add.s", target).code, "add.s"), "add")
+    assert found
+    assert all(hazard.load < hazard.use and hazard.registers.startswith("v") for hazard in found)
+
+
+def test_a_wait_for_too_few_is_found():
+    text = compile_code_object(KERNEL, "add.cl", "", "gfx900", emit="asm").code.decode()
+    code = load(assemble(text.replace("lgkmcnt(0)", "lgkmcnt(1)"), "add.s", "gfx900").code, "add.s")
+    assert any(hazard.registers.startswith("s") for hazard in hazards(code, "add"))
