@@ -5,8 +5,9 @@ is left, so any number of threads may join in.
 
 *Launch block*, int64[32]: 0 next group (counter, starts at 0); 1 number of groups; 2 groups to take at a time; 3 stop
 (non-zero: leave early); 4-6 global size; 7-9 local size; 10-12 number of groups; 13-15 global offset; 16 work_dim;
-17 flags (bit 0: streaming stores wanted); 18 address of the printf callback; 19 address of the error record and 20, 21
-address and length of the bounds table (checked code); 22 offset of the frames in a thread's scratch memory.
+17 flags (bit 0: streaming stores wanted; bit 1: prefetches wanted); 18 address of the printf callback; 19 address of
+the error record and 20, 21 address and length of the bounds table (checked code); 22 offset of the frames in a
+thread's scratch memory.
 
 *Scratch*, one 128-byte aligned block a thread: static local memory, dynamic local memory, then frames.
 

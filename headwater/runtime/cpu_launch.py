@@ -164,6 +164,9 @@ class CpuLaunch:
         self._free: list[Task] = []
         self._streaming = host.streaming
         self._last_level = _last_level_cache() // 2
+        # Launches are large if one word for each work-item is more than that.
+        self._flags = _pool.FLAG_LARGE if 4 * prod(global_size) > self._last_level else 0
+        block[_pool.FLAGS] = self._flags
         self._unbounded = host.unbounded
         self._inline = not check and (interrupt.SUPPORTED or not host.unbounded)
         self._cost = BOUNDED_NS  # nothing is known of the first launch: it may be a long one
@@ -244,7 +247,7 @@ class CpuLaunch:
         task.scratch_bytes = self._scratch_bytes
         if self._streaming:
             written = sum([getattr(args[i], "nbytes", 0) for i in self._streaming])
-            block[_pool.FLAGS] = _pool.FLAG_STREAMING if written > self._last_level else 0
+            block[_pool.FLAGS] = self._flags | (_pool.FLAG_STREAMING if written > self._last_level else 0)
         return task
 
     # -- running -------------------------------------------------------------------------------------------------------

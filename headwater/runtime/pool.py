@@ -23,6 +23,7 @@ GLOBAL, LOCAL, GROUPS, OFFSET = 4, 7, 10, 13
 WORK_DIM, FLAGS, PRINTF, ERROR, BOUNDS, BOUNDS_COUNT, FRAMES = 16, 17, 18, 19, 20, 21, 22
 BLOCK_FIELDS = 32
 FLAG_STREAMING = 1
+FLAG_LARGE = 2
 
 _MAX_THREADS = 4096
 _MAX_CONCURRENT = 4  # launches that get a full set of threads each; beyond that they share

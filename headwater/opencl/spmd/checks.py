@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from headwater.opencl.spmd.apart import Apart
+from headwater.opencl.spmd.ahead import Ahead
 from headwater.opencl.spmd.ir import Inst, Value
 from headwater.opencl.spmd.types import I64
 
@@ -19,7 +19,7 @@ OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE = 1, 2
 _GLOBAL = re.compile(r'@(?:"[^"]*"|[\w.$-]+)')
 
 
-class Checks(Apart):
+class Checks(Ahead):
     """Writes the tests of checked code."""
 
     def check_memory(self, inst: Inst) -> None:

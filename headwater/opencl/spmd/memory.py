@@ -156,6 +156,8 @@ class Memory(Checks):
                 step = self._step(pointer, inst.ty)
                 wide = self._is_wide(step, len(self.components(inst.ty)), pointer)
                 self.set_pieces(inst, row, self._load_lanes(inst, pointer, row, rows, wide))
+                if wide and inst.name in self.ahead and self._access_mask(rows) is None:
+                    self.note_ahead(inst, pointer, row)
                 if wide and step == 1 and inst.name in self.apart and self._access_mask(rows) is None:
                     self.cache[inst.name, 0, row, "at"] = self.part(pointer, row)
 

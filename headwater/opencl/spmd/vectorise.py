@@ -58,6 +58,7 @@ class Vectoriser(Memory):
         self.writer.notes = {self.label(header): UNEVEN_LOOP for header in variant.uneven}
         self.ordered = ordered_exits(function, cfg, shapes)
         self.find_apart()
+        self.find_ahead(self.ordered)
         self.guard = guard
         self.frame_bytes = 0
         self.resumes: list[tuple[str, str]] = []
@@ -128,6 +129,7 @@ class Vectoriser(Memory):
         for inst in self.function.blocks[name].insts[:-1]:
             if inst.op != "phi":
                 self.write_instruction(inst)
+        self.fetch_ahead(always=self.cfg.loop_of[name] is not None)
         self._initialise(name)
         self._write_terminator(name)
 
@@ -156,6 +158,7 @@ class Vectoriser(Memory):
         for inst in self.function.blocks[name].insts[:-1]:
             if inst.op != "phi":
                 self.write_instruction(inst)
+        self.fetch_ahead(always=True)
         go_on, part = writer.fresh_label("all.on"), writer.fresh_label("all.part")
         writer.branch(self._all_go_on([test]), go_on, part)
         writer.start(go_on)
@@ -479,6 +482,7 @@ class Vectoriser(Memory):
                 "i32 %dim",
                 "ptr %stop",
                 "i1 %stream",
+                "i1 %large",
                 "ptr %printf",
                 "ptr %launch",
                 "ptr noalias %frame",
