@@ -237,7 +237,14 @@ def _scalar(i: Instruction, isa: str) -> str:
             words += [register_name(dest.register, isa) for dest in i.dests if dest.name == spec.name]
         else:
             source = i.source(spec.name)
-            words.append(_immediate(spec.name, i, isa) if source is None else _value(source.value, spec.type, isa))
+            if source is None:
+                words.append(_immediate(spec.name, i, isa))
+            elif spec.name == "K" and isinstance(source.value, Literal):
+                # LLVM prints some as floats, which its assembler would make other bits of.
+                bits = source.value.bits
+                words.append(str(bits) if bits <= 64 else f"{bits:#x}")
+            else:
+                words.append(_value(source.value, spec.type, isa))
     return _joined(i.row.name, [word for word in words if word])
 
 
