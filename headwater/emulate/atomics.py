@@ -40,7 +40,7 @@ def translate(t: Translator, instruction: Instruction, place: Callable[[int], Ad
     # Addresses and data, one lane after the other.
     how, slot = 0, ""
     for part in range(PARTS):
-        at = place(part)
+        at = place(part).settled(b)
         how, slot = at.how, at.slot.pointer
         if observer is not None:
             observer.access(t, instruction, part, at, nbytes, True, t.exec_mask())

@@ -40,7 +40,8 @@ class Slot:
 class Address:
     """Where the lanes of a part access memory; ``how`` as in `headwater.emulate.helpers`.
 
-    ``low``: an ``<16 x i32>`` value. ``high`` likewise, or None for 0.
+    ``low``: an ``<16 x i32>`` value. ``high`` likewise, or None for 0. ``offset`` is added to ``low`` in 32 bits, in
+    the memories of the wavefront, whose addresses wrap there.
     """
 
     base: str
@@ -48,12 +49,22 @@ class Address:
     high: str | None
     how: int
     slot: Slot
+    offset: int = 0
 
     def moved(self, b: Builder, nbytes: int) -> Address:
         """The same, further by a constant."""
         if nbytes == 0:
             return self
+        if self.fixed:
+            return replace(self, offset=self.offset + nbytes)
         return replace(self, base=b.binary("add", Value(self.base, "u64"), Value(str(nbytes), "u64")).text)
+
+    def settled(self, b: Builder) -> Address:
+        """The same without an offset."""
+        if not self.offset:
+            return self
+        moved = b.binary("add", Value(self.low, "u32", PART_LANES), Value(str(self.offset), "u32"))
+        return replace(self, low=moved.text, offset=0)
 
     @property
     def fixed(self) -> bool:
@@ -65,9 +76,11 @@ class Address:
 class Shape:
     """How the addresses of a part's lanes lie to each other: what is known of one register.
 
-    ``first``: the first lane's address without the base, ``i64``. ``delta``: each lane's distance from it, if ``near``.
+    ``low``: the first lane's, ``i32``; ``first``: its address without the base, ``i64``. ``delta``: each lane's
+    distance from it, if ``near``.
     """
 
+    low: str
     first: str
     delta: str
     near: str | None
@@ -109,7 +122,7 @@ class PartAccess:
         if not at.fixed:
             # Otherwise a lane beyond 4 GiB would seem to be near.
             flags["low"] = b.emit(f"icmp ult i32 {low}, {2**32 - 16 * PART_LANES}")
-        known = self.t.shapes[key] = Shape(first, delta, near, flags)
+        known = self.t.shapes[key] = Shape(low, first, delta, near, flags)
         return known
 
     def _flag(self, shape: Shape, name: str, test: Callable[[], str], *, exact: bool = False) -> str:
@@ -163,7 +176,11 @@ class PartAccess:
         return self._flag(shape, "window", lambda: self.b.emit(f"icmp ult {PART} {places}, splat (i32 {PART_LANES})"))
 
     def _address(self, at: Address, shape: Shape) -> str:
-        return shape.first if at.base == "0" else self.b.emit(f"add i64 {shape.first}, {at.base}")
+        b = self.b
+        first = shape.first
+        if at.offset:
+            first = b.emit(f"zext i32 {b.emit(f'add i32 {shape.low}, {at.offset}')} to i64")
+        return first if at.base == "0" else b.emit(f"add i64 {first}, {at.base}")
 
     def _inside(self, at: Address, address: str, nbytes: int) -> str:
         """Whether ``nbytes`` bytes from an address on are in the allocation."""
@@ -304,6 +321,7 @@ class PartAccess:
         return values
 
     def _load_anywhere(self, at: Address, nbytes: int) -> list[str]:
+        at = at.settled(self.b)
         fine, values = helpers.load(self.b, at, self._mask32(), self._info(at, nbytes), nbytes, self.t.options.avx512)
         self.t.stop_unless(fine)
         return values
@@ -350,6 +368,7 @@ class PartAccess:
             b.line(f"store {kind} {whole}, ptr {place}, align 1")
 
     def _store_anywhere(self, at: Address, nbytes: int, values: Sequence[str]) -> None:
+        at = at.settled(self.b)
         info = self._info(at, nbytes) | helpers.WRITE
         self.t.stop_unless(helpers.store(self.b, at, self._mask32(), info, values, self.t.options.avx512))
 

@@ -45,10 +45,11 @@ def translate(t: Translator, instruction: Instruction) -> None:
     allowed: Callable[[int], str | None] = lambda part: None  # noqa: E731
     fetches: dict[str, Fetch] = {}
     for source in instruction.sources:
+        raw = None
+        if instruction.form == "DPP" and source.name == "S0":
+            raw, allowed = _dpp(t, instruction, source, exec_mask)
         if source.name in what.reads:
-            fetches[source.name] = fetch(t, instruction, source)
-    if instruction.form == "DPP":
-        allowed = _dpp(t, instruction, fetches, exec_mask)
+            fetches[source.name] = fetch(t, instruction, source, raw)
     for name in what.reads - fetches.keys() - {"CLAMP"}:
         dest = instruction.dest(name)
         if dest is not None and name not in ("VCC", "EXEC"):
@@ -71,9 +72,10 @@ def translate(t: Translator, instruction: Instruction) -> None:
 # ---- operands --------------------------------------------------------------------------------------------------------
 
 
-def fetch(t: Translator, instruction: Instruction, source: Source) -> Fetch:
-    """How a source is read for each part, with its modifiers; what is scalar is read now."""
-    raw = indexed_fetch(t, instruction, source) or raw_fetch(t, source)
+def fetch(t: Translator, instruction: Instruction, source: Source, raw: Fetch | None = None) -> Fetch:
+    """How a source is read for each part, with its modifiers; what is scalar is read now. ``raw``: without them, if
+    that is not what stands in its register."""
+    raw = raw or indexed_fetch(t, instruction, source) or raw_fetch(t, source)
     what = meaning(instruction)
     type_ = what.types.get(source.name, "u32")
     if source.type == "mask" or type_ == "u1":
@@ -379,18 +381,15 @@ def dpp_source_lanes(control: int) -> list[int]:
 
 
 def _dpp(
-    t: Translator, instruction: Instruction, fetches: dict[str, Fetch], exec_mask: Mask
-) -> Callable[[int], str | None]:
-    """Replace S0 by what DPP makes of it; the lanes of each part that may be written."""
+    t: Translator, instruction: Instruction, source: Source, exec_mask: Mask
+) -> tuple[Fetch, Callable[[int], str | None]]:
+    """What DPP makes of S0, before its modifiers; the lanes of each part that may be written."""
     fields = instruction.fields
-    source = instruction.source("S0")
-    assert source is not None
     sources = dpp_source_lanes(fields["dpp_ctrl"])
     across = any(s >= 0 and s // PART_LANES != lane // PART_LANES for lane, s in enumerate(sources))
-    plain = fetches["S0"]
+    plain = raw_fetch(t, source)
     b = t.b
     gathered: list[Value] = []
-    masks: list[str] = []
     if across:
         t.flush()
         gathered = [_value(plain(part)) for part in range(PARTS)]
@@ -438,8 +437,6 @@ def _dpp(
             text = b.emit(f"select {PART_MASK} {ok}, {kind} {text}, {kind} zeroinitializer")
         return Value(text, source_value.type, PART_LANES)
 
-    del masks
-    fetches["S0"] = s0
     rows, banks = fields["row_mask"], fields["bank_mask"]
 
     def allowed(part: int) -> str | None:
@@ -451,7 +448,7 @@ def _dpp(
             result = enabled if result is None else b.emit(f"and {PART_MASK} {result}, {enabled}")
         return result
 
-    return allowed
+    return s0, allowed
 
 
 # ---- what looks across lanes -----------------------------------------------------------------------------------------

@@ -123,6 +123,7 @@ SNIPPETS = {
         v_mov_b32_dpp v30, v18 wave_shr:1 row_mask:0xf bank_mask:0xf
         v_mov_b32_dpp v31, v4 row_mirror row_mask:0xf bank_mask:0xf
         v_mov_b32_dpp v32, v5 wave_rol:1 row_mask:0xf bank_mask:0xf
+        v_add_f32_dpp v33, -v6, |v7| row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:0
         """,
     ),
     "across lanes": (

@@ -46,6 +46,14 @@ kernel void beyond(global float *a, int at) {
     a[at] = 1.0f;
 }
 
+kernel void backwards(global int *out) {
+  local int tile[64];
+  int i = get_local_id(0);
+  tile[i] = 3 * i;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out[i] = tile[63 - i];
+}
+
 kernel void forever(global int *a) { while (a[0] == 0) a[1]++; }
 """
 
@@ -81,6 +89,12 @@ def test_barriers_between_wavefronts(program, group):
     out = np.zeros(2048 // group, np.int32)
     program.shared_sum[(2048,), (group,)](data, out, hw.Local(4 * group))
     assert (out == data.reshape(-1, group).sum(axis=1)).all()
+
+
+def test_addresses_in_local_memory_wrap(program):
+    out = np.zeros(64, np.int32)
+    program.backwards[(64,), (64,)](out)
+    assert (out == 3 * np.arange(64)[::-1]).all()
 
 
 def test_ids_in_three_dimensions(program):
