@@ -212,6 +212,7 @@ class Arithmetic(Packed):
         in_line = layout.row_dim == layout.lane_dim
         for row in rows[:1] if in_line else rows:
             fits = self._no_wrap(op, source, row, layout.lanes * (len(rows) if in_line else 1))
+            fits = self.writer.let(f"freeze i1 {fits}")  # where no lane runs, what lanes share may be poison
             go_on, parted = self.writer.fresh_label("fits"), self.writer.fresh_label("wraps")
             self.writer.branch(fits, go_on, parted)
             self.writer.start(parted)

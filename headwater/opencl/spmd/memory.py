@@ -200,7 +200,7 @@ class Memory(Checks):
         self.part(pointer, row, "s")
         self.part(pointer, row, "v")
         names = [self.writer.fresh_label(hint) for hint in ("wide", "lanes", "loaded")]
-        self.writer.branch(guard, names[0], names[1])
+        self.writer.branch(self.writer.let(f"freeze i1 {guard}"), names[0], names[1])
         found: list[list[str]] = []
         ends: list[str] = []
         for label, wide in ((names[0], True), (names[1], False)):
@@ -392,7 +392,7 @@ class Memory(Checks):
             for c in range(len(self.components(value.ty))):
                 self.part(value, row, "v", c)
         names = [self.writer.fresh_label(hint) for hint in ("wide", "lanes", "stored")]
-        self.writer.branch(guard, names[0], names[1])
+        self.writer.branch(self.writer.let(f"freeze i1 {guard}"), names[0], names[1])
         for label, wide in ((names[0], True), (names[1], False)):
             self.writer.start(label)
             with self.aside():
