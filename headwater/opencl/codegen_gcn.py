@@ -22,6 +22,8 @@ _KERNEL = re.compile(r"^define [^\n]* !reqd_work_group_size !(?P<node>\d+)[^\n]*
 _LOCAL_SIZE = re.compile(r"(?:tail )?call i64 @_Z14get_local_sizej\(i32 noundef (\d+)\)(?: #\d+)?")
 _UNIFORM = '"uniform-work-group-size"="true"'
 _PRINTF_ALLOC = "__printf_alloc"
+_PRINTF = re.compile(r"(@printf\(ptr addrspace\(4\)[^@\n]*@)([\w.]+)(.*)")
+_STRING = re.compile(r"(ptr addrspace\(4\)[^@,\n]*@)([\w.]+)")
 _GROUP_RANGE = re.compile(r'"amdgpu-flat-work-group-size"="1,256"')
 
 
@@ -87,7 +89,7 @@ def _prepared(ir: str, largest_group: int) -> str:
     text = _KERNEL.sub(_with_group_size, text) if _UNIFORM in text else text
     if re.search(r"^declare .*@printf\(", text, re.MULTILINE):
         # LLVM replaces printf by what fills memory that this function provides, once optimisation has begun.
-        text = _escaped_formats(text) + f"\ndeclare ptr addrspace(1) @{_PRINTF_ALLOC}(i32)\n"
+        text = _with_printable_texts(text) + f"\ndeclare ptr addrspace(1) @{_PRINTF_ALLOC}(i32)\n"
     return with_intrinsics(text)
 
 
@@ -99,16 +101,41 @@ def _with_group_size(match: re.Match[str]) -> str:
     return _LOCAL_SIZE.sub(lambda m: f"add i64 0, {sizes[int(m[1])]}" if int(m[1]) < len(sizes) else m[0], match[0])
 
 
-def _escaped_formats(text: str) -> str:
-    """LLVM writes a format's line feed as backslash and n, but leaves a backslash alone: that becomes \\134 before."""
-    for name in set(re.findall(r"@printf\(ptr addrspace\(4\)[^@]*@([\w.]+)", text)):
-        found = re.search(rf'^@{re.escape(name)} = (.*)\[(\d+) x i8\] c"(.*)"(.*)$', text, re.MULTILINE)
-        if found and "\\\\" in found[3]:
-            bytes_in_all = int(found[2]) + 3 * found[3].count("\\\\")
-            body = found[3].replace("\\\\", "\\\\134")
-            line = f'@{name} = {found[1]}[{bytes_in_all} x i8] c"{body}"{found[4]}'
-            text = text.replace(found[0], line)
-    return text
+def _with_printable_texts(text: str) -> str:
+    """Calls of printf with other texts where LLVM would garble them; `headwater.runtime.gcn_printf` puts them right.
+
+    LLVM writes a format's line feed as backslash and n but leaves a backslash alone: here it becomes \\134. And it does
+    not store the zeros that end a string of 0, 4, 8, … bytes, although it makes room for them: a byte 1 is put after.
+    """
+    made: dict[str, str] = {}
+
+    def other(name: str, *, is_format: bool) -> str:
+        found = re.search(rf'^@{re.escape(name)} = (.*)\[(\d+) x i8\] c"(.*)\\00"(.*)$', text, re.MULTILINE)
+        if found is None and (
+            empty := re.search(rf"^@{re.escape(name)} = (.*)\[1 x i8\] zeroinitializer(.*)$", text, re.M)
+        ):
+            head, size, body, tail = empty[1], 1, "", empty[2]
+        elif found is not None:
+            head, size, body, tail = found[1], int(found[2]), found[3], found[4]
+        else:
+            return name
+        backslashes = body.count("\\\\")
+        if is_format and backslashes:
+            size, body = size + 3 * backslashes, body.replace("\\\\", "\\\\134")
+        elif not is_format and (size - 1) % 4 == 0:
+            size, body = size + 1, body + "\\01"
+        else:
+            return name
+        copy = f"__hw_{'format' if is_format else 'string'}.{name.lstrip('.')}"
+        made[copy] = f'@{copy} = {head}[{size} x i8] c"{body}\\00"{tail}'
+        return copy
+
+    def call(match: re.Match[str]) -> str:
+        strings = _STRING.sub(lambda m: m[1] + other(m[2], is_format=False), match[3])
+        return match[1] + other(match[2], is_format=True) + strings
+
+    text = _PRINTF.sub(call, text)
+    return "\n".join([text, *made.values()])
 
 
 def _drop(name: str, module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:

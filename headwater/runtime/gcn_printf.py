@@ -79,7 +79,8 @@ def _record(memory: bytes, at: int, form: Format) -> str:
         data = memory[at : at + size]
         at += size
         if piece.conversion == "s":
-            strings.append(data.split(b"\0", 1)[0].decode("utf-8", "replace"))
+            # Our compiler ends strings of 0, 4, 8, … bytes with a byte 1, see headwater/opencl/codegen_gcn.py.
+            strings.append(data.split(b"\0", 1)[0].removesuffix(b"\1").decode("utf-8", "replace"))
             slots.append(len(strings))
             continue
         # Three components take the room of four (OpenCL C 1.2 specification 6.1.5).

@@ -178,6 +178,7 @@ kernel void k(global const int *i, global const float *f, global const double *d
   printf("%v4hhd %v3hhu %v2hd %v4hlf\n", c[n], u[n], s[n], (float4)(f[n], 1, 2, 3));
   printf("%ld %#lx %hhd %hu %s%10s|\n", l[n], l[n], (char)i[n], (ushort)i[n], "text:", "a\\b\t");
   if (n == 1) printf("one \\n line\n");
+  printf("%s%s,%s,%-7s,%.2s,%d %s\n", "", "text", "a\\bc", "12345678", "four", n, "text");
 }"""
 
 
@@ -199,4 +200,4 @@ def test_printf_prints_what_the_cpu_prints(capsys):
         said[device] = capsys.readouterr().out
     # The order in which work-groups print is open.
     assert sorted(said["vega64"].splitlines()) == sorted(said["cpu"].splitlines())
-    assert len(said["cpu"].splitlines()) == 16
+    assert len(said["cpu"].splitlines()) == 19

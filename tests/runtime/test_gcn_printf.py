@@ -1,0 +1,59 @@
+"""printf's memory of GPU code: records become the text that C would print, and nonsense in it is told."""
+
+import struct
+
+import pytest
+
+from headwater.errors import KernelFault
+from headwater.runtime.gcn_printf import lost_bytes, text
+
+
+def memory(*records, size=4096, used=None):
+    body = b"".join(records)
+    return struct.pack("<II", len(body) if used is None else used, size) + body
+
+
+def record(number, *parts):
+    return struct.pack("<I", number) + b"".join(parts)
+
+
+def words(*values):
+    return b"".join(struct.pack("<f" if isinstance(v, float) else "<i", v) for v in values)
+
+
+@pytest.mark.parametrize(
+    ("entry", "parts", "printed"),
+    [
+        ("1:0:plain\\n", [], "plain\n"),
+        ("1:2:4:4:%d\\72 %08.3f\\n", [words(-5, 2.5)], "-5: 0002.500\n"),
+        ("1:1:8:%g|", [struct.pack("<d", 1e-300)], "1e-300|"),
+        ("1:1:4:%v2hlf!", [struct.pack("<ee", 0.5, -2.0)], "0.500000,-2.000000!"),
+        ("1:1:16:%v3d", [words(1, -2, 3, 99)], "1,-2,3"),
+        ("1:1:4:%v4hhx", [bytes([1, 0x7F, 0x80, 0xFF])], "1,7f,80,ff"),
+        ("1:2:8:4:%s %d", [b"hello\0\0\0", words(7)], "hello 7"),
+        ("1:2:8:4:%5.2s|%u", [b"four\1\0\0\0", words(-1)], "   fo|4294967295"),
+        ("1:1:8:%ld %d", [struct.pack("<q", -(2**40))], "-1099511627776 0"),
+        ("1:0:a\\134nb\\t%%", [], "a\\nb\t%"),
+    ],
+)
+def test_a_record_is_printed_as_in_c(entry, parts, printed):
+    assert text(memory(record(1, *parts)), [entry]) == printed
+
+
+def test_records_follow_each_other():
+    entries = ["1:1:4:%d\\n", "2:0:two\\n", "nonsense", "3:x:y"]
+    assert text(memory(record(1, words(4)), record(2), record(1, words(5))), entries) == "4\ntwo\n5\n"
+    assert text(memory(), entries) == ""
+
+
+def test_what_did_not_fit_is_counted_and_left_out():
+    entries = ["1:1:4:%d\\n"]
+    full = memory(record(1, words(4)), record(1, words(5)), size=20, used=1000)
+    assert text(full[:20], entries) == "4\n"
+    assert lost_bytes(full) == 988
+    assert lost_bytes(memory(record(1, words(4)))) == 0
+
+
+def test_records_that_make_no_sense_are_told():
+    with pytest.raises(KernelFault, match="a record of format 77 at byte 16, and the program has no such format"):
+        text(memory(record(1, words(4)), record(77)), ["1:1:4:%d\\n"])
