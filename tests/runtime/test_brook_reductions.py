@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
+from headwater.runtime import brook
 from headwater.runtime.brook_plan import plan_reduction
 
 SOURCE = """
@@ -67,6 +68,8 @@ def chain(values: np.ndarray) -> np.ndarray:
 SHAPES = [
     ((5,), None),
     ((100_003,), None),
+    ((66_000,), None),
+    ((257,), None),
     ((70, 3000), None),
     ((70, 3000), (3000,)),
     ((71, 5000), (1, 5000)),
@@ -119,6 +122,27 @@ def test_operands_are_all_folded_and_in_order(
         check("chain", c, chain(tiles(c, rank, wanted)))
 
 
+@pytest.mark.parametrize(
+    ("shape", "target"),
+    [((100_003,), None), ((257,), None), ((71, 5000), (5000,)), ((4096, 4), (4,)), ((64, 31), (64, 1))],
+)
+def test_launches_as_gpus_get_them_fold_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+    opencl_device: str,
+    rng: np.random.Generator,
+    shape: tuple[int, ...],
+    target: tuple[int, ...] | None,
+) -> None:
+    monkeypatch.setattr(brook, "_is_gpu", lambda device: True)
+    program = hw.compile(SOURCE, language="brook", device=opencl_device)
+    c = rng.integers(0, 2**32, (*shape, 2), np.uint32) | 1
+    expected = chain(tiles(c, len(shape), target or (1,)))
+    np.testing.assert_array_equal(program.chain(c, shape=target), expected if target else expected[0])
+    a = rng.integers(-8, 8, shape).astype(np.float32)
+    expected = tiles(a, len(shape), target or (1,)).sum(-1)
+    np.testing.assert_array_equal(program.total(a, shape=target), expected if target else expected[0])
+
+
 def test_structs_are_reduced(program: Any, device: str, rng: np.random.Generator) -> None:
     spans = np.zeros((600, 5), program.structs["Span"])
     spans["low"], spans["high"] = rng.integers(-99, 99, (2, 600, 5))
@@ -128,8 +152,9 @@ def test_structs_are_reduced(program: Any, device: str, rng: np.random.Generator
     assert program.hull(spans, device=device)["high"] == spans["high"][-1, -1]
 
 
-def test_every_plan_of_columns_keeps_its_promises(program: Any) -> None:
+def test_every_plan_of_columns_keeps_its_promises() -> None:
     """What `reduce_columns` asks for: no stretch without a full first row; partial results that fit their buffer."""
+    program = hw.compile(SOURCE, language="brook")
     for name in ("total", "last"):
         signature = program.module.kernels[name]
         source, result = (next(p for p in signature.parameters if p.kind == k) for k in ("input", "reduce"))

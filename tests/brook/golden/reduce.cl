@@ -304,11 +304,11 @@ __kernel void product_reduce_full(
     const int size = get_global_size(0);
     const int first = get_global_id(0) - item;
     /* Each work-item folds a run of neighbours, so that operands stay in order; its parts side by side. */
-    const int run = count / size + (count % size != 0);
-    const int runs = count / run + (count % run != 0);
+    const int runs = min(size, count);
     const int active = clamp(runs - first, 0, (int)get_local_size(0));
-    int i = (int)min((long)(first + item) * run, (long)(count - 1));
-    const int end = (int)min((long)i + run, (long)count);
+    const long run = first + item;
+    int i = (int)min(count * run / runs, (long)(count - 1));
+    const int end = (int)min(count * (run + 1) / runs, (long)count);
     const int part = (end - i) / 8;
     float4 value = b[i];
     if (part > 1) {
@@ -571,11 +571,11 @@ __kernel void smallest_reduce_full(
     const int size = get_global_size(0);
     const int first = get_global_id(0) - item;
     /* Each work-item folds a run of neighbours, so that operands stay in order; its parts side by side. */
-    const int run = count / size + (count % size != 0);
-    const int runs = count / run + (count % run != 0);
+    const int runs = min(size, count);
     const int active = clamp(runs - first, 0, (int)get_local_size(0));
-    int i = (int)min((long)(first + item) * run, (long)(count - 1));
-    const int end = (int)min((long)i + run, (long)count);
+    const long run = first + item;
+    int i = (int)min(count * run / runs, (long)(count - 1));
+    const int end = (int)min(count * (run + 1) / runs, (long)count);
     const int part = (end - i) / 8;
     double value = a[i];
     if (part > 1) {
