@@ -29,6 +29,9 @@ from headwater.opencl.shared import link_shared
 from headwater.opencl.worker import Worker
 
 LANES = 16
+LARGE = 100_000
+"""As many instructions as make the translator's compiler choose its cheapest passes."""
+
 NOT_IN_LANES = ("getreg", "memtime", "realtime")
 
 MODES: Mapping[str, tuple[Mode, bool]] = {
@@ -177,16 +180,13 @@ def random_operand(rng: np.random.Generator, type_: str, count: int) -> Any:
 
 
 def module(found: list[Case], target: Any) -> str:
-    """A module with a function ``case<n>(inputs, outputs, chunks)`` for each case, on arrays of pointers."""
+    """A module's body with a function ``case<n>(inputs, outputs, chunks)`` for each case, on arrays of pointers."""
     functions, declarations = [], {}
     for n, case in enumerate(found):
         b = Builder(frozenset(x[1:] for x in target.features.split(",") if x.startswith("+")))
         functions.append(f"define void @case{n}(ptr %in, ptr %out, i64 %chunks) #0 {{\n{_body(b, case)}\n}}")
         declarations |= b.declarations
-    attributes = f'attributes #0 = {{ nounwind "target-cpu"="{target.cpu}" "target-features"="{target.features}" '
-    attributes += '"prefer-vector-width"="512" "min-legal-vector-width"="512" "no-builtins" }'
-    head = f'target datalayout = "{target.data_layout}"\ntarget triple = "{target.triple}"'
-    return "\n".join([head, *declarations.values(), *functions, attributes]) + "\n"
+    return "\n".join([*declarations.values(), *functions]) + "\n"
 
 
 def _pieces(type_: str) -> list[str]:
@@ -257,7 +257,7 @@ class Library:
     def __init__(self, worker: Worker, found: list[Case]) -> None:
         self.cases = found
         target = worker.call("host_target")
-        code = link_shared(worker.call("compile_object", module(found, target)))
+        code = link_shared(worker.call("emulate.codegen:compile_wave", module(found, target), LARGE))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "cases.so"
             path.write_bytes(code)

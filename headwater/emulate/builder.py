@@ -58,11 +58,13 @@ class Value:
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """A basic block being written; ``flushed`` maps typed values to the same without denormals."""
+    """A basic block being written. ``flushed`` maps typed values to the same without denormals, ``casts`` typed values
+    and the type wanted to what they are as that."""
 
     label: str
     lines: list[str] = field(default_factory=list)
     flushed: dict[str, str] = field(default_factory=dict)
+    casts: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 class Builder:
@@ -183,7 +185,13 @@ class Builder:
             return Value(value.text, type_, value.lanes)
         if not value.text.startswith("%") and value.lanes == 1 and type_ not in _FLOATS and value.type not in _FLOATS:
             return Value(value.text, type_)
-        return self.let(type_, value.lanes, f"bitcast {value.typed} to {llvm_type(type_, value.lanes)}")
+        casts = self.block.casts
+        wanted = llvm_type(type_, value.lanes)
+        if (value.typed, wanted) not in casts:
+            result = self.let(type_, value.lanes, f"bitcast {value.typed} to {wanted}")
+            casts[value.typed, wanted] = result.text
+            casts[result.typed, value.llvm] = value.text
+        return Value(casts[value.typed, wanted], type_, value.lanes)
 
     def reshape(self, value: Value, type_: str) -> Value:
         """All the bits as elements of another size: 64 u32 are 128 u16, low halves first."""

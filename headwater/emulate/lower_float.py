@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from headwater.emulate.builder import Builder, Value, llvm_type
 from headwater.errors import InternalError
-from headwater.isa.gcn.semantics import BITS, Mode, Node, is_float
+from headwater.isa.gcn.semantics import BITS, Mode, Node, float_bits, is_float
 
 _MANTISSA = {"f16": 10, "f32": 23, "f64": 52}
 _ROUNDINGS = {1: 2, 2: 3, 3: 0}
@@ -51,7 +51,7 @@ def lower(b: Builder, node: Node, args: Sequence[Value], mode: Mode) -> Value:
         x, y = (widen(b, a) for a in inputs)
         return b.compare(f"fcmp {_COMPARE[op]}", x, y)
     if op in _ROUND_TO_INTEGER:
-        result = b.intrinsic(_ROUND_TO_INTEGER[op], _wide_type(type_), widen(b, inputs[0]))
+        result = b.intrinsic(_ROUND_TO_INTEGER[op], _wide_type(type_), _widened_whole(b, inputs[0]))
         return _output(b, narrow(b, result, type_), mode)
     if op in _ARITHMETIC or op in ("fma", "sqrt"):
         return _output(b, _arithmetic(b, op, type_, inputs, mode.rounding(type_)), mode)
@@ -121,6 +121,16 @@ def narrow(b: Builder, a: Value, type_: str, rounding: int = 0) -> Value:
         wrong = b.compare("fcmp olt" if rounding == 1 else "fcmp ogt", back, a)
         step = b.select(negative, up, down)
     return b.bitcast(b.select(wrong, b.binary("add", bits, step), bits), "f16")
+
+
+def _widened_whole(b: Builder, a: Value) -> Value:
+    """`widen` for what is rounded next: LLVM would take an fpext there as leave to round halves lane by lane."""
+    if a.type != "f16" or a.lanes != 16 or "avx512f" not in b.features:
+        return widen(b, a)
+    name, result = "llvm.x86.avx512.mask.vcvtph2ps.512", llvm_type("f32", 16)
+    b.declare(f"declare {result} @{name}({a.llvm}, {result}, i16, i32)")
+    # 8: no exceptions. What rounding there is to be makes no difference.
+    return b.let("f32", 16, f"call {result} @{name}({a.typed}, {result} zeroinitializer, i16 -1, i32 8)")
 
 
 def _wide_type(type_: str) -> str:
@@ -247,10 +257,28 @@ def _masked(b: Builder, name: str, args: tuple[str, ...], like: Value) -> Value:
 
 
 def _saturate(b: Builder, a: Value, type_: str) -> Value:
+    """Towards zero, the nearest there is for what is too large, 0 for a NaN (llvm.fptosi.sat goes lane by lane)."""
     a = widen(b, a)
-    op = "fptosi" if type_[0] == "i" else "fptoui"
-    name = f"llvm.{op}.sat.{_suffix(type_, a.lanes)}.{_suffix(a.type, a.lanes)}"
-    return b.call(name, type_, a.lanes, [a])
+    signed, bits = type_[0] == "i", BITS[type_]
+    low, high = (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1)) if signed else (0.0, 2.0**bits)
+
+    def bound(value: float) -> Value:
+        return b.constant(a.type, float_bits(value, a.type))
+
+    if bits < 32:
+        inside = b.select(b.compare("fcmp ogt", a, bound(low)), a, bound(low))
+        inside = b.select(b.compare("fcmp olt", inside, bound(high - 1)), inside, bound(high - 1))
+        whole = b.let("i32", a.lanes, f"fptosi {inside.typed} to {llvm_type('i32', a.lanes)}")
+    else:
+        op = "fptosi" if signed else "fptoui"
+        whole = b.let(type_, a.lanes, f"{op} {a.typed} to {llvm_type(type_, a.lanes)}")
+        largest = b.constant(type_, (1 << (bits - signed)) - 1)
+        whole = b.select(b.compare("fcmp oge", a, bound(high)), largest, whole)
+        least = b.constant(type_, int(low))
+        whole = b.select(b.compare("fcmp olt" if signed else "fcmp ole", a, bound(low)), least, whole)
+    if signed or bits == 32:
+        whole = b.select(b.compare("fcmp uno", a, a), b.constant(whole.type, 0), whole)
+    return Value(b.resize(whole, f"u{bits}").text, type_, whole.lanes)
 
 
 def _ldexp(b: Builder, a: Value, n: Value) -> Value:
@@ -293,6 +321,4 @@ def _power(b: Builder, n: Value, type_: str) -> Value:
 
 
 def _float(b: Builder, value: float) -> Value:
-    from headwater.isa.gcn.semantics import float_bits
-
     return b.constant("f64", float_bits(value, "f64"))

@@ -39,7 +39,7 @@ def make_wave(target: str = "gfx900", memory: FlatMemory | None = None, lds: Loc
     return wave
 
 
-def run_all(text: str, waves: list[Wave], target: str = "gfx900", limit: int = 10000) -> None:
+def run_all(text: str, waves: list[Wave], target: str = "gfx900", limit: int = 1000) -> None:
     """Run wavefronts of one work-group."""
     code = code_of(text, target)
     isa = ISA_OF_TARGET[target]
