@@ -132,3 +132,23 @@ def test_what_cannot_be_done_is_said(capsys, tmp_path, source, code_object):
     wrong = tmp_path / "wrong.co"
     wrong.write_bytes(code_object.read_bytes()[:1000])
     assert "ends within" in refused(capsys, wrong)
+
+
+def test_tables_of_pointers_survive_assembly(capsys, tmp_path):
+    import numpy as np
+
+    import headwater
+
+    path = tmp_path / "pick.cl"
+    path.write_text(
+        "__constant int a[4] = {10, 20, 30, 40};\n__constant int b[4] = {1, 2, 3, 4};\n"
+        "__constant int *__constant tables[3] = {a, a + 2, b};\n"
+        "__kernel void pick(__global int *out) { int i = get_global_id(0); out[i] = tables[i % 3][i & 1]; }\n"
+    )
+    text = tmp_path / "pick.s"
+    text.write_text(shown(capsys, path, "--target", "gfx900", "--format", "asm"))
+    assert "\t.quad b\n" in text.read_text()
+    assert main(["asm", str(text)]) == 0
+    result = np.zeros(6, np.int32)
+    headwater.compile(text.with_suffix(".hsaco"), device="vega64").pick[(6,), None](result)
+    assert result.tolist() == [10, 40, 1, 20, 30, 2]

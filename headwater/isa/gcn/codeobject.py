@@ -262,7 +262,7 @@ def _load_hsa(elf: Elf) -> CodeObject:
         "text_start": text_start,
         "text_end": text_end,
         "relocations": _relocations(elf),
-        "has_writable_data": any(s.flags & SHF_WRITE and s.name.startswith((".data", ".bss")) for s in elf.sections),
+        "has_writable_data": any(s.flags & SHF_WRITE and s.name in (".data", ".bss") for s in elf.sections),
         "loads": loads,
     }
     if elf.abi_version == 0:
