@@ -27,6 +27,7 @@ ELFOSABI_AMDGPU_HSA = 64
 NT_AMD_HSA_ISA_VERSION, NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA = 3, 10, 32
 DESCRIPTOR_BYTES = 64
 MOST_IMAGE_BYTES = 1 << 28
+MOST_GAP_BYTES = 1 << 24
 
 # EF_AMDGPU_MACH, the low byte of the ELF header's flags (LLVM, AMDGPUUsage, "AMDGPU EF_AMDGPU_MACH Values").
 _MACHINES = {
@@ -295,11 +296,15 @@ def _target(elf: Elf) -> str:
 
 def _loads(elf: Elf) -> tuple[tuple[int, bytes, int], ...]:
     found = []
+    end = 0
     for segment in elf.segments:
         if segment.kind != PT_LOAD:
             continue
         if segment.file_size > segment.memory_size or segment.address + segment.memory_size > MOST_IMAGE_BYTES:
             raise elf.error(f"has a segment of absurd size: {segment.memory_size} bytes at {segment.address:#x}")
+        if segment.address > end + MOST_GAP_BYTES:
+            raise elf.error(f"has a segment at an absurd address: {segment.address:#x}, {end:#x} being the end so far")
+        end = max(end, segment.address + segment.memory_size)
         data = elf.bytes_at(segment.offset, segment.file_size, f"the segment at {segment.address:#x}")
         found.append((segment.address, data, segment.memory_size))
     if not found:

@@ -6,8 +6,8 @@ path of a run pays for neither. docs/gcn-isa.md describes the files.
 
 from __future__ import annotations
 
+import os
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from headwater.isa.gcn.model import ISAS, OperandSpec, Row
@@ -61,8 +61,8 @@ def _build(line: str) -> Row:
 
 @cache
 def _lines(file: str) -> tuple[str, ...]:
-    text = resources.files(__package__).joinpath("tables", f"{file}.isa").read_text("utf-8")
-    return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
+    with open(os.path.join(os.path.dirname(__file__), "tables", f"{file}.isa"), encoding="utf-8") as lines:
+        return tuple(line for line in lines.read().splitlines() if line and not line.startswith("#"))
 
 
 @cache
