@@ -209,7 +209,7 @@ class Inputs:
 
 
 def _too_long(_: int, __: FrameType | None) -> None:
-    raise TimeoutError(f"takes more than {INPUT_SECONDS:g} s")
+    raise TimeoutError(f"takes more than {INPUT_SECONDS:g} s of processor time")
 
 
 @functools.cache
@@ -222,9 +222,9 @@ def run(seeds: range, folder: str) -> Tally:
     faulthandler.enable()
     inputs = _inputs(folder)
     tally = Tally()
-    signal.signal(signal.SIGALRM, _too_long)
+    signal.signal(signal.SIGPROF, _too_long)
     for seed in seeds:
-        signal.setitimer(signal.ITIMER_REAL, INPUT_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, INPUT_SECONDS)
         try:
             inputs.try_one(seed, tally)
         except Exception as error:
@@ -232,7 +232,7 @@ def run(seeds: range, folder: str) -> Tally:
             where = f"{Path(last.filename).name}:{last.lineno}"
             tally.defects[seed] = f"{type(error).__name__}: {str(error)[:200]} ({where})"
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
     return tally
 
 
