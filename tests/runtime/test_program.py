@@ -169,8 +169,12 @@ def test_files_are_told_from_source_text(tmp_path: Path) -> None:
         hw.compile(tmp_path / "ad.cl")
     with pytest.raises(UsageError, match="is a directory"):
         hw.compile(tmp_path)
+    (tmp_path / "data.cl").write_bytes(b"kernel\0\1\2")
     with pytest.raises(UsageError, match="not a text file"):
-        hw.compile(sys.executable)
+        hw.compile(tmp_path / "data.cl")
+    (tmp_path / "program").write_bytes(b"\x7fELF\2\1\1" + bytes(11) + b"\x3e" + bytes(60))  # for x86-64
+    with pytest.raises(hw.HeadwaterError, match="a code object for an AMD GPU is wanted"):
+        hw.compile(tmp_path / "program")
     with pytest.raises(UsageError, match="a path or source text"):
         hw.compile(5)
     with pytest.raises(UsageError, match=r"cannot read|no such file"):
