@@ -1,11 +1,16 @@
-"""Vector values that stay as they lie in memory, in every layout, against one lane, NumPy and PoCL."""
+"""Vector values that stay as they lie in memory, in several layouts, against one lane, NumPy and PoCL."""
 
 import numpy as np
 import pytest
-from kernel_runs import LAYOUTS, differences, on_pocl, verify
+from kernel_runs import Layout, differences, on_pocl, source, verify
+
+from benchmarks.forced_layouts import build
+from headwater import Local
 
 FILE = "packed.cl"
 N = 75
+LAYOUTS = (Layout(1), None, Layout(8), Layout(16, 2), Layout(4, 2, 1, 0))
+"""One lane, what the runtime chooses, and registers that are filled once, by halves and several times over."""
 
 
 @pytest.fixture
@@ -72,11 +77,9 @@ def test_vectors_at_any_place(rng):
     assert (z[index] == c[index[N - 1 - i]] * c[i]).all()
 
 
-@pytest.mark.parametrize("group", [5, 25, 75])
+@pytest.mark.parametrize("group", [5, 75])
 def test_whole_vectors_live_across_barriers(rng, group):
     a = integers(rng, N, 4)
-    from headwater import Local
-
     verify(FILE, "across_barriers", (N,), (group,), [a, np.zeros_like(a), Local(16 * group)], layouts=LAYOUTS)
 
 
@@ -112,3 +115,31 @@ def test_scalar_operations_on_all_components(rng):
 def test_private_arrays_lie_element_by_element(rng):
     a = integers(rng, N, 4, dtype=np.uint8, high=256)
     everywhere("kept", (N,), None, [a, np.zeros_like(a)])
+
+
+def test_loads_of_neighbours(rng):
+    data, numbers = integers(rng, 4 * N, dtype=np.uint8, high=256), integers(rng, 4 * N)
+    index = rng.permutation(N).astype(np.int32)
+    args = [data, numbers, index, np.zeros(N, np.int32), np.zeros(N, np.int32)]
+    _, after, _, sums, others = everywhere("loads_of_neighbours", (N,), None, args)
+    assert (sums == data.reshape(N, 4) @ np.array([1, 3, 5, 7])).all()
+    expected = numbers.reshape(N, 4).copy()
+    expected[:, 2] = expected[:, 0] * expected[:, 1]
+    expected[:, 0] = expected[:, 2] - expected[:, 3]
+    assert (after.reshape(N, 4) == expected).all()
+    assert (others == expected[index] @ np.array([1, 10, 100, 1000])).all()
+
+
+@pytest.mark.parametrize("layout", [Layout(1), Layout(16)])
+def test_indices_that_wrap_around(layout):
+    try:
+        data = np.zeros(1 << 32, np.uint8)  # of which only the ends are ever touched
+    except MemoryError:
+        pytest.skip("no room for 4 GiB of addresses")
+    first = np.arange((1 << 30) - 37, (1 << 30) + 27)
+    at = (4 * first) % (1 << 32)
+    data[at], data[at + 1] = np.arange(64), np.arange(64)[::-1] * 2
+    out = np.zeros(64, np.uint8)
+    kernel = build(source(FILE), layout).kernels["wrapping"]
+    kernel.prepare((64,), None, (int(first[0]),))([data, out], None, None).wait()
+    assert (out == data[at] + data[at + 1]).all()

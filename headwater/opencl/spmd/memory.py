@@ -9,11 +9,9 @@ from headwater.errors import InternalError
 from headwater.opencl.spmd.aligned import LINE_BYTES
 from headwater.opencl.spmd.checks import Checks
 from headwater.opencl.spmd.ir import Inst, Value
+from headwater.opencl.spmd.packing import MAX_STEP
 from headwater.opencl.spmd.shapes import LANE, ROW
 from headwater.opencl.spmd.types import I1, I8, I64, LOCAL_SPACE, PRIVATE_SPACE, Type, int_type, vec_type
-
-MAX_STEP = 4
-"""Accesses every ``MAX_STEP`` elements or closer go through one wide access and a shuffle, others lane by lane."""
 
 WORD_BYTES = (4, 8)
 """Sizes of vectors that gathers and scatters move as one integer."""

@@ -13,6 +13,9 @@ from headwater.opencl.spmd.cost import TRIPS
 from headwater.opencl.spmd.ir import BINARY, CASTS, Function, Inst, Value
 from headwater.opencl.spmd.shapes import LANE, Shapes
 
+MAX_STEP = 4
+"""Accesses every ``MAX_STEP`` elements or closer go through one wide access and a shuffle, others lane by lane."""
+
 VECTOR_BITS = 512
 """What a register is taken to hold; only proportions matter."""
 
@@ -115,10 +118,10 @@ class _Packing:
     def _access_cost(self, pointer: Value, count: int, size: int) -> float:
         """What one access to whole vectors costs more than accesses to their components."""
         stride = self.shapes.shape(pointer).stride
-        if pointer.text in self.shapes.interleaved:
-            return self._apart(count, 8 * size)
-        if stride == count * size:
+        if stride == count * size and pointer.text not in self.shapes.interleaved:
             return -self._apart(count, 8 * size)
+        if pointer.text in self.shapes.interleaved or (stride is not None and 0 < stride <= MAX_STEP * size):
+            return self._apart(count, 8 * size)
         return -0.25 * (count - 1) * self.lanes
 
     def _count_use(self, inst: Inst, place: int, value: Value, weight: float, taken: dict[int, float]) -> None:

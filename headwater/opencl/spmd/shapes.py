@@ -313,8 +313,9 @@ class Shapes:
         bits = inst.ty.bits
         if not shape.strided or bits < 16 or shape.stride is None or abs(shape.stride) >= 1 << (bits - 1):
             return _varying(deps)
-        # Work-item ids are below 2^31 (the launcher's guarantee), and only they are safe in both readings.
-        small = shape.signed_safe and shape.unsigned_safe and not guarded and bits == 32
+        # LLVM knows that work-item ids are below 2^31 (the launcher's guarantee); an idle lane 0 has less than others.
+        fits = {"nuw", "nsw"} <= set(inst.flags) and shape.stride > 0
+        small = fits and shape.signed_safe and shape.unsigned_safe and not guarded and bits == 32
         return _strided(deps, shape.stride, guarded, small, small)
 
     def _keep(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:

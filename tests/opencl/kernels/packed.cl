@@ -126,3 +126,24 @@ __kernel void kept(__global const uchar4 *a, __global uchar4 *out)
     own[(i * 3) & 3] = a[i] ^ (uchar4)(5);
     out[i] = (own[i & 3] ^ a[i]) - own[(i / 2) & 3] * (a[i] >> (uchar4)(1));
 }
+
+// Loads of neighbours, which become one load of a vector, but for those before and after a store that may change them.
+__kernel void loads_of_neighbours(__global const uchar *bytes, __global int *numbers, __global const int *index,
+                                  __global int *sums, __global int *others)
+{
+    const int i = get_global_id(0);
+    sums[i] = bytes[4 * i] + 3 * bytes[4 * i + 1] + 5 * bytes[4 * i + 2] + 7 * bytes[4 * i + 3];
+    const int at = 4 * index[i];
+    const int a = numbers[at + 1], b = numbers[at];
+    numbers[at + 2] = a * b;
+    const int c = numbers[at + 2], d = numbers[at + 3];
+    numbers[at] = c - d;
+    others[i] = numbers[at] + 10 * numbers[at + 1] + 100 * numbers[at + 2] + 1000 * numbers[at + 3];
+}
+
+// An index of 32 bits that wraps around within a chunk, for a launch that begins just before.
+__kernel void wrapping(__global const uchar *bytes, __global uchar *out)
+{
+    const uint i = get_global_id(0);
+    out[get_global_id(0) - get_global_offset(0)] = bytes[4 * i] + bytes[4 * i + 1];
+}
