@@ -264,8 +264,10 @@ def _ds(row: Row, isa: str, rng: random.Random) -> bytes:
         swizzle = rng.choice([rng.getrandbits(15), 0x8000 | rng.getrandbits(8)])
         values |= {"offset0": swizzle & 255, "offset1": swizzle >> 8}
     elif two:
-        values |= {"offset0": rng.randrange(2 if "st64" in row.name else 8)}
-        values |= {"offset1": rng.randrange(2 if "st64" in row.name else 8)}
+        # Stores of one instruction that meet at an address are in no order.
+        wide = 2 if "st64" in row.name or "store" in row.flags else 8
+        first = rng.randrange(wide)
+        values |= {"offset0": first, "offset1": 1 - first if "store" in row.flags else rng.randrange(wide)}
     else:
         values["offset0"] = 16 * rng.randrange(4)
     return _packed("DS", isa, values, _prefix("DS", isa)).to_bytes(8, "little")
@@ -315,6 +317,9 @@ def make_trial(row: Row, isa: str, rng: random.Random, values: np.random.Generat
     if row.encoding == "DS":
         aligned = values.integers(0, 24, LANES) * 16
         vectors[0] = aligned if "ADDR" in {o.name for o in row.operands} else vectors[0]
+        if "offset2" in row.flags and "store" in row.flags:
+            bytes_ = (8 if "b64" in row.name else 4) * (1 if "st64" in row.name else 2)
+            vectors[0] = values.permutation(LANES) * bytes_
         if semantics(row).cross:
             vectors[0] = values.integers(0, 64, LANES) * 4
     scalars = np.concatenate([edges[values.integers(0, len(edges), COUNT)], np.frombuffer(values.bytes(32), np.uint32)])

@@ -34,7 +34,7 @@ __kernel void halves(__global const double *a, __global double *b, __global int 
 """
 
 
-@pytest.fixture(scope="module", params=["gfx900", "gfx803", "gfx90a"])
+@pytest.fixture(scope="module", params=["gfx900", "gfx803"])
 def code(request):
     compiled = compile_code_object(SOURCE, "reference.cl", target=request.param)
     return load(compiled.code, "reference.hsaco")
