@@ -183,7 +183,7 @@ def _build(name: str, platform: Platform, failures: list[BaseException]) -> None
 def _common_key(platform: Platform) -> str:
     zig = clang.zig_path()
     stat = zig.stat()
-    shared = [path.read_bytes() for path in (clang.HEADER, *sorted(UNITS.glob("*.h")))]
+    shared = [path.read_bytes() for path in (clang.HEADER, *sorted(UNITS.rglob("*.h")))]
     return cache.key("library", _FORMAT, str(stat.st_size), str(stat.st_mtime_ns), *_FLAGS, *platform.clang, *shared)
 
 
