@@ -145,9 +145,9 @@ class ClLaunch:
     def _make_quick(self) -> Callable[..., ClEvent]:
         """The launch as a function whose constants are its own: what PyOpenCL itself does takes some microseconds."""
         cl_kernel, arguments, enqueue = self.kernel.cl_kernel, self.kernel.arguments, self._enqueue
-        known, set_known = arguments.known, arguments.set_known
-        info, count = self.kernel.info, len(self.kernel.info.args)
-        ids_of_args = ids_of(count)
+        known, set_memory = arguments.known, arguments.set_memory
+        info = self.kernel.info
+        ids_of_args = ids_of(len(info.args))
         # acquire and release: a with statement takes twice as long.
         acquire, release = self.kernel.lock.acquire, self.kernel.lock.release
         own_queue, whole, group, offset = self._queue, self._whole, self.group, self._offset
@@ -160,9 +160,10 @@ class ClLaunch:
                 backend = queue._backend
             else:
                 backend = backend_for(queue, device)
-            if len(args) != count:
-                raise count_error(info, len(args))
-            ids = ids_of_args(*args)
+            try:
+                ids = ids_of_args(*args)
+            except TypeError:
+                raise count_error(info, len(args)) from None
             transfers = None
             acquire()
             try:
@@ -171,7 +172,9 @@ class ClLaunch:
                     if wanted is None:
                         transfers = arguments.set(args, ids, backend)
                     else:
-                        set_known(ids, wanted)
+                        set_memory(wanted[0])
+                        arguments.bound = wanted
+                        arguments.last = ids
                 event = None if empty else enqueue(backend, cl_kernel, whole, group, offset)
             except refused as error:
                 arguments.forget()

@@ -196,6 +196,11 @@ def test_memory_of_a_stream_is_not_kept_by_the_kernels_it_was_passed_to(built, g
     gone = weakref.ref(sa.buffer)
     del sa
     assert gone() is None
+    array = np.ones(64, np.float32)
+    built.vadd[(64,), None](array, sb, sc, 64)
+    arguments = built.on(gpu).kernels["vadd"].arguments
+    assert arguments.bound is None  # the copy of the array on the device has gone
+    assert not arguments.known
 
 
 def test_values_of_every_kind_arrive(built) -> None:
