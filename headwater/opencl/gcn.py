@@ -161,6 +161,10 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
 _MINIMA_FAIL = "Not a min/max opcode"
 # What LLVM says before it ends the process, where the fault is the program's: "error: k.cl:1:0: local memory (80000)".
 _REFUSAL = re.compile(r"error: (?P<file>.+?):(?P<line>\d+):\d+: (?:in function \S+ \S+: )?(?P<message>.*)")
+# Chips before gfx7 have no flat instructions, and OpenCL 2.0 allows pointers of which only the run tells the space.
+_GENERIC = re.compile(
+    r"Cannot select: .*(?:load|store|ATOMIC).* (?P<file>\S+?):(?P<line>\d+):\d+(?: @|$|\n)", re.IGNORECASE
+)
 _REFUSAL_HINTS = (
     ("local memory", "the sum of its __local variables is more than a work-group can have; a smaller tile fits"),
     ("stack frame size", "private arrays of a work-item are too large"),
@@ -169,15 +173,19 @@ _REFUSAL_HINTS = (
 
 
 def _refused(error: InternalError, source: str, processor: str) -> HeadwaterError:
-    found = _REFUSAL.search(error.message)
-    if found is None:
+    if found := _REFUSAL.search(error.message):
+        message = found["message"]
+        hint = next((hint for start, hint in _REFUSAL_HINTS if message.startswith(start)), "")
+    elif (found := _GENERIC.search(error.message)) and processor.startswith("gfx6"):
+        message, hint = "access by a pointer of unknown address space", "say of every pointer global, local or private"
+    else:
         return error
     line, lines = int(found["line"]), source.splitlines()
     return SourceError(
-        f"{found['message']}, on {processor}",
+        f"{message}, on {processor}",
         Span(found["file"], line),
         source_line=lines[line - 1] if 0 < line <= len(lines) else "",
-        hint=next((hint for start, hint in _REFUSAL_HINTS if found["message"].startswith(start)), ""),
+        hint=hint,
     )
 
 

@@ -237,6 +237,14 @@ def test_what_cannot_be_compiled_is_told(source, message):
         gcn.compile_code_object(source, "k.cl")
 
 
+def test_chips_without_flat_memory_are_told():
+    source = "kernel void k(global int *a, local int *l, int n) {\n  int *p = n ? (int *)a : (int *)l;\n  *p = n;\n}\n"
+    assert gcn.compile_code_object(source, "k.cl", "-cl-std=CL2.0", "gfx701").kernels
+    with pytest.raises(SourceError, match="access by a pointer of unknown address space, on gfx600") as error:
+        gcn.compile_code_object(source, "k.cl", "-cl-std=CL2.0", "gfx600")
+    assert error.value.span.line == 3
+
+
 def test_wrong_settings_are_told():
     with pytest.raises(UsageError, match="there is no target 'gfx9000'"):
         gcn.compile_code_object(SCALE, "k.cl", target="gfx9000")
