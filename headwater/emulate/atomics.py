@@ -7,6 +7,7 @@ work-group is run by one thread. (Kernels that use the GDS run on one thread.)
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.emulate.builder import Value
@@ -150,7 +151,9 @@ def _update(
 
     def new_value(old: str) -> str:
         memory = Value(old, f"u{8 * nbytes}")
-        lowered = lower(b, what, operands | {"MEM": memory}, t.mode).results["MEM"]
+        # Memory rounds to nearest, whatever MODE says.
+        mode = replace(t.mode, round32=0, round16_64=0)
+        lowered = lower(b, what, operands | {"MEM": memory}, mode).results["MEM"]
         assert isinstance(lowered, Value)
         return b.bitcast(lowered, memory.type).text
 

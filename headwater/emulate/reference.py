@@ -618,7 +618,8 @@ def _atomic(
     operands: dict[str, Wide],
     at: Sequence[Callable[[int], Place]],
 ) -> None:
-    """One lane after the other."""
+    """One lane after the other; memory rounds to nearest, whatever MODE says."""
+    mode = replace(wave.settings, round32=0, round16_64=0)
     type_ = what.types.get("D") or what.types["DATA"]
     per_lane = 2 if what.packed else 1
     width = BITS[type_] // 8 * per_lane
@@ -629,7 +630,7 @@ def _atomic(
         returned[lane] = old
         one = {name: _slice(value, lane, per_lane) for name, value in operands.items()}
         one["MEM"] = _as_lanes([old[n : n + width // per_lane] for n in range(0, width, width // per_lane)], type_)
-        value = dict(evaluate(what, one, wave.settings).results)["MEM"]
+        value = dict(evaluate(what, one, mode).results)["MEM"]
         new = b"".join(_bytes(value, n) for n in range(per_lane))
         _put(wave.memories, at[lane], lane, new)
     if dest is not None:
