@@ -1,0 +1,78 @@
+// What benchmarks/emulate.py measures: compute-bound loops, a tiled matrix product, a sum, and a kernel of about 300
+// instructions.
+
+kernel void hash(global uint *out, int n) {
+  uint x = get_global_id(0);
+  for (int i = 0; i < n; i++) {
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    x = x * 1664525u + 1013904223u;
+    x = rotate(x, 7u) + (x & 0xffu);
+  }
+  out[get_global_id(0)] = x;
+}
+
+kernel void fmas(global float *out, int n) {
+  float a = get_global_id(0) * 1e-6f, b = a + 1, c = a + 2, d = a + 3;
+  for (int i = 0; i < n; i++) {
+    a = fma(a, 0.5f, b);
+    b = fma(b, 0.25f, c);
+    c = fma(c, 0.125f, d);
+    d = fma(d, 0.3f, a);
+  }
+  out[get_global_id(0)] = a + b + c + d;
+}
+
+kernel void mandelbrot(global int *out, int n) {
+  float cr = -2.0f + 3.0f * (get_global_id(0) & 1023) / 1024, ci = -1.0f + 2.0f * (get_global_id(0) >> 10) / 64;
+  float zr = 0, zi = 0;
+  int i = 0;
+  while (i < n && zr * zr + zi * zi < 4.0f) {
+    float t = zr * zr - zi * zi + cr;
+    zi = 2 * zr * zi + ci;
+    zr = t;
+    i++;
+  }
+  out[get_global_id(0)] = i;
+}
+
+#define TILE 16
+
+kernel void matmul(global const float *a, global const float *b, global float *c, int n) {
+  local float tile_a[TILE][TILE], tile_b[TILE][TILE];
+  int x = get_local_id(0), y = get_local_id(1), column = get_global_id(0), row = get_global_id(1);
+  float sum = 0;
+  for (int t = 0; t < n; t += TILE) {
+    tile_a[y][x] = a[row * n + t + x];
+    tile_b[y][x] = b[(t + y) * n + column];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = 0; k < TILE; k++) sum = fma(tile_a[y][k], tile_b[k][x], sum);
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  c[row * n + column] = sum;
+}
+
+kernel void add(global const float *a, global const float *b, global float *c) {
+  size_t i = get_global_id(0);
+  c[i] = a[i] + b[i];
+}
+
+#ifndef SALT
+#define SALT 0
+#endif
+
+kernel void medium(global uint *out, int n) {
+  uint x = get_global_id(0) + SALT;
+  for (int i = 0; i < n; i++) {
+#pragma unroll
+    for (int k = 0; k < 28; k++) {
+      x ^= x << 13;
+      x ^= x >> 17;
+      x ^= x << 5;
+      x = x * 1664525u + 1013904223u;
+      x = rotate(x, 7u) + (x & 0xffu);
+    }
+  }
+  out[get_global_id(0)] = x;
+}
