@@ -200,6 +200,8 @@ class PartAccess:
         Those of 1 or 2 bytes are zero-extended. In lanes that EXEC excludes they hold anything.
         """
         b = self.b
+        if self.t.compact:
+            return [self._load_anywhere(at.moved(b, o), n) for o, n in pieces]
         offset, nbytes = pieces[0]
         small = nbytes < 4
         permute = self.t.options.avx512 and not small
@@ -338,6 +340,9 @@ class PartAccess:
     def store(self, at: Address, nbytes: int, values: Sequence[str]) -> None:
         """Store each lane's dwords, or the low ``nbytes`` of them."""
         b = self.b
+        if self.t.compact:
+            self._store_anywhere(at, nbytes, values)
+            return
         shape = self._shape(at)
         a0 = self._address(at, shape)
         masked = not self.full and nbytes == 4

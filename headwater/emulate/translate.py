@@ -10,11 +10,11 @@ A wavefront that reaches a barrier stores its live registers in its frame and re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headwater.emulate import control, encodings_memory, hooks, matrix, vector
+from headwater.emulate import chunks, control, encodings_memory, hooks, matrix, vector
 from headwater.emulate.builder import Builder, Value
 from headwater.emulate.layout import AT_BARRIER, ENDED, FAULT_NAMES, LANES, STOPPED, WAVE
 from headwater.emulate.memory import Shape, Slot
@@ -107,6 +107,10 @@ class Translator:
     frame_bytes: int = FRAME_HEADER_BYTES
     shapes: dict[tuple[str, str | None, str, bool], Shape] = field(default_factory=dict)
     """What is known of registers of addresses in the block that is being translated."""
+    in_frame: bool = False
+    """Whether registers live in the wavefront's frame, not in stack slots that LLVM makes SSA values of."""
+    compact: bool = False
+    """Whether memory instructions of the block are only calls: short code, for what is not in a loop."""
     uses_matrices: bool = False
     indexed_registers: int = 0
     """Room for so many vector registers is wanted, of which M0 picks one."""
@@ -114,6 +118,7 @@ class Translator:
     _queue_loads: bool = False
     _split: set[int] = field(default_factory=set)
     _resume: list[tuple[int, str]] = field(default_factory=list)
+    _resumed: dict[int, int] = field(default_factory=dict)
     _slot_pointers: dict[int, str] = field(default_factory=dict)
     _modes: Mapping[int, Mode] = field(default_factory=dict)
     entry_mode: Mode = field(init=False)
@@ -132,14 +137,24 @@ class Translator:
         """Write the function ``hw_wave`` and all that it needs."""
         self._find_split_pairs()
         self._modes = control.modes(self.program, self.mode)
+        compact = compact_blocks(self.program)
+        self.in_frame = is_large(self.program)
         body = self.b
         for block in self.program.blocks.values():
+            self.compact = block.address in compact
             self._block(block)
-        entry = self._entry()
+        definitions, initial = self._entry()
         first, *rest = body.blocks
         del first
-        text = "\n".join(line for block in rest for line in (f"{block.label}:", *block.lines))
-        function = f"define hidden i32 @hw_wave(ptr noalias %w) #0 {{\n{entry}\n{text}\n{self._exits()}\n}}"
+        if self.in_frame:
+            starts = {label_of(address): number for number, address in enumerate(self.program.blocks)}
+            resumed = {number: label_of(address) for number, address in self._resumed.items()}
+            entry = label_of(self.program.entry)
+            function = chunks.functions(definitions, initial, rest, starts, entry, resumed)
+        else:
+            text = "\n".join(line for block in rest for line in (f"{block.label}:", *block.lines))
+            head = self._head(definitions, initial)
+            function = f"define hidden i32 @hw_wave(ptr noalias %w) #0 {{\n{head}\n{text}\n{self._exits()}\n}}"
         parts = [function, *(d for d in body.declarations.values()), '!9100 = !{!"branch_weights", i32 2000, i32 1}']
         return Translation("\n\n".join(parts), self.frame_bytes, self.slots, self.program.instruction_count)
 
@@ -159,14 +174,22 @@ class Translator:
         self._split.add(124)  # M0, alone
         self._split.discard(EXEC)
 
-    def _entry(self) -> str:
-        """The first block: stack slots, initial registers, and where to go on after a barrier."""
+    def _head(self, definitions: Sequence[str], initial: Sequence[str]) -> str:
+        """The function's beginning: stack slots, initial registers, and where to go on after a barrier."""
+        lines = ["entry:", *(f"  {line}" for line in definitions), "  store i64 0, ptr %count"]
+        if self._resume:
+            cases = " ".join(f"i32 {number}, label %{label}" for number, label in self._resume)
+            lines += ["  %resume = load i32, ptr %resume.at", f"  switch i32 %resume, label %begin [{cases}]"]
+        else:
+            lines.append("  br label %begin")
+        return "\n".join([*lines, "begin:", *initial, f"  br label %{label_of(self.program.entry)}"])
+
+    def _entry(self) -> tuple[list[str], list[str]]:
+        """Names that the code uses (slots, pointers), as lines ``%name = …``; and what gives registers their first
+        values."""
         entry = self.program.blocks[self.program.entry]
         out: list[str] = []
-
-        def emit(line: str) -> None:
-            out.append(f"  {line}")
-
+        emit = out.append
         initial: list[str] = []
         for slot, kind, index in self.regs.scalar_slots(entry.scalar_in | 3 << EXEC):
             if index == EXEC:
@@ -185,9 +208,15 @@ class Translator:
                 else:
                     initial.append(f"  store {PART} zeroinitializer, ptr {slot}")
         self.regs.slots.setdefault(f"p{EXEC}", "i64")
-        for name, kind in sorted(self.regs.slots.items()):
-            align = ", align 64" if kind == PART else ""
-            emit(f"%{name} = alloca {kind}{align}")
+        position = FRAME_HEADER_BYTES
+        slots: list[str] = []
+        for name, kind in sorted(self.regs.slots.items(), key=lambda slot: (slot[1] != PART, slot[0])):
+            if self.in_frame:
+                slots.append(f"%{name} = getelementptr i8, ptr %frame.ptr, i64 {position}")
+                position += PART_LANES * 4 if kind == PART else 8
+            else:
+                emit(f"%{name} = alloca {kind}{', align 64' if kind == PART else ''}")
+        self.frame_bytes = max(self.frame_bytes, position)
         emit("%count = alloca i64")
         if self.uses_matrices:
             emit(f"%matrices = alloca [{matrix.ARRAY_REGISTERS * LANES} x i32], align 64")
@@ -196,7 +225,6 @@ class Translator:
         emit(f"%addresses = alloca [{LANES} x i64], align 64")
         emit(f"%data = alloca [{4 * LANES} x i32], align 64")
         emit(f"%before = alloca [{4 * LANES} x i32], align 64")
-        emit("store i64 0, ptr %count")
         for offset, pointer in self._slot_pointers.items():
             emit(f"{pointer} = getelementptr i8, ptr %w, i64 {offset}")
         emit(f"%cache.at = getelementptr i8, ptr %w, i64 {WAVE.offset['cache']}")
@@ -210,26 +238,18 @@ class Translator:
             emit(f"%{name}.at = getelementptr i8, ptr %w, i64 {WAVE.offset[name]}")
             emit(f"%{name} = load i64, ptr %{name}.at, !invariant.load !9001")
         emit("%frame.ptr = inttoptr i64 %frame to ptr")
+        for line in slots:
+            emit(line)
         emit(f"%ids.at = getelementptr i8, ptr %w, i64 {WAVE.offset['ids']}")
         emit("%ids = load ptr, ptr %ids.at, !invariant.load !9001")
         emit(f"%alone.at = getelementptr i8, ptr %w, i64 {WAVE.offset['alone']}")
         emit(f"%resume.at = getelementptr i8, ptr %w, i64 {WAVE.offset['resume']}")
-        if self._resume:
-            emit("%resume = load i32, ptr %resume.at")
-            cases = " ".join(f"i32 {number}, label %{label}" for number, label in self._resume)
-            emit(f"switch i32 %resume, label %begin [{cases}]")
-        else:
-            emit("br label %begin")
-        out.append("begin:")
-        out += initial
         if self.options.full:
-            emit(f"store i64 -1, ptr %p{EXEC}")
+            initial.append(f"  store i64 -1, ptr %p{EXEC}")
         else:
             emit(f"%exec.at = getelementptr i8, ptr %w, i64 {WAVE.offset['exec']}")
-            emit("%exec.first = load i64, ptr %exec.at")
-            emit(f"store i64 %exec.first, ptr %p{EXEC}")
-        emit(f"br label %{label_of(self.program.entry)}")
-        return "entry:\n" + "\n".join(out)
+            initial += ["  %exec.first = load i64, ptr %exec.at", f"  store i64 %exec.first, ptr %p{EXEC}"]
+        return out, initial
 
     def _initial_scalar(self, slot: str, kind: str, index: int) -> str:
         if index == SCC or index >= 32:
@@ -319,7 +339,7 @@ class Translator:
         save, resume = f"wait.{number}", f"resume.{number}"
         b.branch(b.emit(f"icmp ne i32 {alone}, 0"), label_of(following.address), save)
         b.start(save)
-        places = self._frame_places(following)
+        places = [] if self.in_frame else self._frame_places(following)
         for slot, kind, place in places:
             at = b.emit(f"getelementptr i8, ptr %frame.ptr, i64 {place}")
             b.line(f"store {kind} {b.emit(f'load {kind}, ptr {slot}')}, ptr {at}")
@@ -331,6 +351,7 @@ class Translator:
             b.line(f"store {kind} {b.emit(f'load {kind}, ptr {at}')}, ptr {slot}")
         b.jump(label_of(following.address))
         self._resume.append((number, resume))
+        self._resumed[number] = following.address
 
     def _frame_places(self, following: BasicBlock) -> list[tuple[str, str, int]]:
         """Where each register goes that lives on after a barrier: stack slot, type, offset in the frame."""
@@ -364,7 +385,7 @@ class Translator:
             control.scalar(self, instruction)
         elif encoding == "SMEM":
             encodings_memory.scalar_memory(self, instruction)
-        elif encoding in ("DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG"):
+        elif encoding in vector.MEMORY_ENCODINGS:
             encodings_memory.vector_memory(self, instruction)
         else:
             vector.translate(self, instruction)
@@ -450,6 +471,44 @@ class Translator:
         b.declare("declare hidden i32 @hw_stop(ptr, i32, i64, i64) #1")
         b.emit(f"call i32 @hw_stop(ptr %w, i32 {FAULT_NAMES[kind]}, i64 {pc}, i64 {detail})")
         b.jump("wave.stopped")
+
+
+INLINE_ACCESSES = 60
+"""Memory instructions of a kernel that all have their usual case inline; of larger ones, those in loops."""
+LOOP_ACCESSES = 200
+"""In loops, how many may."""
+
+
+LARGE_PROGRAM, LARGE_FRAMES = 600, 300
+"""Instructions, and registers saved at barriers, from which on the time that LLVM takes for registers that are SSA
+values across blocks is too long: it grows with both."""
+
+
+def is_large(program: Program) -> bool:
+    """Whether a kernel's registers had better stay in memory from block to block."""
+    saved = 0
+    for block in program.blocks.values():
+        if block.end == "barrier":
+            following = program.blocks[block.successors[0]]
+            saved += (following.active_in | following.inactive_in).bit_count()
+    return program.instruction_count > LARGE_PROGRAM or saved > LARGE_FRAMES
+
+
+def compact_blocks(program: Program) -> set[int]:
+    """Addresses of the blocks whose memory instructions are to be calls, for the sake of compile time."""
+    loops = [(a, block.address) for block in program.blocks.values() for a in block.successors if a <= block.address]
+    inside, outside = 0, 0
+    result: set[int] = set()
+    for address, block in program.blocks.items():
+        count = sum(i.row.encoding in vector.MEMORY_ENCODINGS for i in block.instructions)
+        if any(first <= address <= last for first, last in loops):
+            inside += count
+        else:
+            outside += count
+            result.add(address)
+    if inside > LOOP_ACCESSES:
+        return set(program.blocks)
+    return result if inside + outside > INLINE_ACCESSES else set()
 
 
 def label_of(address: int) -> str:

@@ -23,6 +23,8 @@ from headwater.isa.gcn.semantics import BITS
 if TYPE_CHECKING:
     from headwater.emulate.translate import Translator
 
+MEMORY_ENCODINGS = ("DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG")
+
 Fetch = Callable[[int], Wide]
 """Gives an operand for a part."""
 
