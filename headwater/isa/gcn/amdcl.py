@@ -93,7 +93,7 @@ def is_binary(elf: Elf) -> bool:
 def load(elf: Elf) -> CodeObject:
     """Read one. CodeObjectError for those of the OpenCL 2.0 driver, of CPUs, and for damaged ones."""
     contents = _contents(elf)
-    if any(name.startswith("__ISA_&") for name in contents):
+    if any(name.startswith(("__ISA_&", "__OpenCL_&")) for name in contents):
         raise elf.error(
             "is a binary of AMD's OpenCL 2.0 driver, which is not read",
             hint="OpenCL 1.x's and ROCm's are; or give source",

@@ -68,8 +68,8 @@ def _kernel(
     rsrc1, rsrc2, properties, private, group = struct.unpack_from("<IIIII", header, 48)
     (kernarg,) = struct.unpack_from("<Q", header, 72)
     sgprs, vgprs = struct.unpack_from("<HH", header, 84)
-    if header[99] != 6:
-        raise elf.error(f"has the kernel {name} for wavefronts of {1 << (header[99] & 15)}, which no GCN GPU has")
+    if header[103] != 6:
+        raise elf.error(f"has the kernel {name} for wavefronts of {1 << (header[103] & 15)}, which no GCN GPU has")
     if kernarg > 1 << 20:
         raise elf.error(f"has the kernel {name} with {kernarg} bytes of arguments")
     allocated_vgprs, allocated_sgprs, _ = register_counts(isa, rsrc1, 0)

@@ -12,6 +12,7 @@ them to that). Their coefficients are minimax fits, made for this file.
 from __future__ import annotations
 
 import ast
+import re
 from functools import lru_cache
 
 _GENERAL = '''
@@ -418,6 +419,9 @@ _DIVISIONS = {
 }
 
 
+_FUNCTION = re.compile(r"^(?:@raw\n)?def (\w+)\(.*\n(?: .*\n|\n)*", re.MULTILINE)
+
+
 def _filled(template: str, values: dict[str, object]) -> str:
     for name, value in values.items():
         template = template.replace("{" + name + "}", str(value))
@@ -425,19 +429,26 @@ def _filled(template: str, values: dict[str, object]) -> str:
 
 
 @lru_cache(maxsize=1)
-def _functions() -> dict[str, ast.FunctionDef]:
+def _texts() -> dict[str, str]:
+    """Each function's text by its name."""
     text = _GENERAL
     for values in _FORMATS:
         text += _filled(_OF_FLOATS, values)
         if values["T"] in _DIVISIONS:
             text += _filled(_OF_DIVISION, values | _DIVISIONS[str(values["T"])])
-    return {f.name: f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef)}
+    return {m[1]: m[0] for m in _FUNCTION.finditer(text)}
+
+
+@lru_cache(maxsize=256)
+def _parsed(name: str) -> ast.FunctionDef:
+    definition = ast.parse(_texts()[name]).body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    return definition
 
 
 def function(name: str, type_: str = "") -> ast.FunctionDef | None:
     """The definition of a function of the prelude, or of its form for ``type_``; None where there is none."""
-    functions = _functions()
     for candidate in (name, f"{name}_{type_[:1]}", f"{name}_{type_}"):
-        if candidate in functions:
-            return functions[candidate]
+        if candidate in _texts():
+            return _parsed(candidate)
     return None

@@ -120,7 +120,7 @@ def version_2(machine_code=b"\0\0\x81\xbf", yaml=YAML, wavefront=6):
     struct.pack_into("<IIIII", header, 48, rsrc1, 6 << 1 | 1 << 7, 1 | 1 << 3, 16, 32)
     struct.pack_into("<Q", header, 72, 24)
     struct.pack_into("<HH", header, 84, 12, 5)
-    header[96:100] = bytes([4, 4, 4, wavefront])
+    header[100:104] = bytes([4, 4, 4, wavefront])
     isa = struct.pack("<HHIII", 4, 7, 8, 0, 3) + b"AMD\0AMDGPU\0"
     notes = note("AMD", 3, isa) + note("AMD", 10, yaml.encode())
     names = b"\0twice\0"
