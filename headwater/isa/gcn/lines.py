@@ -7,17 +7,12 @@ import posixpath
 from bisect import bisect_right
 from typing import Any
 
-# What pyelftools raises on damaged tables beside its own errors.
-_DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, AssertionError, MemoryError)
-
 
 class LineTable:
     """The rows of all compilation units, sorted by address; empty where debug information is absent or damaged."""
 
     def __init__(self, code: bytes) -> None:
         self._rows: list[tuple[int, str, int, int]] = []
-        from elftools.common.exceptions import DWARFError, ELFError
-        from elftools.construct import ConstructError
         from elftools.elf.elffile import ELFFile
 
         try:
@@ -28,8 +23,9 @@ class LineTable:
                     program = dwarf.line_program_for_CU(unit)
                     if program is not None:
                         self._add(program)
-        except (DWARFError, ELFError, ConstructError, *_DAMAGE):
-            # A line table is a help, not a condition: without one addresses alone are named.
+        except Exception:
+            # Damaged tables make pyelftools raise nearly anything. A line table is a help, not a condition: without one
+            # addresses alone are named.
             self._rows = []
         self._rows.sort(key=lambda row: row[0])
         self._addresses = [row[0] for row in self._rows]
