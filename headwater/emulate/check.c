@@ -311,6 +311,7 @@ HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 
         for (u32 p = 0; p < 4; p++) other |= (part_of(s->high, p) ^ splat(high >> 32)) & lane_mask(mask, p);
         regular &= !any(other);
     }
+    struct shadow mine = *h; /* stores to shadows do not change it, which a compiler cannot know of *h */
     for (u32 p = 0; p < 4; p++) {
         u32 lanes = mask >> 16 * p & 0xffff;
         if (lanes == 0) continue;
@@ -319,31 +320,36 @@ HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 
             u32 f = __builtin_ctz(lanes), low = s->low[16 * p + f];
             v16 active = lane_mask(mask, p), here = part_of(s->low, p);
             u64 offset = base + (high | low) - start;
+            if (local) offset = (u32)offset; /* their addresses wrap */
             u64 at = offset >> c->granule_shift, before = (u64)f << shift;
             int whole = (offset & (granule - 1)) == 0;
             v16 apart = (here ^ ((count - f) * bytes + low)) & active;
             if (whole && !any(apart)) {
-                if (at >= before && at - before + (16u << shift) <= h->count &&
-                    run(h, at - before, shift, r->tag + 16 * p, lanes, &by))
+                u32 tag = r->tag + 16 * p;
+                if (at >= before && at - before + (16u << shift) <= mine.count &&
+                    (shift == 0 && lanes == 0xffff ? run(&mine, at, 0, tag, 0xffff, &by)
+                                                   : run(&mine, at - before, shift, tag, lanes, &by)))
                     continue;
             } else if (whole && !(facts & WRITES) && !any((here ^ splat(low)) & active)) {
-                if (at + (1u << shift) <= h->count &&
-                    same_place(h, at, 1u << shift, r->tag + 16 * p + f, lanes & (lanes - 1) ? MULTI : 0, &by))
+                if (at + (1u << shift) <= mine.count &&
+                    same_place(&mine, at, 1u << shift, r->tag + 16 * p + f, lanes & (lanes - 1) ? MULTI : 0, &by))
                     continue;
             }
         }
         for (u32 left = lanes; left; left &= left - 1) {
             u32 l = 16 * p + __builtin_ctz(left);
             u64 address = base + ((wide ? (u64)s->high[l] << 32 : 0) | s->low[l]);
-            if (!local && address - start >= h->count << c->granule_shift) {
+            if (!local && address - start >= mine.count << c->granule_shift) {
                 const struct range *range = find(c, s, address);
                 if (range == 0) continue;
                 h = (const struct shadow *)range->shadow;
                 start = range->start;
+                mine = *h;
                 regular = 0;
             }
+            if (local) address = start + (u32)(address - start);
             by.host = address;
-            lane_access(c, h, address - start, bytes, r->tag + l, &by, local ? address - w->lds : address);
+            lane_access(c, &mine, address - start, bytes, r->tag + l, &by, local ? address - w->lds : address);
         }
     }
 }

@@ -49,7 +49,7 @@ _TYPES: Final = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}
 
 
 class _CheckObserver(Staged):
-    name = "check 4"
+    name = "check 5"
     library = "check.c"
     tells_segments = False
     takes_values = True
