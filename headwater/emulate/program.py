@@ -167,7 +167,9 @@ def _with_indices(known: Mapping[int, Instruction], leaders: set[int]) -> dict[i
     for address in sorted(known):
         instruction = known[address]
         name = instruction.row.name
-        if address in leaders or name == "s_set_gpr_idx_off":
+        if address in leaders:
+            mode = 0
+        if name == "s_set_gpr_idx_off":
             mode = 0
         elif name == "s_set_gpr_idx_on":
             mode = instruction.fields["ssrc1"] & 15

@@ -217,6 +217,36 @@ def test_every_generation(name):
     assert (out == data.reshape(2, 128).sum(axis=1)).all()
 
 
+INDEXED = """
+kernel void indexed(global const int *in, global const int *where, global int *out, int rounds) {
+  int i = get_global_id(0), kept[16], sum = 0;
+  for (int j = 0; j < 16; j++)
+    kept[j] = in[i * 16 + j];
+  for (int j = 0; j < rounds; j++) {
+    int at = where[j] & 15;
+    kept[at] += kept[(at * 7 + j) & 15];
+  }
+  for (int j = 0; j < 16; j++)
+    sum = sum * 31 + kept[j];
+  out[i] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["vega64", "r9-nano"])
+def test_registers_by_index(name):
+    rng = np.random.default_rng(4)
+    given, where = rng.integers(0, 1 << 30, (64, 16)).astype(np.int32), rng.integers(0, 16, 8).astype(np.int32)
+    out = np.zeros(64, np.int32)
+    hw.compile(INDEXED, device=name).indexed[(64,), (64,)](given, where, out, 8)
+    kept, total = given.astype(np.uint32), np.zeros(64, np.uint32)
+    for j, at in enumerate(where):
+        kept[:, at] += kept[:, (at * 7 + j) & 15]
+    for j in range(16):
+        total = total * np.uint32(31) + kept[:, j]
+    assert (out.view(np.uint32) == total).all()
+
+
 def test_brook():
     program = hw.compile("kernel void twice(float a<>, out float b<>) { b = a + a; }", device="vega64")
     a = np.arange(1000, dtype=np.float32)
