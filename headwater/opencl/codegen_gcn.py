@@ -28,11 +28,11 @@ _GROUP_RANGE = re.compile(r'"amdgpu-flat-work-group-size"="1,256"')
 
 
 @functools.cache
-def _machine(processor: str, features: str) -> llvm.TargetMachine:
+def _machine(processor: str) -> llvm.TargetMachine:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(GCN_TRIPLE)
-    return target.create_target_machine(cpu=processor, features=features, opt=3, reloc="pic")
+    return target.create_target_machine(cpu=processor, opt=3, reloc="pic")
 
 
 def compile(
@@ -41,7 +41,6 @@ def compile(
     filename: str,
     processor: str,
     *,
-    features: str = "",
     abi: int = 5,
     largest_group: int = 256,
     emit: str = "obj",
@@ -52,9 +51,10 @@ def compile(
     ``processor`` is LLVM's name (``gfx906``), ``abi`` the code object version that ``ir`` was made for,
     ``largest_group`` the most work-items that a group of a kernel without reqd_work_group_size may have.
     ``plain_minima``: keep ``a < b ? a : b`` from becoming one instruction on gfx6 and gfx7, see `_plain_minima`. Raises
-    SourceError for recursion and calls of undefined functions, ResourceError for too much local memory.
+    SourceError for recursion and calls of undefined functions. What LLVM refuses for good reasons, such as too much
+    local memory, ends the process: the caller reads its last words.
     """
-    tm = _machine(processor, features)
+    tm = _machine(processor)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     builder = llvm.create_pass_builder(tm, options)
     module = parse(_prepared(ir, largest_group))
