@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from headwater.isa.gcn.semantics import is_float, semantics
 from headwater.isa.gcn.table import rows
 from headwater.opencl.gcn import assemble
 
-CHIPS = {"gfx900": "vega64", "gfx906": "mi50", "gfx908": "mi100", "gfx90a": "mi250x"}
+CHIPS = {"gfx803": "r9-nano", "gfx900": "vega64", "gfx906": "mi50", "gfx908": "mi100", "gfx90a": "mi250x"}
 FIRST, COUNT = 16, 16
 """The registers that instructions use: v16 to v31 and s16 to s31."""
 
@@ -243,6 +244,9 @@ def _extended(row: Row, isa: str, kind: str, rng: random.Random) -> bytes:
     }
     if "dst_unused" in values:
         values["dst_unused"] = rng.randrange(3)
+        # Bytes of a NaN may be any.
+        whole = {"f32": [6], "f16": [4, 5, 6]}.get(next((o.type for o in row.operands if o.name == "D"), ""))
+        values["dst_sel"] = rng.choice(whole) if whole else values["dst_sel"]
     if "dpp_ctrl" in values:
         controls = [rng.getrandbits(8), *(base + rng.randrange(1, 16) for base in (0x100, 0x110, 0x120))]
         controls += [0x130, 0x134, 0x138, 0x13C, 0x140, 0x141, 0x142, 0x143]
@@ -363,7 +367,22 @@ def kernel_text(trials: list[Trial], target: str, mode: str) -> str:
     lines += ["v_cmp_gt_u32 vcc, 0x80, v0", "v_cndmask_b32 v4, v3, v2, vcc", "global_store_dword v1, v4, s[6:7]"]
     lines += [f"s_add_u32 s6, s6, {RESULT_BYTES}", "s_addc_u32 s7, s7, 0", "s_add_u32 s8, s8, 1"]
     lines += [f"s_cmp_lt_u32 s8, {len(trials)}", "s_cbranch_scc1 again"]
+    if target == "gfx803":
+        lines = [old for line in lines for old in _for_gfx8(line)]
     return _FRAME.format(target=target, body="\n".join(lines), mode=MODES[mode], lds=LDS_BYTES)
+
+
+def _for_gfx8(line: str) -> list[str]:
+    """A line of the loop for chips without global memory instructions, whose v_add_u32 gives a carry."""
+    if line.startswith("v_add_u32 "):
+        return [line.replace(",", ", vcc,", 1)]
+    found = re.fullmatch(r"global_(load_dword v\d+|store_dword) ?,? ?(v\d+), (v\d+, )?s\[(\d):(\d)\]", line)
+    if found is None:
+        return [line]
+    what, offset, data, low, high = found.groups()
+    address = [f"v_mov_b32 v11, s{high}", f"v_add_u32 v10, vcc, s{low}, {offset}", "v_addc_u32 v11, vcc, 0, v11, vcc"]
+    flat = f"flat_{what}, v[10:11]" if data is None else f"flat_{what} v[10:11], {data.rstrip(', ')}"
+    return [*address, flat]
 
 
 _FRAME = """
