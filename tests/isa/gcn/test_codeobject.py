@@ -7,6 +7,7 @@ import pytest
 from objects import SOURCE, compiled, elf, version_2
 
 from headwater.errors import CodeObjectError
+from headwater.isa.elf import Elf
 from headwater.isa.gcn.codeobject import load
 from headwater.isa.gcn.codeobject_v2 import parse_yaml
 from headwater.isa.msgpack import unpack
@@ -44,6 +45,15 @@ def test_addresses_have_source_lines():
     assert "t[get_local_id(0)]" in SOURCE.splitlines()[7]
     assert 8 in lines
     assert code.line_of(0) is None
+
+
+def test_a_damaged_line_table_names_no_lines():
+    file = Elf(compiled(), "k.hsaco")
+    section = file.section(".debug_line")
+    data = bytearray(file.code)
+    data[section.offset + 14 : section.offset + 40] = b"\0" * 26
+    code = load(bytes(data), "k.hsaco")
+    assert code.line_of(code.kernel("saxpy").entry) is None
 
 
 def test_version_2():
