@@ -170,6 +170,13 @@ def test_local_memory():
     assert wave.vectors[7, 0] == 63 * 32
 
 
+def test_local_addresses_wrap():
+    wave = run(
+        "s_mov_b32 m0, -1\nv_mov_b32 v1, -8\nds_write_b32 v1, v0 offset:64\nv_mov_b32 v2, 0\nds_read_b32 v3, v2 offset:56"
+    )
+    assert (wave.vectors[3] == 63).all()
+
+
 def test_global_memory_and_scalar_loads():
     memory = FlatMemory()
     data = np.arange(256, dtype=np.uint32)
