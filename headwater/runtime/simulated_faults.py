@@ -28,7 +28,10 @@ def explain(launch: SimulatedLaunch, record: Sequence[int], extents: Sequence[Ex
     shown = instruction_text(launch, pc)
     who = f"work-item ({', '.join(map(str, item))}) of {kernel}"
     whole = f"{kernel}, work-group ({', '.join(map(str, group))}), wavefront {field('wave')},"
-    message, hint = _what(launch, kind, field("address"), field("bytes"), who, whole, extents, field("detail"))
+    if kind == layout.FAULT_UNSUPPORTED:
+        message, hint = f"{whole} came to an instruction that is not emulated", _why(launch, pc)
+    else:
+        message, hint = _what(launch, kind, field("address"), field("bytes"), who, whole, extents, field("detail"))
     message = f"{message}\n    {shown}; work-group ({', '.join(map(str, group))})"
     place = launch.code.line_of(pc)
     if place is None or not place[1]:
@@ -100,9 +103,16 @@ def _what(
         return f"{wavefront} ran into a trap: an assertion failed, or code that the compiler took to be unreachable", ""
     if kind == layout.FAULT_JUMP:
         return f"{wavefront} jumps to {address:#x}, where no code is known to begin", ""
-    if kind == layout.FAULT_UNSUPPORTED:
-        return f"{wavefront} came to an instruction that is not emulated", _why(launch, address)
     return f"{wavefront} failed with the unknown code {kind}", ""
+
+
+_OTHERS = {
+    "MIMG": "image instructions are not emulated: compiled from OpenCL C here, kernels read images by plain loads",
+    "MUBUF": "buffer accesses that convert formats are not emulated",
+    "MTBUF": "buffer accesses that convert formats are not emulated",
+    "SOPK": "MODE can only be set to a constant",
+}
+"""Why an instruction of an encoding is not emulated, where its row does not say."""
 
 
 def _why(launch: SimulatedLaunch, pc: int) -> str:
@@ -110,6 +120,7 @@ def _why(launch: SimulatedLaunch, pc: int) -> str:
     from headwater.isa.gcn.decode import decode
 
     try:
-        return meaning(decode(launch.code.image(), pc, launch.code.isa)).unsupported
+        instruction = decode(launch.code.image(), pc, launch.code.isa)
+        return meaning(instruction).unsupported or _OTHERS.get(instruction.row.encoding, "")
     except HeadwaterError as error:
         return error.message

@@ -5,7 +5,7 @@ import pytest
 
 import headwater as hw
 from headwater.errors import DeviceError, HeadwaterError, KernelFault, LaunchError, ResourceError, UsageError
-from headwater.opencl.gcn import compile_code_object
+from headwater.opencl.gcn import assemble, compile_code_object
 
 SOURCE = """
 kernel void add(global const float *a, global const float *b, global float *c, int n) {
@@ -197,6 +197,16 @@ def test_code_for_another_chip_is_refused(code_object):
         hw.compile(code_object, device="r9-nano")
     with pytest.raises(DeviceError, match="machine code"):
         hw.compile(code_object, device="cpu")
+
+
+def test_an_instruction_that_is_not_emulated_is_named(tmp_path):
+    text = compile_code_object(SOURCE.split("kernel void shared_sum")[0], "add.cl", "", "gfx900", emit="asm").code
+    edited = text.decode().replace("s_endpgm", "image_load v1, v[2:5], s[8:15] dmask:0x1 unorm\n\ts_endpgm", 1)
+    path = tmp_path / "edited.hsaco"
+    path.write_bytes(assemble(edited, "edited.s", "gfx900").code)
+    numbers = np.zeros(64, np.float32)
+    with pytest.raises(KernelFault, match=r"image_load v1(.|\n)*hint: image instructions"):
+        hw.compile(path).add[(64,), (64,)](numbers, numbers, numbers.copy(), 64)
 
 
 def test_truncated_code_objects_are_refused(tmp_path, code_object):
