@@ -30,7 +30,7 @@ from headwater.emulate.staging import (
     recorder_bytes,
     tables,
 )
-from headwater.errors import ResourceError, UsageError
+from headwater.errors import InternalError, ResourceError, UsageError
 from headwater.runtime.arrays import Array, address, aligned_bytes
 
 if TYPE_CHECKING:
@@ -191,6 +191,8 @@ class Recording:
                 self._file = -1
         if failed == 1:
             raise ResourceError(f"cannot write the trace {self.path}", hint="is there room on the disk?")
+        if failed:
+            raise InternalError("a launch had more wavefronts at a time than the trace has recorders")
         self.totals = self._sum()
         if self.path is not None:
             self._part.replace(self.path)
