@@ -136,6 +136,10 @@ def _compile(source: str, filename: str, options: str, settings: _Settings) -> C
 def _generate(ir: str, kernels: list[str], filename: str, source: str, settings: _Settings) -> bytes:
     from headwater.opencl.worker import WORKER
 
+    # LLVM as a library has no assembler for the text between the quotes of asm(): then the whole goes through clang's.
+    emit = "obj" if settings.emit == "hsaco" else settings.emit
+    written = emit == "obj" and _INLINE_ASSEMBLY.search(ir) is not None
+
     def attempt(*, plain_minima: bool) -> bytes:
         code: bytes = WORKER.call(
             f"{_WORKER_MODULE}:compile",
@@ -145,9 +149,12 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
             settings.processor,
             abi=settings.version,
             largest_group=settings.largest_group,
-            emit="obj" if settings.emit == "hsaco" else settings.emit,
+            emit="asm" if written else emit,
             plain_minima=plain_minima,
         )
+        if written:
+            name = f"{filename}, as assembly"
+            return assemble(code.decode(), name, settings.processor, version=settings.version, emit="obj").code
         return code
 
     try:
@@ -158,6 +165,7 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
         raise _refused(error, source, settings.processor) from error
 
 
+_INLINE_ASSEMBLY = re.compile(r"\bcall [^@\n]*\basm (?:sideeffect )?")
 _MINIMA_FAIL = "Not a min/max opcode"
 # What LLVM says before it ends the process, where the fault is the program's: "error: k.cl:1:0: local memory (80000)".
 _REFUSAL = re.compile(r"error: (?P<file>.+?):(?P<line>\d+):\d+: (?:in function \S+ \S+: )?(?P<message>.*)")

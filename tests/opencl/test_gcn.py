@@ -237,6 +237,15 @@ def test_what_cannot_be_compiled_is_told(source, message):
         gcn.compile_code_object(source, "k.cl")
 
 
+def test_inline_assembly_is_assembled():
+    source = 'kernel void k(global int *a) {{ int b; __asm__("{} %0, 0x1234" : "=v"(b)); a[get_local_id(0)] = b; }}'
+    made = gcn.compile_code_object(source.format("v_mov_b32"), "k.cl")
+    assert re.search(rb"\xff\x02.\x7e\x34\x12\x00\x00", made.code)  # V_MOV_B32 of a literal
+    assert list(made.kernels) == ["k"]
+    with pytest.raises(SourceError, match=r"k\.cl, as assembly:\d+:\d+: error: invalid instruction"):
+        gcn.compile_code_object(source.format("v_move_b32"), "k.cl")
+
+
 def test_chips_without_flat_memory_are_told():
     source = "kernel void k(global int *a, local int *l, int n) {\n  int *p = n ? (int *)a : (int *)l;\n  *p = n;\n}\n"
     assert gcn.compile_code_object(source, "k.cl", "-cl-std=CL2.0", "gfx701").kernels
