@@ -164,6 +164,17 @@ def raw_fetch(t: Translator, source: Source) -> Fetch:
     return lambda part: fixed
 
 
+def plain_fetch(t: Translator, source: Source) -> Fetch:
+    """The same, but never of another type than u32 or u64: registers are kept as what they were written as."""
+    get = raw_fetch(t, source)
+
+    def bits(part: int) -> Wide:
+        value = _value(get(part))
+        return t.b.bitcast(value, f"u{BITS[value.type]}")
+
+    return bits
+
+
 def vector_fetch(t: Translator, register: Register) -> Fetch:
     """Vector registers as u32, u64 or a tuple of u32."""
     first = number(register)
@@ -389,7 +400,7 @@ def _dpp(
     fields = instruction.fields
     sources = dpp_source_lanes(fields["dpp_ctrl"])
     across = any(s >= 0 and s // PART_LANES != lane // PART_LANES for lane, s in enumerate(sources))
-    plain = raw_fetch(t, source)
+    plain = plain_fetch(t, source)
     b = t.b
     gathered: list[Value] = []
     if across:
@@ -473,7 +484,7 @@ def lane_of(b: Builder, values: list[str], lane: str) -> str:
 
 def _parts_of(t: Translator, source: Source) -> list[str]:
     """All parts of a 32-bit source, read now."""
-    get = raw_fetch(t, source)
+    get = plain_fetch(t, source)
     return [t.b.splat(_value(get(part)), PART_LANES).text for part in range(PARTS)]
 
 

@@ -114,6 +114,7 @@ SNIPPETS = {
         v_cmp_lt_u32_sdwa s[20:21], v9, v10 src0_sel:WORD_0 src1_sel:WORD_1
         v_cndmask_b32 v23, 0, 1, s[20:21]
         s_nop 4
+        v_mul_f32 v11, 2.0, v11
         v_mov_b32_dpp v24, v11 quad_perm:[3,1,0,2] row_mask:0xf bank_mask:0xf
         v_mov_b32_dpp v25, v12 row_shr:3 row_mask:0xf bank_mask:0xf bound_ctrl:0
         v_mov_b32_dpp v26, v13 row_shl:5 row_mask:0xf bank_mask:0xf
@@ -129,6 +130,7 @@ SNIPPETS = {
     "across lanes": (
         INTEGERS,
         """
+        v_add_f32 v4, 1.0, v4
         v_readfirstlane_b32 s20, v4
         v_mov_b32 v20, s20
         v_readlane_b32 s21, v5, 37
