@@ -91,7 +91,9 @@ def test_an_index_that_is_negative_for_idle_lanes(layout, group):
         assert (run("unsigned_shift", np.int32, np.uint32(d)) == np.where(i >= d, there, -5)).all()
         assert (run("after_a_store", np.int32, np.uint32(d)) == np.where(i >= d, there, -1)).all()
         assert (run("of_an_extended_index", np.int64, np.uint32(d)) == np.where(i >= d, (i - d) * 3 + there, 0)).all()
-        assert (run("before_the_loop", np.int32, np.uint32(d), np.uint32(3)) == np.where(i >= d, 3 * there + 3, 0)).all()
+        assert (
+            run("before_the_loop", np.int32, np.uint32(d), np.uint32(3)) == np.where(i >= d, 3 * there + 3, 0)
+        ).all()
         local = i % group
         expected = np.where(local < group - d, data, -5)
         assert (run("in_local_memory", np.int32, np.uint32(d), hw.Local(4 * group)) == expected).all()
