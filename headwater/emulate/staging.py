@@ -137,7 +137,7 @@ class Staged:
             if at.how & bit:
                 kind = number
         site = self._site(instruction, part, kind, nbytes, writes)
-        if self._told_already(site, part, kind, nbytes, at):
+        if self._told_already(t, instruction, site, part, kind, nbytes):
             return
         b = t.b
         recorder = self._recorder(t)
@@ -187,7 +187,9 @@ class Staged:
             "segments": [[s.block, s.addresses, s.sites, s.first] for s in self.segments],
         }
 
-    def _told_already(self, site: int, part: int, kind: int, nbytes: int, at: Address) -> bool:
+    def _told_already(
+        self, t: Translator, instruction: Instruction, site: int, part: int, kind: int, nbytes: int
+    ) -> bool:
         """Whether another site's record does for this one."""
         return False
 

@@ -5,7 +5,7 @@
 
 typedef int (*write_function)(int file, const void *data, u64 bytes);
 
-enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, LINE_BYTES = 64, BANKS = 32 };
+enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, LINE_BYTES = 64, BANKS = 32, PATH_ROOM = 2048 };
 
 struct path_record { u32 key, repeat; };
 struct memory_record { u16 site; unsigned char active, count; u32 first; i32 stride; u32 repeat; };
@@ -24,7 +24,7 @@ struct context {
     u64 private_address, private_bytes; /* of each wavefront, one after the other */
     u64 lds_base;
     u32 waves, failed;
-    u32 path_room, memory_room, line_room, output_room;
+    u32 memory_room, line_room, output_room;
 };
 
 /* A recorder: this, the sites, path counters (u64[segments][4]), then the buffers. */
@@ -67,6 +67,14 @@ static void put_output(struct recorder *r) {
 /* Move what was recorded to the output. */
 static void flush(struct recorder *r, u32 last) {
     struct context *c = r->context;
+    for (u32 n = 0; n < r->paths; n++) {
+        u32 active = r->path[n].key >> 16;
+        u64 *counters = r->counters + 4 * (r->path[n].key & 0xffff), repeat = r->path[n].repeat;
+        counters[0] += repeat;
+        counters[1] += repeat * active;
+        counters[2] += active == LANES ? repeat : 0;
+        counters[3] += active == 0 ? repeat : 0;
+    }
     if (c->file >= 0) {
         u64 path = r->paths * sizeof *r->path, memory = r->memories * sizeof *r->memory, line = r->lines * 4ull;
         if (r->output_bytes + sizeof(struct chunk) + path + memory + line > c->output_room) put_output(r);
@@ -82,17 +90,11 @@ static void flush(struct recorder *r, u32 last) {
     r->paths = r->memories = r->lines = 0;
 }
 
-static void end_segment(struct recorder *r) {
+static inline void end_segment(struct recorder *r) {
     if (r->repeat == 0) return;
-    u32 segment = r->key & 0xffff, active = r->key >> 16;
-    u64 *counters = r->counters + 4 * segment;
-    counters[0] += r->repeat;
-    counters[1] += (u64)r->repeat * active;
-    counters[2] += active == LANES ? r->repeat : 0;
-    counters[3] += active == 0 ? r->repeat : 0;
-    if (r->paths == r->context->path_room) flush(r, 0);
-    r->path[r->paths++] = (struct path_record){r->key, r->repeat};
+    r->path[r->paths] = (struct path_record){r->key, r->repeat};
     r->repeat = 0;
+    if (++r->paths == PATH_ROOM) flush(r, 0);
 }
 
 HIDDEN void hw_segment(struct recorder *r, u32 key) {
@@ -161,7 +163,7 @@ HIDDEN void hw_begin(struct wave *w) {
         r->counters = (u64 *)at;
         at += (c->segments * 32ull + 63) & ~63ull;
         r->path = (struct path_record *)at;
-        at += c->path_room * sizeof *r->path;
+        at += PATH_ROOM * sizeof *r->path;
         r->memory = (struct memory_record *)at;
         at += c->memory_room * sizeof *r->memory;
         r->line = (u32 *)at;

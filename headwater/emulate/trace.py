@@ -31,10 +31,12 @@ from headwater.emulate.staging import (
     tables,
 )
 from headwater.errors import InternalError, ResourceError, UsageError
+from headwater.isa.gcn.model import Register
 from headwater.runtime.arrays import Array, address, aligned_bytes
 
 if TYPE_CHECKING:
-    from headwater.emulate.memory import Address
+    from headwater.emulate.translate import Translator
+    from headwater.isa.gcn.model import Instruction
     from headwater.runtime.simulated_launch import SimulatedLaunch, SimulatedTask
 
 VERSION: Final = 1
@@ -59,7 +61,7 @@ CHUNK: Final = np.dtype(
         *(("lines", "<u4"), ("last", "<u4")),
     ]
 )
-_PATH_ROOM, _MEMORY_ROOM, _LINE_ROOM, _OUTPUT_ROOM = 2048, 2048, 8192, 1 << 18
+_PATH_ROOM, _MEMORY_ROOM, _LINE_ROOM, _OUTPUT_ROOM = 2048, 2048, 8192, 1 << 18  # the first stands in trace.c, too
 
 _CONTEXT: Final = Struct(
     "context",
@@ -68,25 +70,30 @@ _CONTEXT: Final = Struct(
     *((("u32", name, 1)) for name in ("sites", "segments")),
     *((("u64", name, 1)) for name in ("site_table", "ranges", "range_count", "private_address", "private_bytes")),
     ("u64", "lds_base", 1),
-    *((("u32", name, 1)) for name in ("waves", "failed", "path_room", "memory_room", "line_room", "output_room")),
+    *((("u32", name, 1)) for name in ("waves", "failed", "memory_room", "line_room", "output_room")),
 )
 
 
 class _TraceObserver(Staged):
-    name = f"trace {VERSION}"
+    name = f"trace {VERSION}.3"
     library = "trace.c"
 
     def __init__(self) -> None:
         super().__init__()
         self._leaders: dict[tuple[int, str, int], int] = {}
 
-    def _told_already(self, site: int, part: int, kind: int, nbytes: int, at: Address) -> bool:
+    def _told_already(
+        self, t: Translator, instruction: Instruction, site: int, part: int, kind: int, nbytes: int
+    ) -> bool:
         """Accesses to the LDS that differ by a constant number of bytes meet the same conflicts of banks."""
-        if kind != LDS_KIND or at.low is None:
+        source = instruction.source("ADDR")
+        if kind != LDS_KIND or source is None or not isinstance(source.value, Register):
             return False
         if part == 0:
-            segment = self._segment_of[self.sites[site].address]
-            leader = self._leaders.setdefault((segment, at.low, nbytes), site)
+            # The name of the register's value tells whether it is the same one.
+            value = t.regs.vector(source.value.index, 0)
+            segment = self._segment_of[instruction.address]
+            leader = self._leaders.setdefault((segment, value, nbytes), site)
             if leader != site:
                 self.sites[site] = replace(self.sites[site], same_as=leader)
         return self.sites[site].same_as >= 0
@@ -168,7 +175,6 @@ class Recording:
             "lds_base": 0,
             "waves": launch._waves,
             "failed": 0,
-            "path_room": _PATH_ROOM,
             "memory_room": _MEMORY_ROOM,
             "line_room": _LINE_ROOM,
             "output_room": _OUTPUT_ROOM,
