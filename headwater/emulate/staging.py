@@ -51,6 +51,19 @@ SITE: Final = Struct(
 )
 
 
+RECORDER: Final = Struct(
+    "recorder_head",
+    ("u32", "key", 1),  # the segment that runs, and its lanes
+    ("u32", "repeat", 1),  # how often in a row
+    ("i32", "paths", 1),  # records of the path; -1: the next one is none
+    ("u32", "wave", 1),
+    ("u64", "path", 1),  # where they are
+)
+"""What recorders begin with."""
+PATH_ROOM: Final = 2048
+"""Records of a path that a recorder has room for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """One access of an instruction: instructions that access two places have two.
@@ -225,10 +238,36 @@ class Staged:
         b.line(f"store i32 {more}, ptr {place}, align 4")
         b.jump(done)
         b.start(other)
-        b.declare("declare hidden void @hw_segment(ptr, i32) nounwind")
-        b.line(f"call void @hw_segment(ptr {recorder}, i32 {key})")
+        self._put_path(t, recorder, known, key)
         b.jump(done)
         b.start(done)
+
+    def _put_path(self, t: Translator, recorder: str, known: str, key: str) -> None:
+        """Write the segment that has ended to the path, and begin another. Not by a call, which would cost all vector
+        registers."""
+        b = t.b
+
+        def field(name: str) -> str:
+            return b.emit(f"getelementptr i8, ptr {recorder}, i64 {RECORDER.offset[name]}")
+
+        repeat, paths = field("repeat"), field("paths")
+        count = b.emit(f"load i32, ptr {paths}, align 4")
+        path = b.emit(f"load ptr, ptr {field('path')}, align 8")
+        place = b.emit(f"getelementptr i64, ptr {path}, i64 {b.emit(f'sext i32 {count} to i64')}")
+        b.line(f"store i32 {known}, ptr {place}, align 8")
+        second = b.emit(f"getelementptr i8, ptr {place}, i64 4")
+        b.line(f"store i32 {b.emit(f'load i32, ptr {repeat}, align 4')}, ptr {second}, align 4")
+        b.line(f"store i32 {key}, ptr {recorder}, align 64")
+        b.line(f"store i32 1, ptr {repeat}, align 4")
+        more = b.emit(f"add i32 {count}, 1")
+        b.line(f"store i32 {more}, ptr {paths}, align 4")
+        full, room = b.label("full"), b.label("room")
+        b.line(f"br i1 {b.emit(f'icmp ne i32 {more}, {PATH_ROOM}')}, label %{room}, label %{full}, !prof !9100")
+        b.start(full)
+        b.declare("declare hidden void @hw_path_full(ptr) #1")
+        b.line(f"call void @hw_path_full(ptr {recorder})")
+        b.jump(room)
+        b.start(room)
 
     def _site(self, instruction: Instruction, part: int, kind: int, nbytes: int, writes: bool) -> int:
         """The number of this access; an instruction's accesses are told in the same order for each part."""
@@ -300,6 +339,6 @@ def c_header() -> str:
         f'#define {name} __attribute__((visibility("{what}")))\n'
         for name, what in (("HIDDEN", "hidden"), ("EXPORT", "default"))
     )
-    head = f"#define RECORDER_HEAD_BYTES {RECORDER_HEAD_BYTES}\n"
+    head = f"#define RECORDER_HEAD_BYTES {RECORDER_HEAD_BYTES}\n#define PATH_ROOM {PATH_ROOM}\n{RECORDER.declaration()}"
     lanes = Path(__file__).with_name("lanes.h").read_text()
     return f"{_layout_header()}{kinds}{head}{visible}{SITE.declaration()}{lanes}"

@@ -5,7 +5,7 @@
 
 typedef int (*write_function)(int file, const void *data, u64 bytes);
 
-enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, LINE_BYTES = 64, BANKS = 32, PATH_ROOM = 2048 };
+enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, LINE_BYTES = 64, BANKS = 32 };
 
 struct path_record { u32 key, repeat; };
 struct memory_record { u16 site; unsigned char active, count; u32 first; i32 stride; u32 repeat; };
@@ -28,16 +28,17 @@ struct context {
 };
 
 /* A recorder: this, the sites, path counters (u64[segments][4]), then the buffers. */
-struct recorder {
+struct recorder { /* begins as struct recorder_head says */
     u32 key, repeat;
+    i32 paths;
+    u32 wave;
+    struct path_record *path;
     u64 group;
-    u32 wave, open;
-    u32 paths, memories, lines, unused;
+    u32 open, memories, lines, unused;
     u64 output_bytes;
     struct context *context;
     struct site *sites;
     u64 *counters;
-    struct path_record *path;
     struct memory_record *memory;
     u32 *line;
     unsigned char *output;
@@ -67,7 +68,7 @@ static void put_output(struct recorder *r) {
 /* Move what was recorded to the output. */
 static void flush(struct recorder *r, u32 last) {
     struct context *c = r->context;
-    for (u32 n = 0; n < r->paths; n++) {
+    for (i32 n = 0; n < r->paths; n++) {
         u32 active = r->path[n].key >> 16;
         u64 *counters = r->counters + 4 * (r->path[n].key & 0xffff), repeat = r->path[n].repeat;
         counters[0] += repeat;
@@ -94,14 +95,10 @@ static inline void end_segment(struct recorder *r) {
     if (r->repeat == 0) return;
     r->path[r->paths] = (struct path_record){r->key, r->repeat};
     r->repeat = 0;
-    if (++r->paths == PATH_ROOM) flush(r, 0);
+    r->paths++;
 }
 
-HIDDEN void hw_segment(struct recorder *r, u32 key) {
-    end_segment(r);
-    r->key = key;
-    r->repeat = 1;
-}
+HIDDEN void hw_path_full(struct recorder *r) { flush(r, 0); }
 
 static void end_run(struct recorder *r, struct site *s, u32 number) {
     u32 *k = s->known, packed = k[RUN_PACKED];
@@ -162,8 +159,8 @@ HIDDEN void hw_begin(struct wave *w) {
         char *at = (char *)(r->sites + c->sites);
         r->counters = (u64 *)at;
         at += (c->segments * 32ull + 63) & ~63ull;
-        r->path = (struct path_record *)at;
-        at += PATH_ROOM * sizeof *r->path;
+        r->path = (struct path_record *)at + 1; /* the first segment of a wavefront puts out what is none before it */
+        at += (PATH_ROOM + 2) * sizeof *r->path;
         r->memory = (struct memory_record *)at;
         at += c->memory_room * sizeof *r->memory;
         r->line = (u32 *)at;
@@ -178,6 +175,7 @@ HIDDEN void hw_begin(struct wave *w) {
     r->open = 1;
     r->key = ~0u;
     r->repeat = 0;
+    r->paths = -1;
 }
 
 /* After the launch: what is still held. */

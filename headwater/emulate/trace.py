@@ -22,6 +22,7 @@ from headwater.emulate.staging import (
     CONTEXT_HOOK,
     KINDS,
     LDS_KIND,
+    PATH_ROOM,
     SITE,
     Segment,
     Site,
@@ -61,7 +62,7 @@ CHUNK: Final = np.dtype(
         *(("lines", "<u4"), ("last", "<u4")),
     ]
 )
-_PATH_ROOM, _MEMORY_ROOM, _LINE_ROOM, _OUTPUT_ROOM = 2048, 2048, 8192, 1 << 18  # the first stands in trace.c, too
+_MEMORY_ROOM, _LINE_ROOM, _OUTPUT_ROOM = 2048, 8192, 1 << 18
 
 _CONTEXT: Final = Struct(
     "context",
@@ -75,7 +76,7 @@ _CONTEXT: Final = Struct(
 
 
 class _TraceObserver(Staged):
-    name = f"trace {VERSION}.3"
+    name = f"trace {VERSION}.4"
     library = "trace.c"
 
     def __init__(self) -> None:
@@ -134,7 +135,7 @@ class Recording:
         self._recorder_bytes = round_up(
             recorder_bytes(len(found.sites))
             + round_up(32 * len(found.segments), 64)
-            + _PATH_ROOM * PATH_RECORD.itemsize
+            + (PATH_ROOM + 2) * PATH_RECORD.itemsize
             + _MEMORY_ROOM * MEMORY_RECORD.itemsize
             + _LINE_ROOM * 4
             + _OUTPUT_ROOM,
