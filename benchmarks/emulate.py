@@ -295,8 +295,17 @@ def main() -> int:
                     f"    {name:46} {value:10.4g} {line.unit:18} ours {line.ratio(options.device, side):.3g} x as good"
                 )
     if options.json is not None:
-        rows = [{"what": line.what, "unit": line.unit, "sides": line.sides} for line in lines]
-        options.json.write_text(json.dumps({"device": options.device, "missing": missing, "lines": rows}, indent=1))
+        rows = [
+            {
+                "what": x.what,
+                "unit": x.unit,
+                "sides": x.sides,
+                "ratios": {s: x.ratio(options.device, s) for s in x.sides},
+            }
+            for x in lines
+        ]
+        record = {"benchmark": "emulate", "device": options.device, "date": time.strftime("%Y-%m-%d")}
+        options.json.write_text(json.dumps({**record, "missing": missing, "lines": rows}, indent=1))
     return 0
 
 

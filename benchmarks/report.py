@@ -157,7 +157,32 @@ def launch(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {"cpu": cpu, "startup": startup, "launch": launch, "gpu": gpu}
+def emulate(record: dict[str, Any]) -> str:
+    """A simulated chip against native code and an interpreter."""
+    device = record["device"]
+    lines = [
+        "## A simulated chip",
+        "",
+        f"{device}; {record['date']}. Rates a core are over the processor time of all threads.",
+    ]
+    if record["missing"]:
+        lines.append(f"Missing: {', '.join(record['missing'])}.")
+    lines += ["", f"| what | {device} | other sides | × as good |", "|---|---|---|---|"]
+    for row in record["lines"]:
+        names = {side: "PoCL" if side.startswith("opencl") else side for side in row["sides"] if side != device}
+        theirs = ", ".join(f"{name} {row['sides'][side]:.4g}" for side, name in names.items()) or "–"
+        ratios = ", ".join(f"{name} {row['ratios'][side]:.3g}" for side, name in names.items()) or "–"
+        lines.append(f"| {row['what']}, {row['unit']} | {row['sides'][device]:.4g} | {theirs} | {ratios} |")
+    return "\n".join(lines)
+
+
+SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "cpu": cpu,
+    "startup": startup,
+    "launch": launch,
+    "gpu": gpu,
+    "emulate": emulate,
+}
 
 
 def kind(record: dict[str, Any]) -> str:
