@@ -9,6 +9,7 @@ from headwater.emulate import atomics, exchange
 from headwater.emulate.builder import Value
 from headwater.emulate.control import scalar_operand, special, write_scalar
 from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
+from headwater.emulate.layout import PRIVATE_APERTURE
 from headwater.emulate.lower_llvm import Wide, lower
 from headwater.emulate.memory import GDS_SLOT, LDS_SLOT, PRIVATE_SLOT, Address, PartAccess, vector
 from headwater.emulate.program import meaning
@@ -406,8 +407,49 @@ class PrivateAccess(Access):
         inside = b.binary("and", offset, Value("3", "u32"))
         return b.binary("shl", inside, Value("3", "u32"))
 
+    def _apart(self, one: PartAccess, offset: int, nbytes: int) -> str | None:
+        """Whether a lane's access crosses dwords, which lie apart; None if none does."""
+        b = self.t.b
+        if nbytes == 1:
+            return None
+        value = b.binary("add", Value(self.offsets(one.part), "u32", PART_LANES), Value(str(offset), "u32"))
+        inside = b.binary("and", value, Value("3", "u32")).text
+        test = "icmp ne <16 x i32> {}, zeroinitializer" if nbytes >= 4 else "icmp eq <16 x i32> {}, splat (i32 3)"
+        bits = b.emit(f"bitcast <16 x i1> {b.emit(test.format(inside))} to i16")
+        return b.emit(f"icmp ne i16 {b.emit(f'and i16 {bits}, {one.bits}')}, 0")
+
+    def _flat(self, part: int, more: int) -> Address:
+        """The same place by its flat address: the slow way of memory moves what crosses dwords byte by byte."""
+        b = self.t.b
+        ahead = b.emit(f"ashr i64 {b.emit(f'sub i64 {self.start}, {self.slot.start}')}, {_PRIVATE_SHIFT}")
+        base = b.emit(f"add i64 {ahead}, {PRIVATE_APERTURE << 32}")
+        offset = b.binary("add", Value(self.offsets(part), "u32", PART_LANES), Value(str(more), "u32"))
+        return Address(base, offset.text, None, FLAT, self.slot)
+
     def load(self, one: PartAccess, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
         ((offset, nbytes),) = pieces
+        b = self.t.b
+        apart = self._apart(one, offset, nbytes)
+        if apart is None:
+            return [self._load_dwords(one, offset, nbytes)]
+        odd, even, done = b.label("apart"), b.label("aligned"), b.label("joined")
+        b.line(f"br i1 {apart}, label %{odd}, label %{even}")
+        known = self.t.shapes
+        b.start(odd)
+        first = one.load_anywhere(self._flat(one.part, offset), nbytes)
+        first_end = b.block.label
+        b.jump(done)
+        b.start(even)
+        self.t.shapes = dict(known)  # what is found on one way does not hold on the other
+        second = self._load_dwords(one, offset, nbytes)
+        self.t.shapes = known
+        second_end = b.block.label
+        b.jump(done)
+        b.start(done)
+        pairs = zip(first, second, strict=True)
+        return [[b.emit(f"phi {PART} [{x}, %{first_end}], [{y}, %{second_end}]") for x, y in pairs]]
+
+    def _load_dwords(self, one: PartAccess, offset: int, nbytes: int) -> list[str]:
         words = []
         for at in range(0, max(nbytes, 4), 4):
             place = self._dword(one.part, offset + at)
@@ -417,9 +459,28 @@ class PrivateAccess(Access):
             b = self.t.b
             moved = b.binary("lshr", Value(words[0], "u32", PART_LANES), self._shift(one.part, offset))
             words = [b.binary("and", moved, Value(str((1 << 8 * nbytes) - 1), "u32")).text]
-        return [words]
+        return words
 
     def store(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
+        b = self.t.b
+        apart = self._apart(one, offset, nbytes)
+        if apart is None:
+            self._store_dwords(one, offset, nbytes, values)
+            return
+        odd, even, done = b.label("apart"), b.label("aligned"), b.label("joined")
+        b.line(f"br i1 {apart}, label %{odd}, label %{even}")
+        known = self.t.shapes
+        b.start(odd)
+        one.store_anywhere(self._flat(one.part, offset), nbytes, values)
+        b.jump(done)
+        b.start(even)
+        self.t.shapes = dict(known)
+        self._store_dwords(one, offset, nbytes, values)
+        self.t.shapes = known
+        b.jump(done)
+        b.start(done)
+
+    def _store_dwords(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
         b = self.t.b
         for n, value in enumerate(values):
             place = self._dword(one.part, offset + 4 * n)

@@ -201,7 +201,7 @@ class PartAccess:
         """
         b = self.b
         if self.t.compact:
-            return [self._load_anywhere(at.moved(b, o), n) for o, n in pieces]
+            return [self.load_anywhere(at.moved(b, o), n) for o, n in pieces]
         offset, nbytes = pieces[0]
         small = nbytes < 4
         permute = self.t.options.avx512 and not small
@@ -239,7 +239,7 @@ class PartAccess:
         found.append((values, b.block.label))
         b.jump(done)
         b.start(slow)
-        values = [self._load_anywhere(at.moved(b, o), n) for o, n in pieces]
+        values = [self.load_anywhere(at.moved(b, o), n) for o, n in pieces]
         found.append((values, b.block.label))
         b.jump(done)
         b.start(done)
@@ -322,7 +322,8 @@ class PartAccess:
             values.append(self._splat(b.emit(f"load i32, ptr {here}, align 1")))
         return values
 
-    def _load_anywhere(self, at: Address, nbytes: int) -> list[str]:
+    def load_anywhere(self, at: Address, nbytes: int) -> list[str]:
+        """Each lane's dwords, wherever they lie."""
         at = at.settled(self.b)
         fine, values = helpers.load(self.b, at, self._mask32(), self._info(at, nbytes), nbytes, self.t.options.avx512)
         self.t.stop_unless(fine)
@@ -341,7 +342,7 @@ class PartAccess:
         """Store each lane's dwords, or the low ``nbytes`` of them."""
         b = self.b
         if self.t.compact:
-            self._store_anywhere(at, nbytes, values)
+            self.store_anywhere(at, nbytes, values)
             return
         shape = self._shape(at)
         a0 = self._address(at, shape)
@@ -353,7 +354,7 @@ class PartAccess:
         self._store_run(b.emit(f"inttoptr i64 {a0} to ptr"), nbytes, values, masked=masked)
         b.jump(done)
         b.start(slow)
-        self._store_anywhere(at, nbytes, values)
+        self.store_anywhere(at, nbytes, values)
         b.jump(done)
         b.start(done)
 
@@ -372,7 +373,8 @@ class PartAccess:
             kind, whole = interleaved(b, values)
             b.line(f"store {kind} {whole}, ptr {place}, align 1")
 
-    def _store_anywhere(self, at: Address, nbytes: int, values: Sequence[str]) -> None:
+    def store_anywhere(self, at: Address, nbytes: int, values: Sequence[str]) -> None:
+        """Store each lane's dwords, wherever they shall lie."""
         at = at.settled(self.b)
         info = self._info(at, nbytes) | helpers.WRITE
         self.t.stop_unless(helpers.store(self.b, at, self._mask32(), info, values, self.t.options.avx512))

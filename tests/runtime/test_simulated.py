@@ -97,6 +97,29 @@ def test_addresses_in_local_memory_wrap(program):
     assert (out == 3 * np.arange(64)[::-1]).all()
 
 
+def test_unaligned_private_memory():
+    """LLVM joins neighbouring stores to private memory into one of a dword, aligned or not."""
+    source = """
+typedef uint apart __attribute__((aligned(1)));
+kernel void k(global uint *out, int n) {
+  volatile uchar bytes[40];
+  uint i = get_global_id(0);
+  for (int k = 0; k < 40; k++) bytes[k] = k;
+  *(volatile apart *)(bytes + n + (i & 7)) = 0x01020304u * (i + 1);
+  out[i] = *(volatile apart *)(bytes + n + 2);
+}
+"""
+    for device in ("vega64", "r9-nano"):
+        for n in (0, 1, 2, 3, 24):
+            out = np.zeros(70, np.uint32)
+            hw.compile(source).k[(70,), (70,)](out, n, device=device)
+            for i in range(70):
+                memory = np.arange(40, dtype=np.uint8)
+                place = n + (i & 7)
+                memory[place : place + 4] = np.array([0x01020304 * (i + 1) & 0xFFFFFFFF], np.uint32).view(np.uint8)
+                assert out[i] == memory[n + 2 : n + 6].copy().view(np.uint32)[0]
+
+
 def test_ids_in_three_dimensions(program):
     out = np.zeros((4, 6, 10), np.int32)
     program.where[(10, 6, 4), (5, 3, 2)](out)
