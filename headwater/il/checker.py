@@ -82,9 +82,7 @@ class Facts:
     group: tuple[int, int, int] | None = None
     """A compute shader's work-group."""
     uses_global: bool = False
-    writes_global: bool = False
     discards: bool = False
-    inputs: set[tuple[str, int | None]] = field(default_factory=set)
 
 
 def check(program: Program, filename: str = "<source>") -> Facts:
@@ -226,6 +224,9 @@ class _Checker:
             raise self.error(
                 f"uav {made.number('id')} is not declared", made, hint=f"dcl_raw_uav_id({made.number('id')})"
             )
+        if made.mnemonic == "transpose":  # of four registers each, the named one the first
+            for operand in made.operands:
+                self.found.temporaries |= {(operand.register.number or 0) + k for k in range(4)}
         if made.mnemonic.startswith(("discard", "kill")):
             self.found.discards = True
 
@@ -263,7 +264,6 @@ class _Checker:
             found.outputs.add(number)
         if kind == "g":
             found.uses_global = True
-            found.writes_global |= written
             if register.index is None:
                 raise self.error("the global buffer needs an index", made, operand, "g[r1.x]")
         if kind in POSITION_KINDS or kind in THREAD_KINDS or kind == "vObjIndex":
@@ -271,7 +271,6 @@ class _Checker:
                 raise self.error(f"{kind} is for compute shaders", made, operand)
             if kind in POSITION_KINDS and self.program.kind != "ps":
                 raise self.error(f"{kind} is for pixel shaders", made, operand)
-            found.inputs.add((kind, number))
 
     def calls(self) -> None:
         """Each call has its function, none calls itself, and the depth is what the hardware's stack holds."""

@@ -14,8 +14,7 @@ uint4 il_uav_vec(__global const uint *data, uint limit, uint at)
 }
 uint4 il_typed_load(__global const uint *data, int4 size, uint4 at)
 {
-    uint place = (at.y * (uint)size.x + at.x) * (uint)size.z;
-    return il_uav_vec(data, (uint)size.w >> 2, place);
+    return at.x < (uint)size.x && at.y < (uint)size.y ? il_texel(data, size, (int)at.x, (int)at.y) : (uint4)(0u);
 }
 void il_typed_store(__global uint *data, int4 size, uint4 at, uint4 value)
 {

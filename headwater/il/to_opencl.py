@@ -62,6 +62,7 @@ class _Translator:
         self.filename = filename
         self.facts = facts
         self.depth = 1
+        self.line = Instruction("end", line=1)  # the one that is being translated
 
     def error(self, message: str, at: Instruction, hint: str = "") -> SourceError:
         return SourceError(message, Span(self.filename, at.line, at.column), hint=hint)
@@ -159,6 +160,7 @@ class _Translator:
     # -- statements ----------------------------------------------------------------------------------------------------
 
     def statement(self, made: Instruction) -> list[str]:
+        self.line = made
         operation = operations()[made.mnemonic]
         if operation.meaning == UNTRANSLATED:
             raise self.error(f"{made.mnemonic} is not supported", made)
@@ -314,7 +316,7 @@ class _Translator:
             return f"s->{which}_id"
         if kind == "vObjIndex":
             return "(uint4)(as_uint((float)(get_global_id(1) * get_global_size(0) + get_global_id(0))))"
-        raise SourceError(f"reading {kind} is not supported", Span(self.filename))
+        raise self.error(f"reading {kind} is not supported", self.line)
 
     def source(self, operand: Operand, letter: str, made: Instruction) -> str:
         """A source as a value of the type that an operation wants."""
@@ -322,9 +324,9 @@ class _Translator:
         swizzle = operand.lanes or "xyzw"
         lanes = swizzle[0] if scalar else swizzle
         text = self.bits(operand.register, lanes)
-        floats = letter in "fFb"
+        integer = letter in "iuSU"
         for modifier in operand.modifiers:
-            text = self.modified(text, modifier.name, modifier.arguments, lanes, floats, made)
+            text = self.modified(text, modifier.name, modifier.arguments, lanes, integer, made)
         if letter == "D":
             return f"il_double({_lanes(text, 'xy')})"
         if scalar:
@@ -333,16 +335,17 @@ class _Translator:
         return text if kind == "uint4" else f"as_{kind}({text})"
 
     def modified(
-        self, text: str, name: str, arguments: tuple[str, ...], lanes: str, floats: bool, made: Instruction
+        self, text: str, name: str, arguments: tuple[str, ...], lanes: str, integer: bool, made: Instruction
     ) -> str:
         """A source's bits after one of its modifiers."""
         count = len(lanes)
         uint, real = ("uint", "float") if count == 1 else ("uint4", "float4")
-        integers = operations()[made.mnemonic].sources[:1] and operations()[made.mnemonic].sources[0] in "iu"
         if name == "neg":
             chosen = arguments[0] if arguments else "xyzw"
-            marks = ["xyzw"[k] in chosen for k in range(4)][:count] if count > 1 else ["x" in chosen]
-            if integers and not floats:
+            marks = [lane in chosen for lane in "xyzw"[:count]]  # places after the swizzle, not the register's lanes
+            if not any(marks):
+                return text
+            if integer:
                 if all(marks):
                     return f"(0u - {text})"
                 return f"(({text} ^ {_each(marks, 0xFFFFFFFF)}) + {_each(marks, 1)})"
@@ -367,7 +370,6 @@ class _Translator:
     def _transpose(self, made: Instruction) -> list[str]:
         target, source = (operand.register for operand in made.operands)
         first, origin = target.number or 0, source.number or 0
-        self.facts.temporaries |= {first + k for k in range(4)} | {origin + k for k in range(4)}
         rows = [f"s->r{origin + k}" for k in range(4)]
         lines = ["{", "    uint4 column[4];"]
         for k, lane in enumerate("xyzw"):

@@ -195,3 +195,35 @@ def test_untranslated_operations_are_refused_with_their_place():
         headwater.compile(f"{PIXELS}dcl_output_generic o0\ndsx o0, vWinCoord0.x\nend\n")
     assert "dsx is not supported" in str(caught.value)
     assert caught.value.span.line == 4
+
+
+@pytest.mark.parametrize(("lanes", "missing"), [(1, [0, 0, 1]), (2, [0, 1]), (4, [])])
+def test_typed_views_have_lanes_as_textures_do(lanes, missing):
+    source = f"""{GROUP}dcl_uav_id(0)_type(2d)_fmtx(float)
+dcl_literal l0, 63, 0, 0, 0
+isub r0.x, l0.x, vTid0.x
+mov r0.y, l0.y
+uav_load_id(0) r1, r0.xy
+mov g[vaTid0.x], r1
+end
+"""
+    view = np.random.default_rng(1).random((1, 60, lanes), np.float32)
+    g = np.ones((64, 4), np.float32)
+    headwater.compile(source).main[(64,), None](view, g, device="cpu")
+    np.testing.assert_array_equal(g[4:, :lanes], view[0, ::-1])
+    np.testing.assert_array_equal(g[4:, lanes:], np.broadcast_to(np.float32(missing), (60, 4 - lanes)))
+    np.testing.assert_array_equal(g[:4], 0)  # beyond the view
+
+
+def test_scalar_integers_are_negated_as_integers():
+    for lane, expected in (("x", 1000 - 64 * 5), ("y", 1000 + 64 * 5)):  # a scalar is the swizzle's first place
+        source = f"{GROUP}dcl_raw_uav_id(0)\ndcl_literal l0, 0, 5, 0, 0\nuav_add_id(0) l0.x, l0.y_neg({lane})\nend\n"
+        uav = np.full(1, 1000, np.int32)
+        headwater.compile(source).main[(64,), None](uav, device="cpu")
+        assert uav[0] == expected
+
+
+def test_what_cannot_be_read_is_told_with_its_line():
+    with pytest.raises(SourceError) as caught:
+        headwater.compile(f"{PIXELS}dcl_output_generic o0\nmov r0, sr1\nmov o0, r0\nend\n")
+    assert (caught.value.message, caught.value.span.line) == ("reading sr is not supported", 4)
