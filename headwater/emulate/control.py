@@ -11,7 +11,19 @@ from headwater.emulate.layout import PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.emulate.lower_llvm import Wide, lower
 from headwater.emulate.program import INDEX_DEST, BasicBlock, Program, index_range, meaning
 from headwater.errors import InternalError
-from headwater.isa.gcn.model import EXEC, M0, SCC, VCC, Constant, Instruction, Literal, Register, Source, constant_bits
+from headwater.isa.gcn.model import (
+    EXEC,
+    M0,
+    SCC,
+    TYPE_BITS,
+    VCC,
+    Constant,
+    Instruction,
+    Literal,
+    Register,
+    Source,
+    constant_bits,
+)
 from headwater.isa.gcn.semantics import BITS, Mode, Semantics
 
 if TYPE_CHECKING:
@@ -88,7 +100,7 @@ def modes(program: Program, first: Mode) -> Mapping[int, Mode]:
 
 def constant(source: Source) -> Value:
     """A constant operand's bits, as ``u32`` or ``u64``."""
-    width = 64 if BITS_OF(source.type) == 64 else 32
+    width = 64 if TYPE_BITS[source.type] == 64 else 32
     if isinstance(source.value, Constant):
         bits = constant_bits(source.value.code, source.type)
     else:
@@ -101,13 +113,6 @@ def constant(source: Source) -> Value:
             elif source.type == "i64" and bits >> 31:
                 bits |= 0xFFFFFFFF << 32
     return Value(str(bits - (1 << width) if bits >> width - 1 else bits), f"u{width}")
-
-
-def BITS_OF(kind: str) -> int:  # noqa: N802
-    """Bits of a table's operand type, as far as a scalar operand needs it."""
-    from headwater.isa.gcn.model import TYPE_BITS
-
-    return TYPE_BITS[kind]
 
 
 def scalar_operand(t: Translator, source: Source) -> Wide:

@@ -34,6 +34,10 @@ def number(register: Register) -> int:
     return register.index + (ACC if register.file == "a" else 0)
 
 
+def _all_lanes(part: int) -> None:
+    """No lanes that an exchange leaves unwritten, in any part."""
+
+
 def translate(t: Translator, instruction: Instruction) -> None:
     """One vector ALU instruction."""
     special_case = _SPECIAL.get(instruction.row.name)
@@ -44,7 +48,7 @@ def translate(t: Translator, instruction: Instruction) -> None:
     if not what.assignments:
         return
     exec_mask = t.exec_mask()
-    allowed: Callable[[int], str | None] = lambda part: None  # noqa: E731
+    allowed: Callable[[int], str | None] = _all_lanes
     fetches: dict[str, Fetch] = {}
     for source in instruction.sources:
         raw = None

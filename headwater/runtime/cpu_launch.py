@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from headwater.errors import InternalError, KernelFault, LaunchError, ResourceError
+from headwater.errors import InternalError, KernelFault, ResourceError
 from headwater.runtime import interrupt, pool as _pool, signature
 from headwater.runtime.arrays import ALIGNMENT, Array, address, aligned_bytes, view
 from headwater.runtime.cpu_events import CpuEvent
@@ -536,17 +536,7 @@ def _slow_pointer(kernel: CpuKernel, arg: ArgInfo, position: int, writes: bool, 
             value = value.buffer
         assert isinstance(value, CpuBuffer)
         return value.address
-    if isinstance(value, (int, float, complex, np.generic, Local, Sampler, Image, str, list, tuple)):
-        raise signature.fail(
-            arg,
-            position,
-            f"an array is wanted, {type(value).__name__} given",
-            "pass np.array(…, dtype=…)" if isinstance(value, (list, tuple)) else "",
-        )
-    try:
-        array, untyped = view(value)
-    except LaunchError as error:
-        raise signature.fail(arg, position, error.message, error.hint) from None
+    array, untyped = signature.given_array(arg, position, value)
     signature.check_array(arg, position, array, untyped, writes)
     if array.flags.c_contiguous:
         return address(array) if array.size else 0

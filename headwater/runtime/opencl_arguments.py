@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.errors import LaunchError
 from headwater.runtime import signature
-from headwater.runtime.arrays import Array, view
+from headwater.runtime.arrays import Array
 from headwater.runtime.cpu_launch import check_image
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
 from headwater.runtime.opencl import ClBuffer, ClDevice, pyopencl
@@ -169,17 +168,7 @@ class Arguments:
             return buffer.mem, None, _reference(value, self.forget)
         if isinstance(value, pyopencl().MemoryObject):
             return value, None, None
-        if isinstance(value, (int, float, complex, np.generic, Local, Sampler, Image, str, list, tuple)):
-            raise signature.fail(
-                arg,
-                position,
-                f"an array is wanted, {type(value).__name__} given",
-                "pass np.array(…, dtype=…)" if isinstance(value, (list, tuple)) else "",
-            )
-        try:
-            array, untyped = view(value)
-        except LaunchError as error:
-            raise signature.fail(arg, position, error.message, error.hint) from None
+        array, untyped = signature.given_array(arg, position, value)
         writes = arg.access != "read"
         signature.check_array(arg, position, array, untyped, writes)
         transfer = Transfer(self._device, array, writes, backend)

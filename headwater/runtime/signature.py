@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.errors import LaunchError
-from headwater.runtime.arrays import Array, describe
+from headwater.runtime.arrays import Array, describe, view
+from headwater.runtime.images import Image
+from headwater.runtime.values import Local, Sampler
 
 if TYPE_CHECKING:
     from headwater.opencl.kernels import ArgInfo, KernelInfo
@@ -284,6 +286,24 @@ def coerce_value(arg: ArgInfo, position: int, value: Any) -> Any:
     elif isinstance(value, float):
         raise fail(arg, position, f"{value!r} is not a whole number", f"pass int({value!r}) if that is meant")
     return fail_value(arg, position, value)
+
+
+def given_array(arg: ArgInfo, position: int, value: object) -> tuple[Array, bool]:
+    """What was given for a pointer as an array, and whether its elements have no type (`arrays.view`).
+
+    LaunchError for numbers, lists and what else is no array.
+    """
+    if isinstance(value, (int, float, complex, np.generic, Local, Sampler, Image, str, list, tuple)):
+        raise fail(
+            arg,
+            position,
+            f"an array is wanted, {type(value).__name__} given",
+            "pass np.array(…, dtype=…)" if isinstance(value, (list, tuple)) else "",
+        )
+    try:
+        return view(value)
+    except LaunchError as error:
+        raise fail(arg, position, error.message, error.hint) from None
 
 
 def fail_value(arg: ArgInfo, position: int, value: object) -> Any:
