@@ -14,6 +14,7 @@ from headwater.chips.model import (
     Caches as Caches,
     Chip as Chip,
     Compute as Compute,
+    Features as Features,
     Latencies as Latencies,
     Link as Link,
     LocalMemory as LocalMemory,
@@ -24,6 +25,9 @@ from headwater.chips.model import (
 from headwater.errors import UsageError
 
 FOLDER = Path(__file__).parent
+# LLVM's processors of its r600 back end (LLVM, R600Processors.td), the oldest first.
+VLIW_TARGETS = """
+rs880 r600 r630 rv670 rv710 rv730 rv770 cedar redwood sumo juniper cypress caicos turks barts cayman""".split()
 _ALIASES = re.compile(r"^aliases = \[(.*?)\]", re.MULTILINE | re.DOTALL)
 
 
@@ -85,4 +89,9 @@ def load(path: str | Path) -> Chip:
 def all_chips() -> list[Chip]:
     """Every chip that Headwater brings along, by generation and name."""
     chips = [find(name) for name in names()]
-    return sorted(chips, key=lambda chip: (chip.family, chip.target, chip.compute.compute_units, chip.name))
+    return sorted(chips, key=lambda chip: (chip.family, _age(chip), chip.compute.compute_units, chip.name))
+
+
+def _age(chip: Chip) -> tuple[int, str]:
+    """Older chips first: GCN targets' names are in order of age, VLIW targets' are not."""
+    return (VLIW_TARGETS.index(chip.target), "") if chip.target in VLIW_TARGETS else (0, chip.target)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from headwater.errors import UsageError
+
 Family = Literal["gcn", "vliw"]
 
 
@@ -49,7 +51,8 @@ class Compute:
 
 @dataclass(frozen=True)
 class Rates:
-    """Operations a lane starts in a cycle; 1 is the rate of a 32-bit addition, 0 that there are none.
+    """Operations a lane starts in a cycle; 1 is the rate of a 32-bit addition, 0 that there are none. On VLIW chips a
+    rate is a share of the lane's ``vliw_width`` operations: 0.2 is one of five.
 
     ``float64_add``, ``float64_fma``: in double precision (``float64_fma`` also multiplication). ``float16``: 2 where
     packed. ``float32_fma``: fused multiply-add. ``transcendental``: reciprocal, roots, exp, log, sin, cos.
@@ -72,7 +75,8 @@ class Registers:
 
     ``vgprs``: vector registers a lane's share of the file holds, for all resident wavefronts, given out in steps of
     ``vgpr_granule``; ``vgprs_per_wavefront``: the most that one may use. ``accumulation_vgprs``: a second file of as
-    many for matrix instructions. The same for scalar registers, of which VLIW chips have none.
+    many for matrix instructions. The same for scalar registers, of which VLIW chips have none. A register of a VLIW
+    chip is 128 bits wide.
     """
 
     vgprs: int = _number("registers", 16, 4096)
@@ -115,8 +119,54 @@ class Caches:
     l2_ways: int = _number("", 1, 1024, 16)
     scalar_bytes: int = _number("bytes", 0, 1 << 20, 16_384)
     instruction_bytes: int = _number("bytes", 0, 1 << 20, 32_768)
-    compute_units_per_scalar_cache: int = _number("", 1, 16, 4)
+    compute_units_per_scalar_cache: int = _number("", 1, 64, 4)
     texture_units_per_compute_unit: int = _number("", 0, 64, 4)
+
+
+@dataclass(frozen=True)
+class Features:
+    """What a VLIW chip's machine code must reckon with; GCN chips have none of these figures.
+
+    ``stack_entries``: of the control-flow stack, for all wavefronts of a SIMD; a wavefront's share is counted in
+    entries of ``stack_elements_per_entry`` pushes. ``stack_entry_bug``: ALU_PUSH_BEFORE and its like fail at an
+    entry's end, PUSH has to stand before the clause. ``loop_push_bug``: they fail inside nested loops.
+    ``vertex_cache``: vertex fetches have a cache of their own, else they go the texture units' way.
+    ``relative_addressing_bug``: the address register is written by MOVA_GPR_INT, and a write to a relative
+    destination wants a NOP behind it. ``alu_slots_per_clause``: 64-bit words, literals included;
+    ``fetches_per_clause``. ``clause_temporaries``: registers that live as long as a clause. ``constant_buffers``,
+    each of ``constant_buffer_elements`` 128-bit elements; ``constant_lines``: windows of 16 or 32 elements that a
+    clause may open. ``textures`` and ``samplers`` that a program may use, ``texture_texels`` a side. ``outputs``:
+    colour outputs of a pixel shader. ``unordered_views``: RATs, 0 where memory is written through the one global
+    buffer only. ``compute_shader``: there are work-groups. ``shared_local_memory``: a work-item writes where it likes
+    in LDS, not only in its own part. ``texture_units`` and ``render_back_ends``: of the whole chip. ``wavefronts``:
+    resident on the whole chip. ``flow_instructions``: control-flow instructions that a SIMD's sequencer has under
+    way. ``export_buffer_elements``: of the export unit.
+    """
+
+    stack_entries: int = _number("", 1, 4096)
+    stack_elements_per_entry: int = _number("", 1, 16)
+    stack_entry_bug: bool = False
+    loop_push_bug: bool = False
+    relative_addressing_bug: bool = False
+    vertex_cache: bool = True
+    compute_shader: bool = True
+    shared_local_memory: bool = True
+    alu_slots_per_clause: int = _number("", 1, 128, 128)
+    fetches_per_clause: int = _number("", 1, 64, 16)
+    clause_temporaries: int = _number("registers", 0, 8, 4)
+    constant_buffers: int = _number("", 1, 32, 16)
+    constant_buffer_elements: int = _number("", 1, 65_536, 4096)
+    constant_lines: int = _number("", 1, 4, 4)
+    textures: int = _number("", 1, 256, 128)
+    samplers: int = _number("", 1, 32, 16)
+    texture_texels: int = _number("", 1, 65_536, 16_384)
+    outputs: int = _number("", 1, 12, 8)
+    unordered_views: int = _number("", 0, 16, 12)
+    texture_units: int = _number("", 1, 1024, 16)
+    render_back_ends: int = _number("", 1, 64, 4)
+    wavefronts: int = _number("", 1, 4096, 248)
+    flow_instructions: int = _number("", 1, 8, 2)
+    export_buffer_elements: int = _number("", 1, 4096, 128)
 
 
 @dataclass(frozen=True)
@@ -150,10 +200,10 @@ class Link:
 
 @dataclass(frozen=True)
 class Chip:
-    """A GPU board. ``name``: its own; ``chip``: the silicon's; ``target``: LLVM's processor of GCN chips.
+    """A GPU board. ``name``: its own; ``chip``: the silicon's; ``target``: LLVM's processor.
 
     ``family``: "gcn", a compute unit with scalar and vector instructions, or "vliw", clauses of wide instructions.
-    ``file``: where the figures stand.
+    ``features`` is there for "vliw" only. ``file``: where the figures stand.
     """
 
     name: str
@@ -170,7 +220,20 @@ class Chip:
     memory: Memory
     latencies: Latencies
     link: Link
+    features: Features | None = None
     file: str = ""
+
+    @property
+    def vliw(self) -> Features:
+        """The `Features` of a VLIW chip; UsageError for others."""
+        if self.features is None:
+            raise UsageError(f"{self.name} is no VLIW chip", hint="choose one from HD 2400 to HD 6970, as hd5870")
+        return self.features
+
+    @property
+    def has_float64(self) -> bool:
+        """Whether there is arithmetic in double precision."""
+        return self.rates.float64_add > 0
 
     @property
     def lanes(self) -> int:

@@ -8,15 +8,16 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from headwater.chips import find, model
-from headwater.chips.model import Chip, Family, Range
+from headwater.chips import VLIW_TARGETS, find, model
+from headwater.chips.model import Chip, Family, Features, Range
 from headwater.errors import SourceError, Span, UsageError
 
 _TABLES = {
     name: kind for name, kind in get_type_hints(Chip).items() if getattr(kind, "__module__", "") == model.__name__
 }
+_VLIW_TABLE = "features"
 _TEXTS = ("name", "chip", "family", "generation", "target")
-_KEYS = ("base", *_TEXTS, "aliases", *_TABLES)
+_KEYS = ("base", *_TEXTS, "aliases", *_TABLES, _VLIW_TABLE)
 
 
 def read(path: Path) -> Chip:
@@ -51,10 +52,14 @@ class _Reader:
                 values[key] = getattr(base, key)
         if values["family"] not in get_args(Family):
             raise self._fault(f"family is {values['family']!r}", "", "family", 'it is "gcn" or "vliw"')
-        if values["family"] == "gcn":
-            self._check_target(values["target"])
+        vliw = values["family"] == "vliw"
+        self._check_target(values["target"], vliw=vliw)
         for key, kind in _TABLES.items():
             values[key] = self._table(key, kind, getattr(base, key) if base is not None else None)
+        if vliw:
+            values[_VLIW_TABLE] = self._table(_VLIW_TABLE, Features, base.features if base is not None else None)
+        elif _VLIW_TABLE in self.data:
+            raise self._fault("[features] is for VLIW chips", _VLIW_TABLE, "", 'this one says family = "gcn"')
         chip = Chip(**values, file=str(self.path))
         self._check_together(chip)
         return chip
@@ -83,8 +88,12 @@ class _Reader:
             raise self._fault(f"aliases is {value!r}", "", "aliases", 'it is a list of texts: aliases = ["…"]')
         return tuple(value)
 
-    def _check_target(self, target: str) -> None:
-        if not re.fullmatch(r"gfx[6-9]\d[0-9a-f]", target):
+    def _check_target(self, target: str, *, vliw: bool) -> None:
+        if vliw:
+            if target not in VLIW_TARGETS:
+                hint = f"a VLIW chip's is LLVM's name of its processor: {', '.join(VLIW_TARGETS)}"
+                raise self._fault(f"target is {target!r}", "", "target", hint)
+        elif not re.fullmatch(r"gfx[6-9]\d[0-9a-f]", target):
             hint = "a GCN chip's is LLVM's name of its processor, as gfx600, gfx803, gfx906 or gfx90a"
             raise self._fault(f"target is {target!r}", "", "target", hint)
 
@@ -111,6 +120,10 @@ class _Reader:
             if not isinstance(value, str):
                 raise self._fault(f"{table}.{key} is {value!r}", table, key, hint)
             return value
+        if kind is bool:
+            if not isinstance(value, bool):
+                raise self._fault(f"{table}.{key} is {value!r}", table, key, hint)
+            return value
         limits: Range = figure.metadata["range"]
         whole = kind is int
         if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
@@ -123,6 +136,8 @@ class _Reader:
     def _wanted(figure: Field[Any], kind: type) -> str:
         if kind is str:
             return "it is a text"
+        if kind is bool:
+            return "it is true or false"
         limits: Range = figure.metadata["range"]
         number = "a whole number" if kind is int else "a number"
         unit = f" {limits.unit}" if limits.unit else ""

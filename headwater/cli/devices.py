@@ -99,6 +99,10 @@ def _headline(chip: Chip) -> dict[str, Any]:
     }
 
 
+def _size(count: int) -> str:
+    return f"{count / 2**30:.0f} GiB" if count >= 1 << 30 else f"{count / 2**20:.0f} MiB"
+
+
 def _print_machine(rows: list[dict[str, Any]]) -> None:
     from headwater.cli.terminal import print_table
 
@@ -139,7 +143,7 @@ def _print_chips(chips: list[Chip]) -> None:
                 f"{chip.float32_gflops:.0f}",
                 f"{chip.float64_gflops:.0f}",
                 f"{chip.memory.gigabytes_per_second:.0f}",
-                f"{chip.memory.bytes / 2**30:.0f} GiB",
+                _size(chip.memory.bytes),
             ]
             for chip in chips
         ],
@@ -167,6 +171,12 @@ def _show(chip: Chip, *, as_json: bool) -> None:
         for figure in fields(part):
             value = getattr(part, figure.name)
             unit = figure.metadata["range"].unit if "range" in figure.metadata else ""
-            number = f"{value:,}".replace(",", " ") if isinstance(value, int) else f"{value}"
+            number = _figure(value)
             print(f"  {figure.name:32}{number}{' ' + unit if unit else ''}")
     print(f"from {chip.file}, where each figure's source stands")
+
+
+def _figure(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}".replace(",", " ") if isinstance(value, int) else f"{value}"

@@ -25,6 +25,19 @@ STATED = {
     "mi60": (64, 4096, 14746, 7373, 1024),
     "mi100": (120, 7680, 23071, 11535, 1228.8),
     "mi250x": (110, 7040, 23936, 23936, 1638.4),
+    "hd2400-xt": (2, 8, 56, 0, 12.8),
+    "hd2600-xt": (3, 24, 192, 0, 35.2),
+    "hd3870": (4, 64, 496, 99.2, 72.0),
+    "firestream-9170": (4, 64, 512, 102.4, 51.2),
+    "hd4870": (10, 160, 1200, 240, 115.2),
+    "hd4850": (10, 160, 1000, 200, 63.55),
+    "firestream-9250": (10, 160, 1000, 200, 63.55),
+    "firestream-9270": (10, 160, 1200, 240, 108.8),
+    "hd5870": (20, 320, 2720, 544, 153.6),
+    "hd5770": (10, 160, 1360, 0, 76.8),
+    "hd5450": (2, 16, 104, 0, 12.8),
+    "hd6870": (14, 224, 2016, 0, 134.4),
+    "hd6970": (24, 384, 2703, 676, 176),
 }
 
 
@@ -40,7 +53,10 @@ def test_peaks_are_those_stated(name):
 def test_all_are_listed_by_target():
     listed = chips.all_chips()
     assert sorted(STATED) == list(chips.names())
-    assert [chip.target for chip in listed] == sorted(chip.target for chip in listed)
+    gcn = [chip.target for chip in listed if chip.family == "gcn"]
+    assert gcn == sorted(gcn)
+    vliw = [chips.VLIW_TARGETS.index(chip.target) for chip in listed if chip.family == "vliw"]
+    assert vliw == sorted(vliw)
     assert len(listed) == len(STATED)
 
 
@@ -65,6 +81,11 @@ def test_bandwidth_is_bus_times_clock(name):
         ("polaris10", "rx480"),
         ("MI50", "mi50"),
         ("gfx90a", "mi250x"),
+        ("HD 2400", "hd2400-xt"),
+        ("RV670", "hd3870"),
+        ("FireStream 9250", "firestream-9250"),
+        ("Cypress", "hd5870"),
+        ("Radeon HD 6970", "hd6970"),
     ],
 )
 def test_other_names_are_understood(said, name):
@@ -83,7 +104,7 @@ def test_unknown_names_are_told_with_the_nearest():
     assert not chips.known("vega 65")
     with pytest.raises(UsageError, match="there is no chip 'vega 65'") as error:
         chips.find("vega 65")
-    assert error.value.hint.startswith("did you mean vega64? the chips are firepro-w9100, hd7870,")
+    assert error.value.hint.startswith("did you mean vega64? the chips are firepro-w9100, firestream-9170,")
 
 
 def test_every_figure_states_its_source():
@@ -95,6 +116,38 @@ def test_every_figure_states_its_source():
         bare = [x for x in figures if "#" not in x and x.split(" ")[0] not in plain]
         assert bare == [], name
         assert not [x for x in figures if "#" in x and not re.search(r"\[[A-Z]\]|\([de]\)", x)], name
+
+
+@pytest.mark.parametrize(
+    ("name", "wavefront", "double", "lds", "views", "vertex_cache", "stack_bug"),
+    [
+        ("hd2400-xt", 16, False, 0, 0, False, False),
+        ("hd2600-xt", 32, False, 0, 0, True, False),
+        ("firestream-9170", 64, True, 0, 0, True, False),
+        ("hd4850", 64, True, 16384, 0, True, False),
+        ("hd5450", 32, False, 32768, 12, False, True),
+        ("hd5770", 64, False, 32768, 12, True, False),
+        ("hd5870", 64, True, 32768, 12, True, False),
+        ("hd6870", 64, False, 32768, 12, True, True),
+        ("hd6970", 64, True, 32768, 12, True, False),
+    ],
+)
+def test_vliw_chips_say_what_they_lack(name, wavefront, double, lds, views, vertex_cache, stack_bug):
+    chip = chips.find(name)
+    features = chip.vliw
+    assert (chip.compute.wavefront_size, chip.has_float64, chip.local_memory.bytes) == (wavefront, double, lds)
+    assert (features.unordered_views, features.vertex_cache, features.stack_entry_bug) == (
+        views,
+        vertex_cache,
+        stack_bug,
+    )
+    assert chip.compute.wavefront_size == 4 * chip.compute.lanes_per_simd  # an instruction takes four cycles
+
+
+def test_a_gcn_chip_has_no_vliw_features():
+    assert chips.find("vega64").features is None
+    with pytest.raises(UsageError, match="Radeon RX Vega 64 is no VLIW chip"):
+        _ = chips.find("vega64").vliw
 
 
 # ------------------------------------------------------------------------------------------------ files of one's own
@@ -131,6 +184,14 @@ def test_a_base_can_be_a_file_beside_it(tmp_path):
         ('name = "X"', 0, "the file says no 'chip'", 'add a line such as chip = "…"'),
         ('base = "vega64"\nfamily = "rdna"', 2, "family is 'rdna'", 'it is "gcn" or "vliw"'),
         ('base = "vega64"\ntarget = "sm_90"', 2, "target is 'sm_90'", "a GCN chip's is LLVM's name of its processor"),
+        ('base = "vega64"\n[features]\nstack_entries = 9', 2, "[features] is for VLIW chips", "this one says family"),
+        ('base = "hd5870"\ntarget = "r500"', 2, "target is 'r500'", "a VLIW chip's is LLVM's name of its processor"),
+        (
+            'base = "hd5870"\n[features]\nvertex_cache = 1',
+            3,
+            "features.vertex_cache is 1",
+            "it is true or false",
+        ),
         ('base = "vega64"\nname = 7', 2, "name is 7", 'it is a text: name = "…"'),
         ('base = "vega64"\naliases = "a"', 2, "aliases is 'a'", 'it is a list of texts: aliases = ["…"]'),
         ('base = "vega64"\nmemory = 3', 2, "memory is 3", "it is a table: [memory] and its figures below"),
@@ -239,6 +300,10 @@ l2_cycles = 300
 memory_cycles = 500
 [link]
 pcie_generation = 2
+[features]
+stack_entries = 512
+stack_elements_per_entry = 4
 """
     chip = chips.find(chip_file(tmp_path, text))
     assert (chip.lanes * chip.compute.vliw_width, chip.float32_gflops, chip.float64_gflops) == (1600, 2720, 544)
+    assert (chip.vliw.stack_entries, chip.vliw.stack_entry_bug) == (512, False)
