@@ -1,7 +1,7 @@
 """The semantics column of the instruction tables in, typed expression trees over the operands out.
 
 The language is a subset of Python's, read with `ast`: statements separated by ``;``, each an assignment to a
-destination (``D``, ``D1``, ``SCC``, ``VCC``, ``EXEC``, ``M0``, ``PC``, ``MEM``) or to a temporary, or a call of an
+destination (``D``, ``D1``, ``SCC``, ``VCC``, ``EXEC``, ``M0``, ``PC``, ``MEM``, …) or to a temporary, or a call of an
 effect (``store(…)``, ``branch(…)``, ``nop()``, …). In vector rows it speaks of one lane, masks being that lane's bit;
 in scalar rows of the wavefront. A name read after it was assigned has its new value, before that the old one.
 What modifiers, SDWA, DPP, clamp, omod and EXEC do around the expression is the engines' part.
@@ -38,16 +38,21 @@ CROSS_LANE = ("lane", "first_lane", "writelane", "gather", "scatter", "swizzle")
 
 FLOATS = ("f16", "f32", "f64")
 
-TARGETS = ("D", "D1", "S0", "SCC", "VCC", "EXEC", "M0", "PC", "MEM")
+TARGETS = ("D", "D1", "S0", "SCC", "VCC", "EXEC", "M0", "PC", "MEM", "PRED", "KILL", "AR", "IDX0", "IDX1")
 
-SPECIAL_TYPES: Mapping[str, str] = {"SCC": "u1", "M0": "u32", "PC": "u64", "CLAMP": "u1", "LANE": "u32"}
+SPECIAL_TYPES: Mapping[str, str] = {
+    **{"SCC": "u1", "M0": "u32", "PC": "u64", "CLAMP": "u1", "LANE": "u32"},
+    **{"PRED": "u1", "KILL": "u1", "AR": "i32", "IDX0": "i32", "IDX1": "i32"},
+}
 """Names that every row may read. ``CLAMP`` is the instruction's bit, ``LANE`` the lane's number, ``PC`` the address of
-the following instruction; VCC and EXEC are ``u1`` in vector rows and ``u64`` in scalar ones."""
+the following instruction; VCC and EXEC are ``u1`` in vector rows and ``u64`` in scalar ones. The VLIW machines have
+``PRED`` and ``KILL`` (what PRED_SET… and KILL… decide for a lane), ``AR`` and the two CF indices."""
 
-FIELDS = ("OFFSET", "OFFSET0", "OFFSET1", "SSRC1", "SIMM16")
-"""Fields of the instruction that a text may read as constants of type u32 (SIMM16: i32)."""
+FIELDS = ("OFFSET", "OFFSET0", "OFFSET1", "SSRC1", "SIMM16", "CHAN")
+"""Fields of the instruction that a text may read as constants of type u32 (SIMM16: i32). ``CHAN``: the VLIW machines'
+DST_CHAN."""
 
-VECTOR_ENCODINGS = ("VOP", "DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG", "EXP", "VINTRP")
+VECTOR_ENCODINGS = ("VOP", "DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG", "EXP", "VINTRP", "VLIW")
 
 
 class SemanticsError(InternalError):
@@ -222,7 +227,8 @@ def operand_type(kind: str, vector: bool) -> tuple[str, int]:
 
 
 @lru_cache(maxsize=4096)
-def _parse(name: str, encoding: str, operands: tuple[tuple[str, str], ...], text: str) -> Semantics:
+def parse(name: str, encoding: str, operands: tuple[tuple[str, str], ...], text: str) -> Semantics:
+    """The meaning of a text, whose operands are pairs of name and type of a table. Raises SemanticsError."""
     vector = encoding.startswith(VECTOR_ENCODINGS)
     types: dict[str, str] = {}
     counts: dict[str, int] = {}
@@ -238,7 +244,7 @@ def _parse(name: str, encoding: str, operands: tuple[tuple[str, str], ...], text
 
 def semantics(row: Row) -> Semantics:
     """The meaning of a row of the table. Raises SemanticsError where its text is not well-typed."""
-    return _parse(row.name, row.encoding, tuple((o.name, o.type) for o in row.operands), row.semantics)
+    return parse(row.name, row.encoding, tuple((o.name, o.type) for o in row.operands), row.semantics)
 
 
 @dataclass

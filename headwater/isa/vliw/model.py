@@ -37,9 +37,10 @@ CLAUSE_TEMPORARIES = (124, 125, 126, 127)
 
 KINDS = (
     "OP2", "OP3", "LDS", "CF", "CF_ALU", "GWS", "EXPORT", "MEM", "RAT", "TEX", "VTX", "SEM", "GDS", "MEM_RD",
-    "MEM_DSW", "MEM_DSR",
+    "MEM_DSW", "MEM_DSR", "RAT_INST",
 )  # fmt: skip
-"""Kinds of rows. OP2, OP3, LDS are ALU operations; TEX … MEM_DSR fetches; the others control flow."""
+"""Kinds of rows. OP2, OP3, LDS are ALU operations; TEX … MEM_DSR fetches; RAT_INST what a RAT instruction does; the
+others control flow."""
 CF_KINDS = ("CF", "CF_ALU", "GWS", "EXPORT", "MEM", "RAT")
 ALU_KINDS = ("OP2", "OP3", "LDS")
 FETCH_KINDS = ("TEX", "VTX", "SEM", "GDS", "MEM_RD", "MEM_DSW", "MEM_DSR")
@@ -57,12 +58,14 @@ class OperandSpec:
 class Row:
     """One operation of the table; rows are equal only to themselves.
 
+    ``name`` is the instruction set documents', ``mnemonic`` what the vendor's disassembler prints for it.
     ``opcodes`` maps a generation to the opcode and lacks those without it. ``slots`` maps it to where an ALU operation
     may issue: "any", "vec" (x…w), "trans" (t), "vec4" (takes x…w together), "replicated" (Cayman: in x, y and z, and
     in w where w is written). Doubles: flags ``pair`` (slots x y or z w) and ``quad`` (x…w).
     """
 
     name: str
+    mnemonic: str
     kind: str
     opcodes: Mapping[str, int]
     operands: tuple[OperandSpec, ...]
