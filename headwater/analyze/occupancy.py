@@ -4,6 +4,10 @@ A compute unit takes a whole work-group or none (AMD, Vega Instruction Set Archi
 in work-groups; the smallest counts. Registers are given out per wavefront, in granules, from each SIMD's file; LDS per
 work-group, in granules, from the compute unit's. A work-group of one wavefront needs no barrier and is not counted
 against the limit on work-groups (AMD, GPU occupancy on GFX9, Frontier Application Readiness workshop, 2019).
+
+A SIMD engine of a VLIW chip is reckoned with as a compute unit of one SIMD: its registers are of four components each
+("GPRs"), its control-flow stack is shared by its wavefronts (AMD, OpenCL Programming Guide, "Register Allocation";
+Linux kernel, drivers/gpu/drm/radeon).
 """
 
 from __future__ import annotations
@@ -15,20 +19,22 @@ from typing import Literal
 from headwater.chips import Chip
 from headwater.errors import LaunchError
 
-Resource = Literal["wavefronts", "work-groups", "VGPRs", "SGPRs", "LDS"]
+Resource = Literal["wavefronts", "work-groups", "VGPRs", "SGPRs", "LDS", "GPRs", "stack"]
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
     """What one kernel takes: work-items of a group, registers of a wavefront, LDS bytes of a group.
 
-    ``sgprs`` counts those that the hardware adds for VCC and the like, as a code object's header does.
+    ``sgprs`` counts those that the hardware adds for VCC and the like, as a code object's header does. ``stack``:
+    entries of a VLIW chip's control-flow stack that a wavefront may need.
     """
 
     group: int = 64
     vgprs: int = 1
     sgprs: int = 0
     lds_bytes: int = 0
+    stack: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,10 @@ class Occupancy:
         return tuple(limit.resource for limit in self.limits if limit.work_groups == self.work_groups)
 
 
+def _vector(chip: Chip) -> Resource:
+    return "GPRs" if chip.family == "vliw" else "VGPRs"
+
+
 def _granules(asked: int, granule: int) -> int:
     return -(-asked // granule) * granule
 
@@ -101,8 +111,9 @@ def occupancy(chip: Chip, needs: Needs) -> Occupancy:
         limit = compute.work_groups_per_compute_unit
         limits.append(Limit("work-groups", limit, 1, 1, limit))
     files: tuple[tuple[Resource, int, int, int], ...] = (
-        ("VGPRs", needs.vgprs, registers.vgpr_granule, registers.vgprs),
+        (_vector(chip), needs.vgprs, registers.vgpr_granule, registers.vgprs),
         ("SGPRs", needs.sgprs, registers.sgpr_granule, registers.sgprs),
+        ("stack", needs.stack, 1, chip.features.stack_entries if chip.features is not None else 0),
     )
     for resource, asked, granule, capacity in files:
         if asked:
@@ -118,29 +129,44 @@ def occupancy(chip: Chip, needs: Needs) -> Occupancy:
         tightest = limits[0]
         raise LaunchError(
             f"a work-group of {needs.group} work-items does not fit a compute unit of {chip.name}: "
-            f"{per_group} wavefronts with {tightest.given} {tightest.resource} each",
-            hint=f"a SIMD has {tightest.capacity}: use fewer registers or a smaller work-group",
+            f"{per_group} wavefronts with {tightest.given} {_of(tightest.resource)} each",
+            hint=f"a SIMD has {tightest.capacity}: use fewer or a smaller work-group",
         )
     return Occupancy(chip, needs, per_group, groups, groups * per_group, slots, tuple(limits))
+
+
+def _of(resource: Resource) -> str:
+    return "entries of the stack" if resource == "stack" else resource
 
 
 def _possible(chip: Chip, needs: Needs) -> None:
     registers = chip.registers
     for what, asked, low, high in (
         ("work-items of a work-group", needs.group, 1, chip.compute.work_group_size),
-        ("VGPRs of a wavefront", needs.vgprs, 0, registers.vgprs_per_wavefront),
+        (f"{_vector(chip)} of a wavefront", needs.vgprs, 0, registers.vgprs_per_wavefront),
         ("SGPRs of a wavefront", needs.sgprs, 0, _granules(registers.sgprs_per_wavefront, registers.sgpr_granule)),
         ("bytes of LDS of a work-group", needs.lds_bytes, 0, chip.local_memory.work_group_bytes),
+        (
+            "stack entries of a wavefront",
+            needs.stack,
+            0,
+            chip.features.stack_entries if chip.features is not None else 0,
+        ),
     ):
         if not low <= asked <= high:
-            raise LaunchError(f"{asked} {what}: {chip.name} has {low} to {high}")
+            raise LaunchError(f"{asked} {what}: {chip.name} has {f'{low} to {high}' if high else 'none'}")
 
 
 def next_steps(result: Occupancy) -> tuple[Step, ...]:
     """For each resource of the kernel that can be lowered alone: the most that it may be for more wavefronts."""
     found = []
     chip, needs = result.chip, result.needs
-    fields: tuple[tuple[Resource, str], ...] = (("VGPRs", "vgprs"), ("SGPRs", "sgprs"), ("LDS", "lds_bytes"))
+    fields: tuple[tuple[Resource, str], ...] = (
+        (_vector(chip), "vgprs"),
+        ("SGPRs", "sgprs"),
+        ("LDS", "lds_bytes"),
+        ("stack", "stack"),
+    )
     for resource, name in fields:
         if resource not in result.limited_by:
             continue
@@ -159,7 +185,8 @@ def next_steps(result: Occupancy) -> tuple[Step, ...]:
 
 
 def curve(chip: Chip, needs: Needs, name: str, values: Iterable[int]) -> list[tuple[int, float]]:
-    """Occupancy with ``name`` ("group", "vgprs", "sgprs" or "lds_bytes") at each value; 0 where it does not fit."""
+    """Occupancy with ``name`` ("group", "vgprs", "sgprs", "lds_bytes", "stack") at each value; 0 where it does not
+    fit."""
     points = []
     for value in values:
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headwater.emulate.layout import LANES
 from headwater.emulate.trace import LINE_BYTES
+from headwater.isa.gcn.classes import CLASSES, kind_of
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.printer import text
 
@@ -15,13 +16,9 @@ if TYPE_CHECKING:
     from headwater.emulate.staging import Site, Tables
     from headwater.emulate.trace import Recording, Totals
     from headwater.isa.gcn.codeobject import CodeObject
-    from headwater.isa.gcn.model import Row
 
-CLASSES: Final = ("VALU", "SALU", "SMEM", "VMEM", "LDS", "branch", "other")
-"""Classes of instructions that the hardware issues apart: AMD, Vega ISA Reference Guide, "Instruction scheduling"."""
 LDS_CYCLE_BYTES: Final = 128
 """What the LDS moves in a cycle without conflicts: 32 banks of a dword."""
-_INTERNAL: Final = frozenset(("s_nop", "s_waitcnt", "s_barrier", "s_sleep", "s_endpgm", "s_setprio", "s_sendmsg"))
 
 
 @dataclass(slots=True)
@@ -166,17 +163,6 @@ def _numbers(row: Work) -> dict[str, Any]:
         "lds_cycles": local.cycles,
         "lds_least_cycles": local.least_cycles,
     }
-
-
-def kind_of(row: Row) -> str:
-    """An instruction's class, of `CLASSES`."""
-    if row.name.startswith(("s_branch", "s_cbranch", "s_setpc", "s_swappc", "s_call")):
-        return "branch"
-    if row.name in _INTERNAL or row.encoding in ("EXP", "VINTRP"):
-        return "other"
-    if row.encoding.startswith("SOP"):
-        return "SALU"
-    return {"SMEM": "SMEM", "DS": "LDS"}.get(row.encoding, "VALU" if row.encoding.startswith("VOP") else "VMEM")
 
 
 def statistics(recording: Recording) -> Statistics:

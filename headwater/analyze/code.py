@@ -1,0 +1,144 @@
+"""What a kernel's machine code is made of, for both families alike: plain values, made by `gcn` and `vliw`.
+
+A `Step` is what a wavefront issues at once: an instruction of GCN; an ALU group, a fetch, a write or a control-flow
+instruction of VLIW chips. Nothing here depends on a chip's clocks or counts, only on its instruction set, so that one
+analysis serves all boards with the same code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+Family = Literal["gcn", "vliw"]
+Known = Literal["proved", "given", "unknown"]
+
+GCN_CLASSES = ("VALU", "SALU", "SMEM", "VMEM", "LDS", "branch", "other")
+VLIW_CLASSES = ("ALU", "fetch", "write", "LDS", "flow", "other")
+RATES = ("full", "float32_fma", "float64_add", "float64_fma", "float16", "transcendental", "int32_multiply", "matrix")
+"""What decides how long an ALU instruction takes: the names of the chip's rates, or "full"."""
+SPACES = ("memory", "scalar", "local", "global share", "scratch", "constant")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that a wavefront issues.
+
+    ``kind``: its class. ``rate``: of `RATES`. ``slots``: operations issued together, ``flops``: floating-point
+    operations of a work-item. ``space``: the memory that it accesses, of `SPACES`, "" for none; ``read_bytes`` and
+    ``write_bytes`` are a work-item's (of space "scalar": the wavefront's); ``accesses``: addresses a work-item gives.
+    ``atomic``: whether it reads and writes in one. ``live``: vector registers that hold what is still needed, before
+    it. ``line``: file and line of the source; ``clause``: number of the clause on VLIW chips, else -1. ``passes``:
+    cycles of a matrix instruction over four. ``waits``: "memory", "local" or "scalar" if the wavefront waits there for
+    what it asked for before.
+    """
+
+    address: int
+    text: str
+    kind: str
+    rate: str = "full"
+    slots: int = 1
+    flops: int = 0
+    space: str = ""
+    read_bytes: int = 0
+    write_bytes: int = 0
+    accesses: int = 0
+    atomic: bool = False
+    live: int = 0
+    line: tuple[str, int] | None = None
+    clause: int = -1
+    passes: int = 0
+    label: str = ""
+    waits: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Steps ``first`` to ``last`` (not included) run one after the other; ``successors`` are indices of blocks."""
+
+    first: int
+    last: int
+    successors: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop: its name ("L1" in the order of addresses), blocks, the loop around it (index, -1 for none), lines.
+
+    ``trip``: how often its body runs each time it is reached; ``known``: how that is known. A loop whose trips are not
+    known counts as run once. ``why``: what the proof rests on, or what stands in its way.
+    """
+
+    name: str
+    header: int
+    blocks: tuple[int, ...]
+    parent: int
+    trip: int = 1
+    known: Known = "unknown"
+    why: str = ""
+    lines: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Code:
+    """A kernel's machine code: what it needs, its steps, blocks and loops.
+
+    ``vgprs``: vector registers of a wavefront (four-component ones on VLIW chips); ``sgprs`` as the code object counts
+    them; ``scratch_bytes``: of a work-item. ``pixel``: whether it runs as a pixel shader. ``arguments``: name and type.
+    """
+
+    kernel: str
+    family: Family
+    target: str
+    vgprs: int
+    sgprs: int
+    agprs: int
+    lds_bytes: int
+    scratch_bytes: int
+    code_bytes: int
+    steps: tuple[Step, ...]
+    blocks: tuple[Block, ...]
+    loops: tuple[Loop, ...]
+    reqd_group: tuple[int, int, int] | None = None
+    dynamic_lds: bool = False
+    stack_entries: int = 0
+    clause_temporaries: int = 0
+    pixel: bool = False
+    arguments: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes of steps of this family."""
+        return GCN_CLASSES if self.family == "gcn" else VLIW_CLASSES
+
+    def with_trips(self, given: dict[str, int]) -> Code:
+        """The same code with loops' trip counts as given by name."""
+        loops = tuple(
+            replace(loop, trip=given[loop.name], known="given", why="") if loop.name in given else loop
+            for loop in self.loops
+        )
+        return replace(self, loops=loops)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; `from_json` gives an equal code back. Steps are rows, to be short."""
+        data = asdict(self)
+        data["steps"] = [list(step.values()) for step in data["steps"]]
+        return data
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Code:
+        """What `to_json` wrote."""
+        made = dict(data)
+        made["steps"] = tuple(
+            Step(*(tuple(v) if isinstance(v, list) else v for v in values)) for values in data["steps"]
+        )
+        made["blocks"] = tuple(Block(b["first"], b["last"], tuple(b["successors"])) for b in data["blocks"])
+        made["loops"] = tuple(
+            Loop(**{**loop, "blocks": tuple(loop["blocks"]), "lines": tuple(loop["lines"]) if loop["lines"] else None})
+            for loop in data["loops"]
+        )
+        made["reqd_group"] = tuple(data["reqd_group"]) if data["reqd_group"] else None
+        made["arguments"] = tuple((name, kind) for name, kind in data["arguments"])
+        made["notes"] = tuple(data["notes"])
+        return cls(**made)

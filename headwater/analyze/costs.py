@@ -1,0 +1,160 @@
+"""Code, or plain counts, and a chip pass in; the work of one wavefront on each of the chip's parts passes out.
+
+Sources: CLRX, documentation, "GCN instruction timings" (cycles of instructions); AMD, Evergreen OpenCL Programming
+Guide, "Performance and Optimization" (VLIW chips); sebbbi, perftest (cycles of vector memory instructions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+
+from headwater.analyze.code import Code, Step
+from headwater.chips import Chip
+
+_SLOW_SCALAR = ("saveexec", "s_setreg")
+
+
+@dataclass(slots=True)
+class Work:
+    """What one wavefront does, in cycles of each part, and what one of its work-items moves.
+
+    ``alu_cycles`` and ``scalar_cycles``: of its SIMD's turns; ``fetch_cycles``: of its compute unit's address and
+    texture units; ``local_cycles``: of the LDS. ``read_bytes``, ``write_bytes``, ``scratch_bytes``: of a work-item, to
+    memory. ``waits``: how often it waits for memory, ``local_waits`` for the LDS. ``groups``, ``operations``: ALU
+    instructions (groups, on VLIW chips), and operations in them.
+    """
+
+    alu_cycles: float = 0.0
+    scalar_cycles: float = 0.0
+    fetch_cycles: float = 0.0
+    local_cycles: float = 0.0
+    read_bytes: float = 0.0
+    write_bytes: float = 0.0
+    scratch_bytes: float = 0.0
+    flops: float = 0.0
+    waits: float = 0.0
+    local_waits: float = 0.0
+    groups: float = 0.0
+    operations: float = 0.0
+    fetches: float = 0.0
+    writes: float = 0.0
+    steps: float = 0.0
+    classes: dict[str, float] = field(default_factory=dict)
+
+    def add(self, other: Work, times: float) -> None:
+        """Add the other's work, done ``times`` times."""
+        for part in fields(self):
+            if part.name != "classes":
+                setattr(self, part.name, getattr(self, part.name) + times * getattr(other, part.name))
+        for name, count in other.classes.items():
+            self.classes[name] = self.classes.get(name, 0.0) + times * count
+
+    @property
+    def issue_cycles(self) -> float:
+        """Cycles that the wavefront itself takes if nothing keeps it waiting."""
+        return self.alu_cycles + self.scalar_cycles
+
+
+def turn_cycles(chip: Chip) -> float:
+    """Cycles that a SIMD takes for one instruction of a wavefront: 4 where 16 lanes run 64 work-items."""
+    return chip.compute.wavefront_size / chip.compute.lanes_per_simd
+
+
+def alu_cycles(step: Step, chip: Chip) -> float:
+    """Cycles that an ALU instruction, or group, occupies its SIMD."""
+    turn = turn_cycles(chip)
+    if step.rate == "full" or chip.family == "vliw":
+        return turn  # a group takes one turn; what an operation costs in slots, the compiler has paid
+    if step.rate == "matrix":
+        return 4.0 * step.passes
+    rate = float(getattr(chip.rates, step.rate))
+    if step.rate == "float16":
+        rate = max(1.0, rate / 2)  # a packed instruction does two
+    return turn / rate if rate else turn * 16
+
+
+def fetch_cycles(step: Step, chip: Chip, *, coalesced: bool) -> float:
+    """Cycles of a vector memory instruction in the compute unit's address units: four addresses a cycle, sixteen of
+    lanes in a row of four bytes."""
+    wavefront = chip.compute.wavefront_size
+    units = max(1, chip.caches.texture_units_per_compute_unit)
+    size = step.read_bytes or step.write_bytes
+    if chip.family == "gcn" and coalesced and step.read_bytes and size <= 4:
+        return wavefront / (4 * units)
+    cycles = wavefront / units
+    return 2 * cycles if size == 12 and not coalesced else cycles
+
+
+def local_cycles(step: Step, chip: Chip) -> float:
+    """Cycles of the LDS without conflicts of banks: what it moves, 128 bytes a cycle; addresses share the way in with
+    the data that is written."""
+    wavefront = chip.compute.wavefront_size
+    into = step.write_bytes + 4 * step.accesses if step.write_bytes else 0
+    return wavefront * max(into, step.read_bytes) / chip.local_memory.bytes_per_cycle
+
+
+def work_of_step(step: Step, chip: Chip, *, coalesced: bool = True) -> Work:
+    """What a wavefront does where it issues one step once."""
+    work = Work(steps=1.0, classes={step.kind: 1.0})
+    turn = turn_cycles(chip)
+    if step.kind in ("VALU", "ALU"):
+        work.alu_cycles = alu_cycles(step, chip)
+        work.groups, work.operations, work.flops = 1.0, step.slots, step.flops
+    elif step.kind in ("SALU", "SMEM", "branch"):
+        slow = any(part in step.text for part in _SLOW_SCALAR)
+        work.scalar_cycles = 2 * turn if slow else turn
+    if step.space in ("local", "global share"):
+        work.local_cycles = local_cycles(step, chip)
+    elif step.space in ("memory", "scratch", "constant") and step.kind not in ("SMEM", "ALU"):
+        if step.kind != "write":
+            work.fetch_cycles = fetch_cycles(step, chip, coalesced=coalesced)
+        work.fetches = 1.0 if step.read_bytes else 0.0
+        work.writes = 1.0 if step.write_bytes else 0.0
+        if step.space == "scratch":
+            work.scratch_bytes = step.read_bytes + step.write_bytes
+        else:
+            work.read_bytes, work.write_bytes = step.read_bytes, step.write_bytes
+    work.waits = 1.0 if step.waits == "memory" else 0.0
+    work.local_waits = 1.0 if step.waits in ("local", "scalar") else 0.0
+    return work
+
+
+def work_of_code(code: Code, chip: Chip, visits: Sequence[float], *, coalesced: bool = True) -> Work:
+    """What a wavefront does on a path, given how often each block runs."""
+    whole = Work()
+    for block, count in zip(code.blocks, visits, strict=True):
+        if count:
+            for step in code.steps[block.first : block.last]:
+                whole.add(work_of_step(step, chip, coalesced=coalesced), count)
+    return whole
+
+
+def block_weights(code: Code, chip: Chip) -> list[float]:
+    """What a run of each block costs, in cycles of the part that it keeps busiest: paths are chosen by it."""
+    weights = []
+    for block in code.blocks:
+        work = Work()
+        for step in code.steps[block.first : block.last]:
+            work.add(work_of_step(step, chip), 1.0)
+        weights.append(work.issue_cycles + work.fetch_cycles + work.local_cycles)
+    return weights
+
+
+def work_of_counts(chip: Chip, counts: Mapping[str, float]) -> Work:
+    """What plain counts of a work-item come to: ``alu`` instructions, ``fetch`` instructions, ``read`` and ``write``
+    bytes (AMD, Technical Overview, ATI Stream Computing, 3.2)."""
+    turn = turn_cycles(chip)
+    units = max(1, chip.caches.texture_units_per_compute_unit)
+    alu, fetch = counts.get("alu", 0.0), counts.get("fetch", 0.0)
+    return Work(
+        alu_cycles=alu * turn,
+        fetch_cycles=fetch * chip.compute.wavefront_size / units,
+        read_bytes=counts.get("read", 0.0),
+        write_bytes=counts.get("write", 0.0),
+        groups=alu,
+        operations=alu * chip.compute.vliw_width,
+        fetches=fetch,
+        writes=1.0 if counts.get("write") else 0.0,
+        flops=counts.get("flops", 0.0),
+    )

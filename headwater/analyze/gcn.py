@@ -1,0 +1,286 @@
+"""A kernel of a GCN code object passes in; what its machine code is made of, as `Code`, passes out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headwater.analyze.code import Block, Code, Loop, Step
+from headwater.analyze.flow import find_loops
+from headwater.analyze.trips import Trips
+from headwater.emulate.program import live_before_each, read_program
+from headwater.isa.gcn.classes import kind_of
+from headwater.isa.gcn.decode import decode
+from headwater.isa.gcn.model import TYPE_BITS
+from headwater.isa.gcn.printer import text
+
+if TYPE_CHECKING:
+    from headwater.isa.gcn.codeobject import CodeObject, KernelObject
+    from headwater.isa.gcn.model import Instruction
+
+_COUNTER = re.compile(r"(vmcnt|lgkmcnt)\((\d+)\)")
+_VECTOR_BITS = (1 << 256) - 1
+_MOVED = re.compile(r"\b(?:load|store)\((\w+)")
+_TRANSCENDENTAL = re.compile(r"v_(?:rcp|rsq|sqrt|exp|log|sin|cos)_")
+_PRODUCT = re.compile(r"v_(?:mul_lo_[ui]32|mul_hi_[ui]32|mad_[ui]64_[ui]32)|v_m?qsad_|v_div_(?:scale|fixup|fmas)_f32")
+_FLOAT_PRODUCT = re.compile(r"v_(?:mul|fma|fmac|div_fmas|rcp|rsq|sqrt|trig_preop|rcp_clamp|rsq_clamp)_f64")
+_TWO = re.compile(r"v_(?:pk_)?(?:fma|mad|mac|fmac|madak|madmk|fmaak|fmamk)(?:_mix\w*|_legacy)?_")
+_ONE = re.compile(
+    r"v_(?:pk_)?(?:add|sub|subrev|mul|mul_legacy|min|max|min_legacy|max_legacy|min3|max3|med3|rcp|rsq|sqrt|exp|log|sin|cos"
+    r"|floor|ceil|trunc|rndne|fract|ldexp|div_scale|div_fmas|div_fixup|rcp_iflag|rcp_clamp|rsq_clamp)_(?:legacy_)?f(?:16|32|64)"
+)
+# AMD, CDNA ISA documents, "Matrix arithmetic instructions": passes of four cycles by the result's shape.
+_MATRIX_PASSES = {"4x4": 2, "16x16": 8, "32x32": 16}
+_SHAPE = re.compile(r"_(\d+)x\1x(\d+)")
+
+
+def gcn_code(code: CodeObject, kernel: KernelObject, arguments: Mapping[str, int] | None = None) -> Code:
+    """Analyze a kernel. ``arguments``: values of scalar arguments by name, to prove trip counts by.
+
+    Raises DecodeError or CodeObjectError for what is no machine code.
+    """
+    image = code.image()
+    program = read_program(
+        lambda address: decode(image, address, code.isa),
+        kernel.entry,
+        code.isa,
+        lambda address: code.text_start <= address < code.text_end,
+    )
+    blocks = list(program.blocks.values())
+    index = {block.address: n for n, block in enumerate(blocks)}
+    order = [index[program.entry], *(n for n in range(len(blocks)) if n != index[program.entry])]
+    place = {old: new for new, old in enumerate(order)}
+    steps: list[Step] = []
+    made: list[Block] = []
+    notes: list[str] = []
+    targets = {i.target for block in blocks for i in block.instructions if i.target is not None}
+    for number in order:
+        block = blocks[number]
+        first = len(steps)
+        live = live_before_each(program, block)
+        for instruction, (_, active, inactive) in zip(block.instructions, live, strict=False):
+            count = ((active | inactive) & _VECTOR_BITS).bit_count()
+            found = code.line_of(instruction.address)
+            label = f".L_{instruction.address:x}" if instruction.address in targets else ""
+            steps.append(_step(instruction, code.isa, count, found[:2] if found else None, label))
+        after = tuple(place[index[f.address]] for f in program.after(block))
+        made.append(Block(first, len(steps), after))
+        if block.end == "indirect":
+            notes.append(f"it jumps to computed addresses at {block.instructions[-1].address:#x}")
+        if block.problem:
+            notes.append(f"{block.problem}, at {block.address:#x}")
+    steps = _with_waits(steps)
+    trips = Trips(program, _kernarg_register(kernel), _dwords(kernel, arguments or {}))
+    loops = _loops(made, steps, trips, order)
+    return Code(
+        kernel=kernel.name,
+        family="gcn",
+        target=code.target,
+        vgprs=kernel.vgpr_count,
+        sgprs=kernel.sgpr_count,
+        agprs=kernel.agpr_count,
+        lds_bytes=kernel.group_segment_bytes,
+        scratch_bytes=kernel.private_segment_bytes,
+        code_bytes=sum(i.size_bytes for block in blocks for i in block.instructions),
+        steps=tuple(steps),
+        blocks=tuple(made),
+        loops=loops,
+        reqd_group=kernel.reqd_group_size,
+        dynamic_lds=any(a.value_kind == "dynamic_shared_pointer" for a in kernel.args),
+        arguments=tuple((a.name, a.type_name) for a in kernel.args if not a.value_kind.startswith("hidden_")),
+        notes=tuple(notes),
+    )
+
+
+def _with_waits(steps: list[Step]) -> list[Step]:
+    """The steps, with those marked where a wavefront waits for memory: an s_waitcnt that something outstanding
+    meets."""
+    outstanding = {"memory": 0, "local": 0, "scalar": 0}
+    made = []
+    for step in steps:
+        if step.text.startswith("s_waitcnt"):
+            counts = dict(_COUNTER.findall(step.text))
+            waits = ""
+            if "vmcnt" in counts and outstanding["memory"] > int(counts["vmcnt"]):
+                waits, outstanding["memory"] = "memory", int(counts["vmcnt"])
+            if "lgkmcnt" in counts:
+                for space in ("local", "scalar"):
+                    if outstanding[space] > int(counts["lgkmcnt"]):
+                        waits = waits or space
+                        outstanding[space] = int(counts["lgkmcnt"])
+            made.append(replace(step, waits=waits))
+            continue
+        if step.read_bytes:
+            place = {"memory": "memory", "scratch": "memory", "scalar": "scalar"}.get(step.space, "local")
+            outstanding[place] += 1
+        made.append(step)
+    return made
+
+
+def _loops(blocks: list[Block], steps: list[Step], trips: Trips, order: list[int]) -> tuple[Loop, ...]:
+    cycles = find_loops([block.successors for block in blocks])
+    by_address = sorted(range(len(cycles)), key=lambda n: steps[blocks[cycles[n].header].first].address)
+    name = {number: f"L{place + 1}" for place, number in enumerate(by_address)}
+    made = []
+    for number, cycle in enumerate(cycles):
+        found = trips.of(order[cycle.header], frozenset(order[b] for b in cycle.blocks))
+        lines = sorted(
+            line[1]
+            for b in cycle.blocks
+            for step in steps[blocks[b].first : blocks[b].last]
+            if (line := step.line) is not None
+        )
+        made.append(
+            Loop(
+                name[number],
+                cycle.header,
+                tuple(sorted(cycle.blocks)),
+                cycle.parent,
+                found.count if found.count is not None else 1,
+                "proved" if found.count is not None else "unknown",
+                found.why,
+                (lines[0], lines[-1]) if lines else None,
+            )
+        )
+    return tuple(made)
+
+
+def _kernarg_register(kernel: KernelObject) -> int:
+    """The scalar register that the kernarg segment's address is in (LLVM, AMDGPUUsage, "Initial Kernel Execution
+    State")."""
+    if not kernel.enable_kernarg_segment_ptr:
+        return -1
+    before = (
+        (kernel.enable_private_segment_buffer, 4),
+        (kernel.enable_dispatch_ptr, 2),
+        (kernel.enable_queue_ptr, 2),
+    )
+    return sum(size for enabled, size in before if enabled)
+
+
+def _dwords(kernel: KernelObject, values: Mapping[str, int]) -> dict[int, int]:
+    """What is known of the kernarg segment: offset of a dword -> its value."""
+    known: dict[int, int] = {}
+    for argument in kernel.args:
+        if argument.value_kind == "by_value" and argument.name in values:
+            bits = values[argument.name] & ((1 << 8 * max(argument.size, 4)) - 1)
+            for part in range(max(1, argument.size // 4)):
+                known[argument.offset + 4 * part] = bits >> 32 * part & 0xFFFFFFFF
+    return known
+
+
+def _step(instruction: Instruction, isa: str, live: int, line: tuple[str, int] | None, label: str) -> Step:
+    row = instruction.row
+    kind = kind_of(row)
+    space, read, write, accesses = _memory(instruction, kind)
+    return Step(
+        address=instruction.address,
+        text=text(instruction, isa),
+        kind=kind,
+        rate=_rate(instruction) if kind == "VALU" else "full",
+        flops=_flops(instruction) if kind == "VALU" else 0,
+        space=space,
+        read_bytes=read,
+        write_bytes=write,
+        accesses=accesses,
+        atomic="atomic" in row.flags,
+        live=live,
+        line=line,
+        passes=_passes(row.name) if "mfma" in row.flags else 0,
+        label=label,
+    )
+
+
+def _passes(name: str) -> int:
+    found = _SHAPE.search(name)
+    if found is None:
+        return 16
+    passes = _MATRIX_PASSES.get(f"{found[1]}x{found[1]}", 16)
+    return passes // 2 if name.endswith("_1k") and "f64" not in name else passes
+
+
+def _rate(instruction: Instruction) -> str:
+    """Which of the chip's rates an ALU instruction follows (CLRX, documentation, "GCN instruction timings")."""
+    row = instruction.row
+    if "mfma" in row.flags:
+        return "matrix"
+    types = {spec.type for spec in row.operands}
+    if "f64" in types or row.name in ("v_lshlrev_b64", "v_lshrrev_b64", "v_ashrrev_i64") or "_b64" in row.name:
+        if _FLOAT_PRODUCT.match(row.name):
+            return "float64_fma"
+        return "float64_add"
+    if _TRANSCENDENTAL.match(row.name):
+        return "transcendental"
+    if _PRODUCT.match(row.name):
+        return "int32_multiply"
+    if row.name in ("v_fma_f32", "v_fmac_f32", "v_pk_fma_f32"):
+        return "float32_fma"
+    if row.name.startswith("v_pk_") and types & {"v2f16", "v2i16", "v2u16"}:
+        return "float16"
+    return "full"
+
+
+def _flops(instruction: Instruction) -> int:
+    row = instruction.row
+    name = row.name
+    if "mfma" in row.flags:
+        found = _SHAPE.search(name)
+        if found is None:
+            return 0
+        side, depth = int(found[1]), int(found[2])
+        blocks = {4: 16, 16: 4 if depth in (1, 2) else 1, 32: 2 if depth in (1, 2) else 1}.get(side, 1)
+        return 2 * side * side * depth * blocks // 64
+    if not any("f" in spec.type and spec.type[0] != "b" for spec in row.operands):
+        return 0
+    packed = 2 if name.startswith("v_pk_") else 1
+    if name.startswith("v_dot2"):
+        return 4
+    if _TWO.match(name):
+        return 2 * packed
+    return packed if _ONE.match(name) else 0
+
+
+def _memory(instruction: Instruction, kind: str) -> tuple[str, int, int, int]:
+    """Space, bytes read and written by a work-item (a scalar access: by the wavefront), addresses given."""
+    row = instruction.row
+    if not row.flags & {"load", "store", "atomic", "gather"}:
+        return "", 0, 0, 0
+    if kind == "SMEM":
+        space = "scalar"
+    elif kind == "LDS":
+        space = "global share" if instruction.fields.get("gds") else "local"
+    else:
+        private = row.encoding == "SCRATCH" or _is_stack(instruction)
+        space = "scratch" if private else "memory"
+    sizes = [TYPE_BITS.get(kind, 32) // 8 for kind in _MOVED.findall(row.semantics)]
+    moved = sum(sizes) or _data_bytes(instruction)
+    if "atomic" in row.flags:
+        data = max(4, min(moved, 8))
+        return space, data, data, 1
+    accesses = max(1, len(sizes))
+    return (space, moved, 0, accesses) if "load" in row.flags else (space, 0, moved, accesses)
+
+
+def _is_stack(instruction: Instruction) -> bool:
+    """Before gfx9's scratch instructions, private memory is a swizzled buffer whose descriptor stands in the first
+    four scalar registers (LLVM, AMDGPUUsage, "Private Segment Buffer")."""
+    base = instruction.source("RSRC")
+    return (
+        instruction.row.encoding == "MUBUF"
+        and base is not None
+        and getattr(base.value, "index", -1) == 0
+        and (bool(instruction.fields.get("offen")) or instruction.source("ADDR") is None)
+    )
+
+
+def _data_bytes(instruction: Instruction) -> int:
+    """Of an access whose meaning does not say a size (formats, images): that of its registers."""
+    kinds = [dest.type for dest in instruction.dests] + [s.type for s in instruction.sources if s.name == "DATA"]
+    return TYPE_BITS.get(kinds[0], 32) // 8 if kinds else 4
+
+
+def vgprs_live(code: Code) -> int:
+    """The most vector registers that hold something needed at one time."""
+    return max((step.live for step in code.steps), default=0)
