@@ -9,7 +9,7 @@ import functools
 
 import llvmlite.binding as llvm
 
-from headwater.opencl.codegen import host_target
+from headwater.opencl.codegen import emit_object, host_target
 from headwater.opencl.linking import parse
 
 LARGE_KERNEL = 250
@@ -34,7 +34,7 @@ def compile_wave(text: str, size: int) -> bytes:
     """Optimise and compile the module that ``text`` is the body of; ``size`` is the kernel's number of instructions."""
     module = parse(_whole(text))
     _optimise(module, quick=size >= LARGE_KERNEL)
-    return bytes(machine().emit_object(module))
+    return emit_object(module, machine())
 
 
 def optimised(text: str, size: int) -> str:

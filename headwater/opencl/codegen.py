@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 
 from headwater.errors import InternalError
+from headwater.opencl.bit_select import without_masked_bit_selects
 from headwater.opencl.linking import link_library, parse, refuse_recursion
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.spmd.aligned import Place, streaming_place
@@ -311,4 +312,13 @@ def compile_object(text: str) -> bytes:
     options.loop_unrolling = True
     builder = llvm.create_pass_builder(tm, options)
     builder.getModulePassManager().run(module, builder)
+    return emit_object(module, tm)
+
+
+def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
+    """Object code of an optimised module for this machine."""
+    if host_target().vector_bytes == 64:
+        text = str(module)
+        changed = without_masked_bit_selects(text)
+        module = module if changed is text else parse(changed)
     return bytes(tm.emit_object(module))
