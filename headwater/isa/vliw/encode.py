@@ -103,6 +103,8 @@ def _layout(shader: Shader, cf_end: int) -> list[int | None]:
         if bool(cf.groups) != (_has_clause(cf) and is_alu) or bool(cf.fetches) != (_has_clause(cf) and not is_alu):
             wanted = "at least one group" if is_alu else "at least one fetch" if _has_clause(cf) else "no clause"
             raise EncodeError(f"{cf.row.name} has {wanted}, and nothing else", index)
+        if any(not group.ops for group in cf.groups):
+            raise EncodeError("a group has no operations", index)
         if is_alu and clause_words(cf) > MOST_ALU_WORDS:
             raise EncodeError(f"its clause has {clause_words(cf)} words; {MOST_ALU_WORDS} can be", index)
     addresses: list[int | None] = [None] * len(shader.cf)
@@ -207,8 +209,6 @@ def _kinds(generation: str) -> tuple[str, ...]:
 
 
 def _group(group: AluGroup, generation: str) -> bytes:
-    if not group.ops:
-        raise ValueError("a group has no operations")
     taken: set[int] = set()
     encoded = b""
     wanted = 0
