@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from headwater.isa.gcn.model import Instruction
     from headwater.runtime.simulated_launch import SimulatedLaunch, SimulatedTask
 
-VERSION: Final = 1
-MAGIC: Final = b"HWTRACE1"
+VERSION: Final = 2
+MAGIC: Final = b"HWTRACE2"
 CHUNK_MAGIC: Final = 0x43545748
 LINE_BYTES: Final = 64
 FIRST_ADDRESS: Final = 1 << 20
@@ -56,6 +56,10 @@ PATH_RECORD: Final = np.dtype([("segment", "<u2"), ("active", "<u2"), ("repeat",
 MEMORY_RECORD: Final = np.dtype(
     [("site", "<u2"), ("active", "u1"), ("count", "u1"), ("first", "<u4"), ("stride", "<i4"), ("repeat", "<u4")]
 )
+"""As in the file: the upper 6 bits of ``repeat`` are the cycles of the address unit less 1."""
+REPEAT_BITS: Final = 26
+ACCESS: Final = np.dtype([*((name, MEMORY_RECORD[name]) for name in MEMORY_RECORD.names or ()), ("cycles", "u1")])
+"""A memory record with its two parts of ``repeat`` apart."""
 CHUNK: Final = np.dtype(
     [
         *(("magic", "<u4"), ("wave", "<u4"), ("group", "<u8"), ("path", "<u4"), ("memory", "<u4")),
@@ -76,7 +80,7 @@ _CONTEXT: Final = Struct(
 
 
 class _TraceObserver(Staged):
-    name = f"trace {VERSION}.4"
+    name = f"trace {VERSION}.5"
     library = "trace.c"
 
     def __init__(self) -> None:
@@ -285,7 +289,7 @@ def _write_function() -> int:
 class Wave:
     """What one wavefront did.
 
-    ``path``: `PATH_RECORD`, in order; ``memory``: `MEMORY_RECORD`, in order for each site, but not between sites;
+    ``path``: `PATH_RECORD`, in order; ``memory``: `ACCESS`, in order for each site, but not between sites;
     ``lines``: what records with the flag `LIST` refer to.
     """
 
@@ -360,7 +364,12 @@ def _wave(trace: Trace, data: Any, group: int, wave: int, chunks: list[int]) -> 
             size = dtype.itemsize * int(count)
             part.append(np.frombuffer(data[at : at + size].tobytes(), dtype))
             at += size
-    whole_path, memory, lines = (np.concatenate(part) for part in parts)
+    whole_path, records, lines = (np.concatenate(part) for part in parts)
+    memory = np.zeros(len(records), ACCESS)
+    for name in MEMORY_RECORD.names or ():
+        memory[name] = records[name]
+    memory["repeat"] &= (1 << REPEAT_BITS) - 1
+    memory["cycles"] = (records["repeat"] >> REPEAT_BITS) + 1
     return Wave(group, wave, whole_path, memory, lines, trace.sites)
 
 
