@@ -1,14 +1,16 @@
 """A few random kernels; ``python -m benchmarks.fuzz_opencl`` runs as many as wanted."""
 
+import os
+
 import pytest
 
-from benchmarks.fuzz_opencl import check, main
+from benchmarks.fuzz_opencl import Against, check, fuzz, main
 from benchmarks.random_kernels import random_case
 
 
 @pytest.mark.parametrize("seed", range(1000, 1030))
 def test_layouts_agree(seed):
-    assert check(seed, layouts=2) == []
+    assert check(seed, Against()) == []
 
 
 def test_a_seed_means_one_kernel():
@@ -22,3 +24,19 @@ def test_command_shows_a_kernel(capsys, monkeypatch):
     monkeypatch.setattr("sys.argv", ["fuzz_opencl", "--show", "--seed", "7"])
     assert main() == 0
     assert random_case(7).source in capsys.readouterr().out
+
+
+def test_jobs_find_what_one_finds(capsys, monkeypatch):
+    monkeypatch.setattr("benchmarks.fuzz_opencl.check", _wrong_at_three)
+    tally = fuzz([1, 2, 3, 4, 5], Against(), jobs=2)
+    assert tally.done == 5
+    assert sorted(tally.wrong) == [3, 4]
+    assert "2 wrong" in str(tally)
+    assert "seeds 3 4" in str(tally)
+
+
+def _wrong_at_three(seed: int, against: Against) -> list[str]:
+    """In place of the check of a kernel."""
+    if seed == 4:
+        os._exit(3)
+    return ["vega64: 1 of 2 differ, so"] if seed == 3 else []
