@@ -122,7 +122,7 @@ def clause_row(generation: str, flag: str) -> Row:
 def test_every_alu_row_keeps_every_field(generation: str) -> None:
     rng = random.Random(f"alu {generation}")
     for row in rows(generation, "OP2", "OP3", "LDS"):
-        for _ in range(5):
+        for _ in range(3):
             group = random_group(rng, generation, row)
             shader = shader_of(generation, [Cf(clause_row(generation, "alu"), groups=(group,))])
             assert decode(encode(shader), generation) == shader
@@ -132,7 +132,7 @@ def test_every_alu_row_keeps_every_field(generation: str) -> None:
 def test_every_fetch_keeps_every_field(generation: str) -> None:
     rng = random.Random(f"fetch {generation}")
     for row in rows(generation, *FETCH_KINDS):
-        for _ in range(5):
+        for _ in range(3):
             made = Fetch(row, random_fields(rng, generation, row.kind))
             clause = clause_row(generation, "gds" if row.kind == "GDS" else "tex")
             shader = shader_of(generation, [Cf(clause, fetches=(made,))])

@@ -108,7 +108,7 @@ _VTX_HEAD: Form = {
     "vc_inst": (0, 5), "fetch_type": (5, 2), "fetch_whole_quad": (7, 1), "buffer_id": (8, 8), "src_gpr": (16, 7),
     "src_rel": (23, 1), "src_sel_x": (24, 2),
 }  # fmt: skip
-_VTX_BODY: Form = {**_SELECTS, "use_const_fields": (53, 1), **_FORMAT}
+_VTX_BODY: Form = {**_DST, **_SELECTS, "use_const_fields": (53, 1), **_FORMAT}
 _VTX_TAIL: Form = {"offset": (64, 16), "endian_swap": (80, 2), "const_buf_no_stride": (82, 1)}
 _VTX_R600: Form = {**_VTX_HEAD, "mega_fetch_count": (26, 6), **_VTX_BODY, **_VTX_TAIL, "mega_fetch": (83, 1)}
 _VTX_R700: Form = {**_VTX_R600, "alt_const": (84, 1)}
