@@ -1,1 +1,27 @@
-"""A chip and a kernel's needs pass in; what limits the kernel there passes out, without running anything."""
+"""A kernel and chips pass in; what its code is, what limits it and what it should cost there passes out, without
+running.
+
+The package is called as a function: ``headwater.analyze("median.cl", device=["hd4870", "vega64"])``.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headwater.analyze.report import Report
+
+
+class _Callable(ModuleType):
+    """This module, which is called as ``headwater.analyze(…)``: importing a part of it must not hide the function."""
+
+    def __call__(self, source: Any, **options: Any) -> Report:
+        """See `headwater.analyze.entry.analyze`."""
+        from headwater.analyze.entry import analyze
+
+        return analyze(source, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

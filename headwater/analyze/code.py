@@ -15,8 +15,18 @@ Known = Literal["proved", "given", "unknown"]
 
 GCN_CLASSES = ("VALU", "SALU", "SMEM", "VMEM", "LDS", "branch", "other")
 VLIW_CLASSES = ("ALU", "fetch", "write", "LDS", "flow", "other")
-RATES = ("full", "float32_fma", "float64_add", "float64_fma", "float16", "transcendental", "int32_multiply", "matrix")
-"""What decides how long an ALU instruction takes: the names of the chip's rates, or "full"."""
+RATES = (
+    "full",
+    "half",
+    "float32_fma",
+    "float64_add",
+    "float64_fma",
+    "float16",
+    "transcendental",
+    "int32_multiply",
+    "matrix",
+)
+"""What decides how long an ALU instruction takes: the names of the chip's rates, "full" or "half"."""
 SPACES = ("memory", "scalar", "local", "global share", "scratch", "constant")
 
 
@@ -50,6 +60,9 @@ class Step:
     passes: int = 0
     label: str = ""
     waits: str = ""
+    via: tuple[str, int] | None = None
+    base: str = ""
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +143,8 @@ class Code:
     def from_json(cls, data: dict[str, Any]) -> Code:
         """What `to_json` wrote."""
         made = dict(data)
-        made["steps"] = tuple(
-            Step(*(tuple(v) if isinstance(v, list) else v for v in values)) for values in data["steps"]
-        )
+        rows: Any = ([tuple(v) if isinstance(v, list) else v for v in row] for row in data["steps"])
+        made["steps"] = tuple(Step(*row) for row in rows)
         made["blocks"] = tuple(Block(b["first"], b["last"], tuple(b["successors"])) for b in data["blocks"])
         made["loops"] = tuple(
             Loop(**{**loop, "blocks": tuple(loop["blocks"]), "lines": tuple(loop["lines"]) if loop["lines"] else None})

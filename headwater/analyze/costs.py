@@ -66,6 +66,8 @@ def alu_cycles(step: Step, chip: Chip) -> float:
     turn = turn_cycles(chip)
     if step.rate == "full" or chip.family == "vliw":
         return turn  # a group takes one turn; what an operation costs in slots, the compiler has paid
+    if step.rate == "half":
+        return 2 * turn
     if step.rate == "matrix":
         return 4.0 * step.passes
     rate = float(getattr(chip.rates, step.rate))

@@ -1,9 +1,9 @@
 """The work of a wavefront, a domain and a chip pass in; the time that each part of the chip needs for it passes out.
 
-"Spreadsheet analysis" (AMD, "OpenCL on the ATI Radeon HD 4870"; Technical Overview, ATI Stream Computing, 3.2): all parts
-work side by side, so a kernel takes as long as the part with the most to do. To the parts of those documents, ALU,
-fetch and memory, comes what later chips added (scalar unit, LDS), and latency: how long wavefronts wait for memory
-where too few of them are resident to cover it.
+"Spreadsheet analysis" (AMD, "OpenCL on the ATI Radeon HD 4870"; Technical Overview, ATI Stream Computing, 3.2): all
+parts work side by side, so a kernel takes as long as the part with the most to do. To the parts of those documents,
+ALU, fetch and memory, comes what later chips added (scalar unit, LDS), and latency: how long wavefronts wait for
+memory where too few of them are resident to cover it.
 """
 
 from __future__ import annotations

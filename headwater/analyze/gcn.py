@@ -13,7 +13,7 @@ from headwater.analyze.trips import Trips
 from headwater.emulate.program import live_before_each, read_program
 from headwater.isa.gcn.classes import kind_of
 from headwater.isa.gcn.decode import decode
-from headwater.isa.gcn.model import TYPE_BITS
+from headwater.isa.gcn.model import TYPE_BITS, Register
 from headwater.isa.gcn.printer import text
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _VECTOR_BITS = (1 << 256) - 1
 _MOVED = re.compile(r"\b(?:load|store)\((\w+)")
 _TRANSCENDENTAL = re.compile(r"v_(?:rcp|rsq|sqrt|exp|log|sin|cos)_")
 _PRODUCT = re.compile(r"v_(?:mul_lo_[ui]32|mul_hi_[ui]32|mad_[ui]64_[ui]32)|v_m?qsad_|v_div_(?:scale|fixup|fmas)_f32")
+_LONG = re.compile(r"v_(?:lshl|lshr|ashr)(?:rev)?_[bi]64|v_cmpx?_\w+_[ui]64")
 _FLOAT_PRODUCT = re.compile(r"v_(?:mul|fma|fmac|div_fmas|rcp|rsq|sqrt|trig_preop|rcp_clamp|rsq_clamp)_f64")
 _TWO = re.compile(r"v_(?:pk_)?(?:fma|mad|mac|fmac|madak|madmk|fmaak|fmamk)(?:_mix\w*|_legacy)?_")
 _ONE = re.compile(
@@ -60,11 +61,13 @@ def gcn_code(code: CodeObject, kernel: KernelObject, arguments: Mapping[str, int
         block = blocks[number]
         first = len(steps)
         live = live_before_each(program, block)
+        versions: dict[tuple[str, int], int] = {}
         for instruction, (_, active, inactive) in zip(block.instructions, live, strict=False):
+            base = _base(instruction, versions)
             count = ((active | inactive) & _VECTOR_BITS).bit_count()
             found = code.line_of(instruction.address)
             label = f".L_{instruction.address:x}" if instruction.address in targets else ""
-            steps.append(_step(instruction, code.isa, count, found[:2] if found else None, label))
+            steps.append(_step(instruction, code.isa, count, found[:2] if found else None, label, base))
         after = tuple(place[index[f.address]] for f in program.after(block))
         made.append(Block(first, len(steps), after))
         if block.end == "indirect":
@@ -92,6 +95,23 @@ def gcn_code(code: CodeObject, kernel: KernelObject, arguments: Mapping[str, int
         arguments=tuple((a.name, a.type_name) for a in kernel.args if not a.value_kind.startswith("hidden_")),
         notes=tuple(notes),
     )
+
+
+def _base(instruction: Instruction, versions: dict[tuple[str, int], int]) -> str:
+    """The registers that an access's address is made of, with how often each was written in the block before it."""
+    parts = []
+    for name in ("ADDR", "SADDR", "RSRC", "SOFFSET"):
+        source = instruction.source(name)
+        if source is not None and isinstance(source.value, Register):
+            register = source.value
+            parts += [
+                f"{register.file}{n}.{versions.get((register.file, n), 0)}"
+                for n in range(register.index, register.index + register.dwords)
+            ]
+    for dest in instruction.dests:
+        for n in range(dest.register.index, dest.register.index + dest.register.dwords):
+            versions[dest.register.file, n] = versions.get((dest.register.file, n), 0) + 1
+    return " ".join(parts)
 
 
 def _with_waits(steps: list[Step]) -> list[Step]:
@@ -171,7 +191,7 @@ def _dwords(kernel: KernelObject, values: Mapping[str, int]) -> dict[int, int]:
     return known
 
 
-def _step(instruction: Instruction, isa: str, live: int, line: tuple[str, int] | None, label: str) -> Step:
+def _step(instruction: Instruction, isa: str, live: int, line: tuple[str, int] | None, label: str, base: str) -> Step:
     row = instruction.row
     kind = kind_of(row)
     space, read, write, accesses = _memory(instruction, kind)
@@ -190,6 +210,8 @@ def _step(instruction: Instruction, isa: str, live: int, line: tuple[str, int] |
         line=line,
         passes=_passes(row.name) if "mfma" in row.flags else 0,
         label=label,
+        base=base if space == "memory" else "",
+        offset=instruction.fields.get("offset", 0),
     )
 
 
@@ -207,10 +229,12 @@ def _rate(instruction: Instruction) -> str:
     if "mfma" in row.flags:
         return "matrix"
     types = {spec.type for spec in row.operands}
-    if "f64" in types or row.name in ("v_lshlrev_b64", "v_lshrrev_b64", "v_ashrrev_i64") or "_b64" in row.name:
+    if "f64" in types:
         if _FLOAT_PRODUCT.match(row.name):
             return "float64_fma"
         return "float64_add"
+    if _LONG.match(row.name):
+        return "half"  # LLVM, SISchedule.td, Write64Bit
     if _TRANSCENDENTAL.match(row.name):
         return "transcendental"
     if _PRODUCT.match(row.name):

@@ -23,6 +23,7 @@ COMMANDS = {
     "asm": ("headwater.cli.asm", "assemble GCN machine code"),
     "disasm": ("headwater.cli.disasm", "show a kernel's machine code"),
     "stats": ("headwater.cli.stats", "count what a kernel's instructions do on a simulated chip"),
+    "analyze": ("headwater.cli.analyze", "what a kernel's code is, what limits it on chips, what it should cost"),
     "occupancy": ("headwater.cli.occupancy", "how many wavefronts of a kernel a chip holds, and what limits them"),
     "devices": ("headwater.cli.devices", "list what kernels can run on"),
     "cache": ("headwater.cli.cache", "show or clear the compiled kernels kept on disk"),

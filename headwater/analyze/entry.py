@@ -1,0 +1,156 @@
+"""Kernels (files, texts, programs) and chips' names pass in; a `Report` of each on each passes out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headwater import chips
+from headwater.analyze.code import Code
+from headwater.analyze.flow import MODES, Mode
+from headwater.analyze.report import DEFAULT_ITEMS, Analysis, Question, Report
+from headwater.analyze.sources import SUFFIXES, Built, Source, build, from_text, read
+from headwater.analyze.whatif import Change, changed
+from headwater.chips import Chip
+from headwater.errors import UsageError
+
+DEFAULT_DEVICE = "vega64"
+# Which of the OpenCL kernels that a Brook+ kernel became is analyzed if none is named: as a GPU would be given it.
+_VARIANTS = ("linear4", "linear", "pixel", "mapped")
+
+
+def analyze(
+    source: Any,
+    *,
+    device: str | Chip | Sequence[str | Chip] = DEFAULT_DEVICE,
+    kernel: str | Sequence[str] | None = None,
+    size: int | Sequence[int] = DEFAULT_ITEMS,
+    group: int | Sequence[int] | None = None,
+    path: Mode = "average",
+    hit: float = 0.0,
+    coalesced: bool = True,
+    trips: Mapping[str, int] | None = None,
+    arguments: Mapping[str, int] | None = None,
+    lds_bytes: int = 0,
+    transfer_bytes: tuple[float, float] | None = None,
+    set: Sequence[str] = (),
+    language: str = "",
+    options: str = "",
+) -> Report:
+    """Analyze kernels on chips, without running them.
+
+    ``source``: a file's path, source text, a `headwater.Program` or one of its kernels, or a list of these. ``device``:
+    chips' names (or TOML files). ``kernel``: names, all kernels if None. ``size``, ``group``, ``path``, ``hit``,
+    ``coalesced``, ``trips``, ``lds_bytes``, ``transfer_bytes``: see `headwater.analyze.report.Question`.
+    ``arguments``: values of scalar arguments, by which trip counts may be proved. ``set``: changes of the chips, as
+    ``"memory_clock_mhz=1200"``; each chip is then analyzed as it is and changed. ``options``: build options.
+
+    Raises SourceError for errors in a source, UsageError for unknown chips and kernels and for what cannot be,
+    LaunchError for a kernel that does not fit a chip.
+    """
+    if path not in MODES:
+        raise UsageError(f"there is no path {path!r}", hint=", ".join(MODES))
+    if hit < 0 or hit > 1:
+        raise UsageError(f"a share of reads that caches serve is 0 to 1, not {hit:g}")
+    for name, count in (trips or {}).items():
+        if count < 0:
+            raise UsageError(f"loop {name} cannot run {count} times")
+    question = Question(
+        _size(size),
+        _size(group) if group is not None else None,
+        path,
+        hit,
+        coalesced,
+        trips or {},
+        lds_bytes,
+        transfer_bytes,
+    )
+    devices = [device] if isinstance(device, (str, Chip)) else list(device)
+    if not devices:
+        raise UsageError("which chip?", hint=f"the chips are {', '.join(chips.names())}")
+    found = [chips.find(one) if isinstance(one, str) else one for one in devices]
+    sources = list(source) if isinstance(source, (list, tuple)) else [source]
+    kernels = [kernel] if isinstance(kernel, str) else list(kernel or ())
+    wanted: list[tuple[Source, list[str]]] = []
+    for one in sources:
+        made, own = _source(one, language, options)
+        wanted.append((made, own or kernels))
+    analyses: list[Analysis] = []
+    warnings = ""
+    for one, names in wanted:
+        rows: dict[str, list[Analysis]] = {}
+        for chip in found:
+            built = build(one, chip, arguments)
+            warnings = warnings or built.warnings
+            for shown, code in _chosen(built, one, names):
+                rows.setdefault(shown, []).extend(_on(chip, code, question, built, shown, set))
+        analyses += [analysis for row in rows.values() for analysis in row]
+    return Report(tuple(analyses), warnings)
+
+
+def _on(chip: Chip, code: Code, question: Question, built: Built, name: str, settings: Sequence[str]) -> list[Analysis]:
+    variants: list[tuple[Chip, tuple[Change, ...]]] = [(chip, ())]
+    if settings:
+        variants.append(changed(chip, settings))
+    made = [Analysis(code, c, question, built=built, changes=changes, name=name) for c, changes in variants]
+    for analysis in made:
+        _ = analysis.occupancy, analysis.launch  # what does not fit is said now
+    return made
+
+
+def _size(size: int | Sequence[int]) -> tuple[int, ...]:
+    made = (size,) if isinstance(size, int) else tuple(size)
+    if not 1 <= len(made) <= 3 or any(n < 1 for n in made):
+        raise UsageError(f"{'×'.join(map(str, made)) or 'nothing'} is no size", hint="one to three numbers from 1")
+    return made
+
+
+def _source(source: Any, language: str, options: str) -> tuple[Source, list[str]]:
+    """The source, and the kernels of it that are meant (none: all)."""
+    if isinstance(source, Source):
+        return source, []
+    if isinstance(source, os.PathLike):
+        return read(os.fspath(source), options), []
+    if isinstance(source, str):
+        if "\n" not in source and (Path(source).suffix.lower() in SUFFIXES or Path(source).is_file()):
+            return read(source, options), []
+        return from_text(source, language, options=options), []
+    program = getattr(source, "program", source)
+    if hasattr(program, "language") and hasattr(program, "source"):
+        kernel = getattr(source, "name", "")
+        text = program.source
+        made = from_text(text, program.language, program.filename, " ".join(filter(None, (program.options, options))))
+        own = [kernel] if program is not source and kernel and program.language != "il" else []
+        return made, own
+    raise UsageError(
+        f"a {type(source).__name__} cannot be analyzed", hint="give a file, source text, a program or a kernel"
+    )
+
+
+def _chosen(built: Built, source: Source, names: Sequence[str]) -> list[tuple[str, Code]]:
+    """The kernels that are meant, each with the name that it is shown by."""
+    if not built.entries:
+        if not names:
+            return [(code.kernel, code) for code in built.codes]
+        return [(name, built.code(name)) for name in dict.fromkeys(names)]
+    symbols = {code.kernel: code for code in built.codes}
+    kernels: dict[str, list[str]] = {}
+    for symbol, kernel in built.entries.items():
+        if symbol in symbols:
+            kernels.setdefault(kernel, []).append(symbol)
+    found = []
+    for name in dict.fromkeys(names) or kernels:
+        if name in symbols:
+            found.append((name, symbols[name]))
+        elif name in kernels:
+            symbol = next(
+                (s for variant in _VARIANTS for s in kernels[name] if s.endswith(f"_{variant}")), kernels[name][0]
+            )
+            found.append((name, symbols[symbol]))
+        else:
+            from headwater.runtime.program import unknown_kernel
+
+            raise unknown_kernel(name, [*kernels, *symbols], source.name)
+    return found

@@ -1,0 +1,309 @@
+"""A report passes in; one self-contained HTML page, charts and matching lines of source and machine code in it, out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headwater.analyze import svg, units
+from headwater.analyze.flow import MODES
+from headwater.analyze.glossary import metrics
+from headwater.analyze.occupancy import curve, next_steps
+from headwater.analyze.text import differences, heading
+
+if TYPE_CHECKING:
+    from headwater.analyze.report import Analysis, Report
+
+_HERE = Path(__file__).parent
+_MOST_LINES = 6000
+
+
+def page(report: Report) -> str:
+    """The whole page."""
+    alone = len({a.name for a in report}) == 1
+    one_chip = len({a.chip.name for a in report}) == 1
+    titles = [a.name if one_chip and not alone else heading(a, alone=alone) for a in report]
+    first = report[0]
+    title = first.name if alone else ", ".join(dict.fromkeys(a.name for a in report))
+    parts = [
+        f"<header><h1>{escape(title)}</h1>",
+        f'<p class="soft">{escape(first.assumptions[0])}; what the code says, nothing was run</p></header><main>',
+    ]
+    if len(report) > 1:
+        parts.append(_side_by_side(report, titles))
+        parts.append(_all_times(report, titles))
+        tabs = "".join(
+            f'<button data-n="{n}"{" class=on" if n == 0 else ""}>{escape(name)}</button>'
+            for n, name in enumerate(titles)
+        )
+        parts.append(f"<h2>One by one</h2><nav>{tabs}</nav>")
+    for number, a in enumerate(report):
+        parts.append(f'<section class="one{" on" if number == 0 else ""}" data-n="{number}">{_one(a)}</section>')
+    parts.append(
+        "</main><footer>Made by headwater analyze. Estimates are lower bounds under the assumptions that are shown; "
+    )
+    parts.append("docs/accuracy.md of Headwater compares them with published measurements.</footer>")
+    style = (_HERE / "page.css").read_text(encoding="utf-8")
+    script = (_HERE / "page.js").read_text(encoding="utf-8")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escape(title)}: analysis</title><style>{style}</style></head><body>{''.join(parts)}"
+        f"<script>{script}</script></body></html>\n"
+    )
+
+
+def _side_by_side(report: Report, titles: Sequence[str]) -> str:
+    names: dict[str, None] = {}
+    for a in report:
+        names.update(dict.fromkeys(metric.name for metric in a.metrics))
+    best = min(a.estimate.seconds for a in report)
+    known = metrics()
+    heads = "".join(f"<th class=n>{escape(name)}</th>" for name in titles)
+    rows = []
+    for name in names:
+        cells = []
+        for a in report:
+            metric = a.metric(name)
+            change = differences(a, report[0], name) if a is not report[0] else ""
+            kinds = ["n", metric.verdict if metric else "", "differs" if change else ""]
+            if name == "seconds" and a.estimate.seconds == best:
+                kinds.append("fastest")
+            shown = escape(metric.shown.partition(" (")[0]) if metric else "–"
+            told = f'<span class="change">{escape(change)}</span>' if change else ""
+            cells.append(f'<td class="{" ".join(filter(None, kinds))}">{shown}{told}</td>')
+        entry = known[name]
+        tip = escape(f"{entry.definition} Threshold: {entry.threshold} {entry.consequence}", quote=True)
+        unit = f" <small>{escape(entry.unit)}</small>" if entry.unit else ""
+        rows.append(f'<tr><td title="{tip}">{escape(entry.title)}{unit}</td>{"".join(cells)}</tr>')
+    limits = "".join(f"<td class=n>{escape(', '.join(a.occupancy.limited_by))}</td>" for a in report)
+    rows.append(f"<tr><td>Occupancy limited by</td>{limits}</tr>")
+    return (
+        "<h2>Side by side</h2><p class=soft>Shaded cells differ from the first column; hold the pointer over a name "
+        "for what "
+        f'it means.</p><div class="scroll"><table><tr><th>metric</th>{heads}</tr>{"".join(rows)}</table></div>'
+    )
+
+
+def _all_times(report: Report, titles: Sequence[str]) -> str:
+    times = max(a.estimate.seconds for a in report)
+    rows = [
+        (name, a.estimate.seconds / times, f"{units.seconds(a.estimate.seconds)}, {a.estimate.bound_by}", "")
+        for name, a in zip(titles, report, strict=True)
+    ]
+    return f"<h3>Estimated time</h3>{svg.bars(rows, names=8 * max(map(len, titles)), width=900)}"
+
+
+def _one(a: Analysis) -> str:
+    found = a.estimate
+    headroom = units.percent(found.headroom)
+    verdict = f"<b>{units.seconds(found.seconds)}</b>, bound by <b>{escape(found.bound_by)}</b>"
+    parts = [
+        f"<h2>{escape(a.name)} on {escape(a.chip.name)} <small>{escape(a.code.target)}</small></h2>",
+        f'<p class="verdict">{verdict}</p>',
+        f'<p class="soft">headroom {headroom}: what the time falls by if only that part were infinitely fast</p>',
+        "<h3>Time of each part of the chip</h3>",
+        _times(a),
+        "<h3>Advice</h3>",
+        _advice(a),
+        '<div class="grid2"><div><h3>Metrics <small>open one for what it means</small></h3>',
+        _metrics(a),
+        "</div><div><h3>Paths: what a wavefront does from entry to end</h3>",
+        _paths(a),
+        "<h3>Instruction mix</h3>",
+        svg.stack([(n, a.work.classes[n]) for n in a.code.classes if a.work.classes.get(n)], width=640),
+        _loops(a),
+        "</div></div>",
+        "<h3>Occupancy</h3>",
+        _occupancy(a),
+        "<h3>Roofline</h3>",
+        _roofline(a),
+        _views(a),
+        "<h3>Assumed</h3><ul>",
+        *(f"<li>{escape(line)}</li>" for line in a.assumptions),
+        "</ul>",
+    ]
+    return "".join(parts)
+
+
+def _times(a: Analysis) -> str:
+    found = a.estimate
+    rows = [
+        (
+            term.name,
+            term.seconds / found.seconds if found.seconds else 0.0,
+            units.seconds(term.seconds),
+            "bound" if term.name == found.bound_by else "",
+        )
+        for term in found.terms
+    ]
+    told = "".join(
+        f"<tr><td>{escape(term.name)}</td><td class=n>{units.seconds(term.seconds)}</td><td "
+        f"class=soft>{escape(term.how)}"
+        f"{'; not part of the time' if term is found.transfer else ''}</td></tr>"
+        for term in (*found.terms, found.transfer)
+    )
+    return f"{svg.bars(rows)}<details><summary class=soft>how each is reckoned</summary><table>{told}</table></details>"
+
+
+def _advice(a: Analysis) -> str:
+    if not a.advice:
+        return "<p>None: nothing in the code speaks against itself.</p>"
+    rows = []
+    for item in a.advice:
+        gain = f" <small>that part up to {item.gain:.2g} times as fast</small>" if item.gain > 1.005 else ""
+        rows.append(f"<li><b>{escape(item.do)}</b>{gain}<br><span>{escape(item.because)}</span></li>")
+    return f'<ol class="advice">{"".join(rows)}</ol>'
+
+
+def _metrics(a: Analysis) -> str:
+    rows = []
+    for metric in a.metrics:
+        entry = metrics()[metric.name]
+        threshold = "" if entry.threshold == "None." else f"<p><b>Threshold</b> {escape(entry.threshold)}</p>"
+        rows.append(
+            f'<details class="metric"><summary><b>{escape(entry.title)}</b><span class="v {metric.verdict}">'
+            f"{escape(metric.shown)}</span><small>{escape(entry.unit)}</small></summary><p>{escape(entry.definition)}</p>"
+            f"{threshold}<p><b>Consequence</b> {escape(entry.consequence)}</p><p><small>{escape(metric.name)}: "
+            f"{escape(entry.source)}</small></p></details>"
+        )
+    return "".join(rows)
+
+
+def _paths(a: Analysis) -> str:
+    heads = "".join(f"<th class=n>{mode}</th>" for mode in MODES)
+    rows = [("time", [units.seconds(a.estimates[m].seconds) for m in MODES])]
+    rows.append(("bound by", [a.estimates[m].bound_by for m in MODES]))
+    rows.append(("instructions", [units.number(a.works[m].steps) for m in MODES]))
+    for name in a.code.classes:
+        if any(a.works[m].classes.get(name) for m in MODES):
+            rows.append((f"· {name}", [units.number(a.works[m].classes.get(name, 0.0)) for m in MODES]))
+    for name, part in (
+        ("ALU cycles", "alu_cycles"),
+        ("fetch cycles", "fetch_cycles"),
+        ("LDS cycles", "local_cycles"),
+        ("bytes read", "read_bytes"),
+        ("bytes written", "write_bytes"),
+        ("waits for memory", "waits"),
+    ):
+        rows.append((name, [units.number(getattr(a.works[m], part)) for m in MODES]))
+    body = "".join(
+        f"<tr><td>{escape(name)}</td>{''.join(f'<td class=n>{escape(v)}</td>' for v in values)}</tr>"
+        for name, values in rows
+    )
+    return f"<table><tr><th></th>{heads}</tr>{body}</table>"
+
+
+def _loops(a: Analysis) -> str:
+    if not a.code.loops:
+        return ""
+    rows = "".join(
+        f"<tr><td>{loop.name}</td><td>{f'{loop.lines[0]}–{loop.lines[1]}' if loop.lines else ''}</td>"
+        f"<td class=n>{loop.trip:,}</td><td>{'unknown, counted once' if loop.known == 'unknown' else loop.known}</td>"
+        f"<td class=soft>{escape(loop.why)}</td></tr>"
+        for loop in a.code.loops
+    )
+    heads = "<th>loop</th><th>lines</th><th class=n>runs</th><th>known</th><th></th>"
+    return f"<h3>Loops</h3><table><tr>{heads}</tr>{rows}</table>"
+
+
+def _occupancy(a: Analysis) -> str:
+    found, chip, needs = a.occupancy, a.chip, a.needs
+    vliw = a.code.family == "vliw"
+    name = "GPRs of a work-item" if vliw else "VGPRs of a work-item"
+    most = chip.registers.vgprs_per_wavefront
+    wavefront = chip.compute.wavefront_size
+    charts = [
+        svg.staircase(
+            curve(chip, needs, "vgprs", range(1, most + 1)),
+            (needs.vgprs, found.occupancy),
+            name,
+            title="occupancy over registers",
+        )
+    ]
+    if not a.code.pixel:
+        sizes = range(wavefront, chip.compute.work_group_size + 1, wavefront)
+        charts.append(
+            svg.staircase(curve(chip, needs, "group", sizes), (needs.group, found.occupancy), "work-items of a group")
+        )
+    most_lds = chip.local_memory.work_group_bytes
+    if most_lds:
+        step = max(chip.local_memory.granule_bytes, most_lds // 256)
+        points = curve(chip, needs, "lds_bytes", range(step, most_lds + 1, step))
+        charts.append(svg.staircase(points, (needs.lds_bytes, found.occupancy), "bytes of LDS of a work-group"))
+    held = (
+        f"{found.work_groups} work-groups, {found.wavefronts} of {found.wavefront_slots} wavefronts in a compute unit"
+    )
+    rows = "".join(
+        f"<tr><td>{limit.resource}</td><td class=n>{limit.work_groups}</td><td class=n>{limit.asked:,}</td>"
+        f"<td class=n>{limit.given:,}</td><td class=n>{limit.capacity:,}</td></tr>"
+        for limit in found.limits
+    )
+    steps = "".join(
+        f"<li>with at most {step.at_most:,} {step.resource}: {step.wavefronts} wavefronts, occupancy "
+        f"{units.share(step.occupancy)}</li>"
+        for step in next_steps(found)
+    )
+    return (
+        f"<p><b>{units.share(found.occupancy)}</b>: {held}, limited by {escape(' and '.join(found.limited_by))}</p>"
+        f'<div class="charts">{"".join(charts)}<div><table><tr><th>limit</th><th class=n>work-groups</th>'
+        "<th class=n>asked</th>"
+        "<th class=n>given</th><th "
+        f"class=n>of</th></tr>{rows}</table>{f'<ul>{steps}</ul>' if steps else ''}</div></div>"
+    )
+
+
+def _roofline(a: Analysis) -> str:
+    roof = a.estimate.roofline
+    if not a.estimate.flops or not a.estimate.read_bytes + a.estimate.write_bytes:
+        return "<p class=soft>The kernel does no floating-point arithmetic, or moves no data, on this path.</p>"
+    return svg.roofline([(a.name, roof.intensity, a.estimate.gflops)], roof.peak_gflops, roof.bandwidth, roof.ridge)
+
+
+# ---- texts -----------------------------------------------------------------------------------------------------------
+
+
+def _views(a: Analysis) -> str:
+    texts = dict(a.built.texts) if a.built is not None else {}
+    share = {cost.line: cost.share for cost in a.lines}
+    columns = []
+    names = list(texts)
+    via = {step.via: step.line for step in a.code.steps if step.via is not None}
+    used = {step.line for step in a.code.steps} | set(via)
+    for number, name in enumerate(names):
+        if not texts[name] or not any(place is not None and place[0] == name for place in used):
+            continue
+        rows = []
+        for line, text in enumerate(texts[name].splitlines()[:_MOST_LINES], 1):
+            place = (name, line)
+            key = via.get(place, place) if number else place
+            attribute = f' data-l="{escape(f"{key[0]}:{key[1]}", quote=True)}"' if place in used and key else ""
+            heat = share.get(place, 0.0)
+            mark = (
+                f'<span class="heat" style="--s:{min(100, 100 * heat):.0f}%" title="{heat:.1%}"></span>'
+                if number == 0
+                else ""
+            )
+            rows.append(f"<code{attribute}><i class=no>{line}</i>{mark}{escape(text)}</code>")
+        language = a.built.via[min(number, len(a.built.via) - 1)] if a.built is not None and a.built.via else "source"
+        columns.append(f"<div><h4>{escape(language)}: {escape(Path(name).name)}</h4>{''.join(rows)}</div>")
+    rows = []
+    for index, step in enumerate(a.code.steps[:_MOST_LINES]):
+        if step.label:
+            rows.append(f'<code class="label">{escape(step.label)}:</code>')
+        attribute = f' data-l="{escape(f"{step.line[0]}:{step.line[1]}", quote=True)}"' if step.line else ""
+        rows.append(
+            f"<code{attribute}><i class=at>{step.address:x}</i><i class=runs>{units.number(a.step_visits[index])}</i>"
+            f"<i class=live>{step.live or ''}</i>{escape(step.text)}</code>"
+        )
+    live = "live registers" if a.code.family == "gcn" else ""
+    columns.append(
+        f"<div><h4>{escape(a.code.target)}: address, runs{', ' + live if live else ''}</h4>{''.join(rows)}</div>"
+    )
+    return (
+        "<h3>Source and machine code <small>point at a line to see what belongs to it, click to bring it into view; "
+        "bars are the "
+        f'line\'s share of {escape(a.estimate.bound_by)}</small></h3><div class="views">{"".join(columns)}</div>'
+    )

@@ -1,0 +1,98 @@
+"""Files, chips and options of an analysis pass in; its views pass out, from the disk cache if nothing has changed.
+
+Nothing heavy is imported where they are found there: showing a report again costs little more than starting Python.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headwater import __version__, cache
+from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.analyze.report import Report
+
+_FORMAT = "report 1"
+_HERE = Path(__file__).resolve().parents[1]
+_DEPENDS_ON = (
+    "analyze", "chips", "il", "brook", "isa", "isa/gcn", "isa/gcn/tables", "isa/vliw", "isa/vliw/compiler",
+    "isa/vliw/tables", "opencl", "opencl/library", "opencl/library/gcn",
+)  # fmt: skip
+
+
+def state() -> str:
+    """A text that changes when a file of the package does that reports depend on."""
+    parts = [__version__]
+    for folder in _DEPENDS_ON:
+        try:
+            with os.scandir(_HERE / folder) as found:
+                for item in found:
+                    if item.is_file():
+                        about = item.stat()
+                        parts.append(f"{folder}/{item.name} {about.st_size} {about.st_mtime_ns}")
+        except OSError:
+            continue
+    return "\n".join(sorted(parts))
+
+
+def views(
+    files: Sequence[str],
+    devices: Sequence[str],
+    options: Mapping[str, Any],
+    wanted: Sequence[str],
+    *,
+    width: int,
+    colour: bool,
+    source: bool,
+) -> tuple[dict[str, str], str]:
+    """The views ("text", "json", "html") of a report, and the compiler's warnings. Raises what `analyze` raises."""
+    contents = [_digest(path) for path in (*files, *(name for name in devices if name.endswith(".toml")))]
+    key = cache.key(
+        _FORMAT,
+        state(),
+        json.dumps([list(files), list(devices), dict(options), contents, width, colour, source, os.getcwd()]),
+    )
+    entry = cache.get(key)
+    if entry is not None:
+        about = json.loads((entry / "about.json").read_bytes())
+        found = {view: entry / f"report.{view}" for view in wanted}
+        if all(path.is_file() for path in found.values()) and _unchanged(about["includes"]):
+            return {view: path.read_text(encoding="utf-8") for view, path in found.items()}, about["warnings"]
+    from headwater.analyze.entry import analyze
+
+    report = analyze(list(files), device=list(devices), **options)
+    made = {view: _view(report, view, width, colour, source) for view in wanted}
+    about = {"warnings": report.warnings, "includes": _includes(report)}
+    stored = {f"report.{view}": text.encode("utf-8", "surrogateescape") for view, text in made.items()}
+    cache.put(key, {"about.json": json.dumps(about).encode(), **stored})
+    return made, report.warnings
+
+
+def _view(report: Report, view: str, width: int, colour: bool, source: bool) -> str:
+    if view == "json":
+        return json.dumps(report.as_json()) + "\n"
+    return report.html() if view == "html" else report.text(width=width, colour=colour, source=source)
+
+
+def _includes(report: Report) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for analysis in report:
+        if analysis.built is not None:
+            found.update({path: _digest(path) for path in analysis.built.includes})
+    return found
+
+
+def _unchanged(includes: Mapping[str, str]) -> bool:
+    return all(_digest(path) == digest for path, digest in includes.items())
+
+
+def _digest(path: str) -> str:
+    try:
+        return cache.key(Path(path).read_bytes())
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None

@@ -1,0 +1,205 @@
+"""A kernel file (Brook+, OpenCL C, ATI IL, machine code) and a chip pass in; its kernels' `Code`, and its texts, out.
+
+What was read from a source is kept in the disk cache under everything that it depends on, so that a second look
+compiles and decodes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headwater import cache
+from headwater.analyze.code import Code
+from headwater.analyze.remembered import state
+from headwater.chips import Chip
+from headwater.errors import UsageError
+from headwater.opencl.freshness import unchanged
+
+if TYPE_CHECKING:
+    from headwater.isa.gcn.codeobject import CodeObject
+
+SUFFIXES = {".br": "brook", ".brh": "brook", ".cl": "opencl", ".ocl": "opencl", ".clh": "opencl", ".il": "il"}
+LANGUAGES = {"brook": "Brook+", "opencl": "OpenCL C", "il": "ATI IL", "machine": "machine code"}
+_FORMAT = "analyzed 1"
+_FILE = "codes.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A kernel file: ``language`` is one of `LANGUAGES`; ``text`` is "" for machine code, whose bytes are ``data``."""
+
+    name: str
+    language: str
+    text: str
+    data: bytes = b""
+    options: str = ""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A source as machine code for one target. ``texts``: name of a file -> its text, for all that lines refer to: the
+    source itself and what it was translated to, in that order. ``via``: languages on the way, for headings."""
+
+    codes: tuple[Code, ...]
+    texts: Mapping[str, str]
+    via: tuple[str, ...]
+    warnings: str = ""
+    includes: Mapping[str, str] = field(default_factory=dict)
+    entries: Mapping[str, str] = field(default_factory=dict)
+    """Of Brook+: kernel of the code -> kernel of the source."""
+
+    def code(self, kernel: str) -> Code:
+        """The kernel of that name; UsageError, with the nearest name, if there is none."""
+        for code in self.codes:
+            if code.kernel == kernel:
+                return code
+        from headwater.runtime.program import unknown_kernel
+
+        raise unknown_kernel(kernel, [code.kernel for code in self.codes], next(iter(self.texts), "the file"))
+
+
+def read(path: str | os.PathLike[str], options: str = "") -> Source:
+    """A kernel file from disk. UsageError if it cannot be read or is of no kind that is known."""
+    name = os.fspath(path)
+    try:
+        data = Path(name).read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror}") from None
+    if data.startswith((b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__")):
+        return Source(name, "machine", "", data, options)
+    language = SUFFIXES.get(Path(name).suffix.lower())
+    if language is None:
+        known = ", ".join(dict.fromkeys(SUFFIXES))
+        raise UsageError(f"{name} is no kernel file", hint=f"kernels are in {known} files, or in code objects")
+    return Source(name, language, data.decode("utf-8", "surrogateescape"), b"", options)
+
+
+def from_text(text: str, language: str = "", name: str = "<source>", options: str = "") -> Source:
+    """Source text; its language is told by what it begins with unless ``language`` says it."""
+    if not language:
+        start = text.lstrip()
+        if start.startswith(("il_", ";")) or "il_ps_" in text or "il_cs_" in text:
+            language = "il"
+        elif "<>" in text or "[]>" in text:
+            language = "brook"
+        else:
+            language = "opencl"
+    if language not in LANGUAGES or language == "machine":
+        raise UsageError(f"there is no language {language!r}", hint="brook, opencl or il")
+    return Source(name, language, text, b"", options)
+
+
+def build(source: Source, chip: Chip, arguments: Mapping[str, int] | None = None) -> Built:
+    """The source's kernels as machine code of the chip, analyzed.
+
+    ``arguments``: values of scalar arguments, by which trip counts may be proved. Raises SourceError for errors in the
+    source, UsageError where the chip or the language does not fit.
+    """
+    known = dict(sorted((arguments or {}).items()))
+    key = cache.key(
+        _FORMAT,
+        state(),
+        chip.target,
+        source.language,
+        source.name,
+        source.options,
+        source.text,
+        source.data,
+        json.dumps(known),
+        repr(chip.features),
+    )
+    entry = cache.get(key)
+    if entry is not None:
+        found = _from_json(json.loads((entry / _FILE).read_bytes()))
+        if unchanged(found.includes):
+            return found
+    made = _build(source, chip, known)
+    cache.put(key, {_FILE: json.dumps(_as_json(made)).encode()})
+    return made
+
+
+def _build(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
+    if chip.family == "vliw":
+        from headwater.analyze.vliw import build_vliw
+
+        return build_vliw(source, chip, arguments)
+    from headwater.isa.gcn.codeobject import load
+    from headwater.opencl.gcn import compile_code_object
+
+    if source.language == "machine":
+        code = load(source.data, source.name)
+        if code.target != chip.target:
+            raise UsageError(
+                f"{source.name} holds code for {code.target}, and {chip.name} runs {chip.target}",
+                hint=f"choose a chip with {code.target}: headwater devices lists them",
+            )
+        return Built(_codes(code, arguments), {source.name: ""}, ("machine code",))
+    text, texts, via, lines, entries = translated(source)
+    name = next(reversed(texts))
+    options = source.options if source.language == "opencl" else ""
+    made = compile_code_object(text, name, options, chip.target)
+    codes = _codes(load(made.code, name), arguments)
+    if not codes:
+        raise UsageError(f"{source.name} has no kernels")
+    if lines:
+        codes = tuple(_mapped(code, name, source.name, lines) for code in codes)
+    return Built(codes, texts, via, made.warnings, made.includes, entries)
+
+
+def translated(source: Source) -> tuple[str, dict[str, str], tuple[str, ...], tuple[int, ...], dict[str, str]]:
+    """OpenCL C of the source; the texts by name, the languages; the source's line of each line of the OpenCL C; and
+    which kernel of the source each kernel is of."""
+    if source.language == "opencl":
+        return source.text, {source.name: source.text}, ("OpenCL C",), (), {}
+    if source.language == "brook":
+        from headwater.runtime.brook import translate
+
+        module = translate(source.text, source.name, source.options)
+        entries = {entry.symbol: kernel.name for kernel in module.kernels.values() for entry in kernel.entries}
+        texts = {source.name: source.text, f"{source.name}.cl": module.source}
+        return module.source, texts, ("Brook+", "OpenCL C"), module.line_map, entries
+    from headwater.il.parser import parse
+    from headwater.il.to_opencl import to_opencl
+
+    text = to_opencl(parse(source.text, source.name), source.name).source
+    return text, {source.name: source.text, f"{source.name}.cl": text}, ("ATI IL", "OpenCL C"), (), {}
+
+
+def _codes(code: CodeObject, arguments: Mapping[str, int]) -> tuple[Code, ...]:
+    from headwater.analyze.gcn import gcn_code
+
+    return tuple(gcn_code(code, kernel, arguments) for kernel in code.kernels.values())
+
+
+def _mapped(code: Code, name: str, to: str, lines: tuple[int, ...]) -> Code:
+    """The code with lines of the translation replaced by those of the source, where it has one."""
+    from dataclasses import replace
+
+    steps = []
+    for step in code.steps:
+        if step.line is not None and step.line[0] == name and step.line[1] <= len(lines) and lines[step.line[1] - 1]:
+            steps.append(replace(step, line=(to, lines[step.line[1] - 1]), via=step.line))
+        else:
+            steps.append(step)
+    return replace(code, steps=tuple(steps))
+
+
+def _as_json(built: Built) -> dict[str, Any]:
+    return {
+        "codes": [code.to_json() for code in built.codes],
+        "texts": dict(built.texts),
+        "via": list(built.via),
+        "warnings": built.warnings,
+        "includes": dict(built.includes),
+        "entries": dict(built.entries),
+    }
+
+
+def _from_json(data: dict[str, Any]) -> Built:
+    codes = tuple(Code.from_json(code) for code in data["codes"])
+    return Built(codes, data["texts"], tuple(data["via"]), data["warnings"], data["includes"], data["entries"])

@@ -1,0 +1,155 @@
+"""Numbers pass in; small charts as inline SVG pass out. Colours are the page's CSS classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from math import ceil, floor, log10
+
+_WIDTH, _HEIGHT = 360, 190
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 24, 14, 34
+
+
+def _plain(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def staircase(
+    points: Sequence[tuple[int, float]], now: tuple[float, float] | None, label: str, *, title: str = ""
+) -> str:
+    """Occupancy (0 to 1) over a resource, as steps; ``now``: where the kernel stands."""
+    if not points:
+        return ""
+    low, high = 0.0, float(points[-1][0])
+    wide, tall = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+
+    def x(value: float) -> float:
+        return _LEFT + wide * (value - low) / (high - low or 1.0)
+
+    def y(value: float) -> float:
+        return _TOP + tall * (1 - value)
+
+    line = []
+    before = 0.0
+    for value, share in points:
+        line += [f"{_plain(x(before))},{_plain(y(share))}", f"{_plain(x(value))},{_plain(y(share))}"]
+        before = value
+    out = [_open(title or label)]
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        out.append(
+            f'<line class="grid" x1="{_LEFT}" y1="{_plain(y(share))}" x2="{_WIDTH - _RIGHT}" y2="{_plain(y(share))}"/>'
+        )
+        out.append(f'<text class="tick" x="{_LEFT - 6}" y="{_plain(y(share) + 4)}" text-anchor="end">{share:g}</text>')
+    for part in range(5):
+        tick = low + (high - low) * part / 4
+        out.append(
+            f'<text class="tick" x="{_plain(x(tick))}" y="{_HEIGHT - 18}" text-anchor="middle">{tick:,.0f}</text>'
+        )
+    area = f"{_plain(x(low))},{_plain(y(0))} {' '.join(line)} {_plain(x(high))},{_plain(y(0))}"
+    out.append(f'<polygon class="area" points="{area}"/><polyline class="curve" points="{" ".join(line)}"/>')
+    if now is not None:
+        at, share = now
+        out.append(
+            f'<line class="now" x1="{_plain(x(at))}" y1="{_TOP}" x2="{_plain(x(at))}" y2="{_plain(y(0))}"/>'
+            f'<circle class="dot" cx="{_plain(x(at))}" cy="{_plain(y(share))}" r="4"><title>'
+            f"{at:,.0f}: {share:.3g}</title></circle>"
+        )
+    out.append(f'<text class="axis" x="{_LEFT + wide / 2:g}" y="{_HEIGHT - 3}" text-anchor="middle">')
+    out.append(f"{escape(label)}</text></svg>")
+    return "".join(out)
+
+
+def roofline(points: Sequence[tuple[str, float, float]], peak_gflops: float, bandwidth: float, ridge: float) -> str:
+    """Attainable GFLOP/s over FLOP a byte, both logarithmic; ``points``: name, intensity, GFLOP/s."""
+    width, height = 2 * _WIDTH, 260
+    wide, tall = width - _LEFT - _RIGHT, height - _TOP - _BOTTOM
+    known = [point for point in points if point[1] > 0 and point[2] > 0]
+    low = min([ridge / 100, *(p[1] / 2 for p in known)])
+    high = max([ridge * 10, *(p[1] * 2 for p in known)])
+    bottom = min([peak_gflops / 1000, *(p[2] / 2 for p in known)])
+    left, right, down, up = floor(log10(low)), ceil(log10(high)), floor(log10(bottom)), ceil(log10(peak_gflops * 1.2))
+
+    def x(value: float) -> float:
+        return _LEFT + wide * (log10(value) - left) / (right - left)
+
+    def y(value: float) -> float:
+        return _TOP + tall * (1 - (log10(value) - down) / (up - down))
+
+    out = [_open("roofline", width, height)]
+    for power in range(left, right + 1):
+        at = _plain(x(10.0**power))
+        out.append(f'<line class="grid" x1="{at}" y1="{_TOP}" x2="{at}" y2="{height - _BOTTOM}"/>')
+        out.append(f'<text class="tick" x="{at}" y="{height - 18}" text-anchor="middle">{10.0**power:g}</text>')
+    for power in range(down, up + 1):
+        at = _plain(y(10.0**power))
+        out.append(f'<line class="grid" x1="{_LEFT}" y1="{at}" x2="{width - _RIGHT}" y2="{at}"/>')
+        out.append(
+            f'<text class="tick" x="{_LEFT - 6}" y="{_plain(float(at) + 4)}" text-anchor="end">{10.0**power:,g}</text>'
+        )
+    start = max(10.0**left, 10.0**down / bandwidth)
+    roof = [(start, start * bandwidth), (ridge, peak_gflops), (10.0**right, peak_gflops)]
+    line = " ".join(f"{_plain(x(a))},{_plain(y(b))}" for a, b in roof)
+    out.append(f'<polyline class="curve" points="{line}"/>')
+    out.append(
+        f'<text class="tick" x="{width - _RIGHT}" y="{_plain(y(peak_gflops) - 6)}" text-anchor="end">'
+        f"{peak_gflops:,.0f} GFLOP/s, {bandwidth:g} GB/s, ridge {ridge:.3g}</text>"
+    )
+    for name, intensity, gflops in known:
+        right_half = x(intensity) > width * 0.7
+        anchor, shift = ("end", -8) if right_half else ("start", 8)
+        out.append(
+            f'<circle class="dot" cx="{_plain(x(intensity))}" cy="{_plain(y(gflops))}" r="5"/>'
+            f'<text class="name" x="{_plain(x(intensity) + shift)}" y="{_plain(y(gflops) + 16)}" '
+            f'text-anchor="{anchor}">'
+            f"{escape(name)}: {gflops:,.3g}</text>"
+        )
+    out.append(
+        f'<text class="axis" x="{_LEFT + wide / 2:g}" y="{height - 3}" text-anchor="middle">'
+        "floating-point operations a byte of memory traffic → GFLOP/s</text></svg>"
+    )
+    return "".join(out)
+
+
+def bars(rows: Sequence[tuple[str, float, str, str]], *, width: int = 720, names: int = 70) -> str:
+    """Horizontal bars: name, length (0 to 1), what stands behind it, class of the bar; ``names``: room for names."""
+    height = 24 * len(rows) + 4
+    out = [_open("times", width, height)]
+    for index, (name, share, shown, kind) in enumerate(rows):
+        top = 24 * index + 2
+        length = max(1.0, (width - names - 220) * min(1.0, share))
+        out.append(
+            f'<text class="name" x="{names}" y="{top + 15}" text-anchor="end">{escape(name)}</text>'
+            f'<rect class="bar {kind}" x="{names + 10}" y="{top + 3}" width="{_plain(length)}" height="15" rx="2"/>'
+            f'<text class="tick" x="{_plain(names + 16 + length)}" y="{top + 15}">{escape(shown)}</text>'
+        )
+    return "".join(out) + "</svg>"
+
+
+def stack(parts: Sequence[tuple[str, float]], *, width: int = 720) -> str:
+    """One bar made of parts, with its legend below: name and count."""
+    whole = sum(count for _, count in parts) or 1.0
+    out = [_open("instruction mix", width, 54)]
+    at = 0.0
+    for index, (name, count) in enumerate(parts):
+        length = width * count / whole
+        out.append(
+            f'<rect class="mix{index % 8}" x="{_plain(at)}" y="2" width="{_plain(length)}" height="20">'
+            f"<title>{escape(name)}: {count:,.4g} ({count / whole:.1%})</title></rect>"
+        )
+        at += length
+    place = 0.0
+    for index, (name, count) in enumerate(parts):
+        text = f"{name} {count / whole:.0%}"
+        out.append(
+            f'<rect class="mix{index % 8}" x="{_plain(place)}" y="34" width="10" height="10"/>'
+            f'<text class="tick" x="{_plain(place + 14)}" y="43">{escape(text)}</text>'
+        )
+        place += 30 + 7 * len(text)
+    return "".join(out) + "</svg>"
+
+
+def _open(title: str, width: int = _WIDTH, height: int = _HEIGHT) -> str:
+    return (
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'xmlns="http://www.w3.org/2000/svg"><title>{escape(title)}</title>'
+    )
