@@ -6,11 +6,11 @@ work-group is run by one thread. (Kernels that use the GDS run on one thread.)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from headwater.emulate.builder import Value
+from headwater.emulate.builder import Builder, Value
 from headwater.emulate.helpers import GDS, LDS, WRITE
 from headwater.emulate.layout import LANES
 from headwater.emulate.lower_llvm import Wide, lower
@@ -19,13 +19,23 @@ from headwater.emulate.program import meaning
 from headwater.emulate.registers import PART, PART_LANES, PARTS
 from headwater.emulate.vector import number, put
 from headwater.isa.gcn.model import EXEC, Instruction, Register
-from headwater.isa.gcn.semantics import BITS
+from headwater.isa.gcn.semantics import BITS, Mode, Semantics
 
 if TYPE_CHECKING:
     from headwater.emulate.translate import Translator
 
 _RMW = {"add", "sub", "and", "or", "xor", "umin", "umax", "min", "max", "xchg", "uinc_wrap", "udec_wrap"}
 _LONG = f"<{PART_LANES} x i64>"
+
+
+class Context(Protocol):
+    """What the loop over lanes is written by: a translator."""
+
+    @property
+    def b(self) -> Builder: ...
+
+    def stop_unless(self, fine: str) -> None:
+        """Leave if there was a fault."""
 
 
 def translate(t: Translator, instruction: Instruction, place: Callable[[int], Address]) -> None:
@@ -45,7 +55,7 @@ def translate(t: Translator, instruction: Instruction, place: Callable[[int], Ad
         how, slot = at.how, at.slot.pointer
         if observer is not None:
             observer.access(t, instruction, part, at, nbytes, True, t.exec_mask())
-        wide = _addresses(t, at)
+        wide = wide_addresses(b, at)
         here = b.emit(f"getelementptr i8, ptr %addresses, i64 {8 * PART_LANES * part}")
         b.line(f"store {_LONG} {wide}, ptr {here}, align 64")
     layout: dict[str, tuple[int, int]] = {}
@@ -56,10 +66,39 @@ def translate(t: Translator, instruction: Instruction, place: Callable[[int], Ad
         layout[source.name] = position, source.value.dwords
         for n in range(source.value.dwords):
             for part in range(PARTS):
-                _put_array(t, "%data", position + n, part, t.regs.vector(number(source.value) + n, part))
+                put_array(b, "%data", position + n, part, t.regs.vector(number(source.value) + n, part))
         position += source.value.dwords
 
     bits = "-1" if t.exec_mask().full else t.regs.pair(EXEC)
+    update_lanes(t, what, t.mode, nbytes, how, slot, instruction.address, bits, layout, keep_old=dest is not None)
+    if dest is not None:
+        first = number(dest.register)
+        exec_mask = t.exec_mask()
+        for n in range(min(dest.register.dwords, nbytes // 4)):
+            masked = t.masked(first + n)
+            for part in range(PARTS):
+                here = b.emit(f"getelementptr i8, ptr %before, i64 {4 * (LANES * n + PART_LANES * part)}")
+                value = b.emit(f"load {PART}, ptr {here}, align 64")
+                put(t, first + n, part, value, exec_mask, masked, None)
+
+
+def update_lanes(
+    t: Context,
+    what: Semantics,
+    mode: Mode,
+    nbytes: int,
+    how: int,
+    slot: str,
+    pc: int,
+    bits: str,
+    layout: Mapping[str, tuple[int, int]],
+    *,
+    keep_old: bool,
+) -> None:
+    """The loop over the lanes of ``bits``, an ``i64``: their addresses are in the array ``%addresses``, their operands
+    in ``%data``, where ``layout`` says (first dword, dwords). What memory held is left in ``%before`` if
+    ``keep_old``."""
+    b = t.b
     start, head, one, done = b.block.label, b.label("lanes"), b.label("lane"), b.label("updated")
     b.jump(head)
     b.start(head)
@@ -74,15 +113,13 @@ def translate(t: Translator, instruction: Instruction, place: Callable[[int], Ad
     address = b.emit(f"load i64, ptr {b.emit(f'getelementptr i64, ptr %addresses, i64 {lane}')}")
     lane32 = b.emit(f"trunc i64 {lane} to i32")
     b.declare("declare hidden i64 @hw_place(ptr, i64, i64, i32, i64, i32, ptr) #1")
-    found = b.emit(
-        f"call i64 @hw_place(ptr %w, i64 {address}, i64 {nbytes}, i32 {how | WRITE}, i64 {instruction.address}, "
-        f"i32 {lane32}, ptr {slot})"
-    )
+    arguments = f"i64 {address}, i64 {nbytes}, i32 {how | WRITE}, i64 {pc}, i32 {lane32}, ptr {slot}"
+    found = b.emit(f"call i64 @hw_place(ptr %w, {arguments})")
     t.stop_unless(b.emit(f"icmp ne i64 {found}, 0"))
     pointer = b.emit(f"inttoptr i64 {found} to ptr")
     operands = {name: _lane_data(t, lane, first, count) for name, (first, count) in layout.items()}
-    old = _update(t, instruction, pointer, nbytes, operands, shared=not how & (LDS | GDS))
-    if dest is not None:
+    old = _update(t, what, mode, pointer, nbytes, operands, shared=not how & (LDS | GDS))
+    if keep_old:
         words = [old] if nbytes == 4 else [
             b.emit(f"trunc i64 {old} to i32"),
             b.emit(f"trunc i64 {b.emit(f'lshr i64 {old}, 32')} to i32"),
@@ -96,19 +133,10 @@ def translate(t: Translator, instruction: Instruction, place: Callable[[int], Ad
     head_block = next(block for block in b.blocks if block.label == head)
     head_block.lines[phi] = f"  {left} = phi i64 [{bits}, %{start}], [{rest}, %{end}]"
     b.start(done)
-    if dest is not None:
-        first = number(dest.register)
-        exec_mask = t.exec_mask()
-        for n in range(min(dest.register.dwords, nbytes // 4)):
-            masked = t.masked(first + n)
-            for part in range(PARTS):
-                here = b.emit(f"getelementptr i8, ptr %before, i64 {4 * (LANES * n + PART_LANES * part)}")
-                value = b.emit(f"load {PART}, ptr {here}, align 64")
-                put(t, first + n, part, value, exec_mask, masked, None)
 
 
-def _addresses(t: Translator, at: Address) -> str:
-    b = t.b
+def wide_addresses(b: Builder, at: Address) -> str:
+    """A part's addresses as 64-bit numbers."""
     low = b.emit(f"zext {PART} {at.low} to {_LONG}")
     if at.high is not None:
         high = b.emit(f"shl {_LONG} {b.emit(f'zext {PART} {at.high} to {_LONG}')}, splat (i64 32)")
@@ -116,12 +144,13 @@ def _addresses(t: Translator, at: Address) -> str:
     return b.binary("add", Value(low, "u64", PART_LANES), Value(at.base, "u64")).text
 
 
-def _put_array(t: Translator, array: str, dword: int, part: int, value: str) -> None:
-    here = t.b.emit(f"getelementptr i8, ptr {array}, i64 {4 * (LANES * dword + PART_LANES * part)}")
-    t.b.line(f"store {PART} {value}, ptr {here}, align 64")
+def put_array(b: Builder, array: str, dword: int, part: int, value: str) -> None:
+    """Store a part's dwords in an array of 64 lanes a dword."""
+    here = b.emit(f"getelementptr i8, ptr {array}, i64 {4 * (LANES * dword + PART_LANES * part)}")
+    b.line(f"store {PART} {value}, ptr {here}, align 64")
 
 
-def _lane_data(t: Translator, lane: str, first: int, count: int) -> Wide:
+def _lane_data(t: Context, lane: str, first: int, count: int) -> Wide:
     """One lane's operand from the array."""
     b = t.b
     words = []
@@ -138,11 +167,10 @@ def _lane_data(t: Translator, lane: str, first: int, count: int) -> Wide:
 
 
 def _update(
-    t: Translator, instruction: Instruction, pointer: str, nbytes: int, operands: dict[str, Wide], *, shared: bool
+    t: Context, what: Semantics, mode: Mode, pointer: str, nbytes: int, operands: dict[str, Wide], *, shared: bool
 ) -> str:
     """Update one lane's place in memory; what was there, as ``i32`` or ``i64``."""
     b = t.b
-    what = meaning(instruction)
     kind = f"i{8 * nbytes}"
     simple = getattr(what, "atomic", "")
     data = operands.get("DATA")
@@ -152,8 +180,8 @@ def _update(
     def new_value(old: str) -> str:
         memory = Value(old, f"u{8 * nbytes}")
         # Memory rounds to nearest, whatever MODE says.
-        mode = replace(t.mode, round32=0, round16_64=0)
-        lowered = lower(b, what, operands | {"MEM": memory}, mode).results["MEM"]
+        plain = replace(mode, round32=0, round16_64=0)
+        lowered = lower(b, what, operands | {"MEM": memory}, plain).results["MEM"]
         assert isinstance(lowered, Value)
         return b.bitcast(lowered, memory.type).text
 

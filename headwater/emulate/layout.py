@@ -28,7 +28,7 @@ ENDED, AT_BARRIER, STOPPED = 0, 1, 2
 
 # Kinds in the error record.
 FAULT_READ, FAULT_WRITE, FAULT_LDS_READ, FAULT_LDS_WRITE, FAULT_PRIVATE = 1, 2, 3, 4, 5
-FAULT_UNSUPPORTED, FAULT_TRAP, FAULT_JUMP, FAULT_READ_ONLY, FAULT_ALIGNMENT = 6, 7, 8, 9, 10
+FAULT_UNSUPPORTED, FAULT_TRAP, FAULT_JUMP, FAULT_READ_ONLY, FAULT_ALIGNMENT, FAULT_STACK = 6, 7, 8, 9, 10, 11
 FAULT_NAMES: Final = {
     name: value for name, value in list(globals().items()) if name.startswith("FAULT_") and isinstance(value, int)
 }
@@ -93,6 +93,7 @@ WAVE: Final = Struct(
     ("u64", "record", 1),
     ("u64", "wave_instructions", 1),
     ("u64", "hooks", 8),  # for code that watches: see docs/emulator.md
+    ("u64", "args", 1),  # the launch's arguments
     ("u32", "group", 3),
     ("u32", "index", 1),  # of this wavefront in its group
     ("u32", "alone", 1),  # its group has no other wavefront
@@ -111,6 +112,7 @@ DISPATCH: Final = Struct(
     ("u32", "frame_bytes", 1),  # of one wavefront
     ("u32", "scratch_lane_bytes", 1),  # private memory of a lane
     ("u32", "cache_slots", 1),
+    ("u32", "flush_denormals", 1),  # in this processor's arithmetic: VLIW shaders without doubles
     # Indices of scalar registers, or -1.
     ("i32", "sgpr_private_buffer", 1),
     ("i32", "sgpr_kernarg", 1),

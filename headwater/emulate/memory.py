@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from headwater.emulate import helpers
 from headwater.emulate.builder import Builder, Value
 from headwater.emulate.helpers import GDS, LDS, PRIVATE, dwords
 from headwater.emulate.layout import WAVE
 from headwater.emulate.registers import PART, PART_LANES, PART_MASK, Mask
-
-if TYPE_CHECKING:
-    from headwater.emulate.translate import Translator
 
 _BITS = f"i{PART_LANES}"
 assert PART_LANES == 16
@@ -87,10 +84,36 @@ class Shape:
     flags: dict[str, str]
 
 
+class Processor(Protocol):
+    """What of this machine translated code depends on."""
+
+    @property
+    def avx512(self) -> bool: ...
+
+
+class Context(Protocol):
+    """What accesses are written by: a translator.
+
+    ``shapes``: what is known of registers of addresses where it stands; ``compact``: accesses are calls only.
+    """
+
+    @property
+    def b(self) -> Builder: ...
+    @property
+    def shapes(self) -> dict[tuple[str, str | None, str, bool], Shape]: ...
+    @property
+    def compact(self) -> bool: ...
+    @property
+    def options(self) -> Processor: ...
+
+    def stop_unless(self, fine: str) -> None:
+        """Leave if there was a fault, which has been recorded."""
+
+
 class PartAccess:
     """Loads and stores of one part of an instruction's lanes."""
 
-    def __init__(self, t: Translator, part: int, exec_mask: Mask, pc: int) -> None:
+    def __init__(self, t: Context, part: int, exec_mask: Mask, pc: int) -> None:
         self.t = t
         self.b = t.b
         self.part = part

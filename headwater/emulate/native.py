@@ -44,7 +44,7 @@ def native_kernel(code: CodeObject, name: str, *, full: bool, observer: Observer
 
     ``full``: for groups of a multiple of 64 work-items only. Raises InternalError if LLVM cannot compile it.
     """
-    key = cache.key(_FORMAT, _state(), code.digest, name, str(full), "" if observer is None else observer.name)
+    key = cache.key(_FORMAT, state(), code.digest, name, str(full), "" if observer is None else observer.name)
     entry = cache.get(key)
     if entry is None:
         entry = cache.put(key, _build(code, name, full, observer))
@@ -58,7 +58,7 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
     from headwater.opencl.worker import WORKER
 
     WORKER.start()
-    made = translate_kernel(code, name, Options(full=full, avx512=_has_avx512(), observer=observer))
+    made = translate_kernel(code, name, Options(full=full, avx512=has_avx512(), observer=observer))
     compiled: bytes = WORKER.call("emulate.codegen:compile_wave", made.text, made.instruction_count)
     facts = {
         "frame_bytes": made.frame_bytes,
@@ -74,7 +74,7 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
 
 
 @functools.cache
-def _has_avx512() -> bool:
+def has_avx512() -> bool:
     """Whether this processor has what the support code's assembly is for; the compiler decides by the same flag."""
     try:
         with open("/proc/cpuinfo") as file:
@@ -121,14 +121,14 @@ _TARGET = ("-target", "x86_64-linux-gnu") if sys.platform == "linux" and os.unam
 
 
 @functools.cache
-def _state() -> str:
-    """A text that changes when the emulator or this machine does."""
+def state(*more: Path) -> str:
+    """A text that changes when the emulator, files of further folders, or this machine do."""
     from headwater.opencl.host import _identity
 
     parts = [_identity()]
     here = Path(__file__).parent
     isa = here.parent / "isa" / "gcn"
-    for folder in (here, isa, isa / "tables"):
+    for folder in (here, isa, isa / "tables", *more):
         with os.scandir(folder) as found:
             for item in found:
                 if item.is_file():

@@ -49,9 +49,27 @@ static const struct allocation *find(const struct wave *w, u64 address, u64 byte
     return address + bytes >= address && address + bytes <= one->end ? one : 0;
 }
 
-/* Bits of `how`: a write; a flat address, which may lie in an aperture; the slot is the LDS, the wavefront's private memory or
-   the GDS instead of a memory of the last allocation. */
-enum { WRITE = 1, FLAT = 2, IN_LDS = 4, IN_PRIVATE = 8, IN_GDS = 16 };
+/* Bits of `how`: a write; a flat address, which may lie in an aperture; the slot is the LDS, the wavefront's private memory,
+   the GDS or a resource's descriptor instead of a memory of the last allocation; the address is one of the arena. */
+enum { WRITE = 1, FLAT = 2, IN_LDS = 4, IN_PRIVATE = 8, IN_GDS = 16, IN_ARENA = 32, IN_RESOURCE = 64 };
+
+/* An allocation of the arena, whose 32-bit addresses VLIW shaders use: `start` and `end` are such addresses, `flags` is what
+   is added to them to get the host's, with the flag WRITABLE. Its slots have a third word, that summand. */
+static u64 arena_delta(const struct allocation *one) { return one->flags & ~(u64)255; }
+
+static u64 arena_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32 lane, u64 *slot) {
+    u64 offset = address + slot[2] - slot[0];
+    if (offset < slot[1] && slot[1] - offset >= bytes) return address + slot[2];
+    const struct allocation *one = find(w, address, bytes);
+    if (one == 0 || (how & WRITE && !(one->flags & WRITABLE))) {
+        hw_fault(w, one ? FAULT_READ_ONLY : how & WRITE ? FAULT_WRITE : FAULT_READ, pc, lane, address, bytes, 0);
+        return 0;
+    }
+    slot[2] = arena_delta(one);
+    slot[0] = one->start + slot[2];
+    slot[1] = one->end - one->start;
+    return address + slot[2];
+}
 
 /* Where dword `at` of a lane's private memory lies: dwords of the 64 lanes are interleaved. */
 static unsigned char *private_place(const struct wave *w, u32 lane, u32 at) {
@@ -61,8 +79,13 @@ static unsigned char *private_place(const struct wave *w, u32 lane, u32 at) {
 /* The host address of one lane's access, or 0 after a fault. Accesses of the private aperture are of up to 4 bytes and
    do not cross a dword; the caller divides larger ones. */
 HIDDEN u64 hw_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32 lane, u64 *slot) {
+    if (how & IN_ARENA) return arena_place(w, address, bytes, how, pc, lane, slot);
     u64 offset = address - slot[0];
     if (offset < slot[1] && slot[1] - offset >= bytes) return address;
+    if (how & IN_RESOURCE) {
+        hw_fault(w, how & WRITE ? FAULT_WRITE : FAULT_READ, pc, lane, offset, bytes, (u64)slot - w->args + 1);
+        return 0;
+    }
     if (how & (IN_LDS | IN_GDS)) {
         hw_fault(w, how & WRITE ? FAULT_LDS_WRITE : FAULT_LDS_READ, pc, lane, offset, bytes, how & IN_GDS);
         return 0;
@@ -125,10 +148,17 @@ static inline int inside(const u32 *buffer, u64 base, u32 mask, u32 bytes, const
     return (outside & mask) == 0;
 }
 
+/* What lanes' addresses are for `hw_place`, if they are not inside of the slot. */
+static inline void not_inside(const u32 *buffer, u32 how, u64 *address) {
+    if (how & IN_ARENA)
+        for (u32 l = 0; l < PART; l++) address[l] = buffer[l];
+}
+
 HIDDEN u32 hw_load_part(struct wave *w, u64 base, u32 mask, u64 info, u64 *slot, u32 *buffer) {
     u32 how = info & 0xff, first = info >> 8 & 0xff, bytes = info >> 16 & 0xff, *data = buffer + 2 * PART;
     u64 address[PART];
     int simple = inside(buffer, base, mask, bytes, slot, address);
+    if (!simple) not_inside(buffer, how, address);
     for (u32 d = 0; d * 4 < bytes; d++)
         for (u32 l = 0; l < PART; l++) data[d * PART + l] = 0;
     if (simple && bytes == 4) {
@@ -153,6 +183,7 @@ HIDDEN u32 hw_store_part(struct wave *w, u64 base, u32 mask, u64 info, u64 *slot
     u32 how = (info & 0xff) | WRITE, first = info >> 8 & 0xff, bytes = info >> 16 & 0xff, *data = buffer + 2 * PART;
     u64 address[PART];
     int simple = inside(buffer, base, mask, bytes, slot, address);
+    if (!simple) not_inside(buffer, how, address);
     if (simple && bytes == 4) {
         for (u32 l = 0; l < PART; l++)
             if (mask >> l & 1) __builtin_memcpy((void *)address[l], &data[l], 4);
@@ -369,8 +400,7 @@ static int run_group(struct wave *waves, u32 count, const struct dispatch *d, u6
 }
 
 /* Take groups from the launch block until none is left. */
-EXPORT void hw_entry(i64 *block, u64 args, u64 memory) {
-    const struct dispatch *d = (const struct dispatch *)block[BLOCK_DISPATCH];
+static void run_groups(i64 *block, u64 args, u64 memory, const struct dispatch *d) {
     u64 place = align64(memory), lds_bytes = block[BLOCK_LDS_BYTES];
     u64 *cache = (u64 *)place;
     __builtin_memset(cache, 0, d->cache_slots * 16);
@@ -390,6 +420,7 @@ EXPORT void hw_entry(i64 *block, u64 args, u64 memory) {
         __builtin_memset(w, 0, sizeof *w);
         w->block = (u64)block;
         w->code = d->code;
+        w->args = args;
         w->frame = frames + n * align64(d->frame_bytes);
         w->lds = lds;
         w->lds_bytes = lds_bytes;
@@ -433,4 +464,16 @@ EXPORT void hw_entry(i64 *block, u64 args, u64 memory) {
     u64 instructions = 0;
     for (u32 n = 0; n < d->waves; n++) instructions += waves[n].wave_instructions;
     __atomic_fetch_add(&block[BLOCK_WAVE_INSTRUCTIONS], instructions, __ATOMIC_RELAXED);
+}
+
+EXPORT void hw_entry(i64 *block, u64 args, u64 memory) {
+    const struct dispatch *d = (const struct dispatch *)block[BLOCK_DISPATCH];
+#ifdef __SSE2__
+    u32 before = __builtin_ia32_stmxcsr();
+    if (d->flush_denormals) __builtin_ia32_ldmxcsr(before | 0x8040); /* flush to zero, denormals are zeros */
+    run_groups(block, args, memory, d);
+    __builtin_ia32_ldmxcsr(before);
+#else
+    run_groups(block, args, memory, d);
+#endif
 }

@@ -13,14 +13,15 @@ from headwater.runtime.faults import Extent, _place
 if TYPE_CHECKING:
     from headwater.runtime.simulated_launch import SimulatedLaunch
 
-_AT = {name: at for at, name in enumerate(layout.RECORD)}
+AT = {name: at for at, name in enumerate(layout.RECORD)}
+"""Places of the error record's fields."""
 
 
 def explain(launch: SimulatedLaunch, record: Sequence[int], extents: Sequence[Extent]) -> KernelFault:
     """The fault of a launch, from its record."""
 
     def field(name: str) -> int:
-        return record[_AT[name]]
+        return record[AT[name]]
 
     kind, pc = field("kind"), field("pc")
     item, group = work_item(launch, record)
@@ -49,9 +50,9 @@ def _is_main(file: str, filename: str) -> bool:
 def work_item(launch: SimulatedLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The global id of the lane that the record names, and its group's number."""
     global_size, local_size, offset = launch._sizes
-    group = tuple(record[_AT[f"group_{axis}"]] for axis in "xyz")
+    group = tuple(record[AT[f"group_{axis}"]] for axis in "xyz")
     size = [min(local_size[n], global_size[n] - group[n] * local_size[n]) for n in range(3)]
-    flat = record[_AT["wave"]] * layout.LANES + record[_AT["lane"]]
+    flat = record[AT["wave"]] * layout.LANES + record[AT["lane"]]
     local = flat % size[0], flat // size[0] % size[1], flat // size[0] // size[1]
     item = tuple(offset[n] + group[n] * local_size[n] + local[n] for n in range(3))
     return item[: launch._work_dim], group[: launch._work_dim]

@@ -14,7 +14,7 @@ import numpy as np
 from gcn_snippets import code_of, make_wave, run_all
 
 from headwater.emulate import layout
-from headwater.emulate.native import _has_avx512, _support
+from headwater.emulate.native import has_avx512, _support
 from headwater.emulate.program import read_program
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory
 from headwater.emulate.translate import Options, Translator
@@ -90,7 +90,7 @@ def translated(text: str, inputs: np.ndarray, lanes: int, target: str) -> np.nda
     code = code_of(text, target)
     isa = ISA_OF_TARGET[target]
     program = read_program(lambda at: decode(code, at, isa), 0, isa, lambda at: 0 <= at < len(code))
-    made = Translator(program, Mode(), Options(full=lanes == LANES, avx512=_has_avx512())).translate()
+    made = Translator(program, Mode(), Options(full=lanes == LANES, avx512=has_avx512())).translate()
     native = WORKER.call("emulate.codegen:compile_wave", made.text, made.instruction_count)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "wave.so"

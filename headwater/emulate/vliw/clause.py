@@ -1,0 +1,253 @@
+"""What the code of one clause is written by: a function of its own, with the wavefront's registers and resources.
+
+The function is ``i32 @clause.N(ptr %w, ptr %frame, i64 %active)`` and returns 0, or 1 after a fault. Vector code is put
+off and written for one part of 16 lanes after the other, as for GCN (`headwater.emulate.translate`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headwater.emulate.builder import Builder, Value
+from headwater.emulate.helpers import ARENA, LDS, PRIVATE, RESOURCE
+from headwater.emulate.layout import FAULT_NAMES, LANES, WAVE
+from headwater.emulate.memory import Address, Shape, Slot
+from headwater.emulate.registers import PART_LANES, PARTS, Mask
+from headwater.emulate.vliw.bindings import Bindings, Bound, Name
+from headwater.emulate.vliw.layout import CF, LAUNCH, RESOURCE as DESCRIPTOR
+from headwater.emulate.vliw.registers import Frame, Registers
+from headwater.isa.gcn.semantics import Mode
+from headwater.isa.vliw.model import Cf
+
+Thunk = Callable[[int], None]
+
+PC_CF_SHIFT, PC_OP_BITS = 12, 3
+"""A place in a shader as one number: control-flow instruction, group or fetch of its clause, slot."""
+
+
+def place(cf: int, item: int = 0, slot: int = 0) -> int:
+    """A place in a shader as one number, which a fault records."""
+    return cf << PC_CF_SHIFT | item << PC_OP_BITS | slot
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """``avx512``: this machine has it (with BW). ``full``: wavefronts begin with all lanes.
+
+    ``flushing``: this machine's arithmetic takes and makes no denormals, so that code need not flush them.
+    """
+
+    avx512: bool = True
+    full: bool = True
+    flushing: bool = True
+
+
+@dataclass(slots=True)
+class Resources:
+    """What is bound and where its descriptor is; and what all clauses of a shader share."""
+
+    bindings: Bindings
+    order: list[Name]
+    generation: str
+    slots: int = 0
+    uses_gds: bool = False
+
+    def descriptor(self, name: Name) -> int:
+        """Byte offset of a descriptor in the launch's arguments."""
+        return LAUNCH.size_bytes + DESCRIPTOR.size_bytes * self.order.index(name)
+
+    def bound(self, name: Name) -> Bound | None:
+        """What a resource is bound to."""
+        return self.bindings.resources.get(name)
+
+
+class Clause:
+    """The code of one clause, or of a segment of it."""
+
+    def __init__(
+        self, name: str, cf: Cf, index: int, frame: Frame, resources: Resources, options: Options, *, full: bool
+    ) -> None:
+        self.name = name
+        self.cf = cf
+        self.index = index
+        self.resources = resources
+        self.generation = resources.generation
+        self.options = options
+        self.b = Builder(frozenset(("avx512dq",)) if options.avx512 else frozenset())
+        self.b.start("begin")
+        self.regs = Registers(self.b, frame)
+        self.exec = Mask("-1" if full else "%active")
+        self.shapes: dict[tuple[str, str | None, str, bool], Shape] = {}
+        self.compact = False
+        # AMD, R700-Family ISA, "Floating Point Rules": no denormals in single precision; doubles keep them.
+        self.mode = Mode(0, 0, 3 if options.flushing else 0, 3, dx10_clamp=True, ieee=False)
+        self.killed: list[Mask] = []
+        self._head: dict[str, str] = {}
+        self._queue: list[Thunk] = []
+        self._queue_loads = False
+        self._last: list[str] = []
+
+    # ---- the function
+
+    def text(self) -> str:
+        """The function, after everything was flushed and stored."""
+        blocks = self.b.blocks[1:]
+        body = "\n".join(line for block in blocks for line in (f"{block.label}:", *block.lines))
+        head = "\n".join(f"  {name} = {text}" for name, text in self._head.items())
+        return (
+            f"define internal i32 @{self.name}(ptr noalias %w, ptr noalias %frame, i64 %active) #0 {{\n"
+            f"entry:\n{head}\n  br label %begin\n{body}\nwave.stopped:\n  ret i32 1\n}}"
+        )
+
+    def define(self, name: str, text: str) -> str:
+        """A value that all of the function may use, written once at its beginning."""
+        self._head.setdefault(name, text)
+        return name
+
+    def array(self, name: str, words: int) -> str:
+        """Memory of the function: an array of 64 lanes of ``words`` dwords each."""
+        return self.define(name, f"alloca [{words * LANES} x i32], align 64")
+
+    # ---- order
+
+    def later(self, thunk: Thunk, *, loads: bool = False) -> None:
+        """Have ``thunk(part)`` called for each part when the run of vector code ends."""
+        self._queue.append(thunk)
+        self._queue_loads |= loads
+
+    def at_once(self, thunk: Thunk) -> None:
+        """The same for a store: it ends the run, and comes after all parts' loads."""
+        if self._queue_loads:
+            self.flush()
+        self._queue.append(thunk)
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what was put off."""
+        queue, self._queue = self._queue, []
+        self._queue_loads = False
+        for part in range(PARTS):
+            for thunk in queue:
+                thunk(part)
+
+    # ---- faults
+
+    def stop_unless(self, fine: str) -> None:
+        """Leave if there was a fault, which has been recorded."""
+        going = self.b.label("going")
+        self.b.line(f"br i1 {fine}, label %{going}, label %wave.stopped, !prof !9100")
+        self.b.start(going)
+
+    def unsupported(self, pc: int) -> None:
+        """Stop if any lane executes this: what is not emulated."""
+        self.flush()
+        b = self.b
+        bits = self.exec.bits(b)
+        stop, going = b.label("unsupported"), b.label("going")
+        b.branch(b.emit(f"icmp ne i64 {bits}, 0"), stop, going)
+        b.start(stop)
+        b.declare("declare hidden i32 @hw_stop(ptr, i32, i64, i64) #1")
+        b.emit(f"call i32 @hw_stop(ptr %w, i32 {FAULT_NAMES['FAULT_UNSUPPORTED']}, i64 {pc}, i64 0)")
+        b.jump("wave.stopped")
+        b.start(going)
+
+    # ---- memory
+
+    def _field(self, name: str, kind: str) -> str:
+        """A field of the wavefront's structure."""
+        at = self.define(f"%{name}.at", f"getelementptr i8, ptr %w, i64 {WAVE.offset[name]}")
+        return self.define(
+            f"%{name}", f"load {kind}, ptr {at}, align {8 if kind != 'i32' else 4}, !invariant.load !9001"
+        )
+
+    def fixed(self, name: str, how: int) -> tuple[str, Slot, int]:
+        """Base, slot and ``how`` of the LDS, the GDS or private memory."""
+        slot = self.define(f"%{name}.at", f"getelementptr i8, ptr %w, i64 {WAVE.offset[name]}")
+        start, size = self._field(name, "i64"), self._field(f"{name}_bytes", "i64")
+        return start, Slot(slot, start, size), how
+
+    def local(self, low: str, offset: int = 0) -> Address:
+        """An address in LDS."""
+        base, slot, how = self.fixed("lds", LDS)
+        return Address(base, low, None, how, slot, offset)
+
+    def private(self, low: str) -> Address:
+        """An address in private memory, which is interleaved by dwords over the lanes."""
+        base, slot, how = self.fixed("scratch", PRIVATE)
+        return Address(base, low, None, how, slot)
+
+    def arguments(self) -> str:
+        """The launch's arguments."""
+        return self._field("args", "ptr")
+
+    def descriptor(self, name: Name, field: str) -> str:
+        """A field of a resource's descriptor, ``i64`` (start, size) or ``i32``."""
+        kind = "i64" if field in ("start", "size") else "i32"
+        known = f"%{name[0]}{name[1]}.{field}"
+        offset = self.resources.descriptor(name) + DESCRIPTOR.offset[field]
+        at = self.define(f"{known}.at", f"getelementptr i8, ptr {self.arguments()}, i64 {offset}")
+        return self.define(known, f"load {kind}, ptr {at}, align 4, !invariant.load !9001")
+
+    def resource_slot(self, name: Name) -> Slot:
+        """A resource's descriptor as the slot of accesses to it."""
+        start, size = self.descriptor(name, "start"), self.descriptor(name, "size")
+        return Slot(f"%{name[0]}{name[1]}.start.at", start, size)
+
+    def new_slot(self) -> str:
+        """Memory of an allocation of the arena, for one instruction: two slots, as it has three words."""
+        number = self.resources.slots
+        self.resources.slots += 2
+        cache = self._field("cache", "ptr")
+        return self.define(f"%slot{number}", f"getelementptr i8, ptr {cache}, i64 {16 * number}")
+
+    def memory(self, name: Name, bound: Bound) -> Callable[[str], Address]:
+        """What makes addresses in a resource, or in the arena, of byte offsets."""
+        if not bound.arena:
+            slot = self.resource_slot(name)
+            return lambda low: Address(slot.start, low, None, RESOURCE, slot)
+        pointer = self.new_slot()
+
+        def address(low: str) -> Address:
+            b = self.b
+            words = []
+            for n in range(3):
+                at = pointer if n == 0 else b.emit(f"getelementptr i8, ptr {pointer}, i64 {8 * n}")
+                words.append(b.emit(f"load i64, ptr {at}, align 8"))
+            return Address(words[2], low, None, ARENA, Slot(pointer, words[0], words[1]))
+
+        return address
+
+    def lane_numbers(self, part: int) -> Value:
+        """The lanes' numbers in the wavefront."""
+        return self.b.vector("u32", range(PART_LANES * part, PART_LANES * (part + 1)))
+
+    def splat(self, value: Value) -> str:
+        """A value as a vector's text."""
+        return self.b.splat(value, PART_LANES).text
+
+    # ---- masks
+
+    def new_mask(self) -> Mask:
+        """A mask whose parts are computed by vector code that is put off."""
+        return Mask()
+
+    def part_mask(self, mask: Mask, part: int) -> Value:
+        """One part of a mask, as u1."""
+        return Value(mask.part(self.b, part), "u1", PART_LANES)
+
+    def set_active(self, bits: str) -> None:
+        """Store the mask that the following instructions are executed under."""
+        self.b.line(f"store i64 {bits}, ptr %frame, align 8")
+
+    def call(self, function: str, *arguments: str, result: str = "i32") -> str:
+        """Call one of the functions of ``control.c``; arguments with their types."""
+        types = ", ".join(a.rsplit(" ", 1)[0] for a in arguments)
+        self.b.declare(f"declare hidden {result} @{function}({types})")
+        return self.b.emit(f"call {result} @{function}({', '.join(arguments)})")
+
+
+assert CF.offset["active"] == 0
+
+OMOD: Mapping[int, float] = {1: 2.0, 2: 4.0, 3: 0.5}
+"""Output modifiers: factors."""

@@ -1,0 +1,307 @@
+"""Exports and memory writes of control flow in; stores and atomic updates out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headwater.emulate import atomics
+from headwater.emulate.builder import Value
+from headwater.emulate.helpers import ARENA
+from headwater.emulate.memory import Address, PartAccess
+from headwater.emulate.registers import PART_LANES, Mask
+from headwater.emulate.vliw import formats, lds, program
+from headwater.emulate.vliw.bindings import Bound
+from headwater.emulate.vliw.clause import Clause, place
+from headwater.emulate.vliw.fetch import scratch_address
+from headwater.emulate.vliw.registers import PIXEL, RETURNED
+from headwater.isa.vliw import table
+from headwater.isa.vliw.model import Cf
+from headwater.isa.vliw.semantics import semantics
+
+MASKED = 7
+
+
+def translate(c: Clause) -> None:
+    """The clause's instruction, which is of kind EXPORT, MEM or RAT."""
+    cf = c.cf
+    f = cf.fields
+    if f["rw_rel"] or f["rat_index_mode"]:
+        c.unsupported(place(c.index))
+    elif cf.row.kind == "EXPORT":
+        for n in range(f["burst_count"] + 1):
+            _pixel(c, f["array_base"] + n, f["rw_gpr"] + n)
+    elif cf.row.kind == "RAT":
+        _rat(c)
+    elif cf.row.name in program.SCRATCH_ROWS:
+        if program.reads_scratch(cf, c.generation):
+            _read_scratch(c)
+        else:
+            _write_scratch(c)
+    else:
+        _memory(c)
+
+
+# ---- colours
+
+
+def _pixel(c: Clause, number: int, gpr: int) -> None:
+    f = c.cf.fields
+    name = ("output", number)
+    bound = c.resources.bound(name)
+    selects = [f[f"sel_{axis}"] for axis in "xyzw"]
+    if f["type"] != program.EXPORT_PIXEL or all(sel == MASKED for sel in selects):
+        return
+    if bound is None:
+        c.unsupported(place(c.index))
+        return
+    known = bound
+    mask, address = c.exec, c.memory(name, bound)
+
+    def thunk(part: int) -> None:
+        lanes = [_selected(c, gpr, sel, part) for sel in selects]
+        _store_element(c, name, known, address, [c.regs.read(PIXEL + n, part) for n in (0, 1)], lanes, part, mask)
+
+    c.at_once(thunk)
+
+
+def _selected(c: Clause, gpr: int, sel: int, part: int) -> Value | None:
+    if sel == MASKED:
+        return None
+    if sel >= 4:
+        return c.b.constant("u32", formats.ONE if sel == 5 else 0)
+    return c.regs.read(4 * gpr + sel, part)
+
+
+def _store_element(
+    c: Clause,
+    name: tuple[str, int],
+    bound: Bound,
+    address: Callable[[str], Address],
+    coordinates: Sequence[Value],
+    lanes: Sequence[Value | None],
+    part: int,
+    mask: Mask,
+) -> None:
+    """Store an element at whole coordinates; outside of the resource nothing is."""
+    b = c.b
+    inside = None
+    element = None
+    axes = zip(coordinates[: bound.dimensions], ("width", "height", "depth"), ("", "pitch", "slice"), strict=False)
+    for x, extent, pitch in axes:
+        test = b.compare("icmp ult", x, Value(c.descriptor(name, extent), "u32"))
+        inside = test if inside is None else b.binary("and", inside, test)
+        row = b.binary("mul", x, Value(c.descriptor(name, pitch), "u32")) if pitch else x
+        element = row if element is None else b.binary("add", element, row)
+    assert element is not None
+    assert inside is not None
+    allowed = Mask()
+    allowed.parts[part] = b.binary("and", c.part_mask(mask, part), inside).text
+    access = PartAccess(c, part, allowed, place(c.index))
+    format_ = bound.format
+    low = b.splat(b.binary("mul", element, b.constant("u32", format_.nbytes)), PART_LANES)
+    present = lanes[: format_.lanes]
+    whole = [lane for lane in present if lane is not None]
+    if len(whole) == len(present):
+        words = formats.packed(b, format_, whole)
+        _store(c, access, address(low.text), format_.nbytes, words)
+        return
+    for n, lane in enumerate(present):
+        if lane is not None:
+            at = address(low.text).moved(b, n * format_.bits // 8)
+            one = formats.packed(b, type(format_)(1, format_.bits, format_.kind), [lane])
+            access.store(at, format_.bits // 8, [one[0].text])
+
+
+def _store(c: Clause, access: PartAccess, at: Address, nbytes: int, words: Sequence[Value]) -> None:
+    """Store an element of any size."""
+    for offset, size in formats.pieces(nbytes):
+        first = words[offset // 4 : (offset + size + 3) // 4]
+        if offset % 4:
+            first = [c.b.binary("lshr", first[0], c.b.constant("u32", 8 * (offset % 4)))]
+        access.store(at.moved(c.b, offset), size, [word.text for word in first])
+
+
+# ---- memory
+
+
+def _runs(mask: int) -> list[tuple[int, int]]:
+    """The runs of ones in a mask of four bits: first bit and length."""
+    result: list[tuple[int, int]] = []
+    for n in range(4):
+        if mask >> n & 1:
+            if result and sum(result[-1]) == n:
+                result[-1] = result[-1][0], result[-1][1] + 1
+            else:
+                result.append((n, 1))
+    return result
+
+
+def _store_components(c: Clause, gpr: int, comp_mask: int, at: Address, part: int, mask: Mask, mask_place: int) -> None:
+    """Store components one dword after the other; neighbours together."""
+    access = PartAccess(c, part, mask, mask_place)
+    for first, count in _runs(comp_mask):
+        sizes = [2, 1] if count == 3 else [count]
+        for size in sizes:
+            values = [c.b.splat(c.regs.read(4 * gpr + first + n, part), PART_LANES).text for n in range(size)]
+            access.store(at.moved(c.b, 4 * first), 4 * size, values)
+            first += size
+
+
+def _memory(c: Clause) -> None:
+    """MEM_EXPORT and its kin: elements of ELEM_SIZE + 1 dwords from ARRAY_BASE on."""
+    f = c.cf.fields
+    name = program.memory_resource(c.cf)
+    bound = c.resources.bound(name)
+    if bound is None:
+        c.unsupported(place(c.index))
+        return
+    nbytes = 4 * (f["elem_size"] + 1)
+    address, mask = c.memory(name, bound), c.exec
+
+    def thunk(part: int) -> None:
+        b = c.b
+        for n in range(f["burst_count"] + 1):
+            base = (f["array_base"] + n) * nbytes
+            low = b.constant("u32", base)
+            if f["type"] in program.INDEXED_TYPES:
+                index = c.regs.read(4 * f["index_gpr"], part)
+                low = b.binary("mul", index, b.constant("u32", nbytes))
+                low = b.binary("add", low, b.constant("u32", base)) if base else low
+            at = address(b.splat(low, PART_LANES).text)
+            _store_components(c, f["rw_gpr"] + n, f["comp_mask"], at, part, mask, place(c.index))
+
+    c.at_once(thunk)
+
+
+def _write_scratch(c: Clause) -> None:
+    f = c.cf.fields
+    mask = c.exec
+
+    def thunk(part: int) -> None:
+        index = c.regs.read(4 * f["index_gpr"], part) if f["type"] in program.INDEXED_TYPES else None
+        access = PartAccess(c, part, mask, place(c.index))
+        for n in range(f["burst_count"] + 1):
+            for channel in range(f["elem_size"] + 1):
+                if f["comp_mask"] >> channel & 1:
+                    at = scratch_address(c, index, f["array_base"] + n, f["elem_size"], channel, part)
+                    access.store(at, 4, [c.regs.read(4 * (f["rw_gpr"] + n) + channel, part).text])
+
+    c.at_once(thunk)
+
+
+def _read_scratch(c: Clause) -> None:
+    """R600 reads scratch memory by control flow, too."""
+    f = c.cf.fields
+    mask = c.exec
+
+    def thunk(part: int) -> None:
+        index = c.regs.read(4 * f["index_gpr"], part) if f["type"] in program.INDEXED_TYPES else None
+        access = PartAccess(c, part, mask, place(c.index))
+        for n in range(f["burst_count"] + 1):
+            for channel in range(f["elem_size"] + 1):
+                if f["comp_mask"] >> channel & 1:
+                    at = scratch_address(c, index, f["array_base"] + n, f["elem_size"], channel, part)
+                    ((dword,),) = access.load(at, [(0, 4)])
+                    c.regs.write(4 * (f["rw_gpr"] + n) + channel, part, Value(dword, "u32", PART_LANES))
+
+    c.later(thunk, loads=True)
+
+
+# ---- random access targets
+
+
+def compared_channel(cf: Cf, generation: str) -> int:
+    """The component of RW_GPR that a compare-and-swap compares with (Mesa, r600 driver)."""
+    return 2 if generation == "cayman" else 3
+
+
+def _rat(c: Clause) -> None:
+    f = c.cf.fields
+    name = ("rat", f["rat_id"])
+    row = table.find(c.generation, "RAT_INST", f["rat_inst"])
+    bound = c.resources.bound(name)
+    pc = place(c.index)
+    if row is None or bound is None or f["burst_count"]:
+        c.unsupported(pc)
+        return
+    if row.name == "NOP":
+        return
+    known, mask = bound, c.exec
+    if row.name == "STORE_TYPED":
+        if bound.arena:
+            c.unsupported(pc)
+            return
+        address = c.memory(name, bound)
+
+        def typed(part: int) -> None:
+            lanes = [c.regs.read(4 * f["rw_gpr"] + n, part) if f["comp_mask"] >> n & 1 else None for n in range(4)]
+            coordinates = [c.regs.read(4 * f["index_gpr"] + n, part) for n in range(3)]
+            _store_element(c, name, known, address, coordinates, lanes, part, mask)
+
+        c.at_once(typed)
+        return
+    what = semantics(row)
+    if what.unsupported:
+        c.unsupported(pc)
+        return
+    if what.is_atomic or row.name == "NOP_RTN":
+        _update(c, name, bound, row.name)
+        return
+    address = c.memory(name, bound)
+    small = {"STORE_SHORT": 2, "STORE_BYTE": 1}.get(row.name, 0)
+
+    def store(part: int) -> None:
+        b = c.b
+        index = c.regs.read(4 * f["index_gpr"], part)
+        low = index if small else b.binary("shl", index, b.constant("u32", 2))
+        at = address(low.text)
+        if small:
+            PartAccess(c, part, mask, pc).store(at, small, [c.regs.read(4 * f["rw_gpr"], part).text])
+        else:
+            _store_components(c, f["rw_gpr"], f["comp_mask"], at, part, mask, pc)
+
+    c.at_once(store)
+
+
+def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> None:
+    """An atomic update, lane after lane, or a read that returns."""
+    b, f = c.b, c.cf.fields
+    row = table.find(c.generation, "RAT_INST", f["rat_inst"])
+    assert row is not None
+    what = semantics(row)
+    pc, mask = place(c.index), c.exec
+    returns = "returns" in row.flags
+    if not what.is_atomic:
+        address = c.memory(name, bound)
+
+        def load(part: int) -> None:
+            index = b.binary("shl", c.regs.read(4 * f["index_gpr"], part), b.constant("u32", 2))
+            ((dword,),) = PartAccess(c, part, mask, pc).load(address(index.text), [(0, 4)])
+            c.regs.write(RETURNED + f["rat_id"], part, Value(dword, "u32", PART_LANES))
+
+        c.later(load, loads=True)
+        return
+    lds.arrays(c)
+    if bound.arena:
+        base, how, slot = "0", ARENA, c.new_slot()
+    else:
+        found = c.memory(name, bound)("zeroinitializer")
+        base, how, slot = found.base, found.how, found.slot.pointer
+    second = compared_channel(c.cf, c.generation) if operation.startswith("CMPXCHG") else 1
+
+    def thunk(part: int) -> None:
+        index = b.binary("shl", c.regs.read(4 * f["index_gpr"], part), b.constant("u32", 2))
+        at = Address(base, index.text, None, how, c.resource_slot(name))
+        lds.put_addresses(c, part, at)
+        for n, channel in ((0, 0), (1, second)):
+            if ("DATA", "DATA1")[n] in what.types:
+                atomics.put_array(b, "%data", n, part, c.regs.read(4 * f["rw_gpr"] + channel, part).text)
+
+    c.later(thunk)
+    c.flush()
+    layout = {key: (n, 1) for n, key in enumerate(("DATA", "DATA1")) if key in what.types}
+    atomics.update_lanes(c, what, c.mode, 4, how, slot, pc, mask.bits(b), layout, keep_old=returns)
+    if returns:
+        for part, value in enumerate(lds.taken_back(c)):
+            assert value is not None
+            c.regs.write(RETURNED + f["rat_id"], part, value)

@@ -1,0 +1,141 @@
+"""LDS operations of ALU clauses in; accesses to the work-group's memory, and what goes to the output queues, out.
+
+A group's sources are read before its results are written, so an operation's operands are noted with the group, and
+memory is accessed behind it. All lanes load before any lane stores that comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headwater.emulate import atomics
+from headwater.emulate.builder import Value
+from headwater.emulate.helpers import LDS
+from headwater.emulate.lower_llvm import Wide, lower
+from headwater.emulate.memory import Address, PartAccess
+from headwater.emulate.registers import PART, PART_LANES, PARTS
+from headwater.emulate.vliw.clause import Clause
+from headwater.isa.gcn.semantics import BITS
+from headwater.isa.vliw.model import AluOp
+from headwater.isa.vliw.semantics import semantics
+
+Result = list[Value | None]
+"""What an operation returns, part by part, once it is written."""
+
+
+class Access:
+    """One LDS operation."""
+
+    def __init__(self, clause: Clause, op: AluOp, pc: int) -> None:
+        self.c = clause
+        self.op = op
+        self.pc = pc
+        self.mask = clause.exec
+        self.what = semantics(op.row)
+        self.operands: list[dict[str, Value]] = [{} for _ in range(PARTS)]
+
+    def read(self, part: int, sources: Sequence[Value]) -> None:
+        """Note the operands, as the group reads them."""
+        names = [o.name for o in self.op.row.operands if o.name in ("ADDR", "DATA", "DATA1")]
+        self.operands[part] = {
+            name: self.c.b.splat(self.c.b.bitcast(value, "u32"), PART_LANES)
+            for name, value in zip(names, sources, strict=False)
+        }
+
+    def write(self) -> list[tuple[str, Result]]:
+        """Access memory; the queues that get something, with what they get."""
+        what = self.what
+        if what.is_atomic:
+            return self._atomic()
+        results: dict[str, Result] = {name: [None] * PARTS for name in what.types if name in ("D", "D1")}
+        stores = [e for e in what.effects if e.kind == "store"]
+
+        def thunk(part: int) -> None:
+            access = PartAccess(self.c, part, self.mask, self.pc)
+            values: dict[str, Wide] = dict(self.operands[part])
+            values["OFFSET"] = self.c.b.constant("u32", 4 * self.op.lds_offset)
+
+            def load(type_: str, offset: Value | None) -> Value:
+                at, moved = self._address(part, offset)
+                nbytes = BITS[type_] // 8
+                (dwords,) = access.load(at.moved(self.c.b, moved), [(0, nbytes)])
+                return self._narrow(Value(dwords[0], "u32", PART_LANES), type_)
+
+            lowered = lower(self.c.b, what, values, self.c.mode, load=load)
+            for name, result in results.items():
+                value = lowered.results[name]
+                assert isinstance(value, Value)
+                result[part] = self.c.b.splat(self.c.b.bitcast(value, "u32"), PART_LANES)
+            for effect in lowered.effects:
+                if effect.kind != "store":
+                    continue
+                value, *offset = effect.values
+                assert isinstance(value, Value)
+                where = offset[0] if offset else None
+                assert where is None or isinstance(where, Value)
+                at, moved = self._address(part, where)
+                unsigned = self.c.b.bitcast(value, f"u{BITS[value.type]}")
+                wide = self.c.b.splat(self.c.b.resize(unsigned, "u32"), PART_LANES)
+                access.store(at.moved(self.c.b, moved), BITS[value.type] // 8, [wide.text])
+
+        if stores:
+            self.c.at_once(thunk)
+        else:
+            self.c.later(thunk, loads=True)
+        return [("A" if name == "D" else "B", result) for name, result in results.items()]
+
+    def _address(self, part: int, offset: Value | None) -> tuple[Address, int]:
+        """An address of one part's lanes, and how many bytes further the access is."""
+        base = self.operands[part]["ADDR"]
+        if offset is None:
+            return self.c.local(base.text), 4 * self.op.lds_offset
+        if offset.lanes == 1 and offset.text.isdecimal():
+            return self.c.local(base.text), int(offset.text)
+        return self.c.local(self.c.b.binary("add", base, self.c.b.bitcast(offset, "u32")).text), 0
+
+    def _narrow(self, value: Value, type_: str) -> Value:
+        bits = BITS[type_]
+        return self.c.b.bitcast(self.c.b.resize(value, f"u{bits}"), type_)
+
+    def _atomic(self) -> list[tuple[str, Result]]:
+        c, b = self.c, self.c.b
+        returns = "returns" in self.op.row.flags
+        arrays(c)
+
+        def thunk(part: int) -> None:
+            at = c.local(self.operands[part]["ADDR"].text, 4 * self.op.lds_offset).settled(b)
+            put_addresses(c, part, at)
+            for n, name in enumerate(("DATA", "DATA1")):
+                if name in self.operands[part]:
+                    atomics.put_array(b, "%data", n, part, self.operands[part][name].text)
+
+        c.later(thunk)
+        c.flush()
+        _, slot, _ = c.fixed("lds", LDS)
+        layout = {name: (n, 1) for n, name in enumerate(("DATA", "DATA1")) if name in self.what.types}
+        bits = self.mask.bits(b)
+        atomics.update_lanes(c, self.what, c.mode, 4, LDS, slot.pointer, self.pc, bits, layout, keep_old=returns)
+        return [("A", taken_back(c))] if returns else []
+
+
+def arrays(c: Clause) -> None:
+    """The arrays that lanes are updated from, one after the other."""
+    c.array("%addresses", 2)
+    c.array("%data", 4)
+    c.array("%before", 4)
+
+
+def put_addresses(c: Clause, part: int, at: Address) -> None:
+    """A part's addresses, for the loop over lanes."""
+    wide = atomics.wide_addresses(c.b, at)
+    here = c.b.emit(f"getelementptr i8, ptr %addresses, i64 {8 * PART_LANES * part}")
+    c.b.line(f"store <{PART_LANES} x i64> {wide}, ptr {here}, align 64")
+
+
+def taken_back(c: Clause) -> Result:
+    """What memory held before the loop over lanes."""
+    result: Result = []
+    for part in range(PARTS):
+        here = c.b.emit(f"getelementptr i8, ptr %before, i64 {4 * PART_LANES * part}")
+        result.append(c.b.let("u32", PART_LANES, f"load {PART}, ptr {here}, align 64"))
+    return result

@@ -1,0 +1,87 @@
+"""A VLIW kernel and what its resources are in; the native code that emulates it, in a shared library in the disk cache,
+out."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headwater import cache
+from headwater.emulate import layout
+from headwater.emulate.native import compile_c, has_avx512, state
+from headwater.emulate.vliw.bindings import Bindings, Name
+from headwater.emulate.vliw.clause import Options
+from headwater.emulate.vliw.layout import c_header
+from headwater.emulate.vliw.translate import Kernel, translate
+
+SYMBOL = "hw_entry"
+_FORMAT = "emulate vliw 1"
+_LIBRARY, _FACTS = "kernel.so", "kernel.json"
+
+
+@dataclass(frozen=True)
+class NativeShader:
+    """Native code of a shader: ``library`` with the entry that support.c describes.
+
+    ``order``: the resources, in the order in which their descriptors follow the launch's sizes in its arguments;
+    ``constants``: the vec4 that each constant buffer must have at least. The rest as in `emulate.native.NativeKernel`.
+    """
+
+    library: Path
+    frame_bytes: int
+    cache_slots: int
+    uses_gds: bool
+    flushing: bool
+    order: tuple[Name, ...]
+    constants: dict[int, int]
+
+
+def native_shader(kernel: Kernel, bindings: Bindings, *, full: bool) -> NativeShader:
+    """A kernel translated, from the disk cache or by the compiler; ``full``: all wavefronts have all lanes.
+
+    Raises InternalError if LLVM cannot compile it, HeadwaterError if its control flow makes no sense.
+    """
+    facts_of = f"{kernel.kind} {kernel.gprs} {kernel.clause_temporaries}"
+    key = cache.key(_FORMAT, state(*_folders()), kernel.digest, facts_of, bindings.key(), str(full))
+    entry = cache.get(key)
+    if entry is None:
+        entry = cache.put(key, _build(kernel, bindings, full))
+    facts: dict[str, Any] = json.loads((entry / _FACTS).read_bytes())
+    facts["order"] = tuple((space, number) for space, number in facts["order"])
+    facts["constants"] = {int(bank): count for bank, count in facts["constants"].items()}
+    return NativeShader(entry / _LIBRARY, **facts)
+
+
+@functools.cache
+def _folders() -> tuple[Path, ...]:
+    here = Path(__file__).parent
+    isa = here.parents[1] / "isa" / "vliw"
+    return here, isa, isa / "tables"
+
+
+def _build(kernel: Kernel, bindings: Bindings, full: bool) -> dict[str, bytes]:
+    from headwater.opencl.shared import link_shared
+    from headwater.opencl.worker import WORKER
+
+    WORKER.start()
+    made = translate(kernel, bindings, Options(has_avx512(), full, flushing=has_avx512()))
+    compiled: bytes = WORKER.call("emulate.codegen:compile_wave", made.text, made.size)
+    facts = {
+        "frame_bytes": made.frame_bytes,
+        "cache_slots": made.cache_slots,
+        "uses_gds": made.uses_gds,
+        "flushing": made.flushing,
+        "order": made.order,
+        "constants": made.constants,
+    }
+    return {_LIBRARY: link_shared(compiled, _support()), _FACTS: json.dumps(facts).encode()}
+
+
+def _support() -> bytes:
+    """Object code of support.c and control.c, from the disk cache."""
+    here = Path(__file__).parent
+    parts = (layout.c_header(), (here.parent / "support.c").read_text(), c_header(), (here / "control.c").read_text())
+    return compile_c("".join(parts))

@@ -1,0 +1,574 @@
+"""A shader in; what each of its control-flow instructions reads, writes and may go on with, out.
+
+Registers are the components of `headwater.emulate.vliw.registers`. ALU clauses are divided where a wavefront may wait
+at a barrier: what is left of the clause is a segment of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from headwater.emulate.vliw.bindings import Name
+from headwater.emulate.vliw.registers import AR, CF_INDEX, GPRS, PIXEL, PREDICATE, PS, PV, RATS, RETURNED
+from headwater.errors import HeadwaterError
+from headwater.isa.vliw.model import (
+    KCACHE_STARTS,
+    LDS_OQ_A,
+    LDS_OQ_B_POP,
+    PS as SEL_PS,
+    PV as SEL_PV,
+    AluGroup,
+    AluOp,
+    Cf,
+    Fetch,
+    Row,
+    Shader,
+    T,
+)
+
+PUSHING = frozenset(("ALU_PUSH_BEFORE",))
+POPPING = {"ALU_POP_AFTER": 1, "ALU_POP2_AFTER": 2}
+LOOP_STARTS = frozenset(("LOOP_START_DX10", "LOOP_START_NO_AL", "LOOP_START"))
+JUMPS = frozenset(("JUMP", "ELSE", "POP_JUMP"))
+LEAVING = frozenset(("LOOP_BREAK", "LOOP_CONTINUE", "ALU_BREAK", "ALU_CONTINUE"))
+SCRATCH_ROWS = frozenset(("MEM_SCRATCH",))
+KCACHE_LINE = 16
+"""vec4 of a line of the constant cache."""
+EXPORT_PIXEL = 0
+GLOBAL_FETCH = 127
+"""The fetch resource by which R600 and R700 read the global buffer."""
+INDEXED_TYPES = (1, 3)
+"""TYPE of memory exports that add INDEX_GPR: WRITE_IND and WRITE_IND_ACK."""
+
+
+@dataclass(slots=True)
+class Effects:
+    """Components: ``reads`` before they are written here, ``writes``. ``indexed``: GPRs are reached by an address
+    register, so any of them may be read or written."""
+
+    reads: set[int] = field(default_factory=set)
+    writes: set[int] = field(default_factory=set)
+    indexed: bool = False
+    _certain: set[int] = field(default_factory=set)
+
+    def read(self, component: int) -> None:
+        """A component is read."""
+        if component not in self._certain:
+            self.reads.add(component)
+
+    def write(self, component: int, *, certain: bool) -> None:
+        """A component is written; ``certain``: in all lanes that execute."""
+        self.writes.add(component)
+        if certain:
+            self._certain.add(component)
+        else:
+            self.read(component)
+
+
+@dataclass(slots=True)
+class Program:
+    """A shader with what was found about it.
+
+    ``segments``: for each control-flow instruction, the first group of each segment of its ALU clause. ``live``: for
+    each of them the components that something may read after it. ``full``: whether all lanes that the wavefront began
+    with execute it, known now.
+    """
+
+    shader: Shader
+    segments: list[list[range]]
+    live: list[list[set[int]]]
+    full: list[bool]
+    used: set[int]
+    indexed_gprs: int
+    resources: list[Name]
+    constants: dict[int, int]
+    """Vec4 that the shader reads of each constant buffer, as far as it says so."""
+
+    doubles: bool
+    loop_ends: dict[int, int]
+    """The LOOP_END of each LOOP_START."""
+
+    @property
+    def operations(self) -> int:
+        """ALU operations, fetches and control-flow instructions: how large it is."""
+        return sum(1 + len(cf.fetches) + sum(len(g.ops) for g in cf.groups) for cf in self.shader.cf)
+
+
+def read_program(shader: Shader, gprs: int, clause_temporaries: int) -> Program:
+    """What can be known of a shader with ``gprs`` general registers. HeadwaterError if a jump leads nowhere or loops
+    are not closed."""
+    _check_targets(shader)
+    segments = [_segments(cf.groups) for cf in shader.cf]
+    effects = [
+        [segment_effects(shader, cf, part) for part in parts] for cf, parts in zip(shader.cf, segments, strict=True)
+    ]
+    used: set[int] = set()
+    indexed = False
+    for parts in effects:
+        for effect in parts:
+            used |= effect.reads | effect.writes
+            indexed |= effect.indexed
+    highest = max((c // 4 + 1 for c in used if c < 4 * 124), default=0)
+    loop_ends = _loop_ends(shader)
+    live = _live(shader, effects, indexed, clause_temporaries)
+    return Program(
+        shader,
+        segments,
+        live,
+        _full(shader, loop_ends),
+        used,
+        max(highest, min(gprs, GPRS)) if indexed else 0,
+        sorted(_resources(shader)),
+        _constants(shader),
+        any(row.flags & {"pair", "quad"} for row in _alu_rows(shader)),
+        loop_ends,
+    )
+
+
+def _alu_rows(shader: Shader) -> Iterator[Row]:
+    for cf in shader.cf:
+        for group in cf.groups:
+            for op in group.ops:
+                yield op.row
+
+
+# ---- control flow
+
+
+def target(cf: Cf) -> int:
+    """The instruction that a jump, loop or call names."""
+    return cf.fields["addr"]
+
+
+def goes_elsewhere(cf: Cf) -> bool:
+    """Whether the instruction has a target."""
+    name = cf.row.name
+    return (
+        name in JUMPS or name in LOOP_STARTS or name in ("LOOP_END", "LOOP_BREAK", "LOOP_CONTINUE", "CALL", "CALL_FS")
+    )
+
+
+def _check_targets(shader: Shader) -> None:
+    for index, cf in enumerate(shader.cf):
+        if goes_elsewhere(cf) and not 0 <= target(cf) <= len(shader.cf):
+            raise HeadwaterError(
+                f"control-flow instruction {index}, {cf.row.name}, leads to {target(cf)}, where none is"
+            )
+
+
+def _loop_ends(shader: Shader) -> dict[int, int]:
+    result: dict[int, int] = {}
+    open_loops: list[int] = []
+    for index, cf in enumerate(shader.cf):
+        if cf.row.name in LOOP_STARTS:
+            open_loops.append(index)
+        elif cf.row.name == "LOOP_END":
+            if not open_loops:
+                raise HeadwaterError(f"control-flow instruction {index} ends a loop that has not begun")
+            result[open_loops.pop()] = index
+    if open_loops:
+        raise HeadwaterError(f"the loop that begins at control-flow instruction {open_loops[-1]} has no end")
+    return result
+
+
+def loop_of(program: Program, index: int) -> tuple[int, int] | None:
+    """The innermost loop around an instruction: where it begins and ends."""
+    around = [(start, end) for start, end in program.loop_ends.items() if start < index < end]
+    return max(around, default=None)
+
+
+def ends_program(cf: Cf) -> bool:
+    """Whether the program ends after this instruction."""
+    return bool(cf.fields["end_of_program"]) or cf.row.name in ("CF_END", "END_PROGRAM", "EXPORT_DONE_END")
+
+
+def successors(shader: Shader, index: int) -> set[int]:
+    """Where control may be after an instruction, for any of the lanes."""
+    cf = shader.cf[index]
+    name = cf.row.name
+    result = set() if ends_program(cf) else {index + 1}
+    if goes_elsewhere(cf):
+        result.add(target(cf))
+    if name in LEAVING:
+        result |= {at + d for at, other in enumerate(shader.cf) if other.row.name == "LOOP_END" for d in (0, 1)}
+    if name == "RETURN":
+        result |= {at + 1 for at, other in enumerate(shader.cf) if other.row.name in ("CALL", "CALL_FS")}
+    return {at for at in result if at < len(shader.cf)}
+
+
+def _live(shader: Shader, effects: list[list[Effects]], indexed: bool, clause_temporaries: int) -> list[list[set[int]]]:
+    """What may be read after each segment. A component that is written there may keep its old value in other lanes, so
+    nothing ends a life but the end of the program."""
+    count = len(shader.cf)
+    after: list[set[int]] = [set() for _ in range(count)]
+    reads = [set().union(*(e.reads for e in parts)) for parts in effects]
+    everything = set(range(4 * GPRS)) if indexed else set()
+    if indexed:
+        reads = [
+            r | (everything if any(e.indexed for e in parts) else set())
+            for r, parts in zip(reads, effects, strict=True)
+        ]
+    if clause_temporaries:
+        temporaries = set(range(4 * (GPRS - clause_temporaries), 4 * GPRS))
+        reads = [r - temporaries for r in reads]
+    changed = True
+    while changed:
+        changed = False
+        for index in reversed(range(count)):
+            new = set().union(*(after[n] | reads[n] for n in successors(shader, index)))
+            if new != after[index]:
+                after[index] = new
+                changed = True
+    result = []
+    for index, parts in enumerate(effects):
+        live = after[index]
+        states = []
+        for effect in reversed(parts):
+            states.append(live)
+            live = live | effect.reads | (everything if effect.indexed else set())
+        result.append(states[::-1])
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Lanes:
+    """Whether masks are what the wavefront began with: the active one, those pushed, and of each loop the stack's
+    height, the mask that entered and that of the lanes that have not left."""
+
+    active: bool
+    stack: tuple[bool, ...] = ()
+    loops: tuple[tuple[int, bool, bool], ...] = ()
+
+    def join(self, other: _Lanes) -> _Lanes:
+        """What holds in both."""
+        if len(self.stack) != len(other.stack) or len(self.loops) != len(other.loops):
+            return _Lanes(False)
+        loops = tuple((a[0], a[1] and b[1], a[2] and b[2]) for a, b in zip(self.loops, other.loops, strict=True))
+        stack = tuple(a and b for a, b in zip(self.stack, other.stack, strict=True))
+        return _Lanes(self.active and other.active, stack, loops)
+
+    def popped(self, count: int) -> _Lanes:
+        """After POP."""
+        if count == 0:
+            return self
+        if count > len(self.stack):
+            return _Lanes(False)
+        return _Lanes(self.stack[-count], self.stack[:-count], self.loops)
+
+    def left(self, again: bool) -> _Lanes:
+        """After some lanes have left the loop, or wait for its end."""
+        if not self.loops:
+            return _Lanes(False)
+        base, entry, live = self.loops[-1]
+        stack = (*self.stack[:base], *(False for _ in self.stack[base:]))
+        return _Lanes(False, stack, (*self.loops[:-1], (base, entry, live and again)))
+
+
+def _full(shader: Shader, loop_ends: dict[int, int]) -> list[bool]:
+    """For each instruction whether all lanes of the beginning execute it, as far as it is known."""
+    count = len(shader.cf)
+    names = {cf.row.name for cf in shader.cf}
+    kills = any("KILL" in row.name for row in _alu_rows(shader)) or "KILL" in names
+    if kills or names & {"CALL", "CALL_FS", "RETURN", "PUSH", "PUSH_ELSE", "POP_PUSH", "POP_PUSH_ELSE", "POP_JUMP"}:
+        return [False] * count
+    states: list[_Lanes | None] = [None] * count
+    pending = [(0, _Lanes(True))]
+    while pending:
+        index, state = pending.pop()
+        if index >= count:
+            continue
+        known = states[index]
+        joined = state if known is None else known.join(state)
+        if joined == known:
+            continue
+        states[index] = joined
+        pending += _after(shader, index, joined, loop_ends)
+    return [state is not None and state.active for state in states]
+
+
+def _after(shader: Shader, index: int, state: _Lanes, loop_ends: dict[int, int]) -> list[tuple[int, _Lanes]]:
+    cf = shader.cf[index]
+    name, pops = cf.row.name, cf.fields["pop_count"]
+    following = index + 1
+    if ends_program(cf):
+        return []
+    if cf.groups:
+        if name in PUSHING:
+            state = _Lanes(state.active, (*state.stack, state.active), state.loops)
+        before = state
+        if any(op.update_exec_mask for g in cf.groups for op in g.ops):
+            state = _Lanes(False, state.stack, state.loops)
+        if name in ("ALU_BREAK", "ALU_CONTINUE"):
+            state = before.left(name == "ALU_CONTINUE")
+        if name == "ALU_ELSE_AFTER":
+            state = _Lanes(False, state.stack, state.loops)
+        return [(following, state.popped(POPPING.get(name, 0)))]
+    if name == "JUMP":
+        none = _Lanes(False, state.stack, state.loops)
+        return [(following, state), (target(cf), none.popped(pops))]
+    if name == "ELSE":
+        none = _Lanes(False, state.stack, state.loops)
+        return [(following, none), (target(cf), none.popped(pops))]
+    if name == "POP":
+        return [(following, state.popped(pops))]
+    if name in LOOP_STARTS:
+        inside = _Lanes(state.active, state.stack, (*state.loops, (len(state.stack), state.active, state.active)))
+        return [(following, inside), (loop_ends[index] + 1, _Lanes(False, state.stack, state.loops))]
+    if name == "LOOP_END":
+        if not state.loops:
+            return [(following, _Lanes(False))]
+        base, entry, live = state.loops[-1]
+        again = _Lanes(live, state.stack[:base], state.loops)
+        return [(target(cf), again), (following, _Lanes(entry, state.stack[:base], state.loops[:-1]))]
+    if name in ("LOOP_BREAK", "LOOP_CONTINUE"):
+        left = state.left(name == "LOOP_CONTINUE")
+        ends = [end for start, end in loop_ends.items() if start < index < end]
+        base = left.loops[-1][0] if left.loops else 0
+        return [(following, left), (min(ends, default=following), _Lanes(False, left.stack[:base], left.loops))]
+    return [(following, state)]
+
+
+# ---- clauses
+
+
+def _segments(groups: tuple[AluGroup, ...]) -> list[range]:
+    """Ranges of groups, each but the last ended by a barrier."""
+    result, start = [], 0
+    for at, group in enumerate(groups):
+        if any(op.row.name == "GROUP_BARRIER" for op in group.ops):
+            result.append(range(start, at + 1))
+            start = at + 1
+    if start < len(groups) or not result:
+        result.append(range(start, len(groups)))
+    return result
+
+
+def segment_effects(shader: Shader, cf: Cf, segment: range) -> Effects:
+    """Of one segment of an ALU clause, or of any other instruction with all its fetches."""
+    effects = Effects()
+    for group in (cf.groups[n] for n in segment):
+        _group(effects, shader, group)
+    for fetch in cf.fetches:
+        _fetch(effects, fetch)
+    if not cf.groups and not cf.fetches:
+        _memory(effects, cf, shader.generation)
+    return effects
+
+
+def address_register(op: AluOp, generation: str) -> int:
+    """The component that MOVA writes: AR.x, on R600 one of AR.xyzw by the destination's channel; on Cayman what
+    MOVA_DST names."""
+    if generation == "r600":
+        return AR + op.dst_chan
+    if generation == "cayman" and op.dst_gpr in (2, 3):
+        return CF_INDEX + op.dst_gpr - 2
+    return AR
+
+
+def writes_gpr(op: AluOp, generation: str) -> bool:
+    """Whether an operation writes its destination register: Cayman's MOVA_INT has another destination in its place."""
+    return op.write and not (generation == "cayman" and "mova" in op.row.flags)
+
+
+def index_register(op_index_mode: int, generation: str) -> int:
+    """The component that relative operands are indexed by."""
+    return AR + op_index_mode if generation == "r600" and op_index_mode < 4 else AR
+
+
+def _group(effects: Effects, shader: Shader, group: AluGroup) -> None:
+    for op in group.ops:
+        for source in op.sources:
+            if source.rel:
+                effects.read(index_register(op.index_mode, shader.generation))
+            if source.sel < GPRS:
+                if source.rel:
+                    effects.indexed = True
+                effects.read(4 * source.sel + source.chan)
+            elif source.sel == SEL_PV:
+                effects.read(PV + source.chan)
+            elif source.sel == SEL_PS:
+                effects.read(PS)
+        if op.pred_sel:
+            effects.read(PREDICATE)
+    for op in group.ops:
+        certain = not op.pred_sel
+        if op.dst_rel:
+            effects.indexed = True
+            effects.read(index_register(op.index_mode, shader.generation))
+        if op.row.kind == "LDS":
+            continue
+        if "mova" in op.row.flags:
+            effects.write(address_register(op, shader.generation), certain=certain)
+        if op.row.name.startswith("SET_CF_IDX"):
+            effects.write(CF_INDEX + int(op.row.name[-1]), certain=certain)
+        if op.update_pred:
+            effects.write(PREDICATE, certain=certain)
+        if writes_gpr(op, shader.generation) and not op.dst_rel:
+            effects.write(4 * op.dst_gpr + op.dst_chan, certain=certain)
+        effects.write(PS if op.slot == T else PV + op.slot, certain=certain)
+
+
+def selected(sel: int) -> int | None:
+    """The channel that a fetch's source select names, or None for 0 and 1."""
+    return sel if sel < 4 else None
+
+
+def _fetch(effects: Effects, fetch: Fetch) -> None:
+    f = fetch.fields
+    kind = fetch.row.kind
+    if kind == "TEX":
+        sources = [(f["src_gpr"], f[f"src_sel_{c}"]) for c in "xyzw"]
+    elif kind in ("VTX", "SEM"):
+        sources = [(f["src_gpr"], f["src_sel_x"])]
+        if f["structured_read"]:
+            sources.append((f["src_gpr"], f["src_sel_y"]))
+    elif kind in ("GDS", "MEM_DSW", "MEM_DSR"):
+        sources = [
+            (f["src_gpr"], f[f"src_sel_{c}"])
+            for c in ("xyz" if kind == "GDS" else "xyzw" if kind == "MEM_DSW" else "xy")
+        ]
+        if kind == "MEM_DSW":
+            sources += [(f["src_gpr"] + n, c) for n in range(1, f["burst_count"] + 1) for c in range(4)]
+    else:
+        sources = [(f["src_gpr"], f["src_sel_x"])] if f["indexed"] else []
+    rat = returned_rat(fetch)
+    if rat is not None:
+        effects.read(RETURNED + rat)
+    for gpr, sel in sources:
+        channel = selected(sel)
+        if channel is not None and gpr < GPRS:
+            effects.read(4 * gpr + channel)
+    for component in fetch_writes(fetch):
+        effects.write(component, certain=True)
+
+
+RETURN_BUFFERS = 160
+"""The first of the fetch resources that hold what RAT instructions return."""
+
+
+def returned_rat(fetch: Fetch) -> int | None:
+    """The RAT whose return buffer a fetch reads, or None."""
+    rat = fetch.fields["buffer_id"] - RETURN_BUFFERS
+    return rat if fetch.row.name == "FETCH" and 0 <= rat < RATS else None
+
+
+def fetch_writes(fetch: Fetch) -> list[int]:
+    """The components that a fetch writes."""
+    f = fetch.fields
+    kind = fetch.row.kind
+    if kind == "MEM_DSW":
+        return []
+    burst = f["burst_count"] + 1 if kind in ("MEM_RD", "MEM_DSR") else 1
+    if kind == "MEM_DSR":
+        channels = [n for n, c in enumerate("xyzw") if f[f"dst_wr_{c}"]]
+    else:
+        channels = [n for n, c in enumerate("xyzw") if f[f"dst_sel_{c}"] != 7]
+    return [4 * (f["dst_gpr"] + n) + c for n in range(burst) for c in channels if f["dst_gpr"] + n < GPRS]
+
+
+def reads_scratch(cf: Cf, generation: str) -> bool:
+    """Whether MEM_SCRATCH reads: TYPE 2 and 3 on R600, which later generations have for acknowledged writes."""
+    return generation == "r600" and cf.row.name == "MEM_SCRATCH" and cf.fields["type"] >= 2
+
+
+def _memory(effects: Effects, cf: Cf, generation: str) -> None:
+    """Exports and memory writes."""
+    if cf.row.kind not in ("EXPORT", "MEM", "RAT"):
+        return
+    f = cf.fields
+    for n in range(f["burst_count"] + 1):
+        for channel in range(4):
+            component = 4 * min(f["rw_gpr"] + n, GPRS - 1) + channel
+            if not reads_scratch(cf, generation):
+                effects.read(component)
+            elif f["comp_mask"] >> channel & 1:
+                effects.write(component, certain=True)
+    if cf.row.kind == "RAT" or f["type"] in INDEXED_TYPES:
+        for channel in range(4):
+            effects.read(4 * f["index_gpr"] + channel)
+    if cf.row.kind == "RAT" and is_returning(cf):
+        effects.write(RETURNED + f["rat_id"], certain=True)
+    if cf.row.kind == "EXPORT":
+        effects.read(PIXEL)
+        effects.read(PIXEL + 1)
+
+
+# ---- resources
+
+
+def kcache_window(cf: Cf, sel: int) -> tuple[int, int] | None:
+    """Constant buffer and vec4 that a select of the constant cache names; None where nothing is locked."""
+    for window in (3, 2, 1, 0):
+        start = KCACHE_STARTS[window]
+        if start <= sel < start + 32:
+            f = cf.fields
+            if not f[f"kcache_mode{window}"]:
+                return None
+            return f[f"kcache_bank{window}"], f[f"kcache_addr{window}"] * KCACHE_LINE + sel - start
+    return None
+
+
+def is_constant(sel: int) -> bool:
+    """Whether a select is one of the constant cache."""
+    return 128 <= sel < 192 or 256 <= sel < 320
+
+
+def is_queue(sel: int) -> bool:
+    """Whether a select reads what LDS instructions returned."""
+    return LDS_OQ_A <= sel <= LDS_OQ_B_POP
+
+
+def _constants(shader: Shader) -> dict[int, int]:
+    result: dict[int, int] = {}
+    for cf in shader.cf:
+        for sel in {s.sel for g in cf.groups for op in g.ops for s in op.sources if is_constant(s.sel)}:
+            found = kcache_window(cf, sel)
+            if found is not None:
+                result[found[0]] = max(result.get(found[0], 0), found[1] + 1)
+    return result
+
+
+def _resources(shader: Shader) -> set[Name]:
+    result: set[Name] = {("constant", bank) for bank in _constants(shader)}
+    for cf in shader.cf:
+        f, kind, name = cf.fields, cf.row.kind, cf.row.name
+        if kind == "EXPORT" and f["type"] == EXPORT_PIXEL:
+            result |= {("output", n) for n in range(f["array_base"], f["array_base"] + f["burst_count"] + 1) if n < 8}
+        elif kind == "RAT":
+            result.add(("rat", f["rat_id"]))
+        elif kind == "MEM" and name not in SCRATCH_ROWS:
+            result.add(_memory_resource(cf))
+        for fetch in cf.fetches:
+            if fetch.row.kind == "TEX":
+                result.add(("fetch", fetch.fields["resource_id"]))
+            elif fetch.row.kind == "VTX" and returned_rat(fetch) is None:
+                result.add(("fetch", fetch.fields["buffer_id"]))
+    return result
+
+
+def is_returning(cf: Cf) -> bool:
+    """Whether a RAT instruction returns what memory held."""
+    return cf.fields["rat_inst"] >= 32
+
+
+def _memory_resource(cf: Cf) -> Name:
+    name = cf.row.name
+    if name.startswith("MEM_STREAM"):
+        return "stream", int(name[len("MEM_STREAM")])
+    if name.startswith("MEM_RING"):
+        return "ring", int(name[8:] or 0)
+    if name.startswith("MEM_REDUC"):
+        return "reduction", 0
+    return "global", 0
+
+
+memory_resource = _memory_resource
+
+
+def rows_of(shader: Shader) -> Iterable[str]:
+    """Names of all rows, for tests of what a shader uses."""
+    for cf in shader.cf:
+        yield cf.row.name
+        yield from (op.row.name for g in cf.groups for op in g.ops)
+        yield from (fetch.row.name for fetch in cf.fetches)

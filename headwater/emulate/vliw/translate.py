@@ -1,0 +1,449 @@
+"""A shader and what its resources are in; the text of LLVM functions that run a wavefront of it, out.
+
+Each clause is a function; ``hw_wave`` calls them as control flow says. Registers and the control-flow stack are in the
+wavefront's frame, so a wavefront that waits at a barrier just returns, and goes on there when it is called again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from headwater.emulate.builder import Builder, Value
+from headwater.emulate.layout import AT_BARRIER, ENDED, FAULT_NAMES, STOPPED, WAVE
+from headwater.emulate.registers import PART, PART_LANES, PARTS
+from headwater.emulate.translate import STOP_OFFSET
+from headwater.emulate.vliw import export, fetch, program as reading
+from headwater.emulate.vliw.alu import AluCode
+from headwater.emulate.vliw.bindings import Bindings, Name
+from headwater.emulate.vliw.clause import Clause, Options, Resources, place
+from headwater.emulate.vliw.layout import CF, LAUNCH
+from headwater.emulate.vliw.program import Program, read_program
+from headwater.emulate.vliw.registers import PIXEL, Frame
+from headwater.isa.vliw.model import Cf, Shader
+
+COMPACT_ACCESSES = 48
+"""Fetches and memory writes of a shader whose usual cases are inline; of larger ones all are calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A shader with what its launch sets up. ``kind``: ps (a pixel shader) or cs (a compute shader).
+
+    ``scratch_bytes`` are those of one work-item; ``digest`` names it in the cache.
+    """
+
+    shader: Shader
+    kind: str
+    gprs: int = 128
+    clause_temporaries: int = 0
+    lds_bytes: int = 0
+    scratch_bytes: int = 0
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The functions' text with what they need, and what the launcher must know of them.
+
+    ``order``: the resources, in the order of their descriptors; ``constants``: vec4 that are read of constant buffers.
+    """
+
+    text: str
+    frame_bytes: int
+    cache_slots: int
+    size: int
+    uses_gds: bool
+    flushing: bool
+    order: list[Name]
+    constants: dict[int, int]
+
+
+# What registers hold when a wavefront begins (docs/vliw.md): component and what it is.
+_STARTS: dict[str, tuple[tuple[int, str], ...]] = {
+    "ps": ((0, "position_x"), (1, "position_y"), (2, "object"), (PIXEL, "pixel_x"), (PIXEL + 1, "pixel_y")),
+    "r600": ((0, "local_flat"), (1, "group_flat")),
+    "r700": ((0, "local_flat"), (1, "group_flat")),
+    "evergreen": (
+        (0, "local_x"), (1, "local_y"), (2, "local_z"), (3, "group_flat"),
+        (4, "group_x"), (5, "group_y"), (6, "group_z"),
+    ),
+}  # fmt: skip
+_STARTS["cayman"] = _STARTS["evergreen"]
+
+
+def starts(kernel: Kernel) -> tuple[tuple[int, str], ...]:
+    """What a kernel's registers hold when a wavefront begins."""
+    return _STARTS["ps" if kernel.kind == "ps" else kernel.shader.generation]
+
+
+def translate(kernel: Kernel, bindings: Bindings, options: Options) -> Translation:
+    """Translate a kernel for resources bound so. HeadwaterError if its control flow makes no sense."""
+    program = read_program(kernel.shader, kernel.gprs, kernel.clause_temporaries)
+    if program.doubles and options.flushing:
+        options = Options(options.avx512, options.full, flushing=False)
+    return _Translator(kernel, program, bindings, options).translate()
+
+
+@dataclass
+class _Translator:
+    kernel: Kernel
+    program: Program
+    bindings: Bindings
+    options: Options
+    b: Builder = field(default_factory=Builder)
+    functions: list[str] = field(default_factory=list)
+    declarations: dict[str, str] = field(default_factory=dict)
+    resumes: list[tuple[int, str]] = field(default_factory=list)
+    frame: Frame = field(init=False)
+    resources: Resources = field(init=False)
+
+    def __post_init__(self) -> None:
+        used = self.program.used | {component for component, _ in starts(self.kernel)}
+        self.frame = Frame(used, self.program.indexed_gprs)
+        self.resources = Resources(self.bindings, self.program.resources, self.kernel.shader.generation)
+
+    def translate(self) -> Translation:
+        b = self.b
+        shader = self.kernel.shader
+        for index, cf in enumerate(shader.cf):
+            b.start(f"cf.{index}")
+            self._instruction(index, cf)
+        b.start(f"cf.{len(shader.cf)}")
+        self._stop("FAULT_UNSUPPORTED", place(len(shader.cf)))
+        body = "\n".join(line for block in b.blocks[1:] for line in (f"{block.label}:", *block.lines))
+        wave = f"define hidden i32 @hw_wave(ptr noalias %w) #0 {{\n{self._head()}\n{body}\n{self._exits()}\n}}"
+        self.declarations |= b.declarations
+        parts = [*self.functions, wave, *self.declarations.values()]
+        parts.append('!9100 = !{!"branch_weights", i32 2000, i32 1}')
+        return Translation(
+            "\n\n".join(parts),
+            self.frame.nbytes,
+            self.resources.slots,
+            self.program.operations,
+            self.resources.uses_gds,
+            self.options.flushing,
+            self.program.resources,
+            self.program.constants,
+        )
+
+    # ---- the wavefront's function
+
+    def _head(self) -> str:
+        """Where a wavefront begins, or goes on after a barrier."""
+        b = self.b
+        first = len(b.blocks)
+        b.start("entry")
+        for name in ("frame", "ids", "block", "args"):
+            at = b.emit(f"getelementptr i8, ptr %w, i64 {WAVE.offset[name]}")
+            b.line(f"%{name} = load ptr, ptr {at}, align 8, !invariant.load !9001")
+        b.line(f"%stop = getelementptr i8, ptr %block, i64 {STOP_OFFSET}")
+        b.line(f"%count = getelementptr i8, ptr %w, i64 {WAVE.offset['wave_instructions']}")
+        b.line(f"%resume.at = getelementptr i8, ptr %w, i64 {WAVE.offset['resume']}")
+        b.line(f"%alone.at = getelementptr i8, ptr %w, i64 {WAVE.offset['alone']}")
+        resume = b.emit("load i32, ptr %resume.at")
+        cases = " ".join(f"i32 {number}, label %{label}" for number, label in self.resumes)
+        b.line(f"switch i32 {resume}, label %start [{cases}]")
+        b.start("start")
+        for name in ("depth", "loops", "calls", "killed"):
+            b.line(f"store i64 0, ptr {b.emit(f'getelementptr i8, ptr %frame, i64 {CF.offset[name]}')}, align 8")
+        at = b.emit(f"getelementptr i8, ptr %w, i64 {WAVE.offset['exec']}")
+        b.line(
+            f"store i64 {'-1' if self.options.full else b.emit(f'load i64, ptr {at}, align 8')}, ptr %frame, align 8"
+        )
+        values = dict(starts(self.kernel))
+        for component in self.frame.components:
+            for part in range(PARTS):
+                value = Value("zeroinitializer", "u32", PART_LANES)
+                if component in values:
+                    value = self._start_value(b, values[component], part)
+                offset = self.frame.place(component) + 4 * PART_LANES * part
+                pointer = b.emit(f"getelementptr i8, ptr %frame, i64 {offset}")
+                b.line(f"store {PART} {value.text}, ptr {pointer}, align 64")
+        b.jump("cf.0")
+        return "\n".join(line for block in b.blocks[first:] for line in (f"{block.label}:", *block.lines))
+
+    def _start_value(self, b: Builder, what: str, part: int) -> Value:
+        """What a register holds when the wavefront begins, u32 for each lane."""
+
+        def size(name: str, axis: int) -> Value:
+            at = b.emit(f"getelementptr i8, ptr %args, i64 {LAUNCH.offset[name] + 4 * axis}")
+            return b.let("u32", 1, f"load i32, ptr {at}, align 4")
+
+        def group(axis: int) -> Value:
+            at = b.emit(f"getelementptr i8, ptr %w, i64 {WAVE.offset['group'] + 4 * axis}")
+            return b.let("u32", 1, f"load i32, ptr {at}, align 4")
+
+        def local(axis: int) -> Value:
+            at = b.emit(f"getelementptr i8, ptr %ids, i64 {256 * axis + 4 * PART_LANES * part}")
+            return b.let("u32", PART_LANES, f"load {PART}, ptr {at}, align 64")
+
+        def pixel(axis: int) -> Value:
+            first = b.binary("add", b.binary("mul", group(axis), size("local", axis)), size("origin", axis))
+            return b.binary("add", local(axis), first)
+
+        kind, _, which = what.partition("_")
+        axis = "xyz".find(which) if which in ("x", "y", "z") else -1
+        if what == "local_flat":
+            at = b.emit(f"getelementptr i8, ptr %w, i64 {WAVE.offset['index']}")
+            index = b.let("u32", 1, f"load i32, ptr {at}, align 4")
+            lanes = b.vector("u32", range(PART_LANES * part, PART_LANES * (part + 1)))
+            return b.binary("add", lanes, b.binary("shl", index, b.constant("u32", 6)))
+        if what == "group_flat":
+            row = b.binary("add", b.binary("mul", group(2), size("groups", 1)), group(1))
+            return b.splat(b.binary("add", b.binary("mul", row, size("groups", 0)), group(0)), PART_LANES)
+        if kind == "local":
+            return local(axis)
+        if kind == "group":
+            return b.splat(group(axis), PART_LANES)
+        if kind == "pixel":
+            return pixel(axis)
+        if what == "object":
+            width = b.binary("mul", size("groups", 0), size("local", 0))
+            flat = b.binary("add", b.binary("mul", pixel(1), width), pixel(0))
+            return b.bitcast(b.let("f32", PART_LANES, f"uitofp {flat.typed} to <{PART_LANES} x float>"), "u32")
+        position = b.let("f32", PART_LANES, f"uitofp {pixel(axis).typed} to <{PART_LANES} x float>")
+        return b.bitcast(b.binary("fadd", position, b.constant("f32", 0x3F000000)), "u32")
+
+    def _exits(self) -> str:
+        lines = (("ended", ENDED), ("waits", AT_BARRIER), ("stopped", STOPPED))
+        return "\n".join(f"wave.{label}:\n  ret i32 {value}" for label, value in lines)
+
+    # ---- control flow
+
+    def _instruction(self, index: int, cf: Cf) -> None:
+        b, name = self.b, cf.row.name
+        following = f"cf.{index + 1}"
+        b.line(f"%count.{index} = load i64, ptr %count, align 8")
+        work = max(len(cf.groups) + len(cf.fetches), 1)
+        b.line(f"store i64 {b.emit(f'add i64 %count.{index}, {work}')}, ptr %count, align 8")
+        if cf.groups or cf.row.kind == "CF_ALU":
+            following = self._alu(index, cf, following)
+        elif cf.fetches or cf.row.kind in ("EXPORT", "MEM", "RAT"):
+            self._unless_idle(lambda: self._call(f"clause.{index}", index))
+            self._memory_clause(index, cf)
+        elif cf.fields["cond"] or name in _UNSUPPORTED or cf.row.kind == "GWS":
+            self._unless_idle(lambda: self._stop("FAULT_UNSUPPORTED", place(index)), ends=True)
+        elif name in _FLOW:
+            _FLOW[name](self, index, cf, following)
+            return
+        if reading.ends_program(cf):
+            b.jump("wave.ended")
+        elif following:
+            b.jump(following)
+
+    def _stop(self, kind: str, pc: int) -> None:
+        b = self.b
+        b.declare("declare hidden i32 @hw_stop(ptr, i32, i64, i64) #1")
+        b.emit(f"call i32 @hw_stop(ptr %w, i32 {FAULT_NAMES[kind]}, i64 {pc}, i64 0)")
+        b.jump("wave.stopped")
+
+    def _active(self) -> str:
+        return self.b.emit("load i64, ptr %frame, align 8")
+
+    def _unless_idle(self, write: Callable[[], None], *, ends: bool = False) -> None:
+        """Leave an instruction out if no lane is active."""
+        b = self.b
+        work, done = b.label("work"), b.label("done")
+        b.branch(b.emit(f"icmp ne i64 {self._active()}, 0"), work, done)
+        b.start(work)
+        write()
+        if not ends:
+            b.jump(done)
+        b.start(done)
+
+    def _call(self, function: str, index: int) -> None:
+        """Call a clause's function; stop after a fault."""
+        b = self.b
+        status = b.emit(f"call i32 @{function}(ptr %w, ptr %frame, i64 {self._active()})")
+        fine = b.label("fine")
+        b.line(f"br i1 {b.emit(f'icmp eq i32 {status}, 0')}, label %{fine}, label %wave.stopped, !prof !9100")
+        b.start(fine)
+
+    def flow(self, function: str, *arguments: str) -> str:
+        """Call a function of ``control.c`` and stop after a fault; its result."""
+        b = self.b
+        typed = ["ptr %w", "ptr %frame", *arguments]
+        b.declare(f"declare hidden i32 @{function}({', '.join(a.rsplit(' ', 1)[0] for a in typed)})")
+        result = b.emit(f"call i32 @{function}({', '.join(typed)})")
+        fine = b.label("fine")
+        b.line(f"br i1 {b.emit(f'icmp sge i32 {result}, 0')}, label %{fine}, label %wave.stopped, !prof !9100")
+        b.start(fine)
+        return result
+
+    def taken(self, result: str, target: str, following: str) -> None:
+        """Go to a target if a function's result is 1."""
+        self.b.branch(self.b.emit(f"icmp eq i32 {result}, 1"), target, following)
+
+    def loop_end(self, index: int) -> str:
+        """The label of the end of the innermost loop around an instruction."""
+        loop = reading.loop_of(self.program, index)
+        return f"cf.{loop[1]}" if loop is not None else f"cf.{index + 1}"
+
+    def check_stop(self) -> None:
+        """Leave if the launch is to be stopped."""
+        b = self.b
+        value = b.emit("load atomic i64, ptr %stop monotonic, align 8")
+        going = b.label("going")
+        b.line(f"br i1 {b.emit(f'icmp eq i64 {value}, 0')}, label %{going}, label %wave.stopped, !prof !9100")
+        b.start(going)
+
+    # ---- clauses
+
+    def _clause(self, name: str, cf: Cf, index: int, *, full: bool) -> Clause:
+        return Clause(name, cf, index, self.frame, self.resources, self.options, full=full)
+
+    def _done(self, clause: Clause) -> None:
+        self.functions.append(clause.text())
+        self.declarations |= clause.b.declarations
+
+    def _alu(self, index: int, cf: Cf, following: str) -> str:
+        """An ALU clause with what its instruction does before and after; where it goes on if that is decided, else an
+        empty string."""
+        b, name, pc = self.b, cf.row.name, place(index)
+        if name in reading.PUSHING:
+            self.flow("hw_cf_push", f"i64 {pc}")
+        before = self._active()
+        segments = self.program.segments[index]
+        full = self.options.full and self.program.full[index]
+        for number, segment in enumerate(segments):
+            function = f"clause.{index}.{number}"
+            if len(segment) and any(op.row.name != "GROUP_BARRIER" for n in segment for op in cf.groups[n].ops):
+                if full:
+                    self._call(function, index)
+                else:
+                    self._unless_idle(partial(self._call, function, index))
+                clause = self._clause(function, cf, index, full=full)
+                code = AluCode(clause, self.program.live[index][number])
+                for n in segment:
+                    code.group(n, cf.groups[n])
+                code.finish()
+                self._done(clause)
+                full = full and not code.narrowed
+            if len(segment) and any(op.row.name == "GROUP_BARRIER" for op in cf.groups[segment[-1]].ops):
+                self._barrier()
+        if name in reading.POPPING:
+            self.flow("hw_cf_pop", f"i64 {reading.POPPING[name]}", f"i64 {pc}")
+        elif name == "ALU_ELSE_AFTER":
+            self.flow("hw_cf_else", "i64 0", f"i64 {pc}")
+        elif name in ("ALU_BREAK", "ALU_CONTINUE"):
+            lanes = b.emit(f"and i64 {before}, {b.emit(f'xor i64 {self._active()}, -1')}")
+            again = int(name == "ALU_CONTINUE")
+            result = self.flow("hw_cf_leave", f"i64 {lanes}", f"i64 {again}", f"i64 {pc}")
+            self.taken(result, self.loop_end(index), following)
+            return ""
+        return following
+
+    def _barrier(self) -> None:
+        """Return to wait for the group's other wavefronts, unless there are none."""
+        b = self.b
+        number = len(self.resumes) + 1
+        wait, going = b.label("wait"), f"resume.{number}"
+        alone = b.emit("load i32, ptr %alone.at, !invariant.load !9001")
+        b.branch(b.emit(f"icmp ne i32 {alone}, 0"), going, wait)
+        b.start(wait)
+        b.line(f"store i32 {number}, ptr %resume.at")
+        b.jump("wave.waits")
+        b.start(going)
+        self.resumes.append((number, going))
+
+    def _memory_clause(self, index: int, cf: Cf) -> None:
+        clause = self._clause(f"clause.{index}", cf, index, full=self.options.full and self.program.full[index])
+        clause.compact = self._accesses() > COMPACT_ACCESSES
+        if cf.fetches:
+            for number, one in enumerate(cf.fetches):
+                fetch.translate(clause, number, one)
+        else:
+            export.translate(clause)
+        clause.flush()
+        for part in range(PARTS):
+            clause.regs.store(part, clause.exec, self.program.live[index][0])
+        clause.b.line("ret i32 0")
+        self._done(clause)
+
+    def _accesses(self) -> int:
+        return sum(len(cf.fetches) + (cf.row.kind in ("EXPORT", "MEM", "RAT")) for cf in self.kernel.shader.cf)
+
+
+# ---- the instructions of control flow
+
+
+def _jump(t: _Translator, index: int, cf: Cf, following: str) -> None:
+    function = "hw_cf_jump" if cf.row.name == "JUMP" else "hw_cf_else"
+    result = t.flow(function, f"i64 {cf.fields['pop_count']}", f"i64 {place(index)}")
+    t.taken(result, f"cf.{reading.target(cf)}", following)
+
+
+def _push(t: _Translator, index: int, cf: Cf, following: str) -> None:
+    t.flow("hw_cf_push", f"i64 {place(index)}")
+    result = t.flow("hw_cf_jump", f"i64 {cf.fields['pop_count']}", f"i64 {place(index)}")
+    t.taken(result, f"cf.{reading.target(cf)}", following)
+
+
+def _pop(t: _Translator, index: int, cf: Cf, following: str) -> None:
+    t.flow("hw_cf_pop", f"i64 {cf.fields['pop_count']}", f"i64 {place(index)}")
+    t.b.jump("wave.ended" if reading.ends_program(cf) else following)
+
+
+def _loop(t: _Translator, index: int, cf: Cf, following: str) -> None:
+    result = t.flow("hw_cf_loop", f"i64 {place(index)}")
+    t.taken(result, f"cf.{t.program.loop_ends[index] + 1}", following)
+
+
+def _loop_end(t: _Translator, index: int, cf: Cf, following: str) -> None:
+    t.check_stop()
+    result = t.flow("hw_cf_loop_end", f"i64 {place(index)}")
+    t.taken(result, f"cf.{reading.target(cf)}", following)
+
+
+def _leave(t: _Translator, index: int, cf: Cf, following: str) -> None:
+    again = int(cf.row.name == "LOOP_CONTINUE")
+    lanes = t._active()
+    result = t.flow("hw_cf_leave", f"i64 {lanes}", f"i64 {again}", f"i64 {place(index)}")
+    t.taken(result, t.loop_end(index), following)
+
+
+def _call(t: _Translator, index: int, cf: Cf, following: str) -> None:
+    t.check_stop()
+    result = t.flow("hw_cf_call", f"i64 {index + 1}", f"i64 {place(index)}")
+    t.taken(result, f"cf.{reading.target(cf)}", following)
+
+
+def _return(t: _Translator, index: int, cf: Cf, following: str) -> None:
+    b = t.b
+    b.declare("declare hidden i64 @hw_cf_return(ptr)")
+    result = b.emit("call i64 @hw_cf_return(ptr %frame)")
+    calls = [at + 1 for at, other in enumerate(t.kernel.shader.cf) if other.row.name == "CALL"]
+    cases = " ".join(f"i64 {at}, label %cf.{at}" for at in calls)
+    b.line(f"switch i64 {result}, label %wave.ended [i64 -1, label %{following} {cases}]")
+
+
+def _kill(t: _Translator, index: int, cf: Cf, following: str) -> None:
+    t.b.declare("declare hidden void @hw_cf_kill(ptr, i64)")
+    t.b.line(f"call void @hw_cf_kill(ptr %frame, i64 {t._active()})")
+    t.b.jump("wave.ended" if reading.ends_program(cf) else following)
+
+
+_FLOW = {
+    "JUMP": _jump,
+    "ELSE": _jump,
+    "PUSH": _push,
+    "POP": _pop,
+    "LOOP_START_DX10": _loop,
+    "LOOP_START_NO_AL": _loop,
+    "LOOP_END": _loop_end,
+    "LOOP_BREAK": _leave,
+    "LOOP_CONTINUE": _leave,
+    "CALL": _call,
+    "RETURN": _return,
+    "KILL": _kill,
+}
+_UNSUPPORTED = frozenset(
+    (
+        "LOOP_START", "PUSH_ELSE", "POP_JUMP", "POP_PUSH", "POP_PUSH_ELSE", "EMIT_VERTEX", "EMIT_CUT_VERTEX",
+        "CUT_VERTEX", "JUMPTABLE", "HALT", "PUSH_WQM", "POP_WQM", "ELSE_WQM", "JUMP_ANY", "REACTIVATE",
+        "REACTIVATE_WQM", "INTERRUPT", "INTERRUPT_AND_SLEEP",
+    )
+)  # fmt: skip
+"""What compute kernels do not use: graphics, and loops by constants that CAL does not set."""

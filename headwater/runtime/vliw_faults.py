@@ -1,0 +1,131 @@
+"""The error record of an emulated VLIW launch passes in; a `KernelFault` that names instruction and work-item passes
+out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headwater.emulate import layout
+from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
+from headwater.emulate.vliw.layout import LAUNCH, RESOURCE
+from headwater.errors import KernelFault
+from headwater.runtime.faults import Extent, _place
+from headwater.runtime.simulated_faults import AT
+
+if TYPE_CHECKING:
+    from headwater.runtime.vliw_launch import ShaderLaunch
+
+_SPACES = {
+    "fetch": "resource",
+    "rat": "the RAT",
+    "output": "output",
+    "constant": "constant buffer",
+    "global": "the global buffer",
+    "stream": "stream",
+    "ring": "ring",
+    "reduction": "the reduction buffer",
+}
+_STACK = (
+    "pushes more masks than the control-flow stack holds",
+    "pops a mask that nobody has pushed",
+    "has more loops inside each other than there may be",
+    "leaves or ends a loop that has not begun",
+    "has more calls inside each other than there may be",
+)
+
+
+def explain(launch: ShaderLaunch, record: Sequence[int], extents: Sequence[Extent]) -> KernelFault:
+    """The fault of a launch, from its record."""
+
+    def field(name: str) -> int:
+        return record[AT[name]]
+
+    kind, pc = field("kind"), field("pc")
+    item, group = work_item(launch, record)
+    name = launch._info.name
+    who = f"work-item ({', '.join(map(str, item))}) of {name}"
+    groups = f"work-group ({', '.join(map(str, group))})"
+    whole = f"{name}, {groups}, wavefront {field('wave')},"
+    hint = ""
+    amount = f"{field('bytes')} byte{'s' * (field('bytes') != 1)}"
+    access = "writes" if kind in (layout.FAULT_WRITE, layout.FAULT_LDS_WRITE) else "reads"
+    if kind == layout.FAULT_UNSUPPORTED:
+        message = f"{whole} came to an instruction that is not emulated"
+        hint = _why(launch, pc)
+    elif kind in (layout.FAULT_READ, layout.FAULT_WRITE):
+        message = (
+            f"{who} {access} {amount} {_where(launch, field('address'), field('bytes'), field('detail'), extents)}"
+        )
+    elif kind == layout.FAULT_READ_ONLY:
+        message = f"{who} writes {amount} {_place(field('address'), field('bytes'), extents)}, which is read-only"
+    elif kind in (layout.FAULT_LDS_READ, layout.FAULT_LDS_WRITE):
+        what, size = (
+            ("the global data share", layout.GDS_BYTES) if field("detail") else ("local memory", launch._frames)
+        )
+        message = f"{who} {access} {amount} at byte {field('address')} of {what}, of which there are {size}"
+    elif kind == layout.FAULT_PRIVATE:
+        size = layout.round_up(launch.machine.scratch_bytes, 16)
+        access = "writes" if field("detail") else "reads"
+        message = f"{who} {access} {amount} at byte {field('address')} of its scratch memory, which has {size}"
+    elif kind == layout.FAULT_STACK:
+        message = f"{whole} {_STACK[field('detail')]}"
+    else:
+        message = f"{whole} failed with the unknown code {kind}"
+    return KernelFault(f"{message}\n    {instruction_text(launch, pc)}; {groups}", hint=hint)
+
+
+def _where(launch: ShaderLaunch, address: int, nbytes: int, detail: int, extents: Sequence[Extent]) -> str:
+    if detail:
+        number = (detail - 1 - LAUNCH.size_bytes) // RESOURCE.size_bytes
+        space, index = launch.native.order[number]
+        label = _SPACES.get(space, space) if space == "global" else f"{_SPACES.get(space, space)} {index}"
+        return f"at byte {_signed(address)} of {label}, which is outside of it"
+    if address < 4096:
+        return f"at address {address:#x}: it uses a null pointer"
+    return _place(address, nbytes, extents)
+
+
+def _signed(address: int) -> int:
+    return address - (1 << 64) if address >> 63 else address
+
+
+def work_item(launch: ShaderLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The global number of the lane that the record names, and its group's."""
+    sizes = launch.sizes
+    group = tuple(record[AT[f"group_{axis}"]] for axis in "xyz")
+    size = [max(min(sizes.local[n], sizes.whole[n] - group[n] * sizes.local[n]), 1) for n in range(3)]
+    flat = record[AT["wave"]] * layout.LANES + record[AT["lane"]]
+    local = flat % size[0], flat // size[0] % size[1], flat // size[0] // size[1]
+    item = tuple(sizes.origin[n] + group[n] * sizes.local[n] + local[n] for n in range(3))
+    return item[: sizes.dimensions], group[: sizes.dimensions]
+
+
+def instruction_text(launch: ShaderLaunch, pc: int) -> str:
+    """The place in the shader that a record names, and what is there."""
+    index, within = pc >> PC_CF_SHIFT, pc & (1 << PC_CF_SHIFT) - 1
+    shader = launch.machine.shader
+    if index >= len(shader.cf):
+        return f"{index:02}: the end of the program, which has none"
+    cf = shader.cf[index]
+    number, slot = within >> PC_OP_BITS, within & (1 << PC_OP_BITS) - 1
+    if cf.fetches:
+        return f"{index:02} {cf.row.mnemonic}, fetch {number}: {cf.fetches[number].row.mnemonic}"
+    if cf.groups:
+        names = " ".join(op.row.mnemonic for op in cf.groups[number].ops if op.slot == slot or slot == 0)
+        return f"{index:02} {cf.row.mnemonic}, group {number}: {names}"
+    return f"{index:02} {cf.row.mnemonic}"
+
+
+def _why(launch: ShaderLaunch, pc: int) -> str:
+    """Why an instruction is not emulated, where its row says so."""
+    from headwater.isa.vliw.semantics import semantics
+
+    index, within = pc >> PC_CF_SHIFT, pc & (1 << PC_CF_SHIFT) - 1
+    cf = launch.machine.shader.cf[index] if index < len(launch.machine.shader.cf) else None
+    if cf is None:
+        return "the program runs beyond its end"
+    if cf.groups:
+        reasons = [semantics(op.row).unsupported for op in cf.groups[within >> PC_OP_BITS].ops]
+        return next((reason for reason in reasons if reason), "an operand of this kind is not emulated")
+    return "it belongs to graphics, or names a resource that nothing is bound to"

@@ -1,0 +1,320 @@
+"""A VLIW shader, what its resources are and a launch's sizes pass in; a `ShaderLaunch` passes out, which runs it
+emulated.
+
+It is a `CpuLaunch` of the emulator's native code, as GCN kernels' are: threads, queues, time limits and Ctrl-C are the
+same. What differs is here: descriptors of resources, the arena, constant buffers, faults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.emulate import layout
+from headwater.emulate.vliw.bindings import RAW, Bindings, Bound, Format, Name, Sampler
+from headwater.emulate.vliw.layout import LAUNCH, RESOURCE
+from headwater.emulate.vliw.native import SYMBOL, NativeShader, native_shader
+from headwater.errors import LaunchError, ResourceError
+from headwater.runtime import pool as _pool
+from headwater.runtime.arrays import Array, address, aligned_bytes
+from headwater.runtime.cpu_launch import CpuLaunch
+from headwater.runtime.faults import Extent
+from headwater.runtime.pool import Task
+from headwater.runtime.simulated_launch import EmulatedKernel, SimulatedTask
+
+if TYPE_CHECKING:
+    from headwater.chips import Chip
+    from headwater.emulate.vliw.translate import Kernel
+    from headwater.opencl.kernels import KernelInfo
+
+ARENA_START = 1 << 16
+"""The first address of the arena: those below are a null pointer's."""
+_ARENA_ALIGNMENT = 256
+_MEMORY_LIMIT = 1 << 31
+_NO_SGPRS = tuple(name for kind, name, _ in layout.DISPATCH.fields if kind == "i32")
+_WORD = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class View:
+    """Memory that a resource is: a contiguous array from byte ``offset`` on.
+
+    ``width``, ``height``, ``depth`` and ``pitch`` (from row to row) are elements of ``format``; ``slice`` likewise from
+    one 2-D slice to the next; 0 stands for what follows from the others. ``stride``: bytes from one index of a vertex
+    fetch to the next.
+    """
+
+    memory: Array
+    format: Format = RAW
+    width: int = 0
+    height: int = 1
+    depth: int = 1
+    pitch: int = 0
+    slice: int = 0
+    dimensions: int = 1
+    stride: int = 1
+    offset: int = 0
+    label: str = ""
+
+    @property
+    def bound(self) -> Bound:
+        """What of it translated code depends on."""
+        return Bound(self.format, stride=self.stride, dimensions=self.dimensions)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes from the offset to the memory's end."""
+        return max(self.memory.nbytes - self.offset, 0)
+
+
+ARENA = Bound(RAW, arena=True)
+"""What a resource is bound to that stands for the whole arena."""
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Memory in the arena: what a message calls it, and where it lies there."""
+
+    name: str
+    memory: Array
+    start: int
+    writable: bool
+
+
+class Arena:
+    """The 32-bit addresses by which a launch's buffers are known to it."""
+
+    def __init__(self) -> None:
+        self.allocations: list[Allocation] = []
+        self._next = ARENA_START
+        self._places: dict[tuple[int, int], int] = {}
+
+    def add(self, name: str, memory: Array, *, writable: bool = True) -> int:
+        """The address of an array's memory, which is given one if it has none yet. Raises ResourceError if 4 GiB are
+        full."""
+        if not memory.size:
+            return 0
+        host = address(memory)
+        known = self._places.get((host, memory.nbytes))
+        if known is not None:
+            return known
+        # What is added to an address to get the host's is a multiple of 256.
+        start = self._next + (host - self._next) % _ARENA_ALIGNMENT
+        self._next = layout.round_up(start + memory.nbytes, _ARENA_ALIGNMENT) + _ARENA_ALIGNMENT
+        if self._next >= 1 << 32:
+            raise ResourceError(
+                f"the kernel's buffers take more than 4 GiB: {name} with {memory.nbytes} bytes does not fit",
+                hint="pointers of this chip have 32 bits",
+            )
+        self.allocations.append(Allocation(name, memory, start, writable))
+        self._places[host, memory.nbytes] = start
+        return start
+
+    def table(self) -> list[int]:
+        """The allocations as support.c wants them: start, end, and what is added with the flag."""
+        words: list[int] = []
+        for one in self.allocations:
+            delta = (address(one.memory) - one.start) & _WORD
+            words += [one.start, one.start + one.memory.nbytes, delta | (layout.WRITABLE if one.writable else 0)]
+        return words
+
+    def extents(self) -> list[Extent]:
+        """The allocations by the arena's addresses."""
+        return [Extent(a.name, a.start, a.start + a.memory.nbytes) for a in self.allocations]
+
+
+@dataclass
+class Sizes:
+    """A launch: the work-items of each dimension, those of a work-group, and where a pixel shader's domain begins."""
+
+    whole: tuple[int, int, int]
+    local: tuple[int, int, int]
+    origin: tuple[int, int, int] = (0, 0, 0)
+    dimensions: int = 3
+
+    @property
+    def groups(self) -> tuple[int, int, int]:
+        """Work-groups of each dimension."""
+        x, y, z = (-(-size // part) for size, part in zip(self.whole, self.local, strict=True))
+        return x, y, z
+
+
+@dataclass
+class Owner:
+    """What `CpuLaunch` asks of its kernel."""
+
+    device: Any
+    info: KernelInfo
+    program_source: str = ""
+    program_filename: str = ""
+
+
+@dataclass
+class Inputs:
+    """What one launch is given: memory for the resources, and the arena."""
+
+    views: Mapping[Name, View]
+    arena: Arena = field(default_factory=Arena)
+
+
+class ShaderLaunch(CpuLaunch):
+    """A kernel with its sizes and the kinds of its resources fixed. Called with `Inputs` as its only argument."""
+
+    def __init__(
+        self, owner: Any, machine: Kernel, chip: Chip, sizes: Sizes, bindings: Bindings, packed_bytes: int = 0
+    ) -> None:
+        self.machine = machine
+        self.chip = chip
+        self.sizes = sizes
+        items = prod(sizes.local)
+        aligned = all(size % part == 0 for size, part in zip(sizes.whole, sizes.local, strict=True))
+        full = aligned and items % layout.LANES == 0
+        self.native: NativeShader = native_shader(machine, bindings, full=full)
+        self._waves = -(-items // layout.LANES)
+        self._descriptors = LAUNCH.size_bytes + RESOURCE.size_bytes * len(self.native.order)
+        host = EmulatedKernel(
+            library=self.native.library,
+            symbol=SYMBOL,
+            local_size=sizes.local,
+            arg_offsets=self._argument_offsets(owner.info),
+            args_bytes=self._descriptors + packed_bytes,
+            static_local_bytes=machine.lds_bytes,
+            frame_bytes=0,
+        )
+        super().__init__(owner, host, sizes.whole, sizes.origin, sizes.dimensions, check=False)
+        self._inline = False
+        if self.native.uses_gds:
+            self._tickets = 1
+        self._make_dispatch()
+
+    def _argument_offsets(self, info: KernelInfo) -> tuple[int, ...]:
+        """Where the launch's own arguments are packed: behind the descriptors."""
+        return ()
+
+    def _make_dispatch(self) -> None:
+        self._gds = aligned_bytes(layout.GDS_BYTES if self.native.uses_gds else 8)
+        self._gds[:] = 0
+        memory = aligned_bytes(layout.DISPATCH.size_bytes)
+        memory[:] = 0
+        fields: dict[str, Any] = {
+            "gds": address(self._gds),
+            "local": self.sizes.local,
+            "waves": self._waves,
+            "frame_bytes": self.native.frame_bytes,
+            "scratch_lane_bytes": layout.round_up(self.machine.scratch_bytes, 16),
+            "cache_slots": self.native.cache_slots,
+            "flush_denormals": int(self.native.flushing),
+            **dict.fromkeys(_NO_SGPRS, -1),
+        }
+        fill(memory, layout.DISPATCH, fields)
+        self._dispatch = memory
+        self._block[layout.BLOCK_DISPATCH] = address(memory)
+
+    def _place_locals(self, sizes: tuple[int, ...]) -> None:
+        """Lay the dynamic local arguments behind the shader's own local memory."""
+        position = self.host.static_local_bytes
+        offsets = []
+        for size in sizes:
+            position = layout.round_up(position, 16)
+            offsets.append(position)
+            position += size
+        limit = self.chip.local_memory.work_group_bytes
+        if position > limit:
+            raise ResourceError(
+                f"{self._info.name} needs {position} bytes of local memory a group, {self.chip.name} has {limit}",
+                hint="use smaller tiles or groups",
+            )
+        scratch = layout.round_up(self.machine.scratch_bytes, 16)
+        total = layout.scratch_bytes(self._waves, self.native.frame_bytes, scratch, self.native.cache_slots, position)
+        if total > _MEMORY_LIMIT:
+            raise ResourceError(f"{self._info.name} needs {total} bytes of registers for each group emulated")
+        self._local_sizes, self._local_offsets = sizes, tuple(offsets)
+        self._frames, self._scratch_bytes = position, total
+
+    def _new_task(self) -> Task:
+        return SimulatedTask(self._entry, self._block, self.host.args_bytes)
+
+    def _prepare(self, args: Sequence[Any]) -> Task:
+        """A task with its descriptors made; ``args`` is one `Inputs`."""
+        task = super()._prepare(())
+        assert isinstance(task, SimulatedTask)
+        self.bind(task, args[0])
+        return task
+
+    def bind(self, task: SimulatedTask, inputs: Inputs) -> None:
+        """Write the descriptors and the arena's table. LaunchError for a resource that is missing."""
+        task.record[:] = 0
+        arguments = np.frombuffer(task.args, np.uint8)
+        sizes = self.sizes
+        fill(arguments, LAUNCH, {"local": sizes.local, "groups": sizes.groups, "origin": sizes.origin})
+        task.own = {}
+        for number, name in enumerate(self.native.order):
+            view = inputs.views.get(name)
+            if view is None:
+                continue  # part of the arena, or nothing: then its use is a fault
+            memory, start, size = self._memory(task, name, view)
+            width = view.width or size // view.format.nbytes
+            pitch = view.pitch or width
+            at = LAUNCH.size_bytes + RESOURCE.size_bytes * number
+            fields = {
+                "start": start,
+                "size": size,
+                "width": min(width, 2**32 - 1),
+                "height": view.height,
+                "depth": view.depth,
+                "pitch": min(pitch, 2**32 - 1),
+                "slice": min(view.slice or pitch * view.height, 2**32 - 1),
+            }
+            fill(arguments[at : at + RESOURCE.size_bytes], RESOURCE, fields)
+            task.own[f"{name[0]} {name[1]}"] = memory
+        task.table = np.array(inputs.arena.table(), np.uint64)
+        task.extents = inputs.arena.extents()
+        task.keep = inputs
+        block = task.block
+        block[_pool.ERROR] = address(task.record)
+        block[_pool.BOUNDS] = address(task.table) if len(task.table) else 0
+        block[_pool.BOUNDS_COUNT] = len(task.table) // layout.ALLOCATION_WORDS
+        block[layout.BLOCK_WAVE_INSTRUCTIONS] = 0
+
+    def _memory(self, task: SimulatedTask, name: Name, view: View) -> tuple[Array, int, int]:
+        """A resource's memory, its address and size; constant buffers are copied, and filled up with zeros."""
+        if name[0] != "constant":
+            if not view.memory.flags.c_contiguous:
+                raise LaunchError(f"{view.label or name[0]} is not contiguous", hint="pass np.ascontiguousarray(…)")
+            flat = view.memory.reshape(-1).view(np.uint8)
+            return flat, address(flat) + view.offset if flat.size else 0, view.nbytes
+        source = np.ascontiguousarray(view.memory).reshape(-1).view(np.uint8)[view.offset :]
+        wanted = max(16 * self.native.constants.get(name[1], 0), layout.round_up(source.nbytes, 16), 16)
+        memory = aligned_bytes(wanted)
+        memory[: source.nbytes] = source
+        memory[source.nbytes :] = 0
+        return memory, address(memory), wanted
+
+    def _inspect(self, task: Task) -> None:
+        """Called when a launch has ended: raise its fault."""
+        assert isinstance(task, SimulatedTask)
+        if task.record[0]:
+            from headwater.runtime.vliw_faults import explain
+
+            raise explain(self, task.record.tolist(), task.extents)
+
+    @property
+    def wave_instructions(self) -> int:
+        """ALU groups, fetches and control-flow instructions that the wavefronts of the last launch executed."""
+        return int(self._free[-1].block[layout.BLOCK_WAVE_INSTRUCTIONS]) if self._free else 0
+
+
+def fill(memory: Array, struct: layout.Struct, fields: Mapping[str, Any]) -> None:
+    """Write a structure's fields."""
+    for kind, name, count in struct.fields:
+        if name in fields:
+            dtype = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}[kind]
+            at = struct.offset[name]
+            memory[at : at + count * (8 if kind == "u64" else 4)].view(dtype)[:] = fields[name]
+
+
+__all__ = ["ARENA", "Allocation", "Arena", "Inputs", "Owner", "Sampler", "ShaderLaunch", "Sizes", "View", "fill"]
