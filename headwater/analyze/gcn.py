@@ -18,7 +18,7 @@ from headwater.isa.gcn.printer import text
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.codeobject import CodeObject, KernelObject
-    from headwater.isa.gcn.model import Instruction
+    from headwater.isa.gcn.model import Instruction, Row
 
 _COUNTER = re.compile(r"(vmcnt|lgkmcnt)\((\d+)\)")
 _VECTOR_BITS = (1 << 256) - 1
@@ -199,7 +199,7 @@ def _step(instruction: Instruction, isa: str, live: int, line: tuple[str, int] |
         address=instruction.address,
         text=text(instruction, isa),
         kind=kind,
-        rate=_rate(instruction) if kind == "VALU" else "full",
+        rate=rate_of(row) if kind == "VALU" else "full",
         flops=_flops(instruction) if kind == "VALU" else 0,
         space=space,
         read_bytes=read,
@@ -223,9 +223,8 @@ def _passes(name: str) -> int:
     return passes // 2 if name.endswith("_1k") and "f64" not in name else passes
 
 
-def _rate(instruction: Instruction) -> str:
+def rate_of(row: Row) -> str:
     """Which of the chip's rates an ALU instruction follows (CLRX, documentation, "GCN instruction timings")."""
-    row = instruction.row
     if "mfma" in row.flags:
         return "matrix"
     types = {spec.type for spec in row.operands}
