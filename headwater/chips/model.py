@@ -171,23 +171,33 @@ class Features:
 
 @dataclass(frozen=True)
 class Memory:
-    """The board's memory: ``clock_mhz`` is the memory clock as its maker states it, ``bytes`` the size."""
+    """The board's memory: ``clock_mhz`` is the memory clock as its maker states it, ``bytes`` the size.
+
+    ``efficiency``: the part of ``gigabytes_per_second`` that long streams reach. Its default is fitted, to
+    UoB-HPC, BabelStream, results v1.0 and v2.0: triad reaches 0.83 on HD 7970 and R9 Nano, 0.85 on R9 295X2.
+    """
 
     kind: str
     bus_bits: int = _number("bits", 8, 65_536)
     clock_mhz: float = _number("MHz", 1, 20_000)
     gigabytes_per_second: float = _number("GB/s", 0.1, 100_000)
     bytes: int = _number("bytes", 1 << 20, 1 << 50)
+    efficiency: float = _number("", 0.05, 1, 0.85)
 
 
 @dataclass(frozen=True)
 class Latencies:
-    """Cycles from issue to use where nothing is in the way: what an access costs that ends at each level."""
+    """Cycles from issue to use where nothing is in the way: what an access costs that ends at each level.
+
+    ``scalar_cycles``: of the scalar cache; the default is that of s_memtime, which takes the same way (gem5, pull
+    request 1053, measured on Vega).
+    """
 
     local_cycles: int = _number("cycles", 1, 10_000)
     l1_cycles: int = _number("cycles", 1, 10_000)
     l2_cycles: int = _number("cycles", 1, 10_000)
     memory_cycles: int = _number("cycles", 1, 100_000)
+    scalar_cycles: int = _number("cycles", 1, 10_000, 41)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from headwater.errors import LaunchError
 from headwater.opencl.kernels import ArgInfo, KernelInfo
 from headwater.runtime.devices import Device
-from headwater.runtime.program import ClProgram, Kernel, Launcher, Program
+from headwater.runtime.program import ClProgram, Kernel, Launcher, Program, with_simulate
 from headwater.runtime.signature import count_error, prototype
 from headwater.runtime.streams import Stream
 
@@ -77,7 +77,7 @@ class IlKernel(Kernel):
             return inner(*self.arguments(args, named), **options)
 
         launch.__name__ = launch.__qualname__ = f"{self.name}[{key}]"
-        return launch
+        return with_simulate(launch)
 
     def __call__(self, *args: Any, **options: Any) -> Event:
         raise LaunchError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar, cast
 
 from headwater.errors import LaunchError, UsageError
 from headwater.runtime.devices import Device, DeviceKernel, DeviceProgram, current, default, resolve
@@ -15,6 +15,7 @@ from headwater.runtime.streams import Stream
 
 if TYPE_CHECKING:
     from headwater.opencl.clang import KernelInfo
+    from headwater.timing.report import Report
 
 Language = Literal["brook", "opencl", "il"]
 _SUFFIXES: dict[str, Language] = {
@@ -29,8 +30,17 @@ _MACHINE_CODE = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__")
 """How files of machine code begin."""
 _CACHED_SIZES = 512
 
-Launcher = Callable[..., Event]
-"""A kernel with its sizes: called with the kernel's arguments it launches (see `ClKernel`)."""
+
+class Launcher(Protocol):
+    """A kernel with its sizes: called with the kernel's arguments it launches (see `ClKernel`)."""
+
+    def __call__(self, *args: Any, **options: Any) -> Event:
+        """Launch the kernel."""
+        ...
+
+    def simulate(self, *args: Any, device: Device | str | None = None, **options: Any) -> Report:
+        """Run the kernel on a simulated chip, and say how many cycles it takes there and where they go."""
+        ...
 
 
 class Kernel:
@@ -245,7 +255,20 @@ def _launcher(kernel: ClKernel, global_size: Any, local_size: Any) -> Launcher:
         return quick
 
     launch.__name__ = launch.__qualname__ = f"{kernel.name}[{global_size}, {local_size}]"
-    return launch
+    return with_simulate(launch)
+
+
+def with_simulate(launch: Callable[..., Event]) -> Launcher:
+    """The function with the attribute ``simulate``."""
+
+    def simulate(*args: Any, device: Device | str | None = None, **options: Any) -> Report:
+        from headwater.timing.simulate import simulate_launch
+
+        return simulate_launch(launch, args, device, **options)
+
+    found = cast("Launcher", launch)
+    found.simulate = simulate  # type: ignore[method-assign]
+    return found
 
 
 def _by_name(info: KernelInfo, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:

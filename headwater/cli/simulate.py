@@ -1,0 +1,221 @@
+"""A kernel's file, its data and chips pass in; how long the kernel takes on each, and why, passes out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headwater.cli.options import Parser, build_options
+from headwater.cli.run import add_launch_options, bind_words, choose_kernel
+from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.timing.report import Hot, Report
+
+_USAGE = "FILE [ARG …] --device CHIP [--kernel NAME] [--timeline FILE] [--html FILE] [--json] [options]"
+_DESCRIPTION = """\
+Simulate how many cycles a kernel takes on a chip, and where they go. The kernel is emulated once, and what its
+wavefronts did is replayed on the chip's compute units, caches and memory.
+
+Arguments are given as to headwater run. --also replays the same run on more chips.
+"""
+_EXAMPLES = """\
+examples:
+  headwater simulate matmul.cl --device vega64 random:512x512 random:512x512 --local 16,16
+  headwater simulate median.cl --device fiji --kernel medianfilter_rgba photo.jpg --timeline median.json
+  headwater simulate scan.cl --device mi50 --also radeon-vii,mine.toml random:1Mi
+"""
+_LINES = 12
+
+
+def parser() -> Parser:
+    """The options of ``headwater simulate``."""
+    made = Parser("simulate", _USAGE, _DESCRIPTION, _EXAMPLES)
+    add_launch_options(made)
+    what = made.add_argument_group("simulation")
+    what.add_argument("--also", metavar="CHIPS", help="more chips, with commas: the table compares them")
+    what.add_argument("--timeline", metavar="FILE", help="write a timeline for ui.perfetto.dev")
+    what.add_argument("--html", metavar="FILE", help="write the report as a page")
+    what.add_argument(
+        "--sample", metavar="PART", help="replay this part of the work-groups only, as 0.1; says its error"
+    )
+    what.add_argument("--instructions", action="store_true", help="list the most expensive instructions, too")
+    what.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    return made
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; the exit code is returned."""
+    return _simulate(parser().parse(words))
+
+
+def _simulate(args: argparse.Namespace) -> int:
+    import headwater
+    from headwater.cli.launch import Job, progress
+    from headwater.isa.gcn.model import ISA_OF_TARGET
+    from headwater.timing.simulate import Recorded, simulated
+
+    path = Path(args.file)
+    names = [args.device, *(name for name in (args.also or "").split(",") if name)]
+    chips = [simulated(name) for name in names]
+    sample = _part(args.sample)
+    recorded: dict[str, Recorded] = {}
+    reports: list[Report] = []
+    for device in chips:
+        chip: Any = device.chip  # type: ignore[attr-defined]
+        # One emulation serves all chips that run the same machine code.
+        key = ISA_OF_TARGET[chip.target]
+        if key not in recorded:
+            with progress(f"compiling {path.name} for {device.name}"):
+                program = headwater.compile(path, options=build_options(args), device=device)
+            name = choose_kernel(program, args.kernel, path)
+            job = Job(program, name, *bind_words(program, name, args))
+
+            def run(job: Job = job, device: Any = device) -> None:
+                with progress(f"running {job.kernel.name} on {device.name}") as watcher:
+                    job.run(device, watcher)
+
+            recorded[key] = Recorded(run)
+            if not recorded[key].launches:
+                raise UsageError("nothing was launched: there is nothing to simulate")
+        timeline = bool(args.timeline) and device is chips[0]
+        with Told(f"simulating {device.name}") as tell:
+            reports += recorded[key].reports(chip, timeline=timeline, sample=sample, tell=tell)
+        if not reports[-1].complete:
+            break
+    _write(args, reports)
+    if args.json:
+        import json
+
+        print(json.dumps({"launches": [report.as_json() for report in reports]}))
+    elif len(chips) == 1:
+        for report in reports:
+            _print(report, args.instructions)
+    else:
+        _compare(reports)
+    return 0 if all(report.complete for report in reports) else 130
+
+
+def _part(word: str | None) -> float | None:
+    if word is None:
+        return None
+    try:
+        return float(word)
+    except ValueError:
+        raise UsageError(f"--sample wants a part such as 0.1, not {word!r}") from None
+
+
+class Told:
+    """A line with how far a replay is, on a terminal."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._shown = False
+
+    def __enter__(self) -> Callable[[float], None] | None:
+        return self._tell if sys.stderr.isatty() else None
+
+    def _tell(self, part: float) -> None:
+        print(f"\r{self._what}: {part:.0%} ", end="", file=sys.stderr, flush=True)
+        self._shown = True
+
+    def __exit__(self, *error: object) -> None:
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _write(args: argparse.Namespace, reports: Sequence[Report]) -> None:
+    """The files that were asked for; of the first launch on the first chip."""
+    if args.timeline:
+        reports[0].save_timeline(args.timeline)
+        print(f"wrote {args.timeline}", file=sys.stderr)
+    if args.html:
+        reports[0].save_html(args.html)
+        print(f"wrote {args.html}", file=sys.stderr)
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+
+def _print(report: Report, instructions: bool) -> None:
+    from headwater.cli.terminal import print_table
+
+    whole, group = " × ".join(map(str, report.global_size)), " × ".join(map(str, report.local_size))
+    waves = f"{report.wavefronts:,} wavefronts, {report.mean_waves_per_simd:.1f} a SIMD"
+    if not report.complete:
+        print("INTERRUPTED: what follows is a part of the launch.")
+    print(f"{report.kernel} on {report.chip.name}: {whole} work-items in groups of {group}, {waves}")
+    error = f", sampled, ± {report.error:.1%}" if report.error else ""
+    print(f"{report.cycles:,} cycles, {_time(report.seconds)}{error}", end="")
+    print(f", {report.gflops:,.1f} GFLOP/s" if report.flops else "")
+    print(report.bottleneck)
+    print()
+    rows = [[name, f"{part:.1%}"] for name, part in report.causes.items() if part >= 0.0005]
+    print_table(["SIMDs' time", "part"], rows, numbers=(1,))
+    print()
+    print_table(["unit", "busy", ""], [[u.name, f"{u.busy:.1%}", u.what] for u in report.units], numbers=(1,))
+    print()
+    flows = [[b.name, f"{b.gigabytes_per_second:,.1f}", f"{b.possible:,.0f}"] for b in report.bandwidths]
+    print_table(["bandwidth", "GB/s", "possible"], flows, numbers=(1, 2))
+    print()
+    caches = [[c.name, f"{c.lookups:,}", f"{c.hit_rate:.1%}"] for c in report.caches if c.lookups]
+    print_table(["cache", "lines looked up", "hits"], caches, numbers=(1, 2))
+    if report.lines_by_cost:
+        print()
+        _print_hot(report.lines_by_cost, "Source lines")
+    if instructions or not report.lines_by_cost:
+        print()
+        _print_hot(report.instructions_by_cost, "Instructions")
+    print()
+    host = report.host
+    print(
+        f"With copies of {_bytes(host.bytes_in)} there and {_bytes(host.bytes_out)} back, and the launch: "
+        f"{_time(host.seconds(report.seconds))}" + (f", {report.system_gflops:,.1f} GFLOP/s" if report.flops else "")
+    )
+
+
+def _print_hot(rows: Sequence[Hot], title: str) -> None:
+    from headwater.cli.terminal import print_table
+
+    cells = [
+        [
+            f"{row.share:.1%}",
+            f"{row.waiting:.0%}",
+            f"{row.count:,}",
+            f"{Path(row.where[0]).name}:{row.where[1]}" if row.where else f"{row.address:x}",
+            row.text[:70],
+        ]
+        for row in rows[:_LINES]
+    ]
+    print_table(["time", "waiting", "runs", "where", ""], cells, title=title, numbers=(0, 1, 2))
+
+
+def _compare(reports: Sequence[Report]) -> None:
+    from headwater.cli.terminal import print_table
+
+    rows = []
+    for report in reports:
+        busiest = max(report.units, key=lambda unit: unit.busy)
+        speed = f"{report.gflops:,.0f}" if report.flops else ""
+        cells = [report.chip.name, f"{report.cycles:,}", _time(report.seconds), speed]
+        rows.append([*cells, f"{busiest.name} {busiest.busy:.0%}", f"{report.mean_waves_per_simd:.1f}"])
+    heads = ["chip", "cycles", "time", "GFLOP/s", "busiest unit", "waves/SIMD"]
+    print_table(heads, rows, title=reports[0].kernel, numbers=(1, 2, 3, 5))
+
+
+def _time(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * scale >= 1 or unit == "µs":
+            return f"{seconds * scale:.4g} {unit}"
+    return ""
+
+
+def _bytes(number: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if number < 1024 or unit == "GiB":
+            return f"{number:.4g} {unit}"
+        number /= 1024
+    return ""

@@ -1,0 +1,10 @@
+"""The cycle model: a trace and a chip in, how many cycles the kernel takes there and where they go out.
+
+``kernel[global, local].simulate(…, device="vega64")`` is the usual way here; `Recorded` replays what any Python code
+launches, on any number of chips.
+"""
+
+from headwater.timing.report import Report
+from headwater.timing.simulate import Launch, Recorded, simulate_launch
+
+__all__ = ["Launch", "Recorded", "Report", "simulate_launch"]

@@ -1,0 +1,748 @@
+/* Compute units of the GCN kind: the paths of wavefronts in, the cycles that they take out.
+
+   A SIMD is visited every fourth cycle and issues at most one instruction of each class, each from another wavefront (AMD,
+   Graphics Cores Next (GCN) Architecture, "CU scheduling"). As what is shared is reserved when it is asked for, the time at
+   which an access will have ended is known when it is issued; s_waitcnt turns into a time to go on at. */
+
+enum { NEVER_BITS = 62 };
+#define NEVER (1ull << NEVER_BITS)
+enum { VALU, SCALAR, VMEM, LDS, BRANCH, CLASSES, WAIT = CLASSES, NOP, BARRIER, END };
+enum { ISSUE, DEPEND, FETCH, SMEM_WAIT, LDS_WAIT, VMEM_WAIT, BARRIER_WAIT, START, CAUSES };
+enum { WRITES = 1, ATOMIC = 2, GLC = 4, MAKES_MASK = 8, NEEDS_MASK = 16, NEW_LINE = 32, FLAT = 64, RETURNS = 128 };
+enum { SMEM = 1, MATRIX = 2, INVALIDATES = 4 };
+enum { SIMDS = 8, SLOTS = 16, GROUPS = 64, RING = 64, SHORT_RING = 16, QUANTUM = 256, MISSES = 256 };
+
+/* An instruction. `cycles`: that it takes the wavefront; of memory, that it takes the address unit when lanes follow each
+   other; `other`: when they do not, or of the LDS the least. */
+struct op {
+    u8 kind, cycles, flags, more;
+    u8 vm, lgkm, exp, sites;
+    u16 site, other;
+    u32 line;
+};
+struct segment { u32 first, end; i32 falls_to; u32 unused; };
+
+struct wave { /* what every instruction needs comes first */
+    u32 op, end;
+    i32 segment;
+    u32 jumped, line, group, number;
+    u32 vm_issued, lgkm_issued, unused;
+    u64 since, mask_ready, begun;
+    struct reader reader;
+    u64 export_done, lds_last, smem_last, stall_from;
+    u64 vm_done[RING], lgkm_done[SHORT_RING];
+} __attribute__((aligned(64)));
+
+struct group { u64 number, latest; u32 waves, left, arrived; u8 member[64]; };
+
+struct simd {
+    w16 ready;
+    u32 alive, starting, waiting, of_class[CLASSES];
+    u8 why[SLOTS];
+    u64 next, valu_free, matrix_free, covered;
+    struct wave *waves;
+};
+
+struct unit { /* a compute unit */
+    struct simd simd[SIMDS];
+    struct group group[GROUPS];
+    u64 groups;  /* which of them are in use */
+    u32 resident, number;
+    u64 next, address_free, miss_free, return_free, lds_free, scalar_free;
+    u64 miss_done[MISSES];
+    u64 misses;
+    struct cache l1, *scalar, *code;
+};
+
+struct gpu {
+    const struct chip *chip;
+    const struct trace *trace;
+    const struct op *ops;
+    const struct segment *segments;
+    u64 *counts, *spent, *stalled; /* of each op */
+    struct unit *units;
+    struct memory memory;
+    struct timeline timeline;
+    struct series occupancy, traffic;
+    u64 now, next_group, ended_groups, groups, last, instructions;
+    u64 engine_free[64];
+    u64 cause[CAUSES], wave_cause[CAUSES], empty;
+    u64 valu_busy, scalar_busy, branch_busy, lds_busy, lds_conflicts, address_busy, wave_cycles, waves, taken;
+    u64 loads, stores, load_lines, store_lines;
+    void *(*allocate)(void *, u64);
+    u32 failed;
+};
+enum { TRACE_SHORT = 1, STUCK = 2 };
+
+/* From `time` on, the SIMD's next turn; a period is a power of two. */
+static inline u64 align(u64 time, u32 simd, u32 period) {
+    return time + ((simd - (u32)time) & (period - 1));
+}
+
+static void end_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time);
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static u64 code_line(struct gpu *g, struct unit *u, u32 line, u64 time) {
+    const struct chip *k = g->chip;
+    struct cache *c = u->code;
+    i64 at = cache_find(c, line % c->sets, line);
+    if (at >= 0) return later(time, c->ready[at]);
+    u64 place = cache_place(c, line % c->sets, line);
+    u64 back = k->l2_cycles / 2;
+    return c->ready[place] = memory_access(&g->memory, line, time + k->l2_cycles - back, 0, 64) + back;
+}
+
+static u64 scalar_load(struct gpu *g, struct unit *u, const struct op *op, struct wave *w, u64 time) {
+    const struct chip *k = g->chip;
+    struct access a;
+    u64 start = later(time, u->scalar_free), done = start + k->scalar_cycles;
+    u->scalar_free = start + op->cycles;
+    if (op->sites == 0) return done;
+    if (!reader_access(&w->reader, op->site, &a)) { g->failed = TRACE_SHORT; return done; }
+    u64 back = (k->l2_cycles - k->scalar_cycles) / 2;
+    for (u32 n = 0; n < a.count; n++) {
+        u32 line = a.first + n;
+        struct cache *c = u->scalar;
+        i64 at = cache_find(c, line % c->sets, line);
+        if (at >= 0) {
+            done = later(done, c->ready[at]);
+            continue;
+        }
+        u64 place = cache_place(c, line % c->sets, line);
+        u64 answer = memory_access(&g->memory, line, start + k->scalar_cycles + back, 0, 64) + back;
+        c->ready[place] = answer;
+        done = later(done, answer);
+    }
+    return done;
+}
+
+/* One access of a wavefront to cache lines; returns when the wavefront has its answer. */
+static u64 vector_lines(struct gpu *g, struct unit *u, const struct op *op, const struct access *a, u64 time) {
+    const struct chip *k = g->chip;
+    u32 cycles = a->flags & LINEAR ? op->cycles : op->other;
+    if (a->flags & UNIFORM) cycles = op->flags & WRITES ? op->cycles : k->uniform_cycles[op->more >> 4];
+    else if (!(a->flags & LINEAR)) {
+        u32 seen = a->cycles < k->address_cycles_most ? a->cycles : k->address_cycles_most;
+        if (seen < 16 && op->cycles < 16) cycles = seen; /* groups of lanes follow each other */
+        else cycles = seen > cycles ? seen : cycles;
+        if (a->count > cycles) cycles = a->count;
+    }
+    u64 start = later(time, u->address_free), done = start;
+    u->address_free = start + cycles;
+    g->address_busy += cycles;
+    u32 reads = !(op->flags & (WRITES | ATOMIC));
+    u64 there = (k->l2_cycles - k->l1_cycles) / 2, back = k->l2_cycles - k->l1_cycles - there;
+    if (op->flags & WRITES) { g->stores++; g->store_lines += a->count; }
+    else { g->loads++; g->load_lines += a->count; }
+    u32 work = 64;
+    if (op->flags & ATOMIC) work = a->flags & UNIFORM ? 64 * a->active : 64 * ((a->active + a->count - 1) / (a->count ? a->count : 1));
+    for (u32 n = 0; n < a->count; n++) {
+        u32 line = a->first + (a->lines ? a->lines[n] : n);
+        u64 at = start + (u64)n * cycles / a->count;
+        if (reads) {
+            u32 own = line >> k->l1_line_shift;
+            i64 found = cache_find(&u->l1, own % u->l1.sets, own);
+            if (found >= 0 && !(op->flags & GLC)) {
+                done = later(done, later(at, u->l1.ready[found]) + k->l1_cycles);
+                continue;
+            }
+            at = later(at, later(u->miss_free, u->miss_done[u->misses % MISSES]));
+            u->miss_free = at + 1;
+            u64 place = found >= 0 ? (u64)found : cache_place(&u->l1, own % u->l1.sets, own);
+            u64 answer = memory_access(&g->memory, line, at + there, 0, work) + back;
+            u->l1.ready[place] = answer;
+            u->miss_done[u->misses++ % MISSES] = answer;
+            done = later(done, answer + k->l1_cycles);
+        } else {
+            at = later(at, u->miss_free);
+            u->miss_free = at + 1;
+            u64 answer = memory_access(&g->memory, line, at + there, 1, work) + back;
+            if (op->flags & ATOMIC) g->memory.atomics++;
+            done = later(done, answer + k->l1_cycles);
+        }
+    }
+    u->address_free = later(u->address_free, u->miss_free);
+    if (op->flags & WRITES && !(op->flags & RETURNS)) return done;
+    u32 data = (a->active * (op->more >> 4) * 4 + k->l1_bytes_per_cycle - 1) / k->l1_bytes_per_cycle;
+    u64 first = done > data ? done - data : 0;
+    u->return_free = later(u->return_free, first) + data;
+    return later(done, u->return_free);
+}
+
+static u64 local_access(struct gpu *g, struct unit *u, const struct op *op, const struct access *a, u64 time) {
+    u32 cycles = a->count > op->other ? a->count : op->other;
+    u64 start = later(time, u->lds_free);
+    u->lds_free = start + cycles;
+    g->lds_busy += cycles;
+    if (a->count > op->other) g->lds_conflicts += a->count - op->other;
+    return start + g->chip->local_cycles + cycles;
+}
+
+static void count_vector(struct wave *w, u64 done) {
+    u64 before = w->vm_done[(w->vm_issued + RING - 1) % RING];
+    w->vm_done[w->vm_issued++ % RING] = later(done, before);
+}
+
+static void count_other(struct wave *w, u64 done) {
+    u64 before = w->lgkm_done[(w->lgkm_issued + SHORT_RING - 1) % SHORT_RING];
+    w->lgkm_done[w->lgkm_issued++ % SHORT_RING] = later(done, before);
+}
+
+static int next_access(struct gpu *g, struct wave *w, const struct op *op, u32 n, struct access *a) {
+    i32 same = g->trace->same[op->site + n];
+    return same >= 0 ? reader_again(&w->reader, same, a) : reader_access(&w->reader, op->site + n, a);
+}
+
+static void issue_vector(struct gpu *g, struct unit *u, struct wave *w, const struct op *op, u64 time) {
+    u64 done = time + (op->sites ? 0 : g->chip->l1_cycles), local = 0, found = 0;
+    struct access a;
+    if (op->more & INVALIDATES) __builtin_memset(u->l1.tag, 0, 4ull * u->l1.sets * u->l1.slots);
+    for (u32 n = 0; n < op->sites && !found; n++) {
+        if (!next_access(g, w, op, n, &a)) continue; /* it has sites for two kinds of memory, and runs one of them */
+        found = 1;
+        if (a.active == 0) {
+            u->address_free = later(time, u->address_free) + 4;
+            done = later(done, u->address_free);
+        } else if (op->flags & FLAT && a.first == 0) {
+            local = local_access(g, u, op, &a, time);
+        } else {
+            done = later(done, vector_lines(g, u, op, &a, time));
+        }
+    }
+    if (op->sites && !found) g->failed = TRACE_SHORT;
+    done = later(done, local);
+    count_vector(w, done);
+    if (op->flags & FLAT) {
+        count_other(w, done);
+        w->lds_last = later(w->lds_last, local);
+    }
+    if (op->flags & WRITES) w->export_done = later(w->export_done, u->address_free);
+    g->last = later(g->last, done);
+}
+
+static void issue_local(struct gpu *g, struct unit *u, struct wave *w, const struct op *op, u64 time) {
+    struct access a;
+    u64 done = time + g->chip->local_cycles;
+    if (op->sites == 0) {
+        u->lds_free = later(time, u->lds_free) + op->other;
+        g->lds_busy += op->other;
+    }
+    for (u32 n = 0; n < op->sites; n++) {
+        if (!next_access(g, w, op, n, &a)) { g->failed = TRACE_SHORT; break; }
+        if (a.active) done = local_access(g, u, op, &a, time);
+    }
+    w->lds_last = later(w->lds_last, done);
+    count_other(w, done);
+}
+
+/* ---- wavefronts -------------------------------------------------------------------------------------------------- */
+
+static inline void stall(struct gpu *g, struct unit *u, struct simd *x, u32 s, u32 slot, u32 op, u32 cause, u64 from, u64 to) {
+    if (to <= from) return;
+    g->stalled[op] += to - from;
+    g->spent[op] += to - from;
+    g->wave_cause[cause] += to - from;
+    x->why[slot] = cause;
+    note(&g->timeline, u->number, s, slot, cause, from, to - from, op);
+}
+
+/* The next instruction of the path; 0 after the last. */
+static inline int step(struct gpu *g, struct wave *w) {
+    if (++w->op < w->end) return 1;
+    struct reader *r = &w->reader;
+    if (--r->repeat == 0) {
+        r->path++;
+        if (!reader_more(r, g->trace)) return 0;
+    }
+    u32 number = r->path->segment;
+    if (number >= g->trace->segments) return 0;
+    w->jumped = g->segments[w->segment].falls_to != (i32)number;
+    w->segment = number;
+    w->op = g->segments[number].first;
+    w->end = g->segments[number].end;
+    return 1;
+}
+
+static void settle(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time);
+
+/* All wavefronts of a group that have not ended are at a barrier: let them go on. */
+static void release(struct gpu *g, struct unit *u, struct group *p) {
+    u32 period = g->chip->period;
+    u64 go = p->latest + g->chip->barrier_cycles;
+    p->arrived = 0;
+    p->latest = 0;
+    for (u32 n = 0; n < p->waves; n++) {
+        u32 s = p->member[n] / SLOTS, slot = p->member[n] % SLOTS;
+        struct simd *x = &u->simd[s];
+        struct wave *w = &x->waves[slot];
+        if (!(x->waiting >> slot & 1)) continue;
+        x->waiting &= ~(1u << slot);
+        u64 at = align(go, s, period);
+        stall(g, u, x, s, slot, w->op, BARRIER_WAIT, w->stall_from, at);
+        w->since = at;
+        if (step(g, w)) settle(g, u, s, slot, at);
+        else end_wave(g, u, s, slot, at);
+    }
+}
+
+static void arrive(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
+    struct simd *x = &u->simd[s];
+    struct group *p = &u->group[x->waves[slot].group];
+    x->waves[slot].stall_from = time;
+    x->waiting |= 1u << slot;
+    x->ready[slot] = NEVER;
+    p->latest = later(p->latest, time);
+    if (++p->arrived == p->left) release(g, u, p);
+}
+
+static void classify(struct simd *x, u32 slot, u32 kind) {
+    for (u32 n = 0; n < CLASSES; n++) x->of_class[n] &= ~(1u << slot);
+    x->of_class[kind] |= 1u << slot;
+}
+
+/* From `time` on the wavefront would run the instruction that it has come to: when can it? */
+static void settle(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
+    struct simd *x = &u->simd[s];
+    struct wave *w = &x->waves[slot];
+    const struct chip *k = g->chip;
+    u32 period = k->period;
+    for (;;) {
+        const struct op *op = &g->ops[w->op];
+        if ((op->flags & NEW_LINE || w->jumped) && op->line != w->line) {
+            w->line = op->line;
+            u64 there = align(code_line(g, u, op->line, time), s, period);
+            stall(g, u, x, s, slot, w->op, FETCH, time, there);
+            time = later(time, there);
+        }
+        w->jumped = 0;
+        if (op->kind < CLASSES) {
+            u64 free = time;
+            u32 cause = DEPEND;
+            if (op->flags & NEEDS_MASK && w->mask_ready > free) free = w->mask_ready;
+            if (op->kind == VMEM && w->vm_issued >= k->vm_counter) {
+                u64 one = w->vm_done[(w->vm_issued - k->vm_counter) % RING];
+                if (one > free) { free = one; cause = VMEM_WAIT; }
+            }
+            free = align(free, s, period);
+            stall(g, u, x, s, slot, w->op, cause, time, free);
+            w->since = free;
+            x->ready[slot] = free;
+            x->next = sooner(x->next, free);
+            u->next = sooner(u->next, free);
+            classify(x, slot, op->kind);
+            return;
+        }
+        u64 until = time + k->issue_cycles, cause = DEPEND;
+        g->counts[w->op]++;
+        g->instructions++;
+        if (op->kind == WAIT) {
+            u64 reached = 0;
+            if (w->vm_issued > op->vm && op->vm < RING) {
+                reached = w->vm_done[(w->vm_issued - op->vm - 1) % RING];
+                cause = VMEM_WAIT;
+            }
+            if (w->lgkm_issued > op->lgkm && op->lgkm < SHORT_RING) {
+                u64 one = w->lgkm_done[(w->lgkm_issued - op->lgkm - 1) % SHORT_RING];
+                if (one > reached) {
+                    reached = one;
+                    cause = w->smem_last > w->lds_last ? SMEM_WAIT : LDS_WAIT;
+                }
+            }
+            if (op->exp < 7 && w->export_done > reached) { reached = w->export_done; cause = VMEM_WAIT; }
+            reached = align(reached, s, period);
+            stall(g, u, x, s, slot, w->op, cause, time, reached);
+            until = later(until, reached);
+            g->spent[w->op] += until - later(time, reached);
+        } else if (op->kind == NOP) {
+            until = align(time + op->cycles, s, period);
+            stall(g, u, x, s, slot, w->op, DEPEND, time, until);
+        } else if (op->kind == BARRIER) {
+            if (u->group[w->group].waves > 1) { arrive(g, u, s, slot, time); return; }
+        } else {
+            end_wave(g, u, s, slot, time);
+            return;
+        }
+        time = until;
+        if (!step(g, w)) { end_wave(g, u, s, slot, time); return; }
+    }
+}
+
+static void start_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
+    struct simd *x = &u->simd[s];
+    struct wave *w = &x->waves[slot];
+    x->starting &= ~(1u << slot);
+    u64 wave = u->group[w->group].number * g->trace->waves_per_group + w->number;
+    if (!reader_begin(&w->reader, g->trace, wave, g->allocate) || w->reader.path->segment >= g->trace->segments) {
+        g->failed = TRACE_SHORT;
+        return;
+    }
+    w->vm_issued = w->lgkm_issued = 0;
+    __builtin_memset(w->vm_done, 0, sizeof w->vm_done);
+    __builtin_memset(w->lgkm_done, 0, sizeof w->lgkm_done);
+    w->export_done = w->lds_last = w->smem_last = w->mask_ready = 0;
+    w->segment = w->reader.path->segment;
+    w->op = g->segments[w->segment].first;
+    w->end = g->segments[w->segment].end;
+    w->jumped = 1;
+    w->line = ~0u;
+    w->since = w->begun = time;
+    settle(g, u, s, slot, time);
+}
+
+/* Give a group to a compute unit that has room. */
+static void place_group(struct gpu *g, struct unit *u, u64 time) {
+    const struct chip *k = g->chip;
+    u32 at = __builtin_ctzll(~u->groups), engine = u->number % k->engines, waves = g->trace->waves_per_group;
+    struct group *p = &u->group[at];
+    u->groups |= 1ull << at;
+    u->resident++;
+    *p = (struct group){.number = g->next_group++, .waves = waves, .left = waves};
+    u64 begin = later(time, g->engine_free[engine]);
+    g->engine_free[engine] = begin + waves * k->wave_dispatch_cycles;
+    for (u32 n = 0; n < waves; n++) {
+        u32 best = 0;
+        for (u32 s = 1; s < k->simds; s++)
+            if (__builtin_popcount(u->simd[s].alive) < __builtin_popcount(u->simd[best].alive)) best = s;
+        struct simd *x = &u->simd[best];
+        u32 slot = __builtin_ctz(~x->alive);
+        u64 start = align(begin + (n + 1) * k->wave_dispatch_cycles, best, k->period);
+        if (x->alive == 0) {
+            g->empty += start > x->covered ? start - x->covered : 0;
+            x->covered = later(x->covered, start);
+        }
+        x->alive |= 1u << slot;
+        x->starting |= 1u << slot;
+        x->ready[slot] = start;
+        x->why[slot] = START;
+        x->next = sooner(x->next, start);
+        u->next = sooner(u->next, start);
+        x->waves[slot].group = at;
+        x->waves[slot].number = n;
+        p->member[n] = best * SLOTS + slot;
+        g->waves++;
+    }
+}
+
+static void end_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
+    struct simd *x = &u->simd[s];
+    struct wave *w = &x->waves[slot];
+    struct group *p = &u->group[w->group];
+    x->alive &= ~(1u << slot);
+    x->ready[slot] = NEVER;
+    for (u32 n = 0; n < CLASSES; n++) x->of_class[n] &= ~(1u << slot);
+    g->wave_cycles += time - w->begun;
+    g->last = later(g->last, time);
+    series_add(&g->occupancy, w->begun, time, 1);
+    note(&g->timeline, u->number, s, slot, CAUSES, w->begun, time - w->begun, p->number * p->waves + w->number);
+    p->latest = later(p->latest, time);
+    if (--p->left) {
+        if (p->arrived == p->left) release(g, u, p); /* those that have ended are not waited for */
+        return;
+    }
+    u->groups &= ~(1ull << w->group);
+    u->resident--;
+    g->ended_groups++;
+    if (g->next_group < g->groups) place_group(g, u, p->latest);
+}
+
+/* ---- issue ------------------------------------------------------------------------------------------------------- */
+
+static void issue(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
+    struct simd *x = &u->simd[s];
+    struct wave *w = &x->waves[slot];
+    const struct chip *k = g->chip;
+    const struct op *op = &g->ops[w->op];
+    u64 until = time + k->issue_cycles;
+    g->counts[w->op]++;
+    g->instructions++;
+    if (time > w->since) {
+        g->stalled[w->op] += time - w->since;
+        g->wave_cause[ISSUE] += time - w->since;
+    }
+    switch (op->kind) {
+    case VALU:
+        until = time + op->cycles;
+        x->valu_free = until;
+        g->valu_busy += op->cycles;
+        if (op->more & MATRIX) {
+            x->matrix_free = time + op->other;
+            g->valu_busy += op->other - op->cycles;
+        }
+        if (op->flags & MAKES_MASK) w->mask_ready = time + k->mask_cycles;
+        break;
+    case SCALAR:
+        if (op->more & SMEM) {
+            u64 done = scalar_load(g, u, op, w, time);
+            w->smem_last = later(w->smem_last, done);
+            count_other(w, done);
+        } else {
+            until = time + op->cycles;
+        }
+        g->scalar_busy++;
+        break;
+    case VMEM:
+        issue_vector(g, u, w, op, time);
+        break;
+    case LDS:
+        issue_local(g, u, w, op, time);
+        break;
+    case BRANCH:
+        g->branch_busy++;
+        if (reader_peek(&w->reader, g->trace) != g->segments[w->segment].falls_to) {
+            until = time + k->taken_cycles;
+            g->taken++;
+        }
+        break;
+    }
+    g->spent[w->op] += until - w->since;
+    u32 more = step(g, w);
+    if (more) settle(g, u, s, slot, until);
+    else end_wave(g, u, s, slot, until);
+}
+
+static void visit(struct gpu *g, struct unit *u, u32 s) {
+    struct simd *x = &u->simd[s];
+    const struct chip *k = g->chip;
+    u64 time = x->next;
+    w16 now = {0};
+    now += time;
+    x->next = NEVER;
+    u32 ready = bits16(__builtin_convertvector(x->ready <= now, b16)) & x->alive;
+    if (ready & x->starting) {
+        for (u32 m = ready & x->starting; m; m &= m - 1) start_wave(g, u, s, __builtin_ctz(m), time);
+        ready = bits16(__builtin_convertvector(x->ready <= now, b16)) & x->alive;
+    }
+    u32 issued = 0, cycles = k->issue_cycles;
+    if (ready && x->covered < time) {
+        u32 one = __builtin_ctz(ready);
+        g->cause[x->why[one]] += time - x->covered;
+        x->covered = time;
+    }
+    u32 some = ready & x->of_class[VALU];
+    if (some && x->valu_free <= time) {
+        u32 slot = __builtin_ctz(some);
+        const struct op *op = &g->ops[x->waves[slot].op];
+        if (!(op->more & MATRIX) || x->matrix_free <= time) {
+            cycles = op->cycles;
+            issued |= 1u << slot;
+            issue(g, u, s, slot, time);
+        }
+    }
+    if ((some = ready & x->of_class[SCALAR] & ~issued)) {
+        u32 slot = __builtin_ctz(some);
+        issued |= 1u << slot;
+        issue(g, u, s, slot, time);
+    }
+    if ((some = ready & x->of_class[VMEM] & ~issued) && u->address_free <= time + k->queue_cycles) {
+        u32 slot = __builtin_ctz(some);
+        issued |= 1u << slot;
+        issue(g, u, s, slot, time);
+    }
+    if ((some = ready & x->of_class[LDS] & ~issued) && u->lds_free <= time + k->queue_cycles) {
+        u32 slot = __builtin_ctz(some);
+        issued |= 1u << slot;
+        issue(g, u, s, slot, time);
+    }
+    if ((some = ready & x->of_class[BRANCH] & ~issued)) {
+        u32 slot = __builtin_ctz(some);
+        issued |= 1u << slot;
+        issue(g, u, s, slot, time);
+    }
+    if (issued && time + cycles > x->covered) {
+        g->cause[ISSUE] += time + cycles - x->covered;
+        x->covered = time + cycles;
+    }
+    u32 left = ready & ~issued & x->alive;
+    u64 next = NEVER;
+    if (left) {
+        u32 period = k->period;
+        for (u32 m = left; m; m &= m - 1) x->why[__builtin_ctz(m)] = ISSUE;
+        if (left & (x->of_class[SCALAR] | x->of_class[BRANCH])) next = time + period;
+        else {
+            if (left & x->of_class[VALU]) {
+                u64 free = x->valu_free;
+                next = sooner(next, later(time + period, align(free, s, period)));
+            }
+            if (left & x->of_class[VMEM]) {
+                u64 free = u->address_free > k->queue_cycles ? u->address_free - k->queue_cycles : 0;
+                next = sooner(next, later(time + period, align(free, s, period)));
+            }
+            if (left & x->of_class[LDS]) {
+                u64 free = u->lds_free > k->queue_cycles ? u->lds_free - k->queue_cycles : 0;
+                next = sooner(next, later(time + period, align(free, s, period)));
+            }
+        }
+    }
+    w16 never = {0};
+    never += NEVER;
+    w16 is_later = (w16)(x->ready > now);
+    next = sooner(next, __builtin_reduce_min((x->ready & is_later) | (never & ~is_later)));
+    x->next = next;
+}
+
+static u64 soonest(const struct unit *u, u32 simds, u32 *which) {
+    u64 next = u->simd[0].next;
+    *which = 0;
+    for (u32 s = 1; s < simds; s++)
+        if (u->simd[s].next < next) {
+            next = u->simd[s].next;
+            *which = s;
+        }
+    return next;
+}
+
+/* What replaying a compute unit will want is far away in the host's memory by the time of its turn: ask for it before. */
+static void fetch_ahead(const struct gpu *g, u32 n, u32 deep) {
+    const struct chip *k = g->chip;
+    const struct unit *u = &g->units[n % k->units];
+    for (u32 s = 0; s < k->simds; s++) {
+        const struct simd *x = &u->simd[s];
+        if (!deep)
+            for (u32 at = 0; at < sizeof *x; at += 64) __builtin_prefetch((const u8 *)x + at, 1);
+        for (u32 m = x->alive; m; m &= m - 1) {
+            const struct wave *w = &x->waves[__builtin_ctz(m)];
+            if (!deep) {
+                __builtin_prefetch(w, 1);
+                __builtin_prefetch((const u8 *)w + 64, 1);
+                continue;
+            }
+            __builtin_prefetch(w->reader.path);
+            __builtin_prefetch(&w->vm_done[w->vm_issued % RING], 1);
+            for (u32 at = 0; at < 3; at++) __builtin_prefetch((const u8 *)w->reader.cursors + 64 * at, 1);
+        }
+    }
+    if (!deep)
+        for (u32 at = 0; at < 4 * k->l1_sets * 64; at += 64) __builtin_prefetch((const u8 *)u->l1.tag + at);
+}
+
+/* Go on until `most` more instructions have been issued or all is done. 0: done, 1: there is more, 2: an error. */
+EXPORT u32 hw_gcn_run(struct gpu *g, u64 most) {
+    const struct chip *k = g->chip;
+    u64 stop = g->instructions + most;
+    while (g->ended_groups < g->groups) {
+        u64 low = NEVER;
+        for (u32 n = 0; n < k->units; n++) low = sooner(low, g->units[n].next);
+        if (low >= NEVER) g->failed = STUCK;
+        if (g->failed) return 2;
+        u64 end = low + QUANTUM;
+        memory_advance(&g->memory, low);
+        g->now = low;
+        u64 before = g->memory.fills + g->memory.write_backs;
+        for (u32 n = 0; n < k->units; n++) {
+            struct unit *u = &g->units[n];
+            fetch_ahead(g, n + 2, 0);
+            fetch_ahead(g, n + 1, 1);
+            while (u->next < end) {
+                u32 s;
+                soonest(u, k->simds, &s);
+                visit(g, u, s);
+                u->next = soonest(u, k->simds, &s);
+            }
+        }
+        u64 moved = g->memory.fills + g->memory.write_backs - before;
+        if (moved) series_add(&g->traffic, low, low + QUANTUM, moved * k->l2_line_bytes);
+        if (g->instructions >= stop) return g->failed ? 2 : g->ended_groups < g->groups;
+    }
+    for (u32 n = 0; n < k->units; n++)
+        for (u32 s = 0; s < k->simds; s++) {
+            struct simd *x = &g->units[n].simd[s];
+            g->empty += g->last > x->covered ? g->last - x->covered : 0;
+        }
+    return g->failed ? 2 : 0;
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------------------------- */
+
+EXPORT u64 hw_gcn_bytes(const struct chip *k) {
+    u64 unit = sizeof(struct unit) + k->simds * SLOTS * sizeof(struct wave) + cache_bytes(k->l1_sets, k->l1_ways, 0);
+    u64 shared = cache_bytes(k->scalar_sets, k->scalar_ways, 0) + cache_bytes(k->code_sets, k->code_ways, 0);
+    shared += 2 * (sizeof(struct cache) + 128) + 256;
+    return sizeof(struct gpu) + k->units * (unit + shared + 1024) + memory_need(k) + 4096;
+}
+
+/* `memory`: zeros, hw_gcn_bytes of them. */
+EXPORT struct gpu *hw_gcn_begin(const struct chip *k, const struct trace *t, const struct op *ops, const struct segment *segments,
+                                u64 *counters, u64 op_count, u64 groups, struct happening *happenings, u64 room, u32 units,
+                                void *(*allocate)(void *, u64), u8 *memory) {
+    struct arena a = {memory, memory + hw_gcn_bytes(k)};
+    struct gpu *g = give(&a, sizeof *g);
+    g->chip = k;
+    g->trace = t;
+    g->ops = ops;
+    g->segments = segments;
+    g->counts = counters;
+    g->spent = counters + op_count;
+    g->stalled = counters + 2 * op_count;
+    g->groups = groups;
+    g->allocate = allocate;
+    g->timeline = (struct timeline){happenings, room, 0, units};
+    g->occupancy.step = g->traffic.step = 64;
+    memory_begin(&g->memory, k, &a);
+    g->units = give(&a, k->units * sizeof(struct unit));
+    struct cache *scalar = 0, *code = 0;
+    for (u32 n = 0; n < k->units; n++) {
+        struct unit *u = &g->units[n];
+        u->number = n;
+        u->next = NEVER;
+        if (n % k->units_per_scalar_cache == 0) {
+            scalar = give(&a, sizeof *scalar);
+            code = give(&a, sizeof *code);
+            cache_begin(scalar, &a, k->scalar_sets, k->scalar_ways, 0);
+            cache_begin(code, &a, k->code_sets, k->code_ways, 0);
+        }
+        u->scalar = scalar;
+        u->code = code;
+        cache_begin(&u->l1, &a, k->l1_sets, k->l1_ways, 0);
+        for (u32 s = 0; s < k->simds; s++) {
+            struct simd *x = &u->simd[s];
+            x->waves = give(&a, SLOTS * sizeof(struct wave));
+            x->next = NEVER;
+            for (u32 slot = 0; slot < SLOTS; slot++) x->ready[slot] = NEVER;
+        }
+    }
+    for (u32 turn = 0; turn < k->groups_per_unit; turn++)
+        for (u32 n = 0; n < k->units && g->next_group < groups; n++) place_group(g, &g->units[n], 0);
+    return g;
+}
+
+/* What was found, as numbers in the order of `SUMS` in replay.py. */
+EXPORT void hw_gcn_result(struct gpu *g, u64 *out) {
+    const struct chip *k = g->chip;
+    u64 l1[2] = {0}, scalar[2] = {0}, code[2] = {0}, l2[2] = {0}, banks = 0, channels = 0;
+    struct cache *last = 0;
+    for (u32 n = 0; n < k->units; n++) {
+        struct unit *u = &g->units[n];
+        l1[0] += u->l1.hits; l1[1] += u->l1.misses;
+        if (u->scalar == last) continue;
+        last = u->scalar;
+        scalar[0] += u->scalar->hits; scalar[1] += u->scalar->misses;
+        code[0] += u->code->hits; code[1] += u->code->misses;
+    }
+    for (u32 n = 0; n < k->l2_banks; n++) {
+        l2[0] += g->memory.l2[n].hits; l2[1] += g->memory.l2[n].misses;
+        banks += g->memory.banks[n].taken;
+    }
+    for (u32 n = 0; n < k->channels; n++) channels += g->memory.channels[n].taken / 16;
+    u64 all[] = {later(g->last, g->now), g->instructions, g->waves, g->wave_cycles, g->empty, g->valu_busy, g->scalar_busy,
+                 g->branch_busy, g->taken, g->lds_busy, g->lds_conflicts, g->address_busy, g->loads, g->stores, g->load_lines,
+                 g->store_lines, l1[0], l1[1], scalar[0], scalar[1], code[0], code[1], l2[0], l2[1], banks, channels,
+                 g->memory.reads, g->memory.writes, g->memory.atomics, g->memory.fills, g->memory.write_backs,
+                 g->memory.page_misses, g->ended_groups, g->failed, g->timeline.count, g->occupancy.step, g->traffic.step};
+    u32 at = 0;
+    for (u32 n = 0; n < sizeof all / sizeof *all; n++) out[at++] = all[n];
+    for (u32 n = 0; n < CAUSES; n++) out[at++] = g->cause[n];
+    for (u32 n = 0; n < CAUSES; n++) out[at++] = g->wave_cause[n];
+    for (u32 n = 0; n < POINTS; n++) out[at++] = g->occupancy.value[n];
+    for (u32 n = 0; n < POINTS; n++) out[at++] = g->traffic.value[n];
+}
+
+/* Free what the wavefronts' readers hold. */
+EXPORT void hw_gcn_end(struct gpu *g, void (*release)(void *)) {
+    for (u32 n = 0; n < g->chip->units; n++)
+        for (u32 s = 0; s < g->chip->simds; s++)
+            for (u32 slot = 0; slot < SLOTS; slot++) {
+                u8 *memory = g->units[n].simd[s].waves[slot].reader.memory;
+                if (memory) release(memory);
+            }
+}

@@ -1,0 +1,55 @@
+"""A launch's buffers and a chip's link pass in; how long copies and the launch itself take passes out.
+
+Data goes to the board before the kernel and back behind it, by the DMA engine over PCI Express. Memory that the driver
+has not pinned is copied twice, first to memory that is (AMD Accelerated Parallel Processing, OpenCL Programming
+Guide, "Data transfer optimization").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from headwater.chips import Chip
+
+LANE_BYTES_PER_SECOND: Final = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9, 7: 15.125e9}
+"""Of each generation's lane in one direction: PCI-SIG, PCI Express Base Specification."""
+LINK_EFFICIENCY: Final = 0.67
+"""Fitted: SHOC, BusSpeedDownload on HD 5870, 5.39 of 8 GB/s."""
+STAGING_BYTES_PER_SECOND: Final = 6e9
+"""An estimate: one core of the time copying from memory to memory."""
+LAUNCH_SECONDS: Final = 42e-6
+"""SHOC, QueueDelay, ocl_kernel on FirePro W9100: from submission to the start of a kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a launch costs beside the kernel: ``bytes_in`` and ``bytes_out`` over the link, once each, and the seconds
+    that this takes from pinned memory. ``staging_seconds``: more if memory is not pinned; ``launch_seconds``: of the
+    driver, for each launch."""
+
+    bytes_in: int
+    bytes_out: int
+    in_seconds: float
+    out_seconds: float
+    staging_seconds: float
+    launch_seconds: float
+
+    def seconds(self, kernel_seconds: float, *, pinned: bool = True) -> float:
+        """Of the whole: copies, launch and kernel one after the other."""
+        copies = self.in_seconds + self.out_seconds + (0.0 if pinned else self.staging_seconds)
+        return copies + self.launch_seconds + kernel_seconds
+
+    def overlapped_seconds(self, kernel_seconds: float, parts: int) -> float:
+        """Of the whole when it is cut into ``parts`` and the DMA engine copies while other parts compute: the longer
+        stage sets the pace. One engine copies in both directions."""
+        stages = sorted(((self.in_seconds + self.out_seconds) / parts, kernel_seconds / parts))
+        return self.launch_seconds * parts + stages[1] * parts + stages[0]
+
+
+def host(chip: Chip, bytes_in: int, bytes_out: int) -> Host:
+    """What it costs to bring so many bytes to the chip and back."""
+    per_second = LANE_BYTES_PER_SECOND[chip.link.pcie_generation] * chip.link.pcie_lanes * LINK_EFFICIENCY
+    staging = (bytes_in + bytes_out) / STAGING_BYTES_PER_SECOND
+    return Host(bytes_in, bytes_out, bytes_in / per_second, bytes_out / per_second, staging, LAUNCH_SECONDS)

@@ -1,0 +1,135 @@
+"""What the replay engine's C and Python share: the structures, each said once, and the library that is made of them."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from headwater import cache
+from headwater.emulate.layout import Struct
+
+CAUSES: Final = ("issue", "dependency", "fetch", "scalar memory", "LDS", "vector memory", "barrier", "start")
+"""Why a SIMD or a wavefront waits, in the engine's order; "issue" is no wait for a SIMD, and for a wavefront the turn
+of others."""
+POINTS: Final = 512
+"""Steps of a series over time."""
+DISPATCH_ENGINES: Final = 64
+
+CHIP: Final = Struct(
+    "chip",
+    *(
+        ("u32", name, 1)
+        for name in (
+            *("units", "simds", "period", "engines", "groups_per_unit", "issue_cycles", "taken_cycles", "mask_cycles"),
+            *("barrier_cycles", "wave_dispatch_cycles", "queue_cycles", "vm_counter", "address_cycles_most"),
+            *("local_cycles", "scalar_cycles", "l1_cycles", "l2_cycles", "memory_more_cycles"),
+            *("l1_sets", "l1_ways", "l1_line_shift", "l1_bytes_per_cycle"),
+            *("scalar_sets", "scalar_ways", "code_sets", "code_ways", "units_per_scalar_cache"),
+            *(
+                "l2_sets",
+                "l2_ways",
+                "l2_banks",
+                "l2_line_bytes",
+                "interleave_line_bits",
+                "channel_hash",
+                "bank_bucket_bytes",
+            ),
+            *("channels", "channel_bucket_sixteenths", "tlb_entries", "page_line_bits", "tlb_miss_cycles"),
+        )
+    ),
+    ("u32", "uniform_cycles", 8),
+)
+"""A chip as the engine wants it: counts, bytes and cycles of the core clock."""
+
+TRACE: Final = Struct(
+    "trace",
+    *(("u64", name, 1) for name in ("data", "start", "bytes", "chunks", "offset", "next", "first", "waves", "same")),
+    *(("u32", name, 1) for name in ("waves_per_group", "sites", "segments")),
+)
+"""As ``struct trace`` of waves.h."""
+
+OP: Final = np.dtype(
+    [
+        *((name, "u1") for name in ("kind", "cycles", "flags", "more", "vm", "lgkm", "exp", "sites")),
+        *(("site", "<u2"), ("other", "<u2"), ("line", "<u4")),
+    ]
+)
+SEGMENT: Final = np.dtype([("first", "<u4"), ("end", "<u4"), ("falls_to", "<i4"), ("unused", "<u4")])
+HAPPENING: Final = np.dtype(
+    [
+        *(("time", "<u8"), ("cycles", "<u4"), ("unit", "<u2"), ("simd", "u1"), ("slot", "u1")),
+        *(("kind", "<u4"), ("what", "<u4")),
+    ]
+)
+
+Memory = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+def filled(struct: Struct, values: dict[str, Any]) -> Memory:
+    """A structure with these values; all fields have to be there."""
+    memory = np.zeros(struct.size_bytes, np.uint8)
+    for kind, name, count in struct.fields:
+        dtype = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}[kind]
+        at = struct.offset[name]
+        memory[at : at + np.dtype(dtype).itemsize * count].view(dtype)[:] = values[name]
+    return memory
+
+
+@functools.cache
+def engine() -> Any:
+    """The engine, compiled for this machine and loaded; from the disk cache. InternalError if it does not compile."""
+    from headwater.opencl.host import _identity
+
+    here = Path(__file__).parent
+    # The trace's structure stands in waves.h, with the types that its members point at.
+    parts = [_TYPES, CHIP.declaration(), *((here / name).read_text() for name in ("parts.h", "waves.h", "gcn.c"))]
+    source = "\n".join(parts)
+    key = cache.key("timing 1", _identity(), source)
+    entry = cache.get(key)
+    if entry is None:
+        entry = cache.put(key, {"engine.so": _build(source)})
+    library = ctypes.CDLL(str(entry / "engine.so"))
+    pointer, u64, u32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
+    for name, result, *arguments in (
+        ("hw_chunks", u64, pointer),
+        ("hw_index", u64, pointer, pointer),
+        ("hw_gcn_bytes", u64, pointer),
+        ("hw_gcn_begin", pointer, *(pointer,) * 5, u64, u64, pointer, u64, u32, pointer, pointer),
+        ("hw_gcn_run", u32, pointer, u64),
+        ("hw_gcn_result", None, pointer, pointer),
+        ("hw_gcn_end", None, pointer, pointer),
+    ):
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+_TYPES: Final = """\
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+#define EXPORT __attribute__((visibility("default")))
+"""
+
+
+def _build(source: str) -> bytes:
+    from headwater.emulate.native import compile_c
+    from headwater.opencl.shared import link_shared
+
+    names = ("hw_chunks", "hw_index", "hw_gcn_bytes", "hw_gcn_begin", "hw_gcn_run", "hw_gcn_result", "hw_gcn_end")
+    return link_shared(compile_c(source), exports=names)
+
+
+def c_functions() -> tuple[int, int]:
+    """Addresses of the C library's ``realloc`` and ``free``."""
+    import os
+
+    library = ctypes.CDLL("ucrtbase") if os.name == "nt" else ctypes.CDLL(None)
+    allocate, release = (ctypes.cast(f, ctypes.c_void_p).value for f in (library.realloc, library.free))
+    return allocate or 0, release or 0

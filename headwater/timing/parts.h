@@ -1,0 +1,276 @@
+/* What the machines of all chips are made of: calendars of what is shared, caches, the memory system, series over time.
+
+   Compute units are replayed one after the other, a few cycles at a time. So what they share is not asked in the order of
+   time: a calendar knows which cycles of it are taken, and gives a late comer those that are still free. Times are in cycles
+   of the core clock. */
+
+typedef unsigned char u8;
+typedef u32 v16 __attribute__((vector_size(64)));
+typedef u64 w16 __attribute__((vector_size(128)));
+typedef _Bool b16 __attribute__((ext_vector_type(16)));
+
+static inline u64 later(u64 a, u64 b) { return a > b ? a : b; }
+static inline u64 sooner(u64 a, u64 b) { return a < b ? a : b; }
+
+static inline u32 bits16(b16 lanes) {
+    u16 bits;
+    __builtin_memcpy(&bits, &lanes, 2);
+    return bits;
+}
+
+static inline u32 equal16(const u32 *all, u32 one) {
+    v16 v = *(const v16 *)all, other = {0};
+    return bits16(__builtin_convertvector(v == other + one, b16));
+}
+
+/* ---- calendars -------------------------------------------------------------------------------------------------- */
+
+enum { BUCKET_BITS = 4, BUCKET = 1 << BUCKET_BITS, WINDOW = 4096 };
+
+struct calendar {
+    u32 capacity;    /* of a bucket of 16 cycles, in units of the resource */
+    float per_unit;  /* cycles */
+    u64 base;        /* the window's first bucket */
+    u64 tail;        /* cycle up to which all is taken behind the window */
+    u64 taken;       /* units, in all */
+    u32 used[WINDOW];
+    u16 skip[WINDOW]; /* how many buckets from here on are known to be full */
+};
+
+static void calendar_begin(struct calendar *c, u32 capacity) {
+    __builtin_memset(c, 0, sizeof *c);
+    c->capacity = capacity ? capacity : 1;
+    c->per_unit = (float)BUCKET / c->capacity;
+}
+
+/* Nothing will be asked before `time` any more. */
+static void calendar_advance(struct calendar *c, u64 time) {
+    u64 base = time >> BUCKET_BITS;
+    if (base <= c->base) return;
+    u64 from = c->base + WINDOW, to = base + WINDOW;
+    if (to - from > WINDOW) from = to - WINDOW;
+    for (u64 b = from; b < to; b++) {
+        u32 full = (b << BUCKET_BITS) < c->tail;
+        c->used[b % WINDOW] = full ? c->capacity : 0;
+        c->skip[b % WINDOW] = full;
+    }
+    c->base = base;
+}
+
+static inline u64 calendar_free(struct calendar *c, u64 b) {
+    u64 end = c->base + WINDOW, at = b;
+    u32 more;
+    while (at < end && (more = c->skip[at % WINDOW])) at += more;
+    if (at > b + 1) c->skip[b % WINDOW] = at - b > WINDOW ? WINDOW : at - b;
+    return at;
+}
+
+/* When `amount` units asked for at `time` have been served. */
+static u64 calendar_take(struct calendar *c, u64 time, u32 amount) {
+    u64 b = time >> BUCKET_BITS, end = c->base + WINDOW, done;
+    u32 left = amount;
+    c->taken += amount;
+    for (b = calendar_free(c, later(b, c->base)); b < end; b = calendar_free(c, b + 1)) {
+        u32 *used = &c->used[b % WINDOW], room = c->capacity - *used;
+        if (left < room) {
+            *used += left;
+            done = (b << BUCKET_BITS) + (u64)(*used * c->per_unit);
+            return later(done, time + (u64)(amount * c->per_unit));
+        }
+        *used = c->capacity;
+        c->skip[b % WINDOW] = 1;
+        left -= room;
+        if (left == 0) return later((b + 1) << BUCKET_BITS, time + (u64)(amount * c->per_unit));
+    }
+    c->tail = later(later(c->tail, end << BUCKET_BITS), time) + (u64)(left * c->per_unit) + 1;
+    return c->tail;
+}
+
+/* ---- caches ------------------------------------------------------------------------------------------------------ */
+
+struct cache {
+    u32 sets, ways, slots; /* slots: ways, rounded up to 16 */
+    u32 clock;
+    u32 *tag, *used; /* [sets][slots]; tag: line + 1 */
+    u64 *ready;      /* when the line is there */
+    u8 *dirty;
+    u64 hits, misses;
+};
+
+struct arena { u8 *at, *end; };
+
+static void *give(struct arena *a, u64 bytes) {
+    u8 *at = (u8 *)(((u64)a->at + 127) & ~127ull);
+    a->at = at + bytes;
+    return at;
+}
+
+static void cache_begin(struct cache *c, struct arena *a, u32 sets, u32 ways, u32 writes) {
+    u32 slots = (ways + 15) & ~15u;
+    u64 all = (u64)sets * slots;
+    __builtin_memset(c, 0, sizeof *c);
+    c->sets = sets;
+    c->ways = ways;
+    c->slots = slots;
+    c->tag = give(a, all * 4);
+    c->used = give(a, all * 4);
+    c->ready = give(a, all * 8);
+    c->dirty = writes ? give(a, all) : 0;
+    for (u64 n = 0; n < all; n++) c->used[n] = n % slots < ways ? 0 : ~0u;
+}
+
+static u64 cache_bytes(u32 sets, u32 ways, u32 writes) {
+    return (u64)sets * ((ways + 15) & ~15u) * (16 + (writes != 0)) + 4 * 128;
+}
+
+/* The line's place, or -1. */
+static inline i64 cache_find(struct cache *c, u32 set, u32 line) {
+    u64 at = (u64)set * c->slots;
+    for (u32 w = 0; w < c->slots; w += 16) {
+        u32 found = equal16(c->tag + at + w, line + 1);
+        if (found) {
+            at += w + __builtin_ctz(found);
+            c->used[at] = ++c->clock;
+            c->hits++;
+            return at;
+        }
+    }
+    c->misses++;
+    return -1;
+}
+
+/* A place for a new line: the least recently used. */
+static inline u64 cache_place(struct cache *c, u32 set, u32 line) {
+    u64 at = (u64)set * c->slots, best = at;
+    u32 least = ~0u;
+    for (u32 w = 0; w < c->slots; w += 16) {
+        u32 low = __builtin_reduce_min(*(const v16 *)(c->used + at + w));
+        if (low < least) {
+            least = low;
+            best = at + w;
+        }
+    }
+    best += __builtin_ctz(equal16(c->used + best, least));
+    c->tag[best] = line + 1;
+    c->used[best] = ++c->clock;
+    return best;
+}
+
+/* ---- L2 and memory ----------------------------------------------------------------------------------------------- */
+
+/* The second level and what is behind it. All of it in one place, as all compute units share it. */
+struct memory {
+    const struct chip *chip;
+    struct calendar *banks, *channels;
+    struct cache *l2; /* one for each bank */
+    u32 line_shift;   /* 64-byte lines of an L2 line, as a shift */
+    u32 *pages;       /* translations, the most recent ones */
+    u32 page_clock;
+    u64 reads, writes, atomics, fills, write_backs, page_misses;
+};
+
+static u64 memory_translate(struct memory *m, u32 line) {
+    const struct chip *k = m->chip;
+    if (k->tlb_entries == 0) return 0;
+    u32 page = (line >> k->page_line_bits) + 1, set = page % (k->tlb_entries / 16);
+    u32 *at = m->pages + set * 16;
+    u32 found = equal16(at, page);
+    if (found) return 0;
+    at[m->page_clock++ & 15] = page;
+    m->page_misses++;
+    return k->tlb_miss_cycles;
+}
+
+/* When the answer leaves the L2 for a request that reaches it at `time`. `work`: bytes that the bank has to serve. */
+static u64 memory_access(struct memory *m, u32 line, u64 time, u32 writes, u32 work) {
+    const struct chip *k = m->chip;
+    u32 chunk = line >> k->interleave_line_bits, above = chunk / k->l2_banks;
+    u32 bank = chunk % k->l2_banks;
+    if (k->channel_hash) { /* for each `above` a permutation of the banks, so that what follows in steps of a power of two meets all */
+        u32 mix = above ^ above >> k->channel_hash ^ above >> 2 * k->channel_hash;
+        bank ^= mix & (k->l2_banks - 1);
+    }
+    struct cache *c = &m->l2[bank];
+    struct calendar *channel = &m->channels[bank % k->channels];
+    time = calendar_take(&m->banks[bank], time, work);
+    /* Lines of one bank, numbered without gaps. */
+    u32 own = (above << k->interleave_line_bits | (line & ((1u << k->interleave_line_bits) - 1))) >> m->line_shift;
+    u32 set = own % c->sets;
+    i64 at = cache_find(c, set, own);
+    if (writes) m->writes++;
+    else m->reads++;
+    if (at >= 0) {
+        if (writes) c->dirty[at] = 1;
+        return later(time, writes ? 0 : c->ready[at]);
+    }
+    u64 place = cache_place(c, set, own);
+    if (c->dirty[place]) {
+        m->write_backs++;
+        calendar_take(channel, time, k->l2_line_bytes * 16);
+    }
+    c->dirty[place] = writes;
+    if (writes) { /* a whole line is not read first; parts of it carry masks */
+        c->ready[place] = time;
+        return time;
+    }
+    m->fills++;
+    u64 wait = memory_translate(m, line);
+    u64 done = calendar_take(channel, time + wait, k->l2_line_bytes * 16) + k->memory_more_cycles;
+    c->ready[place] = done;
+    return done;
+}
+
+static void memory_advance(struct memory *m, u64 time) {
+    for (u32 n = 0; n < m->chip->l2_banks; n++) calendar_advance(&m->banks[n], time);
+    for (u32 n = 0; n < m->chip->channels; n++) calendar_advance(&m->channels[n], time);
+}
+
+static u64 memory_need(const struct chip *k) {
+    u64 one = cache_bytes(k->l2_sets, k->l2_ways, 1) + sizeof(struct cache) + sizeof(struct calendar);
+    return k->l2_banks * one + k->channels * sizeof(struct calendar) + (k->tlb_entries + 16) * 4 + 8 * 128;
+}
+
+static void memory_begin(struct memory *m, const struct chip *k, struct arena *a) {
+    __builtin_memset(m, 0, sizeof *m);
+    m->chip = k;
+    m->banks = give(a, k->l2_banks * sizeof(struct calendar));
+    m->channels = give(a, k->channels * sizeof(struct calendar));
+    m->l2 = give(a, k->l2_banks * sizeof(struct cache));
+    m->pages = give(a, (k->tlb_entries + 16) * 4);
+    m->line_shift = __builtin_ctz(k->l2_line_bytes / 64);
+    for (u32 n = 0; n < k->l2_banks; n++) {
+        calendar_begin(&m->banks[n], k->bank_bucket_bytes);
+        cache_begin(&m->l2[n], a, k->l2_sets, k->l2_ways, 1);
+    }
+    for (u32 n = 0; n < k->channels; n++) calendar_begin(&m->channels[n], k->channel_bucket_sixteenths);
+}
+
+/* ---- series over time -------------------------------------------------------------------------------------------- */
+
+enum { POINTS = 512 };
+
+/* A quantity over time: `value[n]` is its sum over the cycles of step n. Steps grow as time goes on. */
+struct series { u64 step; u64 value[POINTS]; };
+
+static void series_add(struct series *s, u64 from, u64 to, u64 weight) {
+    while (to > s->step * POINTS) {
+        for (u32 n = 0; n < POINTS / 2; n++) s->value[n] = s->value[2 * n] + s->value[2 * n + 1];
+        for (u32 n = POINTS / 2; n < POINTS; n++) s->value[n] = 0;
+        s->step *= 2;
+    }
+    for (u64 n = from / s->step; n * s->step < to; n++) {
+        u64 low = later(from, n * s->step), high = sooner(to, (n + 1) * s->step);
+        s->value[n] += (high - low) * weight;
+    }
+}
+
+/* ---- timeline ---------------------------------------------------------------------------------------------------- */
+
+struct happening { u64 time; u32 cycles; u16 unit; u8 simd, slot; u32 kind, what; };
+
+struct timeline { struct happening *all; u64 room, count; u32 units; };
+
+static inline void note(struct timeline *t, u32 unit, u32 simd, u32 slot, u32 kind, u64 time, u64 cycles, u32 what) {
+    if (unit >= t->units || t->count >= t->room) return;
+    t->all[t->count++] = (struct happening){time, cycles > ~0u ? ~0u : cycles, unit, simd, slot, kind, what};
+}

@@ -1,0 +1,358 @@
+"""What a replay counted passes in; an answer to "how long, and why" passes out: a `Report`, and its text as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from headwater.timing.host import Host
+
+if TYPE_CHECKING:
+    from headwater.analyze.occupancy import Occupancy
+    from headwater.chips import Chip
+    from headwater.timing.replay import Counted
+    from headwater.timing.rules import Table
+
+BUSY: Final = 0.7
+"""A unit that works for this part of the time is what a kernel is bound by."""
+MOSTLY: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A part of the chip: for what part of the time it worked, all of its kind together, and what it does."""
+
+    name: str
+    busy: float
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class CacheUse:
+    """A kind of cache: lines looked up, and the part of them that were there (or on their way)."""
+
+    name: str
+    lookups: int
+    hit_rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bandwidth:
+    """Bytes a second between two places, and the most that is possible."""
+
+    name: str
+    gigabytes_per_second: float
+    possible: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hot:
+    """An instruction or a source line: how often it ran, its part of all wavefronts' time, and how much of that was
+    waiting. ``where``: file and line, if the code object tells them."""
+
+    address: int
+    text: str
+    where: tuple[str, int] | None
+    count: int
+    share: float
+    waiting: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """A launch on a chip.
+
+    ``cycles`` of the core clock and ``seconds`` of the kernel alone. ``causes``: for what part of the time the SIMDs
+    issued, waited (by cause), or were empty; they sum up to 1. ``wave_causes``: the same for resident wavefronts.
+    ``occupancy_series`` and ``traffic_series``: resident wavefronts and bytes a second of memory at ``series_cycles``.
+    ``complete``: False if the replay was interrupted. ``error``: of the sampled ``cycles``, as a part; 0 if all
+    work-groups were replayed.
+    """
+
+    kernel: str
+    chip: Chip
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...]
+    cycles: int
+    seconds: float
+    instructions: int
+    wavefronts: int
+    flops: int
+    held: Occupancy
+    mean_waves_per_simd: float
+    causes: dict[str, float]
+    wave_causes: dict[str, float]
+    units: tuple[Unit, ...]
+    caches: tuple[CacheUse, ...]
+    bandwidths: tuple[Bandwidth, ...]
+    instructions_by_cost: tuple[Hot, ...]
+    lines_by_cost: tuple[Hot, ...]
+    occupancy_series: tuple[tuple[int, float], ...]
+    traffic_series: tuple[tuple[int, float], ...]
+    host: Host
+    bottleneck: str
+    complete: bool = True
+    error: float = 0.0
+    happenings: Any = field(default=None, repr=False, compare=False)
+    texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def microseconds(self) -> float:
+        """Of the kernel alone."""
+        return self.seconds * 1e6
+
+    @property
+    def gflops(self) -> float:
+        """Floating-point operations of the kernel's time, in 10⁹ a second."""
+        return self.flops / self.seconds / 1e9 if self.seconds else 0.0
+
+    @property
+    def system_gflops(self) -> float:
+        """The same over the time with copies and launch."""
+        return self.flops / self.host.seconds(self.seconds) / 1e9
+
+    def as_json(self) -> dict[str, Any]:
+        """Numbers and texts only; `docs/timing.md` says what they mean."""
+        found = {
+            name: getattr(self, name)
+            for name in (
+                *("kernel", "cycles", "seconds", "instructions", "wavefronts", "flops", "gflops", "system_gflops"),
+                *("mean_waves_per_simd", "causes", "wave_causes", "bottleneck", "complete", "error"),
+            )
+        }
+        found["device"] = self.chip.name
+        found["global_size"], found["local_size"] = list(self.global_size), list(self.local_size)
+        found["occupancy"] = {
+            "wavefronts": self.held.wavefronts,
+            "slots": self.held.wavefront_slots,
+            "limited_by": list(self.held.limited_by),
+        }
+        for name in ("units", "caches", "bandwidths"):
+            found[name] = [asdict(one) for one in getattr(self, name)]
+        found["instructions_by_cost"] = [asdict(one) for one in self.instructions_by_cost]
+        found["lines_by_cost"] = [asdict(one) for one in self.lines_by_cost]
+        found["occupancy_series"] = [list(point) for point in self.occupancy_series]
+        found["traffic_series"] = [list(point) for point in self.traffic_series]
+        found["host"] = {**asdict(self.host), "total_seconds": self.host.seconds(self.seconds)}
+        return found
+
+    def save_html(self, path: Path | str) -> None:
+        """Write the report as a page that needs nothing else. UsageError if that is not possible."""
+        from headwater.timing.html import page
+        from headwater.timing.output import write
+
+        write(path, page(self))
+
+    def save_timeline(self, path: Path | str) -> None:
+        """Write a timeline for ui.perfetto.dev. UsageError if none was asked for, or it cannot be written."""
+        from headwater.timing.output import write
+        from headwater.timing.timeline import text
+
+        write(path, text(self))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kernel} on {self.chip.name}: {self.cycles:,} cycles, {self.microseconds:.4g} µs. {self.bottleneck}"
+        )
+
+
+def _causes(counted: Counted, simd_cycles: int) -> dict[str, float]:
+    """Parts of the SIMDs' time."""
+    total = max(1, simd_cycles)
+    parts = {name: cycles / total for name, cycles in counted.simd_causes.items() if name != "start"}
+    parts["empty"] = max(0.0, 1 - sum(parts.values()))
+    return parts
+
+
+def _units(counted: Counted, chip: Chip, cycles: int) -> tuple[Unit, ...]:
+    s, compute = counted.sums, chip.compute
+    units, simds = compute.compute_units, compute.simds_per_compute_unit
+    time = max(1, cycles)
+    banks = time * chip.caches.l2_banks * chip.caches.l2_bank_bytes_per_cycle
+    memory_bytes = time / (compute.clock_mhz * 1e6) * chip.memory.gigabytes_per_second * 1e9 * chip.memory.efficiency
+    return (
+        Unit("vector ALU", s["valu_busy"] / (time * units * simds), "SIMDs computing"),
+        Unit("scalar unit", s["scalar_issues"] / (time * units), "one instruction a cycle and compute unit"),
+        Unit("branch unit", s["branch_issues"] / (time * units), "one branch a cycle and compute unit"),
+        Unit("address unit", s["address_busy"] / (time * units), "addresses of vector memory to cache lines"),
+        Unit("LDS", s["lds_busy"] / (time * units), "local memory's banks"),
+        Unit("L2", s["bank_bytes"] / banks, "banks of the second-level cache"),
+        Unit("memory", s["channel_bytes"] / memory_bytes, "channels, of what long streams reach"),
+    )
+
+
+def _caches(counted: Counted) -> tuple[CacheUse, ...]:
+    found = []
+    for name, key in (("vector L1", "l1"), ("scalar", "scalar"), ("instruction", "code"), ("L2", "l2")):
+        hits, misses = counted.sums[f"{key}_hits"], counted.sums[f"{key}_misses"]
+        found.append(CacheUse(name, hits + misses, hits / max(1, hits + misses)))
+    return tuple(found)
+
+
+def _bandwidths(counted: Counted, chip: Chip, seconds: float) -> tuple[Bandwidth, ...]:
+    s, clock, units = counted.sums, chip.compute.clock_mhz * 1e6, chip.compute.compute_units
+    time = max(seconds, 1e-12)
+    caches, local = chip.caches, chip.local_memory
+    return (
+        Bandwidth("memory", s["channel_bytes"] / time / 1e9, chip.memory.gigabytes_per_second),
+        Bandwidth("L2", s["bank_bytes"] / time / 1e9, caches.l2_banks * caches.l2_bank_bytes_per_cycle * clock / 1e9),
+        Bandwidth("L1", 64 * s["load_lines"] / time / 1e9, units * caches.l1_bytes_per_cycle * clock / 1e9),
+        Bandwidth(
+            "LDS",
+            (s["lds_busy"] - s["lds_conflict_cycles"]) * local.bytes_per_cycle / time / 1e9,
+            units * local.bytes_per_cycle * clock / 1e9,
+        ),
+    )
+
+
+_WAITS: Final = {
+    "dependency": "for instructions before them, or branches",
+    "fetch": "for instructions to be fetched",
+    "scalar memory": "for scalar loads",
+    "LDS": "for local memory",
+    "vector memory": "for vector memory",
+    "barrier": "at barriers",
+}
+_REMEDIES: Final = {
+    "vector ALU": "fewer or cheaper instructions for the same result would make it faster, nothing else",
+    "scalar unit": "scalar instructions are the limit: unroll loops",
+    "branch unit": "branches are the limit: unroll loops",
+    "address unit": "neighbouring work-items should read neighbouring dwords, or data be kept in registers or LDS",
+    "LDS": "avoid bank conflicts, or read more of it at once",
+    "L2": "more has to be found in the L1 or LDS",
+    "memory": "it is as fast as its memory: move fewer bytes",
+}
+
+
+def sentence(units: Sequence[Unit], causes: dict[str, float], held: Occupancy, wavefronts: int) -> str:
+    """The bottleneck, in one sentence."""
+    most = max(units, key=lambda unit: unit.busy)
+    slots = held.chip.compute.compute_units * held.wavefront_slots
+    if most.busy >= BUSY:
+        return f"Bound by the {most.name}, busy {most.busy:.0%} of the time: {_REMEDIES[most.name]}."
+    if causes["empty"] >= MOSTLY:
+        return (
+            f"The chip is empty for {causes['empty']:.0%} of the time: {wavefronts:,} wavefronts cannot fill "
+            f"{slots:,} places; give it more work-items."
+        )
+    waits = {name: causes[name] for name in _WAITS}
+    worst = max(waits, key=lambda name: waits[name])
+    if waits[worst] >= causes["issue"]:
+        few = held.wavefronts_per_simd
+        limit = " and ".join(held.limited_by)
+        more = (
+            f"only {few} wavefronts a SIMD are resident, because of {limit}"
+            if few < 5
+            else f"the {most.name} is busiest, {most.busy:.0%}"
+        )
+        return f"Bound by latency: SIMDs wait {_WAITS[worst]} for {waits[worst]:.0%} of the time; {more}."
+    return (
+        f"No unit is full: SIMDs issue for {causes['issue']:.0%} of the time, the {most.name} is busiest "
+        f"({most.busy:.0%}), and the longest wait is {_WAITS[worst]} ({waits[worst]:.0%})."
+    )
+
+
+_HOT: Final = 40
+
+
+def _hot(
+    counted: Counted, table: Table, texts: Sequence[str], lines: Sequence[tuple[str, int] | None]
+) -> tuple[tuple[Hot, ...], tuple[Hot, ...]]:
+    """Instructions and source lines, the most expensive first."""
+    spent, stalled, counts = (a.astype(float) for a in (counted.spent, counted.stalled, counted.counts))
+    total = max(float(spent.sum()), 1.0)
+    by_line: dict[tuple[str, int], list[float]] = {}
+    rows = []
+    for n, instruction in enumerate(table.instructions):
+        if counts[n] == 0:
+            continue
+        waiting = stalled[n] / spent[n] if spent[n] else 0.0
+        rows.append(Hot(instruction.address, texts[n], lines[n], int(counts[n]), spent[n] / total, waiting))
+        where = lines[n]
+        if where is not None:
+            sums = by_line.setdefault(where, [0.0, 0.0, 0.0])
+            for at, value in enumerate((counts[n], spent[n], stalled[n])):
+                sums[at] += value
+    source = [
+        Hot(0, _source(where), where, int(count), cycles / total, wait / cycles if cycles else 0.0)
+        for where, (count, cycles, wait) in by_line.items()
+    ]
+    rows.sort(key=lambda row: (-row.share, row.address))
+    source.sort(key=lambda row: (-row.share, row.where or ("", 0)))
+    return tuple(rows[:_HOT]), tuple(source[:_HOT])
+
+
+def _source(where: tuple[str, int]) -> str:
+    try:
+        return Path(where[0]).read_text(errors="replace").splitlines()[where[1] - 1].strip()
+    except (OSError, IndexError):
+        return ""
+
+
+def _series(values: np.ndarray[Any, Any], step: int, cycles: int, scale: float) -> tuple[tuple[int, float], ...]:
+    """Points of (cycle, value a cycle × ``scale``)."""
+    count = min(len(values), -(-cycles // max(step, 1)))
+    return tuple((n * step, float(values[n]) * scale / max(1, min(step, cycles - n * step))) for n in range(count))
+
+
+def build(
+    *,
+    counted: Counted,
+    chip: Chip,
+    held: Occupancy,
+    table: Table,
+    kernel: str,
+    global_size: tuple[int, ...],
+    local_size: tuple[int, ...],
+    texts: Sequence[str],
+    lines: Sequence[tuple[str, int] | None],
+    flops: int,
+    host: Host,
+    cycles: int | None = None,
+    error: float = 0.0,
+) -> Report:
+    """Put a report together. ``cycles``: of the whole launch, if less than that was replayed."""
+    sums, compute = counted.sums, chip.compute
+    replayed = max(1, sums["cycles"])
+    whole = replayed if cycles is None else cycles
+    clock = compute.clock_mhz * 1e6
+    simds = compute.compute_units * compute.simds_per_compute_unit
+    causes = _causes(counted, replayed * simds)
+    waves = max(1, sums["wave_cycles"])
+    wave_causes = {name: n / waves for name, n in counted.wave_causes.items() if name != "start"}
+    wave_causes["turn of others"] = wave_causes.pop("issue")
+    wave_causes["running"] = max(0.0, 1 - sum(wave_causes.values()))
+    units = _units(counted, chip, replayed)
+    instructions, by_line = _hot(counted, table, texts, lines)
+    return Report(
+        kernel=kernel,
+        chip=chip,
+        global_size=global_size,
+        local_size=local_size,
+        cycles=whole,
+        seconds=whole / clock,
+        instructions=sums["instructions"],
+        wavefronts=sums["waves"],
+        flops=flops,
+        held=held,
+        mean_waves_per_simd=sums["wave_cycles"] / (replayed * simds),
+        causes=causes,
+        wave_causes=wave_causes,
+        units=units,
+        caches=_caches(counted),
+        bandwidths=_bandwidths(counted, chip, replayed / clock),
+        instructions_by_cost=instructions,
+        lines_by_cost=by_line,
+        occupancy_series=_series(counted.occupancy, sums["occupancy_step"], replayed, 1.0),
+        traffic_series=_series(counted.traffic, sums["traffic_step"], replayed, clock),
+        host=host,
+        bottleneck=sentence(units, causes, held, sums["waves"]),
+        complete=counted.complete,
+        error=error,
+        happenings=counted.happenings,
+        texts=tuple(texts),
+    )

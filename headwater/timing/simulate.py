@@ -1,0 +1,179 @@
+"""Something that launches kernels passes in; its launches, recorded once and replayed on any chip, pass out."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from headwater.emulate.hooks import watching
+from headwater.emulate.trace import Recording, read
+from headwater.errors import LaunchError, UsageError
+from headwater.timing.flops import flops_of
+from headwater.timing.host import host
+from headwater.timing.replay import Replayer
+from headwater.timing.report import Report, build
+from headwater.timing.spin import refuse_spinning
+
+if TYPE_CHECKING:
+    from headwater.chips import Chip
+    from headwater.runtime import Device
+    from headwater.timing.rules import Table
+
+TIMELINE_EVENTS: Final = 400_000
+"""The most waits and wavefronts that a timeline shows: about 60 MB of text."""
+TIMELINE_UNITS: Final = 2
+"""Compute units that a timeline shows."""
+SMALLEST_SAMPLE_ROUNDS: Final = 4
+"""A sample fills the chip at least so often."""
+
+
+class Launch:
+    """One recorded launch; `report` replays it on a chip."""
+
+    def __init__(self, recording: Recording) -> None:
+        assert recording.path is not None
+        assert recording.launch is not None
+        assert recording.totals is not None
+        launch = recording.launch
+        self.kernel = launch.machine_kernel.name
+        self.code = launch.code
+        refuse_spinning(self.code, self.kernel)
+        self.replayer = Replayer(read(recording.path), launch.code)
+        self._totals = recording.totals
+        self._work_dim = launch._work_dim
+        self._bytes = _copied(recording)
+        self._texts: dict[str, Any] = {}
+
+    def report(
+        self,
+        chip: Chip,
+        *,
+        timeline: bool = False,
+        sample: float | None = None,
+        tell: Callable[[float], None] | None = None,
+    ) -> Report:
+        """How long the launch takes on ``chip``, and why.
+
+        ``timeline``: keep what happened in the first two compute units, for `Report.save_timeline`. ``sample``: the
+        part of the work-groups that is replayed, from the first on; the rest is taken to go on at the rate of the
+        second half of these, and the report's ``error`` says how much that rate still changed. ``tell``: called with
+        the part done.
+        LaunchError if a work-group does not fit; UsageError for a chip of another instruction set.
+        """
+        replayer = self.replayer
+        held = replayer.held(chip)
+        table = replayer.table(chip)
+        room = TIMELINE_EVENTS if timeline else 0
+        groups, cycles, error = replayer.groups, None, 0.0
+        if sample is not None:
+            if not 0 < sample <= 1:
+                raise UsageError(f"a sample is a part of the work-groups, above 0 and up to 1, not {sample:g}")
+            least = SMALLEST_SAMPLE_ROUNDS * held.work_groups * chip.compute.compute_units
+            groups = min(groups, max(least, round(sample * groups)))
+        counted = replayer.run(chip, table, groups=groups, timeline=room, units=TIMELINE_UNITS, tell=tell)
+        if groups < replayer.groups and counted.complete:
+            cycles, error = self._rest(chip, table, groups, counted.sums["cycles"])
+        texts, lines = self._described(table)
+        return build(
+            counted=counted,
+            chip=chip,
+            held=held,
+            table=table,
+            kernel=self.kernel,
+            global_size=replayer.global_size[: self._work_dim],
+            local_size=replayer.local_size[: self._work_dim],
+            texts=texts,
+            lines=lines,
+            flops=flops_of(replayer.trace.segments, self._totals, table.instructions),
+            host=host(chip, *self._bytes),
+            cycles=cycles,
+            error=error,
+        )
+
+    def _rest(self, chip: Chip, table: Table, groups: int, whole: int) -> tuple[int, float]:
+        """The cycles of all work-groups from those of the first ``groups``, and how far off that may be."""
+        quarter, half = groups // 4, groups // 2
+        first = self.replayer.run(chip, table, groups=quarter).sums["cycles"]
+        second = self.replayer.run(chip, table, groups=half).sums["cycles"]
+        early, late = (second - first) / (half - quarter), (whole - second) / (groups - half)
+        rest = (self.replayer.groups - groups) * late
+        total = whole + rest
+        return round(total), abs(late - early) * (self.replayer.groups - groups) / total
+
+    def _described(self, table: Table) -> tuple[Sequence[str], Sequence[tuple[str, int] | None]]:
+        """Each instruction's text and source line."""
+        if not self._texts:
+            from headwater.isa.gcn.printer import text
+
+            lines = [self.code.line_of(i.address) for i in table.instructions]
+            self._texts["lines"] = [None if line is None or line[1] == 0 else line[:2] for line in lines]
+            self._texts["texts"] = [text(i, self.code.isa) for i in table.instructions]
+        return self._texts["texts"], self._texts["lines"]
+
+
+class Recorded:
+    """The launches that something made, kept in a folder for as long as this object lives."""
+
+    def __init__(self, run: Callable[[], object]) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="headwater-trace-"))
+        self._finalizer = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        recordings: list[Recording] = []
+
+        def record() -> Recording:
+            recordings.append(Recording(self._folder / f"{len(recordings)}.trace"))
+            return recordings[-1]
+
+        with watching(record):
+            run()
+        self.launches = [Launch(recording) for recording in recordings if recording.totals is not None]
+
+    def reports(self, chip: Chip, **options: Any) -> list[Report]:
+        """A report for each launch; ``options`` as `Launch.report`."""
+        return [launch.report(chip, **options) for launch in self.launches]
+
+
+def simulated(device: Device | str | None) -> Device:
+    """The simulated chip of that name. UsageError if it is a device that exists."""
+    from headwater.runtime.devices import resolve
+
+    found = resolve(device) if device is not None else None
+    if found is None or found.kind != "simulated":
+        name = "the default device" if found is None else found.name
+        raise UsageError(
+            f"{name} is no simulated chip: its time is measured, not simulated",
+            hint='choose a chip, as in simulate(…, device="vega64"); headwater devices --chips lists them',
+        )
+    return found
+
+
+def simulate_launch(launcher: Callable[..., Any], args: tuple[Any, ...], device: Any, **options: Any) -> Report:
+    """Run ``launcher(*args, device=…)`` on a simulated chip and say how long the chip would take.
+
+    ``options``: those of `Launch.report`; all others go to the launcher. The arrays have the kernel's results.
+    LaunchError if it launched no kernel.
+    """
+    chosen = simulated(device)
+    own = {name: options.pop(name) for name in ("timeline", "sample", "tell") if name in options}
+    recorded = Recorded(lambda: launcher(*args, device=chosen, **options))
+    if not recorded.launches:
+        raise LaunchError("nothing was launched: there is nothing to simulate")
+    chip: Chip = chosen.chip  # type: ignore[attr-defined]
+    return recorded.launches[0].report(chip, **own)
+
+
+def _copied(recording: Recording) -> tuple[int, int]:
+    """Bytes that a launch needs on the board, and bytes of results: each of its buffers once."""
+    launch = recording.launch
+    assert launch is not None
+    access = {arg.name: arg.access for arg in launch._info.args}
+    sizes = {a["name"]: a["nbytes"] for a in read(recording.path or "").header["allocations"]}
+    there = back = 0
+    for arg in launch._info.args:
+        size = next((n for name, n in sizes.items() if name.endswith((f" {arg.name}`", f"*{arg.name}`"))), 0)
+        there += size if access[arg.name] != "write" else 0
+        back += size if arg.kind == "buffer" and access[arg.name] != "read" else 0
+    return there, back

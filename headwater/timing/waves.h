@@ -1,0 +1,172 @@
+/* A trace file in memory in; the path and the accesses of one wavefront after the other out. See docs/trace.md. */
+
+enum { CHUNK_MAGIC = 0x43545748, LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, SITE_BITS = (1 << 13) - 1 };
+
+struct chunk { u32 magic, wave; u64 group; u32 path, memory, lines, last; };
+struct path_record { u16 segment, active; u32 repeat; };
+struct memory_record { u16 site; u8 active, count; u32 first; i32 stride; u32 repeat; };
+
+/* Accesses of a site, one after the other. */
+struct run { u32 first; i32 stride; u32 repeat; u16 flags; u8 active, count; const u32 *lines; }; /* repeat: as in the file */
+enum { REPEAT_BITS = 26, REPEATS = (1 << REPEAT_BITS) - 1 };
+struct cursor { struct run run; u32 at, end, used, unused; }; /* run: what runs[at] is */
+
+struct trace {
+    const u8 *data;
+    u64 start, bytes;
+    u64 chunks;
+    u64 *offset;       /* of each chunk */
+    u32 *next;         /* the chunk that goes on where this one ends, ~0 if it is the last */
+    u32 *first;        /* of each wavefront */
+    u64 waves;
+    const i32 *same;   /* the site whose records are those of a site, -1: its own */
+    u32 waves_per_group, sites, segments;
+};
+
+/* One access: `first` and, if `lines` is set, each line's distance from it. */
+struct access { u32 first, count, active, flags, cycles; const u32 *lines; };
+
+struct reader {
+    const struct path_record *path, *path_end;
+    u32 chunk;         /* of `path` */
+    u32 repeat;        /* of the record, how often it is still to run, this time included */
+    struct cursor *cursors;
+    struct run *runs;
+    u64 room;          /* bytes of the two */
+    u8 *memory;
+};
+
+static inline const struct chunk *chunk_at(const struct trace *t, u32 number) {
+    return (const struct chunk *)(t->data + t->offset[number]);
+}
+
+static inline u64 chunk_bytes(const struct chunk *c) {
+    return sizeof *c + 8ull * c->path + 16ull * c->memory + 4ull * c->lines;
+}
+
+/* How many chunks there are; ~0 if the file is damaged. */
+EXPORT u64 hw_chunks(struct trace *t) {
+    u64 at = t->start, count = 0;
+    while (at < t->bytes) {
+        const struct chunk *c = (const struct chunk *)(t->data + at);
+        if (at + sizeof *c > t->bytes || c->magic != CHUNK_MAGIC || at + chunk_bytes(c) > t->bytes) return ~0ull;
+        if (c->wave >= t->waves_per_group || c->group * t->waves_per_group + c->wave >= t->waves) return ~0ull;
+        at += chunk_bytes(c);
+        count++;
+    }
+    return count;
+}
+
+/* Fill in the index. `last`: scratch of a u32 for each wavefront. Returns how many wavefronts are incomplete. */
+EXPORT u64 hw_index(struct trace *t, u32 *last) {
+    u64 at = t->start, missing = 0;
+    for (u64 n = 0; n < t->waves; n++) t->first[n] = last[n] = ~0u;
+    for (u32 n = 0; n < t->chunks; n++) {
+        const struct chunk *c = (const struct chunk *)(t->data + at);
+        u64 wave = c->group * t->waves_per_group + c->wave;
+        t->offset[n] = at;
+        t->next[n] = ~0u;
+        if (last[wave] == ~0u) t->first[wave] = n;
+        else t->next[last[wave]] = n;
+        last[wave] = n;
+        at += chunk_bytes(c);
+    }
+    for (u64 n = 0; n < t->waves; n++) missing += last[n] == ~0u || !chunk_at(t, last[n])->last;
+    return missing;
+}
+
+/* Go to the next record of the path; 0 if there is none. */
+static int reader_more(struct reader *r, const struct trace *t) {
+    while (r->path == r->path_end) {
+        if (r->chunk == ~0u) return 0;
+        const struct chunk *c = chunk_at(t, r->chunk);
+        r->path = (const struct path_record *)(c + 1);
+        r->path_end = r->path + c->path;
+        r->chunk = t->next[r->chunk];
+    }
+    r->repeat = r->path->repeat;
+    return 1;
+}
+
+/* What segment comes after the present run of its record; -1: none. */
+static inline i32 reader_peek(const struct reader *r, const struct trace *t) {
+    if (r->repeat > 1) return r->path->segment;
+    if (r->path + 1 < r->path_end) return r->path[1].segment;
+    for (u32 n = r->chunk; n != ~0u; n = t->next[n])
+        if (chunk_at(t, n)->path) return ((const struct path_record *)(chunk_at(t, n) + 1))->segment;
+    return -1;
+}
+
+/* Begin with a wavefront: sort its accesses by site. Returns 0 if the trace does not fit its header or memory ends. */
+static int reader_begin(struct reader *r, const struct trace *t, u64 wave, void *(*allocate)(void *, u64)) {
+    u64 total = 0;
+    for (u32 n = t->first[wave]; n != ~0u; n = t->next[n]) total += chunk_at(t, n)->memory;
+    u64 need = total * sizeof(struct run) + t->sites * sizeof(struct cursor);
+    if (need > r->room) {
+        need += need / 4;
+        r->memory = allocate(r->memory, need);
+        r->room = r->memory ? need : 0;
+        if (r->memory == 0) return 0;
+    }
+    r->runs = (struct run *)r->memory;
+    r->cursors = (struct cursor *)(r->runs + total);
+    __builtin_memset(r->cursors, 0, t->sites * sizeof(struct cursor));
+    for (u32 n = t->first[wave]; n != ~0u; n = t->next[n]) {
+        const struct chunk *c = chunk_at(t, n);
+        const struct memory_record *m = (const struct memory_record *)((const u8 *)(c + 1) + 8ull * c->path);
+        for (u32 k = 0; k < c->memory; k++) {
+            if ((u32)(m[k].site & SITE_BITS) >= t->sites) return 0;
+            r->cursors[m[k].site & SITE_BITS].end++;
+        }
+    }
+    u32 at = 0;
+    for (u32 s = 0; s < t->sites; s++) {
+        u32 count = r->cursors[s].end;
+        r->cursors[s] = (struct cursor){.at = at, .end = at};
+        at += count;
+    }
+    for (u32 n = t->first[wave]; n != ~0u; n = t->next[n]) {
+        const struct chunk *c = chunk_at(t, n);
+        const struct memory_record *m = (const struct memory_record *)((const u8 *)(c + 1) + 8ull * c->path);
+        const u32 *lines = (const u32 *)(m + c->memory), *end = lines + c->lines;
+        for (u32 k = 0; k < c->memory; k++) {
+            struct run *run = &r->runs[r->cursors[m[k].site & SITE_BITS].end++];
+            *run = (struct run){m[k].first, m[k].stride, m[k].repeat, m[k].site, m[k].active, m[k].count, 0};
+            if (m[k].site & LIST) {
+                run->lines = lines;
+                lines += m[k].count;
+                if (lines > end) return 0;
+            }
+        }
+    }
+    for (u32 s = 0; s < t->sites; s++)
+        if (r->cursors[s].at < r->cursors[s].end) r->cursors[s].run = r->runs[r->cursors[s].at];
+    r->chunk = t->first[wave];
+    r->path = r->path_end = 0;
+    return reader_more(r, t);
+}
+
+/* The next access of a site; 0 if there is none. */
+static inline int reader_access(struct reader *r, u32 site, struct access *found) {
+    struct cursor *c = &r->cursors[site];
+    if (c->at == c->end) return 0;
+    const struct run *run = &c->run;
+    *found = (struct access){run->first + run->stride * c->used, run->count, run->active, run->flags,
+                             (run->repeat >> REPEAT_BITS) + 1, run->lines};
+    if (++c->used >= (run->repeat & REPEATS)) {
+        if (++c->at < c->end) c->run = r->runs[c->at];
+        c->used = 0;
+    }
+    return 1;
+}
+
+/* The access that a site had last: what sites with the same records have. */
+static inline int reader_again(struct reader *r, u32 site, struct access *found) {
+    const struct cursor *c = &r->cursors[site];
+    u32 at = c->used ? c->at : c->at - 1;
+    if (at >= c->end) return 0;
+    const struct run *run = &r->runs[at];
+    *found = (struct access){run->first, run->count, run->active, run->flags,
+                              (run->repeat >> REPEAT_BITS) + 1, run->lines};
+    return 1;
+}
