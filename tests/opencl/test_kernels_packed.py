@@ -85,7 +85,7 @@ def test_whole_vectors_live_across_barriers(rng, group):
 
 def test_taken_apart(rng):
     f = rng.normal(size=(N + 1, 4)).astype(np.float32)
-    a = integers(rng, N, 4)
+    a = integers(rng, N, 4) | 1  # it divides by the last two bits
     verify(FILE, "taken_apart", (N,), None, [a, np.zeros_like(a), np.zeros(N, np.float32), f], layouts=LAYOUTS)
 
 
