@@ -78,7 +78,8 @@ class AluCode:
         def thunk(part: int) -> None:
             self._popped, self._mask = popped, before
             for access in shared:
-                access.read(part, [self.source(access.op, s, part) for s in access.op.sources])
+                sources = [self.source(access.op, s, part) for s in access.op.sources]
+                access.read(part, sources, self._allowed(access.op, part))
             self._compute(plain, part, before, after)
 
         c.later(thunk)

@@ -50,6 +50,7 @@ class Resources:
     bindings: Bindings
     order: list[Name]
     generation: str
+    byte_atomics: bool = False
     slots: int = 0
     uses_gds: bool = False
 

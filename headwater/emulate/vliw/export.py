@@ -15,7 +15,6 @@ from headwater.emulate.vliw.clause import Clause, place
 from headwater.emulate.vliw.fetch import scratch_address
 from headwater.emulate.vliw.registers import PIXEL, RETURNED
 from headwater.isa.vliw import table
-from headwater.isa.vliw.model import Cf
 from headwater.isa.vliw.semantics import semantics
 
 MASKED = 7
@@ -210,9 +209,10 @@ def _read_scratch(c: Clause) -> None:
 # ---- random access targets
 
 
-def compared_channel(cf: Cf, generation: str) -> int:
-    """The component of RW_GPR that a compare-and-swap compares with (Mesa, r600 driver)."""
-    return 2 if generation == "cayman" else 3
+def second_operand(operation: str, generation: str) -> int:
+    """The component of RW_GPR that is an operation's second operand: what a compare-and-swap compares with (Mesa, r600
+    driver), the bits that MSKOR replaces (LLVM, R600ISelLowering)."""
+    return 2 if generation == "cayman" and operation.startswith("CMPXCHG") else 3
 
 
 def _rat(c: Clause) -> None:
@@ -287,10 +287,12 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
     else:
         found = c.memory(name, bound)("zeroinitializer")
         base, how, slot = found.base, found.how, found.slot.pointer
-    second = compared_channel(c.cf, c.generation) if operation.startswith("CMPXCHG") else 1
+    second = second_operand(operation, c.generation)
 
     def thunk(part: int) -> None:
-        index = b.binary("shl", c.regs.read(4 * f["index_gpr"], part), b.constant("u32", 2))
+        index = c.regs.read(4 * f["index_gpr"], part)
+        if operation == "MSKOR" or not c.resources.byte_atomics:
+            index = b.binary("shl", index, b.constant("u32", 2))
         at = Address(base, index.text, None, how, c.resource_slot(name))
         lds.put_addresses(c, part, at)
         for n, channel in ((0, 0), (1, second)):

@@ -13,7 +13,7 @@ from headwater.emulate.builder import Value
 from headwater.emulate.helpers import LDS
 from headwater.emulate.lower_llvm import Wide, lower
 from headwater.emulate.memory import Address, PartAccess
-from headwater.emulate.registers import PART, PART_LANES, PARTS
+from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.emulate.vliw.clause import Clause
 from headwater.isa.gcn.semantics import BITS
 from headwater.isa.vliw.model import AluOp
@@ -30,12 +30,17 @@ class Access:
         self.c = clause
         self.op = op
         self.pc = pc
-        self.mask = clause.exec
+        self.mask = Mask(clause.exec.whole) if not op.pred_sel else Mask()
+        self._all = clause.exec
         self.what = semantics(op.row)
         self.operands: list[dict[str, Value]] = [{} for _ in range(PARTS)]
 
-    def read(self, part: int, sources: Sequence[Value]) -> None:
-        """Note the operands, as the group reads them."""
+    def read(self, part: int, sources: Sequence[Value], allowed: Value | None) -> None:
+        """Note the operands, as the group reads them, and the lanes that a predicate allows."""
+        lanes = self.c.part_mask(self._all, part)
+        if allowed is not None:
+            lanes = self.c.b.binary("and", lanes, allowed)
+        self.mask.parts[part] = self.c.b.splat(lanes, PART_LANES).text
         names = [o.name for o in self.op.row.operands if o.name in ("ADDR", "DATA", "DATA1")]
         self.operands[part] = {
             name: self.c.b.splat(self.c.b.bitcast(value, "u32"), PART_LANES)

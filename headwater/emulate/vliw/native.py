@@ -44,7 +44,7 @@ def native_shader(kernel: Kernel, bindings: Bindings, *, full: bool) -> NativeSh
 
     Raises InternalError if LLVM cannot compile it, HeadwaterError if its control flow makes no sense.
     """
-    facts_of = f"{kernel.kind} {kernel.gprs} {kernel.clause_temporaries}"
+    facts_of = f"{kernel.kind} {kernel.gprs} {kernel.clause_temporaries} {kernel.byte_atomics}"
     key = cache.key(_FORMAT, state(*_folders()), kernel.digest, facts_of, bindings.key(), str(full))
     entry = cache.get(key)
     if entry is None:

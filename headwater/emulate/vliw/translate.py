@@ -31,7 +31,8 @@ COMPACT_ACCESSES = 48
 class Kernel:
     """A shader with what its launch sets up. ``kind``: ps (a pixel shader) or cs (a compute shader).
 
-    ``scratch_bytes`` are those of one work-item; ``digest`` names it in the cache.
+    ``scratch_bytes`` are those of one work-item; ``byte_atomics``: atomic RAT instructions but MSKOR have addresses in bytes, as LLVM
+    makes them; ``digest`` names it in the cache.
     """
 
     shader: Shader
@@ -40,6 +41,7 @@ class Kernel:
     clause_temporaries: int = 0
     lds_bytes: int = 0
     scratch_bytes: int = 0
+    byte_atomics: bool = False
     digest: str = ""
 
 
@@ -102,7 +104,8 @@ class _Translator:
     def __post_init__(self) -> None:
         used = self.program.used | {component for component, _ in starts(self.kernel)}
         self.frame = Frame(used, self.program.indexed_gprs)
-        self.resources = Resources(self.bindings, self.program.resources, self.kernel.shader.generation)
+        generation, bytewise = self.kernel.shader.generation, self.kernel.byte_atomics
+        self.resources = Resources(self.bindings, self.program.resources, generation, bytewise)
 
     def translate(self) -> Translation:
         b = self.b
