@@ -30,8 +30,7 @@ class EncodeError(HeadwaterError):
 
 def encode(shader: Shader) -> bytes:
     """The machine code, from its first CF instruction on. Raises EncodeError."""
-    words = _cf_words(shader)
-    addresses = _layout(shader, words[-1])
+    words, addresses = layout(shader)
     chunks: list[tuple[int, bytes]] = []
     index = -1
     try:
@@ -83,19 +82,22 @@ def clause_words(cf: Cf) -> int:
     return sum(group.slots for group in cf.groups) + len(cf.fetches) * FETCH_BYTES // WORD_BYTES
 
 
-def _cf_words(shader: Shader) -> list[int]:
-    """The word of each CF instruction, and at last the word behind them."""
+def layout(shader: Shader) -> tuple[list[int], list[int | None]]:
+    """Where all goes, in 64-bit words: each CF instruction, and at last what is behind them; each one's clause.
+
+    Raises EncodeError where an instruction has not the clause that it starts, or too long a one.
+    """
     words = [0]
     for cf in shader.cf:
         words.append(words[-1] + (2 if cf.fields["extended"] else 1))
-    return words
+    return words, _addresses(shader, words[-1])
 
 
 def _has_clause(cf: Cf) -> bool:
     return not cf.row.flags.isdisjoint(("alu", "tex", "vtx", "gds"))
 
 
-def _layout(shader: Shader, cf_end: int) -> list[int | None]:
+def _addresses(shader: Shader, cf_end: int) -> list[int | None]:
     """The address of each CF instruction's clause, in words."""
     with_clause = [(index, cf) for index, cf in enumerate(shader.cf) if _has_clause(cf)]
     for index, cf in enumerate(shader.cf):

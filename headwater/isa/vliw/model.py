@@ -176,7 +176,7 @@ class Fetch:
     """An instruction of a fetch clause: texture, vertex, data share or memory read."""
 
     row: Row
-    fields: Fields = field(default_factory=Fields)
+    fields: Mapping[str, int] = field(default_factory=Fields)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", _fields(self.fields))
@@ -193,7 +193,7 @@ class Cf:
     """
 
     row: Row
-    fields: Fields = field(default_factory=Fields)
+    fields: Mapping[str, int] = field(default_factory=Fields)
     groups: tuple[AluGroup, ...] = ()
     fetches: tuple[Fetch, ...] = ()
     address: int | None = field(default=None, compare=False)
