@@ -16,27 +16,27 @@ from headwater.isa.vliw.printer import fetch_text, group_text, text
 
 # A pixel shader of RV770 with a loop, in the words of AMD's Stream KernelAnalyzer.
 LOOP = """\
-00 ALU: ADDR(32) CNT(7) KCACHE0(CB0:0-15)
+00 ALU: ADDR(32) CNT(6) KCACHE0(CB0:0-15)
       0  x: MOV         R1.x,  0.0f
          y: MOV         R1.y,  0.0f
          t: F_TO_I      R2.w,  |KC0[0].x|
       1  z: FRACT       ____,  -R0.x
          w: MULADD_e    T0.w,  R0.y,  (0x40400000, 3.0f).x,  0.5      VEC_120
 01 LOOP_DX10 i0 FAIL_JUMP_ADDR(6) VALID_PIX
-    02 ALU_BREAK: ADDR(39) CNT(2) KCACHE0(CB0:0-15)
+    02 ALU_BREAK: ADDR(38) CNT(2) KCACHE0(CB0:0-15)
           2  z: SETGT_INT   R0.z,  R2.w,  R1.x
           3  x: PREDNE_INT  ____,  R0.z,  0.0f      UPDATE_EXEC_MASK UPDATE_PRED
     03 TEX: ADDR(48) CNT(2) VALID_PIX
           4  SAMPLE R3.xyz_, R1.xy0x, t1, s0  UNNORM(XYZW)
           5  VFETCH R4.x___, R1.x, fc128  FORMAT(32_FLOAT) MEGA(4) OFFSET(16)
              FETCH_TYPE(NO_INDEX_OFFSET)
-    04 ALU: ADDR(41) CNT(5)
+    04 ALU: ADDR(40) CNT(5)
           6  x: DOT4_e      ____,  R3.x,  R4.x
              y: DOT4_e      ____,  R3.y,  R4.x
              z: DOT4_e      ____,  R3.z,  R4.x
              w: DOT4_e      ____,  (0x80000000, -0.0f).x,  0.0f
 05 ENDLOOP i0 PASS_JUMP_ADDR(2)
-06 ALU_PUSH_BEFORE: ADDR(46) CNT(2) NO_BARRIER
+06 ALU_PUSH_BEFORE: ADDR(45) CNT(2) NO_BARRIER
       7  t: RCP_e       R1.x,  PV6.x
       8  x: PREDGT      ____,  -PS7,  1.0f      UPDATE_EXEC_MASK UPDATE_PRED
 07 JUMP POP_CNT(1) ADDR(9)
