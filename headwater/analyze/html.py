@@ -150,7 +150,7 @@ def _times(a: Analysis) -> str:
 
 def _advice(a: Analysis) -> str:
     if not a.advice:
-        return "<p>None: nothing in the code speaks against itself.</p>"
+        return "<p>None: nothing in the code calls for any.</p>"
     rows = []
     for item in a.advice:
         gain = f" <small>that part up to {item.gain:.2g} times as fast</small>" if item.gain > 1.005 else ""

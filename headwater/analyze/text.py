@@ -151,7 +151,7 @@ def _parts(out: Console, found: Estimate) -> None:
 
 def _metrics(out: Console, a: Analysis) -> None:
     table = _table(["metric", "value", "", "unit", "threshold"], (1,), "Metrics")
-    table.columns[-1].overflow = "ellipsis"
+    room = max(30, out.width - 70)
     known = metrics()
     for metric in a.metrics:
         entry = known[metric.name]
@@ -160,9 +160,13 @@ def _metrics(out: Console, a: Analysis) -> None:
             Text(metric.shown, _STYLES[metric.verdict]),
             Text(_MARKS[metric.verdict], _STYLES[metric.verdict]),
             Text(entry.unit, "dim"),
-            Text("" if entry.threshold == "None." else entry.threshold, "dim"),
+            Text("" if entry.threshold == "None." else _cut(entry.threshold, room), "dim"),
         )
     out.print(table)
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 2].rpartition(' ')[0]} …"
 
 
 def _occupancy(out: Console, a: Analysis) -> None:
@@ -259,7 +263,7 @@ def source_line(a: Analysis, line: tuple[str, int] | None) -> str:
 def _advice(out: Console, a: Analysis) -> None:
     out.print(Text("Advice", "bold"))
     if not a.advice:
-        out.print(Text("  none: nothing in the code speaks against itself"))
+        out.print(Text("  none: nothing in the code calls for any"))
     for number, item in enumerate(a.advice, 1):
         gain = f" (that part up to {item.gain:.2g} times as fast)" if item.gain > 1.005 else ""
         out.print(Text.assemble(f"  {number}. ", (item.do, "bold"), gain))

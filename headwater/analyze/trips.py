@@ -193,7 +193,7 @@ class Trips:
         taken_out = branch.target is not None and self._index.get(branch.target, -1) not in members
         leaves_when = (branch.row.name == "s_cbranch_scc1") == taken_out
         left, right, relation, unsigned = ends
-        count = _iterations(left, right, relation, unsigned, leaves_when)
+        count = iterations(left, right, relation, unsigned, leaves_when)
         if count is None:
             return Trip(None, "what it compares is not known before it runs")
         top = last == header and len(members) > 1 and header not in self._after(last)
@@ -314,7 +314,7 @@ def _signed(bits: int) -> int:
     return bits - (1 << 32) if bits >> 31 else bits
 
 
-def _iterations(left: Affine, right: Affine, relation: str, unsigned: bool, leaves_when: bool) -> int | None:
+def iterations(left: Affine, right: Affine, relation: str, unsigned: bool, leaves_when: bool) -> int | None:
     """The first iteration, from 0, whose comparison comes out as ``leaves_when``; None if that cannot be said."""
     step = left.step - right.step
     if relation in ("eq", "lg"):

@@ -1,0 +1,345 @@
+"""A kernel file and a VLIW chip pass in; its machine code, and what that is made of, passes out.
+
+IL goes to the compiler of `headwater.isa.vliw.compiler`; what the vendor's or LLVM's compilers made is read as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headwater.analyze.code import Block, Code, Loop, Step
+from headwater.analyze.flow import find_loops
+from headwater.analyze.vliw_trips import trips_of
+from headwater.isa.vliw import printer
+from headwater.isa.vliw.encode import clause_words
+
+if TYPE_CHECKING:
+    from headwater.analyze.sources import Built, Source
+    from headwater.chips import Chip
+    from headwater.isa.vliw.model import AluGroup, Cf, Fetch, Shader
+
+_HEADER = re.compile(r"^\s*\d\d+ (\S.*)$")
+_FLOPS_TWO = re.compile(r"(?:MULADD|FMA)(?:_|$)")
+_FLOPS_ONE = re.compile(
+    r"(?:ADD|MUL|MAX|MIN|MAX_DX10|MIN_DX10|FRACT|TRUNC|CEIL|RNDNE|FLOOR|EXP_IEEE|LOG_\w+|RECIP_(?:IEEE|CLAMPED|FF)"
+    r"|RECIPSQRT_\w+|SQRT_IEEE|SIN|COS|DOT4\w*|MUL_IEEE|MUL_PREV\w*|ADD_PREV|(?:ADD|MUL|MAX|MIN|FRACT)_64)$"
+)
+_TRANSCENDENTAL = re.compile(r"EXP_IEEE|LOG_|RECIP(?:SQRT)?_(?:IEEE|CLAMPED|FF)|SQRT_|SIN|COS")
+_ALU_ENDS_LOOP = "ALU_BREAK"
+_MASKED = 7
+_SELECTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a loader must give a shader."""
+
+    name: str
+    kind: str
+    gprs: int
+    stack_entries: int
+    clause_temporaries: int
+    lds_bytes: int
+    scratch_bytes: int
+    group: tuple[int, int, int] | None = None
+
+
+def vliw_code(
+    shader: Shader,
+    needs: Needs,
+    target: str,
+    lines: Sequence[Sequence[int]] = (),
+    places: Mapping[int, tuple[str, int]] | None = None,
+    name: str = "",
+    known: Mapping[tuple[int, int, int], int] | None = None,
+) -> Code:
+    """What a shader is made of.
+
+    ``lines``: for each control-flow instruction the lines, in the text called ``name``, of its groups, fetches or
+    write; ``places`` maps these to lines of what that text was made from. ``known``: constants by buffer, element
+    and component, to prove trip counts by.
+    """
+    heads = [match[1] for line in printer.text(shader).splitlines() if (match := _HEADER.match(line))]
+    steps: list[Step] = []
+    starts: list[int] = []
+    for index, cf in enumerate(shader.cf):
+        starts.append(len(steps))
+        own = lines[index] if index < len(lines) else ()
+        head = heads[index] if index < len(heads) else cf.row.mnemonic
+        made = _steps(cf, index, head, shader.generation)
+        for number, step in enumerate(made):
+            at = own[min(number, len(own) - 1)] if own else 0
+            line = (name, at) if at else None
+            via = None
+            if line is not None and places and at in places:
+                line, via = places[at], line
+            steps.append(_placed(step, line, via, len(steps)))
+    starts.append(len(steps))
+    after = _successors(shader)
+    order = range(len(shader.cf))
+    blocks = tuple(Block(starts[n], starts[n + 1], tuple(after[n])) for n in order)
+    cycles = find_loops([block.successors for block in blocks])
+    by_address = sorted(range(len(cycles)), key=lambda n: cycles[n].header)
+    names = {number: f"L{place + 1}" for place, number in enumerate(by_address)}
+    loops = []
+    for number, cycle in enumerate(cycles):
+        count, why = trips_of(shader, min(cycle.blocks), max(cycle.blocks), known or {})
+        found = sorted(
+            line[1]
+            for b in cycle.blocks
+            for step in steps[blocks[b].first : blocks[b].last]
+            if (line := step.line) is not None
+        )
+        loops.append(
+            Loop(
+                names[number],
+                cycle.header,
+                tuple(sorted(cycle.blocks)),
+                cycle.parent,
+                1 if count is None else count,
+                "unknown" if count is None else "proved",
+                why,
+                (found[0], found[-1]) if found else None,
+            )
+        )
+    words = sum(2 + (2 if cf.fields["extended"] else 0) for cf in shader.cf) * 4
+    words += sum(8 * clause_words(cf) for cf in shader.cf)
+    return Code(
+        kernel=needs.name,
+        family="vliw",
+        target=target,
+        vgprs=max(1, needs.gprs),
+        sgprs=0,
+        agprs=0,
+        lds_bytes=needs.lds_bytes,
+        scratch_bytes=needs.scratch_bytes,
+        code_bytes=words,
+        steps=tuple(steps),
+        blocks=blocks,
+        loops=tuple(loops),
+        reqd_group=needs.group,
+        stack_entries=needs.stack_entries,
+        clause_temporaries=needs.clause_temporaries,
+        pixel=needs.kind == "ps",
+    )
+
+
+def _placed(step: Step, line: tuple[str, int] | None, via: tuple[str, int] | None, number: int) -> Step:
+    from dataclasses import replace
+
+    return replace(step, line=line, via=via, address=number)
+
+
+# ---- steps -----------------------------------------------------------------------------------------------------------
+
+
+def _steps(cf: Cf, clause: int, head: str, generation: str) -> list[Step]:
+    if cf.groups:
+        made = [_group(group, clause, generation) for group in cf.groups]
+    elif cf.fetches:
+        made = [_fetch(fetch, clause, generation) for fetch in cf.fetches]
+        made[-1] = _waiting(made[-1])
+    elif cf.row.kind in ("EXPORT", "MEM", "RAT"):
+        return [_write(cf, clause, head)]
+    else:
+        return [Step(0, f"{clause:02d} {head}", "flow", clause=clause)]
+    first = made[0]
+    return [_headed(first, f"{clause:02d} {head}"), *made[1:]]
+
+
+def _headed(step: Step, head: str) -> Step:
+    from dataclasses import replace
+
+    return replace(step, label=head)
+
+
+def _waiting(step: Step) -> Step:
+    from dataclasses import replace
+
+    return replace(step, waits="local" if step.space in ("local", "global share") else "memory")
+
+
+def _group(group: AluGroup, clause: int, generation: str) -> Step:
+    flops = read = write = accesses = 0
+    rate = "full"
+    text = printer.group_text(group, generation).splitlines()
+    for op in group.ops:
+        row = op.row
+        if "quad" in row.flags or "pair" in row.flags:
+            rate = "float64_fma" if "quad" in row.flags else "float64_add"
+            flops += (2 if _FLOPS_TWO.match(row.name) else 1) if op.slot in (0, 2) and op.write else 0
+        elif _FLOPS_TWO.match(row.name):
+            flops += 2
+        elif row.name.startswith("DOT4"):
+            flops += 2 if op.slot < 3 else 1
+        elif _FLOPS_ONE.match(row.name):
+            flops += 1
+        if _TRANSCENDENTAL.match(row.name):
+            rate = "transcendental"
+        if row.kind == "LDS":
+            accesses += 1
+            returns = row.name.endswith("_RET")
+            read += 4 if returns else 0
+            write += 0 if "READ" in row.name else 4
+    return Step(
+        0,
+        " | ".join(line.strip() for line in text),
+        "ALU",
+        rate,
+        slots=len(group.ops),
+        flops=flops,
+        space="local" if accesses else "",
+        read_bytes=read,
+        write_bytes=write,
+        accesses=accesses,
+        clause=clause,
+    )
+
+
+def _fetch(fetch: Fetch, clause: int, generation: str) -> Step:
+    fields = fetch.fields
+    kind = fetch.row.kind
+    space = "memory"
+    if kind in ("MEM_DSR", "MEM_DSW"):
+        space = "global share" if fetch.row.name.startswith("GLOBAL") else "local"
+    elif kind == "GDS":
+        space = "global share"
+    elif "SCRATCH" in fetch.row.name:
+        space = "scratch"
+    components = (
+        sum(fields[f"dst_sel_{c}"] < _SELECTS for c in "xyzw") if kind in ("TEX", "VTX", "SEM", "MEM_RD") else 1
+    )
+    size = 4 * max(1, components)
+    stores = kind == "MEM_DSW"
+    return Step(
+        0,
+        printer.fetch_text(fetch, generation),
+        "fetch",
+        slots=1,
+        space=space,
+        read_bytes=0 if stores else size,
+        write_bytes=size if stores else 0,
+        accesses=1,
+        atomic=kind == "GDS",
+        clause=clause,
+        base=f"{fields['src_gpr']} {fields['src_sel_x']} {fields['buffer_id']}" if kind == "VTX" else "",
+        offset=fields["offset"] if kind == "VTX" else 0,
+    )
+
+
+def _write(cf: Cf, clause: int, head: str) -> Step:
+    fields = cf.fields
+    burst = fields["burst_count"] + 1
+    if cf.row.kind == "EXPORT":
+        components = sum(fields[f"sel_{c}"] < _MASKED for c in "xyzw")
+        space = "memory" if fields["type"] == 0 else ""
+    else:
+        components = fields["comp_mask"].bit_count() or 1
+        space = "scratch" if "SCRATCH" in cf.row.name else "memory"
+    size = 4 * components * burst
+    reads = "SCRATCH" in cf.row.name and fields["type"] in (2, 3) and "ack" not in cf.row.flags
+    return Step(
+        0,
+        f"{clause:02d} {head}",
+        "write",
+        slots=burst,
+        space=space,
+        read_bytes=size if reads else 0,
+        write_bytes=0 if reads else size,
+        accesses=1,
+        atomic=cf.row.kind == "RAT" and fields["rat_inst"] % 32 >= _SELECTS,
+        clause=clause,
+    )
+
+
+# ---- control flow ----------------------------------------------------------------------------------------------------
+
+
+def _successors(shader: Shader) -> list[list[int]]:
+    """Where each control-flow instruction goes on. A loop is left where lanes break, not at its end, which goes back:
+    LOOP_END with no lane active has nothing left to count."""
+    count = len(shader.cf)
+    after: list[list[int]] = []
+    ends: list[int] = []
+    stack: list[int] = []
+    for index, cf in enumerate(shader.cf):
+        if "loop" in cf.row.flags:
+            stack.append(index)
+        ends.append(_loop_end(shader, stack[-1]) if stack else -1)
+        if "endloop" in cf.row.flags and stack:
+            stack.pop()
+    for index, cf in enumerate(shader.cf):
+        name, flags = cf.row.name, cf.row.flags
+        following = [index + 1] if index + 1 < count else []
+        target = cf.fields["addr"] if "branch" in flags else -1
+        if cf.fields["end_of_program"] or "end" in flags:
+            after.append([])
+        elif "endloop" in flags:
+            after.append([target] if 0 <= target < count else following)
+        elif "loop" in flags:
+            after.append(following)
+        elif name in ("LOOP_BREAK", _ALU_ENDS_LOOP):
+            after.append(_both(following, ends[index] + 1, count))
+        elif name == "LOOP_CONTINUE":
+            after.append(_both(following, ends[index], count))
+        elif "branch" in flags and 0 <= target < count and not name.startswith("CALL"):
+            after.append(_both(following, target, count))
+        else:
+            after.append(following)
+    return after
+
+
+def _both(following: list[int], target: int, count: int) -> list[int]:
+    return list(dict.fromkeys([*following, *([target] if 0 <= target < count else [])]))
+
+
+def _loop_end(shader: Shader, start: int) -> int:
+    depth = 0
+    for index in range(start, len(shader.cf)):
+        flags = shader.cf[index].row.flags
+        depth += ("loop" in flags) - ("endloop" in flags)
+        if depth == 0:
+            return index
+    return len(shader.cf) - 1
+
+
+# ---- sources ---------------------------------------------------------------------------------------------------------
+
+
+def build_vliw(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
+    """The source's kernels as machine code of a VLIW chip. Raises what the front ends and the compiler raise."""
+    return _BUILDERS[source.language](source, chip, arguments)
+
+
+def _from_il(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
+    from headwater.analyze.sources import Built
+    from headwater.il.parser import parse
+    from headwater.isa.vliw.compiler import compile_program
+
+    made = compile_program(parse(source.text, source.name), chip, source.name)
+    needs = Needs(
+        "main",
+        made.kind,
+        made.gprs,
+        made.stack_entries,
+        made.clause_temporaries,
+        made.lds_bytes,
+        made.scratch_bytes,
+        made.group_size,
+    )
+    code = vliw_code(made.shader, needs, chip.target, made.lines, None, source.name)
+    return Built((code,), {source.name: source.text}, ("ATI IL",))
+
+
+def _not_yet(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
+    from headwater.errors import UsageError
+
+    raise UsageError(
+        f"{source.name} is not compiled for {chip.name}", hint="ATI IL is; or choose a GCN chip, as vega64"
+    )
+
+
+_BUILDERS = {"il": _from_il, "opencl": _not_yet, "brook": _not_yet, "machine": _not_yet}
