@@ -200,7 +200,7 @@ def _kernel(
     legacy: list[LegacyArg] = []
     try:
         for words in lines:
-            made = _argument(words, types.get(str(len(args)), ""))
+            made = argument(words, types.get(str(len(args)), ""))
             if made is not None:
                 args.append(made[0])
                 legacy.append(made[1])
@@ -242,7 +242,7 @@ def _kernel(
     )
 
 
-def _argument(words: list[str], type_name: str) -> tuple[KernelArg, LegacyArg] | None:
+def argument(words: list[str], type_name: str) -> tuple[KernelArg, LegacyArg] | None:
     """An argument's line of the metadata; None for other lines."""
     kind, name = words[0], words[1] if len(words) > 1 else ""
     if kind == "value":

@@ -1,0 +1,140 @@
+"""Files with machine code for the VLIW machines pass in or out; ``Image``, one program each, on the other side.
+
+Three kinds of files are read: CAL images (`headwater.isa.vliw.image_cal`, which are also written), objects of LLVM's
+r600 back end (`image_llvm`), and the binaries of AMD's OpenCL 1.x driver (`image_opencl`), which hold CAL images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from headwater.errors import CodeObjectError, HeadwaterError
+from headwater.isa.elf import Elf
+from headwater.isa.gcn.codeobject import KernelArg
+from headwater.isa.vliw.decode import decode
+from headwater.isa.vliw.model import GENERATION_OF_TARGET, Shader
+
+EM_CAL_OBJECT, EM_CAL_IMAGE, EM_AMDGPU = 0x7C, 0x7D, 224
+OSABI_CAL = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An OpenCL kernel's argument with its place: ``offset`` in bytes of constant buffer 1 (AMD's ABI), ``resource``
+    the id of a pointer's UAV, constant buffer or image, -1 for none."""
+
+    arg: KernelArg
+    resource: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """One program for one chip, with what the driver must know to start it.
+
+    ``kind``: "ps" for pixel, "cs" for compute shaders. Ids are those of IL: ``resources`` i#, ``outputs`` o#, ``uavs``
+    uav#, ``constant_buffers`` cb# with the number of vec4s; ``samplers`` maps a resource to its sampler.
+    ``scratch_bytes`` are per work-item, ``lds_bytes`` per work-group. ``abi``: who calls it, and so where arguments
+    are: "headwater" (docs/vliw.md), "amd" (OpenCL 1.x), "llvm", or "cal" (none). ``data`` are bytes that the code
+    reads: the constants of AMD's OpenCL programs, the whole text section of LLVM's (its fetch resource 2);
+    ``constants`` are the literal registers that the driver loads (4,096 bytes of float4, 512 of int4, 128 of bool).
+    ``lines`` has a source line for each group or fetch of each CF instruction, if known.
+    """
+
+    target: str
+    kind: str
+    code: bytes
+    name: str = "main"
+    gprs: int = 0
+    stack_entries: int = 0
+    clause_temporaries: int = 0
+    lds_bytes: int = 0
+    scratch_bytes: int = 0
+    constant_buffers: Mapping[int, int] = field(default_factory=dict)
+    resources: tuple[int, ...] = ()
+    samplers: Mapping[int, int] = field(default_factory=dict)
+    outputs: tuple[int, ...] = ()
+    uavs: tuple[int, ...] = ()
+    uses_global: bool = False
+    group_size: tuple[int, int, int] | None = None
+    abi: str = "cal"
+    byte_atomics: bool = False
+    """Atomics of RATs are given byte addresses, as LLVM does, not the number of a dword."""
+    args: tuple[Argument, ...] = ()
+    data: bytes = b""
+    constants: bytes = b""
+    il: str = ""
+    lines: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def generation(self) -> str:
+        """The generation of the target."""
+        return GENERATION_OF_TARGET[self.target]
+
+    @property
+    def shader(self) -> Shader:
+        """The decoded program. Raises DecodeError."""
+        return _shader(self.code, self.generation)
+
+
+@lru_cache(64)
+def _shader(code: bytes, generation: str) -> Shader:
+    return decode(code, generation)
+
+
+def is_image(data: bytes) -> bool:
+    """Whether the bytes are a file that `read_all` may read: for VLIW machines, not for GCN."""
+    if data[:4] != b"\x7fELF" or len(data) < 20:
+        return False
+    try:
+        elf = Elf(data, "<image>")
+        if elf.machine in (EM_CAL_OBJECT, EM_CAL_IMAGE):
+            return True
+        if elf.machine == EM_AMDGPU:
+            from headwater.isa.vliw.image_llvm import is_object
+
+            return is_object(elf)
+        from headwater.isa.vliw.image_opencl import is_binary
+
+        return is_binary(elf)
+    except HeadwaterError:
+        return False
+
+
+def read_all(data: bytes, filename: str = "<image>") -> tuple[Image, ...]:
+    """All programs of a file: one for each chip of a CAL image, each kernel of an object or OpenCL binary.
+
+    Raises CodeObjectError where it is none of these, damaged, or only for chips that are no VLIW machines.
+    """
+    elf = Elf(data, filename)
+    if elf.machine in (EM_CAL_OBJECT, EM_CAL_IMAGE):
+        from headwater.isa.vliw.image_cal import read
+
+        return read(elf)
+    if elf.machine == EM_AMDGPU:
+        from headwater.isa.vliw import image_llvm
+
+        return image_llvm.read(elf)
+    from headwater.isa.vliw import image_opencl
+
+    return image_opencl.read(elf)
+
+
+def read(data: bytes, filename: str = "<image>", *, target: str = "", name: str = "") -> Image:
+    """The one program of a file, or the one for ``target`` or called ``name``. Raises CodeObjectError."""
+    images = read_all(data, filename)
+    found = [image for image in images if target in ("", image.target) and name in ("", image.name)]
+    if len(found) == 1:
+        return found[0]
+    what = " ".join(filter(None, (name, f"for {target}" if target else "")))
+    has = ", ".join(f"{image.name} for {image.target}" for image in images)
+    problem = f"has no program {what}" if not found else "has more than one program"
+    raise CodeObjectError(f"{filename}: the file {problem}; it has {has}")
+
+
+def write(*images: Image) -> bytes:
+    """A CAL image with these programs, each for another chip. Raises UsageError."""
+    from headwater.isa.vliw import image_cal
+
+    return image_cal.write(images)

@@ -1,0 +1,162 @@
+"""An ``Image`` as text, and such text as an ``Image``: the disassembly, then what the driver must know.
+
+The second part is lines ``NAME = value`` as AMD's Stream KernelAnalyzer puts them behind the disassembly; names that it
+has no word for are Headwater's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, NoReturn
+
+from headwater.errors import SourceError, Span
+from headwater.isa.vliw import assembly, printer
+from headwater.isa.vliw.encode import encode
+from headwater.isa.vliw.image import Image
+from headwater.isa.vliw.model import GENERATION_OF_TARGET
+
+_FACT = re.compile(r"\s*([A-Za-z_][A-Za-z_:]*)\s*=\s*(.*?)\s*$")
+_COMMENT = re.compile(r";.*|//.*")
+_MOST = 0xFFFFFFFF
+_NAME_WIDTH = 32
+
+
+class _Fact(NamedTuple):
+    """A line: how a field is written, and how it is read (ValueError where it cannot be)."""
+
+    field: str
+    write: Callable[[Any], str]
+    read: Callable[[str], object]
+
+
+def _integer(text: str) -> int:
+    if not re.fullmatch(r"\d{1,10}|0[xX][0-9A-Fa-f]{1,8}", text) or int(text, 0 if "x" in text.lower() else 10) > _MOST:
+        raise ValueError("a number of 32 bits")
+    return int(text, 0 if "x" in text.lower() else 10)
+
+
+def _flag(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise ValueError("0 or 1")
+    return text == "1"
+
+
+def _list(text: str) -> tuple[int, ...]:
+    return tuple(_integer(word) for word in text.split())
+
+
+def _mapping(text: str) -> dict[int, int]:
+    pairs = [word.partition(":") for word in text.split()]
+    if any(not colon for _, colon, _ in pairs):
+        raise ValueError("pairs like 0:16")
+    return {_integer(key): _integer(value) for key, _, value in pairs}
+
+
+def _group(text: str) -> tuple[int, int, int] | None:
+    if not text:
+        return None
+    sizes = _list(text)
+    if len(sizes) != 3 or not all(0 < size <= 1024 for size in sizes):
+        raise ValueError("three sizes from 1 to 1024")
+    return sizes[0], sizes[1], sizes[2]
+
+
+def _word(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9.$]*", text):
+        raise ValueError("a name")
+    return text
+
+
+def _abi(text: str) -> str:
+    if text not in ("cal", "headwater", "amd", "llvm"):
+        raise ValueError("cal, headwater, amd or llvm")
+    return text
+
+
+def _joined(values: tuple[int, ...] | None) -> str:
+    return " ".join(map(str, values or ()))
+
+
+def _pairs(values: Mapping[int, int]) -> str:
+    return " ".join(f"{key}:{value}" for key, value in sorted(values.items()))
+
+
+_FACTS: Mapping[str, _Fact] = {
+    "Name": _Fact("name", str, _word),
+    "Abi": _Fact("abi", str, _abi),
+    "SQ_PGM_RESOURCES:NUM_GPRS": _Fact("gprs", str, _integer),
+    "SQ_PGM_RESOURCES:STACK_SIZE": _Fact("stack_entries", str, _integer),
+    "NumClauseTemps": _Fact("clause_temporaries", str, _integer),
+    "LdsSize": _Fact("lds_bytes", str, _integer),
+    "ScratchSize": _Fact("scratch_bytes", str, _integer),
+    "ConstantBuffers": _Fact("constant_buffers", _pairs, _mapping),
+    "Inputs": _Fact("resources", _joined, _list),
+    "Samplers": _Fact("samplers", _pairs, _mapping),
+    "Outputs": _Fact("outputs", _joined, _list),
+    "Uavs": _Fact("uavs", _joined, _list),
+    "GlobalBuffer": _Fact("uses_global", lambda value: str(int(value)), _flag),
+    "ByteAtomics": _Fact("byte_atomics", lambda value: str(int(value)), _flag),
+    "ThreadGroup": _Fact("group_size", _joined, _group),
+}
+_SHOWN_ONLY = ("CodeLen",)
+
+
+def text(image: Image, *, exact: bool = False) -> str:
+    """The whole image; ``exact``: see `headwater.isa.vliw.printer`. Raises DecodeError."""
+    lines = ["; --------  Disassembly --------------------", printer.text(image.shader, exact=exact)]
+    lines += [f"; ----------------- {image.kind.upper()} Data ------------------------"]
+    facts = [("Target", image.target), ("ProgramType", image.kind), ("CodeLen", f"{len(image.code)};Bytes")]
+    facts += [(name, fact.write(getattr(image, fact.field))) for name, fact in _FACTS.items()]
+    lines += [f"{name:<{_NAME_WIDTH}}= {value}".rstrip() for name, value in facts]
+    return "\n".join(lines) + "\n"
+
+
+def parse(text: str, target: str = "", kind: str = "", filename: str = "<assembly>") -> Image:
+    """The image that text says; ``target`` and ``kind`` ("ps", "cs") where it does not. Raises SourceError."""
+    lines = text.splitlines()
+    fields: dict[str, Any] = {}
+    said = {"Target": target, "ProgramType": kind}
+    for number, line in enumerate(lines):
+        found = _FACT.fullmatch(_COMMENT.sub("", line))
+        if found is None:
+            continue
+        lines[number] = ""
+        name, value = found[1], found[2]
+        place = _Place(filename, number + 1, line, found)
+        if name in said:
+            if said[name] not in ("", value):
+                place.fail(f"the text is for {value}, not {said[name]}", 2)
+            said[name] = value
+            _check(place, name, value)
+        elif name in _FACTS:
+            if _FACTS[name].field in fields:
+                place.fail(f"{name} is given twice", 1)
+            try:
+                fields[_FACTS[name].field] = _FACTS[name].read(value)
+            except ValueError as wanted:
+                place.fail(f"{name} is {wanted}, not {value or 'nothing'}", 2)
+        elif name not in _SHOWN_ONLY:
+            place.fail(f"{name} is no property of an image", 1)
+    if not said["Target"]:
+        raise SourceError("the text does not say what chip it is for", Span(filename, 1), hint="add: Target = cypress")
+    if not said["ProgramType"]:
+        said["ProgramType"] = "cs" if fields.get("group_size") else "ps"
+    shader = assembly.parse("\n".join(lines), GENERATION_OF_TARGET[said["Target"]], filename)
+    return Image(target=said["Target"], kind=said["ProgramType"], code=encode(shader), **fields)
+
+
+class _Place(NamedTuple):
+    filename: str
+    number: int
+    line: str
+    match: re.Match[str]
+
+    def fail(self, message: str, group: int) -> NoReturn:
+        raise SourceError(message, Span(self.filename, self.number, self.match.start(group) + 1), source_line=self.line)
+
+
+def _check(place: _Place, name: str, value: str) -> None:
+    known = tuple(GENERATION_OF_TARGET) if name == "Target" else ("ps", "cs")
+    if value not in known:
+        place.fail(f"{name} is one of {', '.join(known)}", 2)
