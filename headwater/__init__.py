@@ -33,7 +33,7 @@ _PUBLIC = {
     "KernelFault": "headwater.errors",
 }
 
-__all__ = ["__version__", *_PUBLIC]
+__all__ = ["__version__", "analyze", *_PUBLIC]
 
 if TYPE_CHECKING:
     from headwater.errors import (
@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "analyze":
+        return import_module("headwater.analyze")  # a package that is called as a function
     module = _PUBLIC.get(name)
     if module is None:
         raise AttributeError(f"module 'headwater' has no attribute {name!r}")

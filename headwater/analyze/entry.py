@@ -10,7 +10,7 @@ from typing import Any
 from headwater import chips
 from headwater.analyze.code import Code
 from headwater.analyze.flow import MODES, Mode
-from headwater.analyze.report import DEFAULT_ITEMS, Analysis, Question, Report
+from headwater.analyze.report import Analysis, Question, Report
 from headwater.analyze.sources import SUFFIXES, Built, Source, build, from_text, read
 from headwater.analyze.whatif import Change, changed
 from headwater.chips import Chip
@@ -26,7 +26,7 @@ def analyze(
     *,
     device: str | Chip | Sequence[str | Chip] = DEFAULT_DEVICE,
     kernel: str | Sequence[str] | None = None,
-    size: int | Sequence[int] = DEFAULT_ITEMS,
+    size: int | Sequence[int] | None = None,
     group: int | Sequence[int] | None = None,
     path: Mode = "average",
     hit: float = 0.0,
@@ -58,7 +58,7 @@ def analyze(
         if count < 0:
             raise UsageError(f"loop {name} cannot run {count} times")
     question = Question(
-        _size(size),
+        _size(size) if size is not None else None,
         _size(group) if group is not None else None,
         path,
         hit,

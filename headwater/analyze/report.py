@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from headwater.chips import Chip
 
 SCHEMA = "headwater analyze 1"
-DEFAULT_ITEMS = 1 << 20
+DEFAULT_SIZE = (1 << 20,)
+DEFAULT_PIXELS = (1024, 1024)
 _GROUPS = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
 
 
@@ -34,13 +35,14 @@ _GROUPS = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
 class Question:
     """What is assumed of a launch.
 
-    ``size``: work-items, x first; ``group``: of a work-group, None for what the kernel demands or 256. ``path``: which
-    way through the kernel; ``hit``: share of bytes read that caches serve; ``coalesced``: whether lanes in a row
-    access what lies in a row. ``trips``: iterations of loops by name; ``lds_bytes``: of __local arguments.
-    ``transfer_bytes``: over PCI Express, there and back; None: what is read and written.
+    ``size``: work-items, x first, None for 1,048,576 (pixels: 1,024 × 1,024); ``group``: of a work-group, None for
+    what the kernel demands or 256. ``path``: which way through the kernel; ``hit``: share of bytes read that caches
+    serve; ``coalesced``: whether lanes in a row access what lies in a row. ``trips``: iterations of loops by name;
+    ``lds_bytes``: of __local arguments. ``transfer_bytes``: over PCI Express, there and back; None: what is read and
+    written.
     """
 
-    size: tuple[int, ...] = (DEFAULT_ITEMS,)
+    size: tuple[int, ...] | None = None
     group: tuple[int, ...] | None = None
     path: Mode = "average"
     hit: float = 0.0
@@ -144,10 +146,15 @@ class Analysis:
 
     # -- how it fits ---------------------------------------------------------------------------------------------------
 
+    @property
+    def size(self) -> tuple[int, ...]:
+        """The launch's work-items assumed."""
+        return self.question.size or (DEFAULT_PIXELS if self.code.pixel else DEFAULT_SIZE)
+
     @cached_property
     def group(self) -> tuple[int, ...]:
         """The work-group assumed: the question's, the kernel's own, or 256 work-items."""
-        dimensions = len(self.question.size)
+        dimensions = len(self.size)
         required = self.code.reqd_group
         if required is not None:
             if self.question.group is not None and prod(self.question.group) != prod(required):
@@ -178,7 +185,7 @@ class Analysis:
     @cached_property
     def launch(self) -> Domain:
         """The launch's wavefronts."""
-        size = self.question.size
+        size = self.size
         group = (*self.group, *(1,) * (len(size) - len(self.group))) if not self.code.pixel else ()
         if not self.code.pixel and prod(group[len(size) :]) > 1:
             size = (*size, *(1,) * (len(group) - len(size)))
@@ -336,7 +343,8 @@ def spreadsheet(chip: Chip, counts: Mapping[str, float], question: Question, *, 
         if value < 0:
             raise UsageError(f"{name} cannot be {value:g}")
     group = question.group or (chip.compute.wavefront_size,)
-    launch = domain(chip, question.size, group, pixel=pixel)
+    size = question.size or (DEFAULT_PIXELS if pixel else DEFAULT_SIZE)
+    launch = domain(chip, size, group, pixel=pixel)
     return estimate(
         chip, work_of_counts(chip, counts), launch, hit=question.hit, transfer_bytes=question.transfer_bytes
     )
@@ -427,7 +435,7 @@ def _clauses(a: Analysis) -> float:
 
 def _assumptions(a: Analysis) -> list[str]:
     q = a.question
-    size = units.times(q.size)
+    size = units.times(a.size)
     shape = "pixels" if a.code.pixel else f"work-items in work-groups of {units.times(a.group)}"
     said = "" if q.group is not None or a.code.pixel or a.code.reqd_group else " (--local changes that)"
     rows = [

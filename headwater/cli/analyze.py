@@ -40,7 +40,9 @@ def parser() -> Parser:
     made.add_argument("--device", "-d", metavar="CHIP", action="append", default=[], help="a chip; several compare")
     made.add_argument("--kernel", dest="kernels", metavar="NAME", action="append", default=[], help="only this kernel")
     launch = made.add_argument_group("what is assumed of the launch")
-    launch.add_argument("--global", dest="size", metavar="N,…", help="work-items, x first (default: 1,048,576)")
+    launch.add_argument(
+        "--global", dest="size", metavar="N,…", help="work-items, x first (default: 1,048,576; of pixels 1024,1024)"
+    )
     launch.add_argument("--local", dest="group", metavar="N,…", help="work-items of a group (default: 256)")
     launch.add_argument(
         "--path", choices=["minimum", "average", "maximum"], default="average", help="through the kernel"

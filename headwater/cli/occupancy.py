@@ -24,11 +24,12 @@ examples:
   headwater occupancy --device vega64 --group 256 --vgprs 27 --lds 4096
   headwater occupancy --device vega64 --device hd7970 --group 256 --vgprs 84
   headwater occupancy --device mi50 --group 256 --vgprs 40 --curve vgprs
+  headwater occupancy --device hd5870 --vgprs 25 --stack 3
   headwater occupancy --device mine.toml --group 64 --vgprs 128 --json
 
 exit codes: 0 done, 2 bad input, or a kernel that the chip cannot hold
 """
-_CURVES = {"group": "work-items of a work-group", "vgprs": "VGPRs", "sgprs": "SGPRs", "lds": "bytes of LDS"}
+_CURVES = {"group": "work-items of a work-group", "vgprs": "registers", "sgprs": "SGPRs", "lds": "bytes of LDS"}
 
 
 def parser() -> Parser:
@@ -36,9 +37,10 @@ def parser() -> Parser:
     made = Parser("occupancy", _USAGE, _DESCRIPTION, _EXAMPLES)
     made.add_argument("--device", "-d", metavar="CHIP", action="append", default=[], help="a chip; several compare")
     made.add_argument("--group", metavar="N", default="64", help="work-items of a work-group (default: 64)")
-    made.add_argument("--vgprs", metavar="N", default="1", help="vector registers of a wavefront")
+    made.add_argument("--vgprs", metavar="N", default="1", help="vector registers (VLIW: GPRs) of a work-item")
     made.add_argument("--sgprs", metavar="N", default="0", help="scalar registers, VCC and the like included")
     made.add_argument("--lds", metavar="BYTES", default="0", help="local memory of a work-group")
+    made.add_argument("--stack", metavar="N", default="0", help="VLIW: entries of the control-flow stack")
     made.add_argument("--curve", choices=list(_CURVES), help="also show occupancy over this one, the others fixed")
     made.add_argument("--json", action="store_true", help="print one JSON object, or a list of them for several chips")
     return made
@@ -52,7 +54,7 @@ def main(words: Sequence[str]) -> int:
     args = parser().parse(words)
     if not args.device:
         raise UsageError("which chip?", hint=f"--device takes one of {', '.join(chips.names())}, or a TOML file")
-    needs = Needs(*(_whole(getattr(args, name), f"--{name}") for name in ("group", "vgprs", "sgprs", "lds")))
+    needs = Needs(*(_whole(getattr(args, name), f"--{name}") for name in ("group", "vgprs", "sgprs", "lds", "stack")))
     results = [occupancy(chips.find(name), needs) for name in args.device]
     if args.json:
         import json
@@ -78,6 +80,9 @@ def _points(result: Occupancy, name: str) -> list[tuple[int, float]]:
     from headwater.analyze.occupancy import curve
 
     chip = result.chip
+    most = {"sgprs": chip.registers.sgprs_per_wavefront, "lds": chip.local_memory.work_group_bytes}.get(name, 1)
+    if not most:
+        raise UsageError(f"{chip.name} has no {_CURVES[name]}", hint="choose another --curve")
     if name == "group":
         size = chip.compute.wavefront_size
         return curve(chip, result.needs, "group", range(size, chip.compute.work_group_size + 1, size))
