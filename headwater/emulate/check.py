@@ -6,29 +6,44 @@ What is looked for, and what is not, is said in docs/checks.md; check.c looks.
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from headwater.emulate import unwritten, waitcnt
-from headwater.emulate.layout import LANES, Struct
-from headwater.emulate.staging import CONTEXT_HOOK, KINDS, Staged, Tables, recorder_bytes, tables
-from headwater.errors import KernelFault, SourceError, Span
+from headwater.emulate.layout import LANES, Struct, round_up
+from headwater.emulate.staging import (
+    CONTEXT_HOOK,
+    FLAT_KIND,
+    KINDS,
+    LDS_KIND,
+    Staged,
+    Tables,
+    recorder_bytes,
+    tables,
+)
+from headwater.errors import InternalError, KernelFault, ResourceError, SourceError, Span
 from headwater.runtime.arrays import Array, address, aligned_bytes
 
 if TYPE_CHECKING:
+    from headwater.emulate.memory import Address
     from headwater.emulate.staging import Site
+    from headwater.emulate.translate import Translator
     from headwater.runtime.faults import Extent
     from headwater.runtime.simulated_launch import SimulatedLaunch, SimulatedTask
 
 RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED = range(1, 7)
 _WRITES, _ATOMIC = 1 << 16, 1 << 17
-_MULTI, _STEP_MASK = 1 << 31, (1 << 24) - 1
-_UNWRITTEN = 1
+_MANY, _WHO = 1 << 31, (1 << 31) - 1
 _ROOM = 64
 """Findings that are kept apart; kernels with more places that are wrong are not thought of."""
+_SERIAL_WAVES = 1024
+"""Wavefronts of a launch up to which one thread runs its groups in order, so that findings are always the same."""
+_GRANULES = 64
+"""Of a record."""
 
 FINDING: Final = np.dtype(
     [
@@ -36,43 +51,76 @@ FINDING: Final = np.dtype(
         *((name, "<u8") for name in ("address", "detail")),
     ]
 )
-_SHADOW: Final = Struct("shadow", *((("u64", name, 1)) for name in ("writer", "reader", "wrote", "read", "count")))
+_RECORD_BYTES, _MORE_BYTES, _LOCAL_BYTES, _TEAM_BYTES = 64, 16, 24, 128
+"""Of a record; of a granule in ``more``; of a record of local memory; of a team without its wavefronts."""
+_SHADOW: Final = Struct(
+    "shadow",
+    *((("u64", name, 1)) for name in ("records", "more", "unwritten", "local", "count", "shared", "record_shift")),
+)
 _CONTEXT: Final = Struct(
     "context",
-    *((("u64", name, 1)) for name in ("recorders", "recorder_bytes", "site_table", "ranges", "range_count")),
-    *((("u64", name, 1)) for name in ("lds_shadow", "starts", "findings", "barrier_pc")),
-    *((("u32", name, 1)) for name in ("finding_count", "finding_room", "waves", "granule_shift", "next")),
-    *((("u32", name, 1)) for name in ("group_first", "begun", "exhausted", "barrier_epoch", "barrier_tag")),
-    *((("u32", name, 1)) for name in ("lost", "open")),
+    *((("u64", name, 1)) for name in ("teams", "team_bytes", "recorder_bytes", "site_table")),
+    *((("u64", name, 1)) for name in ("ranges", "range_count", "findings")),
+    *((("u32", name, 1)) for name in ("finding_count", "finding_room", "waves", "granule_shift", "local_granules")),
+    *((("u32", name, 1)) for name in ("team_count", "next_team", "exhausted", "lost", "failed", "lock")),
 )
 _TYPES: Final = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}
 
 
 class _CheckObserver(Staged):
-    name = "check 5"
+    name = "check 8"
     library = "check.c"
     tells_segments = False
     takes_values = True
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._leaders: dict[tuple[int, int, str, int], tuple[int, int]] = {}
+        self._stores = 0
+        """To local memory, so far."""
+
+    def _told_already(self, t: Translator, site: int, part: int, kind: int, at: Address, writes: bool) -> bool:
+        """Reads of local memory by the same address but for a constant are told together, if no store is between."""
+        if writes and kind in (LDS_KIND, FLAT_KIND):
+            self._stores += 1
+        if writes or kind != LDS_KIND or not at.low.startswith("%"):  # a constant has a base that is not
+            return False
+        one = self.sites[site]
+        if part == 0:
+            key = self._segment_of[one.address], self._stores, at.low, one.nbytes
+            leader, offset = self._leaders.setdefault(key, (site, at.offset))
+            if leader != site:
+                self.sites[site] = replace(one, same_as=leader, delta=at.offset - offset & 0xFFFFFFFF)
+        return self.sites[site].same_as >= 0
+
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """What check.c knows of an extent of memory: a structure, and the arrays that it points to."""
+    """What check.c knows of an extent of memory: a structure, and the arrays that it points to.
+
+    ``unwritten``: a bit for each granule, in words of 64; empty if there is data. ``others``: the records, and what is
+    not touched where neighbours access neighbours.
+    """
 
     memory: Array
-    writer: Array
+    unwritten: Array
     others: tuple[Array, ...]
 
     @staticmethod
-    def of(nbytes: int, granule: int) -> Shadow:
-        """Of memory that nobody has accessed."""
-        count = -(-nbytes // granule)
-        writer, reader = np.zeros(count, np.uint32), np.zeros(count, np.uint32)
-        wrote, read = np.zeros(count, np.uint16), np.zeros(count, np.uint16)
+    def of(count: int, room: int, unwritten: Array, *, shared: bool) -> Shadow:
+        """Of ``count`` granules that nobody has accessed, ``room`` in a record; ``shared``: by several threads."""
+        number = _records(count, room)
+        records = aligned_bytes(number * _RECORD_BYTES)
+        records[:] = 0
+        more = np.empty(number * room * _MORE_BYTES, np.uint8)  # never read before it is written, and mostly neither
         memory = aligned_bytes(_SHADOW.size_bytes)
-        places = [address(array) for array in (writer, reader, wrote, read)]
-        memory[:40].view(np.uint64)[:] = [*places, count]
-        return Shadow(memory, writer, (reader, wrote, read))
+        places = [address(records), address(more), address(unwritten) if unwritten.size else 0, 0]
+        memory[:56].view(np.uint64)[:] = [*places, count, int(shared), room.bit_length() - 1]
+        return Shadow(memory, unwritten, (records, more))
+
+
+def _records(granules: int, room: int = _GRANULES) -> int:
+    return -(-granules // room)
 
 
 class Checker:
@@ -84,40 +132,52 @@ class Checker:
     # ---- what headwater.emulate.hooks.Watcher wants
 
     def hooks(self, launch: SimulatedLaunch) -> list[int]:
-        launch._tickets = 1
+        if launch._total * launch._waves <= _SERIAL_WAVES:
+            launch._tickets = 1
         found = tables(launch.native.observed)
         self.tables: Tables = found
         sizes = [site.nbytes for site in found.sites if site.kind in ("global", "lds", "flat")]
         self._granule = min([4, *(size & -size for size in sizes)])
-        self._recorders = aligned_bytes(launch._waves * recorder_bytes(len(found.sites)))
-        self._site_table = np.array([_site_word(site) for site in found.sites] or [0], np.uint32)
-        self._starts = np.zeros(max(launch._total, 1), np.uint32)
+        self._waves = launch._waves
+        # Rows of a narrow group are accessed together, and by other groups than what lies beside them.
+        row = launch._sizes[1][0] * 4 // self._granule
+        self._room = next((room for room in (16, 32) if row <= room), _GRANULES)
+        self._recorder_bytes = recorder_bytes(len(found.sites))
+        self._site_table = _site_table(found.sites)
         self._findings = np.zeros(_ROOM, FINDING)
         self._context = aligned_bytes(_CONTEXT.size_bytes)
         return [address(self._context) if n == CONTEXT_HOOK else 0 for n in range(8)]
 
     def begin(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
-        self._recorders[:] = 0
-        self._starts[:] = 0
-        self._lds = Shadow.of(max(launch._frames, self._granule), self._granule)
-        self._shadows = [(extent, self._shadow(extent)) for extent in _apart(task.extents)]
+        local = -(-launch._frames // self._granule)
+        team_bytes = _TEAM_BYTES + self._waves * self._recorder_bytes
+        team_bytes += round_up(_records(local) * (_RECORD_BYTES + _GRANULES * _MORE_BYTES + _LOCAL_BYTES), 64)
+        # A thread that was called for an earlier launch may come late, and find something to do.
+        count = launch._tickets if launch._tickets == 1 else 2 * launch._tickets
+        try:
+            self._teams = aligned_bytes(count * team_bytes)
+            shared = launch._tickets > 1
+            self._shadows = [(extent, self._shadow(extent, shared)) for extent in _apart(task.extents)]
+        except MemoryError:
+            raise ResourceError("there is too little memory for checking this launch", hint="make it smaller") from None
+        self._teams[:] = 0
         rows = sorted(
             (extent.start, extent.end - extent.start, address(shadow.memory)) for extent, shadow in self._shadows
         )
         self._ranges = np.array(rows or [(0, 0, 0)], np.uint64)
         values = {
-            "recorders": address(self._recorders),
-            "recorder_bytes": recorder_bytes(len(self.tables.sites)),
+            "teams": address(self._teams),
+            "team_bytes": team_bytes,
+            "recorder_bytes": self._recorder_bytes,
             "site_table": address(self._site_table),
             "ranges": address(self._ranges),
             "range_count": len(rows),
-            "lds_shadow": address(self._lds.memory),
-            "starts": address(self._starts),
             "findings": address(self._findings),
             "finding_room": _ROOM,
-            "waves": launch._waves,
+            "waves": self._waves,
             "granule_shift": self._granule.bit_length() - 1,
-            "next": 1,
+            "local_granules": local,
+            "team_count": count,
         }
         for kind, name, _ in _CONTEXT.fields:
             at, dtype = _CONTEXT.offset[name], _TYPES[kind]
@@ -132,10 +192,10 @@ class Checker:
             self._note_written(extent, shadow)
         if task.record[0]:
             return  # a fault, which is told
+        if self._field("failed"):
+            raise InternalError("a launch had more threads at a time than its check has room for")
         texts = [self._text(launch, one, task.extents) for one in self._findings[: self._field("finding_count")]]
         texts += waitcnt.texts(launch)
-        if self._field("exhausted") and not texts:
-            return
         if texts:
             more = f"\n\nand {len(texts) - 1} more:\n\n" if len(texts) > 1 else ""
             raise KernelFault(texts[0] + more + "\n\n".join(texts[1:]))
@@ -146,21 +206,28 @@ class Checker:
         at = _CONTEXT.offset[name]
         return int(self._context[at : at + 4].view(np.uint32)[0])
 
-    def _shadow(self, extent: Extent) -> Shadow:
-        shadow = Shadow.of(extent.end - extent.start, self._granule)
+    def _shadow(self, extent: Extent, shared: bool) -> Shadow:
+        count = -(-(extent.end - extent.start) // self._granule)
         known = unwritten.words(extent.start)
+        words = np.zeros(0, np.uint64)
         if known is not None:
-            words = np.repeat(known, unwritten.WORD_BYTES // self._granule)[: len(shadow.writer)]
-            shadow.writer[: len(words)][~words] = _UNWRITTEN
-        return shadow
+            granules = np.zeros((_records(count, self._room), _GRANULES), np.bool_)
+            missing = np.zeros(len(granules) * self._room, np.bool_)
+            repeated = np.repeat(~known, unwritten.WORD_BYTES // self._granule)[: len(missing)]
+            missing[: len(repeated)] = repeated
+            granules[:, : self._room] = missing.reshape(-1, self._room)
+            words = np.packbits(granules.reshape(-1), bitorder="little").view(np.uint64)
+        return Shadow.of(count, self._room, words, shared=shared)
 
     def _note_written(self, extent: Extent, shadow: Shadow) -> None:
         known = unwritten.words(extent.start)
         if known is None:
             return
         each = unwritten.WORD_BYTES // self._granule
-        done = shadow.writer != _UNWRITTEN
+        bits = np.unpackbits(shadow.unwritten.view(np.uint8), bitorder="little")
+        missing = bits.reshape(-1, _GRANULES)[:, : self._room].reshape(-1)
         padded = np.zeros(len(known) * each, np.bool_)
+        done = missing[: len(padded)] == 0
         padded[: len(done)] = done
         known |= padded.reshape(-1, each).any(1)
         if known.all():
@@ -195,7 +262,7 @@ class Checker:
         wrote = "wrote" if int(one["detail"]) else "reads"
         if earlier.atomic:
             wrote = "updates"
-        many = other & _MULTI and (other & 0x3FFFFFFF) == (tag & 0x3FFFFFFF)
+        many = other & _MANY and other & _WHO == tag
         whom = "other work-items" if many else self._who(launch, other, short=True)
         verb = {"wrote": "writes", "reads": "reads", "updates": "updates"}[wrote]
         if many:
@@ -219,14 +286,10 @@ class Checker:
         return _located(launch, int(one["detail"]), message, hint)
 
     def _group(self, tag: int) -> int:
-        step = tag >> 6 & _STEP_MASK
-        begun = self._starts[self._starts > 0]
-        return int(np.searchsorted(begun, step, "right")) - 1
+        return (tag & _WHO) // LANES // self._waves
 
     def _wavefront(self, tag: int) -> int:
-        step = tag >> 6 & _STEP_MASK
-        waves = len(self._recorders) // recorder_bytes(len(self.tables.sites))
-        return (step - int(self._starts[self._group(tag)])) % waves
+        return (tag & _WHO) // LANES % self._waves
 
     def _group_text(self, launch: SimulatedLaunch, tag: int) -> str:
         return f"({', '.join(map(str, self._ids(launch, tag)[1]))})"
@@ -247,6 +310,19 @@ class Checker:
         item, _ = self._ids(launch, tag)
         text = f"work-item ({', '.join(map(str, item))})"
         return text if short else f"{text} of {launch.machine_kernel.name}"
+
+
+def _site_table(sites: Sequence[Site]) -> Array:
+    """Rows of facts, the next site that is told with this one, by how much it is further, and the one that tells."""
+    table = np.zeros((max(len(sites), 1), 4), np.uint32)
+    last: dict[int, int] = {}
+    for n, site in enumerate(sites):
+        leader = n if site.same_as < 0 else site.same_as
+        table[n] = _site_word(site), 0, site.delta, leader
+        if leader in last:
+            table[last[leader], 1] = n
+        last[leader] = n
+    return table
 
 
 def _site_word(site: Site) -> int:

@@ -10,7 +10,7 @@ from headwater.emulate.builder import Value
 from headwater.emulate.control import scalar_operand, special, write_scalar
 from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
 from headwater.emulate.layout import PRIVATE_APERTURE
-from headwater.emulate.lower_llvm import Wide, lower
+from headwater.emulate.lower_llvm import EffectValues, Wide, lower
 from headwater.emulate.memory import GDS_SLOT, LDS_SLOT, PRIVATE_SLOT, Address, PartAccess, vector
 from headwater.emulate.program import meaning
 from headwater.emulate.registers import PART, PART_LANES, Mask
@@ -142,19 +142,24 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
             fetches[name] = lambda part, fixed=fixed: fixed  # type: ignore[misc]
     write = writers(t, instruction, exec_mask)
     mode = t.mode
+    observer = t.options.observer
+    access.told_ahead = writes and observer is not None and observer.takes_values and type(access) is Access
+
+    def tell(part: int) -> None:
+        begun = access.begin(part, exec_mask)
+        begun.put = access.tell
+        begun.store_all(lower(t.b, what, {name: get(part) for name, get in fetches.items()}, mode).effects)
 
     def thunk(part: int) -> None:
         operands = {name: get(part) for name, get in fetches.items()}
         begun = access.begin(part, exec_mask)
         lowered = lower(t.b, what, operands, mode, load=begun.load)
-        for effect in lowered.effects:
-            if effect.kind == "store":
-                offset = effect.values[1] if len(effect.values) > 1 else None
-                assert offset is None or isinstance(offset, Value)
-                begun.store(effect.type, effect.values[0], offset)
+        begun.store_all(lowered.effects)
         for target, value in lowered.results.items():
             write[target](part, value, None)
 
+    if access.told_ahead:
+        t.at_once(tell)
     if writes:
         t.at_once(thunk)
     else:
@@ -171,6 +176,8 @@ class Access:
         loads = [access for access in meaning(instruction).accesses if access.kind == "load"]
         self.pieces = [(self._bytes_of(access.offset), BITS[access.type] // 8) for access in loads]
         """What it loads, in order."""
+        self.told_ahead = False
+        """Whether `tell` is called for all parts before they are stored."""
 
     def _bytes_of(self, node: Node | None) -> int:
         """An offset of a two-address instruction: a field times a constant."""
@@ -198,14 +205,19 @@ class Access:
     def store(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
         """The same for stores."""
         at = self.place(one.part).moved(self.t.b, offset)
-        self._watch(one, at, nbytes, writes=True, values=values)
+        if not self.told_ahead:
+            self._watch(one, at, nbytes, writes=True, values=values)
         one.store(at, nbytes, values)
+
+    def tell(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
+        """Only tell the observer of a store."""
+        self._watch(one, self.place(one.part).moved(self.t.b, offset), nbytes, writes=True, values=values)
 
     def _watch(self, one: PartAccess, at: Address, nbytes: int, *, writes: bool, values: Sequence[str] = ()) -> None:
         observer = self.t.options.observer
         if observer is not None:
-            at = at.settled(self.t.b)
-            observer.access(self.t, self.instruction, one.part, at, nbytes, writes, one.exec_mask, values)
+            lanes, ahead = one.exec_mask, self.told_ahead
+            observer.access(self.t, self.instruction, one.part, at, nbytes, writes, lanes, values, ahead)
 
 
 class PartOfAccess:
@@ -216,6 +228,15 @@ class PartOfAccess:
         self._waiting: list[list[str]] = []
         self.one = PartAccess(access.t, part, exec_mask, access.instruction.address)
         self.b = access.t.b
+        self.put: Callable[[PartAccess, int, int, list[str]], None] = access.store
+
+    def store_all(self, effects: Sequence[EffectValues]) -> None:
+        """The stores among an instruction's effects."""
+        for effect in effects:
+            if effect.kind == "store":
+                offset = effect.values[1] if len(effect.values) > 1 else None
+                assert offset is None or isinstance(offset, Value)
+                self.store(effect.type, effect.values[0], offset)
 
     def _offset(self, offset: Value | None) -> int:
         """Two-address instructions give constants; the field ``offset`` is part of the place already."""
@@ -255,7 +276,7 @@ class PartOfAccess:
             else:
                 whole = b.bitcast(value, f"u{8 * nbytes}")
                 words = [b.resize(whole, "u32").text]
-        self.access.store(self.one, self._offset(offset), nbytes, words)
+        self.put(self.one, self._offset(offset), nbytes, words)
 
 
 # ---- addresses -------------------------------------------------------------------------------------------------------

@@ -27,6 +27,9 @@ class Observer(Protocol):
 
     name: str
     """Part of the key under which the code is cached."""
+    takes_values: bool
+    """Whether it looks at memory before it is stored to: all parts of a store are then told before the first is
+    written, unless the instruction may go two ways."""
 
     def objects(self) -> list[bytes]:
         """Object code of the functions that it calls, to be linked to the kernel's: see `native.compile_c`."""
@@ -54,9 +57,10 @@ class Observer(Protocol):
         writes: bool,
         lanes: Mask,
         values: Sequence[str] = (),
+        ahead: bool = False,
     ) -> None:
         """A part's lanes are about to access memory, ``nbytes`` each. Called when the part is written. ``values``: the
-        dwords that a store stores."""
+        dwords that a store stores; ``ahead``: all parts are told before one is stored."""
         ...
 
     def scalar_access(self, t: Translator, instruction: Instruction, address: str, nbytes: int, writes: bool) -> None:

@@ -77,7 +77,9 @@ class Site:
     writes: bool
     atomic: bool
     same_as: int = -1
-    """The number of a site that has the same records, which are not written twice; -1 if there is none."""
+    """The number of a site that is told instead of this one; -1 if there is none."""
+    delta: int = 0
+    """How many bytes further than that one's this one's addresses are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +146,17 @@ class Staged:
         writes: bool,
         lanes: Mask,
         values: Sequence[str] = (),
+        ahead: bool = False,
     ) -> None:
         kind = GLOBAL_KIND
         for bit, number in ((LDS, LDS_KIND), (PRIVATE, PRIVATE_KIND), (GDS, GDS_KIND), (FLAT, FLAT_KIND)):
             if at.how & bit:
                 kind = number
         site = self._site(instruction, part, kind, nbytes, writes)
-        if self._told_already(t, instruction, site, part, kind, nbytes):
+        if self._told_already(t, site, part, kind, at, writes):
             return
         b = t.b
+        at = at.settled(b)
         recorder = self._recorder(t)
         stage = f"i64 {recorder_bytes(0) + site * SITE.size_bytes}"
         here = b.emit(f"getelementptr i8, ptr {recorder}, {stage}")
@@ -168,7 +172,7 @@ class Staged:
             for n, value in enumerate(values[:VALUE_DWORDS]):
                 put(PART, value, "values", (n * LANES + part * PART_LANES) * 4, 64)
         # What is there before a store can be seen only if the parts before it have not been stored.
-        alone = self.takes_values and writes and bool(values)
+        alone = self.takes_values and writes and bool(values) and not ahead
         if part == PARTS - 1 or alone:
             b.declare("declare hidden void @hw_access(ptr, ptr, i32, i32, i64, i64) nounwind")
             wide = int(at.high is not None)
@@ -200,9 +204,7 @@ class Staged:
             "segments": [[s.block, s.addresses, s.sites, s.first] for s in self.segments],
         }
 
-    def _told_already(
-        self, t: Translator, instruction: Instruction, site: int, part: int, kind: int, nbytes: int
-    ) -> bool:
+    def _told_already(self, t: Translator, site: int, part: int, kind: int, at: Address, writes: bool) -> bool:
         """Whether another site's record does for this one."""
         return False
 

@@ -32,12 +32,11 @@ from headwater.emulate.staging import (
     tables,
 )
 from headwater.errors import InternalError, ResourceError, UsageError
-from headwater.isa.gcn.model import Register
 from headwater.runtime.arrays import Array, address, aligned_bytes
 
 if TYPE_CHECKING:
+    from headwater.emulate.memory import Address
     from headwater.emulate.translate import Translator
-    from headwater.isa.gcn.model import Instruction
     from headwater.runtime.simulated_launch import SimulatedLaunch, SimulatedTask
 
 VERSION: Final = 2
@@ -80,27 +79,23 @@ _CONTEXT: Final = Struct(
 
 
 class _TraceObserver(Staged):
-    name = f"trace {VERSION}.5"
+    name = f"trace {VERSION}.6"
     library = "trace.c"
 
     def __init__(self) -> None:
         super().__init__()
         self._leaders: dict[tuple[int, str, int], int] = {}
 
-    def _told_already(
-        self, t: Translator, instruction: Instruction, site: int, part: int, kind: int, nbytes: int
-    ) -> bool:
+    def _told_already(self, t: Translator, site: int, part: int, kind: int, at: Address, writes: bool) -> bool:
         """Accesses to the LDS that differ by a constant number of bytes meet the same conflicts of banks."""
-        source = instruction.source("ADDR")
-        if kind != LDS_KIND or source is None or not isinstance(source.value, Register):
+        if kind != LDS_KIND or not at.low.startswith("%"):  # a constant has a base that is not
             return False
         if part == 0:
-            # The name of the register's value tells whether it is the same one.
-            value = t.regs.vector(source.value.index, 0)
-            segment = self._segment_of[instruction.address]
-            leader = self._leaders.setdefault((segment, value, nbytes), site)
+            # The names of the addresses' values tell whether they are the same.
+            one = self.sites[site]
+            leader = self._leaders.setdefault((self._segment_of[one.address], at.low, one.nbytes), site)
             if leader != site:
-                self.sites[site] = replace(self.sites[site], same_as=leader)
+                self.sites[site] = replace(one, same_as=leader)
         return self.sites[site].same_as >= 0
 
 
