@@ -1,0 +1,7 @@
+"""ATI IL programs pass in; machine code of R600, R700, Evergreen and Cayman passes out."""
+
+from __future__ import annotations
+
+from headwater.isa.vliw.compiler.driver import Compiled, compile_program
+
+__all__ = ["Compiled", "compile_program"]

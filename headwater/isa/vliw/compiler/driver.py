@@ -1,0 +1,142 @@
+"""An IL program and a chip pass in; the chip's machine code with what it needs to run passes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headwater.chips.model import Chip
+from headwater.errors import ResourceError
+from headwater.il.checker import Facts, check
+from headwater.il.model import Program
+from headwater.isa.vliw.compiler import coalesce, optimise, verify
+from headwater.isa.vliw.compiler.allocate import allocate
+from headwater.isa.vliw.compiler.emit import emit
+from headwater.isa.vliw.compiler.lower import Lowering
+from headwater.isa.vliw.compiler.schedule import schedule
+from headwater.isa.vliw.compiler.target import Target, target_of
+from headwater.isa.vliw.model import Shader
+
+_REWRITES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A shader and what a loader must set up for it; docs/vliw.md says what the resources are.
+
+    ``constant_buffers``: vec4 of each; ``resources``: textures that it samples; ``uavs``, ``outputs``: their numbers.
+    ``scratch_bytes``: a work-item's. ``lines``: for each control-flow instruction the IL's lines of its groups, fetches
+    or write, 0 where none is known.
+    """
+
+    shader: Shader
+    kind: str
+    gprs: int
+    stack_entries: int
+    clause_temporaries: int
+    lds_bytes: int
+    scratch_bytes: int
+    constant_buffers: dict[int, int]
+    resources: tuple[int, ...]
+    outputs: tuple[int, ...]
+    uavs: tuple[int, ...]
+    uses_global: bool
+    group_size: tuple[int, int, int] | None
+    lines: tuple[tuple[int, ...], ...]
+
+
+def compile_program(program: Program, chip: Chip, filename: str = "<source>") -> Compiled:
+    """Compile for a VLIW chip.
+
+    SourceError, with the line, for what does not fit together or what the chip has no instructions for; ResourceError,
+    with the limit, where it has too little of something; UsageError for a chip of another kind.
+    """
+    target = target_of(chip)
+    facts = check(program, filename)
+    _check_limits(program, facts, target)
+    lowering = Lowering(program, facts, target, filename)
+    region = lowering.run()
+    optimise.clean(region)
+    verify.ssa(region)
+    for _ in range(_REWRITES):
+        region = optimise.rewrite(region, target)
+        verify.ssa(region)
+    optimise.select_predicates(region, target)
+    verify.ssa(region)
+    coalesce.leave_ssa(region)
+    coalesce.bind_vectors(region)
+    verify.vectors_of(region)
+    scheduled = schedule(region, target)
+    verify.groups(scheduled, target)
+    in_scratch = lowering.arrays_in_scratch()
+    elements = sum(facts.arrays[n] for n in lowering.arrays)
+    registers = allocate(scheduled, target, 0 if in_scratch else elements, list(lowering.inputs.values()))
+    verify.registers(scheduled, registers)
+    scratch = elements if in_scratch else 0
+    emitted = emit(scheduled, target, registers, max(scratch, 1), program.kind)
+    return Compiled(
+        shader=emitted.shader,
+        kind=program.kind,
+        gprs=registers.count,
+        stack_entries=emitted.stack_entries,
+        clause_temporaries=registers.clause_temporaries,
+        lds_bytes=_lds_bytes(facts),
+        scratch_bytes=16 * scratch,
+        constant_buffers=dict(sorted(facts.constants.items())),
+        resources=tuple(sorted(facts.resources)),
+        outputs=tuple(sorted(facts.outputs)) if program.kind == "ps" else (),
+        uavs=tuple(sorted(facts.uavs)),
+        uses_global=facts.uses_global or (bool(facts.uavs) and not target.is_evergreen),
+        group_size=facts.group,
+        lines=emitted.lines,
+    )
+
+
+def _lds_bytes(facts: Facts) -> int:
+    threads = facts.group[0] * facts.group[1] * facts.group[2] if facts.group is not None else 1
+    return sum(-(-size // 4) * 4 for size in facts.lds_bytes.values()) + 4 * facts.lds_dwords_per_thread * threads
+
+
+def _check_limits(program: Program, facts: Facts, target: Target) -> None:
+    chip = target.chip
+    features = chip.vliw
+    assert features is not None
+    name = chip.name
+
+    def refuse(message: str, hint: str) -> None:
+        raise ResourceError(message, hint=hint)
+
+    if program.kind not in ("ps", "cs"):
+        refuse(f"{program.kind} shaders cannot be compiled", "il_ps and il_cs can")
+    if program.kind == "cs" and not features.compute_shader:
+        refuse(
+            f"{name} has no compute shaders", "write a pixel shader, il_ps_2_0; compute came with the HD 4000 series"
+        )
+    group = facts.group
+    if group is not None and group[0] * group[1] * group[2] > chip.compute.work_group_size:
+        refuse(
+            f"a work-group of {group[0] * group[1] * group[2]}",
+            f"{name} takes {chip.compute.work_group_size} work-items",
+        )
+    views = len(facts.uavs) + facts.uses_global
+    if not target.is_evergreen and views > 1:
+        refuse(f"{views} buffers that are written anywhere: {name} has one global buffer", "put all in one buffer")
+    if target.is_evergreen and max(facts.uavs, default=0) >= features.unordered_views:
+        refuse(f"uav {max(facts.uavs)}: {name} has {features.unordered_views} views", "number them from 0")
+    if max(facts.resources, default=0) >= features.textures:
+        refuse(f"resource {max(facts.resources)}: {name} has {features.textures}", "number them from 0")
+    if max(facts.constants, default=0) >= features.constant_buffers:
+        refuse(
+            f"cb{max(facts.constants)}: {name} has {features.constant_buffers} constant buffers", "number them from 0"
+        )
+    if max(facts.constants.values(), default=0) > features.constant_buffer_elements:
+        refuse(
+            f"a constant buffer of {max(facts.constants.values())} elements",
+            f"{name} reads {features.constant_buffer_elements}; use a resource",
+        )
+    if program.kind == "ps" and max(facts.outputs, default=0) >= features.outputs:
+        refuse(f"o{max(facts.outputs)}: {name} has {features.outputs} outputs", "o0 to o7")
+    if _lds_bytes(facts) > chip.local_memory.work_group_bytes:
+        refuse(
+            f"{_lds_bytes(facts)} bytes of LDS: {name} has {chip.local_memory.work_group_bytes} for a work-group",
+            "use less, or a smaller work-group",
+        )

@@ -1,0 +1,260 @@
+"""The compiler's own program: operations of the machine on scalar components, in structured control flow.
+
+A `Value` is 32 bits a lane. While the program is in static single assignment form each value has one definition and
+`Phi` stands where control flow joins; `coalesce` ends that form: values then are variables that are written as often
+as is wanted. Operations carry the names of the machine's table, so that selection happens as they are built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+
+class Value:
+    """A component of a register, of any lane.
+
+    ``alias`` is what replaces it, once it was found to be the same. ``fixed``: the register and component in which it
+    is when the program starts. ``chan``: the component that it must have, or -1. ``vector``: the values that must share
+    a register with it. ``position``: it is a coordinate of a pixel's centre, an integer and a half.
+    """
+
+    __slots__ = ("alias", "chan", "fixed", "index", "op", "position", "vector")
+    _count = 0
+
+    def __init__(self, op: Op | None = None) -> None:
+        self.index = Value._count
+        Value._count += 1
+        self.op = op
+        self.alias: Ref | None = None
+        self.fixed: tuple[int, int] | None = None
+        self.chan = -1
+        self.vector: Vector | None = None
+        self.position = False
+
+    def __repr__(self) -> str:
+        return f"%{self.index}"
+
+
+class Vector:
+    """Values that one fetch or export names together: they get components of one register."""
+
+    __slots__ = ("members",)
+
+    def __init__(self, members: list[Value]) -> None:
+        self.members = members
+
+
+class Const(NamedTuple):
+    """32 bits that are the same in every lane."""
+
+    bits: int
+
+    def __repr__(self) -> str:
+        return f"#{self.bits:x}"
+
+
+class Kcache(NamedTuple):
+    """A component of a constant buffer's element, read through the constant cache."""
+
+    buffer: int
+    element: int
+    chan: int
+
+    def __repr__(self) -> str:
+        return f"cb{self.buffer}[{self.element}].{'xyzw'[self.chan]}"
+
+
+class Special(NamedTuple):
+    """A source select that is no register: the LDS queue."""
+
+    sel: int
+
+
+Ref: TypeAlias = Value | Const | Kcache | Special
+
+
+class Use(NamedTuple):
+    """What an operation reads, with the modifiers of the read."""
+
+    ref: Ref
+    neg: bool = False
+    abs: bool = False
+
+    def __repr__(self) -> str:
+        text = f"|{self.ref!r}|" if self.abs else repr(self.ref)
+        return f"-{text}" if self.neg else text
+
+
+# What an operation is, by where it goes.
+ALU = "alu"  # one slot of a group
+WIDE = "wide"  # several slots of a group: `Op.parts`
+FETCH = "fetch"  # an instruction of a fetch clause
+MEMORY = "memory"  # a control-flow instruction that exports or writes
+PREDICATE = "predicate"  # the condition of an if or break: the last operation of its block
+
+
+class Part(NamedTuple):
+    """What a slot does in an operation that takes several: its sources, and which result it writes, or -1."""
+
+    sources: tuple[Use, ...]
+    result: int = -1
+
+
+class Op:
+    """An operation.
+
+    ``name``: of the table's row. ``uses``: what is read; ``results``: what is written, None where nothing is wanted.
+    ``parts``: of a WIDE one, the indices of its uses and result slot by slot. ``fields``: encoding fields that are
+    known, of fetches, exports and LDS operations. ``order``: what kind of memory it touches ("" none), ``effect``:
+    whether it does more than write its results. ``relative``: the address register is read for source or destination.
+    ``line``: of the IL program.
+    """
+
+    __slots__ = (
+        "clamp", "effect", "fields", "kind", "line", "name", "omod", "order", "parts", "relative", "results", "uses",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        uses: list[Use],
+        results: list[Value | None],
+        kind: str = ALU,
+        *,
+        clamp: bool = False,
+        omod: int = 0,
+        fields: dict[str, int] | None = None,
+        order: str = "",
+        effect: bool = False,
+        line: int = 0,
+    ) -> None:
+        self.name = name
+        self.uses = uses
+        self.results = results
+        self.kind = kind
+        self.clamp = clamp
+        self.omod = omod
+        self.fields = fields
+        self.order = order
+        self.effect = effect
+        self.line = line
+        self.relative = ""
+        self.parts: tuple[tuple[tuple[int, ...], int], ...] = ()
+
+    @property
+    def result(self) -> Value:
+        """The one value that it writes."""
+        found = self.results[0]
+        assert found is not None
+        return found
+
+    def __repr__(self) -> str:
+        results = ", ".join("_" if r is None else repr(r) for r in self.results)
+        extra = f" {self.fields}" if self.fields else ""
+        flags = (" clamp" if self.clamp else "") + (f" omod{self.omod}" if self.omod else "")
+        return f"{results} = {self.name} {', '.join(map(repr, self.uses))}{flags}{extra}"
+
+
+class Phi:
+    """A value that is one of ``uses``, by the way that control took."""
+
+    __slots__ = ("uses", "value")
+
+    def __init__(self, value: Value, uses: list[Use]) -> None:
+        self.value = value
+        self.uses = uses
+
+    def __repr__(self) -> str:
+        return f"{self.value!r} = phi {', '.join(map(repr, self.uses))}"
+
+
+Region: TypeAlias = "list[Op | If | Loop | Exit]"
+
+
+@dataclass(eq=False, slots=True)
+class If:
+    """``then`` where the condition's bits are not 0, ``other`` where they are. Phis: [of then, of other]."""
+
+    condition: Use
+    then: Region = field(default_factory=list)
+    other: Region = field(default_factory=list)
+    phis: list[Phi] = field(default_factory=list)
+    test: Op | None = None  # the PREDICATE, once it is selected
+    line: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class Loop:
+    """A body that repeats until a break; continues return to its start, and so does its end.
+
+    ``phis``: at the start: [before the loop, continues…]; ``exit_phis``: behind it: [breaks…]; ways in the order of
+    ``continues`` and ``breaks``.
+    """
+
+    body: Region = field(default_factory=list)
+    phis: list[Phi] = field(default_factory=list)
+    exit_phis: list[Phi] = field(default_factory=list)
+    continues: list[Exit] = field(default_factory=list)
+    breaks: list[Exit] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class Exit:
+    """A break or continue; with a condition, in lanes where its bits are not 0 (``when``) or are 0 (not ``when``)."""
+
+    loop: Loop
+    is_break: bool
+    condition: Use | None = None
+    when: bool = True
+    test: Op | None = None
+    direct: bool = False  # the clause of the test leaves the loop itself (ALU_BREAK, ALU_CONTINUE)
+    line: int = 0
+
+
+def regions(region: Region) -> Iterator[Region]:
+    """A region and those inside it, outermost first."""
+    yield region
+    for item in region:
+        if isinstance(item, If):
+            yield from regions(item.then)
+            yield from regions(item.other)
+        elif isinstance(item, Loop):
+            yield from regions(item.body)
+
+
+def operations(region: Region) -> Iterator[Op]:
+    """Every operation, in the order of the text."""
+    for item in region:
+        if isinstance(item, Op):
+            yield item
+        elif isinstance(item, If):
+            if item.test is not None:
+                yield item.test
+            yield from operations(item.then)
+            yield from operations(item.other)
+        elif isinstance(item, Loop):
+            yield from operations(item.body)
+        elif item.test is not None:
+            yield item.test
+
+
+def dump(region: Region, depth: int = 0) -> str:
+    """The program as text, for the eyes of who debugs the compiler."""
+    pad = "  " * depth
+    lines: list[str] = []
+    for item in region:
+        if isinstance(item, Op):
+            lines.append(f"{pad}{item!r}")
+        elif isinstance(item, If):
+            lines.append(f"{pad}if {item.test or item.condition!r}")
+            lines += [dump(item.then, depth + 1), f"{pad}else", dump(item.other, depth + 1)]
+            lines += [f"{pad}endif", *(f"{pad}{phi!r}" for phi in item.phis)]
+        elif isinstance(item, Loop):
+            lines += [f"{pad}loop", *(f"{pad}  {phi!r}" for phi in item.phis), dump(item.body, depth + 1)]
+            lines += [f"{pad}endloop", *(f"{pad}{phi!r}" for phi in item.exit_phis)]
+        else:
+            sense = "" if item.when else "not "
+            lines.append(f"{pad}{'break' if item.is_break else 'continue'} {sense}{item.test or item.condition!r}")
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,612 @@
+"""An instruction of IL that touches memory passes in; fetches, LDS operations, writes and exports pass out.
+
+docs/vliw.md says which resource, constant buffer and RAT stands for which of IL's. Memory that the program writes is
+ordered by `Op.order`: "global" (views and the global buffer), "lds", "array", or "all" for what waits for everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from headwater.il.checker import Uav
+from headwater.il.model import Index, Instruction, Operand, Register
+from headwater.il.table import operations
+from headwater.isa.vliw.compiler import fold
+from headwater.isa.vliw.compiler.build import ONE, ZERO, number
+from headwater.isa.vliw.compiler.ir import FETCH, MEMORY, Const, Kcache, Op, Ref, Use, Value
+
+if TYPE_CHECKING:
+    from headwater.isa.vliw.compiler.lower import Lowering
+
+GLOBAL_BYTES, GLOBAL_ELEMENTS, UAVS, CONSTANTS, RETURNS = 126, 127, 128, 144, 160
+"""Fetch resources: the global buffer as bytes and as vec4, the first of the views, constant buffers, return buffers."""
+GLOBAL_RAT = 11
+ARRAY_GPRS = 40
+"""vec4 of indexed temporaries that may be registers; beyond it they are scratch."""
+_MAX_OFFSET = 0xFFFF
+_WRITE_INDEXED, _WRITE_INDEXED_ACK = 1, 3
+_FORMATS = {1: 13, 2: 29, 3: 47, 4: 34}
+"""DATA_FORMAT of 32-bit components by their number (AMD, Evergreen-Family ISA, VTX_WORD1)."""
+_FORMAT_8, _FORMAT_16 = 1, 5
+_INTEGER = 1  # NUM_FORMAT_ALL
+
+
+def lower(lowering: Lowering, made: Instruction) -> bool:
+    """Lower the instruction if it is one of memory; whether it was."""
+    name = made.mnemonic
+    function = _INSTRUCTIONS.get(name)
+    if function is None and operations()[name].meaning.startswith("atomic_"):
+        function = _uav_atomic if name.startswith("uav") else _lds_atomic
+    if function is None:
+        return False
+    function(lowering, made)
+    return True
+
+
+# -- fetches -----------------------------------------------------------------------------------------------------------
+
+
+def _vertex_fetch(
+    lowering: Lowering, resource: int, index: Ref, offset: int, order: str = "", data_format: int = 0
+) -> list[Ref]:
+    """Four dwords (or one element of a smaller format) of a buffer at an index and a constant offset in bytes."""
+    b = lowering.builder
+    key: tuple[object, ...] = ("vertex", resource, index, offset, data_format)
+    if order:  # what was read before a write, or in another region, may have changed
+        key = (*key, id(b.region), lowering.versions)
+    results: list[Value | None] = [Value() for _ in range(1 if data_format else 4)]
+    fields = {"buffer_id": resource, "offset": offset, "data_format": data_format}
+    op = Op("FETCH", [Use(b.register(index))], results, FETCH, fields=fields, order=order)
+    made = b.fetch(key, op)
+    return [value for value in made.results if value is not None]
+
+
+def _with_offset(address: Ref, limit: int, unit: int = 1) -> tuple[Ref, int]:
+    """An address as a value and a constant in bytes that an offset field takes."""
+    op = fold.definition(address, "ADD_INT")
+    if op is not None:
+        base, added = op.uses
+        if type(added.ref) is Const and type(base.ref) is Value and 0 <= added.ref.bits * unit <= limit:
+            return base.ref, added.ref.bits * unit
+    return address, 0
+
+
+def constant(lowering: Lowering, register: Register, lane: int) -> Ref:
+    """A component of a constant buffer."""
+    index, buffer = register.index, register.number or 0
+    assert index is not None
+    place = _index(lowering, index)
+    if type(place) is Const and place.bits < lowering.target.constant_buffer_elements:
+        return Kcache(buffer, place.bits, lane)
+    at, offset = _with_offset(place, _MAX_OFFSET, 16)
+    return _vertex_fetch(lowering, CONSTANTS + buffer, at, offset)[lane]
+
+
+def _index(lowering: Lowering, index: Index) -> Ref:
+    if index.register is None:
+        return number(index.offset)
+    base = lowering.component(index.register, "xyzw".index(index.lane or "x"))
+    return lowering.builder.alu("ADD_INT", base, number(index.offset))
+
+
+def _coordinates(lowering: Lowering, refs: list[Ref]) -> list[Use]:
+    """Texture coordinates: registers, 0 and 1.0 as they are, and 0 for those that are missing."""
+    b = lowering.builder
+    given = [ref if type(ref) is Const and ref in (ZERO, ONE) else b.register(ref) for ref in refs]
+    return [Use(ref) for ref in given] + [Use(ZERO)] * (4 - len(given))
+
+
+def _texture(
+    lowering: Lowering, name: str, resource: int, refs: list[Ref], fields: dict[str, int], order: str = ""
+) -> list[Ref]:
+    b = lowering.builder
+    uses = _coordinates(lowering, refs)
+    key: tuple[object, ...] = ("texture", name, *uses, resource, *sorted(fields.items()))
+    if order:
+        key = (*key, id(b.region), lowering.versions)
+    results: list[Value | None] = [Value() for _ in range(4)]
+    op = Op(name, uses, results, FETCH, fields={"resource_id": resource, **fields}, order=order)
+    return [value for value in b.fetch(key, op).results if value is not None]
+
+
+def _offsets(made: Instruction) -> list[float]:
+    modifier = made.modifier("aoffimmi")
+    return [float(argument) for argument in modifier.arguments] if modifier is not None else []
+
+
+def _sample(lowering: Lowering, made: Instruction) -> None:
+    resource = lowering.facts.resources[made.number("resource")]
+    b = lowering.builder
+    source = made.operands[1]
+    refs: list[Ref] = [lowering.plain(lowering.read(source, "f", k)) for k in range(resource.dimensions)]
+    fields = {"sampler_id": made.number("sampler")}
+    for k, offset in enumerate(_offsets(made)[: resource.dimensions]):
+        steps = round(offset * 2)  # OFFSET_X: signed, 4 bits and one of fraction
+        if not -16 <= steps < 16 or steps != offset * 2:
+            if not resource.unnormalised:
+                raise lowering.error(f"_aoffimmi({offset}) is beyond -8 to 7.5 texels")
+            refs[k] = b.alu("ADD", refs[k], Const(fold.to_bits(offset)))
+        elif steps:
+            fields[f"offset_{'xyz'[k]}"] = steps & 31
+    if not resource.unnormalised:
+        fields |= dict.fromkeys(("coord_type_x", "coord_type_y", "coord_type_z", "coord_type_w"), 1)
+    texel = _texture(lowering, "SAMPLE", resource.number, refs, fields)
+    lowering.assign(made, lambda k: texel[k])
+
+
+def _load(lowering: Lowering, made: Instruction) -> None:
+    resource = lowering.facts.resources[made.number("resource")]
+    refs: list[Ref] = [lowering.read(made.operands[1], "i", k).ref for k in range(resource.dimensions)]
+    for k, offset in enumerate(_offsets(made)[: resource.dimensions]):
+        refs[k] = lowering.builder.alu("ADD_INT", refs[k], number(int(offset)))
+    texel = _texture(lowering, "LD", resource.number, refs, {})
+    lowering.assign(made, lambda k: texel[k])
+
+
+def _resinfo(lowering: Lowering, made: Instruction) -> None:
+    size = _texture(lowering, "GET_TEXTURE_RESINFO", made.number("resource"), [ZERO], {})
+    whole = made.modifier("uint") is not None
+    one = number(1) if whole else ONE
+
+    def lane(k: int) -> Ref:
+        return one if k > 1 else size[k] if whole else lowering.builder.alu("UINT_TO_FLT", size[k])
+
+    lowering.assign(made, lane)
+
+
+# -- the global buffer and unordered access views ------------------------------------------------------------------------
+
+
+def global_read(lowering: Lowering, register: Register, lane: int) -> Ref:
+    """A component of the global buffer."""
+    assert register.index is not None
+    at, offset = _with_offset(_index(lowering, register.index), _MAX_OFFSET, 16)
+    return _vertex_fetch(lowering, GLOBAL_ELEMENTS, at, offset, "global")[lane]
+
+
+def global_write(lowering: Lowering, register: Register, written: dict[int, Ref]) -> None:
+    """Write components of an element of the global buffer."""
+    assert register.index is not None
+    at = _index(lowering, register.index)
+    if lowering.target.is_evergreen:
+        _store(lowering, GLOBAL_RAT, lowering.builder.alu("LSHL_INT", at, number(2)), written)
+    else:
+        _memory_export(lowering, at, written, 3)
+
+
+def _write(lowering: Lowering, name: str, data: dict[int, Ref], index: list[Ref], fields: dict[str, int]) -> Op:
+    """A write of components that stand in their own lanes; the index's are in x and y."""
+    b = lowering.builder
+    uses = [Use(b.register(data[k])) if k in data else Use(ZERO) for k in range(4)]
+    uses += [Use(b.register(ref)) for ref in index]
+    fields = {"comp_mask": sum(1 << k for k in data), **fields}
+    lowering.versions += 1
+    return b.add(Op(name, uses, [], MEMORY, fields=fields, order="global", effect=True))
+
+
+def _memory_export(lowering: Lowering, index: Ref, data: dict[int, Ref], elem_size: int) -> None:
+    _write(lowering, "MEM_EXPORT", data, [index], {"type": _WRITE_INDEXED, "elem_size": elem_size})
+
+
+def _store(lowering: Lowering, rat: int, dword: Ref, data: dict[int, Ref]) -> None:
+    _rat(lowering, "STORE_RAW", rat, data, [dword], cacheless=True)
+
+
+def _rat(
+    lowering: Lowering, name: str, rat: int, data: dict[int, Ref], index: list[Ref], *, cacheless: bool = False
+) -> Op:
+    fields = {"rat_id": rat, "type": _WRITE_INDEXED, "returns": int(name.endswith("_RTN"))}
+    if name == "STORE_TYPED":
+        fields["elem_size"] = 3
+    op = _write(lowering, f"RAT {name}", data, index, fields)
+    op.fields = {**(op.fields or {}), "cacheless": int(cacheless)}
+    return op
+
+
+def _view(lowering: Lowering, made: Instruction, *kinds: str) -> Uav:
+    found = lowering.facts.uavs[made.number("id")]
+    if found.kind not in kinds:
+        raise lowering.error(f"uav {found.number} is declared {found.kind}, {made.mnemonic} wants {kinds[0]}")
+    return found
+
+
+def _raw_read(lowering: Lowering, view: Uav, address: Ref, data_format: int = 0) -> list[Ref]:
+    at, offset = _with_offset(address, _MAX_OFFSET)
+    resource = UAVS + view.number if lowering.target.is_evergreen else GLOBAL_BYTES
+    return _vertex_fetch(lowering, resource, at, offset, "global", data_format)
+
+
+def _raw_write(lowering: Lowering, view: Uav, address: Ref, data: dict[int, Ref]) -> None:
+    dword = lowering.builder.alu("LSHR_INT", address, number(2))
+    if lowering.target.is_evergreen:
+        _store(lowering, view.number, dword, data)
+    else:
+        _memory_export(lowering, dword, data, 0)
+
+
+def _masked(made: Instruction, operand: Operand, read: Callable[[int], Ref]) -> dict[int, Ref]:
+    lanes = operand.lanes or "xyzw"
+    return {k: read(k) for k, letter in enumerate(lanes) if letter in "xyzw"}
+
+
+def _uav_raw_load(lowering: Lowering, made: Instruction) -> None:
+    view = _view(lowering, made, "raw", "arena")
+    found = _raw_read(lowering, view, lowering.read(made.operands[1], "U", 0).ref)
+    lowering.assign(made, lambda k: found[k])
+
+
+def _uav_raw_store(lowering: Lowering, made: Instruction) -> None:
+    view = _view(lowering, made, "raw", "arena")
+    data = _masked(made, made.operands[0], lambda k: lowering.read(made.operands[2], "b", k).ref)
+    _raw_write(lowering, view, lowering.read(made.operands[1], "U", 0).ref, data)
+
+
+def _struct_address(lowering: Lowering, made: Instruction, view: Uav) -> Ref:
+    b = lowering.builder
+    element, offset = (lowering.read(made.operands[1], "u", k) for k in range(2))
+    return b.alu("ADD_INT", b.alu("MULLO_UINT", element, number(view.stride_bytes)), offset)
+
+
+def _uav_struct_load(lowering: Lowering, made: Instruction) -> None:
+    view = _view(lowering, made, "struct")
+    found = _raw_read(lowering, view, _struct_address(lowering, made, view))
+    lowering.assign(made, lambda k: found[k])
+
+
+def _uav_struct_store(lowering: Lowering, made: Instruction) -> None:
+    view = _view(lowering, made, "struct")
+    data = _masked(made, made.operands[0], lambda k: lowering.read(made.operands[2], "b", k).ref)
+    _raw_write(lowering, view, _struct_address(lowering, made, view), data)
+
+
+def _needs_views(lowering: Lowering, made: Instruction) -> None:
+    if not lowering.target.is_evergreen:
+        raise lowering.error(
+            f"{made.mnemonic}: {lowering.target.chip.name} has no unordered access views",
+            "they came with the HD 5000 series; before it there is one global buffer",
+        )
+
+
+def _uav_load(lowering: Lowering, made: Instruction) -> None:
+    _needs_views(lowering, made)
+    view = _view(lowering, made, "typed")
+    refs: list[Ref] = [lowering.read(made.operands[1], "u", k).ref for k in range(2)]
+    found = _texture(lowering, "LD", UAVS + view.number, refs, {}, "global")
+    lowering.assign(made, lambda k: found[k])
+
+
+def _uav_store(lowering: Lowering, made: Instruction) -> None:
+    _needs_views(lowering, made)
+    view = _view(lowering, made, "typed")
+    index: list[Ref] = [lowering.read(made.operands[0], "u", k).ref for k in range(2)]
+    data: dict[int, Ref] = {k: lowering.read(made.operands[1], "b", k).ref for k in range(4)}
+    _rat(lowering, "STORE_TYPED", view.number, data, index)
+
+
+def _arena_bits(lowering: Lowering, made: Instruction) -> int:
+    size = made.modifier("size")
+    word = size.arguments[0] if size is not None and size.arguments else "dword"
+    if word not in ("byte", "short", "dword"):
+        raise lowering.error(f"_size({word})", "byte, short or dword")
+    return {"byte": 8, "short": 16, "dword": 32}[word]
+
+
+def _uav_arena_load(lowering: Lowering, made: Instruction) -> None:
+    view = _view(lowering, made, "arena")
+    data_format = {8: _FORMAT_8, 16: _FORMAT_16, 32: _FORMATS[1]}[_arena_bits(lowering, made)]
+    found = _raw_read(lowering, view, lowering.read(made.operands[1], "U", 0).ref, data_format)[0]
+    lowering.assign(made, lambda _: found)
+
+
+def _uav_arena_store(lowering: Lowering, made: Instruction) -> None:
+    b = lowering.builder
+    view = _view(lowering, made, "arena")
+    address, value = (lowering.read(operand, "U", 0).ref for operand in made.operands)
+    bits = _arena_bits(lowering, made)
+    if bits == 32:
+        _raw_write(lowering, view, address, {0: value})
+        return
+    shift = b.alu("LSHL_INT", b.alu("AND_INT", address, number(3)), number(3))
+    mask = b.alu("LSHL_INT", number((1 << bits) - 1), shift)
+    moved = b.alu("LSHL_INT", b.alu("AND_INT", value, number((1 << bits) - 1)), shift)
+    dword = b.alu("LSHR_INT", address, number(2))
+    if lowering.target.is_evergreen:
+        _rat(lowering, "MSKOR", view.number, {0: moved, 3: mask}, [dword])  # as LLVM has them, on Cayman, too
+        return
+    # No atomic operations before Evergreen: a dword is read, changed and written.
+    old = _raw_read(lowering, view, b.alu("AND_INT", address, number(-4)), _FORMATS[1])[0]
+    kept = b.alu("AND_INT", old, b.alu("NOT_INT", mask))
+    _raw_write(lowering, view, address, {0: b.alu("OR_INT", kept, moved)})
+
+
+def _second(lowering: Lowering) -> int:
+    """The component of a RAT operation's second datum (Mesa, r600 driver, atomic operations of images)."""
+    return 2 if lowering.target.generation == "cayman" else 3
+
+
+_RAT_NAMES = {
+    "add": "ADD", "sub": "SUB", "rsub": "RSUB", "min": "MIN_INT", "max": "MAX_INT", "umin": "MIN_UINT",
+    "umax": "MAX_UINT", "and": "AND", "or": "OR", "xor": "XOR", "inc": "INC_UINT", "dec": "DEC_UINT",
+    "cmp": "CMPXCHG_INT", "cmp_xchg": "CMPXCHG_INT", "xchg": "XCHG",
+}  # fmt: skip
+_LDS_NAMES = {
+    "add": "ADD", "sub": "SUB", "rsub": "RSUB", "min": "MIN_INT", "max": "MAX_INT", "umin": "MIN_UINT",
+    "umax": "MAX_UINT", "and": "AND", "or": "OR", "xor": "XOR", "inc": "INC", "dec": "DEC", "xchg": "XCHG",
+}  # fmt: skip
+
+
+def _uav_atomic(lowering: Lowering, made: Instruction) -> None:
+    _needs_views(lowering, made)
+    view = _view(lowering, made, "raw", "typed", "arena")
+    b = lowering.builder
+    returns = operations()[made.mnemonic].has_result
+    address, *values = (lowering.read(operand, "U", 0).ref for operand in made.operands[returns:])
+    data: dict[int, Ref] = {0: values[0]}
+    if len(values) > 1:
+        data[_second(lowering)] = values[1]
+    name = _RAT_NAMES[made.mnemonic.removeprefix("uav_").removeprefix("read_")]
+    dword = b.alu("LSHR_INT", address, number(2))
+    if not returns:
+        _rat(lowering, name, view.number, data, [dword])
+        return
+    slot = lowering.thread("global_flat", 0)
+    _rat(lowering, f"{name}_RTN", view.number, {**data, 1: slot}, [dword])
+    old = _vertex_fetch(lowering, RETURNS + view.number, slot, 0, "global", _FORMATS[1])[0]
+    lowering.assign(made, lambda _: old)
+
+
+# -- the local data share ----------------------------------------------------------------------------------------------
+
+
+def _local(lowering: Lowering, made: Instruction) -> int:
+    """Where the LDS array that an instruction means begins, in bytes."""
+    if not lowering.target.is_evergreen:
+        raise lowering.error(
+            f"{made.mnemonic}: {lowering.target.chip.name} has no LDS that work-items share freely",
+            "it came with the HD 5000 series",
+        )
+    which = made.number("id") or made.number("resource")
+    sizes = lowering.facts.lds_bytes
+    if which not in sizes:
+        raise lowering.error(f"LDS {which} is not declared", f"dcl_lds_id({which}) bytes")
+    return sum(-(-size // 4) * 4 for n, size in sizes.items() if n < which)
+
+
+def _lds_op(lowering: Lowering, name: str, address: Ref, offset: int, data: list[Ref], *, effect: bool) -> Value | None:
+    b = lowering.builder
+    base, more = _with_offset(address, 255)
+    if more % 4 or more + offset > 255:
+        base, more = address, 0
+    if offset + more > 255:
+        base, offset = b.alu("ADD_INT", base, number(offset)), 0
+    result = Value() if name.endswith("_RET") else None
+    fields = {"lds_offset": (offset + more) // 4}
+    op = Op(name, [Use(base), *(Use(ref) for ref in data)], [result], fields=fields, order="lds", effect=effect)
+    b.add(op)
+    return result
+
+
+def _lds_read(lowering: Lowering, address: Ref, offset: int) -> Ref:
+    found = _lds_op(lowering, "LDS_READ_RET", address, offset, [], effect=False)
+    assert found is not None
+    return found
+
+
+def _lds_load(lowering: Lowering, made: Instruction) -> None:
+    base = _local(lowering, made)
+    address = lowering.read(made.operands[1], "U", 0).ref
+    found = _lds_read(lowering, address, base)
+    lowering.assign(made, lambda _: found)
+
+
+def _lds_load_vec(lowering: Lowering, made: Instruction) -> None:
+    base = _local(lowering, made)
+    address, offset = (lowering.read(operand, "U", 0) for operand in made.operands[1:])
+    at = lowering.builder.alu("ADD_INT", address, offset)
+    lowering.assign(made, lambda k: _lds_read(lowering, at, base + 4 * k))
+
+
+def _lds_store(lowering: Lowering, made: Instruction) -> None:
+    base = _local(lowering, made)
+    address, value = (lowering.read(operand, "U", 0).ref for operand in made.operands)
+    _lds_op(lowering, "LDS_WRITE", address, base, [value], effect=True)
+
+
+def _lds_store_vec(lowering: Lowering, made: Instruction) -> None:
+    base = _local(lowering, made)
+    address, offset = (lowering.read(operand, "U", 0) for operand in made.operands[1:3])
+    at = lowering.builder.alu("ADD_INT", address, offset)
+    data = _masked(made, made.operands[0], lambda k: lowering.read(made.operands[3], "b", k).ref)
+    for k, ref in data.items():
+        _lds_op(lowering, "LDS_WRITE", at, base + 4 * k, [ref], effect=True)
+
+
+def _lds_atomic(lowering: Lowering, made: Instruction) -> None:
+    base = _local(lowering, made)
+    returns = operations()[made.mnemonic].has_result
+    address, *values = (lowering.read(operand, "U", 0).ref for operand in made.operands[returns:])
+    short = made.mnemonic.removeprefix("lds_").removeprefix("read_")
+    if len(values) > 1:  # the machine takes what is compared with first
+        name, values = ("CMP_XCHG" if returns else "CMP_STORE"), values[::-1]
+    else:
+        name = _LDS_NAMES[short]
+    old = _lds_op(lowering, f"LDS_{name}{'_RET' if returns else ''}", address, base, values, effect=True)
+    if old is not None:
+        lowering.assign(made, lambda _: old)
+
+
+def _per_thread(lowering: Lowering, made: Instruction) -> int:
+    if not lowering.facts.lds_dwords_per_thread:
+        raise lowering.error(f"{made.mnemonic} needs dcl_lds_size_per_thread")
+    if lowering.target.generation == "r600":
+        raise lowering.error(
+            f"{made.mnemonic}: {lowering.target.chip.name} has no LDS", "it came with the HD 4000 series"
+        )
+    return lowering.facts.lds_dwords_per_thread
+
+
+def _lds_write_vec(lowering: Lowering, made: Instruction) -> None:
+    """Into the work-item's own part, the owner's."""
+    each, offset = _per_thread(lowering, made), made.number("lOffset")
+    data = _masked(made, made.operands[0], lambda k: lowering.read(made.operands[1], "b", k).ref)
+    b = lowering.builder
+    if lowering.target.is_evergreen:
+        at = b.alu("MULLO_UINT", lowering.thread("local_flat", 0), number(4 * each))
+        for k, ref in data.items():
+            _lds_op(lowering, "LDS_WRITE", at, 4 * (offset + k), [ref], effect=True)
+        return
+    uses = [Use(b.register(data[k])) if k in data else Use(ZERO) for k in range(4)]
+    fields = {"dst_index": offset, "dst_stride": each, "mask": sum(1 << k for k in data)}
+    b.add(Op("LOCAL_DS_WRITE", uses, [], FETCH, fields=fields, order="lds", effect=True))
+
+
+def _lds_read_vec(lowering: Lowering, made: Instruction) -> None:
+    each = _per_thread(lowering, made)
+    exchange = made.modifier("neighborExch") is not None
+    b = lowering.builder
+    thread, offset = (lowering.read(made.operands[1], "u", k).ref for k in range(2))
+    if not lowering.target.is_evergreen:
+        uses = _coordinates(lowering, [b.register(thread), b.register(offset)])[:2]
+        results: list[Value | None] = [Value() for _ in range(4)]
+        fields = {"mux_cntl": int(exchange), "dst_stride": each}
+        b.add(Op("LOCAL_DS_READ", uses, results, FETCH, fields=fields, order="lds"))
+        found = [value for value in results if value is not None]
+        lowering.assign(made, lambda k: found[k])
+        return
+    step = 4
+    if exchange:  # the four threads' dwords of this thread's place among them
+        place = b.alu("AND_INT", thread, number(3))
+        offset, thread, step = b.alu("ADD_INT", offset, place), b.alu("AND_INT", thread, number(-4)), 4 * each
+    dword = b.alu("ADD_INT", b.alu("MULLO_UINT", thread, number(each)), offset)
+    at = b.alu("LSHL_INT", dword, number(2))
+    lowering.assign(made, lambda k: _lds_read(lowering, at, step * k))
+
+
+def _fence(lowering: Lowering, made: Instruction) -> None:
+    names = [m.name for m in made.modifiers]
+    for name in ("sr", "gds"):
+        if name in names:
+            raise lowering.error(f"fence_{name} is not supported")
+    lowering.versions += 1
+    group = lowering.facts.group
+    count = group[0] * group[1] * group[2] if group is not None else 1
+    if "threads" in names and count > 1:
+        if lowering.target.is_evergreen:
+            lowering.builder.add(Op("GROUP_BARRIER", [], [], order="all", effect=True))
+            return
+        if count > lowering.target.chip.compute.wavefront_size:
+            raise lowering.error(
+                f"fence_threads: on {lowering.target.chip.name} only work-items of one wavefront can wait for each other",
+                f"a work-group of at most {lowering.target.chip.compute.wavefront_size}",
+            )
+    lowering.builder.add(Op("FENCE", [], [], order="all", effect=True))
+
+
+# -- indexed temporaries -----------------------------------------------------------------------------------------------
+
+
+def _element(lowering: Lowering, register: Register) -> Ref:
+    """An element's number within its array: beyond the end it is the last one."""
+    assert register.index is not None
+    size = lowering.facts.arrays[register.number or 0]
+    return lowering.builder.alu("MIN_UINT", _index(lowering, register.index), number(size - 1))
+
+
+def array_read(lowering: Lowering, register: Register, lane: int) -> Ref:
+    """A component of an element of an indexed temporary."""
+    which = register.number or 0
+    element = _element(lowering, register)
+    if which not in lowering.arrays:
+        assert type(element) is Const and lowering.environment is not None
+        return lowering.environment.get(("x", (which, element.bits), lane), ZERO)
+    b = lowering.builder
+    key = ("array", which, element, id(b.region), lowering.versions)
+    base = lowering.arrays_before(which)
+    if lowering.arrays_in_scratch():
+        results: list[Value | None] = [Value() for _ in range(4)]
+        uses = [Use(b.register(element))]
+        op = Op("READ_SCRATCH", uses, results, FETCH, fields={"array_base": base}, order="array")
+        values = b.fetch(key, op).results
+        found = values[lane]
+        assert found is not None
+        return found
+    value = Value()
+    op = Op("ARRAY_READ", [Use(element)], [value], fields={"base": base, "chan": lane}, order="array")
+    return b.fetch((*key, lane), op).result
+
+
+def array_write(lowering: Lowering, register: Register, written: dict[int, Ref]) -> None:
+    """Write components of an element of an indexed temporary."""
+    which = register.number or 0
+    element = _element(lowering, register)
+    if which not in lowering.arrays:
+        assert type(element) is Const and lowering.environment is not None
+        for lane, ref in written.items():
+            lowering.environment["x", (which, element.bits), lane] = ref
+        return
+    b = lowering.builder
+    base = lowering.arrays_before(which)
+    lowering.versions += 1
+    if lowering.arrays_in_scratch():
+        data = [Use(b.register(written[k])) if k in written else Use(ZERO) for k in range(4)]
+        fields = {"array_base": base, "comp_mask": sum(1 << k for k in written), "type": _WRITE_INDEXED, "elem_size": 3}
+        uses = [*data, Use(b.register(element))]
+        b.add(Op("MEM_SCRATCH", uses, [], MEMORY, fields=fields, order="array", effect=True))
+        return
+    for lane, ref in written.items():
+        fields = {"base": base, "chan": lane}
+        b.add(Op("ARRAY_WRITE", [Use(ref), Use(element)], [], fields=fields, order="array", effect=True))
+
+
+# -- the end of the program ----------------------------------------------------------------------------------------------
+
+
+def _discard(lowering: Lowering, made: Instruction) -> None:
+    condition = lowering.read(made.operands[0], "U", 0)
+    name = "KILLNE_INT" if made.mnemonic.endswith("nz") else "KILLE_INT"
+    lowering.builder.add(Op(name, [condition, Use(ZERO)], [None], order="all", effect=True))
+
+
+def _kill(lowering: Lowering, made: Instruction) -> None:
+    for k in range(4):
+        value = lowering.read(made.operands[0], "f", k)
+        lowering.builder.add(Op("KILLGT", [Use(ZERO), value], [None], order="all", effect=True))
+
+
+def exports(lowering: Lowering) -> None:
+    """The colour outputs, as they are when the program ends."""
+    b = lowering.builder
+    environment = lowering.environment
+    assert environment is not None
+    if lowering.program.kind != "ps":
+        return
+    for number_of in sorted(lowering.facts.outputs):
+        refs: list[Ref] = [environment.get(("o", number_of, lane), ZERO) for lane in range(4)]
+        uses = _coordinates(lowering, refs)
+        b.add(Op("EXPORT", uses, [], MEMORY, fields={"array_base": number_of}, order="all", effect=True))
+
+
+_INSTRUCTIONS: dict[str, Callable[[Lowering, Instruction], None]] = {
+    "sample": _sample,
+    "load": _load,
+    "resinfo": _resinfo,
+    "uav_raw_load": _uav_raw_load,
+    "uav_raw_store": _uav_raw_store,
+    "uav_struct_load": _uav_struct_load,
+    "uav_struct_store": _uav_struct_store,
+    "uav_load": _uav_load,
+    "uav_store": _uav_store,
+    "uav_arena_load": _uav_arena_load,
+    "uav_arena_store": _uav_arena_store,
+    "lds_load": _lds_load,
+    "lds_load_vec": _lds_load_vec,
+    "lds_store": _lds_store,
+    "lds_store_vec": _lds_store_vec,
+    "lds_write_vec": _lds_write_vec,
+    "lds_read_vec": _lds_read_vec,
+    "fence": _fence,
+    "discard_logicalnz": _discard,
+    "discard_logicalz": _discard,
+    "kill": _kill,
+}

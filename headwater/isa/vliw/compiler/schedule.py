@@ -1,0 +1,518 @@
+"""The operations of a block pass in; clauses of groups, of fetches and of writes, in an order that keeps every
+dependence, pass out.
+
+Fetches are issued as soon and as many together as their addresses allow, since a wavefront waits for a whole clause of
+them; groups are filled by a list, longest way to the block's end first, registers permitting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from headwater.isa.vliw.compiler.group import Group, Packer
+from headwater.isa.vliw.compiler.ir import (
+    ALU,
+    FETCH,
+    MEMORY,
+    PREDICATE,
+    WIDE,
+    Const,
+    Exit,
+    If,
+    Loop,
+    Op,
+    Region,
+    Special,
+    Use,
+    Value,
+)
+from headwater.isa.vliw.compiler.liveness import Liveness
+from headwater.isa.vliw.compiler.target import Target
+from headwater.isa.vliw.model import LDS_OQ_A_POP
+
+_FETCH_HEIGHT = 24
+"""What a fetch adds to the way to the block's end, in groups: a change of clause and the cache's latency."""
+_FREE_SCALARS = 24
+"""Values that may be live before the order of groups is chosen by registers rather than by length."""
+
+
+@dataclass(eq=False, slots=True)
+class Clause:
+    """A clause, or a run of writes: ``kind`` is alu, tex, vtx or write.
+
+    ``groups`` of an ALU clause, ``windows`` of constants that it locks; ``ops`` of the others. ``predicate``: its last
+    group decides the if or exit that follows it.
+    """
+
+    kind: str
+    groups: list[Group] = field(default_factory=list)
+    ops: list[Op] = field(default_factory=list)
+    windows: list[tuple[int, int, int]] = field(default_factory=list)
+    predicate: bool = False
+
+
+class _Node:
+    __slots__ = ("feeds", "height", "op", "order", "strict", "waits", "weak")
+
+    def __init__(self, op: Op, order: int) -> None:
+        self.op = op
+        self.order = order
+        self.strict: list[_Node] = []  # what has to come in a later group
+        self.weak: list[_Node] = []  # what may come in the same group
+        self.waits = 0
+        self.height = 0
+        self.feeds = False
+
+
+def schedule(region: Region, target: Target) -> Region:
+    """The program with its operations in clauses: items are `Clause`, `If`, `Loop` and `Exit`."""
+    liveness = Liveness(region)
+    packer = Packer(target)
+    return _Scheduler(target, liveness, packer).region(region)
+
+
+class _Scheduler:
+    def __init__(self, target: Target, liveness: Liveness, packer: Packer) -> None:
+        self.target = target
+        self.liveness = liveness
+        self.packer = packer
+
+    def region(self, region: Region) -> Region:
+        result: Region = []
+        block: list[Op] = []
+        for item in region:
+            if isinstance(item, Op):
+                block.append(item)
+                continue
+            test = item.test if isinstance(item, (If, Exit)) else None
+            if block or test is not None:
+                result += self.block(block, test, self.liveness.place(item) - 1, item)  # type: ignore[arg-type]
+                block = []
+            if isinstance(item, If):
+                item.then, item.other = self.region(item.then), self.region(item.other)
+            elif isinstance(item, Loop):
+                item.body = self.region(item.body)
+            result.append(item)
+        if block:
+            result += self.block(block, None, self.liveness.place(block[-1]), None)  # type: ignore[arg-type]
+        return result
+
+    def block(self, ops: list[Op], test: Op | None, gap: int, item: object) -> list[Clause]:
+        """A block's clauses; ``gap`` is the one behind its last operation."""
+        live = self.liveness.live
+        after = self.liveness.place(item) if item is not None else gap
+        first = (self.liveness.place(ops[0]) - 1) if ops else gap
+        self.remaining: dict[Value, int] = {}
+        mask = 1 << gap if test is None else 1 << after
+        for op in (*ops, *([test] if test is not None else [])):
+            for ref, _, _ in op.uses:
+                if type(ref) is Value:
+                    self.remaining[ref] = self.remaining.get(ref, 0) + 1
+        load = self.packer.load
+        load[:] = [0, 0, 0, 0]
+        self.live = 0
+        self.inside: set[Value] = set()
+        for value, bits in live.items():
+            if bits >> first & 1:
+                self.live += 1
+                self.inside.add(value)
+                if value.chan >= 0:
+                    load[value.chan] += 1
+        for value in self.remaining:
+            if live.get(value, 0) & mask:
+                self.remaining[value] += 1
+        self.kept = {v for op in ops for v in op.results if v is not None and live.get(v, 0) & mask}
+        nodes = _graph(_expanded(ops), test)
+        return _Block(self, nodes).run()
+
+
+class _Block:
+    """The scheduling of one block."""
+
+    def __init__(self, scheduler: _Scheduler, nodes: list[_Node]) -> None:
+        self.target = scheduler.target
+        self.packer = scheduler.packer
+        self.scheduler = scheduler
+        self.left = len(nodes)
+        self.clauses: list[Clause] = []
+        self.alu: list[_Node] = []
+        self.fetches: list[_Node] = []
+        self.writes: list[_Node] = []
+        self.owed = 0  # LDS results and address register uses that the open clause still has to see
+        self.later: list[_Node] = []
+        for node in nodes:
+            if node.waits == 0:
+                self.ready(node)
+
+    def ready(self, node: _Node) -> None:
+        kind = node.op.kind
+        if kind == FETCH:
+            self.fetches.append(node)
+        elif kind == MEMORY:
+            self.writes.append(node)
+        elif node.op.name == "FENCE":
+            self.left -= 1
+            for follower in (*node.strict, *node.weak):
+                follower.waits -= 1
+                if follower.waits == 0:
+                    self.ready(follower)
+        else:
+            self.alu.append(node)
+
+    def done(self, node: _Node) -> None:
+        """A node has its place: what may stand in the same group is free, the rest is when the group ends."""
+        self.left -= 1
+        self.later += node.strict
+        for follower in node.weak:
+            follower.waits -= 1
+            if follower.waits == 0:
+                self.ready(follower)
+        self.count(node.op)
+
+    def close_group(self) -> None:
+        later, self.later = self.later, []
+        for follower in later:
+            follower.waits -= 1
+            if follower.waits == 0:
+                self.ready(follower)
+
+    def count(self, op: Op) -> None:
+        """Keep the number of live values."""
+        scheduler = self.scheduler
+        inside, remaining, load = scheduler.inside, scheduler.remaining, self.packer.load
+        for value in op.results:
+            if value is not None and value not in inside:
+                inside.add(value)
+                scheduler.live += 1
+                if value.chan >= 0:
+                    load[value.chan] += 1
+        for ref, _, _ in op.uses:
+            if type(ref) is Value and ref in remaining:
+                remaining[ref] -= 1
+                if remaining[ref] == 0 and ref in inside and ref not in scheduler.kept:
+                    inside.discard(ref)
+                    scheduler.live -= 1
+                    if ref.chan >= 0:
+                        load[ref.chan] -= 1
+
+    def run(self) -> list[Clause]:
+        while self.left:
+            self.close_group()
+            before = self.left
+            if self.fetches and not any(node.feeds for node in self.alu):
+                self.fetch_clause()
+            elif self.alu:
+                self.alu_clause()
+            elif self.fetches:
+                self.fetch_clause()
+            elif self.writes:
+                self.write_run()
+            assert self.left < before or not self.left or self.alu or self.fetches or self.writes or self.later, (
+                "operations wait for one another"
+            )
+        return self.clauses
+
+    # -- fetches and writes ----------------------------------------------------------------------------------------------
+
+    def fetch_kind(self, op: Op) -> str:
+        """Which clause a fetch belongs to: chips without a vertex cache fetch vertices by the texture units."""
+        vertex = op.name in ("FETCH", "READ_SCRATCH", "LOCAL_DS_READ", "LOCAL_DS_WRITE")
+        return "vtx" if vertex and self.target.generation != "cayman" else "tex"
+
+    def fetch_clause(self) -> None:
+        self.fetches.sort(key=lambda node: (-node.height, node.order))
+        kind = self.fetch_kind(self.fetches[0].op)
+        clause = Clause(kind)
+        chosen = [node for node in self.fetches if self.fetch_kind(node.op) == kind][: self.target.fetches]
+        chosen.sort(key=lambda node: node.order)
+        for node in chosen:
+            self.fetches.remove(node)
+            clause.ops.append(node.op)
+        for node in chosen:
+            for value in node.op.results:
+                self.settle(value)
+            self.done(node)
+        self.clauses.append(clause)
+
+    def settle(self, value: Value | None) -> None:
+        """Give a fetch's result a component."""
+        if value is None or value.chan >= 0:
+            return
+        taken = {m.chan for m in value.vector.members} if value.vector is not None else set()
+        load = self.packer.load
+        value.chan = min((c for c in range(4) if c not in taken), key=lambda c: load[c])
+
+    def write_run(self) -> None:
+        self.writes.sort(key=lambda node: node.order)
+        clause = Clause("write")
+        for node in self.writes:
+            clause.ops.append(node.op)
+        done, self.writes = self.writes, []
+        for node in done:
+            for value in node.op.results:
+                self.settle(value)
+            self.done(node)
+        self.clauses.append(clause)
+
+    # -- groups --------------------------------------------------------------------------------------------------------
+
+    def alu_clause(self) -> None:
+        packer = self.packer
+        packer.begin_clause()
+        clause = Clause("alu")
+        words = 0
+        limit = self.target.alu_slots - 8
+        while self.alu:
+            if clause.groups and not self.owed:
+                if words > limit:
+                    break
+                if self.fetches and not any(node.feeds for node in self.alu):
+                    break
+            placed = self.fill()
+            if not placed:
+                if clause.groups:
+                    assert not self.owed, "an ALU clause must end before what it owes"
+                    break
+                self.relieve()
+                continue
+            group = packer.finish_group()
+            words += group.words
+            clause.groups.append(group)
+            if any(slot.op.kind == PREDICATE for slot in group.filled):
+                clause.predicate = True
+            self.close_group()
+        clause.windows = [tuple(window) for window in packer.windows]  # type: ignore[misc]
+        self.clauses.append(clause)
+
+    def fill(self) -> bool:
+        """Fill a group from what is ready; whether anything fitted."""
+        packer = self.packer
+        scheduler = self.scheduler
+        feeding = any(node.feeds for node in self.alu)
+        crowded = scheduler.live > _FREE_SCALARS
+        placed_any = False
+        tried: set[int] = set()
+        while True:
+            order = sorted(
+                (node for node in self.alu if id(node) not in tried), key=lambda n: self.urgency(n, feeding, crowded)
+            )
+            if not order:
+                return placed_any
+            progress = False
+            for node in order:
+                tried.add(id(node))
+                if placed_any and feeding and not node.feeds and self.gain(node.op) < 0:
+                    continue
+                if node.op.name == "MOVA_INT" and self.owed:
+                    continue
+                if packer.place(node.op):
+                    self.alu.remove(node)
+                    self.owe(node.op)
+                    before = len(self.alu)
+                    self.done(node)
+                    placed_any = True
+                    if len(self.alu) != before:
+                        progress = True  # an operation that may share the group has become ready
+                        break
+                    if all(slot is not None for slot in packer.group.slots[: packer.slots]):
+                        return True
+            if not progress:
+                return placed_any
+
+    def owe(self, op: Op) -> None:
+        if op.name.startswith("LDS_") and op.name.endswith("_RET"):
+            self.owed += 1
+        elif op.uses and type(op.uses[0].ref) is Special:
+            self.owed -= 1
+        elif op.name == "MOVA_INT":
+            assert op.fields is not None
+            self.owed += op.fields["users"]
+        elif op.relative:
+            self.owed -= 1
+
+    def gain(self, op: Op) -> int:
+        """Registers that an operation frees, less those that it takes."""
+        remaining, inside = self.scheduler.remaining, self.scheduler.inside
+        found = 0
+        seen: list[Value] = []
+        for ref, _, _ in op.uses:
+            if type(ref) is Value and ref not in seen:
+                seen.append(ref)
+                if remaining.get(ref, 0) == sum(1 for use in op.uses if use.ref is ref):
+                    found += 1
+        for value in op.results:
+            if value is not None and value not in inside:
+                found -= 1
+        return found
+
+    def urgency(self, node: _Node, feeding: bool, crowded: bool) -> tuple[int, int, int, int]:
+        if node.op.uses and type(node.op.uses[0].ref) is Special or node.op.relative:
+            return (-2, 0, 0, node.order)
+        feeds = -1 if feeding and node.feeds else 0
+        if crowded:
+            return (feeds, -self.gain(node.op), -node.height, node.order)
+        return (feeds, -node.height, -self.gain(node.op), node.order)
+
+    def relieve(self) -> None:
+        """No operation fits an empty group: its operands crowd one component. Copy one of them elsewhere."""
+        node = self.alu[0]
+        op = node.op
+        values = [use.ref for use in op.uses if type(use.ref) is Value]
+        crowds: dict[int, list[Value]] = {}
+        for value in values:
+            if value not in crowds.setdefault(value.chan, []):
+                crowds[value.chan].append(value)
+        chan = max(crowds, key=lambda c: len(crowds[c]))
+        assert len(crowds[chan]) > 1, f"{op!r} fits no group"
+        old = crowds[chan][-1]
+        new = Value()
+        new.chan = min(range(4), key=lambda c: len(crowds.get(c, ())))
+        move = Op("MOV", [Use(old)], [new], line=op.line)
+        op.uses = [Use(new, use.neg, use.abs) if use.ref is old else use for use in op.uses]
+        mover = _Node(move, node.order)
+        mover.height = node.height + 1
+        mover.strict.append(node)
+        node.waits += 1
+        self.scheduler.remaining[new] = sum(1 for use in op.uses if use.ref is new)
+        self.left += 1
+        self.alu.remove(node)
+        self.alu.append(mover)
+
+
+# -- dependences -----------------------------------------------------------------------------------------------------------
+
+
+def _expanded(ops: list[Op]) -> list[Op]:
+    """LDS reads with the queue's pop behind them; relative accesses with the address register's load before them."""
+    found: list[Op] = []
+    address: Op | None = None
+    for op in ops:
+        if op.name in ("ARRAY_READ", "ARRAY_WRITE"):
+            index = op.uses[-1]
+            fields = dict(op.fields or {})
+            order = f"array {fields['chan']}"
+            access = Op(
+                "MOV", op.uses[:-1], list(op.results), fields=fields, order=order, effect=op.effect, line=op.line
+            )
+            what = "read" if op.name == "ARRAY_READ" else "write"
+            if type(index.ref) is Const:
+                fields["base"] += index.ref.bits
+                access.relative = f"direct {what}"
+            else:
+                if address is None or address.uses[0].ref is not index.ref:
+                    address = Op("MOVA_INT", [index], [None], fields={"users": 0}, line=op.line)
+                    found.append(address)
+                assert address.fields is not None
+                address.fields["users"] += 1
+                access.relative = what
+            found.append(access)
+            continue
+        address = None
+        if op.name.startswith("LDS_") and op.name.endswith("_RET"):
+            issue = Op(op.name, op.uses, [], fields=op.fields, order=op.order, effect=True, line=op.line)
+            pop = Op("MOV", [Use(Special(LDS_OQ_A_POP))], list(op.results), order="queue", effect=True, line=op.line)
+            found += [issue, pop]
+            continue
+        found.append(op)
+    return found
+
+
+def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
+    """The operations with what each has to wait for, and heights."""
+    nodes: list[_Node] = []
+    writer: dict[Value, _Node] = {}
+    readers: dict[Value, list[_Node]] = {}
+    last_effect: dict[str, _Node] = {}
+    since: dict[str, list[_Node]] = {}
+    address: _Node | None = None
+    address_users: list[_Node] = []
+    pops: list[_Node] = []
+    earlier_of: dict[_Node, list[_Node]] = {}
+
+    def after(node: _Node, earlier: _Node, *, strict: bool) -> None:
+        if earlier is node:
+            return
+        earlier_of.setdefault(node, []).append(earlier)
+        (earlier.strict if strict else earlier.weak).append(node)
+        node.waits += 1
+
+    for order, op in enumerate(ops):
+        node = _Node(op, order)
+        nodes.append(node)
+        for ref, _, _ in op.uses:
+            if type(ref) is Value:
+                if ref in writer:
+                    after(node, writer[ref], strict=True)
+                readers.setdefault(ref, []).append(node)
+        for value in op.results:
+            if value is None:
+                continue
+            if value in writer:
+                after(node, writer[value], strict=True)
+            for reader in readers.pop(value, ()):
+                # A fetch or write reads its registers in a clause of its own, which has to come first.
+                after(node, reader, strict=reader.op.kind in (FETCH, MEMORY) or op.kind in (FETCH, MEMORY))
+            writer[value] = node
+        if op.order:
+            _order(node, last_effect, since, after)
+        if op.name == "MOVA_INT":
+            for user in address_users:
+                after(node, user, strict=False)
+            address, address_users = node, []
+        elif op.relative in ("read", "write"):
+            assert address is not None
+            _owed(node, address, address_users, earlier_of, after)
+            address_users.append(node)
+        elif op.uses and type(op.uses[0].ref) is Special:
+            _owed(node, nodes[-2], pops, earlier_of, after)
+            pops.append(node)
+    if test is not None:
+        node = _Node(test, len(ops))
+        nodes.append(node)
+        for ref, _, _ in test.uses:
+            if type(ref) is Value and ref in writer:
+                after(node, writer[ref], strict=True)
+        for other in nodes[:-1]:
+            if not other.strict and not other.weak:
+                after(node, other, strict=other.op.kind in (FETCH, MEMORY))
+    for node in reversed(nodes):
+        height = 0
+        feeds = False
+        for follower in node.strict:
+            height = max(height, follower.height + 1)
+            feeds = feeds or follower.op.kind == FETCH or (follower.op.kind in (ALU, WIDE) and follower.feeds)
+        for follower in node.weak:
+            height = max(height, follower.height)
+        node.height = height + (_FETCH_HEIGHT if node.op.kind == FETCH else 0)
+        node.feeds = feeds and node.op.kind in (ALU, WIDE)
+    return nodes
+
+
+def _owed(node: _Node, first: _Node, others: list[_Node], earlier_of: dict[_Node, list[_Node]], after: object) -> None:
+    """Put an operation behind the one that it must share a clause with, and that one behind all that holds it back."""
+    for earlier in earlier_of.get(node, ()):
+        if earlier is not first and earlier not in others:
+            after(first, earlier, strict=True)  # type: ignore[operator]
+    after(node, first, strict=True)  # type: ignore[operator]
+
+
+def _order(node: _Node, last: dict[str, _Node], since: dict[str, list[_Node]], after: object) -> None:
+    """Keep the order of accesses to one memory: reads may change places with reads only."""
+    kind = node.op.order
+    kinds = list(set(last) | set(since)) if kind == "all" else [kind, "all"]
+    if node.op.effect:
+        for one in kinds:
+            for earlier in since.get(one, ()):
+                after(node, earlier, strict=True)  # type: ignore[operator]
+            if one in last:
+                after(node, last[one], strict=True)  # type: ignore[operator]
+        if kind == "all":
+            since.clear()
+            last.clear()
+        since[kind] = []
+        last[kind] = node
+    else:
+        for one in kinds:
+            if one in last:
+                after(node, last[one], strict=True)  # type: ignore[operator]
+        since.setdefault(kind, []).append(node)
