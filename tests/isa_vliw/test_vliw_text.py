@@ -12,7 +12,7 @@ from headwater.isa.vliw.assembly import parse
 from headwater.isa.vliw.decode import decode
 from headwater.isa.vliw.encode import encode
 from headwater.isa.vliw.model import FETCH_KINDS, GENERATION_OF_TARGET, GENERATIONS, Cf, Fetch, Shader
-from headwater.isa.vliw.printer import fetch_text, group_text, text
+from headwater.isa.vliw.printer import cf_text, fetch_text, group_text, text
 
 # A pixel shader of RV770 with a loop, in the words of AMD's Stream KernelAnalyzer.
 LOOP = """\
@@ -155,10 +155,13 @@ def test_added_instructions_move_the_clauses() -> None:
     assert [cf.address for cf in decode(encode(shader), "evergreen").cf][:2] == [32, 42]
 
 
-def test_a_group_and_a_fetch_have_texts_of_their_own() -> None:
+def test_pieces_have_texts_of_their_own() -> None:
     shader = parse(LOOP, "r700")
-    assert group_text(shader.cf[0].groups[1], "r700").splitlines()[0] == "0  z: FRACT       ____,  -R0.x"
+    assert group_text(shader.cf[6].groups[0], "r700", 7) == ["t: RCP_e       R1.x,  PV6.x"]
+    assert group_text(shader.cf[0].groups[1], "r700")[0] == "z: FRACT       ____,  -R0.x"
     assert fetch_text(shader.cf[3].fetches[0], "r700") == "SAMPLE R3.xyz_, R1.xy0x, t1, s0 UNNORM(XYZW)"
+    assert fetch_text(shader.cf[3].fetches[1], "r700").endswith("OFFSET(16) FETCH_TYPE(NO_INDEX_OFFSET)")
+    assert cf_text(shader, 2) == "ALU_BREAK: ADDR(38) CNT(2) KCACHE0(CB0:0-15)"
 
 
 @pytest.mark.parametrize(

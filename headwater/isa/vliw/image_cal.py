@@ -178,8 +178,8 @@ class _Facts:
 
 def _argument(values: Any, resource: int) -> Argument:
     name, offset, size, value_kind, space, type_name, access, is_const = values
-    texts = (str(text) for text in (value_kind, space, type_name, access))
-    return Argument(KernelArg(str(name), int(offset), int(size), *texts, bool(is_const)), resource)
+    what = str(value_kind), str(space), str(type_name), str(access)
+    return Argument(KernelArg(str(name), int(offset), int(size), *what, is_const=bool(is_const)), resource)
 
 
 # ---- writing
@@ -215,7 +215,7 @@ def _notes(image: Image) -> bytes:
     register = _LS_RESOURCES if compute and not old else _PS_RESOURCES if old else _PS_RESOURCES_EVERGREEN
     info = [(register, resources), (_GPR_MANAGEMENT, image.clause_temporaries << 28)]
     if compute:
-        x, y, z = image.group_size or (1, 1, 1)
+        x, y, z = image.group_size or (0, 0, 0)
         info += [(_LDS_ALLOC, -(-image.lds_bytes // 4)), (_THREADS, x * y * z)]
         info += [(_THREADS_X, x), (_THREADS_X + 1, y), (_THREADS_X + 2, z)] if image.group_size else []
         info += [(_MAX_SCRATCH, -(-image.scratch_bytes // 16))]

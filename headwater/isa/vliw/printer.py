@@ -38,18 +38,28 @@ def text(shader: Shader, *, exact: bool = False) -> str:
     return "\n".join(printer.out) + "\n"
 
 
-def group_text(group: AluGroup, generation: str) -> str:
-    """One group's operations, a line each, numbered 0: for traces and messages."""
+def group_text(group: AluGroup, generation: str, number: int = 0) -> list[str]:
+    """A group's operations, a line each, without indentation; ``number``: the group's, which PV and PS count from."""
     printer = _Printer(generation, exact=False)
+    printer.count = number
     printer.group(group, "")
-    return "\n".join(line.strip() for line in printer.out)
+    return [line[9:] for line in printer.out]
 
 
 def fetch_text(fetch: Fetch, generation: str) -> str:
-    """One fetch: for traces and messages."""
+    """A fetch, on one line."""
     printer = _Printer(generation, exact=False)
     printer.fetch(fetch, "")
-    return " ".join(printer.out[0].split()[1:])
+    return " ".join(" ".join(printer.out).split()[1:])
+
+
+def cf_text(shader: Shader, index: int) -> str:
+    """The CF instruction of this index, without its clause and its number."""
+    printer = _Printer(shader.generation, exact=False)
+    words, places = layout(shader)
+    printer.place = places[index]
+    printer.cf(shader.cf[index], words, index, "", is_last=index == len(shader.cf) - 1)
+    return printer.out[0].partition(" ")[2]
 
 
 class _Rest:

@@ -1,0 +1,236 @@
+"""Images: what is written is read again, LLVM's objects and AMD's OpenCL binaries, images as text, and damage."""
+
+import random
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_vliw_text import COMPUTE, LOOP
+
+from headwater.errors import CodeObjectError, HeadwaterError, SourceError, UsageError
+from headwater.isa.gcn.codeobject import KernelArg
+from headwater.isa.vliw import image, image_text
+from headwater.isa.vliw.assembly import parse
+from headwater.isa.vliw.encode import encode
+from headwater.isa.vliw.image import Argument, Image
+
+OBJECTS = Path(__file__).parent / "objects"
+
+PIXEL = Image(
+    target="rv770",
+    kind="ps",
+    code=encode(parse(LOOP, "r700")),
+    gprs=5,
+    stack_entries=2,
+    clause_temporaries=1,
+    scratch_bytes=64,
+    constant_buffers={0: 4, 3: 64},
+    resources=(1, 128),
+    samplers={1: 0},
+    outputs=(0, 1),
+    uses_global=True,
+    constants=bytes(range(256)) * 18 + bytes(128),
+    il="il_ps_2_0\nend\n",
+    lines=((1, 2), (), (3,)),
+)
+KERNEL = Image(
+    target="cypress",
+    kind="cs",
+    code=encode(parse(COMPUTE, "evergreen")),
+    name="add",
+    gprs=4,
+    stack_entries=1,
+    lds_bytes=1024,
+    constant_buffers={0: 10, 1: 3},
+    uavs=(1, 11),
+    group_size=(64, 2, 1),
+    abi="amd",
+    args=(Argument(KernelArg("out", 0, 4, "global_buffer", "global", "float*", "", True), 11),),
+    data=b"\x01\x02\x03",
+)
+
+
+@pytest.mark.parametrize("made", [PIXEL, KERNEL, replace(KERNEL, group_size=None, abi="headwater")])
+def test_image_is_read_as_it_was_written(made: Image) -> None:
+    data = image.write(made)
+    assert image.is_image(data)
+    assert image.read(data) == made
+    assert image.read(data).shader == made.shader
+
+
+def test_image_for_several_chips() -> None:
+    data = image.write(PIXEL, replace(PIXEL, target="rv670", il=""), KERNEL)
+    assert [i.target for i in image.read_all(data)] == ["rv770", "rv670", "cypress"]
+    assert image.read(data, target="cypress") == KERNEL
+    with pytest.raises(CodeObjectError, match="has more than one program; it has main for rv770, main for rv670, add"):
+        image.read(data)
+    with pytest.raises(CodeObjectError, match="has no program for cayman"):
+        image.read(data, target="cayman")
+
+
+def test_images_that_cannot_be_written() -> None:
+    with pytest.raises(UsageError, match="at most one program for each chip"):
+        image.write(PIXEL, PIXEL)
+    with pytest.raises(UsageError, match="at least one program"):
+        image.write()
+
+
+def register_notes(target_machine: int, info: dict[int, int]) -> bytes:
+    """A CAL image as a driver writes it: without our note, with registers alone."""
+    made = bytearray(image.write(KERNEL if target_machine == 9 else PIXEL))
+    at = made.index(b"HEADWTR\0") - 12
+    size = struct.unpack_from("<I", made, at + 4)[0]
+    made[at : at + 20 + size] = struct.pack("<III", 8, size, 4) + b"ATI CAL\0" + bytes(size)
+    program = made.index(b"ATI CAL\0") - 12
+    length = struct.unpack_from("<I", made, program + 4)[0]
+    pairs = b"".join(struct.pack("<II", *item) for item in info.items())
+    made[program + 20 : program + 20 + length] = pairs.ljust(length, b"\0")
+    return bytes(made)
+
+
+def test_registers_are_enough() -> None:
+    # The program information of a pixel shader on RV770 (AMD's forum, "cal image binary information").
+    found = image.read(register_notes(6, {0xA214: 0x72000003, 0x2301: 0x400000F0, 0x80000000: 1}))
+    assert (found.kind, found.gprs, found.stack_entries, found.clause_temporaries) == ("ps", 3, 0, 4)
+    found = image.read(register_notes(9, {0xA235: 0x0305, 0xA23A: 256, 0x80000006: 64}))
+    assert (found.kind, found.gprs, found.stack_entries, found.lds_bytes) == ("cs", 5, 3, 1024)
+    assert (found.group_size, found.abi, found.name) == ((64, 1, 1), "cal", "main")
+
+
+@pytest.mark.parametrize("target", ["cypress", "cayman"])
+def test_llvm_objects(target: str) -> None:
+    data = (OBJECTS / f"aes_{target}.o").read_bytes()
+    assert image.is_image(data)
+    found = image.read(data)
+    assert (found.target, found.kind, found.name, found.abi, found.byte_atomics) == (target, "cs", "aes", "llvm", True)
+    assert found.lds_bytes == 1024
+    assert found.gprs > 4
+    # The table behind the code is reached by its address in the text section.
+    table = len(found.code)
+    assert len(found.data) == table + 1024
+    literals = {value for cf in found.shader.cf for group in cf.groups for value in group.literals}
+    assert table in literals
+
+
+def opencl_binary(kernels: dict[str, tuple[bytes, str]], data: bytes = b"") -> bytes:
+    """A file as the OpenCL 1.x driver writes it: symbols name kernels' images and metadata."""
+    body = bytearray()
+    names = bytearray(b"\0")
+    symbols = bytearray(16)
+    for name, (inner, metadata) in kernels.items():
+        for suffix, content in (("kernel", inner), ("metadata", metadata.encode())):
+            symbols += struct.pack("<IIIBBH", len(names), len(body), len(content), 1, 0, 1)
+            names += f"__OpenCL_{name}_{suffix}\0".encode()
+            body += content
+    if data:
+        symbols += struct.pack("<IIIBBH", len(names), len(body), len(data), 1, 0, 1)
+        names += b"__OpenCL_0_global\0"
+        body += data
+    section_names = b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
+    contents = [bytes(body), bytes(symbols), bytes(names), section_names]
+    at, offsets = 52, []
+    for content in contents:
+        offsets.append(at)
+        at += len(content)
+    header = b"\x7fELF\x01\x01\x01\x64\x01".ljust(16, b"\0")
+    header += struct.pack("<HHIIIIIHHHHHH", 2, 0x3F1, 1, 0, 0, at, 0, 52, 32, 0, 40, 5, 4)
+    kinds = ((1, 1, 0, 0), (7, 2, 3, 16), (15, 3, 0, 0), (23, 3, 0, 0))
+    table = bytes(40)
+    for (name_at, kind, link, entry), offset, content in zip(kinds, offsets, contents, strict=True):
+        table += struct.pack("<10I", name_at, kind, 0, 0, offset, len(content), link, 0, 1, entry)
+    return header + b"".join(contents) + table
+
+
+METADATA = """\
+;ARGSTART:__OpenCL_add_kernel
+;version:3:1:104
+;device:cypress
+;uniqueid:1024
+;memory:uavprivate:0
+;memory:hwlocal:512
+;memory:hwregion:0
+;cws:64:1:1
+;pointer:out:float:1:1:0:uav:11:4:RW:0:0
+;value:n:i32:1:1:16
+;function:1:1028
+;reflection:0:float*
+;reflection:1:int
+;ARGEND:__OpenCL_add_kernel
+"""
+
+
+def test_opencl_binaries() -> None:
+    data = opencl_binary({"add": (image.write(KERNEL), METADATA)}, b"constants")
+    assert image.is_image(data)
+    found = image.read(data)
+    assert (found.name, found.abi, found.target, found.data) == ("add", "amd", "cypress", b"constants")
+    assert (found.lds_bytes, found.group_size) == (1024, (64, 1, 1))
+    assert [(a.arg.name, a.arg.offset, a.resource) for a in found.args] == [("out", 0, 11), ("n", 16, -1)]
+    assert found.args[0].arg.type_name == "float*"
+
+
+def test_opencl_binary_without_metadata() -> None:
+    data = opencl_binary({"add": (image.write(KERNEL), METADATA)}).replace(b"_add_metadata", b"_add_metadat_")
+    with pytest.raises(CodeObjectError, match="has no arguments of the kernel add"):
+        image.read(data)
+
+
+def test_image_as_text() -> None:
+    for made in (PIXEL, KERNEL):
+        shown = image_text.text(made)
+        plain = replace(made, constants=b"", il="", lines=(), args=(), data=b"")
+        assert image_text.parse(shown) == plain
+        assert image_text.text(image_text.parse(shown)) == shown
+    assert image_text.parse(LOOP, "rv770").kind == "ps"
+    assert image_text.parse(COMPUTE, "cypress", "cs").kind == "cs"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("00 NOP\nEND_OF_PROGRAM", "1: error: the text does not say what chip it is for"),
+        ("Target = voodoo", "1:10: error: Target is one of r600, r630"),
+        ("Target = cypress\nTarget = cayman", "2:10: error: the text is for cayman, not cypress"),
+        ("Target = cypress\nLdsSize = many", "2:11: error: LdsSize is a number of 32 bits, not many"),
+        ("Target = cypress\nSpeed = 3", "2:1: error: Speed is no property of an image"),
+        ("Target = cypress\nThreadGroup = 64", "2:15: error: ThreadGroup is three sizes from 1 to 1024, not 64"),
+        ("Target = cypress\nUavs = 1\nUavs = 2", "3:1: error: Uavs is given twice"),
+        ("Target = cypress\n00 FLY", "2:4: error: evergreen has no control-flow instruction FLY"),
+    ],
+)
+def test_errors_in_image_text(text: str, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        image_text.parse(text)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "is empty"),
+        (b"\x7fELF", "ends within the ELF header"),
+        (image.write(KERNEL)[:60], "ends within the program headers"),
+        (image.write(KERNEL)[:-3000], "ends within"),
+        (image.write(KERNEL).replace(b"\x02\x00\x00\x70", b"\x03\x00\x00\x70"), "has no encoding dictionary"),
+        (image.write(KERNEL).replace(b'{"name"', b'["name"'), "has a damaged note of Headwater"),
+    ],
+)
+def test_damaged_images(data: bytes, message: str) -> None:
+    with pytest.raises(CodeObjectError, match=message):
+        image.read_all(data)
+
+
+def test_mutated_files_end_in_errors() -> None:
+    rng = random.Random(7)
+    files = [image.write(PIXEL), image.write(KERNEL), opencl_binary({"add": (image.write(KERNEL), METADATA)})]
+    files += [(OBJECTS / "aes_cypress.o").read_bytes()]
+    for _ in range(400):
+        data = bytearray(rng.choice(files))
+        for _ in range(rng.randrange(1, 6)):
+            data[rng.randrange(len(data))] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+        try:
+            for found in image.read_all(bytes(data)):
+                image_text.text(found, exact=True)
+        except HeadwaterError:
+            pass
