@@ -121,7 +121,7 @@ def read_program(shader: Shader, gprs: int, clause_temporaries: int) -> Program:
         max(highest, min(gprs, GPRS)) if indexed else 0,
         sorted(_resources(shader)),
         _constants(shader),
-        any(row.flags & {"pair", "quad"} for row in _alu_rows(shader)),
+        any(row.flags & {"pair", "quad", "split"} for row in _alu_rows(shader)),
         loop_ends,
     )
 

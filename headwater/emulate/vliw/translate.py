@@ -31,8 +31,8 @@ COMPACT_ACCESSES = 48
 class Kernel:
     """A shader with what its launch sets up. ``kind``: ps (a pixel shader) or cs (a compute shader).
 
-    ``scratch_bytes`` are those of one work-item; ``byte_atomics``: atomic RAT instructions but MSKOR have addresses in bytes, as LLVM
-    makes them; ``digest`` names it in the cache.
+    ``scratch_bytes`` are those of one work-item; ``byte_atomics``: atomic RAT instructions but MSKOR have addresses in
+    bytes, as LLVM makes them; ``digest`` names it in the cache.
     """
 
     shader: Shader
