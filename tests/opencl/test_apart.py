@@ -47,6 +47,20 @@ kernel void exchange(global const uchar *values, global int *bins, global int *f
     int i = get_global_id(0);
     found[i] = atomic_cmpxchg(&bins[i], (int)values[i], 1000 + i);
 }
+kernel void twice(global const int *at, global int *bins, global int *found)
+{
+    int i = get_global_id(0);
+    int place = at[i] + 1;
+    int old = atomic_add(&bins[place], i);
+    if (old & 1) {
+        found[i] = 1;
+        barrier(CLK_GLOBAL_MEM_FENCE);
+    } else {
+        found[i] = 2;
+        barrier(CLK_GLOBAL_MEM_FENCE);
+    }
+    found[i] += atomic_xchg(&bins[place], old + 3 * i);
+}
 """
 LAYOUTS = [None, Layout(1), Layout(2), Layout(4), Layout(16), Layout(16, 4, 0, 0), Layout(16, 4), Layout(64)]
 N = 256
@@ -118,3 +132,13 @@ def test_compare_and_exchange(program, values):
     program.exchange[(N,), (64,)](values, bins, found).wait()
     assert (found == before).all()
     assert (bins == np.where(before == values, 1000 + i, before)).all()
+
+
+def test_addresses_that_atomics_of_two_blocks_share(program):
+    at = np.arange(N, dtype=np.int32)[::-1].copy()
+    bins = np.full(N + 1, 4, np.int32)
+    found = np.zeros(N, np.int32)
+    program.twice[(N,), (64,)](at, bins, found)
+    i = np.arange(N)
+    np.testing.assert_array_equal(found, 2 + 4 + i)
+    np.testing.assert_array_equal(bins[1:], (4 + 3 * i)[::-1])

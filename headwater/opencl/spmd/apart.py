@@ -19,7 +19,8 @@ class Apart(Arithmetic):
 
     def find_apart(self) -> None:
         """Note what atomics' operands are made of, and which loads of small elements can wait for them."""
-        self.steps: dict[str, Inst] = {}
+        # By block: what a step is made of need not be known outside of its own.
+        self.steps: dict[tuple[str, str], Inst] = {}
         self.apart: dict[str, Inst] = {}
         for name in self.cfg.order:
             insts = self.function.blocks[name].insts
@@ -33,7 +34,7 @@ class Apart(Arithmetic):
                     if inst is None or inst.ty.kind == "vec":
                         continue
                     if inst.op in _STEPS and self.shapes.interleave_factor(inst.args[0].text) == 1:
-                        self.steps[inst.name] = inst
+                        self.steps[name, inst.name] = inst
                         work += inst.args
                     elif _is_small_load(inst) and not any(_may_write(i, inst) for i in insts[at : place + 1]):
                         self.apart[inst.name] = inst
@@ -51,7 +52,7 @@ class Apart(Arithmetic):
             if value.ty.kind == "ptr":
                 return self.writer.let(f"getelementptr i8, {value.ty} {base}, i64 {lane * shape.stride}")
             return self.writer.let(f"add {value.ty} {base}, {lane * shape.stride}")
-        inst = self.steps.get(value.text)
+        inst = self.steps.get((self.block, value.text))
         key = (value.text, lane, row, "l")
         if inst is None:
             return self._from_word(value, row, lane) or self.writer.let(
@@ -74,8 +75,8 @@ class Apart(Arithmetic):
         work = list(atomic.args)
         while work:
             value = work.pop()
-            if value.text in self.steps:
-                work += self.steps[value.text].args
+            if (self.block, value.text) in self.steps:
+                work += self.steps[self.block, value.text].args
             base = self.cache.get((value.text, 0, row, "at"))
             if base is None:
                 continue
