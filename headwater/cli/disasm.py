@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headwater.cli import vliw_code
 from headwater.cli.compile import target
 from headwater.cli.options import Parser, add_build_options, build_options
 from headwater.errors import UsageError
@@ -22,14 +23,19 @@ _DESCRIPTION = """\
 Show the machine code of kernels for AMD GPUs.
 
 FILE is a code object (.hsaco, .co, a binary of AMD's OpenCL 1.x driver), or OpenCL C (.cl) or Brook+ (.br), which is
-compiled first, for the chip that --device or --target names.
+compiled first, for the GCN chip that --device or --target names. For the VLIW chips (HD 2000 to HD 6000) it is a CAL
+image, an object of LLVM's r600 back end or a binary of AMD's OpenCL 1.x driver; or, with --target cypress, say, or
+--device hd5870, machine code alone.
 """
+_SOURCES = (".cl", ".br", ".brh")
 _EXAMPLES = """\
 examples:
   headwater disasm matmul.hsaco
   headwater disasm matmul.cl --device vega64 --source      with the lines of the source in between
   headwater disasm matmul.cl --target gfx803 --kernel mm --bytes
   headwater disasm matmul.hsaco --format asm > matmul.s    to be changed, and assembled by headwater asm matmul.s
+  headwater disasm matmul.cal                              a CAL image's VLIW code
+  headwater disasm shader.bin --target rv770               machine code alone
 """
 
 
@@ -38,8 +44,8 @@ def parser() -> Parser:
     made = Parser("disasm", _USAGE, _DESCRIPTION, _EXAMPLES)
     made.add_argument("file", metavar="FILE", help="a code object, OpenCL C or Brook+")
     where = made.add_mutually_exclusive_group()
-    where.add_argument("--target", metavar="GFX", help="compile for this: gfx600 to gfx90a, or fiji, hawaii, …")
-    where.add_argument("--device", "-d", metavar="CHIP", help="compile for this chip of headwater devices (vega64)")
+    where.add_argument("--target", metavar="GFX", help="compile for this (gfx600 to gfx90a, …); what code is for")
+    where.add_argument("--device", "-d", metavar="CHIP", help="the same by a chip of headwater devices (vega64)")
     made.add_argument("--kernel", dest="kernels", metavar="NAME", action="append", default=[], help="only this kernel")
     made.add_argument("--source", action="store_true", help="put the lines of the source in between")
     made.add_argument("--bytes", action="store_true", help="show the encodings, as 32-bit words")
@@ -63,7 +69,14 @@ def main(words: Sequence[str]) -> int:
         raise UsageError(f"--source and --bytes belong to the text form, not to {shape}")
     if shape == "asm" and args.kernels:
         raise UsageError("--format asm writes the whole code object", hint="leave --kernel out")
-    code, sources = _load(args)
+    data, name = _read(args.file)
+    vliw = vliw_code.target(args.target, args.device)
+    if vliw or _is_vliw(data):
+        if Path(args.file).suffix in _SOURCES:
+            raise UsageError(f"{name} is source: its VLIW code is not shown", hint="give an image, or a GCN chip")
+        _put(vliw_code.disassembly(args, data, name, vliw or args.target or "", shape), args.output)
+        return 0
+    code, sources = _load(args, data, name)
     kernels = [code.kernel(name) for name in dict.fromkeys(args.kernels)] or list(code.kernels.values())
     if shape == "asm":
         from headwater.isa.gcn import assembly
@@ -77,27 +90,43 @@ def main(words: Sequence[str]) -> int:
         else:
             lines = listing.readable_sources(sources) if args.source else None
             text = listing.as_text(code, kernels, show_bytes=args.bytes, source=lines)
-    if args.output == "-":
+    _put(text, args.output)
+    return 0
+
+
+def _put(text: str, output: str) -> None:
+    if output == "-":
         sys.stdout.write(text)
     else:
         from headwater.cli.results import write_all
 
-        write_all({Path(args.output): text})
-    return 0
+        write_all({Path(output): text})
 
 
-def _load(args: Namespace) -> tuple[CodeObject, dict[str, str]]:
+def _read(file: str) -> tuple[bytes, str]:
+    """The file's bytes, and the name that messages call it by."""
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}") from None
+    return data, "<stdin>" if file == "-" else file
+
+
+def _is_vliw(data: bytes) -> bool:
+    if data[:4] != b"\x7fELF":
+        return False
+    from headwater.isa.vliw.image import is_image
+
+    return is_image(data)
+
+
+def _load(args: Namespace, data: bytes, name: str) -> tuple[CodeObject, dict[str, str]]:
     """The code object, and the texts of source files that no file may have."""
     from headwater.isa.gcn.codeobject import load
 
-    try:
-        data = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {args.file}: {error.strerror}") from None
-    name = "<stdin>" if args.file == "-" else args.file
     suffix = Path(args.file).suffix
     chosen = target(args.target, args.device)
-    if suffix not in (".cl", ".br", ".brh"):
+    if suffix not in _SOURCES:
         code = load(data, name)
         if chosen:
             from headwater.opencl.gcn import processor_of

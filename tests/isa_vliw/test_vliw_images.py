@@ -15,7 +15,7 @@ from headwater.isa.vliw.assembly import parse
 from headwater.isa.vliw.encode import encode
 from headwater.isa.vliw.image import Argument, Image
 
-OBJECTS = Path(__file__).parent / "objects"
+OBJECTS = Path(__file__).parent / "llvm_objects"
 
 PIXEL = Image(
     target="rv770",
@@ -182,6 +182,8 @@ def test_image_as_text() -> None:
         plain = replace(made, constants=b"", il="", lines=(), args=(), data=b"")
         assert image_text.parse(shown) == plain
         assert image_text.text(image_text.parse(shown)) == shown
+        exact = image_text.text(made, exact=True)
+        assert image_text.parse(exact) == replace(made, il="", lines=())
     assert image_text.parse(LOOP, "rv770").kind == "ps"
     assert image_text.parse(COMPUTE, "cypress", "cs").kind == "cs"
 
@@ -196,6 +198,10 @@ def test_image_as_text() -> None:
         ("Target = cypress\nSpeed = 3", "2:1: error: Speed is no property of an image"),
         ("Target = cypress\nThreadGroup = 64", "2:15: error: ThreadGroup is three sizes from 1 to 1024, not 64"),
         ("Target = cypress\nUavs = 1\nUavs = 2", "3:1: error: Uavs is given twice"),
+        (
+            "Target = cypress\nArguments = 1",
+            "2:13: error: Arguments is a list of arguments as headwater disasm writes it",
+        ),
         ("Target = cypress\n00 FLY", "2:4: error: evergreen has no control-flow instruction FLY"),
     ],
 )

@@ -142,7 +142,7 @@ class _Facts:
                 "abi": str(said["abi"]),
                 "byte_atomics": bool(said["byte_atomics"]),
                 "clause_temporaries": int(said["clause_temporaries"]),
-                "args": tuple(_argument(values, int(resource)) for values, resource in said["args"]),
+                "args": arguments(said["args"]),
                 "data": bytes.fromhex(said["data"]),
                 "lines": tuple(tuple(int(line) for line in lines) for lines in said["lines"]),
             }
@@ -176,10 +176,20 @@ class _Facts:
         )
 
 
-def _argument(values: Any, resource: int) -> Argument:
-    name, offset, size, value_kind, space, type_name, access, is_const = values
-    what = str(value_kind), str(space), str(type_name), str(access)
-    return Argument(KernelArg(str(name), int(offset), int(size), *what, is_const=bool(is_const)), resource)
+def arguments(said: Any) -> tuple[Argument, ...]:
+    """Arguments of a list as `written_arguments` makes it. Raises ValueError or TypeError for other values."""
+    made = []
+    for values, resource in said:
+        name, offset, size, value_kind, space, type_name, access, is_const = values
+        what = str(value_kind), str(space), str(type_name), str(access)
+        arg = KernelArg(str(name), int(offset), int(size), *what, is_const=bool(is_const))
+        made.append(Argument(arg, int(resource)))
+    return tuple(made)
+
+
+def written_arguments(args: Sequence[Argument]) -> list[object]:
+    """Arguments as lists of texts and numbers, for JSON."""
+    return [[list(a.arg), a.resource] for a in args]
 
 
 # ---- writing
@@ -225,7 +235,7 @@ def _notes(image: Image) -> bytes:
         "abi": image.abi,
         "byte_atomics": image.byte_atomics,
         "clause_temporaries": image.clause_temporaries,
-        "args": [[list(a.arg), a.resource] for a in image.args],
+        "args": written_arguments(image.args),
         "data": image.data.hex(),
         "lines": image.lines,
     }

@@ -6,6 +6,7 @@ has no word for are Headwater's.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
@@ -13,7 +14,8 @@ from typing import Any, NamedTuple, NoReturn
 from headwater.errors import SourceError, Span
 from headwater.isa.vliw import assembly, printer
 from headwater.isa.vliw.encode import encode
-from headwater.isa.vliw.image import Image
+from headwater.isa.vliw.image import Argument, Image
+from headwater.isa.vliw.image_cal import arguments, written_arguments
 from headwater.isa.vliw.model import GENERATION_OF_TARGET
 
 _FACT = re.compile(r"\s*([A-Za-z_][A-Za-z_:]*)\s*=\s*(.*?)\s*$")
@@ -74,6 +76,20 @@ def _abi(text: str) -> str:
     return text
 
 
+def _arguments(text: str) -> tuple[Argument, ...]:
+    try:
+        return arguments(json.loads(text))
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise ValueError("a list of arguments as headwater disasm writes it") from None
+
+
+def _hexadecimal(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ValueError("pairs of hexadecimal digits") from None
+
+
 def _joined(values: tuple[int, ...] | None) -> str:
     return " ".join(map(str, values or ()))
 
@@ -99,15 +115,23 @@ _FACTS: Mapping[str, _Fact] = {
     "ByteAtomics": _Fact("byte_atomics", lambda value: str(int(value)), _flag),
     "ThreadGroup": _Fact("group_size", _joined, _group),
 }
+# What only exact texts have, and only where there is any.
+_LONG: Mapping[str, _Fact] = {
+    "Arguments": _Fact("args", lambda args: json.dumps(written_arguments(args)), _arguments),
+    "Data": _Fact("data", bytes.hex, _hexadecimal),
+    "Constants": _Fact("constants", bytes.hex, _hexadecimal),
+}
 _SHOWN_ONLY = ("CodeLen",)
 
 
 def text(image: Image, *, exact: bool = False) -> str:
-    """The whole image; ``exact``: see `headwater.isa.vliw.printer`. Raises DecodeError."""
+    """The whole image; ``exact``: with arguments and data, and see `headwater.isa.vliw.printer`. Raises DecodeError."""
     lines = ["; --------  Disassembly --------------------", printer.text(image.shader, exact=exact)]
     lines += [f"; ----------------- {image.kind.upper()} Data ------------------------"]
     facts = [("Target", image.target), ("ProgramType", image.kind), ("CodeLen", f"{len(image.code)};Bytes")]
     facts += [(name, fact.write(getattr(image, fact.field))) for name, fact in _FACTS.items()]
+    long = [(name, fact, getattr(image, fact.field)) for name, fact in _LONG.items()]
+    facts += [(name, fact.write(value)) for name, fact, value in long if exact and value]
     lines += [f"{name:<{_NAME_WIDTH}}= {value}".rstrip() for name, value in facts]
     return "\n".join(lines) + "\n"
 
@@ -129,11 +153,12 @@ def parse(text: str, target: str = "", kind: str = "", filename: str = "<assembl
                 place.fail(f"the text is for {value}, not {said[name]}", 2)
             said[name] = value
             _check(place, name, value)
-        elif name in _FACTS:
-            if _FACTS[name].field in fields:
+        elif name in _FACTS or name in _LONG:
+            fact = _FACTS.get(name) or _LONG[name]
+            if fact.field in fields:
                 place.fail(f"{name} is given twice", 1)
             try:
-                fields[_FACTS[name].field] = _FACTS[name].read(value)
+                fields[fact.field] = fact.read(value)
             except ValueError as wanted:
                 place.fail(f"{name} is {wanted}, not {value or 'nothing'}", 2)
         elif name not in _SHOWN_ONLY:

@@ -1,0 +1,120 @@
+"""VLIW images and raw machine code pass in, text passes out, and back: ``disasm`` and ``asm`` for these chips."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.isa.vliw.image import Image
+
+LISTING_SUFFIX = ".isa"
+"""Of a text that `headwater asm` takes for VLIW code without being told."""
+EMITTED = {"image": ".cal", "raw": ".bin"}
+"""What can be made of a text, and the file's suffix: a CAL image, or the machine code alone."""
+
+
+def target(given: str | None, device: str | None) -> str:
+    """LLVM's name of the VLIW chip that was asked for; "" if none was, or one of another family."""
+    from headwater.isa.vliw.model import GENERATION_OF_TARGET
+
+    if given:
+        return given if given in GENERATION_OF_TARGET else ""
+    if device is None:
+        return ""
+    from headwater import chips
+
+    chip = chips.find(device)
+    return chip.target if chip.family == "vliw" else ""
+
+
+def images(data: bytes, name: str, chosen: str) -> tuple[Image, ...]:
+    """The programs of a file, or the one that raw machine code is when a target is given."""
+    from headwater.isa.vliw import image
+
+    if data[:4] == b"\x7fELF":
+        found = image.read_all(data, name)
+        wanted = tuple(i for i in found if chosen in ("", i.target))
+        if not wanted:
+            has = ", ".join(dict.fromkeys(i.target for i in found))
+            raise UsageError(f"{name} holds code for {has}, not {chosen}", hint="leave --target and --device out")
+        return wanted
+    if not chosen:
+        raise UsageError(f"{name} is no image", hint="--target cypress, say, takes it for raw machine code")
+    return (image.Image(chosen, "cs", data),)
+
+
+def disassembly(args: Namespace, data: bytes, name: str, chosen: str, shape: str) -> str:
+    """The text that ``headwater disasm`` prints."""
+    if args.source or args.bytes:
+        raise UsageError("--source and --bytes are for GCN code", hint="leave them out")
+    found = images(data, name, chosen)
+    if args.kernels:
+        known = {i.name for i in found}
+        for kernel in args.kernels:
+            if kernel not in known:
+                raise UsageError(f"{name} has no program {kernel}", hint=f"it has {', '.join(sorted(known))}")
+        found = tuple(i for i in found if i.name in args.kernels)
+    if shape == "json":
+        return json.dumps({"file": name, "programs": [_as_json(i) for i in found]}) + "\n"
+    from headwater.isa.vliw import image_text
+
+    if shape == "asm":
+        if len(found) > 1:
+            which = ", ".join(f"{i.name} for {i.target}" for i in found)
+            raise UsageError(f"{name} has more than one program: {which}", hint="choose one by --kernel or --target")
+        return image_text.text(found[0], exact=True)
+    heads = [f"; {name}: {i.name} for {i.target}\n" if len(found) > 1 else "" for i in found]
+    return "\n".join(head + image_text.text(i) for head, i in zip(heads, found, strict=True))
+
+
+def _as_json(image: Image) -> dict[str, Any]:
+    from headwater.isa.vliw import printer
+
+    count = 0
+    listed = []
+    for index, cf in enumerate(image.shader.cf):
+        groups = []
+        for group in cf.groups:
+            groups.append(printer.group_text(group, image.generation, count))
+            count += 1
+        fetches = [printer.fetch_text(fetch, image.generation) for fetch in cf.fetches]
+        count += len(fetches)
+        listed.append({"text": printer.cf_text(image.shader, index), "groups": groups, "fetches": fetches})
+    return {
+        "name": image.name,
+        "target": image.target,
+        "kind": image.kind,
+        "code_bytes": len(image.code),
+        "gprs": image.gprs,
+        "stack_entries": image.stack_entries,
+        "clause_temporaries": image.clause_temporaries,
+        "lds_bytes": image.lds_bytes,
+        "scratch_bytes": image.scratch_bytes,
+        "constant_buffers": {str(n): vectors for n, vectors in image.constant_buffers.items()},
+        "resources": list(image.resources),
+        "outputs": list(image.outputs),
+        "uavs": list(image.uavs),
+        "uses_global": image.uses_global,
+        "group_size": list(image.group_size) if image.group_size else None,
+        "abi": image.abi,
+        "arguments": [{"name": a.arg.name, "offset": a.arg.offset, "resource": a.resource} for a in image.args],
+        "control_flow": listed,
+    }
+
+
+def assembled(text: str, name: str, chosen: str, emit: str) -> bytes:
+    """What ``headwater asm`` writes: a CAL image, or machine code alone."""
+    from headwater.isa.vliw import image, image_text
+
+    made = image_text.parse(text, chosen, filename=name)
+    return made.code if emit == "raw" else image.write(made)
+
+
+def is_listing(file: str, text: str) -> bool:
+    """Whether a text for ``headwater asm`` is VLIW code, if no chip was named."""
+    return Path(file).suffix == LISTING_SUFFIX or "\nTarget " in text
