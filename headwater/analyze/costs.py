@@ -61,6 +61,12 @@ def turn_cycles(chip: Chip) -> float:
     return chip.compute.wavefront_size / chip.compute.lanes_per_simd
 
 
+def addresses_per_cycle(chip: Chip) -> int:
+    """Work-items whose addresses a compute unit's fetch units take in a cycle: one for each texture unit. GCN's vector
+    memory has four address units, in chips without textures, too."""
+    return chip.caches.texture_units_per_compute_unit or 4
+
+
 def alu_cycles(step: Step, chip: Chip) -> float:
     """Cycles that an ALU instruction, or group, occupies its SIMD."""
     turn = turn_cycles(chip)
@@ -80,7 +86,7 @@ def fetch_cycles(step: Step, chip: Chip, *, coalesced: bool) -> float:
     """Cycles of a vector memory instruction in the compute unit's address units: four addresses a cycle, sixteen of
     lanes in a row of four bytes."""
     wavefront = chip.compute.wavefront_size
-    units = max(1, chip.caches.texture_units_per_compute_unit)
+    units = addresses_per_cycle(chip)
     size = step.read_bytes or step.write_bytes
     if chip.family == "gcn" and coalesced and step.read_bytes and size <= 4:
         return wavefront / (4 * units)
@@ -147,7 +153,7 @@ def work_of_counts(chip: Chip, counts: Mapping[str, float]) -> Work:
     """What plain counts of a work-item come to: ``alu`` instructions, ``fetch`` instructions, ``read`` and ``write``
     bytes (AMD, Technical Overview, ATI Stream Computing, 3.2)."""
     turn = turn_cycles(chip)
-    units = max(1, chip.caches.texture_units_per_compute_unit)
+    units = addresses_per_cycle(chip)
     alu, fetch = counts.get("alu", 0.0), counts.get("fetch", 0.0)
     return Work(
         alu_cycles=alu * turn,

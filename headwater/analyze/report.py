@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.analyze import units
 from headwater.analyze.code import Code
-from headwater.analyze.costs import Work, block_weights, turn_cycles, work_of_code, work_of_counts, work_of_step
+from headwater.analyze.costs import (
+    Work,
+    addresses_per_cycle,
+    block_weights,
+    turn_cycles,
+    work_of_code,
+    work_of_counts,
+    work_of_step,
+)
 from headwater.analyze.domain import Domain, domain
 from headwater.analyze.estimate import Estimate, estimate
 from headwater.analyze.flow import MODES, Cycle, Mode, Paths, likelihoods
@@ -241,7 +249,7 @@ class Analysis:
         """ALU instructions that the chip does in the time of one fetch."""
         chip = self.chip
         simds = chip.compute.simds_per_compute_unit
-        fetch = chip.compute.wavefront_size / max(1, chip.caches.texture_units_per_compute_unit)
+        fetch = chip.compute.wavefront_size / addresses_per_cycle(chip)
         return simds * fetch / turn_cycles(chip)
 
     @cached_property

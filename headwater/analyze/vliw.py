@@ -165,7 +165,7 @@ def _waiting(step: Step) -> Step:
 def _group(group: AluGroup, clause: int, generation: str) -> Step:
     flops = read = write = accesses = 0
     rate = "full"
-    text = printer.group_text(group, generation).splitlines()
+    text = printer.group_text(group, generation)
     for op in group.ops:
         row = op.row
         if "quad" in row.flags or "pair" in row.flags:

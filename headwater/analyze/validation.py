@@ -1,0 +1,348 @@
+"""Published measurements pass in; what static estimates say of each, and how far off they are, passes out.
+
+The rows are `benchmarks/validation/*.toml`. A row has ``id``, ``device`` (a chip's name), ``chip`` (tables of figures
+that the measured board had otherwise), ``measured``, ``unit``, ``source`` and ``kind`` ("M" measured, "A" the vendor's
+arithmetic); and what says how to estimate it: ``kernel`` ("file:function") with ``global``, ``local``, ``arguments``,
+``work`` and ``options``; or ``estimate``; or ``silent``, why nothing can be said. `estimates.toml` says by patterns of
+ids what estimates of kernels are told: ``hit``, ``coalesced``, ``group``. The cycle model reads the same rows.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from headwater.analyze.code import Step
+from headwater.analyze.costs import fetch_cycles
+from headwater.analyze.report import Analysis, Question, spreadsheet
+from headwater.errors import HeadwaterError, UsageError
+
+if TYPE_CHECKING:
+    from headwater.chips import Chip
+
+_TIME_SCALE = {"ms": 1e3, "us": 1e6, "µs": 1e6, "s": 1.0}
+_PER_SECOND = {"GB/s": 1e9, "GFLOP/s": 1e9, "MLUP/s": 1e6}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A published measurement; ``data`` is its table."""
+
+    id: str
+    group: str
+    device: str
+    measured: float
+    unit: str
+    kind: str
+    source: str
+    note: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A row and what was estimated: ``estimated`` None where nothing can be said, ``why``: then the reason, else how.
+
+    ``bound_by``: the part that the estimate says binds. ``simulated``: the cycle model's value, if it was asked for.
+    """
+
+    row: Row
+    estimated: float | None
+    why: str
+    bound_by: str = ""
+    simulated: float | None = None
+
+    @property
+    def error(self) -> float | None:
+        """Estimated over measured, less one; None where there is no estimate."""
+        return self.estimated / self.row.measured - 1 if self.estimated is not None and self.row.measured else None
+
+    @property
+    def simulated_error(self) -> float | None:
+        """The cycle model's value over the measured one, less one."""
+        return self.simulated / self.row.measured - 1 if self.simulated is not None and self.row.measured else None
+
+
+def folder() -> Path:
+    """Where the rows are: UsageError if this installation lacks them."""
+    from headwater.data import benchmark
+
+    try:
+        return benchmark("validation/published.toml").parent
+    except FileNotFoundError as error:
+        raise UsageError(f"{error}", hint="install headwater from its wheel, or run in a checkout") from None
+
+
+def rows() -> list[Row]:
+    """Every row of every file, by file and order."""
+    place = folder()
+    patterns = _patterns(place)
+    found = []
+    for path in sorted(place.glob("*.toml")):
+        for data in tomllib.loads(path.read_text(encoding="utf-8")).get("row", ()):
+            told = (
+                next((p for p in patterns if fnmatch.fnmatch(data["id"], p["match"])), {}) if "kernel" in data else {}
+            )
+            merged = {**told, **data}
+            found.append(
+                Row(
+                    data["id"],
+                    merged.get("group", "others"),
+                    data.get("device", ""),
+                    float(data["measured"]),
+                    data["unit"],
+                    data.get("kind", "M"),
+                    data["source"],
+                    data.get("note", ""),
+                    merged,
+                )
+            )
+    return found
+
+
+def _patterns(place: Path) -> list[dict[str, Any]]:
+    path = place / "estimates.toml"
+    found: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["estimate"] if path.is_file() else []
+    return found
+
+
+def chip_of(row: Row) -> Chip:
+    """The chip of a row, with the board's own figures."""
+    from headwater import chips
+
+    chip = chips.find(row.device)
+    for table, figures in row.data.get("chip", {}).items():
+        chip = replace(chip, **{table: replace(getattr(chip, table), **figures)})
+    return chip
+
+
+def estimate_row(row: Row) -> Result:
+    """What the estimate says of a row, in its unit."""
+    if "silent" in row.data:
+        return Result(row, None, row.data["silent"])
+    try:
+        if "kernel" in row.data and "estimate" not in row.data:
+            return _of_kernel(row)
+        return _WAYS[row.data["estimate"]["by"]](row, row.data["estimate"])
+    except HeadwaterError as error:
+        return Result(row, None, error.message)
+
+
+def _of_kernel(row: Row) -> Result:
+    analysis = _analysis(row, row.data["kernel"])
+    seconds = analysis.estimate.seconds
+    work = float(row.data["work"])
+    value = (
+        work / seconds / _PER_SECOND[row.unit] if row.unit in _PER_SECOND else seconds * _TIME_SCALE.get(row.unit, 0.0)
+    )
+    if row.unit == "cycles":
+        # Of many wavefronts, the time for each of `work`; of one, what it waits.
+        value = seconds * analysis.chip.compute.clock_mhz * 1e6 / work
+    return Result(
+        row, value, f"{row.data['kernel']}, bound by {analysis.estimate.bound_by}", analysis.estimate.bound_by
+    )
+
+
+def _analysis(row: Row, kernel: str) -> Analysis:
+    from headwater.analyze.sources import build, read
+
+    file, _, function = kernel.partition(":")
+    chip = chip_of(row)
+    source = read(folder() / "kernels" / file, row.data.get("options", ""))
+    names = build(source, chip).code(function).arguments
+    values = dict(zip((name for name, _ in names), row.data.get("arguments", ()), strict=False))
+    known = {name: value for name, value in values.items() if isinstance(value, int)}
+    built = build(source, chip, known)
+    size = tuple(row.data.get("global", (1 << 20,)))
+    group = tuple(row.data.get("local", ())) or None
+    question = Question(
+        size, group, hit=float(row.data.get("hit", 0.0)), coalesced=bool(row.data.get("coalesced", True))
+    )
+    return Analysis(built.code(function), chip, question, built=built)
+
+
+def _peak(row: Row, told: Mapping[str, Any]) -> Result:
+    chip = chip_of(row)
+    compute, caches = chip.compute, chip.caches
+    hertz = compute.clock_mhz * 1e6
+    units = compute.compute_units
+    value = {
+        "float32": chip.float32_gflops,
+        "float64": chip.float64_gflops,
+        "float16": chip.float32_gflops * chip.rates.float16,
+        "matrix": chip.rates.matrix_flops * units * hertz / 1e9,
+        "memory": chip.memory.gigabytes_per_second,
+        "lds": units * chip.local_memory.bytes_per_cycle * hertz / 1e9,
+        "lds write": units * chip.local_memory.bytes_per_cycle * hertz / 2e9,
+        "l1": units * caches.l1_bytes_per_cycle * hertz / 1e9,
+        "l2": caches.l2_banks * caches.l2_bank_bytes_per_cycle * hertz / 1e9,
+    }[told["what"]]
+    names = {"lds": "LDS", "lds write": "LDS, half for addresses", "l1": "vector L1 caches", "l2": "L2"}
+    return Result(row, value, f"the chip's peak: {names.get(told['what'], told['what'])}", told["what"])
+
+
+def _counts(row: Row, told: Mapping[str, Any]) -> Result:
+    chip = chip_of(row)
+    size = tuple(told.get("size", (1 << 20,)))
+    counts = told["counts"]
+    found = spreadsheet(chip, counts, Question(size, hit=float(told.get("hit", 0.0))))
+    part = told.get("part")
+    term = found.term(part) if part else None
+    seconds = term.seconds if term is not None else found.seconds
+    items = prod(size)
+    bound = part or found.bound_by
+    if row.unit in _TIME_SCALE:
+        value = seconds * _TIME_SCALE[row.unit]
+    elif told.get("items"):
+        value = items / seconds / _PER_SECOND[row.unit]
+    elif row.unit == "GB/s":
+        value = items * (counts.get("read", 0) + counts.get("write", 0)) / seconds / 1e9
+    else:
+        value = items * counts.get("flops", 0) / seconds / 1e9
+    return Result(row, value, "counts of a work-item: " + ", ".join(f"{n} {v:g}" for n, v in counts.items()), bound)
+
+
+def _cost(row: Row, told: Mapping[str, Any]) -> Result:
+    chip = chip_of(row)
+    if told["what"].startswith("s_load"):
+        return Result(row, 4.0 / chip.compute.simds_per_compute_unit * 4, "a turn of each SIMD", "scalar")
+    size = int(told["what"].split()[1])
+    step = Step(0, "load", "VMEM", space="memory", read_bytes=size, accesses=1)
+    coalesced = bool(told.get("coalesced", True))
+    return Result(row, fetch_cycles(step, chip, coalesced=coalesced), "cycles of the address units", "fetch")
+
+
+def _rule(row: Row, told: Mapping[str, Any]) -> Result:
+    # An even and an odd wavefront take turns of four cycles: a result is there when its wavefront's turn comes again.
+    chip = chip_of(row)
+    return Result(row, 2 * chip.compute.wavefront_size / chip.compute.lanes_per_simd, "turns of two wavefronts", "ALU")
+
+
+def _occupancy(row: Row, told: Mapping[str, Any]) -> Result:
+    chip = chip_of(row)
+    compute = chip.compute
+    slots = compute.compute_units * compute.simds_per_compute_unit * compute.wavefronts_per_simd
+    # Each wavefront has one load of 16 bytes a work-item and one store under way, as the benchmark's triad of doubles.
+    in_flight = told["occupancy"] * slots * compute.wavefront_size * 16
+    rate = in_flight / (chip.latencies.memory_cycles / (compute.clock_mhz * 1e6)) / 1e9
+    value = min(rate, chip.memory.gigabytes_per_second)
+    return Result(row, value, "16 bytes of each work-item under way for the memory's latency", "latency")
+
+
+def _instructions(row: Row, told: Mapping[str, Any]) -> Result:
+    analysis = _analysis(row, told["kernel"])
+    return Result(row, analysis.work.steps, f"{told['kernel']}, as compiled here", "")
+
+
+_WAYS = {
+    "peak": _peak,
+    "counts": _counts,
+    "cost": _cost,
+    "rule": _rule,
+    "occupancy": _occupancy,
+    "instructions": _instructions,
+}
+
+
+def simulate(result: Result) -> Result:
+    """The result with what the cycle model says, where the row has a kernel that it can run."""
+    if "kernel" not in result.row.data or "estimate" in result.row.data:
+        return result
+    from headwater.timing.validation import simulate_row
+
+    try:
+        value, _ = simulate_row(result.row.data, folder() / "kernels")
+    except HeadwaterError:
+        return result
+    return replace(result, simulated=value)
+
+
+# ---- the page --------------------------------------------------------------------------------------------------------
+
+_INTRODUCTION = """\
+# How accurate estimates are
+
+Made by `headwater validate --write docs/accuracy.md`: what static analysis says of published measurements of AMD GPUs,
+next to them. Every row of `benchmarks/validation/` is here, the bad ones and those of which nothing can be said
+included. *Error* is estimated over measured, less one: for rates +60 % says that the estimate promises more than was
+measured, for times and cycles −40 % does.
+
+An estimate is what the busiest part of the chip needs at least. It knows no conflicts of banks and channels, no
+refresh, no rows of DRAM, no cache between the nearest one and memory, nothing of drivers and launches; clocks are the
+maker's. So rates come out too high and times too low, and by how much is what this page tells. Peaks are estimates
+too: of a kernel with nothing else in its way. Rows of kind A are the vendor's own arithmetic, which must come out
+exactly.
+"""
+
+
+def summary(results: Sequence[Result]) -> list[tuple[str, int, int, float | None, float | None, float | None]]:
+    """For each group and at last for all measured rows: name, rows, estimated ones, median and mean of the errors'
+    size, and the part of them within 25 %."""
+    groups = list(dict.fromkeys(result.row.group for result in results))
+    made = []
+    for name in [*groups, "all measured", "the vendor's arithmetic"]:
+        if name == "all measured":
+            chosen = [r for r in results if r.row.kind != "A"]
+        elif name == "the vendor's arithmetic":
+            chosen = [r for r in results if r.row.kind == "A"]
+        else:
+            chosen = [r for r in results if r.row.group == name]
+        errors = [abs(r.error) for r in chosen if r.error is not None]
+        within = sum(e <= 0.25 for e in errors) / len(errors) if errors else None
+        mean = sum(errors) / len(errors) if errors else None
+        made.append((name, len(chosen), len(errors), median(errors) if errors else None, mean, within))
+    return made
+
+
+def page(results: Sequence[Result]) -> str:
+    """docs/accuracy.md."""
+    simulated = any(result.simulated is not None for result in results)
+    out = [_INTRODUCTION, "## Summary", ""]
+    out += ["| group | rows | estimated | median error | mean error | within 25 % |", "|---|--:|--:|--:|--:|--:|"]
+    for name, count, known, middle, mean, within in summary(results):
+        out.append(f"| {name} | {count} | {known} | {_percent(middle)} | {_percent(mean)} | {_percent(within)} |")
+    for group in dict.fromkeys(result.row.group for result in results):
+        out += ["", f"## {group[0].upper()}{group[1:]}", ""]
+        extra = " simulated | error |" if simulated else ""
+        out.append(f"| row | chip | measured | estimated | error |{extra} how | source |")
+        out.append(f"|---|---|--:|--:|--:|{'--:|--:|' if simulated else ''}---|---|")
+        for result in results:
+            if result.row.group == group:
+                out.append(_line(result, simulated))
+    return "\n".join(out) + "\n"
+
+
+def _line(result: Result, simulated: bool) -> str:
+    row = result.row
+    measured = f"{_number(row.measured)} {row.unit}" if row.measured else "–"
+    told = result.why + (f". {row.note[0].upper()}{row.note[1:]}" if row.note else "")
+    kind = " (A)" if row.kind == "A" else ""
+    cells = [
+        row.id,
+        row.device or "–",
+        measured,
+        _number(result.estimated) if result.estimated is not None else "–",
+        _signed(result.error),
+    ]
+    if simulated:
+        cells += [_number(result.simulated) if result.simulated is not None else "–", _signed(result.simulated_error)]
+    cells += [told.replace("|", "/"), row.source.replace("|", "/") + kind]
+    return f"| {' | '.join(cells)} |"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0%}".replace("%", " %")
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.0%}".replace("%", " %").replace("-", "−")
