@@ -1,4 +1,5 @@
-"""ATI IL passes in; a program whose kernel `main` runs on any device, by way of OpenCL C, passes out.
+"""ATI IL passes in; a program whose kernel `main` runs on any device passes out: by way of OpenCL C, or on VLIW chips
+as their machine code.
 
 A kernel takes IL's own names: textures ``i0, i1, …``, constant buffers ``cb0, …``, views ``uav0, …``, the global buffer
 ``g`` and outputs ``o0, …``, as arrays of 4- or 8-byte numbers (a double is two lanes). A texture's or output's array is
@@ -13,12 +14,13 @@ import numpy as np
 
 from headwater.errors import LaunchError
 from headwater.opencl.kernels import ArgInfo, KernelInfo
-from headwater.runtime.devices import Device
+from headwater.runtime.devices import Device, DeviceProgram, current, resolve
 from headwater.runtime.program import ClProgram, Kernel, Launcher, Program, with_simulate
 from headwater.runtime.signature import count_error, prototype
 from headwater.runtime.streams import Stream
 
 if TYPE_CHECKING:
+    from headwater.il.model import Program as IlSource
     from headwater.il.to_opencl import Parameter, Translation
     from headwater.runtime.events import Event
 
@@ -41,9 +43,42 @@ class IlProgram(Program["IlKernel"]):
         self.source = source
         self.filename = filename
         self.options = options
-        self.translation: Translation = to_opencl(parse(source, filename), filename)
-        self.opencl = ClProgram(self.translation.source, f"{filename}.cl", options, device)
+        program = parse(source, filename)
+        self.translation: Translation = to_opencl(program, filename)
+        self.opencl = _Translated(program, self.translation, filename, options, device)
         self.kernels = {ENTRY: IlKernel(self)}
+
+
+class _Translated(ClProgram):
+    """The OpenCL C of an IL program, which VLIW devices do not see: they get the program itself, compiled for them."""
+
+    def __init__(
+        self, program: IlSource, translation: Translation, filename: str, options: str, device: Device | None
+    ) -> None:
+        self._program = program
+        self._translation = translation
+        self._filename = filename
+        super().__init__(translation.source, f"{filename}.cl", options, device)
+
+    def on(self, device: Device | str | None = None) -> DeviceProgram:
+        target = resolve(device) if device is not None else current() or self.default_device
+        chip = getattr(target, "chip", None)
+        if chip is None or chip.family != "vliw":
+            return super().on(target)
+        built = self._built.get(target)
+        if built is None:
+            from headwater.il.to_opencl import KERNEL
+            from headwater.runtime.vliw import VliwDevice
+            from headwater.runtime.vliw_il import build
+
+            assert isinstance(target, VliwDevice)
+            arguments: list[ArgInfo] = []
+            for parameter in self._translation.parameters:
+                size = ArgInfo(f"{parameter.name}_size", "value", "int4", 16, "read", 0, "int4")
+                arguments += [_argument(parameter), size]
+            info = KernelInfo(KERNEL, tuple(arguments), self._translation.group)
+            built = self._built[target] = build(target, self._program, self._translation, info, self._filename)
+        return built
 
 
 class IlKernel(Kernel):

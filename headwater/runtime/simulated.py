@@ -221,25 +221,21 @@ def _load(code: bytes, filename: str) -> CodeObject:
 
 @functools.cache
 def _device(chip: Chip) -> SimulatedDevice:
-    return SimulatedDevice(chip, Path(chip.file).stem or chip.name)
+    name = Path(chip.file).stem or chip.name
+    if chip.family == "gcn":
+        return SimulatedDevice(chip, name)
+    from headwater.runtime.vliw import VliwDevice
+
+    return VliwDevice(chip, name)
 
 
 def find(name: str) -> SimulatedDevice | None:
-    """The device of a chip's name or alias, or of the path of a chip's file; None if there is no such chip.
-
-    DeviceError for chips whose instructions are not emulated.
-    """
+    """The device of a chip's name or alias, or of the path of a chip's file; None if there is no such chip."""
     from headwater import chips
 
     if not chips.known(name):
         return None
-    chip = chips.find(name)
-    if chip.family != "gcn":
-        raise DeviceError(
-            f"{chip.name} is a {chip.generation} chip, whose instructions are not emulated",
-            hint="choose a GCN chip, such as tahiti, fiji or vega64",
-        )
-    return _device(chip)
+    return _device(chips.find(name))
 
 
 def device_for(target: str) -> SimulatedDevice:
@@ -260,4 +256,4 @@ def all_devices() -> list[SimulatedDevice]:
     """A device for each chip that can be emulated."""
     from headwater import chips
 
-    return [_device(chip) for chip in chips.all_chips() if chip.family == "gcn"]
+    return [_device(chip) for chip in chips.all_chips()]

@@ -24,11 +24,12 @@ _ACCESS: dict[str, Access] = {"read_only": "read", "write_only": "write", "read_
 def kernel_info(kernel: KernelObject) -> KernelInfo:
     """The arguments that a caller passes. Types that the metadata leaves out are taken to be bytes of that size."""
     explicit = [arg for arg in kernel.args if not arg.value_kind.startswith("hidden_")]
-    infos = tuple(_argument(arg, number) for number, arg in enumerate(explicit))
+    infos = tuple(argument(arg, number) for number, arg in enumerate(explicit))
     return KernelInfo(kernel.name, infos, kernel.reqd_group_size)
 
 
-def _argument(arg: KernelArg, number: int) -> ArgInfo:
+def argument(arg: KernelArg, number: int) -> ArgInfo:
+    """One argument that a caller passes."""
     kind = _KINDS.get(arg.value_kind, "value")
     if kind == "buffer" and arg.address_space == "constant":
         kind = "constant"

@@ -1,0 +1,125 @@
+"""An ATI IL program and a VLIW device pass in; the program compiled for that chip, with the interface that its
+translation to OpenCL C has, passes out.
+
+A kernel's arguments are those of `headwater.il.to_opencl`: each array is followed by its width, height, lanes and
+bytes. So one run-time (`headwater.runtime.il`) serves every device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.emulate.vliw.bindings import Format
+from headwater.errors import LaunchError
+from headwater.runtime.arrays import Array
+from headwater.runtime.cpu_launch import CpuBuffer
+from headwater.runtime.devices import Buffer, DeviceProgram, Size
+from headwater.runtime.events import Event, Queue
+from headwater.runtime.streams import Stream
+from headwater.runtime.vliw import Loaded, ShaderKernel, bound_views, domain_sizes, load
+from headwater.runtime.vliw_launch import Inputs, Sizes, View
+
+if TYPE_CHECKING:
+    from headwater.il.model import Program
+    from headwater.il.to_opencl import Parameter, Translation
+    from headwater.isa.vliw.image import Image
+    from headwater.opencl.kernels import KernelInfo
+    from headwater.runtime.vliw import VliwDevice
+
+
+def build(
+    device: VliwDevice, program: Program, translation: Translation, info: KernelInfo, filename: str
+) -> DeviceProgram:
+    """Compile an IL program for a VLIW device. SourceError for what the chip has no instructions for."""
+    image = compile_image(program, device, filename)
+    kernel = IlShader(device, info, image, translation.parameters, filename)
+    return DeviceProgram(device, {info.name: kernel})
+
+
+def compile_image(program: Program, device: VliwDevice, filename: str) -> Image:
+    """The program as an image for a device's chip."""
+    from headwater.isa.vliw.compiler import compile_program
+    from headwater.isa.vliw.encode import encode
+    from headwater.isa.vliw.image import Image
+
+    made = compile_program(program, device.chip, filename)
+    return Image(
+        target=device.chip.target,
+        kind=made.kind,
+        code=encode(made.shader),
+        gprs=made.gprs,
+        stack_entries=made.stack_entries,
+        clause_temporaries=made.clause_temporaries,
+        lds_bytes=made.lds_bytes,
+        scratch_bytes=made.scratch_bytes,
+        constant_buffers=made.constant_buffers,
+        resources=made.resources,
+        outputs=made.outputs,
+        uavs=made.uavs,
+        uses_global=made.uses_global,
+        group_size=made.group_size,
+        lines=made.lines,
+    )
+
+
+class IlShader(ShaderKernel):
+    """``main`` of an IL program on a VLIW device."""
+
+    __slots__ = ("loaded", "parameters")
+
+    def __init__(
+        self, device: VliwDevice, info: KernelInfo, image: Image, parameters: Sequence[Parameter], filename: str
+    ) -> None:
+        super().__init__(device, info, "", filename, "")
+        self.loaded = load(image, device.chip)
+        self.parameters = tuple(parameters)
+
+    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
+        shape, start = self.shape(global_size, local_size, offset)
+        if self.loaded.image.kind == "ps":
+            shape = domain_sizes(start[0], start[1], shape.whole[0], shape.whole[1])
+        elif any(start):
+            raise LaunchError("a compute shader has no global offset", hint="launch it from 0")
+        return IlLaunch(self.loaded, self.parameters, shape)
+
+
+class IlLaunch:
+    """An IL program with its sizes fixed: called with its arrays, each followed by its extents."""
+
+    def __init__(self, loaded: Loaded, parameters: Sequence[Parameter], shape: Sizes) -> None:
+        self.loaded = loaded
+        self.parameters = parameters
+        self.shape = shape
+
+    def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> Event:
+        """Run over ``args``; see `headwater.runtime.cpu_launch.CpuLaunch`."""
+        views = {
+            parameter.name: _view(parameter, memory, extents)
+            for parameter, memory, extents in zip(self.parameters, args[::2], args[1::2], strict=True)
+        }
+        bound = bound_views(views)
+        launch = self.loaded.launch(self.shape, bound, {})
+        return launch((Inputs(bound),), queue, time_limit)
+
+
+def _view(parameter: Parameter, value: Any, extents: Sequence[int]) -> View:
+    """A parameter's array with its extents as memory that a shader sees."""
+    width, height, lanes, _ = extents
+    format_ = Format(lanes, 32, "f")
+    dimensions = parameter.dimensions if parameter.role in ("resource", "output") else 2 if height > 1 else 1
+    stride = 16 if parameter.role == "constant" else 1
+    if parameter.role == "output" and height == 1 and parameter.dimensions == 1:
+        dimensions = 1
+    return View(_array(value), format_, width, height, dimensions=dimensions, stride=stride, label=parameter.name)
+
+
+def _array(value: Any) -> Array:
+    if isinstance(value, Stream):
+        value = value.buffer
+    if isinstance(value, Buffer):
+        assert isinstance(value, CpuBuffer)
+        return value.memory
+    return np.asarray(value)
