@@ -308,7 +308,7 @@ def compile_object(text: str) -> bytes:
     tm = machine()
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = False
-    options.slp_vectorization = True
+    options.slp_vectorization = False  # gives nothing in chunks, and narrows some products' operands wrongly
     options.loop_unrolling = True
     builder = llvm.create_pass_builder(tm, options)
     builder.getModulePassManager().run(module, builder)
