@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headwater.analyze.code import Block, Code, Loop, Step
@@ -128,8 +128,6 @@ def vliw_code(
 
 
 def _placed(step: Step, line: tuple[str, int] | None, via: tuple[str, int] | None, number: int) -> Step:
-    from dataclasses import replace
-
     return replace(step, line=line, via=via, address=number)
 
 
@@ -151,14 +149,10 @@ def _steps(cf: Cf, clause: int, head: str, generation: str) -> list[Step]:
 
 
 def _headed(step: Step, head: str) -> Step:
-    from dataclasses import replace
-
     return replace(step, label=head)
 
 
 def _waiting(step: Step) -> Step:
-    from dataclasses import replace
-
     return replace(step, waits="local" if step.space in ("local", "global share") else "memory")
 
 
@@ -334,12 +328,75 @@ def _from_il(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
     return Built((code,), {source.name: source.text}, ("ATI IL",))
 
 
-def _not_yet(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
+def _from_opencl(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
+    """OpenCL C, or what Brook+ became: by way of LLVM IR and IL."""
+    from headwater.analyze.sources import Built, translated
+    from headwater.il.from_llvm import kernels
+    from headwater.isa.vliw.compiler import compile_program
+
+    text, texts, via, line_map, entries = translated(source)
+    name = next(reversed(texts))
+    options = source.options if source.language == "opencl" else ""
+    made = kernels(text, chip, name, options)
+    codes = []
+    for kernel in made.kernels.values():
+        il_name = f"{kernel.info.name}.il"
+        compiled = compile_program(kernel.program, chip, il_name)
+        places: dict[int, tuple[str, int]] = {}
+        for number, line in enumerate(kernel.lines, 1):
+            if line and line_map:
+                line = line_map[line - 1] if line <= len(line_map) else 0
+            if line:
+                places[number] = (source.name, line)
+        needs = Needs(
+            kernel.info.name,
+            compiled.kind,
+            compiled.gprs,
+            compiled.stack_entries,
+            compiled.clause_temporaries,
+            compiled.lds_bytes,
+            compiled.scratch_bytes,
+            kernel.info.reqd_group_size,
+        )
+        known = {
+            (1, (slot + 4 * part) // 16, (slot + 4 * part) % 16 // 4): arguments[arg.name] >> 32 * part & 0xFFFFFFFF
+            for slot, arg in zip(kernel.slots, kernel.info.args, strict=True)
+            if arg.name in arguments and arg.kind == "value"
+            for part in range(max(1, arg.size_bytes // 4))
+        }
+        code = vliw_code(compiled.shader, needs, chip.target, compiled.lines, places, il_name, known)
+        texts[il_name] = kernel.text
+        kinds = tuple((arg.name, arg.type_name) for arg in kernel.info.args)
+        local = any(arg.kind == "local" for arg in kernel.info.args)
+        codes.append(replace(code, arguments=kinds, dynamic_lds=local))
+    return Built(tuple(codes), texts, (*via, "ATI IL"), made.warnings, made.includes, entries)
+
+
+def _from_machine(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
+    from headwater.analyze.sources import Built
     from headwater.errors import UsageError
+    from headwater.isa.vliw.image import read_all
 
-    raise UsageError(
-        f"{source.name} is not compiled for {chip.name}", hint="ATI IL is; or choose a GCN chip, as vega64"
-    )
+    codes = []
+    images = read_all(source.data, source.name)
+    for image in images:
+        if image.target != chip.target:
+            continue
+        needs = Needs(
+            image.name,
+            image.kind,
+            image.gprs,
+            image.stack_entries,
+            image.clause_temporaries,
+            image.lds_bytes,
+            image.scratch_bytes,
+            image.group_size,
+        )
+        codes.append(vliw_code(image.shader, needs, chip.target))
+    if not codes:
+        targets = ", ".join(dict.fromkeys(image.target for image in images))
+        raise UsageError(f"{source.name} holds code for {targets}, and {chip.name} runs {chip.target}")
+    return Built(tuple(codes), {source.name: ""}, ("machine code",))
 
 
-_BUILDERS = {"il": _from_il, "opencl": _not_yet, "brook": _not_yet, "machine": _not_yet}
+_BUILDERS = {"il": _from_il, "opencl": _from_opencl, "brook": _from_opencl, "machine": _from_machine}
