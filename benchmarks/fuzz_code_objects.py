@@ -9,66 +9,21 @@ defect. Exit status 1 if there is any; ``--seed`` and ``--count 1`` repeat an in
 
 from __future__ import annotations
 
-import argparse
-import faulthandler
-import functools
 import os
 import random
-import signal
 import struct
 import sys
-import time
-import traceback
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from benchmarks import isolated
+from benchmarks import fuzzing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-INPUT_SECONDS = 2.0
-"""The longest that an input may take; a code object of 30 KB takes some milliseconds."""
-CHUNK = 5000
-"""Inputs that one process answers at a time."""
 TARGETS = ("gfx600", "gfx700", "gfx803", "gfx900", "gfx906", "gfx908", "gfx90a")
 KERNELS = ("add.cl", "reduction.cl", "median.cl", "hash.cl", "histogram.cl", "black_scholes.cl")
 """What is mutated: these kernels of benchmarks/suite, for all targets."""
-TELLING = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    7,
-    8,
-    0x10,
-    0x3F,
-    0x40,
-    0x7F,
-    0x80,
-    0xFF,
-    0x100,
-    0xFFF,
-    0x1000,
-    0xFFFF,
-    0x7FFFFFFF,
-    0x80000000,
-    0xFFFFFFFF,
-)
-"""Words at which sizes and offsets overflow, or nearly."""
-
-
-@dataclass
-class Tally:
-    """What became of the inputs: how many each kind had, how many were accepted, and the defects by seed."""
-
-    inputs: Counter[str] = field(default_factory=Counter)
-    accepted: Counter[str] = field(default_factory=Counter)
-    defects: dict[int, str] = field(default_factory=dict)
 
 
 def corpus(folder: Path) -> list[tuple[str, bytes]]:
@@ -102,6 +57,8 @@ def corpus(folder: Path) -> list[tuple[str, bytes]]:
 class Inputs:
     """Makes the input of each seed from the corpus, and gives it to what must take it."""
 
+    KINDS = ("word", "word", "word", "turned", "turned", "turned", "stream", "object")
+
     def __init__(self, objects: Sequence[tuple[str, bytes]]) -> None:
         from headwater.isa.gcn import codeobject
         from headwater.isa.gcn.decode import decode, decode_all
@@ -127,27 +84,11 @@ class Inputs:
                     if instruction.row.name == "s_endpgm":
                         break
 
-    def try_one(self, seed: int, tally: Tally) -> None:
-        """HeadwaterErrors are what a bad input deserves; any other exception leaves."""
-        from headwater.errors import HeadwaterError
-
-        rng = random.Random(seed)
-        kinds = ("word", "word", "word", "turned", "turned", "turned", "stream", "object")
-        kind = kinds[seed & 7]
-        tally.inputs[kind] += 1
-        try:
-            getattr(self, f"_{kind}")(rng)
-        except HeadwaterError as error:
-            if not str(error).strip():
-                raise AssertionError("an error without a message") from error
-            return
-        tally.accepted[kind] += 1
-
-    def _word(self, rng: random.Random) -> None:
+    def word(self, rng: random.Random) -> None:
         isa = rng.choice(self.isas)
         self._instruction(rng.getrandbits(96).to_bytes(12, "little")[: rng.choice((4, 8, 12, 12))], isa)
 
-    def _turned(self, rng: random.Random) -> None:
+    def turned(self, rng: random.Random) -> None:
         _, code = rng.choice(self.instructions)
         number = int.from_bytes(code, "little")
         for _ in range(rng.randint(1, 4)):
@@ -161,121 +102,26 @@ class Inputs:
         if not self.text(instruction, isa).strip():
             raise AssertionError("an instruction without a text")
 
-    def _stream(self, rng: random.Random) -> None:
+    def stream(self, rng: random.Random) -> None:
         isa, code = rng.choice(self.streams)
-        data = self._mutated(rng, code, rng.choice(self.streams)[1])
+        data = fuzzing.mutated(rng, code, rng.choice(self.streams)[1])
         isa = isa if rng.random() < 0.7 else rng.choice(self.isas)
         for instruction in self.decode_all(data, isa):
             self.text(instruction, isa)
 
-    def _object(self, rng: random.Random) -> None:
+    def object(self, rng: random.Random) -> None:
         target, code = rng.choice(self.objects)
-        data = self._mutated(rng, code, rng.choice(self.objects)[1])
+        data = fuzzing.mutated(rng, code, rng.choice(self.objects)[1])
         loaded = self.load(data, target)
         for kernel in loaded.kernels.values():
             self.decode(loaded.image(), kernel.entry, loaded.isa)
             loaded.line_of(kernel.entry)
 
-    @staticmethod
-    def _mutated(rng: random.Random, code: bytes, other: bytes) -> bytes:
-        data = bytearray(code)
-        for _ in range(rng.choice((1, 1, 2, 3, 8))):
-            at = rng.randrange(max(1, len(data)))
-            if rng.random() < 0.4:
-                at = min(at, rng.choice((64, 256, 1024)))  # headers lie in front
-            how = rng.randrange(7)
-            if not data:
-                return bytes(data)
-            at = min(at, len(data) - 1)
-            if how == 0:
-                data[at] ^= 1 << rng.randrange(8)
-            elif how == 1:
-                data[at] = rng.randrange(256)
-            elif how == 2:
-                size, mark = rng.choice(((4, "<I"), (8, "<Q"), (2, "<H")))
-                at &= -size
-                data[at : at + size] = struct.pack(mark, rng.choice(TELLING) & ((1 << 8 * size) - 1))
-            elif how == 3:
-                del data[at:]
-            elif how == 4:
-                start = rng.randrange(max(1, len(other)))
-                length = rng.choice((4, 16, 64, 512))
-                data[at : at + length] = other[start : start + length]
-            elif how == 5:
-                del data[at : at + rng.choice((1, 4, 8, 64))]
-            else:
-                data[at:at] = bytes(rng.randrange(256) for _ in range(rng.choice((1, 4, 8))))
-        return bytes(data)
 
-
-def _too_long(_: int, __: FrameType | None) -> None:
-    raise TimeoutError(f"takes more than {INPUT_SECONDS:g} s of processor time")
-
-
-@functools.cache
-def _inputs(folder: str) -> Inputs:
+def make(folder: str) -> Inputs:
+    """The inputs, from the corpus in this folder."""
     return Inputs(corpus(Path(folder)))
 
 
-def run(seeds: range, folder: str) -> Tally:
-    """Give the inputs of these seeds to what must take them."""
-    faulthandler.enable()
-    inputs = _inputs(folder)
-    tally = Tally()
-    signal.signal(signal.SIGPROF, _too_long)
-    for seed in seeds:
-        signal.setitimer(signal.ITIMER_PROF, INPUT_SECONDS)
-        try:
-            inputs.try_one(seed, tally)
-        except Exception as error:
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(last.filename).name}:{last.lineno}"
-            tally.defects[seed] = f"{type(error).__name__}: {str(error)[:200]} ({where})"
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-    return tally
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz_code_objects", description="Fuzz the GCN loader.")
-    parser.add_argument("--count", type=int, default=100_000, help="how many inputs (default 100000)")
-    parser.add_argument("--seed", type=int, default=0, help="the first input's seed (default 0)")
-    parser.add_argument("--corpus", type=Path, help="a folder for the compiled kernels (default: in the cache)")
-    options = parser.parse_args()
-    folder = options.corpus
-    if folder is None:
-        from headwater import cache
-
-        folder = cache.current().directory / "fuzz_code_objects"
-    folder.mkdir(parents=True, exist_ok=True)
-    corpus(folder)
-    began = time.monotonic()
-    total = Tally()
-    end = options.seed + options.count
-    chunks = [range(at, min(at + CHUNK, end)) for at in range(options.seed, end, CHUNK)]
-    function: Callable[[Any], Any] = functools.partial(run, folder=str(folder))
-    done = 0
-    for chunk, tally in isolated.each(function, chunks, CHUNK * INPUT_SECONDS, batch=40):
-        if isinstance(tally, isolated.Died):
-            # One of these: each by itself.
-            for (seed,), alone in isolated.each(function, [range(s, s + 1) for s in chunk], 60.0, batch=500):
-                if isinstance(alone, isolated.Died):
-                    total.defects[seed] = alone.reason
-            tally = Tally()
-        total.inputs += tally.inputs
-        total.accepted += tally.accepted
-        for seed, what in tally.defects.items():
-            if len(total.defects) < 50:
-                print(f"seed {seed}: {what}", flush=True)
-            total.defects[seed] = what
-        done += len(chunk)
-        rate = done / (time.monotonic() - began)
-        print(f"{done} inputs, {len(total.defects)} defects, {rate:.0f} a second", file=sys.stderr, flush=True)
-    for kind, count in sorted(total.inputs.items()):
-        print(f"{kind}: {count} inputs, {total.accepted[kind]} accepted")
-    print(f"{options.count} inputs, {len(total.defects)} defects")
-    return 1 if total.defects else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fuzzing.main("fuzz_code_objects", "Fuzz the GCN loader.", make))

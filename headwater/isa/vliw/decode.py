@@ -300,7 +300,7 @@ def fetch(code: bytes, generation: str, at: int, is_data_share: bool = False) ->
     opcode = encoded & _TEX_INST_BITS
     mem_op = (encoded >> 8) & 7
     row: Row | None
-    if opcode == _MEM_INST and (is_data_share or (generation in _WITH_LDS and mem_op in (4, _TESSELLATION))):
+    if opcode == _MEM_INST and generation in _WITH_LDS and (is_data_share or mem_op in (4, _TESSELLATION)):
         gds_op = (encoded >> form(generation, "GDS")["gds_op"][0]) & 63
         row = table.find(generation, "GDS", gds_op if mem_op != _TESSELLATION else 64)
         opcode = gds_op

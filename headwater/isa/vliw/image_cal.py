@@ -169,7 +169,7 @@ class _Facts:
             gprs=info.get(_GPRS_USED, resources & 0xFF),
             stack_entries=info.get(_STACK_USED, resources >> 8 & 0xFF),
             lds_bytes=info.get(_LDS_USED, info.get(_LDS_ALLOC, 0) * 4),
-            group_size=group,
+            group_size=group if is_compute else None,
             constants=constants,
             il=il,
             **fields,
