@@ -518,8 +518,7 @@ _ROWS = {
     "sqrt": "SQRT_IEEE", "sqrt_vec": "SQRT_IEEE", "rsq_vec": "RECIPSQRT_IEEE", "rcp_vec": "RECIP_IEEE",
     "iadd": "ADD_INT", "isub": "SUB_INT", "imul": "MULLO_INT", "umul": "MULLO_UINT", "imul_high": "MULHI_INT",
     "umul_high": "MULHI_UINT", "imin": "MIN_INT", "imax": "MAX_INT", "umin": "MIN_UINT", "umax": "MAX_UINT",
-    "iand": "AND_INT", "and": "AND_INT", "ior": "OR_INT", "ixor": "XOR_INT", "inot": "NOT_INT", "ishl": "LSHL_INT",
-    "ishr": "ASHR_INT", "ushr": "LSHR_INT", "ieq": "SETE_INT", "ine": "SETNE_INT", "ige": "SETGE_INT",
+    "iand": "AND_INT", "and": "AND_INT", "ior": "OR_INT", "ixor": "XOR_INT", "inot": "NOT_INT", "ieq": "SETE_INT", "ine": "SETNE_INT", "ige": "SETGE_INT",
     "uge": "SETGE_UINT", "itof": "INT_TO_FLT", "utof": "UINT_TO_FLT",
 }  # fmt: skip
 
@@ -534,6 +533,9 @@ _BY_NAME: dict[str, Lane] = {
     "ilt": lambda b, made, x, y: b.alu("SETGT_INT", y, x),
     "ult": lambda b, made, x, y: b.alu("SETGT_UINT", y, x),
     "inegate": lambda b, made, x: b.alu("SUB_INT", ZERO, x),
+    "ishl": lambda b, made, x, y: b.alu("LSHL_INT", x, _low5(b, y)),
+    "ishr": lambda b, made, x, y: b.alu("ASHR_INT", x, _low5(b, y)),
+    "ushr": lambda b, made, x, y: b.alu("LSHR_INT", x, _low5(b, y)),
     "imad": lambda b, made, x, y, z: multiply_add(b, x, y, z),
     "umad": lambda b, made, x, y, z: multiply_add(b, x, y, z),
     "exn": lambda b, made, x: b.alu("EXP_IEEE", b.alu("MUL_IEEE", x, real(math.log2(math.e)))),

@@ -331,23 +331,28 @@ def _unite(members: list[Value]) -> None:
 def _bind_results(op: Op, chans: list[int], placed: Region, together: bool) -> None:
     """Results in one register (``together``), each in its component where that is given."""
     members: list[Value] = []
+    others: list[int] = []
     for k, value in enumerate(op.results):
         if value is None:
             continue
-        chan = chans[k]
         if together:
-            fits = value not in members and _together(members, value, chan)
+            fits = value not in members and value.fixed is None and _together(members, value, chans[k])
         else:
-            fits = value.chan in (-1, chan) and not _taken(value, chan) and value not in op.results[:k]
+            fits = value.chan in (-1, chans[k]) and not _taken(value, chans[k]) and value not in members
             if fits:
-                value.chan = chan
-        if not fits:
-            new = Value()
-            new.chan = chan
-            op.results[k] = new
-            placed.append(Op("MOV", [Use(new)], [value], line=op.line))
-            value = new
-        members.append(value)
+                value.chan = chans[k]
+        if fits:
+            members.append(value)
+        else:
+            others.append(k)
+    if together and others:  # a register of their own for all, lest the copies find no room
+        members, others = [], [k for k, value in enumerate(op.results) if value is not None]
+    for k in others:
+        old, new = op.results[k], Value()
+        new.chan = chans[k]
+        op.results[k] = new
+        placed.append(Op("MOV", [Use(new)], [old], line=op.line))
+        members.append(new)
     if together:
         _unite(members)
 

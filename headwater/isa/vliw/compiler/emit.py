@@ -67,7 +67,7 @@ class _Emitter:
         self.acknowledge = False
 
     def run(self, region: Region) -> Emitted:
-        self.acknowledge = _reads_what_it_writes(region)
+        self.acknowledge = self.target.rank > 0 and _reads_what_it_writes(region)
         self.region(region)
         self.end()
         index = {id(item): k for k, item in enumerate(self.items)}

@@ -146,8 +146,8 @@ class Packer:
             return self._pairs(op)
         width = _REPLICATED_SLOTS if kind == "replicated" else 4
         result = op.results[0] if op.results else None
-        if kind == "replicated" and result is not None and result.chan == 3:
-            width = 4
+        if kind == "replicated" and not self._chans(result, range(width)):
+            width = 4  # w is the only component left for the result
         if any(slot is not None for slot in taken[:width]):
             return []
         if kind == "quad":

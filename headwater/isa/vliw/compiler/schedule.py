@@ -327,7 +327,7 @@ class _Block:
         elif op.name == "MOVA_INT":
             assert op.fields is not None
             self.owed += op.fields["users"]
-        elif op.relative:
+        elif op.relative in ("read", "write"):
             self.owed -= 1
 
     def gain(self, op: Op) -> int:
