@@ -91,13 +91,27 @@ class Trips:
         e = effects(instruction)
         name = instruction.row.name
         made = self._result(name, instruction, state)
-        loaded = self._loaded(name, instruction)
+        loaded = self._pair(name, instruction, state) or self._loaded(name, instruction)
         for register in registers(e.scalar_write):
             if register != SCC:
                 state.pop(register, None)
         if made is not None and instruction.dests:
             state[instruction.dests[0].register.index] = made
         state.update(loaded)
+
+    def _pair(self, name: str, instruction: Instruction, state: State) -> State:
+        """Both halves of what s_mov_b64 writes."""
+        source = instruction.source("S0")
+        if name != "s_mov_b64" or source is None:
+            return {}
+        first = instruction.dests[0].register.index
+        value = source.value
+        if isinstance(value, Constant):
+            bits = constant_bits(value.code, "b64")
+            return {first: Affine(bits & _MASK), first + 1: Affine(bits >> 32)}
+        if isinstance(value, Register) and value.file == "s":
+            return {first + n: state[value.index + n] for n in (0, 1) if value.index + n in state}
+        return {}
 
     def _loaded(self, name: str, instruction: Instruction) -> State:
         base = instruction.source("ADDR")

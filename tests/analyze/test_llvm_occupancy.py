@@ -32,7 +32,8 @@ def synthetic():
                 local = f"local float l[{dwords}]; l[get_local_id(0) % {dwords}] = a[0]; barrier(1);" if dwords else ""
                 use = f"s += l[(get_local_id(0) * 7) % {dwords}];" if dwords else ""
                 text.append(
-                    f"__attribute__((reqd_work_group_size({group},1,1)))\nkernel void {name}(global volatile float *a) {{\n"
+                    f"__attribute__((reqd_work_group_size({group},1,1)))\nkernel void {name}(global volatile float "
+                    f"*a) {{\n"
                     f" int i = get_global_id(0) * {floats}; float v[{floats}], s = 0; {local}\n"
                     f' _Pragma("unroll") for (int k = 0; k < {floats}; k++) v[k] = a[i + k];\n'
                     f' _Pragma("unroll") for (int k = 0; k < {floats}; k++) a[i + k] = v[{floats} - 1 - k] * v[k];\n'
