@@ -2,8 +2,8 @@
 
 Numbers in front of CF instructions are labels, to which jumps go; those of groups and fetches, and behind PV and PS,
 are not looked at. ADDR of clauses is kept where all clauses still fit (each CNT is what the clause has), and computed
-else. Literals may be written without their bits, ``1.5f`` or ``12``: they get a free place. Comments begin with ``;``
-or ``//``.
+else; both may be left out. Literals may be written without their bits, ``1.5f`` or ``12``: they get a free place.
+Comments begin with ``;`` or ``//``.
 """
 
 from __future__ import annotations
@@ -219,8 +219,9 @@ class _Parser:
             self._address(s, clause, value, at)
         elif word == "CNT" and not row.flags.isdisjoint(("alu", "tex", "vtx", "gds")):
             s.expect("(")
-            clause.count = s.integer("a count")
-            s.expect(")")
+            if not s.take(")"):
+                clause.count = s.integer("a count")
+                s.expect(")")
         elif re.fullmatch("KCACHE[0-3]", word):
             self._kcache(s, fields, int(word[-1]), at)
         elif word == "NO_BARRIER":

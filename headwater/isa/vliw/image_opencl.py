@@ -72,7 +72,8 @@ def read(elf: Elf) -> tuple[Image, ...]:
         if metadata is None:
             raise elf.error(f"has no arguments of the kernel {name} ({_PREFIX}{name}_metadata)")
         for image in image_cal.read(Elf(inner, f"{elf.filename} ({name})")):
-            images.append(_described(elf, replace(image, name=name, data=data, abi="amd"), metadata.decode("latin-1")))
+            kernel = replace(image, name=name, kind="cs", data=data, abi="amd")
+            images.append(_described(elf, kernel, metadata.decode("latin-1")))
     return tuple(images)
 
 
