@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # The fetch resources that docs/vliw.md gives to memory which is not a texture.
 UAV_FETCH, CONSTANT_FETCH, GLOBAL_BYTES = 128, 144, 126
+GLOBAL_RAT = 11
+"""The RAT by which Evergreen and later write the global buffer."""
 TEXT_FETCH = 2
 """The fetch resource by which LLVM's shaders read constants of the program."""
 _WAVEFRONT = 64
@@ -60,7 +62,7 @@ def bound_views(bindings: Mapping[str, View]) -> dict[Name, View]:
         kind = name.rstrip("0123456789")
         number = int(name[len(kind) :] or 0)
         if kind in ("g", "g[]"):
-            found["global", 0] = view
+            found["global", 0] = found["rat", GLOBAL_RAT] = view
             found["fetch", GLOBAL_FETCH] = replace(view, stride=16)
             found["fetch", GLOBAL_BYTES] = replace(view, stride=1)
         elif kind == "i":

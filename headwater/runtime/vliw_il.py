@@ -23,6 +23,7 @@ from headwater.runtime.vliw import Loaded, ShaderKernel, bound_views, domain_siz
 from headwater.runtime.vliw_launch import Inputs, Sizes, View
 
 if TYPE_CHECKING:
+    from headwater.chips import Chip
     from headwater.il.model import Program
     from headwater.il.to_opencl import Parameter, Translation
     from headwater.isa.vliw.image import Image
@@ -34,20 +35,20 @@ def build(
     device: VliwDevice, program: Program, translation: Translation, info: KernelInfo, filename: str
 ) -> DeviceProgram:
     """Compile an IL program for a VLIW device. SourceError for what the chip has no instructions for."""
-    image = compile_image(program, device, filename)
+    image = compile_image(program, device.chip, filename)
     kernel = IlShader(device, info, image, translation.parameters, filename)
     return DeviceProgram(device, {info.name: kernel})
 
 
-def compile_image(program: Program, device: VliwDevice, filename: str) -> Image:
-    """The program as an image for a device's chip."""
+def compile_image(program: Program, chip: Chip, filename: str) -> Image:
+    """The program as an image for a chip. SourceError for what the chip has no instructions for."""
     from headwater.isa.vliw.compiler import compile_program
     from headwater.isa.vliw.encode import encode
     from headwater.isa.vliw.image import Image
 
-    made = compile_program(program, device.chip, filename)
+    made = compile_program(program, chip, filename)
     return Image(
-        target=device.chip.target,
+        target=chip.target,
         kind=made.kind,
         code=encode(made.shader),
         gprs=made.gprs,
