@@ -31,8 +31,7 @@ class Inputs:
 
     def __init__(self, folder: str) -> None:
         sys.path.insert(0, str(_TESTS))
-        from test_llvm_code import CASES
-        from test_vliw_images import KERNEL, METADATA, OBJECTS, PIXEL, opencl_binary
+        from vliw_samples import CASES, KERNEL, METADATA, OBJECTS, PIXEL, opencl_binary
 
         from headwater.isa.vliw import assembly, decode, encode, image, image_text, printer, table
         from headwater.isa.vliw.model import GENERATION_OF_TARGET, GENERATIONS

@@ -11,8 +11,7 @@ from headwater.isa.vliw import image
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "isa_vliw"))
 
-from test_vliw_images import KERNEL, METADATA, OBJECTS, PIXEL, opencl_binary
-from test_vliw_text import COMPUTE, LOOP
+from vliw_samples import COMPUTE, KERNEL, LOOP, METADATA, OBJECTS, PIXEL, opencl_binary
 
 
 @pytest.fixture

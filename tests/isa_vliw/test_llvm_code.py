@@ -1,27 +1,13 @@
 """Decoding agrees with LLVM: of code that its r600 back end made, and that no encoder of ours has seen."""
 
-from pathlib import Path
-
 import llvm_text
 import pytest
+from vliw_samples import CASES
 
 from headwater.isa.vliw.decode import decode
 from headwater.isa.vliw.encode import encode
 from headwater.isa.vliw.model import GENERATION_OF_TARGET
 
-
-def cases() -> list[tuple[str, str, bytes, str]]:
-    found = []
-    for block in (Path(__file__).parent / "llvm.txt").read_text().split("\n== ")[1:]:
-        head, _, rest = block.partition("\n")
-        words, _, text = rest.partition("\n--\n")
-        code = b"".join(int(word, 16).to_bytes(8, "little") for word in words.split())
-        name, target = head.split()
-        found.append((name, target, code, text))
-    return found
-
-
-CASES = cases()
 NAMES = [f"{name}-{target}" for name, target, *_ in CASES]
 
 

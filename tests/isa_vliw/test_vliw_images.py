@@ -3,52 +3,13 @@
 import random
 import struct
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from test_vliw_text import COMPUTE, LOOP
+from vliw_samples import COMPUTE, KERNEL, LOOP, METADATA, OBJECTS, PIXEL, opencl_binary
 
 from headwater.errors import CodeObjectError, HeadwaterError, SourceError, UsageError
-from headwater.isa.gcn.codeobject import KernelArg
 from headwater.isa.vliw import image, image_text
-from headwater.isa.vliw.assembly import parse
-from headwater.isa.vliw.encode import encode
-from headwater.isa.vliw.image import Argument, Image
-
-OBJECTS = Path(__file__).parent / "llvm_objects"
-
-PIXEL = Image(
-    target="rv770",
-    kind="ps",
-    code=encode(parse(LOOP, "r700")),
-    gprs=5,
-    stack_entries=2,
-    clause_temporaries=1,
-    scratch_bytes=64,
-    constant_buffers={0: 4, 3: 64},
-    resources=(1, 128),
-    samplers={1: 0},
-    outputs=(0, 1),
-    uses_global=True,
-    constants=bytes(range(256)) * 18 + bytes(128),
-    il="il_ps_2_0\nend\n",
-    lines=((1, 2), (), (3,)),
-)
-KERNEL = Image(
-    target="cypress",
-    kind="cs",
-    code=encode(parse(COMPUTE, "evergreen")),
-    name="add",
-    gprs=4,
-    stack_entries=1,
-    lds_bytes=1024,
-    constant_buffers={0: 10, 1: 3},
-    uavs=(1, 11),
-    group_size=(64, 2, 1),
-    abi="amd",
-    args=(Argument(KernelArg("out", 0, 4, "global_buffer", "global", "float*", "", True), 11),),
-    data=b"\x01\x02\x03",
-)
+from headwater.isa.vliw.image import Image
 
 
 @pytest.mark.parametrize("made", [PIXEL, KERNEL, replace(KERNEL, group_size=None, abi="headwater")])
@@ -111,53 +72,6 @@ def test_llvm_objects(target: str) -> None:
     assert len(found.data) == table + 1024
     literals = {value for cf in found.shader.cf for group in cf.groups for value in group.literals}
     assert table in literals
-
-
-def opencl_binary(kernels: dict[str, tuple[bytes, str]], data: bytes = b"") -> bytes:
-    """A file as the OpenCL 1.x driver writes it: symbols name kernels' images and metadata."""
-    body = bytearray()
-    names = bytearray(b"\0")
-    symbols = bytearray(16)
-    for name, (inner, metadata) in kernels.items():
-        for suffix, content in (("kernel", inner), ("metadata", metadata.encode())):
-            symbols += struct.pack("<IIIBBH", len(names), len(body), len(content), 1, 0, 1)
-            names += f"__OpenCL_{name}_{suffix}\0".encode()
-            body += content
-    if data:
-        symbols += struct.pack("<IIIBBH", len(names), len(body), len(data), 1, 0, 1)
-        names += b"__OpenCL_0_global\0"
-        body += data
-    section_names = b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
-    contents = [bytes(body), bytes(symbols), bytes(names), section_names]
-    at, offsets = 52, []
-    for content in contents:
-        offsets.append(at)
-        at += len(content)
-    header = b"\x7fELF\x01\x01\x01\x64\x01".ljust(16, b"\0")
-    header += struct.pack("<HHIIIIIHHHHHH", 2, 0x3F1, 1, 0, 0, at, 0, 52, 32, 0, 40, 5, 4)
-    kinds = ((1, 1, 0, 0), (7, 2, 3, 16), (15, 3, 0, 0), (23, 3, 0, 0))
-    table = bytes(40)
-    for (name_at, kind, link, entry), offset, content in zip(kinds, offsets, contents, strict=True):
-        table += struct.pack("<10I", name_at, kind, 0, 0, offset, len(content), link, 0, 1, entry)
-    return header + b"".join(contents) + table
-
-
-METADATA = """\
-;ARGSTART:__OpenCL_add_kernel
-;version:3:1:104
-;device:cypress
-;uniqueid:1024
-;memory:uavprivate:0
-;memory:hwlocal:512
-;memory:hwregion:0
-;cws:64:1:1
-;pointer:out:float:1:1:0:uav:11:4:RW:0:0
-;value:n:i32:1:1:16
-;function:1:1028
-;reflection:0:float*
-;reflection:1:int
-;ARGEND:__OpenCL_add_kernel
-"""
 
 
 def test_opencl_binaries() -> None:

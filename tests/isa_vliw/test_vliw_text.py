@@ -4,7 +4,8 @@ import random
 
 import pytest
 import test_vliw_encoding as encoding
-from test_llvm_code import CASES, NAMES
+from test_llvm_code import NAMES
+from vliw_samples import CASES, CAYMAN, COMPUTE, LOOP
 
 from headwater.errors import SourceError
 from headwater.isa.vliw import table
@@ -13,70 +14,6 @@ from headwater.isa.vliw.decode import decode
 from headwater.isa.vliw.encode import encode
 from headwater.isa.vliw.model import FETCH_KINDS, GENERATION_OF_TARGET, GENERATIONS, Cf, Fetch, Shader
 from headwater.isa.vliw.printer import cf_text, fetch_text, group_text, text
-
-# A pixel shader of RV770 with a loop, in the words of AMD's Stream KernelAnalyzer.
-LOOP = """\
-00 ALU: ADDR(32) CNT(6) KCACHE0(CB0:0-15)
-      0  x: MOV         R1.x,  0.0f
-         y: MOV         R1.y,  0.0f
-         t: F_TO_I      R2.w,  |KC0[0].x|
-      1  z: FRACT       ____,  -R0.x
-         w: MULADD_e    T0.w,  R0.y,  (0x40400000, 3.0f).x,  0.5      VEC_120
-01 LOOP_DX10 i0 FAIL_JUMP_ADDR(6) VALID_PIX
-    02 ALU_BREAK: ADDR(38) CNT(2) KCACHE0(CB0:0-15)
-          2  z: SETGT_INT   R0.z,  R2.w,  R1.x
-          3  x: PREDNE_INT  ____,  R0.z,  0.0f      UPDATE_EXEC_MASK UPDATE_PRED
-    03 TEX: ADDR(48) CNT(2) VALID_PIX
-          4  SAMPLE R3.xyz_, R1.xy0x, t1, s0  UNNORM(XYZW)
-          5  VFETCH R4.x___, R1.x, fc128  FORMAT(32_FLOAT) MEGA(4) OFFSET(16)
-             FETCH_TYPE(NO_INDEX_OFFSET)
-    04 ALU: ADDR(40) CNT(5)
-          6  x: DOT4_e      ____,  R3.x,  R4.x
-             y: DOT4_e      ____,  R3.y,  R4.x
-             z: DOT4_e      ____,  R3.z,  R4.x
-             w: DOT4_e      ____,  (0x80000000, -0.0f).x,  0.0f
-05 ENDLOOP i0 PASS_JUMP_ADDR(2)
-06 ALU_PUSH_BEFORE: ADDR(45) CNT(2) NO_BARRIER
-      7  t: RCP_e       R1.x,  PV6.x
-      8  x: PREDGT      ____,  -PS7,  1.0f      UPDATE_EXEC_MASK UPDATE_PRED
-07 JUMP POP_CNT(1) ADDR(9)
-08 POP (1) ADDR(9)
-09 MEM_EXPORT_WRITE_IND: DWORD_PTR[0+R2].x___, R1 ELEM_SIZE(3) VALID_PIX
-10 EXP: PIX1, R1.x00_
-11 EXP_DONE: PIX0, R1 BURSTCNT(1)
-END_OF_PROGRAM
-"""
-
-COMPUTE = """\
-00 ALU: ADDR(32) CNT(9) KCACHE0(CB0:0-15) KCACHE1(CB1:16-47)
-      0  x: LSHL        ____,  R0.x,  (0x00000002, 2.802596929e-45f).x
-         t: MULLO_INT   ____,  R1.x,  KC0[1].x
-      1  x: LDS_WRITE   R0.y,  PV0.x      OFFSET(5)
-         w: ADD_INT     R0.w,  KC1[3].x,  PS0
-      2  x: LDS_READ_RET R0.y
-      3  x: GROUP_BARRIER
-      4  y: MOV         R1.y,  QA.pop
-      5  x: MOVA_INT    ____,  R0.w
-01 ALU_POP_AFTER: ADDR(41) CNT(2) KCACHE2(CB2:0-15) EXTENDED
-      6  x: MOV         R2[A0.x].x,  R3[A0.x].y
-         y: MAX_UINT    R2.y,  KC2[7].w,  R1.y      (p)
-03 MEM_RAT_CACHELESS_STORE_RAW_ACK: RAT(1)[R1].xy__, R2, ARRAY_SIZE(4) MARK VPM
-04 MEM_RAT_ADD_RTN_ACK: RAT(11)[R1].x___, R3, ARRAY_SIZE(0,2)
-05 WAIT_ACK: Outstanding_acks <= 0
-END_OF_PROGRAM
-"""
-
-CAYMAN = """\
-00 ALU: ADDR(32) CNT(5)
-      0  x: RCP_e       ____,  R124.x
-         y: RCP_e       R0.y,  R124.x
-         z: RCP_e       ____,  R124.x
-      1  x: PREDE       ____,  R0.y,  0.0f      UPDATE_EXEC_MASK(BREAK)
-         w: MULADD_UINT24 R1.w,  R0.x,  R0.y,  1
-01 MEM_RAT_CACHELESS_STORE_DWORD: RAT(0)[R1].x___, R0, ARRAY_SIZE(0)
-02 END
-END_OF_PROGRAM
-"""
 
 
 @pytest.mark.parametrize(
