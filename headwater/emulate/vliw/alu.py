@@ -73,17 +73,21 @@ class AluCode:
         popped = self._popped
         before = c.exec
         after = self._mask_after(plain)
-        shared = [lds.Access(c, op, pc + op.slot) for op in ops if op.row.kind == "LDS"]
+        shared = [
+            (op, lds.Access(c, op.row, pc + op.slot, offset=op.lds_offset, predicated=op.pred_sel >= 2))
+            for op in ops
+            if op.row.kind == "LDS"
+        ]
 
         def thunk(part: int) -> None:
             self._popped, self._mask = popped, before
-            for access in shared:
-                sources = [self.source(access.op, s, part) for s in access.op.sources]
-                access.read(part, sources, self._allowed(access.op, part))
+            for op, access in shared:
+                sources = [self.source(op, s, part) for s in op.sources]
+                access.read(part, sources, self._allowed(op, part))
             self._compute(plain, part, before, after)
 
         c.later(thunk)
-        for access in shared:
+        for _, access in shared:
             results = access.write()
             for queue, result in results:
                 self.queues[queue].append(result)

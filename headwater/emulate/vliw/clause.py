@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from headwater.emulate.builder import Builder, Value
-from headwater.emulate.helpers import ARENA, LDS, PRIVATE, RESOURCE
+from headwater.emulate.helpers import ARENA, PRIVATE, RESOURCE
 from headwater.emulate.layout import FAULT_NAMES, LANES, WAVE
 from headwater.emulate.memory import Address, Shape, Slot
 from headwater.emulate.registers import PART_LANES, PARTS, Mask
@@ -167,11 +167,6 @@ class Clause:
         slot = self.define(f"%{name}.at", f"getelementptr i8, ptr %w, i64 {WAVE.offset[name]}")
         start, size = self._field(name, "i64"), self._field(f"{name}_bytes", "i64")
         return start, Slot(slot, start, size), how
-
-    def local(self, low: str, offset: int = 0) -> Address:
-        """An address in LDS."""
-        base, slot, how = self.fixed("lds", LDS)
-        return Address(base, low, None, how, slot, offset)
 
     def private(self, low: str) -> Address:
         """An address in private memory, which is interleaved by dwords over the lanes."""

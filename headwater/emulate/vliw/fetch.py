@@ -6,19 +6,17 @@ the resource. Reads of scratch memory are here, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from headwater.emulate.builder import Value
 from headwater.emulate.memory import Address, PartAccess
-from headwater.emulate.registers import PART_LANES, Mask
-from headwater.emulate.vliw import formats, program, sampling
+from headwater.emulate.registers import PART_LANES
+from headwater.emulate.vliw import datashare, formats, program, sampling
 from headwater.emulate.vliw.bindings import NEAREST, Format, vertex_format
 from headwater.emulate.vliw.clause import Clause, place
+from headwater.emulate.vliw.elements import Lanes, four, load, source, write
 from headwater.emulate.vliw.registers import RETURNED
 from headwater.isa.vliw.model import Fetch
-
-Lanes = list[Value]
-"""Four components, u32 each."""
 
 LOADS = frozenset(("LD", "LDFPTR"))
 SAMPLES = frozenset(
@@ -45,6 +43,9 @@ def translate(c: Clause, number: int, fetch: Fetch) -> None:
     elif name == "READ_SCRATCH":
         _scratch(c, fetch, pc)
         return
+    elif kind in ("MEM_DSW", "MEM_DSR", "GDS"):
+        datashare.translate(c, fetch, pc)
+        return
     if read is None:
         c.unsupported(pc)
         return
@@ -54,48 +55,6 @@ def translate(c: Clause, number: int, fetch: Fetch) -> None:
         write(c, fetch, part, known(part))
 
     c.later(thunk, loads=True)
-
-
-def source(c: Clause, gpr: int, sel: int, part: int) -> Value:
-    """A fetch's source: a component, 0 or 1.0."""
-    channel = program.selected(sel)
-    if channel is None:
-        return c.b.constant("u32", formats.ONE if sel == 5 else 0)
-    return c.regs.read(4 * gpr + channel, part)
-
-
-def write(c: Clause, fetch: Fetch, part: int, lanes: Sequence[Value]) -> None:
-    """The destination's components, as DST_SEL_X … choose them: 0 to 3 lanes, 4 zero, 5 one, 7 none."""
-    f = fetch.fields
-    for channel, name in enumerate("xyzw"):
-        sel = f[f"dst_sel_{name}"]
-        if sel == 7:
-            continue
-        value = lanes[sel] if sel < 4 else c.b.constant("u32", formats.ONE if sel == 5 else 0)
-        c.regs.write(4 * f["dst_gpr"] + channel, part, value)
-
-
-def _four(c: Clause, lanes: Sequence[Value]) -> Lanes:
-    """Lanes that an element lacks are 0, 0, 0, 1."""
-    b = c.b
-    return [*lanes, *(b.constant("u32", formats.ONE if n == 3 else 0) for n in range(len(lanes), 4))]
-
-
-def load(c: Clause, at: Address, format_: Format, part: int, mask: Mask, inside: Value | None, pc: int) -> list[Value]:
-    """An element's lanes; 0 where it is not ``inside``."""
-    b = c.b
-    if inside is not None:
-        lanes = Mask()
-        lanes.parts[part] = b.binary("and", c.part_mask(mask, part), b.splat(inside, PART_LANES)).text
-        mask = lanes
-    access = PartAccess(c, part, mask, pc)
-    dwords = [
-        Value(text, "u32", PART_LANES) for piece in access.load(at, formats.pieces(format_.nbytes)) for text in piece
-    ]
-    values = formats.unpacked(b, format_, dwords)
-    if inside is not None:
-        values = [b.select(inside, value, b.constant("u32", 0)) for value in values]
-    return values
 
 
 # ---- vertex fetches
@@ -128,7 +87,7 @@ def _vertex(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
         if not bound.arena:
             inside = b.compare("icmp ult", index, _limit(c, name, offset + known.nbytes, stride))
             low = b.select(inside, low, b.constant("u32", 0))
-        return _four(c, load(c, address(low.text), known, part, mask, inside, pc))
+        return load(c, address(low.text), known, part, mask, inside, pc)
 
     return read
 
@@ -145,7 +104,7 @@ def _limit(c: Clause, name: tuple[str, int], nbytes: int, stride: int) -> Value:
 
 def _returned(c: Clause, rat: int) -> Callable[[int], Lanes]:
     def read(part: int) -> Lanes:
-        return _four(c, [c.regs.read(RETURNED + rat, part)])
+        return four(c, [c.regs.read(RETURNED + rat, part)])
 
     return read
 
@@ -160,7 +119,7 @@ def _buffer_size(c: Clause, fetch: Fetch) -> Callable[[int], Lanes] | None:
     def read(part: int) -> Lanes:
         b = c.b
         size = Value(c.descriptor(name, "size"), "u64")
-        return _four(c, [b.resize(b.binary("udiv", size, b.constant("u64", stride)), "u32")])
+        return four(c, [b.resize(b.binary("udiv", size, b.constant("u64", stride)), "u32")])
 
     return read
 
@@ -174,9 +133,7 @@ def _texture(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
     if bound is None or bound.arena:
         return None
     if fetch.row.name == "GET_TEXTURE_RESINFO":
-        return lambda part: _four(
-            c, [Value(c.descriptor(name, field), "u32") for field in ("width", "height", "depth")]
-        )
+        return lambda part: four(c, [Value(c.descriptor(name, field), "u32") for field in ("width", "height", "depth")])
     if fetch.row.name not in LOADS | SAMPLES:
         return None
     mask = c.exec
@@ -187,9 +144,9 @@ def _texture(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
         coordinates = [source(c, f["src_gpr"], f[f"src_sel_{axis}"], part) for axis in "xyz"]
         texture = sampling.Texture(c, name, bound, part, mask, pc)
         if fetch.row.name in LOADS:
-            return _four(c, texture.load(coordinates, [n >> 1 for n in offsets]))
+            return texture.load(coordinates, [n >> 1 for n in offsets])
         normalised = [bool(f[f"coord_type_{axis}"]) for axis in "xyz"]
-        return _four(c, texture.sample(coordinates, normalised, [n / 2 for n in offsets], sampler))
+        return texture.sample(coordinates, normalised, [n / 2 for n in offsets], sampler)
 
     return read
 

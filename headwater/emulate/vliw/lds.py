@@ -1,4 +1,5 @@
-"""LDS operations of ALU clauses in; accesses to the work-group's memory, and what goes to the output queues, out.
+"""Operations on a data share in, those of the LDS in ALU clauses and of the GDS; accesses to its memory, and what they
+return, out.
 
 A group's sources are read before its results are written, so an operation's operands are noted with the group, and
 memory is accessed behind it. All lanes load before any lane stores that comes later.
@@ -10,13 +11,13 @@ from collections.abc import Sequence
 
 from headwater.emulate import atomics
 from headwater.emulate.builder import Value
-from headwater.emulate.helpers import LDS
+from headwater.emulate.helpers import GDS, LDS
 from headwater.emulate.lower_llvm import Wide, lower
 from headwater.emulate.memory import Address, PartAccess
 from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.emulate.vliw.clause import Clause
 from headwater.isa.gcn.semantics import BITS
-from headwater.isa.vliw.model import AluOp
+from headwater.isa.vliw.model import Row
 from headwater.isa.vliw.semantics import semantics
 
 Result = list[Value | None]
@@ -24,15 +25,20 @@ Result = list[Value | None]
 
 
 class Access:
-    """One LDS operation."""
+    """One operation of the row ``row`` on the LDS, or on the GDS; ``offset``: dwords that are added to its address.
+    ``predicated``: the lanes that `read` is given are not all."""
 
-    def __init__(self, clause: Clause, op: AluOp, pc: int) -> None:
+    def __init__(
+        self, clause: Clause, row: Row, pc: int, *, offset: int = 0, predicated: bool = False, global_: bool = False
+    ) -> None:
         self.c = clause
-        self.op = op
+        self.row = row
+        self.offset = offset
+        self.memory, self.how = ("gds", GDS) if global_ else ("lds", LDS)
         self.pc = pc
-        self.mask = Mask(clause.exec.whole) if not op.pred_sel else Mask()
+        self.mask = Mask() if predicated else Mask(clause.exec.whole)
         self._all = clause.exec
-        self.what = semantics(op.row)
+        self.what = semantics(row)
         self.operands: list[dict[str, Value]] = [{} for _ in range(PARTS)]
 
     def read(self, part: int, sources: Sequence[Value], allowed: Value | None) -> None:
@@ -41,7 +47,7 @@ class Access:
         if allowed is not None:
             lanes = self.c.b.binary("and", lanes, allowed)
         self.mask.parts[part] = self.c.b.splat(lanes, PART_LANES).text
-        names = [o.name for o in self.op.row.operands if o.name in ("ADDR", "DATA", "DATA1")]
+        names = [o.name for o in self.row.operands if o.name in ("ADDR", "DATA", "DATA1")]
         self.operands[part] = {
             name: self.c.b.splat(self.c.b.bitcast(value, "u32"), PART_LANES)
             for name, value in zip(names, sources, strict=False)
@@ -58,7 +64,7 @@ class Access:
         def thunk(part: int) -> None:
             access = PartAccess(self.c, part, self.mask, self.pc)
             values: dict[str, Wide] = dict(self.operands[part])
-            values["OFFSET"] = self.c.b.constant("u32", 4 * self.op.lds_offset)
+            values["OFFSET"] = self.c.b.constant("u32", 4 * self.offset)
 
             def load(type_: str, offset: Value | None) -> Value:
                 at, moved = self._address(part, offset)
@@ -93,10 +99,14 @@ class Access:
         """An address of one part's lanes, and how many bytes further the access is."""
         base = self.operands[part]["ADDR"]
         if offset is None:
-            return self.c.local(base.text), 4 * self.op.lds_offset
+            return self._place(base.text), 4 * self.offset
         if offset.lanes == 1 and offset.text.isdecimal():
-            return self.c.local(base.text), int(offset.text)
-        return self.c.local(self.c.b.binary("add", base, self.c.b.bitcast(offset, "u32")).text), 0
+            return self._place(base.text), int(offset.text)
+        return self._place(self.c.b.binary("add", base, self.c.b.bitcast(offset, "u32")).text), 0
+
+    def _place(self, low: str, offset: int = 0) -> Address:
+        base, slot, how = self.c.fixed(self.memory, self.how)
+        return Address(base, low, None, how, slot, offset)
 
     def _narrow(self, value: Value, type_: str) -> Value:
         bits = BITS[type_]
@@ -104,11 +114,11 @@ class Access:
 
     def _atomic(self) -> list[tuple[str, Result]]:
         c, b = self.c, self.c.b
-        returns = "returns" in self.op.row.flags
+        returns = "returns" in self.row.flags
         arrays(c)
 
         def thunk(part: int) -> None:
-            at = c.local(self.operands[part]["ADDR"].text, 4 * self.op.lds_offset).settled(b)
+            at = self._place(self.operands[part]["ADDR"].text, 4 * self.offset).settled(b)
             put_addresses(c, part, at)
             for n, name in enumerate(("DATA", "DATA1")):
                 if name in self.operands[part]:
@@ -116,10 +126,10 @@ class Access:
 
         c.later(thunk)
         c.flush()
-        _, slot, _ = c.fixed("lds", LDS)
+        _, slot, _ = c.fixed(self.memory, self.how)
         layout = {name: (n, 1) for n, name in enumerate(("DATA", "DATA1")) if name in self.what.types}
         bits = self.mask.bits(b)
-        atomics.update_lanes(c, self.what, c.mode, 4, LDS, slot.pointer, self.pc, bits, layout, keep_old=returns)
+        atomics.update_lanes(c, self.what, c.mode, 4, self.how, slot.pointer, self.pc, bits, layout, keep_old=returns)
         return [("A", taken_back(c))] if returns else []
 
 

@@ -408,17 +408,17 @@ class _Group:
         if op.index_mode == LOOP_INDEX_MODE:
             return np.full(LANES, self.wave.loops[-1].index + base, np.uint32)
         channel = op.index_mode if self.shader.generation == "r600" else 0
-        return self.old[AR + channel] + np.uint32(base)
+        return np.asarray(self.old[AR + channel] + np.uint32(base))
 
     def source(self, op: AluOp, source: Source) -> Array:
         """An operand's 32 bits without modifiers."""
         sel, channel, wave = source.sel, source.chan, self.wave
         if sel < 128:
             if not source.rel:
-                return self.old[4 * sel + channel]
+                return np.asarray(self.old[4 * sel + channel])
             register = self._index(op, sel)
             register = np.where(register < wave.gprs, register, 0)
-            return self.old[4 * register + channel, np.arange(LANES)]
+            return np.asarray(self.old[4 * register + channel, np.arange(LANES)])
         for window, start in enumerate(KCACHE_STARTS):
             if start <= sel < start + 32:
                 fields = self.cf.fields
@@ -428,9 +428,9 @@ class _Group:
         if sel == LITERAL:
             return np.full(LANES, source.literal or 0, np.uint32)
         if sel == SEL_PV:
-            return self.old[PV + channel]
+            return np.asarray(self.old[PV + channel])
         if sel == SEL_PS:
-            return self.old[PS]
+            return np.asarray(self.old[PS])
         if sel in INLINE:
             return np.full(LANES, INLINE[sel], np.uint32)
         if 219 <= sel <= 222:

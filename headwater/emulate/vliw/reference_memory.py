@@ -58,8 +58,13 @@ class Memories:
         places = [16 * int(n) + 4 * channel for n in numbers]
         return np.array([_dword(data, at) if at + 4 <= len(data) else 0 for at in places], np.uint32)
 
+    def inside(self, name: Name, at: int, nbytes: int) -> bool:
+        """Whether bytes are in a resource, or in the arena, which raises AccessError outside of an allocation."""
+        found = self.resources.get(name)
+        return found is None or 0 <= at <= len(found.data) - nbytes
+
     def read(self, name: Name, at: int, nbytes: int) -> bytes:
-        """Bytes of a resource or of the arena, which raises AccessError outside of an allocation."""
+        """Bytes of a resource or of the arena."""
         found = self.resources.get(name)
         if found is None:
             return self.arena.read(at, nbytes)
@@ -181,6 +186,8 @@ def _vertex(wave: Wave, one: Fetch, lane: int) -> list[int]:
         raise KernelFault("a vertex fetch has a format that is not supported")
     stride = 1 if found is None or f["const_buf_no_stride"] else found.stride
     at = _source(wave, f["src_gpr"], f["src_sel_x"], lane) * stride + f["offset"]
+    if not wave.memories.inside(name, at, format_.nbytes):
+        return [0, 0, 0, 0]
     return unpack(format_, wave.memories.read(name, at, format_.nbytes))
 
 
@@ -248,8 +255,8 @@ def _texel(texture: Resource, whole: Sequence[int], sampler: Sampler | None) -> 
     """The element at whole coordinates; outside of the texture 0 or the border's colour in the lanes that it has."""
     format_ = texture.format
     if any(x >= extent for x, extent in zip(whole, texture.extents, strict=True)):
-        colours = [_float(c) for c in sampler.border] if sampler is not None and "border" in sampler.wrap else [0] * 4
-        return colours[: format_.lanes] + [0, 0, 0, _ONE][format_.lanes :]
+        border = sampler.border if sampler is not None and "border" in sampler.wrap else (0.0,) * 4
+        return [_float(colour) for colour in border]
     element = sum(x * step for x, step in zip(whole, (1, texture.pitch, texture.slice), strict=False))
     at = element * format_.nbytes
     return unpack(format_, bytes(texture.data[at : at + format_.nbytes]))

@@ -9,6 +9,7 @@ from headwater.emulate.builder import Value
 from headwater.emulate.registers import PART_LANES, Mask
 from headwater.emulate.vliw.bindings import Bound, Name, Sampler
 from headwater.emulate.vliw.clause import Clause
+from headwater.emulate.vliw.elements import four, load
 from headwater.isa.gcn.semantics import float_bits
 
 _EXTENTS = ("width", "height", "depth")
@@ -42,8 +43,6 @@ class Texture:
 
     def _element(self, whole: Sequence[Value], border: Sequence[float] | None) -> list[Value]:
         """The element at whole coordinates, u32; outside 0, or the border's colour."""
-        from headwater.emulate.vliw.fetch import load
-
         b = self.b
         inside = None
         for axis, x in enumerate(whole):
@@ -61,7 +60,7 @@ class Texture:
             return values
         return [
             b.select(inside, value, b.constant("u32", float_bits(colour, "f32")))
-            for value, colour in zip(values, border, strict=False)
+            for value, colour in zip(values, border, strict=True)
         ]
 
     def sample(
@@ -96,7 +95,8 @@ class Texture:
             lanes = [b.binary("fmul", b.bitcast(v, "f32"), weight) for v in self._element(whole, border)]
             total = lanes if total is None else [b.binary("fadd", t, v) for t, v in zip(total, lanes, strict=True)]
         assert total is not None
-        return [b.bitcast(v, "u32") for v in total]
+        count = self.bound.format.lanes
+        return four(self.c, [b.bitcast(v, "u32") for v in total[:count]])
 
     def _float(self, value: float) -> Value:
         return self.b.constant("f32", float_bits(value, "f32"))

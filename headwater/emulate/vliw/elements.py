@@ -1,0 +1,58 @@
+"""Addresses of one part's lanes in; the elements there, as the four lanes that registers take, out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headwater.emulate.builder import Value
+from headwater.emulate.memory import Address, PartAccess
+from headwater.emulate.registers import PART_LANES, Mask
+from headwater.emulate.vliw import formats, program
+from headwater.emulate.vliw.bindings import Format
+from headwater.emulate.vliw.clause import Clause
+from headwater.isa.vliw.model import Fetch
+
+Lanes = list[Value]
+"""Four components, u32 each."""
+
+
+def four(c: Clause, lanes: Sequence[Value]) -> Lanes:
+    """Lanes that an element lacks are 0, 0, 0, 1."""
+    b = c.b
+    return [*lanes, *(b.constant("u32", formats.ONE if n == 3 else 0) for n in range(len(lanes), 4))]
+
+
+def load(c: Clause, at: Address, format_: Format, part: int, mask: Mask, inside: Value | None, pc: int) -> list[Value]:
+    """An element's four lanes, those that it lacks 0, 0, 0, 1; all 0 where it is not ``inside``."""
+    b = c.b
+    if inside is not None:
+        lanes = Mask()
+        lanes.parts[part] = b.binary("and", c.part_mask(mask, part), b.splat(inside, PART_LANES)).text
+        mask = lanes
+    access = PartAccess(c, part, mask, pc)
+    dwords = [
+        Value(text, "u32", PART_LANES) for piece in access.load(at, formats.pieces(format_.nbytes)) for text in piece
+    ]
+    values = four(c, formats.unpacked(b, format_, dwords))
+    if inside is not None:
+        values = [b.select(inside, value, b.constant("u32", 0)) for value in values]
+    return values
+
+
+def source(c: Clause, gpr: int, sel: int, part: int) -> Value:
+    """A fetch's source: a component, 0 or 1.0."""
+    channel = program.selected(sel)
+    if channel is None:
+        return c.b.constant("u32", formats.ONE if sel == 5 else 0)
+    return c.regs.read(4 * gpr + channel, part)
+
+
+def write(c: Clause, fetch: Fetch, part: int, lanes: Sequence[Value]) -> None:
+    """The destination's components, as DST_SEL_X … choose them: 0 to 3 lanes, 4 zero, 5 one, 7 none."""
+    f = fetch.fields
+    for channel, name in enumerate("xyzw"):
+        sel = f[f"dst_sel_{name}"]
+        if sel == 7:
+            continue
+        value = lanes[sel] if sel < 4 else c.b.constant("u32", formats.ONE if sel == 5 else 0)
+        c.regs.write(4 * f["dst_gpr"] + channel, part, value)
