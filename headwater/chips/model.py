@@ -132,15 +132,16 @@ class Features:
     entry's end, PUSH has to stand before the clause. ``loop_push_bug``: they fail inside nested loops.
     ``vertex_cache``: vertex fetches have a cache of their own, else they go the texture units' way.
     ``relative_addressing_bug``: the address register is written by MOVA_GPR_INT, and a write to a relative
-    destination wants a NOP behind it. ``alu_slots_per_clause``: 64-bit words, literals included;
-    ``fetches_per_clause``. ``clause_temporaries``: registers that live as long as a clause. ``constant_buffers``,
-    each of ``constant_buffer_elements`` 128-bit elements; ``constant_lines``: windows of 16 or 32 elements that a
-    clause may open. ``textures`` and ``samplers`` that a program may use, ``texture_texels`` a side. ``outputs``:
-    colour outputs of a pixel shader. ``unordered_views``: RATs, 0 where memory is written through the one global
-    buffer only. ``compute_shader``: there are work-groups. ``shared_local_memory``: a work-item writes where it likes
-    in LDS, not only in its own part. ``texture_units`` and ``render_back_ends``: of the whole chip. ``wavefronts``:
-    resident on the whole chip. ``flow_instructions``: control-flow instructions that a SIMD's sequencer has under
-    way. ``export_buffer_elements``: of the export unit.
+    destination wants a NOP behind it. ``bit_operations``: there are instructions for bit fields, counts and funnel
+    shifts. ``alu_slots_per_clause``: 64-bit words, literals included; ``fetches_per_clause``. ``clause_temporaries``:
+    registers that live as long as a clause. ``constant_buffers``, each of ``constant_buffer_elements`` 128-bit
+    elements; ``constant_lines``: windows of 16 or 32 elements that a clause may open. ``textures`` and ``samplers``
+    that a program may use, ``texture_texels`` a side. ``outputs``: colour outputs of a pixel shader.
+    ``unordered_views``: RATs, 0 where memory is written through the one global buffer only. ``compute_shader``: there
+    are work-groups. ``shared_local_memory``: a work-item writes where it likes in LDS, not only in its own part.
+    ``texture_units`` and ``render_back_ends``: of the whole chip. ``wavefronts``: resident on the whole chip.
+    ``flow_instructions``: control-flow instructions that a SIMD's sequencer has under way.
+    ``export_buffer_elements``: of the export unit.
     """
 
     stack_entries: int = _number("", 1, 4096)
@@ -148,6 +149,7 @@ class Features:
     stack_entry_bug: bool = False
     loop_push_bug: bool = False
     relative_addressing_bug: bool = False
+    bit_operations: bool = True
     vertex_cache: bool = True
     compute_shader: bool = True
     shared_local_memory: bool = True
@@ -174,7 +176,8 @@ class Memory:
     """The board's memory: ``clock_mhz`` is the memory clock as its maker states it, ``bytes`` the size.
 
     ``efficiency``: the part of ``gigabytes_per_second`` that long streams reach. Its default is fitted, to
-    UoB-HPC, BabelStream, results v1.0 and v2.0: triad reaches 0.83 on HD 7970 and R9 Nano, 0.85 on R9 295X2.
+    UoB-HPC, BabelStream, results v1.0 and v2.0: copy and triad reach 0.80 and 0.83 on HD 7970, 0.80 and 0.85 on R9
+    295X2, 0.81 and 0.81 on R9 Nano.
     """
 
     kind: str
@@ -182,7 +185,7 @@ class Memory:
     clock_mhz: float = _number("MHz", 1, 20_000)
     gigabytes_per_second: float = _number("GB/s", 0.1, 100_000)
     bytes: int = _number("bytes", 1 << 20, 1 << 50)
-    efficiency: float = _number("", 0.05, 1, 0.85)
+    efficiency: float = _number("", 0.05, 1, 0.81)
 
 
 @dataclass(frozen=True)

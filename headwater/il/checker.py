@@ -80,7 +80,9 @@ class Facts:
     lds_bytes: dict[int, int] = field(default_factory=dict)
     lds_dwords_per_thread: int = 0
     group: tuple[int, int, int] | None = None
-    """A compute shader's work-group."""
+    """A compute shader's work-group, if it is fixed."""
+    largest_group: int = 0
+    """The most work-items of a work-group that each launch chooses."""
     uses_global: bool = False
     discards: bool = False
 
@@ -108,7 +110,7 @@ class _Checker:
             for made in body:
                 self.instruction(made)
         self.calls()
-        if self.program.kind == "cs" and self.found.group is None:
+        if self.program.kind == "cs" and self.found.group is None and not self.found.largest_group:
             first = self.program.declarations[0] if self.program.declarations else Instruction("end", line=1)
             raise self.error(
                 "a compute shader without its work-group's size", first, hint="dcl_num_thread_per_group 64"
@@ -154,8 +156,7 @@ class _Checker:
                 raise self.error(f"a work-group of {x} x {y} x {z}", made, hint="1 to 1024 work-items")
             found.group = (x, y, z)
         elif name == "dcl_max_thread_per_group":
-            if found.group is None:
-                found.group = (made.values[0], 1, 1)
+            found.largest_group = made.values[0]
         elif name == "dcl_lds_size_per_thread":
             if not 0 < made.values[0] <= 64 or made.values[0] % 4:
                 raise self.error("LDS per thread is a multiple of 4 dwords, at most 64", made)

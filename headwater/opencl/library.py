@@ -31,13 +31,14 @@ _FORMAT = "1"  # of the cached JSON; part of its key
 
 # What the vectoriser provides on the cpu device: left undefined here.
 _PRIMITIVE = re.compile(r"__hw_(global|local|group)_id_\d|__hw_\w+_size_\d|__hw_num_groups_\d|__hw_global_offset_\d")
+_OF_MACHINE = "__hw_vliw_"  # what has no name in LLVM and is an instruction or a register of VLIW chips
 _PRIMITIVES = {"__hw_work_dim", "__hw_barrier", "printf"}
 
 
 def is_primitive(symbol: str, platform: Platform = SPIR) -> bool:
     """Whether ``symbol`` is defined by whoever links the library: the vectoriser's functions and ``printf``."""
     if platform.own_primitives:
-        return symbol == "printf"
+        return symbol == "printf" or symbol.startswith(_OF_MACHINE)
     return symbol in _PRIMITIVES or _PRIMITIVE.fullmatch(symbol) is not None
 
 
@@ -72,7 +73,7 @@ def definitions(undefined: Mapping[str, str], platform: Platform = SPIR) -> list
                 declared.update(home.declarations)
                 heading = home.heading
             elif (text := synthesis.define(name, line, platform)) is not None:
-                found[name] = with_intrinsics(text) if platform.intrinsics else text
+                found[name] = _with_intrinsics(text, platform)
         pieces.update(found)
         wanted = {}
         for text in found.values():
@@ -184,7 +185,9 @@ def _common_key(platform: Platform) -> str:
     zig = clang.zig_path()
     stat = zig.stat()
     shared = [path.read_bytes() for path in (clang.HEADER, *sorted(UNITS.rglob("*.h")))]
-    return cache.key("library", _FORMAT, str(stat.st_size), str(stat.st_mtime_ns), *_FLAGS, *platform.clang, *shared)
+    return cache.key(
+        "library", _FORMAT, platform.name, str(stat.st_size), str(stat.st_mtime_ns), *_FLAGS, *platform.clang, *shared
+    )
 
 
 def _key(name: str, platform: Platform) -> str:
@@ -214,7 +217,11 @@ def compile_unit(name: str, platform: Platform = SPIR) -> _Unit:
             f"the device library's unit {name!r} does not compile:\n{done.stderr.decode(errors='replace')}"
         )
     text = done.stdout.decode()
-    return split(with_intrinsics(text) if platform.intrinsics else text)
+    return split(_with_intrinsics(text, platform))
+
+
+def _with_intrinsics(text: str, platform: Platform) -> str:
+    return with_intrinsics(text, exponentials=platform.exponentials) if platform.intrinsics else text
 
 
 _FUNCTION = re.compile(r"^define [^\n]*?@([\w.$]+)\([^\n]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)

@@ -15,7 +15,7 @@ class Platform:
     blank. ``image``, ``sampler``: LLVM types of such values, ``no_sampler``: a sampler where none is given.
     ``scope``: of atomics that name none (blank at the end). ``group_limit``: the most work-items of a group.
     ``own_primitives``: the library defines ``__hw_local_id_0`` and its kin itself. ``intrinsics``: `with_intrinsics`
-    applies.
+    applies, to exponentials and logarithms too if ``exponentials``.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Platform:
     group_limit: int
     own_primitives: bool
     intrinsics: bool
+    exponentials: bool = True
 
 
 # The layout and triple that clang gives spir64; the vectoriser's code knows its address spaces.
@@ -77,6 +78,36 @@ def gcn(abi: int) -> Platform:
     )
 
 
+VLIW_TRIPLE = "r600-unknown-unknown"
+
+
+def vliw(*, work_groups: bool) -> Platform:
+    """AMD's VLIW chips: pointers of 32 bits, address spaces and images as on `gcn`.
+
+    ``work_groups``: a work-item is told its place in a group (Evergreen and later); else it only knows how many go
+    before it, and finds its ids by division.
+    """
+    return Platform(
+        name="vliw" if work_groups else "vliw_flat",
+        clang=("-target", VLIW_TRIPLE, "-nogpulib"),
+        heading=(
+            'target datalayout = "e-m:e-p:32:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512'
+            '-v1024:1024-v2048:2048-n32:64-S32-A5-G1"\n'
+            f'target triple = "{VLIW_TRIPLE}"'
+        ),
+        folder="vliw",
+        calling="",
+        image="ptr addrspace(4)",
+        sampler="ptr addrspace(4)",
+        no_sampler="null",
+        scope="",
+        group_limit=256,
+        own_primitives=True,
+        intrinsics=True,
+        exponentials=False,
+    )
+
+
 # Built-ins that are instructions of LLVM, which picks a GPU's instructions for them by what a call says of accuracy
 # (!fpmath) and fast-math flags: those of double too, and those of float alone.
 _OPERATIONS = {
@@ -88,20 +119,24 @@ _CALL = re.compile(r"(?P<head>\bcall [^@\n]*)@_Z(?P<length>\d+)(?P<rest>\w+)")
 _DECLARE = re.compile(r"^declare [^@\n]*@_Z(?P<length>\d+)(?P<rest>\w+)\(.*\n", re.MULTILINE)
 
 
-def with_intrinsics(text: str) -> str:
+def with_intrinsics(text: str, *, exponentials: bool = True) -> str:
     """IR with calls of LLVM's intrinsics in place of calls of the built-ins that mean the same."""
-    text = _DECLARE.sub(lambda m: m[0] if _intrinsic(m) is None else "", text)
-    return _CALL.sub(lambda m: m[0] if (name := _intrinsic(m)) is None else f"{m['head']}@{name}", text)
+
+    def intrinsic(match: re.Match[str]) -> str | None:
+        return _intrinsic(match, exponentials=exponentials)
+
+    text = _DECLARE.sub(lambda m: m[0] if intrinsic(m) is None else "", text)
+    return _CALL.sub(lambda m: m[0] if (name := intrinsic(m)) is None else f"{m['head']}@{name}", text)
 
 
-def _intrinsic(match: re.Match[str]) -> str | None:
+def _intrinsic(match: re.Match[str], *, exponentials: bool) -> str | None:
     length = int(match["length"])
     name, types = match["rest"][:length], match["rest"][length:]
     found = re.fullmatch(r"(Dv(\d+)_)?([fd])(\w*)", types)
     if found is None:
         return None
     vector, width, kind, others = found.groups()
-    operation = _OPERATIONS.get(name) or (_OF_FLOAT.get(name) if kind == "f" else None)
+    operation = _OPERATIONS.get(name) or (_OF_FLOAT.get(name) if exponentials and kind == "f" else None)
     if operation is None or others.replace("S_" if vector else kind, ""):
         return None
     return f"llvm.{operation}.{f'v{width}' if vector else ''}{'f32' if kind == 'f' else 'f64'}"

@@ -215,8 +215,9 @@ def _load_store(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     align = element.bytes * (stride if match["aligned"] else 1)
     memory = f"<{width} x {element.llvm}>" if width > 1 else element.llvm
     at_offset, at_pointer = len(parameters) - 2, len(parameters) - 1
-    offset = body.put(f"mul i64 %{at_offset}, {stride}")
-    at = body.put(f"getelementptr {element.llvm}, {pointer.llvm} %{at_pointer}, i64 {offset}")
+    size = parameters[at_offset].llvm  # that of size_t
+    offset = body.put(f"mul {size} %{at_offset}, {stride}")
+    at = body.put(f"getelementptr {element.llvm}, {pointer.llvm} %{at_pointer}, {size} {offset}")
     if not stores:
         value = body.put(f"load {memory}, {pointer.llvm} {at}, align {align}")
         body.give(body.put(f"fpext {memory} {value} to {body.result}") if match["half"] else value)
@@ -261,7 +262,9 @@ def _copy(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     direction = "in" if target.space == 3 else "out"
     strided = "strided_" if "strided" in name else ""
     helper = f"__hw_copy_{strided}{direction}_{size}"
-    operands = [f"{p.llvm} %{i}" for i, p in enumerate(parameters[:-1])]
+    operands = [f"{p.llvm} %{i}" for i, p in enumerate(parameters[:2])]
+    for i, p in enumerate(parameters[2:-1], 2):  # numbers of elements: the helpers take them as ulong
+        operands.append(f"i64 %{i}" if p.llvm == "i64" else f"i64 {body.put(f'zext {p.llvm} %{i} to i64')}")
     body.do(f"call spir_func void @{helper}({', '.join(operands)})")
     body.give(f"%{len(parameters) - 1}")
     return True

@@ -8,7 +8,7 @@ typedef struct {
   global uchar *data;
   ulong width, height, depth, array_size, row_pitch_bytes, slice_pitch_bytes, channel_order, channel_type, pixel_bytes;
 } hw_image;
-#ifdef __AMDGCN__
+#if defined(__AMDGCN__) || defined(__R600__)
 /* There the description lies in constant memory, for scalar loads, and a sampler's bits pass as an address. */
 #define IMAGE const constant hw_image *
 #define SAMPLER const constant void *
@@ -84,7 +84,7 @@ ARRANGE(uint4, 1u)
 
 #define STORES static inline __attribute__((overloadable, always_inline))
 #define CUT(v, low, high) ((v) > (low) ? (v) < (high) ? (v) : (high) : (low))
-#ifdef __AMDGCN__
+#if defined(__AMDGCN__) || defined(__R600__)
 #include "gcn/image_formats.h"
 #else
 #include "image_formats.h"

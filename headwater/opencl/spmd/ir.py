@@ -224,6 +224,14 @@ class _Reader:
             return self.structs[token]
         raise InternalError(f"cannot read LLVM IR: unknown type {token!r} in: {self.line}")
 
+    def value_list(self, close: str) -> tuple[Value, ...]:
+        found: list[Value] = []
+        while not self.accept(close):
+            if found:
+                self.expect(",")
+            found.append(self.typed_value())
+        return tuple(found)
+
     def type_list(self, close: str) -> tuple[Type, ...]:
         fields: list[Type] = []
         while not self.accept(close):
@@ -255,6 +263,10 @@ class _Reader:
         token = self.next()
         if token[0] in "%@" or token in ("true", "false", "null", "undef", "poison", "zeroinitializer", "none"):
             return Value(ty, token)
+        if token == "<" and self.accept("{"):  # a packed struct
+            whole = self.value_list("}")
+            self.expect(">")
+            return Value(ty, "<{ " + ", ".join(f"{e.ty} {e.text}" for e in whole) + " }>", whole)
         if token == "<":
             elems: list[Value] = []
             while not self.accept(">"):
@@ -354,6 +366,13 @@ class Module:
             .type()
             .size_bytes
         )
+
+    def global_value(self, name: str) -> Value:
+        """What a global variable (``@name``) holds at first; a zero of its type if the module does not say."""
+        head, body = re.split(r" (?:global|constant) ", self.globals[name], maxsplit=1)
+        reader = _Reader(body, self.structs)
+        ty = reader.type()
+        return Value(ty, "zeroinitializer") if "external" in head.split() else reader.value(ty)
 
     @property
     def functions(self) -> list[str]:

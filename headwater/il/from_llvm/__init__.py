@@ -1,0 +1,126 @@
+"""OpenCL C passes in; ATI IL for a VLIW chip, and what its launcher must know, pass out.
+
+A kernel finds its sizes in constant buffer 0 and its arguments in constant buffer 1, as with AMD's OpenCL 1.x:
+
+==============  ================================================================================================
+cb0[0]          global size x, y, z; number of dimensions
+cb0[1] to [3]   local size, number of work-groups, global offset, each x, y, z
+cb0[4]          address of the program's constants; for pixel shaders the domain's width and the work-items' number
+cb1[k …]        arguments as they lie in memory, each from an element of its own on
+uav11, uav8     global memory: words, and bytes and shorts; both are all of it, pointers are byte addresses
+LDS 1           local memory: the kernel's own variables from 0 on, ``__local`` arguments where the launcher says
+==============  ================================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from headwater import cache
+from headwater.chips import Chip
+from headwater.errors import UsageError
+from headwater.il.model import Program
+from headwater.opencl.kernels import KernelInfo
+
+_WORKER_MODULE = "il.from_llvm.worker"
+_FORMAT = "vliw 1"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel as IL.
+
+    ``slots``: where in constant buffer 1 each argument begins, in bytes; pointers are 32-bit byte addresses there, of
+    ``__local`` arguments offsets in LDS, at least ``local_bytes``. ``data``: the program's constants, to be put at the
+    address in cb0[4].x. ``lines``: of the OpenCL C, for each instruction of ``text`` by its line there, 0 if unknown.
+    """
+
+    info: KernelInfo
+    text: str
+    slots: tuple[int, ...]
+    data: bytes
+    local_bytes: int
+    lines: tuple[int, ...]
+
+    @property
+    def program(self) -> Program:
+        """The IL, parsed."""
+        from headwater.il.parser import parse
+
+        return parse(self.text, f"{self.info.name}.il")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The kernels of a source by name, clang's warnings, the files that it included with their digests."""
+
+    kernels: dict[str, Kernel]
+    warnings: str
+    includes: dict[str, str]
+
+
+def kernel(source: str, name: str, chip: Chip, filename: str = "<source>", options: str = "") -> Kernel:
+    """One kernel of a source, see `kernels`. UsageError, with the nearest name, if there is none of that name."""
+    found = kernels(source, chip, filename, options).kernels
+    if name not in found:
+        import difflib
+
+        close = difflib.get_close_matches(name, found, 1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise UsageError(f"{filename} has no kernel {name!r}", hint=f"{hint}its kernels are {', '.join(found)}")
+    return found[name]
+
+
+def kernels(source: str, chip: Chip, filename: str = "<source>", options: str = "") -> Compiled:
+    """Every kernel of OpenCL C, as IL for a VLIW chip; or taken from the disk cache.
+
+    Raises SourceError for errors in the source and for what the chip does not have, UsageError for bad options.
+    """
+    from headwater.opencl.freshness import compiler_state, unchanged
+
+    key = cache.key(
+        _FORMAT, compiler_state(), source, filename, options, repr(chip.compute), repr(chip.vliw), chip.name
+    )
+    entry = cache.get(key)
+    if entry is not None:
+        found = _from_json(json.loads((entry / "kernels.json").read_bytes()))
+        if unchanged(found.includes):
+            return found
+    made = _compile(source, chip, filename, options)
+    cache.put(key, {"kernels.json": json.dumps(_to_json(made)).encode()})
+    return made
+
+
+def _compile(source: str, chip: Chip, filename: str, options: str) -> Compiled:
+    from headwater.opencl import clang
+    from headwater.opencl.freshness import digests
+    from headwater.opencl.platforms import vliw
+    from headwater.opencl.worker import WORKER
+
+    WORKER.start(_WORKER_MODULE)
+    groups = chip.vliw.shared_local_memory
+    front = clang.compile_to_ir(source, filename, options, debug=True, target=vliw(work_groups=groups).clang)
+    found: dict[str, Kernel] = WORKER.call(f"{_WORKER_MODULE}:kernels", front.ir, front.kernels, filename, chip)
+    return Compiled(found, front.warnings, digests(front.includes))
+
+
+def _to_json(made: Compiled) -> dict[str, object]:
+    kernels_ = [{**asdict(k), "data": k.data.hex()} for k in made.kernels.values()]
+    return {"kernels": kernels_, "warnings": made.warnings, "includes": made.includes}
+
+
+def _from_json(data: dict[str, object]) -> Compiled:
+    found: dict[str, Kernel] = {}
+    listed: list[dict[str, object]] = data["kernels"]  # type: ignore[assignment]
+    for item in listed:
+        info = KernelInfo.from_json(item["info"])  # type: ignore[arg-type]
+        found[info.name] = Kernel(
+            info,
+            str(item["text"]),
+            tuple(item["slots"]),  # type: ignore[arg-type]
+            bytes.fromhex(str(item["data"])),
+            int(item["local_bytes"]),  # type: ignore[call-overload]
+            tuple(item["lines"]),  # type: ignore[arg-type]
+        )
+    return Compiled(found, str(data["warnings"]), dict(data["includes"]))  # type: ignore[call-overload]

@@ -1,0 +1,104 @@
+"""A kernel's function passes in; which of its pointers lead to which private array or struct argument passes out."""
+
+from __future__ import annotations
+
+import re
+
+from headwater.il.from_llvm.memory import LOCAL, PRIVATE, Array, Places
+from headwater.il.from_llvm.types import align_bytes, components, memory_image, size_bytes
+from headwater.opencl.spmd.ir import Function, Inst, Module
+
+_ALIGN_BYTES = 16
+_ANYWHERE = "anywhere"
+"""The group of private pointers that come from memory or from numbers, and of arrays that such may lead to."""
+_SAME = ("getelementptr", "freeze", "bitcast", "addrspacecast", "phi", "select")
+
+
+def find_places(module: Module, function: Function) -> tuple[Places, bytes]:
+    """The places, and the program's constants as they lie in memory."""
+    places = Places()
+    instructions = [inst for block in function.blocks.values() for inst in block.insts]
+    places.uses = {value.text for inst in instructions for value in inst.args}
+    _group(function, instructions, places)
+    return places, _globals(module, instructions, places)
+
+
+def _group(function: Function, instructions: list[Inst], places: Places) -> None:
+    parent: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while parent.setdefault(name, name) != name:
+            name = parent[name]
+        return name
+
+    def join(a: str, b: str) -> None:
+        parent[root(a)] = root(b)
+
+    allocas = [inst for inst in instructions if inst.op == "alloca"]
+    arguments = {param.name for param in function.params if "byref" in param.attributes}
+    private = {inst.name for inst in allocas}
+    # What is made of such a pointer leads there, too, also by way of a cast to the generic space.
+    for known in (private, arguments):
+        before = -1
+        while len(known) != before:
+            before = len(known)
+            known |= {
+                inst.name
+                for inst in instructions
+                if inst.op in _SAME and inst.ty.kind == "ptr" and any(value.text in known for value in inst.args)
+            }
+    for inst in instructions:
+        if inst.name in private and inst.op in _SAME:
+            for value in inst.args:
+                if value.ty.kind == "ptr" and value.is_local:
+                    join(inst.name, value.text)
+        elif inst.ty.kind == "ptr" and inst.ty.space == PRIVATE and inst.op != "alloca":
+            private.add(inst.name)
+            join(inst.name, _ANYWHERE)
+        if inst.op in ("store", "ptrtoint", "ptrtoaddr") and inst.args[0].text in private:
+            join(inst.args[0].text, _ANYWHERE)
+    places.arguments = arguments
+    whole: dict[str, bool] = {}
+    for inst in instructions:
+        if inst.op in ("load", "store"):
+            pointer = inst.args[-1]
+            if pointer.text in private:
+                ty = inst.ty if inst.op == "load" else inst.args[0].ty
+                size = sum(scalar.size_bytes for scalar in components(ty))
+                fits = inst.align >= 16 and size % 16 == 0
+                whole[root(pointer.text)] = whole.get(root(pointer.text), True) and fits
+    arrays: dict[str, Array] = {}
+    for inst in allocas:
+        group = root(inst.name)
+        array = arrays.setdefault(group, Array(len(arrays), whole.get(group, False)))
+        align = max(_ALIGN_BYTES if array.whole else 4, align_bytes(inst.source), inst.align)
+        places.offset[inst.name] = -(-array.size_bytes // align) * align
+        array.size_bytes = places.offset[inst.name] + size_bytes(inst.source)
+    for name in private:
+        if root(name) in arrays:
+            places.array[name] = arrays[root(name)]
+
+
+def _globals(module: Module, instructions: list[Inst], places: Places) -> bytes:
+    """Place the variables of the program that the kernel mentions."""
+    mentioned: list[str] = []
+    waiting = [value.text for inst in instructions for value in inst.args]
+    waiting = [text for text in waiting if "@" in text]
+    while waiting:
+        for name in re.findall(r"@[\w.$]+", waiting.pop()):
+            if name in module.globals and name not in mentioned:
+                mentioned.append(name)
+    local, data = 0, bytearray()
+    for name in sorted(mentioned):
+        value = module.global_value(name)
+        ty = value.ty
+        align = max(_ALIGN_BYTES, align_bytes(ty))
+        if f"addrspace({LOCAL})" in re.split(r" (?:global|constant) ", module.globals[name])[0]:
+            places.locals[name] = local = -(-local // align) * align
+            local += size_bytes(ty)
+            continue
+        data += bytes(-len(data) % align)
+        places.data[name] = len(data)
+        data += memory_image(value)
+    places.local_bytes = local
+    return bytes(data)

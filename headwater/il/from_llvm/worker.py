@@ -1,0 +1,30 @@
+"""Front-end IR of a program passes in; its kernels as IL pass out. Runs in the compiler process, as LLVM may abort."""
+
+from __future__ import annotations
+
+from headwater.chips import Chip
+from headwater.il.from_llvm import Kernel
+from headwater.il.from_llvm.translate import translate
+from headwater.il.printer import text as text_of
+from headwater.opencl import codegen_vliw
+from headwater.opencl.kernels import KernelInfo
+
+
+def kernels(ir: str, infos: dict[str, KernelInfo], filename: str, chip: Chip) -> dict[str, Kernel]:
+    """Optimise the module and translate each kernel."""
+    features = chip.vliw
+    text = codegen_vliw.compile(
+        ir,
+        list(infos),
+        filename,
+        work_groups=features.shared_local_memory,
+        fused=chip.rates.float32_fma > 0,
+        bit_counts=features.bit_operations,
+    )
+    found: dict[str, Kernel] = {}
+    for name, info in infos.items():
+        made = translate(text, info, chip, filename)
+        before = 1 + len(made.program.declarations)  # lines without code: the first and the declarations
+        lines = (*([0] * before), *(instruction.line for instruction in made.program.body), 0)
+        found[name] = Kernel(info, text_of(made.program), made.slots, made.data, made.local_bytes, lines)
+    return found

@@ -1,0 +1,274 @@
+"""The front end's r600 IR in; it with the device library, optimised, and only instructions that ATI IL has, out.
+
+It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the worker process imports it.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+
+import llvmlite.binding as llvm
+
+from headwater.opencl.linking import link_library, parse, refuse_recursion
+from headwater.opencl.platforms import VLIW_TRIPLE, Platform, vliw, with_intrinsics
+
+_NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")
+_DEFINED = re.compile(r"^(define (?!.*\bamdgpu_kernel\b).*?\).*?) (#\d+ )", re.MULTILINE)
+_KERNEL = re.compile(r"^define [^\n]* !reqd_work_group_size !(?P<node>\d+)[^\n]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)
+_LOCAL_SIZE = re.compile(r"(?:tail )?call i32 @_Z14get_local_sizej\(i32 noundef (\d+)\)(?: #\d+)?")
+
+
+@functools.cache
+def _machine() -> llvm.TargetMachine:
+    """LLVM's r600 target: it tells the passes that lanes may branch apart, and what unrolling may gain."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(VLIW_TRIPLE).create_target_machine(cpu="cypress", opt=3)
+
+
+def compile(ir: str, kernels: Iterable[str], filename: str, *, work_groups: bool, fused: bool, bit_counts: bool) -> str:
+    """Link the device library in, inline everything into the kernels, optimise, and lower what IL does not have.
+
+    ``work_groups``: see `headwater.opencl.platforms.vliw`. ``fused``: the chip has a fused multiply-add of float;
+    ``bit_counts``: instructions that count and reverse bits. Raises SourceError for recursion and calls of undefined
+    functions.
+    """
+    platform = vliw(work_groups=work_groups)
+    wanted = set(kernels)
+    module = parse(_prepared(ir))
+    link_library(module, filename, platform, str)
+    builder = _builder()
+    _inline(module, builder, wanted)
+    refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
+    builder.getModulePassManager().run(module, builder)
+    module = _lowered(module, filename, platform, fused=fused, bit_counts=bit_counts, wanted=wanted)
+    last = llvm.create_new_module_pass_manager()
+    last.add_lower_switch_pass()
+    last.add_unify_function_exit_nodes_pass()
+    last.add_loop_simplify_pass()
+    last.add_global_dead_code_eliminate_pass()
+    last.run(module, builder)
+    return str(module)
+
+
+def _builder() -> llvm.PassBuilder:
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    return llvm.create_pass_builder(_machine(), options)
+
+
+def _inline(module: llvm.ModuleRef, builder: llvm.PassBuilder, wanted: set[str]) -> None:
+    for function in module.functions:
+        if not function.is_declaration:
+            function.linkage = "external" if function.name in wanted else "internal"
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, builder)
+
+
+def _prepared(ir: str) -> str:
+    """The module's text with everything inlined, and built-ins that are instructions as LLVM's intrinsics."""
+    text = re.sub(r"^(attributes #\d+ = .*)$", lambda m: _NOT_INLINED.sub("", m[1]), ir, flags=re.MULTILINE)
+    text = _DEFINED.sub(r"\1 alwaysinline \2", text)
+    return with_intrinsics(_KERNEL.sub(_with_group_size, text), exponentials=False)
+
+
+def _with_group_size(match: re.Match[str]) -> str:
+    """A kernel's function with its reqd_work_group_size in place of get_local_size."""
+    node = re.search(rf"^!{match['node']} = !\{{i32 (\d+), i32 (\d+), i32 (\d+)\}}$", match.string, re.MULTILINE)
+    sizes = node.groups() if node else ()
+    return _LOCAL_SIZE.sub(lambda m: f"add i32 0, {sizes[int(m[1])]}" if int(m[1]) < len(sizes) else m[0], match[0])
+
+
+# ---------------------------------------------------------------------------------------------- lowering
+
+_LINE = re.compile(
+    r"^  (?P<name>%[\w.]+) = (?:tail )?(?P<op>\w+) (?P<flags>(?:[a-z]+ )*?)"
+    r"(?:<(?P<width>\d+) x )?(?P<type>i64|double|float|i32)>? (?P<rest>.*)$"
+)
+_QUOTIENTS = ("udiv", "urem", "sdiv", "srem")
+_TO_INTEGER = ("fptoui", "fptosi")
+_FROM_INTEGER = ("uitofp", "sitofp")
+_OF_DOUBLE = ("trunc", "floor", "ceil", "rint", "round", "maxnum", "minnum")
+_SAME = {"roundeven": "rint", "nearbyint": "rint", "maximumnum": "maxnum", "minimumnum": "minnum"}
+_BITS = {"ctpop": "popcount", "ctlz": "clz", "cttz": "ctz", "bitreverse": "reverse"}
+_ONE_SOURCE = 1
+
+
+def _lowered(
+    module: llvm.ModuleRef, filename: str, platform: Platform, *, fused: bool, bit_counts: bool, wanted: set[str]
+) -> llvm.ModuleRef:
+    """The module with calls of the library's helpers, inlined, in place of what IL has not."""
+    for round in itertools.count():
+        replaced = _Lowering(round, fused=fused, bit_counts=bit_counts).text(str(module))
+        if replaced is None:
+            return module
+        module = parse(replaced)
+        link_library(module, filename, platform, str)
+        builder = _builder()
+        _inline(module, builder, wanted)
+        simplify = builder.getFunctionPassManager()
+        for function in module.functions:
+            if not function.is_declaration:
+                simplify.run(function, builder)
+    raise AssertionError
+
+
+class _Lowering:
+    def __init__(self, round: int, *, fused: bool, bit_counts: bool) -> None:
+        self.fused = fused
+        self.bit_counts = bit_counts
+        self.round = round
+        self.moves = 0
+        self.declared: dict[str, str] = {}
+
+    def text(self, module: str) -> str | None:
+        """The module's text after lowering; None if nothing was to be done."""
+        lines: list[str] = []
+        changed = False
+        for line in module.split("\n"):
+            made = self.line(line) if line.startswith("  %") else self.moved(line) if "@llvm.mem" in line else None
+            changed |= made is not None
+            lines += [line] if made is None else made
+        known = set(re.findall(r"^(?:define|declare) [^\n]*?@([\w.$]+)\(", module, re.MULTILINE))
+        lines += [text for name, text in self.declared.items() if name not in known]
+        return "\n".join(lines) if changed else None
+
+    def line(self, line: str) -> list[str] | None:
+        match = _LINE.match(line)
+        if match is None:
+            return None
+        op = match["op"]
+        if op in _QUOTIENTS and match["type"] == "i64":
+            return self.binary(match, f"__hw_wide_{op}")
+        if op in _TO_INTEGER and match["type"] in ("float", "double"):
+            value, _, target = match["rest"].split(", !")[0].rpartition(" to ")
+            if target.strip("<>").split(" x ")[-1] == "i64":
+                return self.calls(match, f"__hw_wide_{op}_{match['type']}", [(match["type"], value)], "i64")
+        if op in _FROM_INTEGER and match["type"] == "i64":
+            value, _, target = match["rest"].split(", !")[0].rpartition(" to ")
+            element = target.strip("<>").split(" x ")[-1]
+            return self.calls(match, f"__hw_wide_{op}_{element}", [("i64", value)], element)
+        if op == "frem" and match["type"] in ("float", "double"):
+            return self.binary(match, "_Z4fmodff" if match["type"] == "float" else "_Z4fmoddd")
+        return self.intrinsic(match) if op == "call" else None
+
+    def moved(self, line: str) -> list[str] | None:
+        """memcpy, memmove and memset of a constant number of bytes as loads and stores, the loads first."""
+        match = _MOVE.match(line)
+        if match is None:
+            return None
+        target, source, count, *_ = _split(match["arguments"])
+        to = _POINTER.match(target)
+        size = count.split()[-1]
+        if to is None or not size.isdigit() or int(size) > _MOST_BYTES:
+            return None
+        self.moves += 1
+        unit = min(4, int(to["align"] or 1))
+        value = ""
+        if match["what"] == "set":
+            byte = source.split()[-1]
+            if not byte.lstrip("-").isdigit():
+                return None
+            value = byte
+        else:
+            origin = _POINTER.match(source)
+            if origin is None:
+                return None
+            unit = min(unit, int(origin["align"] or 1))
+        loads: list[str] = []
+        stores: list[str] = []
+        at = 0
+        while at < int(size):
+            step = unit
+            while step > int(size) - at or at % step:
+                step //= 2
+            name = f"%hw.move.{self.round}.{self.moves}.{at}"
+            kind = f"i{8 * step}"
+            if match["what"] == "set":
+                moved = str(int.from_bytes(bytes([int(value) & 255]) * step, "little"))
+            else:
+                assert origin is not None
+                loads.append(f"  {name}.from = getelementptr i8, {origin['type']} {origin['name']}, i32 {at}")
+                loads.append(f"  {name} = load {kind}, {origin['type']} {name}.from, align {step}")
+                moved = name
+            stores.append(f"  {name}.to = getelementptr i8, {to['type']} {to['name']}, i32 {at}")
+            stores.append(f"  store {kind} {moved}, {to['type']} {name}.to, align {step}")
+            at += step
+        return loads + stores
+
+    def intrinsic(self, match: re.Match[str]) -> list[str] | None:
+        found = re.match(r"@llvm\.(\w+)(?:\.\w+)*\((.*)\)", match["rest"])
+        if found is None:
+            return None
+        name, kind = _SAME.get(found[1], found[1]), match["type"]
+        sources = [_typed(text) for text in _split(found[2])]
+        if kind == "double" and name in _OF_DOUBLE:
+            return self.calls(match, f"__hw_wide_{name}", sources, kind)
+        if kind == "float" and (name == "round" or (name == "fma" and not self.fused)):
+            return self.calls(match, f"__hw_float_{name}", sources, kind)
+        if name == "ldexp" and kind in ("float", "double"):
+            return self.calls(match, f"__hw_{'float' if kind == 'float' else 'wide'}_ldexp", sources, kind)
+        if kind == "i32" and name in _BITS and not self.bit_counts:
+            return self.calls(match, f"__hw_{_BITS[name]}", sources[:_ONE_SOURCE], kind)
+        return None
+
+    def binary(self, match: re.Match[str], function: str) -> list[str]:
+        first, second = _split(match["rest"])[:2]
+        return self.calls(match, function, [(match["type"], first), (match["type"], second)], match["type"])
+
+    def calls(self, match: re.Match[str], function: str, sources: list[tuple[str, str]], result: str) -> list[str]:
+        """One call for a scalar, one for each component of a vector."""
+        types = [kind for kind, _ in sources]
+        self.declared[function] = f"declare {result} @{function}({', '.join(types)})"
+        name, width = match["name"], int(match["width"] or 0)
+        if not width:
+            return [f"  {name} = call {result} @{function}({', '.join(f'{t} {v}' for t, v in sources)})"]
+        lines: list[str] = []
+        whole = "poison"
+        stem = "%hw." + name[1:]
+        for k in range(width):
+            parts = []
+            for j, (kind, value) in enumerate(sources):
+                part = f"{stem}.{k}.{j}"
+                lines.append(f"  {part} = extractelement <{width} x {kind}> {value}, i32 {k}")
+                parts.append(f"{kind} {part}")
+            lines.append(f"  {stem}.{k} = call {result} @{function}({', '.join(parts)})")
+            into = name if k == width - 1 else f"{stem}.{k}.all"
+            lines.append(f"  {into} = insertelement <{width} x {result}> {whole}, {result} {stem}.{k}, i32 {k}")
+            whole = into
+        return lines
+
+
+_MOVE = re.compile(r"^  (?:tail )?call void @llvm\.mem(?P<what>cpy|move|set)\.[\w.]+\((?P<arguments>.*)\)")
+_POINTER = re.compile(
+    r"(?P<type>ptr(?: addrspace\(\d+\))?) (?:(?!align)\S+ )*(?:align (?P<align>\d+) )?(?:(?!align)\S+ )*(?P<name>\S+)$"
+)
+_MOST_BYTES = 4096
+
+
+def _split(text: str) -> list[str]:
+    """The parts of a list at its commas, those in brackets left alone."""
+
+    def parts() -> Iterator[str]:
+        depth = start = 0
+        for position, mark in enumerate(text):
+            depth += (mark in "<([{") - (mark in ">)]}")
+            if mark == "," and depth == 0:
+                yield text[start:position].strip()
+                start = position + 1
+        yield text[start:].strip()
+
+    return list(parts())
+
+
+def _typed(text: str) -> tuple[str, str]:
+    """``<4 x float> noundef %x`` as ("float", "%x")."""
+    match = re.match(r"(?:<\d+ x (\w+)>|(\w+)) (?:(?:noundef|nofpclass\(\w+\)|range\([^)]*\)) )*(.*)", text)
+    assert match is not None, text
+    return match[1] or match[2], match[3]

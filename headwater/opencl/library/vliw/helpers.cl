@@ -1,0 +1,183 @@
+// What LLVM has an instruction for and ATI IL has none: codegen_vliw.py puts calls of these in their place.
+// Provides *: __hw_wide_udiv __hw_wide_urem __hw_wide_sdiv __hw_wide_srem
+// Provides *: __hw_wide_fptoui_float __hw_wide_fptosi_float __hw_wide_uitofp_float __hw_wide_sitofp_float
+// Provides *: __hw_wide_fptoui_double __hw_wide_fptosi_double __hw_wide_uitofp_double __hw_wide_sitofp_double
+// Provides *: __hw_wide_trunc __hw_wide_floor __hw_wide_ceil __hw_wide_rint __hw_wide_round __hw_wide_maxnum
+// Provides *: __hw_wide_minnum __hw_float_round __hw_float_fma __hw_float_ldexp __hw_wide_ldexp
+// Provides *: __hw_popcount __hw_clz __hw_ctz __hw_reverse
+#include "../internal.h"
+
+#define FUNCTION __attribute__((always_inline, const))
+#define HIGH(x) ((uint)((x) >> 32))
+
+/* ---- quotients of 64 bits, bit by bit unless 32 bits are enough */
+FUNCTION ulong __hw_wide_udiv(ulong a, ulong b) {
+  if ((HIGH(a) | HIGH(b)) == 0) return (uint)a / (uint)b;
+  ulong quotient = 0, rest = 0;
+  for (int i = 63; i >= 0; i--) {
+    bool carried = (long)rest < 0;
+    rest = rest << 1 | (a >> 63);
+    a <<= 1;
+    bool fits = carried || rest >= b;
+    rest -= fits ? b : 0;
+    quotient = quotient << 1 | (fits ? 1 : 0);
+  }
+  return quotient;
+}
+FUNCTION ulong __hw_wide_urem(ulong a, ulong b) {
+  if ((HIGH(a) | HIGH(b)) == 0) return (uint)a % (uint)b;
+  return a - __hw_wide_udiv(a, b) * b;
+}
+FUNCTION long __hw_wide_sdiv(long a, long b) {
+  ulong q = __hw_wide_udiv(a < 0 ? -(ulong)a : (ulong)a, b < 0 ? -(ulong)b : (ulong)b);
+  return (long)((a ^ b) < 0 ? -q : q);
+}
+FUNCTION long __hw_wide_srem(long a, long b) {
+  ulong r = __hw_wide_urem(a < 0 ? -(ulong)a : (ulong)a, b < 0 ? -(ulong)b : (ulong)b);
+  return (long)(a < 0 ? -r : r);
+}
+
+/* ---- conversions of 64-bit integers; beyond the range the result is not defined */
+FUNCTION ulong __hw_wide_fptoui_float(float x) {
+  uint bits = as_uint(x) & 0x7FFFFFFFu;
+  int shift = (int)(bits >> 23) - 150; /* of the 24-bit mantissa */
+  ulong m = (bits & 0x7FFFFFu) | 0x800000u;
+  ulong value = shift >= 0 ? m << (shift & 63) : shift > -24 ? m >> (-shift & 63) : 0;
+  return as_int(x) < 0 ? -value : value;
+}
+FUNCTION long __hw_wide_fptosi_float(float x) { return (long)__hw_wide_fptoui_float(x); }
+FUNCTION float __hw_wide_uitofp_float(ulong x) {
+  if (HIGH(x) == 0) return (float)(uint)x;
+  int zeros = 31 - (int)(as_uint((float)(HIGH(x) & ~(HIGH(x) >> 1))) >> 23) + 127; /* no bit rounds the exponent up */
+  ulong top = x << zeros;
+  uint m = (uint)(top >> 40), rest = (uint)(top >> 8);
+  bool odd_or_more = (top & 0xFF) != 0 || (m & 1) != 0;
+  uint up = rest > 0x80000000u || (rest == 0x80000000u && odd_or_more) ? 1 : 0;
+  return as_float(((uint)(190 - zeros) << 23) + m - 0x800000u + up);
+}
+FUNCTION float __hw_wide_sitofp_float(long x) {
+  float f = __hw_wide_uitofp_float(x < 0 ? -(ulong)x : (ulong)x);
+  return x < 0 ? -f : f;
+}
+FUNCTION ulong __hw_wide_fptoui_double(double x) {
+  ulong bits = as_ulong(x);
+  int shift = (int)(HIGH(bits) >> 20 & 0x7FFu) - 1075;
+  ulong m = (bits & 0xFFFFFFFFFFFFFul) | 0x10000000000000ul;
+  ulong value = shift >= 0 ? m << (shift & 63) : shift > -53 ? m >> (-shift & 63) : 0;
+  return (long)bits < 0 ? -value : value;
+}
+FUNCTION long __hw_wide_fptosi_double(double x) { return (long)__hw_wide_fptoui_double(x); }
+FUNCTION double __hw_wide_uitofp_double(ulong x) { return (double)HIGH(x) * 4294967296.0 + (double)(uint)x; }
+FUNCTION double __hw_wide_sitofp_double(long x) { return (double)(int)HIGH(x) * 4294967296.0 + (double)(uint)x; }
+
+/* ---- rounding, extremes and scaling of double */
+#define SIGNED_AS(magnitude, x) as_double((as_ulong(magnitude) & 0x7FFFFFFFFFFFFFFFul) | (as_ulong(x) & 0x8000000000000000ul))
+#define MAGNITUDE(x) as_double(as_ulong(x) & 0x7FFFFFFFFFFFFFFFul)
+
+FUNCTION double __hw_wide_trunc(double x) {
+  ulong bits = as_ulong(x);
+  int exponent = (int)(HIGH(bits) >> 20 & 0x7FFu) - 1023;
+  ulong fraction = 0xFFFFFFFFFFFFFul >> (exponent & 63);
+  ulong kept = exponent < 0 ? bits & 0x8000000000000000ul : exponent > 51 ? bits : bits & ~fraction;
+  return as_double(kept);
+}
+FUNCTION double __hw_wide_floor(double x) {
+  double t = __hw_wide_trunc(x);
+  return t > x ? t - 1.0 : t;
+}
+FUNCTION double __hw_wide_ceil(double x) {
+  double t = __hw_wide_trunc(x), up = SIGNED_AS(t + 1.0, x);
+  return t < x ? up : t;
+}
+FUNCTION double __hw_wide_rint(double x) {
+  double a = MAGNITUDE(x);
+  double r = a + 0x1p52;
+  r = r - 0x1p52;
+  return a < 0x1p52 ? SIGNED_AS(r, x) : x;
+}
+FUNCTION double __hw_wide_round(double x) {
+  double t = __hw_wide_trunc(x);
+  return MAGNITUDE(x - t) >= 0.5 ? t + SIGNED_AS(1.0, x) : t;
+}
+FUNCTION double __hw_wide_maxnum(double x, double y) { return x != x ? y : y > x ? y : x; }
+FUNCTION double __hw_wide_minnum(double x, double y) { return x != x ? y : y < x ? y : x; }
+FUNCTION double __hw_wide_power(int n) { return as_double((ulong)(uint)(n + 1023) << 52); }
+FUNCTION double __hw_wide_ldexp(double x, int n) {
+  n = n < -2200 ? -2200 : n > 2200 ? 2200 : n;
+  int third = n / 3;
+  double step = __hw_wide_power(third);
+  return x * step * step * __hw_wide_power(n - 2 * third);
+}
+
+/* ---- float */
+FUNCTION float __hw_float_round(float x) {
+  float t = __builtin_elementwise_trunc(x), one = __builtin_elementwise_copysign(1.0f, x);
+  return ABS(x - t) >= 0.5f ? t + one : t;
+}
+FUNCTION float __hw_float_ldexp(float x, int n) {
+  n = n < -300 ? -300 : n > 300 ? 300 : n;
+  int third = n / 3;
+  float step = as_float((uint)(third + 127) << 23);
+  return x * step * step * as_float((uint)(n - 2 * third + 127) << 23);
+}
+/* Exact in 64 bits: product and addend are brought to one exponent, what falls off is kept as one sticky bit. Numbers
+   below the normal range count as zero, as these chips have none. */
+FUNCTION float __hw_float_fma(float a, float b, float c) {
+  uint ua = as_uint(a), ub = as_uint(b), uc = as_uint(c);
+  int ea = (int)(ua >> 23 & 255u), eb = (int)(ub >> 23 & 255u), ec = (int)(uc >> 23 & 255u);
+  if (ea == 0 || eb == 0 || ec == 0 || ea == 255 || eb == 255 || ec == 255) {
+    float product = a * b; /* one of the two operations is exact */
+    return product + c;
+  }
+  ulong p = (ulong)((ua & 0x7FFFFFu) | 0x800000u) * ((ub & 0x7FFFFFu) | 0x800000u) << 14;
+  ulong q = (ulong)((uc & 0x7FFFFFu) | 0x800000u) << 38;
+  int x = ea + eb - 314, d = x - (ec - 188);
+  uint sp = (ua ^ ub) & 0x80000000u, sq = uc & 0x80000000u;
+  int off = d < 0 ? -d : d;
+  ulong moved = d < 0 ? p : q, kept = d < 0 ? q : p;
+  ulong lost = off > 62 ? moved : moved & (((ulong)1 << (off & 63)) - 1);
+  moved = (off > 62 ? 0 : moved >> (off & 63)) | (lost != 0 ? 1 : 0);
+  x = d < 0 ? ec - 188 : x;
+  uint sk = d < 0 ? sq : sp, sign = sk;
+  ulong sum = sp == sq ? kept + moved : kept - moved;
+  if ((long)sum < 0) {
+    sum = -sum;
+    sign ^= 0x80000000u;
+  }
+  if (sum == 0) return 0.0f;
+  int zeros = __builtin_elementwise_clzg(sum, (ulong)64);
+  sum <<= zeros;
+  int exponent = x - zeros + 190; /* biased, of the mantissa's top bit */
+  uint m = (uint)(sum >> 40), rest = (uint)(sum >> 8);
+  bool more = (sum & 0xFF) != 0;
+  uint up = rest > 0x80000000u || (rest == 0x80000000u && (more || (m & 1) != 0)) ? 1 : 0;
+  m += up;
+  exponent += (int)(m >> 24);
+  m = m >> 24 ? 0x800000u : m;
+  uint result = exponent > 254 ? 0x7F800000u : exponent < 1 ? 0 : ((uint)exponent << 23) | (m & 0x7FFFFFu);
+  return as_float(result | sign);
+}
+
+/* ---- bits, for chips that have no instructions for them */
+FUNCTION uint __hw_popcount(uint x) {
+  x -= x >> 1 & 0x55555555u;
+  x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+  x = (x + (x >> 4)) & 0x0F0F0F0Fu;
+  return x * 0x01010101u >> 24;
+}
+FUNCTION uint __hw_reverse(uint x) {
+  x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+  x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+  x = (x >> 4 & 0x0F0F0F0Fu) | (x & 0x0F0F0F0Fu) << 4;
+  x = (x >> 8 & 0x00FF00FFu) | (x & 0x00FF00FFu) << 8;
+  return x >> 16 | x << 16;
+}
+/* The exponent of a float is its top bit's place; clearing the second one keeps it from being rounded up. */
+FUNCTION uint __hw_clz(uint x) {
+  uint place = as_uint((float)(x & ~(x >> 1))) >> 23;
+  return x == 0 ? 32 : 158 - place;
+}
+FUNCTION uint __hw_ctz(uint x) {
+  uint place = as_uint((float)(x & (0 - x))) >> 23;
+  return x == 0 ? 32 : place - 127;
+}
