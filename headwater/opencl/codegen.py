@@ -165,15 +165,15 @@ def build(
     for each other at barriers; ``checked``: test every access (layout of one lane and row).
     """
     module = Module(text)
-    code, frame_bytes, formats = vectorised(module, kernel_name, symbol, layout, masked, split, checked)
-    return compile_object(code), frame_bytes, formats
+    kernel = read_kernel(module, kernel_name, as_written=checked)
+    code, frame_bytes, formats = vectorised(module, kernel, symbol, layout, masked, split, checked)
+    return compile_object(code, loops=kernel.has_loop), frame_bytes, formats
 
 
 def vectorised(
-    module: Module, kernel_name: str, symbol: str, layout: Layout, masked: bool, split: bool, checked: bool
+    module: Module, kernel: Kernel, symbol: str, layout: Layout, masked: bool, split: bool, checked: bool
 ) -> tuple[str, int | None, tuple[str, ...]]:
     """The text of a module with the kernel's entry; its chunks' frame bytes; its printf formats."""
-    kernel = read_kernel(module, kernel_name, as_written=checked)
     if kernel.cfg.irreducible and (layout.lanes > 1 or layout.rows > 1):
         raise InternalError("irreducible control flow can only be run one work-item at a time")
     resumable = kernel.has_barrier and split
@@ -302,11 +302,14 @@ def _format_text(module: Module, name: str) -> str:
     return raw.removesuffix("\0").encode("latin-1").decode("utf-8", "replace")
 
 
-def compile_object(text: str) -> bytes:
-    """Optimise a module's text and emit object code for this machine."""
+def compile_object(text: str, *, loops: bool = True) -> bytes:
+    """Optimise a module's text and emit object code for this machine; ``loops``: whether its kernel has any.
+
+    Without, the passes that take most of the time change nothing that could be measured: -O1 does.
+    """
     module = parse(text)
     tm = machine()
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options = llvm.create_pipeline_tuning_options(speed_level=3 if loops else 1)
     options.loop_vectorization = False
     options.slp_vectorization = False  # gives nothing in chunks, and narrows some products' operands wrongly
     options.loop_unrolling = True
