@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 LISTING_SUFFIX = ".isa"
 """Of a text that `headwater asm` takes for VLIW code without being told."""
+IL_SUFFIX = ".il"
 EMITTED = {"image": ".cal", "raw": ".bin"}
 """What can be made of a text, and the file's suffix: a CAL image, or the machine code alone."""
 
@@ -48,11 +49,21 @@ def images(data: bytes, name: str, chosen: str) -> tuple[Image, ...]:
     return (image.Image(chosen, "cs", data),)
 
 
+def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
+    """The program that IL source is for the chip that --device or --target names."""
+    from headwater import chips
+    from headwater.il.parser import parse
+    from headwater.runtime.vliw_il import compile_image
+
+    chip = chips.find(args.device or args.target)
+    return (compile_image(parse(data.decode("utf-8", "surrogateescape"), name), chip, name),)
+
+
 def disassembly(args: Namespace, data: bytes, name: str, chosen: str, shape: str) -> str:
     """The text that ``headwater disasm`` prints."""
     if args.source or args.bytes:
         raise UsageError("--source and --bytes are for GCN code", hint="leave them out")
-    found = images(data, name, chosen)
+    found = compiled(args, data, name) if Path(args.file).suffix == IL_SUFFIX else images(data, name, chosen)
     if args.kernels:
         known = {i.name for i in found}
         for kernel in args.kernels:

@@ -57,6 +57,13 @@ def test_llvm_objects_and_opencl_binaries_are_disassembled(capsys, tmp_path):
     assert "has no program mul" in refused(capsys, "disasm", path, "--kernel", "mul")
 
 
+def test_il_is_compiled_first(capsys):
+    il = Path(__file__).parents[2] / "examples" / "matmul" / "matmul.il"
+    out = shown(capsys, "disasm", il, "--device", "hd4870")
+    assert "Target                          = rv770\n" in out
+    assert "EXP_DONE: PIX0" in out
+
+
 def test_json(capsys, file):
     (program,) = json.loads(shown(capsys, "disasm", file, "--json"))["programs"]
     assert (program["target"], program["gprs"], program["uavs"]) == ("cypress", 4, [1, 11])

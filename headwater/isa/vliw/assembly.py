@@ -163,8 +163,7 @@ class _Parser:
             self._memory(s, fields)
         elif row.kind == "RAT":
             self._rat(s, fields)
-        if "loop" in row.flags or "endloop" in row.flags:
-            s.expect("i")
+        if ("loop" in row.flags or "endloop" in row.flags) and s.take("i"):
             fields["cf_const"] = s.integer("the loop constant", 31)
         while not s.done():
             self._cf_word(s, clause)
