@@ -7,7 +7,8 @@ analysis serves all boards with the same code.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Any, Literal
 
 Family = Literal["gcn", "vliw"]
@@ -63,6 +64,9 @@ class Step:
     via: tuple[str, int] | None = None
     base: str = ""
     offset: int = 0
+
+
+_STEP = attrgetter(*(part.name for part in fields(Step)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +139,10 @@ class Code:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; `from_json` gives an equal code back. Steps are rows, to be short."""
-        data = asdict(self)
-        data["steps"] = [list(step.values()) for step in data["steps"]]
+        data = {part.name: getattr(self, part.name) for part in fields(self)}
+        data["steps"] = [_STEP(step) for step in self.steps]
+        data["blocks"] = [asdict(block) for block in self.blocks]
+        data["loops"] = [asdict(loop) for loop in self.loops]
         return data
 
     @classmethod

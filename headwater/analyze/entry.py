@@ -17,6 +17,7 @@ from headwater.chips import Chip
 from headwater.errors import UsageError
 
 DEFAULT_DEVICE = "vega64"
+_THREADS = 3
 # Which of the OpenCL kernels that a Brook+ kernel became is analyzed if none is named: as a GPU would be given it.
 _VARIANTS = ("linear4", "linear", "pixel", "mapped")
 
@@ -79,15 +80,33 @@ def analyze(
         wanted.append((made, own or kernels))
     analyses: list[Analysis] = []
     warnings = ""
-    for one, names in wanted:
+    builds = _build_all([one for one, _ in wanted], found, arguments)
+    for number, (one, names) in enumerate(wanted):
         rows: dict[str, list[Analysis]] = {}
         for chip in found:
-            built = build(one, chip, arguments)
+            built = builds[number, chip]
             warnings = warnings or built.warnings
             for shown, code in _chosen(built, one, names):
                 rows.setdefault(shown, []).extend(_on(chip, code, question, built, shown, set))
         analyses += [analysis for row in rows.values() for analysis in row]
     return Report(tuple(analyses), warnings)
+
+
+def _build_all(
+    sources: Sequence[Source], found: Sequence[Chip], arguments: Mapping[str, int] | None
+) -> dict[tuple[int, Chip], Built]:
+    """Every source for every chip: while LLVM makes the code of one, another's is read."""
+    jobs = [(number, chip) for number in range(len(sources)) for chip in dict.fromkeys(found)]
+    if len(jobs) == 1:
+        return {jobs[0]: build(sources[0], found[0], arguments)}
+    from concurrent.futures import ThreadPoolExecutor
+
+    # One chip of each target first: boards with the same code find it in the cache.
+    first = {(number, chip.target): (number, chip) for number, chip in reversed(jobs)}
+    with ThreadPoolExecutor(_THREADS) as pool:
+        waiting = {job: pool.submit(build, sources[job[0]], job[1], arguments) for job in first.values()}
+        made = {job: future.result() for job, future in waiting.items()}
+    return {job: made[job] if job in made else build(sources[job[0]], job[1], arguments) for job in jobs}
 
 
 def _on(chip: Chip, code: Code, question: Question, built: Built, name: str, settings: Sequence[str]) -> list[Analysis]:
