@@ -31,6 +31,7 @@ from headwater.cal.contexts import (
     calCtxRunProgram as calCtxRunProgram,
     calCtxRunProgramGrid as calCtxRunProgramGrid,
     calCtxRunProgramGridArray as calCtxRunProgramGridArray,
+    calCtxRunProgramParams as calCtxRunProgramParams,
     calCtxSetMem as calCtxSetMem,
     calCtxWaitForEvents as calCtxWaitForEvents,
     calMemCopy as calMemCopy,
@@ -99,7 +100,9 @@ from headwater.cal.structs import (
     CALdevicestatus as CALdevicestatus,
     CALdomain as CALdomain,
     CALdomain3D as CALdomain3D,
+    CALdomainparam as CALdomainparam,
     CALfuncInfo as CALfuncInfo,
+    CALparam as CALparam,
     CALprogramGrid as CALprogramGrid,
     CALprogramGridArray as CALprogramGridArray,
 )

@@ -12,6 +12,7 @@ from headwater.errors import HeadwaterError
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
+    from headwater.il.model import Program
     from headwater.isa.vliw.image import Image
 
 VERSION = (1, 4, 0)
@@ -93,12 +94,19 @@ def calclCompile(language: CALlanguage, source: str, target: CALtarget) -> CALob
     """
     if language != CALlanguage.IL:
         raise not_compiled(f"{language!r} is no language", hint="CAL_LANGUAGE_IL", result=CALresult.INVALID_PARAMETER)
-    chip = _chip(_target(target))
     from headwater.il.parser import parse
+
+    wanted, text = _target(target), _text(source)
+    _chip(wanted)
+    return compile_program(_attempt(lambda: parse(text, "<IL>")), text, wanted)
+
+
+def compile_program(program: Program, text: str, target: CALtarget) -> CALobject:
+    """An object of an IL program, whose text is kept in it."""
     from headwater.runtime.vliw_il import compile_image
 
-    made = _attempt(lambda: compile_image(parse(_text(source), "<IL>"), chip, "<IL>"))
-    return CALobject(CALtarget(target), replace(made, il=_text(source)))
+    chip = _chip(target)
+    return CALobject(target, replace(_attempt(lambda: compile_image(program, chip, "<IL>")), il=text))
 
 
 def calclAssembleObject(kind: CALprogramtype, source: str, target: CALtarget) -> CALobject:

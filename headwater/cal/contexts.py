@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from headwater.cal.boards import DeviceStorage, Launch
-from headwater.cal.enums import CALresallocflags, CALresult
+from headwater.cal.boards import DeviceStorage, Launch, Loaded
+from headwater.cal.compiler import compile_program
+from headwater.cal.enums import CALformat, CALresallocflags, CALresult
 from headwater.cal.errors import failed
+from headwater.cal.interpolated import interpolated, planes
 from headwater.cal.memory import owner
 from headwater.cal.state import Context, Counter, Device, Function, Mem, Module, Name, Resource, outcome, session, whole
-from headwater.cal.structs import CALdomain, CALdomain3D, CALprogramGrid, CALprogramGridArray
+from headwater.cal.structs import CALdomain, CALdomain3D, CALdomainparam, CALprogramGrid, CALprogramGridArray
+from headwater.il.parser import parse
+from headwater.il.printer import text
 
 POLL_SECONDS = 2e-4
 """How long `calCtxIsEventDone` gives a device: programs poll it in a loop, which would keep Python's lock."""
@@ -101,6 +106,43 @@ def _mismatch(name: str, resource: Resource) -> str:
 
 def calCtxRunProgram(ctx: int, func: int, domain: CALdomain) -> int:
     """Launch a pixel program over a domain; the event. CAL_RESULT_ERROR if a name has no memory, or mapped memory."""
+    context, module, launch = _over(ctx, func, domain)
+    return _enqueue(context, module.loaded, launch)
+
+
+def calCtxRunProgramParams(ctx: int, func: int, domain: CALdomain, params: CALdomainparam) -> int:
+    """As `calCtxRunProgram`; the program's ``v0`` … ``v7`` are interpolated between three corners of the domain
+    (CAL_EXT_DOMAIN_PARAMS). CAL_RESULT_NOT_SUPPORTED for programs that were not compiled from IL."""
+    context, module, launch = _over(ctx, func, domain)
+    if not isinstance(params, CALdomainparam):
+        raise failed(CALresult.INVALID_PARAMETER, f"parameters are a CALdomainparam, not a {type(params).__name__}")
+    loaded, buffer, used = _interpolating(module)
+    if used:
+        values = planes(params, used, domain)
+        storage = context.device.board.storage(values.nbytes)
+        storage.map()[: values.nbytes] = values.reshape(-1).view(np.uint8)
+        storage.unmap()
+        none = CALresallocflags(0)
+        made = Resource(0, context.device, len(values), 1, 1, CALformat.FLOAT32_4, none, len(values), True, storage)
+        launch = replace(launch, surfaces={**launch.surfaces, f"cb{buffer}": made})
+    return _enqueue(context, loaded, launch)
+
+
+def _interpolating(module: Module) -> tuple[Loaded, int, tuple[int, ...]]:
+    """The module's program for launches with parameters."""
+    if module.interpolating is None:
+        encoding = module.encoding
+        if encoding.il is None:
+            raise failed(CALresult.NOT_SUPPORTED, "the program was not compiled from IL: its inputs are not known")
+        program, buffer, used = interpolated(parse(encoding.il))
+        made = compile_program(program, text(program), encoding.target) if used else encoding
+        loaded = module.context.device.board.load(made) if used else module.loaded
+        module.interpolating = loaded, buffer, used
+    return module.interpolating
+
+
+def _over(ctx: int, func: int, domain: CALdomain) -> tuple[Context, Module, Launch]:
+    """What a launch over a domain is, found to be possible."""
     context, module = _function(ctx, func)
     if module.loaded.group is not None:
         raise failed(CALresult.ERROR, "a compute program is launched by calCtxRunProgramGrid")
@@ -116,7 +158,7 @@ def calCtxRunProgram(ctx: int, func: int, domain: CALdomain) -> int:
                 f"the domain ends at {x + size[0]} x {y + size[1]}, "
                 f"{name} has {resource.width} x {resource.height} elements",
             )
-    return _enqueue(context, module, Launch((x, y), size, surfaces, _samplers(module)))
+    return context, module, Launch((x, y), size, surfaces, _samplers(module))
 
 
 def calCtxRunProgramGrid(ctx: int, grid: CALprogramGrid) -> int:
@@ -140,7 +182,8 @@ def calCtxRunProgramGrid(ctx: int, grid: CALprogramGrid) -> int:
     if size[1:] != (1, 1) and not context.device.board.attributes.b3dProgramGrid:
         raise failed(CALresult.NOT_SUPPORTED, "this device's grids have one dimension")
     items = tuple(b * s for b, s in zip(block, size, strict=True))
-    return _enqueue(context, module, Launch((0, 0), items, _surfaces(context, module), _samplers(module)))
+    launch = Launch((0, 0), items, _surfaces(context, module), _samplers(module))
+    return _enqueue(context, module.loaded, launch)
 
 
 def calCtxRunProgramGridArray(ctx: int, grids: CALprogramGridArray) -> int:
@@ -167,11 +210,11 @@ def _extent(size: Any, what: str) -> tuple[int, int, int]:
 def _surfaces(context: Context, module: Module) -> dict[str, Resource]:
     """What is bound to each of a module's names."""
     bound: dict[str, Resource] = {}
-    for text in module.loaded.names:
-        name = session().objects.get(module.names.get(text, 0))
+    for register in module.loaded.names:
+        name = session().objects.get(module.names.get(register, 0))
         if not isinstance(name, Name) or name.mem is None:
-            raise failed(CALresult.ERROR, f"no memory is bound to {text}", hint="calModuleGetName and calCtxSetMem")
-        bound[text] = _usable(name.mem.resource, text)
+            raise failed(CALresult.ERROR, f"no memory is bound to {register}", hint="calModuleGetName and calCtxSetMem")
+        bound[register] = _usable(name.mem.resource, register)
     return bound
 
 
@@ -186,8 +229,8 @@ def _samplers(module: Module) -> dict[str, dict[int, Any]]:
     return {name.text: dict(name.sampler) for name in names if isinstance(name, Name) and name.sampler}
 
 
-def _enqueue(context: Context, module: Module, launch: Launch) -> int:
-    event = context.enqueue(lambda: module.loaded.run(launch))
+def _enqueue(context: Context, loaded: Loaded, launch: Launch) -> int:
+    event = context.enqueue(lambda: loaded.run(launch))
     for handle in context.counters:
         counter = session().get(handle, Counter, "counter")
         if counter.running:

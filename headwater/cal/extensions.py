@@ -163,6 +163,7 @@ _PROCEDURES: dict[CALextid, dict[str, Callable[..., Any]]] = {
     CALextid.COUNTERS: _named(
         calCtxCreateCounter, calCtxDestroyCounter, calCtxBeginCounter, calCtxEndCounter, calCtxGetCounter
     ),
+    CALextid.DOMAIN_PARAMS: _named(contexts.calCtxRunProgramParams),
     CALextid.RES_CREATE: _named(memory.calResCreate2D, memory.calResCreate1D),
     CALextid.COMPUTE_SHADER: _named(
         contexts.calCtxRunProgramGrid, contexts.calCtxRunProgramGridArray, modules.calModuleGetFuncInfo

@@ -53,7 +53,7 @@ def calModuleLoad(ctx: int, image: CALimage) -> int:
         raise
     except HeadwaterError as error:
         raise failed(CALresult.ERROR, str(error)) from error
-    module = session().add(lambda handle: Module(handle, context, loaded))
+    module = session().add(lambda handle: Module(handle, context, fitting[0], loaded))
     context.modules.add(module.handle)
     return module.handle
 

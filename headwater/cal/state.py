@@ -21,7 +21,7 @@ from headwater.cal.formats import Format, describe
 
 if TYPE_CHECKING:
     from headwater.cal.boards import Board, Loaded, Storage
-    from headwater.cal.compiler import CALimage
+    from headwater.cal.compiler import CALimage, Encoding
 
 T = TypeVar("T")
 MEGABYTE = 1 << 20
@@ -88,9 +88,12 @@ class Module:
 
     handle: int
     context: Context
+    encoding: Encoding
     loaded: Loaded
     names: dict[str, int] = field(default_factory=dict)
     function: int = 0
+    interpolating: tuple[Loaded, int, tuple[int, ...]] | None = None
+    """The program for launches with domain parameters, once there was one: see `headwater.cal.interpolated`."""
 
 
 @dataclass(eq=False)

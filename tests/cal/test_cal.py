@@ -451,6 +451,36 @@ def test_samplers(one: int) -> None:
         set_(job.ctx, sampler, cal.CAL_SAMPLER_PARAM_WRAP_S, 8)
 
 
+def test_domain_parameters_are_interpolated(device: int) -> None:
+    il = "\n".join(
+        [
+            "il_ps_2_0",
+            "dcl_input_interp(linear) v0.xy__",
+            "dcl_input_interp(linear) v2",
+            "dcl_output_generic o0",
+            "add r0, v0.xyxy, v2",
+            "mov o0, r0",
+            "end",
+            "",
+        ]
+    )
+    job = Job(device, il)
+    job.image2d("o0", cal.CAL_FORMAT_FLOAT_4, np.zeros((16, 64, 4), np.float32), (16, 64))
+    params = cal.CALdomainparam(
+        param0=cal.CALparam((0, 0, 0, 0), (0, 1, 0, 0), (1, 1, 0, 0)),
+        param2=cal.CALparam((10, 20, 30, 40), (10, 20, 30, 40), (18, 20, 30, 40)),
+    )
+    run = cal.calExtGetProc(cal.CAL_EXT_DOMAIN_PARAMS, "calCtxRunProgramParams")
+    wait(job.ctx, run(job.ctx, job.main, cal.CALdomain(8, 4, 32, 8), params))
+    u = (np.arange(32) + 0.5)[None, :] / 32
+    v = (np.arange(8) + 0.5)[:, None] / 8
+    expected = np.stack(np.broadcast_arrays(u + 10 + 8 * u, v + 20, u + 30, v + 40), axis=-1)
+    found = read(job.resources["o0"], 64)
+    np.testing.assert_allclose(found[4:12, 8:40], expected, rtol=1e-6)
+    found[4:12, 8:40] = 0
+    assert not found.any()
+
+
 def test_extensions(one: int) -> None:
     cal.calExtSupported(cal.CAL_EXT_RES_CREATE)
     assert cal.calExtGetVersion(cal.CAL_EXT_COMPUTE_SHADER) == (1, 0)
