@@ -23,6 +23,11 @@ LAUNCH_SECONDS: Final = 42e-6
 """SHOC, QueueDelay, ocl_kernel on FirePro W9100: from submission to the start of a kernel."""
 
 
+START_SECONDS: Final = 6e-6
+"""Fitted: ROCm, rocprofiler-compute, vcopy on MI100, 19.2 µs: what timestamps around a kernel hold beside its
+wavefronts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """What a launch costs beside the kernel: ``bytes_in`` and ``bytes_out`` over the link, once each, and the seconds

@@ -38,7 +38,14 @@ CHIP: Final = Struct(
                 "channel_hash",
                 "bank_bucket_bytes",
             ),
-            *("channels", "channel_bucket_sixteenths", "tlb_entries", "page_line_bits", "tlb_miss_cycles"),
+            *(
+                "channels",
+                "channel_bucket_sixteenths",
+                "write_buffer_cycles",
+                "tlb_entries",
+                "page_line_bits",
+                "tlb_miss_cycles",
+            ),
         )
     ),
     ("u32", "uniform_cycles", 8),

@@ -204,9 +204,10 @@ static u64 memory_access(struct memory *m, u32 line, u64 time, u32 writes, u32 w
         return later(time, writes ? 0 : c->ready[at]);
     }
     u64 place = cache_place(c, set, own);
-    if (c->dirty[place]) {
+    if (c->dirty[place]) { /* it leaves by way of a buffer, which may be full */
         m->write_backs++;
-        calendar_take(channel, time, k->l2_line_bytes * 16);
+        u64 gone = calendar_take(channel, time, k->l2_line_bytes * 16);
+        if (gone > time + k->write_buffer_cycles) time = gone - k->write_buffer_cycles;
     }
     c->dirty[place] = writes;
     if (writes) { /* a whole line is not read first; parts of it carry masks */

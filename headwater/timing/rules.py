@@ -32,6 +32,7 @@ MASK_CYCLES: Final = 20  # [C] a scalar instruction that reads what a vector one
 BARRIER_CYCLES: Final = 4  # (e)
 WAVE_DISPATCH_CYCLES: Final = 1  # (e) [G] one wavefront a cycle and shader engine
 QUEUE_CYCLES: Final = 64  # (e) instructions that wait for the address unit or the LDS without stopping their SIMD
+WRITE_BUFFER_CYCLES: Final = 256  # (e) how long a line that leaves the L2 may be under way before others wait
 INTERLEAVE_BYTES: Final = 256  # [O] "Channel conflicts": a channel changes every 256 bytes
 SCALAR_WAYS, CODE_WAYS = 4, 4  # [G]
 TLB_ENTRIES, PAGE_BYTES, TLB_MISS_CYCLES = 64, 1 << 21, 75  # [R] 60 to 90 cycles more from 64 to 128 MB on; fitted
@@ -103,10 +104,11 @@ def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
             "l2_banks": banks,
             "l2_line_bytes": max(LINE_BYTES, caches.l2_line_bytes),
             "interleave_line_bits": (INTERLEAVE_BYTES // LINE_BYTES).bit_length() - 1,
-            "channel_hash": banks.bit_length() - 1 if _generation(chip) >= 9 and banks & (banks - 1) == 0 else 0,  # (e)
+            "channel_hash": banks.bit_length() - 1 if banks & (banks - 1) == 0 else 0,  # (e)
             "bank_bucket_bytes": 16 * caches.l2_bank_bytes_per_cycle,
             "channels": banks,
             "channel_bucket_sixteenths": max(1, round(256 * per_cycle)),
+            "write_buffer_cycles": WRITE_BUFFER_CYCLES,
             "tlb_entries": TLB_ENTRIES,
             "page_line_bits": (PAGE_BYTES // LINE_BYTES).bit_length() - 1,
             "tlb_miss_cycles": TLB_MISS_CYCLES,

@@ -1,0 +1,12 @@
+/* cl2-reduce-bench: each group sums 256 elements in local memory, and adds its sum to one number. */
+kernel void local_memory(global const int *in, global int *out) {
+  local int part[256];
+  int at = get_local_id(0);
+  part[at] = in[get_global_id(0)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int n = 128; n > 0; n >>= 1) {
+    if (at < n) part[at] += part[at + n];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (at == 0) atomic_add(out, part[0]);
+}

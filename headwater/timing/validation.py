@@ -1,0 +1,85 @@
+"""A published measurement, with a small kernel that does the same, passes in; what the cycle model says passes out.
+
+A row has ``device`` (a chip's name), ``chip`` (tables of figures that the measured board had otherwise), ``kernel``
+("file:function"), ``options``, ``global``, ``local``, ``arguments``, ``work`` and ``unit``. Times are those of
+timestamps around the kernel. An argument is a number or made-up data: ``ones:TYPE:COUNT``, ``zeros:TYPE:COUNT``,
+``chain:LINES:ELEMENTS`` (the address of another line in the first of so many 64-bit elements, all in one circle in
+random order).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from headwater.errors import UsageError
+from headwater.timing.host import START_SECONDS
+
+if TYPE_CHECKING:
+    from headwater.chips import Chip
+    from headwater.timing.report import Report
+
+_TYPES: Final = {
+    **{"float": np.float32, "double": np.float64, "half": np.float16},
+    **{"int": np.int32, "uint": np.uint32, "ulong": np.uint64},
+}
+_VALUE: Final[dict[str, Any]] = {
+    "GB/s": lambda work, report: work / report.seconds / 1e9,
+    "GFLOP/s": lambda work, report: work / report.seconds / 1e9,
+    "cycles": lambda work, report: report.cycles / work,
+    "us": lambda work, report: (report.seconds + START_SECONDS) * 1e6,
+    "ms": lambda work, report: (report.seconds + START_SECONDS) * 1e3,
+}
+
+
+def chip_of(row: Mapping[str, Any]) -> Chip:
+    """The chip of a row, with the board's own figures."""
+    from headwater import chips
+
+    chip = chips.find(str(row["device"]))
+    for table, figures in row.get("chip", {}).items():
+        chip = replace(chip, **{table: replace(getattr(chip, table), **figures)})
+    return chip
+
+
+def simulate_row(row: Mapping[str, Any], folder: Path) -> tuple[float, Report]:
+    """What the model says, in the row's unit, and the report. ``folder``: where the kernels are.
+
+    UsageError for a unit that there is not.
+    """
+    from headwater.runtime.program import compile
+    from headwater.timing.simulate import Recorded, simulated
+
+    unit = str(row["unit"])
+    if unit not in _VALUE:
+        raise UsageError(f"row {row['id']}: no unit {unit!r}", hint=f"the units are {', '.join(_VALUE)}")
+    file, _, function = str(row["kernel"]).partition(":")
+    device = simulated(str(row["device"]))
+    program = compile(folder / file, options=str(row.get("options", "")), device=device)
+    launcher = program[function][tuple(row["global"]), tuple(row["local"])]
+    arguments = [_argument(word) for word in row["arguments"]]
+    recorded = Recorded(lambda: launcher(*arguments, device=device))
+    report = recorded.launches[0].report(chip_of(row))
+    return float(_VALUE[unit](float(row["work"]), report)), report
+
+
+def _argument(word: Any) -> Any:
+    if not isinstance(word, str):
+        return word
+    kind, what, count = word.split(":")
+    if kind == "chain":
+        return _chain(int(what), int(count))
+    make = {"ones": np.ones, "zeros": np.zeros}[kind]
+    return make(int(count), _TYPES[what])
+
+
+def _chain(lines: int, elements: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    order = np.random.default_rng(1).permutation(lines)
+    order = np.roll(order, -int(np.flatnonzero(order == 0)[0]))
+    chain = np.zeros(lines * elements, np.uint64)
+    chain[order * elements] = chain.ctypes.data + np.roll(order, -1) * elements * chain.itemsize
+    return chain
