@@ -23,9 +23,9 @@ _DESCRIPTION = """\
 Show the machine code of kernels for AMD GPUs.
 
 FILE is a code object (.hsaco, .co, a binary of AMD's OpenCL 1.x driver), or OpenCL C (.cl) or Brook+ (.br), which is
-compiled first, for the GCN chip that --device or --target names. For the VLIW chips (HD 2000 to HD 6000) it is a CAL
-image, an object of LLVM's r600 back end or a binary of AMD's OpenCL 1.x driver; or, with --target cypress, say, or
---device hd5870, machine code alone, or ATI IL (.il), which is compiled first.
+compiled first, for the chip that --device or --target names. For the VLIW chips (HD 2000 to HD 6000) it is a CAL image,
+an object of LLVM's r600 back end or a binary of AMD's OpenCL 1.x driver, OpenCL C, Brook+ or ATI IL (.il), or machine
+code alone, with --target cypress, say, or --device hd5870.
 """
 _SOURCES = (".cl", ".br", ".brh")
 _EXAMPLES = """\
@@ -73,8 +73,6 @@ def main(words: Sequence[str]) -> int:
     data, name = _read(args.file)
     vliw = vliw_code.target(args.target, args.device)
     if vliw or _is_vliw(data):
-        if Path(args.file).suffix in _SOURCES:
-            raise UsageError(f"{name} is no IL: its VLIW code is not shown", hint="give IL or an image, or a GCN chip")
         _put(vliw_code.disassembly(args, data, name, vliw or args.target or "", shape), args.output)
         return 0
     code, sources = _load(args, data, name)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 LISTING_SUFFIX = ".isa"
 """Of a text that `headwater asm` takes for VLIW code without being told."""
 IL_SUFFIX = ".il"
+SOURCE_SUFFIXES = (IL_SUFFIX, ".cl", ".br", ".brh")
 EMITTED = {"image": ".cal", "raw": ".bin"}
 """What can be made of a text, and the file's suffix: a CAL image, or the machine code alone."""
 
@@ -50,20 +53,41 @@ def images(data: bytes, name: str, chosen: str) -> tuple[Image, ...]:
 
 
 def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
-    """The program that IL source is for the chip that --device or --target names."""
+    """The programs that source is for the chip that --device or --target names: the kernels that were asked for."""
     from headwater import chips
-    from headwater.il.parser import parse
+    from headwater.cli.options import build_options
     from headwater.runtime.vliw_il import compile_image
 
     chip = chips.find(args.device or args.target)
-    return (compile_image(parse(data.decode("utf-8", "surrogateescape"), name), chip, name),)
+    text = data.decode("utf-8", "surrogateescape")
+    suffix = Path(args.file).suffix
+    if suffix == IL_SUFFIX:
+        from headwater.il.parser import parse
+
+        return (compile_image(parse(text, name), chip, name),)
+    from headwater.il import from_llvm
+
+    options = build_options(args)
+    if suffix != ".cl":
+        from headwater.runtime.brook import translate
+
+        text, options = translate(text, name, options).source, ""
+    made = from_llvm.kernels(text, chip, name, options)
+    print(made.warnings, end="", file=sys.stderr)
+    wanted = args.kernels if set(args.kernels) <= set(made.kernels) else ()
+    return tuple(
+        replace(compile_image(kernel.program, chip, f"{kernel.info.name}.il"), name=kernel.info.name, abi="headwater")
+        for kernel in made.kernels.values()
+        if not wanted or kernel.info.name in wanted
+    )
 
 
 def disassembly(args: Namespace, data: bytes, name: str, chosen: str, shape: str) -> str:
     """The text that ``headwater disasm`` prints."""
     if args.source or args.bytes:
         raise UsageError("--source and --bytes are for GCN code", hint="leave them out")
-    found = compiled(args, data, name) if Path(args.file).suffix == IL_SUFFIX else images(data, name, chosen)
+    is_source = Path(args.file).suffix in SOURCE_SUFFIXES
+    found = compiled(args, data, name) if is_source else images(data, name, chosen)
     if args.kernels:
         known = {i.name for i in found}
         for kernel in args.kernels:

@@ -64,6 +64,18 @@ def test_il_is_compiled_first(capsys):
     assert "EXP_DONE: PIX0" in out
 
 
+def test_opencl_is_compiled_first(capsys, tmp_path):
+    path = tmp_path / "k.cl"
+    path.write_text("kernel void one(global int *a) { a[get_global_id(0)] = 1; }\nkernel void two(global int *a) {}\n")
+    out = shown(capsys, "disasm", path, "--device", "hd5870", "--kernel", "one")
+    assert "MEM_RAT_CACHELESS_STORE_RAW" in out
+    assert "Name                            = one\n" in out
+    assert "Abi                             = headwater\n" in out
+    said = refused(capsys, "disasm", path, "--device", "hd5870", "--kernel", "three")
+    assert "has no program three" in said
+    assert "it has one, two" in said
+
+
 def test_json(capsys, file):
     (program,) = json.loads(shown(capsys, "disasm", file, "--json"))["programs"]
     assert (program["target"], program["gprs"], program["uavs"]) == ("cypress", 4, [1, 11])
