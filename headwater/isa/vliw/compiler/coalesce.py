@@ -20,6 +20,7 @@ from headwater.isa.vliw.compiler.ir import (
     Use,
     Value,
     Vector,
+    ends,
     regions,
 )
 from headwater.isa.vliw.compiler.liveness import Liveness
@@ -105,7 +106,7 @@ def _add_copies(region: Region) -> list[tuple[Phi, list[Value]]]:
                 for phi in item.phis:
                     values: list[Value] = []
                     for k, side in enumerate((item.then, item.other)):
-                        if not (side and isinstance(side[-1], Exit) and side[-1].condition is None):
+                        if not ends(side):
                             side.append(copy(phi, k, values))
                     found.append((phi, values))
             elif isinstance(item, Loop):

@@ -224,6 +224,18 @@ def regions(region: Region) -> Iterator[Region]:
             yield from regions(item.body)
 
 
+def ends(region: Region) -> bool:
+    """Whether control never comes out at a region's end."""
+    if not region:
+        return False
+    last = region[-1]
+    if isinstance(last, Exit):
+        return last.condition is None
+    if isinstance(last, If):
+        return ends(last.then) and ends(last.other)
+    return isinstance(last, Loop) and not last.breaks
+
+
 def operations(region: Region) -> Iterator[Op]:
     """Every operation, in the order of the text."""
     for item in region:

@@ -283,39 +283,44 @@ class Lowering:
     def thread(self, which: str, lane: int) -> Ref:
         """The work-item's numbers; docs/vliw.md says in which registers they come."""
         builder = self.builder
-        assert self.facts.group is not None
-        sizes = self.facts.group
-        count = sizes[0] * sizes[1] * sizes[2]
         evergreen = self.target.is_evergreen
         if which == "group_flat":
             return self.input(0, 3 if evergreen else 1)
         if which == "local_flat":
             if not evergreen:
                 return self.input(0, 0)
-            flat: Ref = self.input(0, 0)
-            for lane_of, stride in ((1, sizes[0]), (2, sizes[0] * sizes[1])):
-                if sizes[lane_of] > 1:
-                    flat = arithmetic.multiply_add(builder, self.input(0, lane_of), number(stride), flat)
-            return flat
+            row = arithmetic.multiply_add(builder, self.input(0, 2), self.group_size(1), self.input(0, 1))
+            return arithmetic.multiply_add(builder, row, self.group_size(0), self.input(0, 0))
         if which == "global_flat":
             group, local = self.thread("group_flat", 0), self.thread("local_flat", 0)
-            return arithmetic.multiply_add(builder, group, number(count), local)
+            plane = builder.alu("MULLO_INT", self.group_size(0), self.group_size(1))
+            count = builder.alu("MULLO_INT", plane, self.group_size(2))
+            return arithmetic.multiply_add(builder, group, count, local)
         if lane == 3:
             return ZERO
         if which == "local":
-            if sizes[lane] == 1:
+            if self.group_size(lane) == number(1):
                 return ZERO
-            if evergreen:
-                return self.input(0, lane)
-            below = (1, sizes[0], sizes[0] * sizes[1])[lane]
-            quotient = arithmetic.divide_unsigned(builder, self.input(0, 0), number(below))
-            if below * sizes[lane] == count:
-                return quotient
-            return arithmetic.remainder_unsigned(builder, quotient, number(sizes[lane]))
+            return self.input(0, lane) if evergreen else self.local_of_flat(lane)
         group = self.input(1, lane) if evergreen else self.input(0, 1) if lane == 0 else ZERO
         if which == "group":
             return group
-        return arithmetic.multiply_add(builder, group, number(sizes[lane]), self.thread("local", lane))
+        return arithmetic.multiply_add(builder, group, self.group_size(lane), self.thread("local", lane))
+
+    def group_size(self, lane: int) -> Ref:
+        """A size of the work-group: declared, or of the launch, which then puts it into cb0[1]."""
+        return number(self.facts.group[lane]) if self.facts.group is not None else Kcache(0, 1, lane)
+
+    def local_of_flat(self, lane: int) -> Ref:
+        """A coordinate of the work-item in its group, from its flat number (R700)."""
+        builder = self.builder
+        flat: Ref = self.input(0, 0)
+        for below in range(lane):
+            flat = arithmetic.divide_unsigned(builder, flat, self.group_size(below))
+        group = self.facts.group
+        if group is not None and all(size == 1 for size in group[lane + 1 :]):
+            return flat
+        return arithmetic.remainder_unsigned(builder, flat, self.group_size(lane))
 
     def arrays_before(self, which: int) -> int:
         """Where an indexed temporary begins among those that have indices, in elements."""

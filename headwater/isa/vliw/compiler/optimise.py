@@ -10,6 +10,8 @@ from headwater.isa.vliw.compiler import fold
 from headwater.isa.vliw.compiler.build import ZERO, Builder
 from headwater.isa.vliw.compiler.ir import (
     ALU,
+    FETCH,
+    MEMORY,
     PREDICATE,
     WIDE,
     Const,
@@ -22,6 +24,7 @@ from headwater.isa.vliw.compiler.ir import (
     Region,
     Use,
     Value,
+    ends,
     operations,
     regions,
 )
@@ -266,6 +269,12 @@ class _Rewriter:
     def operation(self, op: Op) -> None:
         builder = self.builder
         builder.line = op.line
+        if op.kind in (FETCH, MEMORY):  # what was in a register has to stay in one, even if it turned out a constant
+            op.uses = [
+                Use(builder.register(resolved(use).ref)) if type(use.ref) is Value else use for use in op.uses
+            ]
+            builder.region.append(op)
+            return
         op.uses = [resolved(use) for use in op.uses]
         if op.kind == ALU and op.name in _PURE_KINDS and len(op.results) == 1 and not op.fields and not op.effect:
             value = op.result
@@ -310,13 +319,18 @@ class _Rewriter:
             self.region(chosen)
             for phi in item.phis:
                 phi.value.alias = resolved(phi.uses[0 if known.bits else 1]).ref
-            return _ends(self.builder.region)
+            return ends(self.builder.region)
         sides: list[Region] = [[], []]
         for source, side in ((item.then, sides[0]), (item.other, sides[1])):
             outside = self.builder.enter(side)
             self.region(source)
             self.builder.leave(outside)
         item.then, item.other = sides
+        over = [ends(side) for side in sides]
+        if any(over):  # control comes from one side, if at all
+            for phi in item.phis:
+                phi.value.alias = resolved(phi.uses[over.index(True) ^ 1]).ref
+            item.phis = []
         if self.flattened(item):
             return False
         if not item.phis and not item.other and len(item.then) == 1:
@@ -332,7 +346,7 @@ class _Rewriter:
                 self.builder.region.append(only)
                 return False
         self.builder.region.append(item)
-        return _ends(item.then) and _ends(item.other)
+        return ends(item.then) and ends(item.other)
 
     def flattened(self, item: If) -> bool:
         """Whether both sides were computed and the phis chosen from them."""
@@ -376,14 +390,6 @@ _PURE_KINDS = (
 def _is_plain(op: Op) -> bool:
     use = op.uses[0]
     return not (op.clamp or op.omod or use.neg or use.abs)
-
-
-def _ends(region: Region) -> bool:
-    """Whether control does not come out at the region's end."""
-    if not region:
-        return False
-    last = region[-1]
-    return isinstance(last, Exit) and last.condition is None
 
 
 def _drop_lost_exits(loop: Loop) -> None:

@@ -140,9 +140,8 @@ class _Block:
         self.writes: list[_Node] = []
         self.owed = 0  # LDS results and address register uses that the open clause still has to see
         self.later: list[_Node] = []
-        for node in nodes:
-            if node.waits == 0:
-                self.ready(node)
+        for node in [node for node in nodes if node.waits == 0]:
+            self.ready(node)
 
     def ready(self, node: _Node) -> None:
         kind = node.op.kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headwater.isa.vliw.compiler.allocate import Registers
 from headwater.isa.vliw.compiler.coalesce import vectors
 from headwater.isa.vliw.compiler.group import Slot
-from headwater.isa.vliw.compiler.ir import If, Kcache, Loop, Op, Phi, Region, Use, Value, regions
+from headwater.isa.vliw.compiler.ir import If, Kcache, Loop, Op, Phi, Region, Use, Value, ends, regions
 from headwater.isa.vliw.compiler.schedule import Clause
 from headwater.isa.vliw.compiler.target import Target
 from headwater.isa.vliw.model import T
@@ -45,7 +45,12 @@ def ssa(region: Region) -> None:
                 for use in item.test.uses if item.test is not None else [item.condition]:
                     read(use, known)
                 then, other = visit(item.then, set(known)), visit(item.other, set(known))
-                phi_reads(item.phis, [then, other])
+                over = ends(item.then), ends(item.other)
+                phi_reads(item.phis, [None if over[0] else then, None if over[1] else other])
+                if over[0]:
+                    known = other
+                elif over[1]:
+                    known = then
                 for phi in item.phis:
                     define(phi.value)
                     known.add(phi.value)
