@@ -45,7 +45,7 @@ class IlProgram(Program["IlKernel"]):
         self.options = options
         program = parse(source, filename)
         self.translation: Translation = to_opencl(program, filename)
-        self.opencl = _Translated(program, self.translation, filename, options, device)
+        self.opencl = _Translated(program, source, self.translation, filename, options, device)
         self.kernels = {ENTRY: IlKernel(self)}
 
 
@@ -53,9 +53,16 @@ class _Translated(ClProgram):
     """The OpenCL C of an IL program, which VLIW devices do not see: they get the program itself, compiled for them."""
 
     def __init__(
-        self, program: IlSource, translation: Translation, filename: str, options: str, device: Device | None
+        self,
+        program: IlSource,
+        text: str,
+        translation: Translation,
+        filename: str,
+        options: str,
+        device: Device | None,
     ) -> None:
         self._program = program
+        self._text = text
         self._translation = translation
         self._filename = filename
         super().__init__(translation.source, f"{filename}.cl", options, device)
@@ -77,7 +84,8 @@ class _Translated(ClProgram):
                 size = ArgInfo(f"{parameter.name}_size", "value", "int4", 16, "read", 0, "int4")
                 arguments += [_argument(parameter), size]
             info = KernelInfo(KERNEL, tuple(arguments), self._translation.group)
-            built = self._built[target] = build(target, self._program, self._translation, info, self._filename)
+            made = build(target, self._program, self._text, self._translation, info, self._filename)
+            built = self._built[target] = made
         return built
 
 

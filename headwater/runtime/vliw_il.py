@@ -20,10 +20,10 @@ from headwater.runtime.devices import Buffer, DeviceProgram, Size
 from headwater.runtime.events import Event, Queue
 from headwater.runtime.streams import Stream
 from headwater.runtime.vliw import Loaded, ShaderKernel, bound_views, domain_sizes, load
+from headwater.runtime.vliw_images import image_of
 from headwater.runtime.vliw_launch import Inputs, Sizes, View
 
 if TYPE_CHECKING:
-    from headwater.chips import Chip
     from headwater.il.model import Program
     from headwater.il.to_opencl import Parameter, Translation
     from headwater.isa.vliw.image import Image
@@ -32,38 +32,12 @@ if TYPE_CHECKING:
 
 
 def build(
-    device: VliwDevice, program: Program, translation: Translation, info: KernelInfo, filename: str
+    device: VliwDevice, program: Program, source: str, translation: Translation, info: KernelInfo, filename: str
 ) -> DeviceProgram:
     """Compile an IL program for a VLIW device. SourceError for what the chip has no instructions for."""
-    image = compile_image(program, device.chip, filename)
+    image = image_of(source, device.chip, filename, program)
     kernel = IlShader(device, info, image, translation.parameters, filename)
     return DeviceProgram(device, {info.name: kernel})
-
-
-def compile_image(program: Program, chip: Chip, filename: str) -> Image:
-    """The program as an image for a chip. SourceError for what the chip has no instructions for."""
-    from headwater.isa.vliw.compiler import compile_program
-    from headwater.isa.vliw.encode import encode
-    from headwater.isa.vliw.image import Image
-
-    made = compile_program(program, chip, filename)
-    return Image(
-        target=chip.target,
-        kind=made.kind,
-        code=encode(made.shader),
-        gprs=made.gprs,
-        stack_entries=made.stack_entries,
-        clause_temporaries=made.clause_temporaries,
-        lds_bytes=made.lds_bytes,
-        scratch_bytes=made.scratch_bytes,
-        constant_buffers=made.constant_buffers,
-        resources=made.resources,
-        outputs=made.outputs,
-        uavs=made.uavs,
-        uses_global=made.uses_global,
-        group_size=made.group_size,
-        lines=made.lines,
-    )
 
 
 class IlShader(ShaderKernel):

@@ -159,6 +159,8 @@ class Inputs:
 
     views: Mapping[Name, View]
     arena: Arena = field(default_factory=Arena)
+    keep: list[Array] = field(default_factory=list)
+    """Memory that must live as long as the launch."""
 
 
 class ShaderLaunch(CpuLaunch):

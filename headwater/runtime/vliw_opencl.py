@@ -1,14 +1,16 @@
-"""Images of OpenCL kernels pass in; kernels of a VLIW device pass out, which put buffers in the arena and arguments in
+"""OpenCL kernels as images pass in; kernels of a VLIW device pass out, which put buffers in the arena and arguments in
 constant buffers.
 
-How arguments are passed depends on who compiled: docs/vliw.md says it of our own images, the others are LLVM's r600
-back end and AMD's OpenCL 1.x.
+How arguments are passed depends on who compiled: `headwater.il.from_llvm` says it of our own kernels; LLVM's r600 back
+end has arguments in constant buffer 0, AMD's OpenCL 1.x in constant buffer 1.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,105 +18,146 @@ import numpy as np
 from headwater.emulate.layout import round_up
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
 from headwater.emulate.vliw.program import read_program
+from headwater.opencl.kernels import KernelInfo
 from headwater.runtime import signature
 from headwater.runtime.arrays import Array, address, aligned_bytes
 from headwater.runtime.cpu_launch import CpuLaunch, _memory
 from headwater.runtime.devices import DeviceProgram, Size
+from headwater.runtime.images import Image as Picture
 from headwater.runtime.pool import Task
 from headwater.runtime.simulated import SimulatedDevice
 from headwater.runtime.simulated_launch import SimulatedTask
 from headwater.runtime.vliw import TEXT_FETCH, ShaderKernel, machine_of
+from headwater.runtime.vliw_images import image_of
 from headwater.runtime.vliw_launch import ARENA, Arena, Inputs, ShaderLaunch, Sizes, View
 
 if TYPE_CHECKING:
+    from headwater.il.from_llvm import Kernel as IlKernel
     from headwater.isa.vliw.image import Image
-    from headwater.opencl.kernels import ArgInfo, KernelInfo
+    from headwater.opencl.kernels import ArgInfo
     from headwater.runtime.vliw import VliwDevice
 
-_SLOT_BYTES = 16
 _LLVM_ARGUMENTS = 36
 """Where LLVM's arguments begin in constant buffer 0, behind groups, global and local size (LLVM, AMDGPUUsage)."""
+_DOMAIN_WIDTH = 4096
+"""Pixels of a row of the domain that work-items of R600 and R700 are laid out in."""
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How a kernel gets its arguments: the constant buffer, where they begin there, and each one's place from then on.
+
+    ``data``: the program's constants; ``local_bytes``: LDS in front of ``__local`` arguments.
+    """
+
+    bank: int
+    start: int
+    places: tuple[int, ...]
+    data: bytes
+    local_bytes: int
 
 
 def build(device: VliwDevice, source: str, filename: str, options: str) -> DeviceProgram:
-    """Compile OpenCL C for a VLIW chip."""
-    from headwater.opencl.vliw import compile_images
+    """Compile OpenCL C for a VLIW chip: to IL now, each kernel on to machine code when it is first launched."""
+    from headwater.il import from_llvm
 
-    images, infos, warnings = compile_images(source, filename, options, device.chip)
-    found = {
-        name: OpenClKernel(device, infos[name], image, source, filename, options) for name, image in images.items()
-    }
-    return DeviceProgram(device, found, warnings)
+    made = from_llvm.kernels(source, device.chip, filename, options)
+    found = {name: CompiledKernel(device, one, source, filename, options) for name, one in made.kernels.items()}
+    return DeviceProgram(device, found, made.warnings)
 
 
 def kernels(device: VliwDevice, images: Sequence[Image], filename: str) -> Mapping[str, ShaderKernel]:
     """The kernels of images from a file."""
-    from headwater.opencl.kernels import KernelInfo
     from headwater.runtime.simulated_arguments import argument
 
     found = {}
     for image in images:
         infos = tuple(argument(one.arg, number) for number, one in enumerate(image.args))
         info = KernelInfo(image.name, infos, image.group_size)
-        found[image.name] = OpenClKernel(device, info, image, "", filename, "")
+        found[image.name] = ImageKernel(device, info, image, filename)
     return found
 
 
-class OpenClKernel(ShaderKernel):
-    """An OpenCL kernel as an image."""
+class ImageKernel(ShaderKernel):
+    """An OpenCL kernel as an image that another compiler made."""
 
     __slots__ = ("image",)
 
-    def __init__(
-        self, device: VliwDevice, info: KernelInfo, image: Image, source: str, filename: str, options: str
-    ) -> None:
-        super().__init__(device, info, source, filename, options)
+    def __init__(self, device: VliwDevice, info: KernelInfo, image: Image, filename: str) -> None:
+        super().__init__(device, info, "", filename, "")
         self.image = image
 
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
         shape, start = self.shape(global_size, local_size, offset)
-        return OpenClLaunch(self, shape, start)
+        bank, first = (0, _LLVM_ARGUMENTS) if self.image.abi == "llvm" else (1, 0)
+        places = tuple(one.arg.offset for one in self.image.args)
+        convention = Convention(bank, first, places, self.image.data, self.image.lds_bytes)
+        return OpenClLaunch(self, self.image, convention, shape, start)
+
+
+class CompiledKernel(ShaderKernel):
+    """An OpenCL kernel that is compiled by way of IL."""
+
+    __slots__ = ("il",)
+
+    def __init__(self, device: VliwDevice, il: IlKernel, source: str, filename: str, options: str) -> None:
+        super().__init__(device, il.info, source, filename, options)
+        self.il = il
+
+    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
+        device = self.device
+        assert isinstance(device, SimulatedDevice)
+        image = replace(image_of(self.il.text, device.chip, f"{self.info.name}.il"), abi="headwater")
+        shape, start = self.shape(global_size, local_size, offset)
+        convention = Convention(1, 0, self.il.slots, self.il.data, self.il.local_bytes)
+        return OpenClLaunch(self, image, convention, shape, start)
 
 
 class OpenClLaunch(ShaderLaunch):
     """An OpenCL kernel with its sizes fixed: called with the kernel's arguments."""
 
-    def __init__(self, kernel: OpenClKernel, shape: Sizes, start: tuple[int, int, int]) -> None:
-        self.image = kernel.image
-        self._start = start
-        machine = machine_of(kernel.image)
-        resources = read_program(machine.shader, machine.gprs, machine.clause_temporaries).resources
-        self._packed_bytes = sum(round_up(max(_size(arg), 1), _SLOT_BYTES) for arg in kernel.info.args)
-        bound: dict[Name, Bound] = dict.fromkeys(resources, ARENA)
-        for name in resources:
-            if name[0] == "constant" or (kernel.image.abi == "llvm" and name == ("fetch", TEXT_FETCH)):
-                bound[name] = Bound()
+    def __init__(
+        self, kernel: ShaderKernel, image: Image, convention: Convention, shape: Sizes, start: tuple[int, int, int]
+    ) -> None:
         device = kernel.device
         assert isinstance(device, SimulatedDevice)
-        super().__init__(kernel, machine, device.chip, shape, Bindings(bound, {}), self._packed_bytes)
+        self.image = image
+        self.convention = convention
+        self.asked = shape
+        self._start = start
+        machine = replace(machine_of(image), lds_bytes=convention.local_bytes)
+        resources = read_program(machine.shader, machine.gprs, machine.clause_temporaries).resources
+        bound: dict[Name, Bound] = dict.fromkeys(resources, ARENA)
+        for name in resources:
+            if name[0] == "constant" or (image.abi == "llvm" and name == ("fetch", TEXT_FETCH)):
+                bound[name] = Bound()
+            elif name[0] == "fetch" and 144 <= name[1] < 160:
+                bound[name] = Bound(stride=16)
+        infos = zip(kernel.info.args, convention.places, strict=True)
+        self._packed_bytes = round_up(max([16, *(at + _size(arg) for arg, at in infos)]), 16)
+        laid_out = _as_domain(shape) if image.kind == "ps" else shape
+        super().__init__(kernel, machine, device.chip, laid_out, Bindings(bound, {}), self._packed_bytes)
 
     def _argument_offsets(self, info: KernelInfo) -> tuple[int, ...]:
-        offsets, position = [], self._descriptors
-        for arg in info.args:
-            offsets.append(position)
-            position += round_up(max(_size(arg), 1), _SLOT_BYTES)
-        return tuple(offsets)
+        return tuple(self._descriptors + place for place in self.convention.places)
 
     def _prepare(self, args: Sequence[Any]) -> Task:
         task = CpuLaunch._prepare(self, args)
         assert isinstance(task, SimulatedTask)
         arena = Arena()
-        values: list[bytes] = []
-        for number, (value, arg) in enumerate(zip(args, self._info.args, strict=True)):
-            at = self.host.arg_offsets[number]
-            packed = bytes(task.args[at : at + _size(arg)])
+        packed = bytearray(task.args[self._descriptors : self._descriptors + self._packed_bytes])
+        keep: list[Array] = []
+        for value, arg, at in zip(args, self._info.args, self.convention.places, strict=True):
             if arg.kind in ("buffer", "constant"):
-                packed = struct.pack("<I", 0 if value is None else self._place(task, arena, arg, value))
-            elif arg.kind == "local":
-                packed = packed[:4]
-            values.append(packed)
-        views = {name: View(buffer) for name, buffer in self._constants(values).items()}
-        self.bind(task, Inputs(views, arena))
+                where = 0 if value is None else self._place(task, arena, arg, value)
+            elif arg.kind == "image":
+                where = self._picture(arena, arg, value, keep)
+            else:
+                continue
+            packed[at : at + 4] = struct.pack("<I", where)
+            packed[at + 4 : at + 8] = bytes(4)
+        views = self._constants(bytes(packed), arena, keep)
+        self.bind(task, Inputs(views, arena, keep))
         return task
 
     def _place(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Any) -> int:
@@ -123,41 +166,56 @@ class OpenClLaunch(ShaderLaunch):
         if not memory.size:
             return 0
         flat = memory.reshape(-1).view(np.uint8)
-        name = f"`{signature.declaration(arg)}`"
         writable = bool(memory.flags.writeable)
         if flat.nbytes % 4 or address(flat) % 4:
             whole = aligned_bytes(round_up(flat.nbytes, 4))
-            copy = whole[: flat.nbytes]
-            copy[:] = flat
-            task.copies = [*(task.copies or []), (flat, copy)]
+            whole[: flat.nbytes] = flat
+            task.copies = [*(task.copies or []), (flat, whole[: flat.nbytes])]
             flat = whole
-        return arena.add(name, flat, writable=writable)
+        return arena.add(f"`{signature.declaration(arg)}`", flat, writable=writable)
 
-    def _constants(self, values: Sequence[bytes]) -> dict[Name, Array]:
+    def _picture(self, arena: Arena, arg: ArgInfo, value: Picture, keep: list[Array]) -> int:
+        """An image's description, with the address of its pixels in the arena."""
+        pixels = value.array.reshape(-1).view(np.uint8)
+        writable = bool(value.array.flags.writeable)
+        description = value.descriptor.copy()
+        description[0] = arena.add(f"the pixels of `{arg.name}`", pixels, writable=writable)
+        keep.append(description)
+        return arena.add(f"the descriptor of `{arg.name}`", description.view(np.uint8), writable=False)
+
+    def _constants(self, packed: bytes, arena: Arena, keep: list[Array]) -> dict[Name, View]:
         """The constant buffers with sizes and arguments, as the image's calling convention has them."""
-        shape = self.sizes
+        shape, convention = self.asked, self.convention
         if self.image.abi == "llvm":
             head = struct.pack("<9I", *shape.groups, *shape.whole, *shape.local)
-            body = b""
-            for arg, value in zip(self._info.args, values, strict=True):
-                body += bytes(-len(body) % max(min(len(value), 16), 4)) + value
-                del arg
-            text: Array = np.frombuffer(self.image.data or bytes(4), np.uint8)
-            return {("constant", 0): _bytes(head + body), ("fetch", TEXT_FETCH): text}
-        vectors = [
+            return {("constant", 0): _view(head + packed), ("fetch", TEXT_FETCH): _view(convention.data)}
+        data = 0
+        if convention.data and self.image.abi == "headwater":
+            memory = aligned_bytes(round_up(len(convention.data), 4))
+            memory[: len(convention.data)] = np.frombuffer(convention.data, np.uint8)
+            keep.append(memory)
+            data = arena.add("the program's constants", memory, writable=False)
+        vectors = (
             (*shape.whole, self._work_dim),
             (*shape.local, 0),
             (*shape.groups, 0),
             (*self._start, 0),
-        ]
-        sizes = b"".join(struct.pack("<4I", *vector) for vector in vectors)
-        slots = b"".join(value + bytes(-len(value) % _SLOT_BYTES) for value in values)
-        return {("constant", 0): _bytes(sizes), ("constant", 1): _bytes(slots)}
+            (data, self.sizes.whole[0], prod(shape.whole), 0),
+        )
+        head = b"".join(struct.pack("<4I", *vector) for vector in vectors)
+        found = {("constant", 0): _view(head), ("constant", 1): _view(packed)}
+        return found | {("fetch", 144 + bank): replace(found["constant", bank], stride=16) for bank in (0, 1)}
 
 
-def _bytes(data: bytes) -> Array:
-    memory: Array = np.frombuffer(data or bytes(16), np.uint8)
-    return memory
+def _as_domain(shape: Sizes) -> Sizes:
+    """Work-items as pixels, one after the other in rows."""
+    count = prod(shape.whole)
+    width = min(max(round_up(count, 64), 64), _DOMAIN_WIDTH)
+    return Sizes((width, -(-count // width), 1), (64, 1, 1), dimensions=2)
+
+
+def _view(data: bytes) -> View:
+    return View(np.frombuffer(data or bytes(16), np.uint8))
 
 
 def _size(arg: ArgInfo) -> int:

@@ -1,0 +1,61 @@
+"""An IL program and a chip pass in; its image passes out, from the disk cache or by the compiler."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headwater import cache
+from headwater.emulate.native import state
+from headwater.isa.vliw.image import Image
+
+if TYPE_CHECKING:
+    from headwater.chips import Chip
+    from headwater.il.model import Program
+
+_FORMAT = "vliw image 1"
+_FACTS, _CODE = "image.json", "code"
+_KEPT = (
+    "kind", "gprs", "stack_entries", "clause_temporaries", "lds_bytes", "scratch_bytes", "resources", "outputs", "uavs",
+    "uses_global", "group_size", "lines",
+)  # fmt: skip
+
+
+def image_of(text: str, chip: Chip, filename: str, program: Program | None = None) -> Image:
+    """IL text compiled for a chip; ``program`` if it is parsed already.
+
+    SourceError, with the line, for what the chip has no instructions for; ResourceError, with the limit, where it has
+    too little of something.
+    """
+    key = cache.key(_FORMAT, state(*_folders()), text, filename, repr(chip))
+    entry = cache.get(key)
+    if entry is None:
+        entry = cache.put(key, _compiled(text, chip, filename, program))
+    facts: dict[str, Any] = json.loads((entry / _FACTS).read_bytes())
+    for name in ("resources", "outputs", "uavs"):
+        facts[name] = tuple(facts[name])
+    facts["lines"] = tuple(tuple(lines) for lines in facts["lines"])
+    facts["group_size"] = tuple(facts["group_size"]) if facts["group_size"] else None
+    constants = {int(bank): count for bank, count in facts.pop("constant_buffers").items()}
+    code = (entry / _CODE).read_bytes()
+    return Image(chip.target, code=code, constant_buffers=constants, il=text, **facts)
+
+
+def _compiled(text: str, chip: Chip, filename: str, program: Program | None) -> dict[str, bytes]:
+    from headwater.il.parser import parse
+    from headwater.isa.vliw.compiler import compile_program
+    from headwater.isa.vliw.encode import encode
+
+    made = compile_program(program if program is not None else parse(text, filename), chip, filename)
+    facts = {name: getattr(made, name) for name in _KEPT}
+    facts["constant_buffers"] = made.constant_buffers
+    return {_FACTS: json.dumps(facts).encode(), _CODE: encode(made.shader)}
+
+
+@functools.cache
+def _folders() -> tuple[Path, ...]:
+    package = Path(__file__).parents[1]
+    isa = package / "isa" / "vliw"
+    return isa, isa / "tables", isa / "compiler", package / "il"
