@@ -124,3 +124,31 @@ def test_divisors_of_idle_lanes_do_not_trap(layout, name):
         while x > y and y > 1:
             x, trips = x // y, trips + 1
         assert (q, r) == (x, trips)
+
+
+ROWS_LEAVE = """
+kernel void k(global const int *keys, global uint *out)
+{
+    uint x = keys[get_global_id(0)];
+    for (uint trip = 0; trip < get_global_id(1) % 3; trip++) {
+        uint old = x;
+        if (x & 1) x *= 254u;
+        x += (old & 1 || old % 7) ? 70 : 69;
+    }
+    out[get_global_id(1) * get_global_size(0) + get_global_id(0)] = x;
+}
+"""
+
+
+@pytest.mark.parametrize("layout", [Layout(8), Layout(8, 2), Layout(16, 4), Layout(4, 2, 1, 0)], ids=str)
+def test_values_that_rows_share_go_on_when_the_first_row_has_left(layout, monkeypatch):
+    monkeypatch.setattr(HostModule, "layout", lambda *_: layout)
+    program = hw.compile(f"{ROWS_LEAVE}// {layout}", device="cpu")
+    keys = np.arange(12, dtype=np.int32)
+    out = np.zeros((16, 12), np.uint32)
+    program.k[(12, 16), (1, 16)](keys, out)
+    for y in range(16):
+        x = keys.astype(np.uint32)
+        for _ in range(y % 3):
+            x = np.where(x & 1, x * np.uint32(254) + 70, x + np.where(x % 7, 70, 69)).astype(np.uint32)
+        np.testing.assert_array_equal(out[y], x)

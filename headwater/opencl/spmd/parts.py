@@ -218,15 +218,20 @@ class Parts:
         bits = self.writer.let(f"bitcast {self.mask_type} {mask} to i{self.layout.lanes}")
         return self.writer.let(f"icmp ne i{self.layout.lanes} {bits}, 0")
 
-    def any_of(self, masks: list[str | None]) -> str | None:
-        """i1: whether any of the masks has a lane; None if one is all lanes."""
+    def union(self, masks: list[str | None]) -> str | None:
+        """The lanes of all masks together; None if one is all lanes."""
         known = [m for m in masks if m is not None]
         if len(known) < len(masks):
             return None
         total = known[0]
         for mask in known[1:]:
             total = self.writer.let(f"or {self.mask_type} {total}, {mask}")
-        return self.any_lane(total)
+        return total
+
+    def any_of(self, masks: list[str | None]) -> str | None:
+        """i1: whether any of the masks has a lane; None if one is all lanes."""
+        total = self.union(masks)
+        return None if total is None else self.any_lane(total)
 
     # Values that are at hand everywhere: work-item ids and the places of private arrays.
 

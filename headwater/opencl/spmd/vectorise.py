@@ -16,7 +16,7 @@ from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
 from headwater.opencl.spmd.memory import Memory
 from headwater.opencl.spmd.parts import ID_PARAMS, PARTED, Variant, private_name
-from headwater.opencl.spmd.shapes import Shape, Shapes
+from headwater.opencl.spmd.shapes import ROW, Shape, Shapes
 from headwater.opencl.spmd.types import I1, Type, vec_type
 
 DONE = -1
@@ -361,9 +361,8 @@ class Vectoriser(Memory):
             for row in self.rows(shape):
                 slot = self._slot(phi.name, component, row, form)
                 new = self._phi_input(value, row, form, component)
-                if lanes is not None and lanes[row] is not None and shape.deps:
-                    chosen = lanes[row]
-                    assert chosen is not None
+                chosen = self._choosing(lanes, row, shape) if lanes is not None else None
+                if chosen is not None and shape.deps:
                     old = self.writer.load_slot(slot, ty)
                     if form == "v":
                         test = f"{self.mask_type} {chosen}"
@@ -373,6 +372,12 @@ class Vectoriser(Memory):
                         test = f"i1 {self.any_lane(chosen)}"
                     new = self.writer.let(f"select {test}, {ty} {new}, {ty} {old}")
                 pending.append((slot, ty, new))
+
+    def _choosing(self, lanes: list[str | None], row: int, shape: Shape) -> str | None:
+        """The lanes that come over an edge, None for all: of a row, or of any row for a value that all rows share."""
+        if shape.deps & ROW or len(lanes) == 1:
+            return lanes[row]
+        return self.union(lanes)
 
     def _phi_input(self, value: Value, row: int, form: str, component: int) -> str:
         if form == "g" and "g" not in self.forms(self.shapes.shape(value)):
