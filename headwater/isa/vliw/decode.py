@@ -6,6 +6,7 @@ leaves unused are kept in the field ``reserved`` where one is set, so that nothi
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from headwater.errors import DecodeError
@@ -181,82 +182,106 @@ def alu_clause(code: bytes, generation: str, at: int, slots: int) -> tuple[AluGr
 def alu_group(code: bytes, generation: str, at: int, end: int) -> AluGroup:
     """The group at byte ``at`` of a clause that ends at byte ``end``."""
     first = at
-    ops: list[AluOp] = []
-    dwords = 0
-    last = 0
+    found: list[tuple[Row, list[int]]] = []
+    dwords = last = 0
     while not last:
         if at >= end:
             raise DecodeError("the clause ends within a group", first)
-        if len(ops) == _MOST_OPS[generation]:
-            raise DecodeError(f"a group has more than {len(ops)} operations", first)
-        op, last, literals = _alu_op(_word(code, at, WORD_BYTES, "an ALU clause"), generation, ops, at)
-        ops.append(op)
-        dwords = max(dwords, literals)
+        if len(found) == _MOST_OPS[generation]:
+            raise DecodeError(f"a group has more than {len(found)} operations", first)
+        row, values = _alu_values(_word(code, at, WORD_BYTES, "an ALU clause"), generation, at)
+        for n in range(0, _SOURCE_FIELDS if row.kind != "OP2" else _SOURCE_FIELDS * 2 // 3, 5):
+            if values[n] == LITERAL:
+                dwords = max(dwords, values[n + 1] // 2 * 2 + 2)
+        last = values[-1]
+        found.append((row, values))
         at += WORD_BYTES
     if at + dwords * 4 > end:
         raise DecodeError("the clause ends within a group's literals", first)
-    values = [_word(code, at + 4 * n, 4, "a group's literals") for n in range(dwords)]
-    if values:
-        ops = [_with_literals(op, values) for op in ops]
-    return AluGroup(tuple(ops), tuple(values))
+    literals = tuple(_word(code, at + 4 * n, 4, "a group's literals") for n in range(dwords))
+    ops: list[AluOp] = []
+    for number, (row, values) in enumerate(found):
+        ops.append(_alu_op(row, values, literals, generation, ops, first + number * WORD_BYTES))
+    return AluGroup(tuple(ops), literals)
 
 
-def _alu_op(encoded: int, generation: str, before: list[AluOp], at: int) -> tuple[AluOp, int, int]:
-    """The operation, whether it is the group's last, and how many literals it wants."""
-    kind = "OP2"
-    if (encoded >> 47) & 7:
-        low, width = form(generation, "OP3")["alu_inst"]
-        opcode = (encoded >> low) & ((1 << width) - 1)
-        kind = "OP3"
-        lds = form(generation, "LDS")["lds_op"] if opcode == _LDS_INST and generation in _WITH_LDS else None
-        if lds:
-            kind = "LDS"
-            opcode = (encoded >> lds[0]) & ((1 << lds[1]) - 1)
-    else:
-        low, width = form(generation, "OP2")["alu_inst"]
-        opcode = (encoded >> low) & ((1 << width) - 1)
+# The fields of an operation in the order in which `_alu_values` gives them; 0 where an encoding lacks one.
+_SOURCE_FIELDS = 15
+_ALU_FIELDS = (
+    *(f"src{n}_{what}" for n in range(3) for what in ("sel", "chan", "neg", "abs", "rel")),
+    *("dst_gpr", "dst_chan", "write_mask", "dst_rel", "clamp", "omod", "bank_swizzle", "pred_sel"),
+    *("update_exec_mask", "update_pred", "index_mode", "fog_merge"),
+    *(f"idx_offset_{n}" for n in range(6)),
+    "last",
+)
+
+
+@cache
+def _alu_places(generation: str, kind: str) -> tuple[tuple[int, int], ...]:
+    """Shift and mask of each of `_ALU_FIELDS`."""
+    places = form(generation, kind)
+    return tuple((places[name][0], (1 << places[name][1]) - 1) if name in places else (0, 0) for name in _ALU_FIELDS)
+
+
+@cache
+def _alu_opcode(generation: str, kind: str) -> tuple[int, int]:
+    low, width = form(generation, kind)["lds_op" if kind == "LDS" else "alu_inst"]
+    return low, (1 << width) - 1
+
+
+def _alu_values(encoded: int, generation: str, at: int) -> tuple[Row, list[int]]:
+    """The operation's row and its fields."""
+    kind = "OP3" if (encoded >> 47) & 7 else "OP2"
+    low, mask = _alu_opcode(generation, kind)
+    opcode = (encoded >> low) & mask
+    if kind == "OP3" and opcode == _LDS_INST and generation in _WITH_LDS:
+        kind = "LDS"
+        low, mask = _alu_opcode(generation, kind)
+        opcode = (encoded >> low) & mask
     row = table.find(generation, kind, opcode)
     if row is None:
         raise DecodeError(f"{generation} has no {kind} operation {opcode:#x}", at)
-    f = unpack(encoded, generation, kind)
-    sources = [
-        Source(
-            f[f"src{n}_sel"],
-            f[f"src{n}_chan"],
-            bool(f.get(f"src{n}_neg")),
-            bool(f.get(f"src{n}_abs")),
-            bool(f[f"src{n}_rel"]),
-        )
-        for n in range(2 if kind == "OP2" else 3)
-    ]
-    literals = max((source.chan // 2 * 2 + 2 for source in sources if source.sel == LITERAL), default=0)
-    while len(sources) > row.nsrc and sources[-1] == _NOTHING:
-        sources.pop()
-    return (
-        AluOp(
-            row,
-            _slot(row, generation, f["dst_chan"], before, at),
-            tuple(sources),
-            f.get("dst_gpr", 0),
-            f["dst_chan"],
-            kind == "OP3" or bool(f.get("write_mask")),
-            bool(f.get("dst_rel")),
-            bool(f.get("clamp")),
-            f.get("omod", 0),
-            f["bank_swizzle"],
-            f["pred_sel"],
-            bool(f.get("update_exec_mask")),
-            bool(f.get("update_pred")),
-            f["index_mode"],
-            bool(f.get("fog_merge")),
-            sum(f[f"idx_offset_{n}"] << n for n in range(6)) if kind == "LDS" else 0,
-        ),
-        f["last"],
-        literals,
+    return row, [(encoded >> low) & mask for low, mask in _alu_places(generation, kind)]
+
+
+@lru_cache(4096)
+def _source(sel: int, chan: int, neg: int, magnitude: int, rel: int, literal: int | None) -> Source:
+    return Source(sel, chan, bool(neg), bool(magnitude), bool(rel), literal)
+
+
+def _alu_op(
+    row: Row, values: list[int], literals: tuple[int, ...], generation: str, before: list[AluOp], at: int
+) -> AluOp:
+    kind = row.kind
+    count = row.nsrc
+    for n in range(count, 2 if kind == "OP2" else 3):
+        if any(values[5 * n : 5 * n + 5]):
+            count = n + 1
+    sources = tuple(
+        _source(*values[n : n + 5], literals[values[n + 1]] if values[n] == LITERAL else None)
+        for n in range(0, 5 * count, 5)
+    )
+    gpr, chan, write, dst_rel, clamp, omod, swizzle, pred, exec_mask, pred_mask, index, fog, *offsets, _ = values[15:]
+    return AluOp(
+        row,
+        _slot(row, generation, chan, before, at),
+        sources,
+        gpr,
+        chan,
+        kind == "OP3" or bool(write),
+        bool(dst_rel),
+        bool(clamp),
+        omod,
+        swizzle,
+        pred,
+        bool(exec_mask),
+        bool(pred_mask),
+        index,
+        bool(fog),
+        sum(bit << n for n, bit in enumerate(offsets)) if kind == "LDS" else 0,
     )
 
 
-_NOTHING = Source(0)
 _WITH_LDS = ("evergreen", "cayman")
 
 
@@ -274,15 +299,6 @@ def _slot(row: Row, generation: str, dst_chan: int, before: list[AluOp], at: int
             raise DecodeError(f"{row.name} is the group's second operation in slot {name}", at)
         raise DecodeError(f"{row.name} in slot {name} comes after slot {taken}: the order is x y z w t", at)
     return slot
-
-
-def _with_literals(op: AluOp, values: list[int]) -> AluOp:
-    if all(source.sel != LITERAL for source in op.sources):
-        return op
-    from dataclasses import replace
-
-    sources = (replace(s, literal=values[s.chan]) if s.sel == LITERAL else s for s in op.sources)
-    return replace(op, sources=tuple(sources))
 
 
 # ---- fetches
