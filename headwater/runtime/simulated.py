@@ -153,11 +153,6 @@ class SimulatedKernel(CpuKernel):
     def prepare(
         self, global_size: Size, local_size: Size | None, offset: Size = (), *, check: bool | None = None
     ) -> SimulatedLaunch:
-        from headwater.emulate.hooks import wanted
-
-        watcher = wanted()
-        if watcher is not None:
-            return self.watched(global_size, local_size, offset, watcher)
         launch = super().prepare(global_size, local_size, offset, check=check)
         assert isinstance(launch, SimulatedLaunch)
         return launch

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.emulate import dispatch, layout, unwritten
+from headwater.emulate.hooks import wanted
 from headwater.emulate.native import SYMBOL, native_kernel
 from headwater.errors import LaunchError, ResourceError
 from headwater.runtime import pool as _pool, signature
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from headwater.emulate.hooks import Watcher
     from headwater.isa.gcn.codeobject import CodeObject, KernelArg, KernelObject
     from headwater.opencl.kernels import ArgInfo
+    from headwater.runtime.cpu_events import CpuEvent
+    from headwater.runtime.events import Queue
     from headwater.runtime.simulated import SimulatedKernel
 
 PRINTF_BYTES = 1 << 20
@@ -86,6 +89,8 @@ _loaded: weakref.WeakKeyDictionary[CodeObject, Loaded] = weakref.WeakKeyDictiona
 class SimulatedLaunch(CpuLaunch):
     """One kernel with its sizes fixed. Calling it packs the kernarg segment, emulates the kernel and returns the
     event."""
+
+    kernel: SimulatedKernel
 
     def __init__(
         self,
@@ -228,6 +233,15 @@ class SimulatedLaunch(CpuLaunch):
 
     def _new_task(self) -> Task:
         return SimulatedTask(self._entry, self._block, self.host.args_bytes)
+
+    def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> CpuEvent:
+        # Callers keep launches; who watches may come and go.
+        if self.watcher is None:
+            watcher = wanted()
+            if watcher is not None:
+                whole, group, offset = (size[: self._work_dim] for size in self._sizes)
+                return self.kernel.watched(whole, group, offset, watcher)(args, queue, time_limit)
+        return super().__call__(args, queue, time_limit)
 
     # -- one launch
     # -------------------------------------------------------------------------------------------------------
