@@ -108,12 +108,10 @@ def _gcn(row: Any) -> Explanation:
     kind = kind_of(row)
     have = [isa for isa in ISAS if isa in row.opcodes]
     opcodes = ", ".join(f"{isa} {row.opcodes[isa]:#x}" for isa in have)
-    lines = [
-        ("does", _meaning(row.semantics)),
-        ("operands", _operands(row.operands)),
-        ("class", f"{kind}, encoding {row.encoding}"),
-        ("opcode", opcodes),
-    ]
+    lines = [("does", _meaning(row.semantics))]
+    if row.operands:
+        lines.append(("operands", _operands(row.operands)))
+    lines += [("class", f"{kind}, encoding {row.encoding}"), ("opcode", opcodes)]
     rate = _gcn_rate(row) if kind == "VALU" else ""
     if rate:
         lines.append(("rate", rate))

@@ -125,7 +125,8 @@ class Analysis:
             for block in code.blocks
         ]
         likely = likelihoods(successors, cycles, writes)
-        return Paths(successors, cycles, [loop.trip for loop in code.loops], block_weights(code, self.chip), likely)
+        trips = [max(0, loop.trip - loop.tail) for loop in code.loops]
+        return Paths(successors, cycles, trips, block_weights(code, self.chip), likely)
 
     @cached_property
     def visits(self) -> Mapping[Mode, list[float]]:

@@ -282,7 +282,9 @@ def differences(a: Analysis, first: Analysis, name: str) -> str:
     """How a metric differs from the first analysis': "" if it does not, a change in per cent where both are numbers."""
     mine, other = a.metric(name), first.metric(name)
     if mine is None or other is None or mine.shown == other.shown:
-        return "" if mine is other or (mine is not None and other is not None) else "≠"
+        return "≠" if (mine is None) != (other is None) else ""
+    if mine.value == other.value:
+        return ""
     if isinstance(mine.value, (int, float)) and isinstance(other.value, (int, float)) and other.value:
         change = mine.value / other.value - 1
         return f"{change:+.0%}" if abs(change) < 10 else f"×{mine.value / other.value:.3g}"

@@ -6,7 +6,7 @@ IL goes to the compiler of `headwater.isa.vliw.compiler`; what the vendor's or L
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -87,6 +87,7 @@ def vliw_code(
     loops = []
     for number, cycle in enumerate(cycles):
         count, why = trips_of(shader, min(cycle.blocks), max(cycle.blocks), known or {})
+        tail = _tested_last(shader, cycle.blocks)
         found = sorted(
             line[1]
             for b in cycle.blocks
@@ -99,10 +100,11 @@ def vliw_code(
                 cycle.header,
                 tuple(sorted(cycle.blocks)),
                 cycle.parent,
-                1 if count is None else count,
+                1 if count is None else count + tail,
                 "unknown" if count is None else "proved",
                 why,
                 (found[0], found[-1]) if found else None,
+                tail,
             )
         )
     words = sum(2 + (2 if cf.fields["extended"] else 0) for cf in shader.cf) * 4
@@ -124,6 +126,15 @@ def vliw_code(
         stack_entries=needs.stack_entries,
         clause_temporaries=needs.clause_temporaries,
         pixel=needs.kind == "ps",
+    )
+
+
+def _tested_last(shader: Shader, body: Collection[int]) -> bool:
+    """Whether nothing but control flow stands behind the place where a loop ends."""
+    places = [n for n in body if shader.cf[n].row.name in (_ALU_ENDS_LOOP, "LOOP_BREAK")]
+    behind = [shader.cf[n] for n in body if places and n > max(places)]
+    return bool(places) and all(
+        not cf.groups and not cf.fetches and cf.row.kind not in ("EXPORT", "MEM", "RAT") for cf in behind
     )
 
 

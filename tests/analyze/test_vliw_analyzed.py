@@ -1,0 +1,167 @@
+"""VLIW chips: clauses, groups, fetches, writes and loops of IL, OpenCL C and Brook+; occupancy by registers and stack."""
+
+import json
+
+import pytest
+
+import headwater
+from headwater import chips
+from headwater.analyze.code import Code
+from headwater.analyze.domain import minimum_items
+from headwater.analyze.occupancy import Needs, next_steps, occupancy
+from headwater.cli import main
+from headwater.errors import LaunchError
+
+VLIW = ["hd2600-xt", "hd3870", "hd4870", "hd5870", "hd6970"]
+MULADD = """il_ps_2_0
+dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__
+dcl_output_generic o0
+dcl_resource_id(0)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)
+dcl_resource_id(1)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)
+sample_resource(0)_sampler(0) r5, vWinCoord0.xyxx
+sample_resource(1)_sampler(1) r6, vWinCoord0.xyxx
+mad r3, r5, r6, r5
+mov o0, r3
+end
+"""
+LOOP = """il_ps_2_0
+dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__
+dcl_output_generic o0
+dcl_resource_id(0)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)
+dcl_literal l0, 0, 1, 100, 3
+mov r0.x, l0.x
+mov r3, l0.x
+mov r1, vWinCoord0
+whileloop
+  ige r4.x, r0.x, l0.z
+  break_logicalnz r4.x
+  itof r1.x, r0.x
+  sample_resource(0)_sampler(0) r5, r1
+  add r3.x, r5.x, r3.x
+  iadd r0.x, r0.x, l0.STEP
+endloop
+mov o0, r3
+end
+"""
+PRODUCT = """kernel void mm(global const float *a, global const float *b, global float *c, int n) {
+  int x = get_global_id(0), y = get_global_id(1);
+  float s = 0;
+  for (int k = 0; k < n; k++) s += a[y * n + k] * b[k * n + x];
+  c[y * n + x] = s;
+}
+"""
+
+
+def analyzed(text, device, **options):
+    return headwater.analyze(text, device=device, **options)[0]
+
+
+@pytest.mark.parametrize("device", VLIW)
+def test_what_a_pixel_shader_is_made_of(device):
+    a = analyzed(MULADD, device)
+    assert a.code.family == "vliw"
+    assert a.code.pixel
+    kinds = [step.kind for step in a.code.steps]
+    assert (kinds.count("fetch"), kinds.count("ALU"), kinds.count("write")) == (2, 1, 1)
+    assert a.work.flops == 8  # four multiply-additions
+    assert a.work.operations == 4
+    assert (a.work.read_bytes, a.work.write_bytes) == (32, 16)
+    assert a.metric("packing").value == pytest.approx(4 / a.chip.compute.vliw_width)
+    assert a.metric("clauses").value >= 3
+    assert a.code.scratch_bytes == 0
+
+
+def test_the_estimate_by_hand_on_the_hd_4870():
+    a = analyzed(MULADD, "hd4870", size=(1024, 1024))
+    terms = {term.name: term.seconds for term in a.estimate.terms}
+    assert terms["ALU"] == pytest.approx(2**20 / 160 / 750e6)
+    assert terms["fetch"] == pytest.approx(2**20 * 2 / 40 / 750e6)
+    assert terms["memory"] == pytest.approx(2**20 * 48 / 115.2e9)
+    assert a.alu_fetch_ratio == pytest.approx(0.125)
+    assert a.balance == 4
+    assert a.launch.minimum_items == minimum_items(chips.find("hd4870")) == 1280
+
+
+@pytest.mark.parametrize("device", VLIW)
+@pytest.mark.parametrize(("step", "trips"), [("y", 100), ("w", 34)])
+def test_trip_counts_of_il(device, step, trips):
+    (loop,) = analyzed(LOOP.replace("STEP", step), device).code.loops
+    assert (loop.trip, loop.known) == (trips, "proved")
+
+
+def test_a_loop_runs_its_body_as_often_as_it_says():
+    a = analyzed(LOOP.replace("STEP", "y"), "hd5870")
+    assert a.work.fetches == 100
+    given = analyzed(LOOP.replace("STEP", "y"), "hd5870", trips={"L1": 7})
+    assert given.work.fetches == 7
+
+
+@pytest.mark.parametrize("device", ["hd4870", "hd5870", "hd6970"])
+def test_opencl_by_its_own_lines(device):
+    a = analyzed(PRODUCT, device, arguments={"n": 1024}, kernel="mm")
+    (loop,) = a.code.loops
+    assert (loop.trip, loop.known, loop.lines) == (1024, "proved", (4, 4))
+    assert a.work.fetches == pytest.approx(2048, abs=4)
+    assert "ATI IL" in a.built.via
+    via = {step.via[0] for step in a.code.steps if step.via is not None}
+    assert via == {"mm.il"}
+    assert "uav_raw_load" in a.built.texts["mm.il"] or "g[" in a.built.texts["mm.il"]
+    assert Code.from_json(json.loads(json.dumps(a.code.to_json()))) == a.code
+
+
+def test_brook_on_every_generation():
+    text = "kernel void saxpy(float x<>, float y<>, float a, out float z<>) {\n  z = a * x + y;\n}\n"
+    report = headwater.analyze(text, device=["hd3870", "hd5870", "vega64"], language="brook")
+    assert [a.name for a in report] == ["saxpy"] * 3
+    assert [a.code.family for a in report] == ["vliw", "vliw", "gcn"]
+    assert "hd" in str(report).lower()
+    assert report.html().count("<section") == 3
+
+
+def test_quads_are_advised_about():
+    names = [item.name for item in analyzed(MULADD, "hd3870", size=(4096, 1)).advice]
+    assert "quads" in names
+
+
+# ---- occupancy -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("device", "gprs", "wavefronts"),
+    [
+        ("hd4870", 10, 24),
+        ("hd4870", 25, 10),
+        ("hd5870", 25, 9),
+        ("hd5870", 62, 4),
+        ("hd3870", 25, 7),
+        ("hd6970", 62, 4),
+    ],
+)
+def test_wavefronts_by_registers(device, gprs, wavefronts):
+    """Registers of the SIMD engine over those of a work-item: 256 on the HD 4870, 248 on Evergreen."""
+    found = occupancy(chips.find(device), Needs(64, gprs))
+    assert found.wavefronts == wavefronts
+    assert found.limited_by == (("GPRs",) if gprs > 10 else ("wavefronts",))
+
+
+def test_the_stack_limits_too():
+    found = occupancy(chips.find("hd3870"), Needs(64, 4, stack=16))
+    assert (found.wavefronts, found.limited_by) == (16, ("stack",))
+    (step,) = next_steps(found)
+    assert (step.resource, step.at_most) == ("stack", 15)
+
+
+def test_what_a_vliw_chip_lacks():
+    with pytest.raises(LaunchError, match="SGPRs of a wavefront: Radeon HD 5870 has none"):
+        occupancy(chips.find("hd5870"), Needs(64, 4, 16))
+    with pytest.raises(LaunchError, match="stack entries of a wavefront: Radeon RX Vega 64 has none"):
+        occupancy(chips.find("vega64"), Needs(64, 4, stack=1))
+    with pytest.raises(LaunchError, match="bytes of LDS of a work-group: Radeon HD 3870 has none"):
+        occupancy(chips.find("hd3870"), Needs(64, 4, 0, 64))
+
+
+def test_occupancy_on_the_command_line(capsys):
+    assert main(["occupancy", "--device", "hd5870", "--vgprs", "25", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["wavefronts"] == 9
+    assert data["limited_by"] == ["GPRs"]
