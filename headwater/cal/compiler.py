@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headwater.cal.enums import CALlanguage, CALprogramtype, CALresult, CALtarget
@@ -103,10 +103,10 @@ def calclCompile(language: CALlanguage, source: str, target: CALtarget) -> CALob
 
 def compile_program(program: Program, text: str, target: CALtarget) -> CALobject:
     """An object of an IL program, whose text is kept in it."""
-    from headwater.runtime.vliw_il import compile_image
+    from headwater.runtime.vliw_images import image_of
 
     chip = _chip(target)
-    return CALobject(target, replace(_attempt(lambda: compile_image(program, chip, "<IL>")), il=text))
+    return CALobject(target, _attempt(lambda: image_of(text, chip, "<IL>", program)))
 
 
 def calclAssembleObject(kind: CALprogramtype, source: str, target: CALtarget) -> CALobject:

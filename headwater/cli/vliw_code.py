@@ -56,15 +56,13 @@ def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
     """The programs that source is for the chip that --device or --target names: the kernels that were asked for."""
     from headwater import chips
     from headwater.cli.options import build_options
-    from headwater.runtime.vliw_il import compile_image
+    from headwater.runtime.vliw_images import image_of
 
     chip = chips.find(args.device or args.target)
     text = data.decode("utf-8", "surrogateescape")
     suffix = Path(args.file).suffix
     if suffix == IL_SUFFIX:
-        from headwater.il.parser import parse
-
-        return (compile_image(parse(text, name), chip, name),)
+        return (image_of(text, chip, name),)
     from headwater.il import from_llvm
 
     options = build_options(args)
@@ -76,7 +74,7 @@ def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
     print(made.warnings, end="", file=sys.stderr)
     wanted = args.kernels if set(args.kernels) <= set(made.kernels) else ()
     return tuple(
-        replace(compile_image(kernel.program, chip, f"{kernel.info.name}.il"), name=kernel.info.name, abi="headwater")
+        replace(image_of(kernel.text, chip, f"{kernel.info.name}.il"), name=kernel.info.name, abi="headwater")
         for kernel in made.kernels.values()
         if not wanted or kernel.info.name in wanted
     )
