@@ -10,11 +10,11 @@ from typing import Any
 from headwater import chips
 from headwater.analyze.code import Code
 from headwater.analyze.flow import MODES, Mode
-from headwater.analyze.report import Analysis, Question, Report
+from headwater.analyze.report import Analysis, Question, Refused, Report
 from headwater.analyze.sources import SUFFIXES, Built, Source, build, from_text, read
 from headwater.analyze.whatif import Change, changed
 from headwater.chips import Chip
-from headwater.errors import UsageError
+from headwater.errors import HeadwaterError, InternalError, LaunchError, ResourceError, UsageError
 
 DEFAULT_DEVICE = "vega64"
 _THREADS = 3
@@ -49,7 +49,7 @@ def analyze(
     ``"memory_clock_mhz=1200"``; each chip is then analyzed as it is and changed. ``options``: build options.
 
     Raises SourceError for errors in a source, UsageError for unknown chips and kernels and for what cannot be,
-    LaunchError for a kernel that does not fit a chip.
+    LaunchError for a kernel that does not fit a chip. What only some of several chips refuse: `Report.refused`.
     """
     if path not in MODES:
         raise UsageError(f"there is no path {path!r}", hint=", ".join(MODES))
@@ -79,34 +79,52 @@ def analyze(
         made, own = _source(one, language, options)
         wanted.append((made, own or kernels))
     analyses: list[Analysis] = []
+    refused: list[Refused] = []
     warnings = ""
     builds = _build_all([one for one, _ in wanted], found, arguments)
     for number, (one, names) in enumerate(wanted):
         rows: dict[str, list[Analysis]] = {}
         for chip in found:
             built = builds[number, chip]
+            if isinstance(built, HeadwaterError):
+                refused.append(Refused(one.name, chip.name, built))
+                continue
             warnings = warnings or built.warnings
             for shown, code in _chosen(built, one, names):
-                rows.setdefault(shown, []).extend(_on(chip, code, question, built, shown, set))
+                try:
+                    rows.setdefault(shown, []).extend(_on(chip, code, question, built, shown, set))
+                except (LaunchError, ResourceError) as error:
+                    refused.append(Refused(shown, chip.name, error))
         analyses += [analysis for row in rows.values() for analysis in row]
-    return Report(tuple(analyses), warnings)
+    if not analyses and refused:
+        raise refused[0].error
+    return Report(tuple(analyses), warnings, tuple(refused))
 
 
 def _build_all(
     sources: Sequence[Source], found: Sequence[Chip], arguments: Mapping[str, int] | None
-) -> dict[tuple[int, Chip], Built]:
-    """Every source for every chip: while LLVM makes the code of one, another's is read."""
+) -> dict[tuple[int, Chip], Built | HeadwaterError]:
+    """Every source for every chip, or why there is none: while LLVM makes the code of one, another's is read."""
     jobs = [(number, chip) for number in range(len(sources)) for chip in dict.fromkeys(found)]
     if len(jobs) == 1:
-        return {jobs[0]: build(sources[0], found[0], arguments)}
+        return {jobs[0]: _built(sources[0], found[0], arguments)}
     from concurrent.futures import ThreadPoolExecutor
 
     # One chip of each target first: boards with the same code find it in the cache.
     first = {(number, chip.target): (number, chip) for number, chip in reversed(jobs)}
     with ThreadPoolExecutor(_THREADS) as pool:
-        waiting = {job: pool.submit(build, sources[job[0]], job[1], arguments) for job in first.values()}
+        waiting = {job: pool.submit(_built, sources[job[0]], job[1], arguments) for job in first.values()}
         made = {job: future.result() for job, future in waiting.items()}
-    return {job: made[job] if job in made else build(sources[job[0]], job[1], arguments) for job in jobs}
+    return {job: made[job] if job in made else _built(sources[job[0]], job[1], arguments) for job in jobs}
+
+
+def _built(source: Source, chip: Chip, arguments: Mapping[str, int] | None) -> Built | HeadwaterError:
+    try:
+        return build(source, chip, arguments)
+    except InternalError:
+        raise
+    except HeadwaterError as error:
+        return error
 
 
 def _on(chip: Chip, code: Code, question: Question, built: Built, name: str, settings: Sequence[str]) -> list[Analysis]:

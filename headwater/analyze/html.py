@@ -31,6 +31,10 @@ def page(report: Report) -> str:
         f"<header><h1>{escape(title)}</h1>",
         f'<p class="soft">{escape(first.assumptions[0])}; what the code says, nothing was run</p></header><main>',
     ]
+    for refused in report.refused:
+        parts.append(
+            f"<p>{escape(refused.device)} cannot run {escape(refused.kernel)}: {escape(refused.error.message)}</p>"
+        )
     if len(report) > 1:
         parts.append(_side_by_side(report, titles))
         parts.append(_all_times(report, titles))

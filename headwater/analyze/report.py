@@ -25,7 +25,7 @@ from headwater.analyze.estimate import Estimate, estimate
 from headwater.analyze.flow import MODES, Cycle, Mode, Paths, likelihoods
 from headwater.analyze.glossary import metrics
 from headwater.analyze.occupancy import Needs, Occupancy, next_steps, occupancy
-from headwater.errors import UsageError
+from headwater.errors import HeadwaterError, UsageError
 
 if TYPE_CHECKING:
     from headwater.analyze.advice import Advice
@@ -307,12 +307,22 @@ class Analysis:
         return _as_json(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A chip that cannot run a kernel (or any of a file, ``kernel`` then being its name), and why."""
+
+    kernel: str
+    device: str
+    error: HeadwaterError
+
+
 @dataclass(frozen=True)
 class Report:
-    """Analyses side by side: kernels, chips, what-ifs, each in the order asked for."""
+    """Analyses side by side: kernels, chips, what-ifs, in the order asked for; ``refused``: those that cannot be."""
 
     analyses: tuple[Analysis, ...]
     warnings: str = ""
+    refused: tuple[Refused, ...] = ()
 
     def __iter__(self) -> Any:
         return iter(self.analyses)
@@ -325,7 +335,11 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """All analyses as plain values."""
-        return {"schema": SCHEMA, "analyses": [analysis.as_json() for analysis in self.analyses]}
+        return {
+            "schema": SCHEMA,
+            "analyses": [analysis.as_json() for analysis in self.analyses],
+            "refused": [{"kernel": r.kernel, "device": r.device, "why": r.error.message} for r in self.refused],
+        }
 
     def html(self) -> str:
         """One self-contained page with charts."""

@@ -34,6 +34,8 @@ def render(report: Report, *, width: int, colour: bool, source: bool) -> str:
         _full(out, report[0])
     else:
         _compare(out, report)
+    for refused in report.refused:
+        out.print(Text(f"  {refused.device} cannot run {refused.kernel}: {refused.error.message}", "red"))
     if source:
         for analysis in report:
             _listing(out, analysis)

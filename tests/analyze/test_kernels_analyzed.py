@@ -427,3 +427,15 @@ def test_a_kernel_that_does_not_fit():
         analyzed(text, group=64)
     with pytest.raises(LaunchError, match="32768"):
         analyzed(ADD, "hd7970", lds_bytes=40000)
+
+
+def test_some_chips_refuse():
+    text = "kernel void k(global double *a) { int i = get_global_id(0); a[i] *= 2.0; }"
+    report = headwater.analyze(text, device=["hd5770", "hd5870", "vega64"])
+    assert [a.chip.name for a in report] == ["Radeon HD 5870", "Radeon RX Vega 64"]
+    (refused,) = report.refused
+    assert refused.device == "Radeon HD 5770"
+    assert "double precision" in str(report)
+    assert report.as_json()["refused"][0]["device"] == "Radeon HD 5770"
+    with pytest.raises(SourceError, match="double precision"):
+        analyzed(text, "hd5770")
