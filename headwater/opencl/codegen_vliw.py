@@ -9,6 +9,7 @@ import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
@@ -29,14 +30,29 @@ def _machine() -> llvm.TargetMachine:
     return llvm.Target.from_triple(VLIW_TRIPLE).create_target_machine(cpu="cypress", opt=3)
 
 
-def compile(ir: str, kernels: Iterable[str], filename: str, *, work_groups: bool, fused: bool, bit_counts: bool) -> str:
+@dataclass(frozen=True)
+class Abilities:
+    """What decides how instructions are lowered.
+
+    ``work_groups``: see `headwater.opencl.platforms.vliw`. ``fused``: the chip has a fused multiply-add of float,
+    ``doubles``: arithmetic in double precision, ``bit_counts``: instructions that count and reverse bits. ``exact``:
+    quotients and roots of float are to be rounded to the nearest.
+    """
+
+    work_groups: bool
+    fused: bool
+    doubles: bool
+    bit_counts: bool
+    exact: bool
+
+
+def compile(ir: str, kernels: Iterable[str], filename: str, abilities: Abilities) -> str:
     """Link the device library in, inline everything into the kernels, optimise, and lower what IL does not have.
 
-    ``work_groups``: see `headwater.opencl.platforms.vliw`. ``fused``: the chip has a fused multiply-add of float;
-    ``bit_counts``: instructions that count and reverse bits. Raises SourceError for recursion and calls of undefined
+    Raises SourceError for recursion and calls of undefined
     functions.
     """
-    platform = vliw(work_groups=work_groups)
+    platform = vliw(work_groups=abilities.work_groups)
     wanted = set(kernels)
     module = parse(_prepared(ir))
     link_library(module, filename, platform, str)
@@ -44,7 +60,7 @@ def compile(ir: str, kernels: Iterable[str], filename: str, *, work_groups: bool
     _inline(module, builder, wanted)
     refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
     builder.getModulePassManager().run(module, builder)
-    module = _lowered(module, filename, platform, fused=fused, bit_counts=bit_counts, wanted=wanted)
+    module = _lowered(module, filename, platform, abilities, wanted)
     last = llvm.create_new_module_pass_manager()
     last.add_lower_switch_pass()
     last.add_unify_function_exit_nodes_pass()
@@ -89,7 +105,7 @@ def _with_group_size(match: re.Match[str]) -> str:
 
 _LINE = re.compile(
     r"^  (?P<name>%[\w.]+) = (?:tail )?(?P<op>\w+) (?P<flags>(?:[a-z]+ )*?)"
-    r"(?:<(?P<width>\d+) x )?(?P<type>i64|double|float|i32)>? (?P<rest>.*)$"
+    r"(?:<(?P<width>\d+) x )?(?P<type>i64|double|float|half|i32)>? (?P<rest>.*)$"
 )
 _QUOTIENTS = ("udiv", "urem", "sdiv", "srem")
 _TO_INTEGER = ("fptoui", "fptosi")
@@ -101,11 +117,11 @@ _ONE_SOURCE = 1
 
 
 def _lowered(
-    module: llvm.ModuleRef, filename: str, platform: Platform, *, fused: bool, bit_counts: bool, wanted: set[str]
+    module: llvm.ModuleRef, filename: str, platform: Platform, abilities: Abilities, wanted: set[str]
 ) -> llvm.ModuleRef:
     """The module with calls of the library's helpers, inlined, in place of what IL has not."""
     for round in itertools.count():
-        replaced = _Lowering(round, fused=fused, bit_counts=bit_counts).text(str(module))
+        replaced = _Lowering(round, abilities).text(str(module))
         if replaced is None:
             return module
         module = parse(replaced)
@@ -120,9 +136,8 @@ def _lowered(
 
 
 class _Lowering:
-    def __init__(self, round: int, *, fused: bool, bit_counts: bool) -> None:
-        self.fused = fused
-        self.bit_counts = bit_counts
+    def __init__(self, round: int, abilities: Abilities) -> None:
+        self.abilities = abilities
         self.round = round
         self.moves = 0
         self.declared: dict[str, str] = {}
@@ -146,6 +161,8 @@ class _Lowering:
         op = match["op"]
         if op in _QUOTIENTS and match["type"] == "i64":
             return self.binary(match, f"__hw_wide_{op}")
+        if op in (*_TO_INTEGER, *_FROM_INTEGER) and "half" in line and "i64" in line:
+            return self.by_way_of_float(match)
         if op in _TO_INTEGER and match["type"] in ("float", "double"):
             value, _, target = match["rest"].split(", !")[0].rpartition(" to ")
             if target.strip("<>").split(" x ")[-1] == "i64":
@@ -154,6 +171,8 @@ class _Lowering:
             value, _, target = match["rest"].split(", !")[0].rpartition(" to ")
             element = target.strip("<>").split(" x ")[-1]
             return self.calls(match, f"__hw_wide_{op}_{element}", [("i64", value)], element)
+        if op == "fdiv" and match["type"] == "float" and self.abilities.exact:
+            return self.binary(match, "__hw_float_div")
         if op == "frem" and match["type"] in ("float", "double"):
             return self.binary(match, "_Z4fmodff" if match["type"] == "float" else "_Z4fmoddd")
         return self.intrinsic(match) if op == "call" else None
@@ -210,13 +229,32 @@ class _Lowering:
         sources = [_typed(text) for text in _split(found[2])]
         if kind == "double" and name in _OF_DOUBLE:
             return self.calls(match, f"__hw_wide_{name}", sources, kind)
-        if kind == "float" and (name == "round" or (name == "fma" and not self.fused)):
+        if kind == "float" and name == "fma" and not self.abilities.fused:
+            return self.calls(match, f"__hw_{'double' if self.abilities.doubles else 'float'}_fma", sources, kind)
+        if kind == "float" and (name == "round" or (name == "sqrt" and self.abilities.exact)):
             return self.calls(match, f"__hw_float_{name}", sources, kind)
         if name == "ldexp" and kind in ("float", "double"):
             return self.calls(match, f"__hw_{'float' if kind == 'float' else 'wide'}_ldexp", sources, kind)
-        if kind == "i32" and name in _BITS and not self.bit_counts:
+        if kind == "i32" and name in _BITS and not self.abilities.bit_counts:
             return self.calls(match, f"__hw_{_BITS[name]}", sources[:_ONE_SOURCE], kind)
         return None
+
+    def by_way_of_float(self, match: re.Match[str]) -> list[str]:
+        """A conversion between half and i64 in two steps, each exact where the result is in the range."""
+        value, _, target = match["rest"].split(", !")[0].rpartition(" to ")
+        width = f"<{match['width']} x " if match["width"] else ""
+        end = ">" if width else ""
+        name, op, source = match["name"], match["op"], f"{width}{match['type']}{end}"
+        between = f"%hw.half.{self.round}.{name[1:]}"
+        if op in _TO_INTEGER:
+            return [
+                f"  {between} = fpext {source} {value} to {width}float{end}",
+                f"  {name} = {op} {width}float{end} {between} to {target}",
+            ]
+        return [
+            f"  {between} = {op} {source} {value} to {width}float{end}",
+            f"  {name} = fptrunc {width}float{end} {between} to {target}",
+        ]
 
     def binary(self, match: re.Match[str], function: str) -> list[str]:
         first, second = _split(match["rest"])[:2]

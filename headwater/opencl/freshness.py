@@ -31,8 +31,14 @@ def _digest(path: str) -> str:
 def compiler_state() -> str:
     """A text that changes when a file of this package does: compiled code depends on the compiler's version."""
     here = Path(__file__).parent
+    return folder_state(here, here / "spmd", here / "library", here / "library" / "gcn", here / "library" / "vliw")
+
+
+@functools.cache
+def folder_state(*folders: Path) -> str:
+    """A text that changes when a file in one of these folders does."""
     parts = []
-    for folder in (here, here / "spmd", here / "library", here / "library" / "gcn"):
+    for folder in folders:
         with os.scandir(folder) as found:
             for item in found:
                 if item.is_file():

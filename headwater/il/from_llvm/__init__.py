@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from headwater import cache
 from headwater.chips import Chip
@@ -25,6 +26,7 @@ from headwater.opencl.kernels import KernelInfo
 
 _WORKER_MODULE = "il.from_llvm.worker"
 _FORMAT = "vliw 1"
+_EXACT = "-cl-fp32-correctly-rounded-divide-sqrt"
 
 
 @dataclass(frozen=True)
@@ -77,11 +79,10 @@ def kernels(source: str, chip: Chip, filename: str = "<source>", options: str = 
 
     Raises SourceError for errors in the source and for what the chip does not have, UsageError for bad options.
     """
-    from headwater.opencl.freshness import compiler_state, unchanged
+    from headwater.opencl.freshness import compiler_state, folder_state, unchanged
 
-    key = cache.key(
-        _FORMAT, compiler_state(), source, filename, options, repr(chip.compute), repr(chip.vliw), chip.name
-    )
+    state = compiler_state() + folder_state(Path(__file__).parent)
+    key = cache.key(_FORMAT, state, source, filename, options, repr(chip.compute), repr(chip.vliw), chip.name)
     entry = cache.get(key)
     if entry is not None:
         found = _from_json(json.loads((entry / "kernels.json").read_bytes()))
@@ -101,7 +102,10 @@ def _compile(source: str, chip: Chip, filename: str, options: str) -> Compiled:
     WORKER.start(_WORKER_MODULE)
     groups = chip.vliw.shared_local_memory
     front = clang.compile_to_ir(source, filename, options, debug=True, target=vliw(work_groups=groups).clang)
-    found: dict[str, Kernel] = WORKER.call(f"{_WORKER_MODULE}:kernels", front.ir, front.kernels, filename, chip)
+    exact = _EXACT in options.split()
+    found: dict[str, Kernel] = WORKER.call(
+        f"{_WORKER_MODULE}:kernels", front.ir, front.kernels, filename, chip, exact=exact
+    )
     return Compiled(found, front.warnings, digests(front.includes))
 
 

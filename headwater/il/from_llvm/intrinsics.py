@@ -22,6 +22,7 @@ _FLOAT = {
 }  # fmt: skip
 _DOUBLE = {"sqrt": "dsqrt", "fma": "dmad", "fmuladd": "dmad"}
 _EXTREMES = {"smin": "imin", "smax": "imax", "umin": "umin", "umax": "umax"}
+_ESTIMATES = {"rsqrt": "rsq_vec", "recip": "rcp_vec", "sqrt": "sqrt_vec"}
 _PLACES = {"local_id": "vTidInGrp", "group_id": "vThreadGrpId"}
 
 # Elements of constant buffer 0 and what their lanes hold: AMD's OpenCL 1.x puts the first three there, too.
@@ -57,9 +58,8 @@ def translate(c: Context, inst: Inst) -> list[Lane] | None:
 
 
 def _machine(c: Context, name: str, inst: Inst) -> list[Lane] | None:
-    if name in ("rsqrt", "recip"):
-        mnemonic = "rsq_vec" if name == "rsqrt" else "rcp_vec"
-        return c.builder.each(mnemonic, c.lanes(inst.args[0]), floats=True)
+    if name in _ESTIMATES:
+        return c.builder.each(_ESTIMATES[name], c.lanes(inst.args[0]), floats=True)
     if name in ("barrier", "fence"):
         return _fence(c, inst, threads=name == "barrier")
     if name == "work_dim":

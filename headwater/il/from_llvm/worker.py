@@ -10,17 +10,17 @@ from headwater.opencl import codegen_vliw
 from headwater.opencl.kernels import KernelInfo
 
 
-def kernels(ir: str, infos: dict[str, KernelInfo], filename: str, chip: Chip) -> dict[str, Kernel]:
-    """Optimise the module and translate each kernel."""
+def kernels(ir: str, infos: dict[str, KernelInfo], filename: str, chip: Chip, *, exact: bool) -> dict[str, Kernel]:
+    """Optimise the module and translate each kernel. ``exact``: float's quotients and roots, see `Abilities`."""
     features = chip.vliw
-    text = codegen_vliw.compile(
-        ir,
-        list(infos),
-        filename,
+    abilities = codegen_vliw.Abilities(
         work_groups=features.shared_local_memory,
         fused=chip.rates.float32_fma > 0,
+        doubles=chip.has_float64,
         bit_counts=features.bit_operations,
+        exact=exact,
     )
+    text = codegen_vliw.compile(ir, list(infos), filename, abilities)
     found: dict[str, Kernel] = {}
     for name, info in infos.items():
         made = translate(text, info, chip, filename)

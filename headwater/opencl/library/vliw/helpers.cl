@@ -4,6 +4,7 @@
 // Provides *: __hw_wide_fptoui_double __hw_wide_fptosi_double __hw_wide_uitofp_double __hw_wide_sitofp_double
 // Provides *: __hw_wide_trunc __hw_wide_floor __hw_wide_ceil __hw_wide_rint __hw_wide_round __hw_wide_maxnum
 // Provides *: __hw_wide_minnum __hw_float_round __hw_float_fma __hw_float_ldexp __hw_wide_ldexp
+// Provides *: __hw_float_div __hw_float_sqrt __hw_double_fma
 // Provides *: __hw_popcount __hw_clz __hw_ctz __hw_reverse
 #include "../internal.h"
 
@@ -180,4 +181,77 @@ FUNCTION uint __hw_clz(uint x) {
 FUNCTION uint __hw_ctz(uint x) {
   uint place = as_uint((float)(x & (0 - x))) >> 23;
   return x == 0 ? 32 : place - 127;
+}
+
+/* ---- quotients and roots of float, rounded to the nearest (-cl-fp32-correctly-rounded-divide-sqrt) */
+float __hw_vliw_recip(float x) __attribute__((const));
+float __hw_vliw_sqrt(float x) __attribute__((const));
+
+/* mantissa: 26 bits or 27, the last one also set if anything is behind it; exponent: biased, if the first bit is bit 25. */
+FUNCTION float __hw_rounded(uint mantissa, int exponent, uint sign) {
+  uint large = mantissa >> 26;
+  exponent += (int)large;
+  mantissa = (mantissa >> large) | (mantissa & large); /* 26 bits: 24, a half, and whether there is more */
+  uint up = (mantissa & 3) == 3 || (mantissa & 6) == 6 ? 1 : 0;
+  uint m = (mantissa >> 2) + up;
+  exponent += (int)(m >> 24);
+  m = m >> 24 ? 0x800000u : m;
+  uint bits = exponent > 254 ? 0x7F800000u : exponent < 1 ? 0 : ((uint)exponent << 23) | (m & 0x7FFFFFu);
+  return as_float(sign | bits);
+}
+/* The quotient of mantissas in 25 or 26 bits: an estimate, put right by what is left, which is small enough for 32 bits. */
+FUNCTION float __hw_float_div(float a, float b) {
+  uint ua = as_uint(a), ub = as_uint(b), sign = (ua ^ ub) & 0x80000000u;
+  int ea = (int)(ua >> 23 & 255u), eb = (int)(ub >> 23 & 255u);
+  if (ea == 0 || eb == 0 || ea == 255 || eb == 255) return a * __hw_vliw_recip(b);
+  uint ma = (ua & 0x7FFFFFu) | 0x800000u, mb = (ub & 0x7FFFFFu) | 0x800000u;
+  float inverse = __hw_vliw_recip((float)mb);
+  uint q = (uint)((float)ma * inverse * 33554432.0f); /* 2 to the 25 */
+  int left = (int)((ma << 25) - q * mb);
+  int step = (int)__builtin_elementwise_floor((float)left * inverse);
+  q += (uint)step;
+  left -= step * (int)mb;
+  q -= left < 0 ? 1 : 0;
+  left += left < 0 ? (int)mb : 0;
+  bool over = left >= (int)mb;
+  q += over ? 1 : 0;
+  left -= over ? (int)mb : 0;
+  /* 2^24 < q < 2^26: one more bit for what is left. */
+  return __hw_rounded(q << 1 | (left != 0 ? 1 : 0), ea - eb + 126, sign);
+}
+FUNCTION float __hw_float_sqrt(float x) {
+  uint u = as_uint(x);
+  int e = (int)(u >> 23);
+  float estimate = __hw_vliw_sqrt(x);
+  if (e == 0 || e >= 255) return estimate;
+  uint odd = (uint)(e ^ 1) & 1; /* the exponent less 127 must be even */
+  uint m = ((u & 0x7FFFFFu) | 0x800000u) << (1 + odd); /* times 2^24: the square of 25 bits */
+  uint q = (uint)(__hw_vliw_sqrt((float)m) * 4096.0f);
+  int left = (int)((m << 24) - q * q);
+  int step = (int)__builtin_elementwise_floor((float)left * __hw_vliw_recip((float)(2 * q)));
+  left -= step * (int)(2 * q + (uint)step);
+  q += (uint)step;
+  for (int k = 0; k < 2; k++) {
+    bool low = left < 0;
+    q -= low ? 1 : 0;
+    left += low ? (int)(2 * q + 1) : 0;
+    bool high = left > (int)(2 * q);
+    left -= high ? (int)(2 * q + 1) : 0;
+    q += high ? 1 : 0;
+  }
+  /* q has 25 bits, the first one bit 24. */
+  return __hw_rounded(q << 1 | (left != 0 ? 1 : 0), ((e - 127 - (int)odd) >> 1) + 127, 0);
+}
+
+/* The fused multiply-add by way of double, where there is that: the product is exact, the sum is rounded to odd. */
+FUNCTION float __hw_double_fma(float a, float b, float c) {
+  double p = (double)a * (double)b, d = c;
+  double s = p + d;
+  double t = s - p;
+  double error = (p - (s - t)) + (d - t);
+  ulong bits = as_ulong(s);
+  bool even = (bits & 1) == 0;
+  ulong odd = (error > 0.0) == (s > 0.0) ? bits + 1 : bits - 1;
+  bool inexact = error < 0.0 || error > 0.0;
+  return (float)as_double(even && inexact ? odd : bits);
 }
