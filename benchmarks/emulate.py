@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """How fast a simulated chip is, and how much memory it takes, next to PoCL's native code and to Oclgrind.
 
-    python benchmarks/emulate.py [--device vega64] [--rounds 7] [--json FILE]
+    python benchmarks/emulate.py [--device vega64] [--rounds 7] [--watching] [--json FILE]
 
 Sides take turns in every round, and medians are printed. Rates "a core" are over the processor time of all threads, so
 that other work on the machine matters less; the rest is wall time. PoCL runs the same OpenCL C as native code, Oclgrind
-interprets its LLVM IR; a side that is not installed is named as missing.
+interprets its LLVM IR; a side that is not installed is named as missing. --watching prints only what --check and
+traces cost over a plain launch, in processor time.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import headwater as hw
+from headwater.emulate.trace import Recording
 
 KERNELS = Path(__file__).with_name("emulate_kernels.cl")
 POCL = "opencl:Portable"
@@ -40,6 +42,8 @@ ITEMS = 1 << 20
 COMPUTE = {"hash": 200, "fmas": 400, "mandelbrot": 256}
 """Compute-bound kernels, and how often they loop."""
 COMPUTE_ITEMS = 65536
+REPEATS = 3
+"""Launches in a row where short ones are compared."""
 OCLGRIND_SIDE, OCLGRIND_ITEMS = 64, 65536
 """Oclgrind gets smaller problems, whose rates are compared: the large ones would take it minutes."""
 TINY_SIDE = 16
@@ -174,6 +178,55 @@ def compute_rates(device: str, rounds: int) -> list[Line]:
     return lines
 
 
+def watched_launches() -> dict[str, tuple[tuple[Any, Any], list[Any]]]:
+    """Launches whose watching is measured: kernel, sizes and arguments."""
+    rng = np.random.default_rng(1)
+    side = int(ITEMS**0.5)
+
+    def floats(count: int) -> Any:
+        return rng.random(count, np.float32)
+
+    line, compute = ((ITEMS,), (256,)), ((COMPUTE_ITEMS,), (256,))
+    return {
+        "hash": (compute, [np.zeros(COMPUTE_ITEMS, np.uint32), np.int32(COMPUTE["hash"])]),
+        "fmas": (compute, [floats(COMPUTE_ITEMS), np.int32(COMPUTE["fmas"])]),
+        "mandelbrot": (compute, [np.zeros(COMPUTE_ITEMS, np.int32), np.int32(COMPUTE["mandelbrot"])]),
+        "add": (line, [floats(ITEMS), floats(ITEMS), floats(ITEMS)]),
+        "stencil": (line, [floats(ITEMS), floats(ITEMS), np.int32(side)]),
+        "gather": (line, [rng.integers(0, ITEMS, ITEMS, np.int32), floats(ITEMS), floats(ITEMS)]),
+        "transpose": (((side, side), (16, 16)), [floats(side * side), floats(side * side)]),
+        "reduce": (line, [floats(ITEMS), floats(ITEMS // 256)]),
+        "histogram": (((ITEMS // 16,), (256,)), [rng.integers(0, 1 << 32, ITEMS, np.uint32), np.zeros(256, np.uint32)]),
+        "matmul": (((side // 4, side // 4), (16, 16)), [*(floats(side * side // 16) for _ in range(3)), side // 4]),
+    }
+
+
+def watching(device: str, rounds: int) -> None:
+    """Print the processor time of checked and of recorded launches over that of plain ones."""
+    program = hw.device(device).build(KERNELS.read_text(), KERNELS.name)
+    print(f"{'processor time of a plain launch':32} {'ms':>8} {'--check':>9} {'totals':>9} {'trace file':>11}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (sizes, args) in watched_launches().items():
+            kernel = program.kernels[name]
+            launches = {
+                "plain": kernel.prepare(*sizes),
+                "--check": kernel.prepare(*sizes, check=True),
+                "totals": kernel.watched(*sizes, (), Recording(None)),
+                "trace file": kernel.watched(*sizes, (), Recording(Path(folder) / "trace")),
+            }
+
+            def timed(launch: Any, args: list[Any] = args) -> float:
+                start = cpu_seconds()
+                for _ in range(REPEATS):
+                    launch(args, None, None).wait()
+                return (cpu_seconds() - start) / REPEATS
+
+            times = in_turn({side: lambda launch=launch: timed(launch) for side, launch in launches.items()}, rounds)
+            plain = times["plain"]
+            ratios = [times[side] / plain for side in ("--check", "totals", "trace file")]
+            print(f"{name:32} {plain * 1e3:8.2f} {ratios[0]:8.2f}x {ratios[1]:8.2f}x {ratios[2]:10.2f}x", flush=True)
+
+
 def matmul(device: str, rounds: int, sides: list[str], oclgrind: Oclgrind | None) -> Line:
     """Multiply-adds a second of the tiled matrix product."""
     rng = np.random.default_rng(1)
@@ -216,6 +269,9 @@ def first_answers(rounds: int, sides: list[str]) -> list[Line]:
     def measured(side: str, salt: int, folder: str) -> float:
         environment = {**os.environ, "HEADWATER_CACHE_DIR": folder, "XDG_CACHE_HOME": folder}
         environment["PYTHONPATH"] = str(Path(__file__).resolve().parents[1])
+        # An installed package has its bytecode.
+        environment["PYTHONPYCACHEPREFIX"] = f"{folder}/bytecode"
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         text = FIRST_ANSWER.format(path=str(KERNELS), salt=salt, device=side)
         start = time.monotonic()
         done = subprocess.run([sys.executable, "-c", text], env=environment, check=True, capture_output=True, text=True)
@@ -263,6 +319,7 @@ def main() -> int:
     parser.add_argument("--device", default="vega64", help="a simulated chip (default vega64)")
     parser.add_argument("--rounds", type=int, default=7, help="rounds (default 7)")
     parser.add_argument("--json", type=Path, help="keep the figures there")
+    parser.add_argument("--watching", action="store_true", help="only what --check and traces cost")
     parser.add_argument("--quick", action="store_true", help="one round, small: tests the benchmark")
     options = parser.parse_args()
     if options.quick:
@@ -270,6 +327,9 @@ def main() -> int:
         SIDE, ITEMS, COMPUTE_ITEMS, options.rounds = 64, 1 << 14, 4096, 1
     if hw.device(options.device).kind != "simulated":
         raise hw.UsageError(f"{options.device} is no simulated chip")
+    if options.watching:
+        watching(options.device, options.rounds)
+        return 0
     sides = [options.device]
     missing = []
     try:

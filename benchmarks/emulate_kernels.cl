@@ -1,5 +1,5 @@
-// What benchmarks/emulate.py measures: compute-bound loops, a tiled matrix product, a sum, and a kernel of about 300
-// instructions.
+// What benchmarks/emulate.py measures: compute-bound loops, a tiled matrix product, a sum, a kernel of about 300
+// instructions; and what memory is accessed by otherwise, for the cost of watching.
 
 kernel void hash(global uint *out, int n) {
   uint x = get_global_id(0);
@@ -56,6 +56,51 @@ kernel void matmul(global const float *a, global const float *b, global float *c
 kernel void add(global const float *a, global const float *b, global float *c) {
   size_t i = get_global_id(0);
   c[i] = a[i] + b[i];
+}
+
+kernel void stencil(global const float *a, global float *b, int width) {
+  int i = get_global_id(0), x = i % width, rows = get_global_size(0) / width, y = i / width;
+  float sum = a[i];
+  if (x > 0) sum += a[i - 1];
+  if (x < width - 1) sum += a[i + 1];
+  if (y > 0) sum += a[i - width];
+  if (y < rows - 1) sum += a[i + width];
+  b[i] = sum;
+}
+
+kernel void transpose(global const float *a, global float *b) {
+  local float tile[TILE][TILE + 1];
+  int x = get_local_id(0), y = get_local_id(1), side = get_global_size(0);
+  tile[y][x] = a[get_global_id(1) * side + get_global_id(0)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  b[(get_group_id(0) * TILE + y) * side + get_group_id(1) * TILE + x] = tile[x][y];
+}
+
+kernel void reduce(global const float *a, global float *sums) {
+  local float part[256];
+  int i = get_local_id(0);
+  part[i] = a[get_global_id(0)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int s = 128; s > 0; s >>= 1) {
+    if (i < s) part[i] += part[i + s];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (i == 0) sums[get_group_id(0)] = part[0];
+}
+
+kernel void gather(global const int *places, global const float *a, global float *b) {
+  size_t i = get_global_id(0);
+  b[i] = a[places[i]];
+}
+
+kernel void histogram(global const uint *data, global uint *counts) {
+  local uint own[256];
+  int i = get_local_id(0);
+  own[i] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int k = 0; k < 16; k++) atomic_inc(&own[data[get_group_id(0) * 4096 + k * 256 + i] & 255]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  atomic_add(&counts[i], own[i]);
 }
 
 #ifndef SALT

@@ -106,6 +106,16 @@ def watching(make: Callable[[], Watcher]) -> Iterator[None]:
         _watching.reset(token)
 
 
+def is_watched() -> bool:
+    """Whether launches are watched here."""
+    return _watching.get() is not None
+
+
+def is_watched() -> bool:
+    """Whether launches are to be watched now."""
+    return _watching.get() is not None
+
+
 def wanted() -> Watcher | None:
     """A watcher for the launch that is being prepared, if there is to be one."""
     make = _watching.get()

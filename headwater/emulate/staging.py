@@ -119,6 +119,7 @@ class Staged:
         self._numbers: dict[tuple[int, int], int] = {}
         self._turns: dict[tuple[int, int], int] = {}
         self._segment_of: dict[int, int] = {}
+        self._barriers = 0
 
     # ---- what headwater.emulate.hooks.Observer wants
 
@@ -188,6 +189,7 @@ class Staged:
         b.line(f"call void @hw_scalar_access(ptr %w, ptr {here}, i32 {site}, i64 {address})")
 
     def barrier(self, t: Translator, instruction: Instruction) -> None:
+        self._barriers += 1
         b = t.b
         b.declare("declare hidden void @hw_barrier(ptr, i64, i64) nounwind")
         exec_ = "-1" if t.exec_mask().full else t.regs.pair(EXEC)
@@ -202,6 +204,7 @@ class Staged:
         return {
             "sites": [asdict(site) for site in self.sites],
             "segments": [[s.block, s.addresses, s.sites, s.first] for s in self.segments],
+            "barriers": self._barriers,
         }
 
     def _told_already(self, t: Translator, site: int, part: int, kind: int, at: Address, writes: bool) -> bool:
@@ -315,6 +318,8 @@ class Tables:
 
     sites: tuple[Site, ...]
     segments: tuple[Segment, ...]
+    barriers: int = 0
+    """How many barriers the code has. Without any, wavefronts of a group run one after the other."""
 
 
 def tables(facts: Any) -> Tables:
@@ -322,6 +327,7 @@ def tables(facts: Any) -> Tables:
     return Tables(
         tuple(Site(**site) for site in facts["sites"]),
         tuple(Segment(block, tuple(a), tuple(s), first) for block, a, s, first in facts["segments"]),
+        facts.get("barriers", 0),
     )
 
 

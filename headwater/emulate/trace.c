@@ -18,13 +18,13 @@ struct context {
     u64 recorders, recorder_bytes, recorder_count, next;
     u64 write;
     i32 file;
-    volatile i32 lock;
+    i32 unused;
     u32 sites, segments;
     u64 site_table; /* u32: kind | bytes << 8 */
     u64 ranges, range_count; /* sorted by start */
     u64 private_address, private_bytes; /* of each wavefront, one after the other */
     u64 lds_base;
-    u32 waves, failed;
+    u32 waves, failed, apart; /* apart: each wavefront of a group has a recorder, as they take turns */
     u32 memory_room, line_room, output_room;
 };
 
@@ -52,16 +52,9 @@ enum { SUM_TIMES, SUM_ACTIVE, SUM_COUNT, SUM_LISTS };
 static void put_output(struct recorder *r) {
     struct context *c = r->context;
     if (r->output_bytes && c->file >= 0) {
-        while (__atomic_exchange_n(&c->lock, 1, __ATOMIC_ACQUIRE)) {}
-        unsigned char *at = r->output;
-        u64 left = r->output_bytes;
-        while (left) {
-            int done = ((write_function)c->write)(c->file, at, left);
-            if (done <= 0) { c->failed = 1; break; }
-            at += done;
-            left -= done;
-        }
-        __atomic_store_n(&c->lock, 0, __ATOMIC_RELEASE);
+        /* In one piece: the system keeps what threads write apart, and writes less only where there is no room. */
+        i64 done = ((write_function)c->write)(c->file, r->output, r->output_bytes);
+        if (done != (i64)r->output_bytes) c->failed = 1;
     }
     r->output_bytes = 0;
 }
@@ -84,9 +77,10 @@ static void flush(struct recorder *r, u32 last) {
         unsigned char *at = r->output + r->output_bytes;
         __builtin_memcpy(at, &head, sizeof head);
         at += sizeof head;
-        __builtin_memcpy(at, r->path, path);
-        __builtin_memcpy(at + path, r->memory, memory);
-        __builtin_memcpy(at + path + memory, r->line, line);
+        for (u64 n = 0; n < path; n += sizeof *r->path) __builtin_memcpy(at + n, (char *)r->path + n, sizeof *r->path);
+        for (u64 n = 0; n < memory; n += sizeof *r->memory)
+            __builtin_memcpy(at + path + n, (char *)r->memory + n, sizeof *r->memory);
+        if (line) __builtin_memcpy(at + path + memory, r->line, line);
         r->output_bytes += sizeof head + path + memory + line;
     }
     r->paths = r->memories = r->lines = 0;
@@ -111,7 +105,7 @@ static void end_run(struct recorder *r, struct site *s, u32 number) {
     s->sums[SUM_LISTS] += packed & LIST ? times : 0;
     u32 lines = packed & LIST ? count : 0;
     if (r->memories == r->context->memory_room || r->lines + lines > r->context->line_room) flush(r, 0);
-    __builtin_memcpy(r->line + r->lines, s->lines, 4 * lines);
+    if (lines) __builtin_memcpy(r->line + r->lines, s->lines, 4 * lines);
     r->lines += lines;
     r->memory[r->memories++] = (struct memory_record){number | (packed & 0xe000), active, count, k[RUN_FIRST],
                                                       k[RUN_STRIDE],
@@ -146,8 +140,9 @@ static void end_wave(struct recorder *r) {
 }
 
 HIDDEN void hw_begin(struct wave *w) {
-    struct recorder *r = (struct recorder *)w->hooks[1];
     struct context *c = (struct context *)w->hooks[0];
+    if (!c->apart) w->hooks[1] = (w - w->index)->hooks[1];
+    struct recorder *r = (struct recorder *)w->hooks[1];
     if (r == 0) {
         u64 number = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
         if (number >= c->recorder_count) { /* the launcher made too few: two share one, and the trace is void */
@@ -310,7 +305,10 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
     if (wide) {
         high = s->high[from];
         v16 other = {0}, same = splat(high);
-        for (u32 p = 0; p < 4; p++) other |= (part_of(s->high, p) ^ same) & lane_mask(mask, p);
+        if (mask == ~0ull)
+            for (u32 p = 0; p < 4; p++) other |= part_of(s->high, p) ^ same;
+        else
+            for (u32 p = 0; p < 4; p++) other |= (part_of(s->high, p) ^ same) & lane_mask(mask, p);
         one_high = !any(other);
     }
     u64 host = base + (high << 32 | first), address = device_address(c, w, r, s, host);

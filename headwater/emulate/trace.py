@@ -70,16 +70,16 @@ _MEMORY_ROOM, _LINE_ROOM, _OUTPUT_ROOM = 2048, 8192, 1 << 18
 _CONTEXT: Final = Struct(
     "context",
     *((("u64", name, 1)) for name in ("recorders", "recorder_bytes", "recorder_count", "next", "write")),
-    *((("i32", name, 1)) for name in ("file", "lock")),
+    *((("i32", name, 1)) for name in ("file", "unused")),
     *((("u32", name, 1)) for name in ("sites", "segments")),
     *((("u64", name, 1)) for name in ("site_table", "ranges", "range_count", "private_address", "private_bytes")),
     ("u64", "lds_base", 1),
-    *((("u32", name, 1)) for name in ("waves", "failed", "memory_room", "line_room", "output_room")),
+    *((("u32", name, 1)) for name in ("waves", "failed", "apart", "memory_room", "line_room", "output_room")),
 )
 
 
 class _TraceObserver(Staged):
-    name = f"trace {VERSION}.6"
+    name = f"trace {VERSION}.9"
     library = "trace.c"
 
     def __init__(self) -> None:
@@ -140,7 +140,9 @@ class Recording:
             + _OUTPUT_ROOM,
             64,
         )
-        self._count = launch._tickets * launch._waves
+        # Without barriers a group's wavefronts run one after the other, and one recorder stays in the cache.
+        self._apart = found.barriers > 0
+        self._count = launch._tickets * (launch._waves if self._apart else 1)
         try:
             self._recorders = aligned_bytes(self._count * self._recorder_bytes, 64)
         except MemoryError:
@@ -164,7 +166,7 @@ class Recording:
             "next": 0,
             "write": _write_function(),
             "file": self._file,
-            "lock": 0,
+            "unused": 0,
             "sites": len(self.tables.sites),
             "segments": len(self.tables.segments),
             "site_table": address(self._site_table),
@@ -175,6 +177,7 @@ class Recording:
             "lds_base": 0,
             "waves": launch._waves,
             "failed": 0,
+            "apart": int(self._apart),
             "memory_room": _MEMORY_ROOM,
             "line_room": _LINE_ROOM,
             "output_room": _OUTPUT_ROOM,

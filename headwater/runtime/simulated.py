@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from headwater import __version__
 from headwater.emulate import unwritten
@@ -153,6 +153,11 @@ class SimulatedKernel(CpuKernel):
     def prepare(
         self, global_size: Size, local_size: Size | None, offset: Size = (), *, check: bool | None = None
     ) -> SimulatedLaunch:
+        from headwater.emulate.hooks import is_watched
+
+        if is_watched():
+            # Without code that nobody watches: it would be compiled for nothing.
+            return cast("SimulatedLaunch", _WhenCalled(self, global_size, local_size, offset, check))
         launch = super().prepare(global_size, local_size, offset, check=check)
         assert isinstance(launch, SimulatedLaunch)
         return launch
@@ -187,6 +192,30 @@ class SimulatedKernel(CpuKernel):
         from headwater.runtime.simulated_legacy import LegacyLaunch
 
         return LegacyLaunch
+
+
+class _WhenCalled:
+    """A launch that is prepared for whoever watches when it is called."""
+
+    __slots__ = ("_kernel", "_plain", "_what")
+
+    def __init__(
+        self, kernel: SimulatedKernel, global_size: Size, local_size: Size | None, offset: Size, check: bool | None
+    ) -> None:
+        self._kernel = kernel
+        self._what = global_size, local_size, offset, check
+        self._plain: SimulatedLaunch | None = None
+
+    def __call__(self, args: Sequence[Any], queue: Any = None, time_limit: float | None = None) -> Any:
+        from headwater.emulate.hooks import wanted
+
+        whole, group, offset, check = self._what
+        watcher = wanted()
+        if watcher is not None:
+            return self._kernel.watched(whole, group, offset, watcher)(args, queue, time_limit)
+        if self._plain is None:
+            self._plain = self._kernel.prepare(whole, group, offset, check=check)
+        return self._plain(args, queue, time_limit)
 
 
 def _three(parts: tuple[int, ...], fill: int = 1) -> tuple[int, int, int]:
