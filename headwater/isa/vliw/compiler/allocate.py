@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 
 from headwater.errors import ResourceError
 from headwater.isa.vliw.compiler.fold import THREE_SOURCES
-from headwater.isa.vliw.compiler.ir import Exit, If, Loop, Op, Region, Use, Value
+from headwater.isa.vliw.compiler.ir import Clause, Exit, If, Loop, Op, Region, Use, Value
 from headwater.isa.vliw.compiler.liveness import Liveness
-from headwater.isa.vliw.compiler.schedule import Clause
 from headwater.isa.vliw.compiler.target import Target
 from headwater.isa.vliw.model import CLAUSE_TEMPORARIES
 
@@ -63,7 +62,7 @@ class _Shadow:
         for clause in _clauses(region):
             for group in clause.groups:
                 for slot in group.filled:
-                    self.read |= {s.item for s in slot.sources if s.kind == "value"}  # type: ignore[misc]
+                    self.read |= {s.item for s in slot.sources if type(s.item) is Value}
                     if slot.result is not None and slot.op.name in _ALWAYS_WRITE:
                         self.always_written.add(slot.result)
             for op in clause.ops:
@@ -90,7 +89,7 @@ class _Shadow:
         made: list[Op] = []
         name = id(clause)
         for group in clause.groups:
-            uses = [Use(s.item) for slot in group.filled for s in slot.sources if s.kind == "value"]  # type: ignore[arg-type]
+            uses = [Use(s.item) for slot in group.filled for s in slot.sources if type(s.item) is Value]
             results = [
                 slot.result
                 for slot in group.filled

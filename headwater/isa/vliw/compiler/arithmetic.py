@@ -1,7 +1,7 @@
-"""An arithmetic operation of IL passes in; operations of the machine that compute it, generation by generation, pass out.
+"""An arithmetic operation of IL passes in; operations that compute it, generation by generation, pass out.
 
-The meanings are those of ``headwater/il/operations.txt``. Whatever takes a sequence of some length has a function of its
-own below the tables; doubles are in `double`.
+The meanings are those of ``headwater/il/operations.txt``. Whatever takes a sequence of some length has a function
+of its own; doubles are in `double`.
 """
 
 from __future__ import annotations
@@ -518,7 +518,8 @@ _ROWS = {
     "sqrt": "SQRT_IEEE", "sqrt_vec": "SQRT_IEEE", "rsq_vec": "RECIPSQRT_IEEE", "rcp_vec": "RECIP_IEEE",
     "iadd": "ADD_INT", "isub": "SUB_INT", "imul": "MULLO_INT", "umul": "MULLO_UINT", "imul_high": "MULHI_INT",
     "umul_high": "MULHI_UINT", "imin": "MIN_INT", "imax": "MAX_INT", "umin": "MIN_UINT", "umax": "MAX_UINT",
-    "iand": "AND_INT", "and": "AND_INT", "ior": "OR_INT", "ixor": "XOR_INT", "inot": "NOT_INT", "ieq": "SETE_INT", "ine": "SETNE_INT", "ige": "SETGE_INT",
+    "iand": "AND_INT", "and": "AND_INT", "ior": "OR_INT", "ixor": "XOR_INT", "inot": "NOT_INT",
+    "ieq": "SETE_INT", "ine": "SETNE_INT", "ige": "SETGE_INT",
     "uge": "SETGE_UINT", "itof": "INT_TO_FLT", "utof": "UINT_TO_FLT",
 }  # fmt: skip
 
@@ -560,7 +561,7 @@ _BY_NAME: dict[str, Lane] = {
 }  # fmt: skip
 
 
-# -- operations over a register's lanes ----------------------------------------------------------------------------------
+# -- operations over a register's lanes --------------------------------------------------------------------------------
 
 
 def _dot(name: str, count: int) -> Callable[[Lowering, Instruction], Ref]:

@@ -5,6 +5,8 @@ Each operation is folded, simplified and looked for among those that dominate it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headwater.isa.vliw.compiler import fold
 from headwater.isa.vliw.compiler.ir import ALU, WIDE, Const, Op, Ref, Region, Special, Use, Value
 from headwater.isa.vliw.compiler.target import Target
@@ -50,7 +52,7 @@ class Builder:
         self._known: dict[object, Ref] = {}
         self._added: list[object] = []
 
-    # -- scopes: what is computed in a region is known in those inside it -----------------------------------------------
+    # -- scopes: what is computed in a region is known in those inside it ----------------------------------------------
 
     def enter(self, region: Region) -> tuple[Region, int]:
         """Write into a region inside this one; the answer is for `leave`."""
@@ -88,13 +90,12 @@ class Builder:
                 uses = uses[::-1]
             if clamp or omod:
                 break
-            if name == "MOV" and not uses[0].neg and not uses[0].abs:
-                if type(uses[0].ref) is not Special:
-                    return uses[0].ref
+            if name == "MOV" and not uses[0].neg and not uses[0].abs and type(uses[0].ref) is not Special:
+                return uses[0].ref
             simpler = fold.simplified(name, uses)
             if simpler is None:
                 break
-            if type(simpler) is Use:
+            if isinstance(simpler, Use):
                 if not simpler.neg and not simpler.abs:
                     return simpler.ref
                 name, uses = "MOV", [simpler]
@@ -110,13 +111,14 @@ class Builder:
         self.remember(key, value)
         return value
 
-    def wide(self, name: str, operands: list[Operand], results: int) -> list[Value]:
+    def wide(self, name: str, operands: Sequence[Operand], results: int) -> list[Value]:
         """The results of an operation that takes several slots; its operands slot by slot."""
         uses = [use(operand) for operand in operands]
         key = ("wide", name, *uses)
         known = self._known.get(key)
         if known is not None:
-            assert type(known) is Value and known.op is not None
+            assert type(known) is Value
+            assert known.op is not None
             return [value for value in known.op.results if value is not None]
         values = [Value() for _ in range(results)]
         op = Op(name, uses, list(values), WIDE, line=self.line)
@@ -139,7 +141,8 @@ class Builder:
         """A fetch that gives the same as one with the same key does: of memory that the program does not write."""
         known = self._known.get(key)
         if known is not None:
-            assert type(known) is Value and known.op is not None
+            assert type(known) is Value
+            assert known.op is not None
             return known.op
         self.add(op)
         assert op.results[0] is not None

@@ -1,18 +1,17 @@
 """An operation of IL on doubles passes in; operations on pairs of components, low word and high word, pass out.
 
-A chip without double precision refuses them. Evergreen and later compare and take reciprocals by instructions; the older
-chips get sequences of ADD_64, MUL_64, MULADD_64, which round each product and are within 2 units in the last place.
+A chip without double precision refuses them. Evergreen and later compare and take reciprocals by instructions; the
+older chips get sequences of ADD_64, MUL_64, MULADD_64, which round each product and are within 2 units in the last place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.il.model import Instruction, Operand
 from headwater.il.table import Operation
-from headwater.isa.vliw.compiler.build import ZERO, Builder, number
-from headwater.isa.vliw.compiler.build import Operand as Source
+from headwater.isa.vliw.compiler.build import ZERO, Builder, Operand as Source, number
 from headwater.isa.vliw.compiler.ir import Op, Ref, Use, Value
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def lower(lowering: Lowering, made: Instruction, operation: Operation) -> None:
     values: list[Ref | Pair] = []
     for operand, letter in zip(made.operands[1:], operation.sources, strict=True):
         values.append(_pair(lowering, operand) if letter == "D" else b.made("MOV", [lowering.read(operand, letter, 0)]))
-    result: object = _OPERATIONS[made.mnemonic](b, made, *values)
+    result = _OPERATIONS[made.mnemonic](b, made, *values)
     if isinstance(result, Pair):
         pair = result
         lowering.assign(made, lambda k: pair[k % 2])
@@ -67,7 +66,7 @@ def _pair(lowering: Lowering, operand: Operand) -> Pair:
 
 def _wide(b: Builder, name: str, *operands: Pair) -> Pair:
     """High words, then low words, as slots x and y (quads: x y z, and w) read them."""
-    sources: list[Source] = [p.high for p in operands] + [p.low for p in operands]
+    sources: list[Source] = [*(p.high for p in operands), *(p.low for p in operands)]
     low, high = b.wide(name, sources, 2)
     return Pair(low, high)
 
@@ -346,11 +345,11 @@ def _ruled(rule: Callable[[Builder, Pair], Pair] | None) -> Callable[..., Pair]:
     return operation
 
 
-def _plain(function: Callable[..., object]) -> Callable[..., object]:
+def _plain(function: Any) -> Callable[..., Any]:
     return lambda b, made, *operands: function(b, *operands)
 
 
-_OPERATIONS: dict[str, Callable[..., object]] = {
+_OPERATIONS: dict[str, Callable[..., Any]] = {
     "ddiv": _ruled(None),
     "drcp": _ruled(_reciprocal),
     "drsq": _ruled(_reciprocal_root),

@@ -9,12 +9,21 @@ from headwater.isa.vliw import table
 from headwater.isa.vliw.compiler.allocate import Registers
 from headwater.isa.vliw.compiler.fold import THREE_SOURCES
 from headwater.isa.vliw.compiler.group import Group, Slot, Source, Window
-from headwater.isa.vliw.compiler.ir import Const, Exit, If, Kcache, Loop, Op, Region, Use, Value
+from headwater.isa.vliw.compiler.ir import Clause, Const, Exit, If, Kcache, Loop, Op, Region, Use, Value
 from headwater.isa.vliw.compiler.memory import CONSTANTS
-from headwater.isa.vliw.compiler.schedule import Clause
 from headwater.isa.vliw.compiler.target import Target
-from headwater.isa.vliw.model import KCACHE_STARTS, LITERAL, AluGroup, AluOp, Cf, Fetch, Row, Shader, T
-from headwater.isa.vliw.model import Source as Encoded
+from headwater.isa.vliw.model import (
+    KCACHE_STARTS,
+    LITERAL,
+    AluGroup,
+    AluOp,
+    Cf,
+    Fetch,
+    Row,
+    Shader,
+    Source as Encoded,
+    T,
+)
 
 _FORMATS = {1: 13, 2: 29, 3: 47, 4: 34}
 """DATA_FORMAT by the number of 32-bit components."""
@@ -76,7 +85,7 @@ class _Emitter:
             fields = dict(item.fields)
             if item.target is not None:
                 fields["addr"] = index[id(item.target)] + item.after
-            cf.append(Cf(self.row(item.kind, item.name), fields, item.groups, item.fetches))  # type: ignore[arg-type]
+            cf.append(Cf(self.row(item.kind, item.name), fields, item.groups, item.fetches))
         entries = self.stack_entries()
         if entries > self.target.stack_entries:
             raise ResourceError(
@@ -221,7 +230,7 @@ class _Emitter:
 
     def alu_clause(self, clause: Clause) -> None:
         fields: dict[str, int] = {}
-        windows = [Window(*window) for window in clause.windows]
+        windows = [*clause.windows]
         for k, window in enumerate(windows):
             fields[f"kcache_bank{k}"] = window.buffer
             fields[f"kcache_addr{k}"] = window.first
@@ -295,7 +304,7 @@ class _Emitter:
         if op.name == "LOCAL_DS_WRITE":
             mask = fields.pop("mask")
             fields |= {f"src_sel_{'xyzw'[k]}": s if mask >> k & 1 else _MASKED for k, s in enumerate(selects)}
-            return Fetch(self.row("MEM_DSW", op.name), {**fields, "src_gpr": gpr})  # type: ignore[arg-type]
+            return Fetch(self.row("MEM_DSW", op.name), {**fields, "src_gpr": gpr})
         fields["src_gpr"] = gpr
         written = {v.chan: k for k, v in enumerate(op.results) if v is not None}
         targets = [v for v in op.results if v is not None]
@@ -304,7 +313,7 @@ class _Emitter:
             fields.pop("dst_stride")
             fields |= {"src_sel_x": selects[0], "src_sel_y": selects[1]}
             fields |= {f"dst_wr_{'xyzw'[k]}": int(k in written) for k in range(4)}
-            return Fetch(self.row("MEM_DSR", op.name), fields)  # type: ignore[arg-type]
+            return Fetch(self.row("MEM_DSR", op.name), fields)
         fields |= {f"dst_sel_{'xyzw'[k]}": written.get(k, _MASKED) for k in range(4)}
         if op.name == "FETCH":
             given = (op.fields or {}).get("data_format", 0)
@@ -315,13 +324,13 @@ class _Emitter:
                 fields |= {"mega_fetch": 1, "mega_fetch_count": _BYTES[data_format] - 1}
             if CONSTANTS <= fields["buffer_id"] < CONSTANTS + 16:
                 fields["const_buf_no_stride"] = 0
-            return Fetch(self.row("VTX", op.name), fields)  # type: ignore[arg-type]
+            return Fetch(self.row("VTX", op.name), fields)
         if op.name == "READ_SCRATCH":
             fields |= {"elem_size": 3, "indexed": 1, "uncached": 1, "arr_size": self.scratch - 1, "data_format": 34}
             fields |= {"num_format_all": 1, "src_sel_x": selects[0]}
-            return Fetch(self.row("MEM_RD", op.name), fields)  # type: ignore[arg-type]
+            return Fetch(self.row("MEM_RD", op.name), fields)
         fields |= {f"src_sel_{'xyzw'[k]}": s for k, s in enumerate(selects)}
-        return Fetch(self.row("TEX", op.name), fields)  # type: ignore[arg-type]
+        return Fetch(self.row("TEX", op.name), fields)
 
     def reads(self, uses: list[Use]) -> tuple[int, list[int]]:
         """The register that some reads are of, and the component of each."""
@@ -396,4 +405,4 @@ def _reads_what_it_writes(region: Region) -> bool:
     return reads and writes
 
 
-__all__ = ["T", "Emitted", "emit"]
+__all__ = ["Emitted", "T", "emit"]

@@ -13,7 +13,7 @@ from headwater.isa.vliw.compiler import fold
 from headwater.isa.vliw.compiler.coalesce import PAIRED, QUADS
 from headwater.isa.vliw.compiler.ir import Const, Kcache, Op, Special, Use, Value
 from headwater.isa.vliw.compiler.target import Target
-from headwater.isa.vliw.model import HALF, MINUS_ONE_INT, ONE, ONE_INT, PS, PV, ZERO, T
+from headwater.isa.vliw.model import HALF, LDS_OQ_A_POP, LDS_OQ_B_POP, MINUS_ONE_INT, ONE, ONE_INT, PS, PV, ZERO, T
 
 _VECTOR = ((0, 1, 2), (0, 2, 1), (1, 2, 0), (1, 0, 2), (2, 0, 1), (2, 1, 0))
 _SCALAR = ((2, 1, 0), (1, 2, 2), (2, 1, 2), (2, 2, 1))
@@ -296,7 +296,13 @@ class Packer:
 
 _EXCLUSIVE = ("PRED_", "KILL", "MOVA", "LDS_", "GROUP_BARRIER")
 _VECTOR_ONLY = ("PRED_", "KILL", "MOVA", "GROUP_BARRIER")
+_QUEUES = ((LDS_OQ_A_POP, 0), (LDS_OQ_B_POP, 0))
 _NOT_FORWARDED = PAIRED | QUADS
+
+
+def _takes_queue(slot: Slot) -> bool:
+    """Whether an LDS queue is read: then only VEC_012 and VEC_021 work (LLVM, ``R600InstrInfo.cpp``)."""
+    return any(source.kind == "select" and source.item in _QUEUES for source in slot.sources)
 
 
 def _swizzles(slots: list[Slot]) -> list[int] | None:
@@ -329,7 +335,7 @@ def _swizzles(slots: list[Slot]) -> list[int] | None:
                     constants += 1
         if in_t and constants > 2:
             return None
-        reads.append((mine, _SCALAR if in_t else _VECTOR, constants))
+        reads.append((mine, _SCALAR if in_t else _VECTOR[:2] if _takes_queue(slot) else _VECTOR, constants))
     if not crowded and not any(constants for _, _, constants in reads):
         return [0] * len(slots)
     if any(len(values) > 12 for values in seen):

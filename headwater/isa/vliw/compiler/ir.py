@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from headwater.isa.vliw.compiler.group import Group, Window
 
 
 class Value:
@@ -170,7 +173,7 @@ class Phi:
         return f"{self.value!r} = phi {', '.join(map(repr, self.uses))}"
 
 
-Region: TypeAlias = "list[Op | If | Loop | Exit]"
+Region: TypeAlias = "list[Op | Clause | If | Loop | Exit]"
 
 
 @dataclass(eq=False, slots=True)
@@ -213,6 +216,21 @@ class Exit:
     line: int = 0
 
 
+@dataclass(eq=False, slots=True)
+class Clause:
+    """A clause, or a run of writes: ``kind`` is alu, tex, vtx or write.
+
+    ``groups`` of an ALU clause, ``windows`` of constants that it locks; ``ops`` of the others. ``predicate``: its last
+    group decides the if or exit that follows it.
+    """
+
+    kind: str
+    groups: list[Group] = field(default_factory=list)
+    ops: list[Op] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
+    predicate: bool = False
+
+
 def regions(region: Region) -> Iterator[Region]:
     """A region and those inside it, outermost first."""
     yield region
@@ -248,7 +266,7 @@ def operations(region: Region) -> Iterator[Op]:
             yield from operations(item.other)
         elif isinstance(item, Loop):
             yield from operations(item.body)
-        elif item.test is not None:
+        elif isinstance(item, Exit) and item.test is not None:
             yield item.test
 
 
@@ -266,7 +284,7 @@ def dump(region: Region, depth: int = 0) -> str:
         elif isinstance(item, Loop):
             lines += [f"{pad}loop", *(f"{pad}  {phi!r}" for phi in item.phis), dump(item.body, depth + 1)]
             lines += [f"{pad}endloop", *(f"{pad}{phi!r}" for phi in item.exit_phis)]
-        else:
+        elif isinstance(item, Exit):
             sense = "" if item.when else "not "
             lines.append(f"{pad}{'break' if item.is_break else 'continue'} {sense}{item.test or item.condition!r}")
     return "\n".join(line for line in lines if line)

@@ -1,7 +1,8 @@
 """A program passes in; where each of its values is live passes out, as sets of places in the text.
 
 A set is an integer whose bit p stands for the gap behind the operation at place p: a value written at d and read at u
-is live in the gaps d to u - 1 (gap 0 is before the first operation), so that an operation may write where its operand was. Control flow is followed lane by
+is live in the gaps d to u - 1 (gap 0 is before the first operation), so that an operation may write where its operand
+was. Control flow is followed lane by
 lane: what another lane does meanwhile touches no register of this one, because execution is masked.
 """
 
@@ -74,6 +75,7 @@ class Liveness:
                 if item.test is not None:
                     self._read(item.test, place, opened)
                 continue
+            assert isinstance(item, If | Loop)
             end = self._ends[id(item)]
             self._close(opened, end, record)
             if isinstance(item, If):

@@ -13,8 +13,8 @@ from headwater.il.checker import POSITION_KINDS, THREAD_KINDS, Facts
 from headwater.il.model import Instruction, Operand, Program, Register
 from headwater.il.table import UNTRANSLATED, operations
 from headwater.isa.vliw.compiler import arithmetic, memory, structure
-from headwater.isa.vliw.compiler.build import ONE, ZERO, Builder, magnitude, negated, number, real, use
-from headwater.isa.vliw.compiler.ir import Const, Exit, If, Kcache, Loop, Op, Phi, Ref, Region, Use, Value
+from headwater.isa.vliw.compiler.build import ONE, ZERO, Builder, magnitude, negated, number, real
+from headwater.isa.vliw.compiler.ir import Const, Exit, If, Kcache, Loop, Phi, Ref, Region, Use, Value
 from headwater.isa.vliw.compiler.target import Target
 
 Key = tuple[str, object, int]
@@ -382,7 +382,7 @@ def _indexed_arrays(program: Program) -> set[int]:
         for made in body:
             for operand in made.operands:
                 register = operand.register
-                if register.kind == "x" and register.index is not None and register.index.register is not None:
-                    if register.index.register.kind != "l":
-                        found.add(register.number or 0)
+                index = register.index.register if register.index is not None else None
+                if register.kind == "x" and index is not None and index.kind != "l":
+                    found.add(register.number or 0)
     return found

@@ -67,7 +67,7 @@ def _with_offset(address: Ref, limit: int, unit: int = 1) -> tuple[Ref, int]:
     op = fold.definition(address, "ADD_INT")
     if op is not None:
         base, added = op.uses
-        if type(added.ref) is Const and type(base.ref) is Value and 0 <= added.ref.bits * unit <= limit:
+        if type(added.ref) is Const and type(base.ref) in (Value, Kcache) and 0 <= added.ref.bits * unit <= limit:
             return base.ref, added.ref.bits * unit
     return address, 0
 
@@ -155,7 +155,7 @@ def _resinfo(lowering: Lowering, made: Instruction) -> None:
     lowering.assign(made, lane)
 
 
-# -- the global buffer and unordered access views ------------------------------------------------------------------------
+# -- the global buffer and unordered access views ----------------------------------------------------------------------
 
 
 def global_read(lowering: Lowering, register: Register, lane: int) -> Ref:
@@ -497,7 +497,7 @@ def _fence(lowering: Lowering, made: Instruction) -> None:
             return
         if count > lowering.target.chip.compute.wavefront_size:
             raise lowering.error(
-                f"fence_threads: on {lowering.target.chip.name} only work-items of one wavefront can wait for each other",
+                f"fence_threads: on {lowering.target.chip.name} only work-items of one wavefront can wait",
                 f"a work-group of at most {lowering.target.chip.compute.wavefront_size}",
             )
     lowering.builder.add(Op("FENCE", [], [], order="all", effect=True))
@@ -518,7 +518,8 @@ def array_read(lowering: Lowering, register: Register, lane: int) -> Ref:
     which = register.number or 0
     element = _element(lowering, register)
     if which not in lowering.arrays:
-        assert type(element) is Const and lowering.environment is not None
+        assert type(element) is Const
+        assert lowering.environment is not None
         return lowering.environment.get(("x", (which, element.bits), lane), ZERO)
     b = lowering.builder
     key = ("array", which, element, id(b.region), lowering.versions)
@@ -541,7 +542,8 @@ def array_write(lowering: Lowering, register: Register, written: dict[int, Ref])
     which = register.number or 0
     element = _element(lowering, register)
     if which not in lowering.arrays:
-        assert type(element) is Const and lowering.environment is not None
+        assert type(element) is Const
+        assert lowering.environment is not None
         for lane, ref in written.items():
             lowering.environment["x", (which, element.bits), lane] = ref
         return
@@ -559,7 +561,7 @@ def array_write(lowering: Lowering, register: Register, written: dict[int, Ref])
         b.add(Op("ARRAY_WRITE", [Use(ref), Use(element)], [], fields=fields, order="array", effect=True))
 
 
-# -- the end of the program ----------------------------------------------------------------------------------------------
+# -- the end of the program --------------------------------------------------------------------------------------------
 
 
 def _discard(lowering: Lowering, made: Instruction) -> None:

@@ -60,7 +60,7 @@ def resolve_all(region: Region) -> None:
             elif isinstance(item, Loop):
                 _resolve_phis(item.phis)
                 _resolve_phis(item.exit_phis)
-            elif item.condition is not None:
+            elif isinstance(item, Exit) and item.condition is not None:
                 item.condition = resolved(item.condition)
 
 
@@ -144,7 +144,7 @@ def _sweep(region: Region) -> None:
                 for phi in (*item.phis, *item.exit_phis):
                     phi_of[phi.value] = phi, None
                 roots(item.body)
-            else:
+            elif isinstance(item, Exit):
                 must = True
                 _want_test(item, want)
         return must
@@ -224,7 +224,7 @@ def _counts(region: Region) -> dict[Value, int]:
                 for use in item.uses:
                     count(use)
             else:
-                if not isinstance(item, Loop):
+                if isinstance(item, If | Exit):
                     count(item.condition)
                 phis = (
                     item.phis
@@ -254,7 +254,7 @@ class _Rewriter:
                     return
             elif isinstance(item, Loop):
                 self.loop(item)
-            else:
+            elif isinstance(item, Exit):
                 if item.condition is not None:
                     item.condition = resolved(item.condition)
                     known = item.condition.ref
@@ -270,9 +270,7 @@ class _Rewriter:
         builder = self.builder
         builder.line = op.line
         if op.kind in (FETCH, MEMORY):  # what was in a register has to stay in one, even if it turned out a constant
-            op.uses = [
-                Use(builder.register(resolved(use).ref)) if type(use.ref) is Value else use for use in op.uses
-            ]
+            op.uses = [Use(builder.register(resolved(use).ref)) if type(use.ref) is Value else use for use in op.uses]
             builder.region.append(op)
             return
         op.uses = [resolved(use) for use in op.uses]
@@ -380,8 +378,8 @@ _PURE_KINDS = (
     | fold.MASKS
     | frozenset(
         "AND_INT OR_INT XOR_INT NOT_INT ADD_INT SUB_INT MAX_INT MIN_INT MAX_UINT MIN_UINT LSHL_INT LSHR_INT ASHR_INT "
-        "MULLO_INT MULLO_UINT MULHI_INT MULHI_UINT INT_TO_FLT UINT_TO_FLT RECIP_UINT ADDC_UINT BCNT_INT FFBH_UINT FFBL_INT "
-        "FFBH_INT BFREV_INT MUL_UINT24 MUL_INT24 FLT32_TO_FLT16 FLT16_TO_FLT32 UBYTE0_FLT UBYTE1_FLT UBYTE2_FLT "
+        "MULLO_INT MULLO_UINT MULHI_INT MULHI_UINT INT_TO_FLT UINT_TO_FLT RECIP_UINT ADDC_UINT BCNT_INT FFBH_UINT "
+        "FFBL_INT FFBH_INT BFREV_INT MUL_UINT24 MUL_INT24 FLT32_TO_FLT16 FLT16_TO_FLT32 UBYTE0_FLT UBYTE1_FLT UBYTE2_FLT "
         "UBYTE3_FLT SUBB_UINT".split()
     )
 )

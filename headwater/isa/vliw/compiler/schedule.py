@@ -7,18 +7,18 @@ them; groups are filled by a list, longest way to the block's end first, registe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from headwater.isa.vliw.compiler.group import Group, Packer
+from headwater.isa.vliw.compiler.group import Packer
 from headwater.isa.vliw.compiler.ir import (
     ALU,
     FETCH,
     MEMORY,
     PREDICATE,
     WIDE,
+    Clause,
     Const,
     Exit,
     If,
+    Kcache,
     Loop,
     Op,
     Region,
@@ -26,29 +26,17 @@ from headwater.isa.vliw.compiler.ir import (
     Use,
     Value,
 )
+from headwater.isa.vliw.compiler.lds import READ_TWO
 from headwater.isa.vliw.compiler.liveness import Liveness
 from headwater.isa.vliw.compiler.target import Target
-from headwater.isa.vliw.model import LDS_OQ_A_POP
+from headwater.isa.vliw.model import LDS_OQ_A_POP, LDS_OQ_B_POP
 
 _FETCH_HEIGHT = 24
 """What a fetch adds to the way to the block's end, in groups: a change of clause and the cache's latency."""
+_CLOSING_SLOTS = 48
+"""Slots at a clause's end in which nothing begins that has to end in the same clause."""
 _FREE_SCALARS = 24
 """Values that may be live before the order of groups is chosen by registers rather than by length."""
-
-
-@dataclass(eq=False, slots=True)
-class Clause:
-    """A clause, or a run of writes: ``kind`` is alu, tex, vtx or write.
-
-    ``groups`` of an ALU clause, ``windows`` of constants that it locks; ``ops`` of the others. ``predicate``: its last
-    group decides the if or exit that follows it.
-    """
-
-    kind: str
-    groups: list[Group] = field(default_factory=list)
-    ops: list[Op] = field(default_factory=list)
-    windows: list[tuple[int, int, int]] = field(default_factory=list)
-    predicate: bool = False
 
 
 class _Node:
@@ -86,7 +74,7 @@ class _Scheduler:
                 continue
             test = item.test if isinstance(item, (If, Exit)) else None
             if block or test is not None:
-                result += self.block(block, test, self.liveness.place(item) - 1, item)  # type: ignore[arg-type]
+                result += self.block(block, test, self.liveness.place(item) - 1, item)
                 block = []
             if isinstance(item, If):
                 item.then, item.other = self.region(item.then), self.region(item.other)
@@ -94,7 +82,7 @@ class _Scheduler:
                 item.body = self.region(item.body)
             result.append(item)
         if block:
-            result += self.block(block, None, self.liveness.place(block[-1]), None)  # type: ignore[arg-type]
+            result += self.block(block, None, self.liveness.place(block[-1]), None)
         return result
 
     def block(self, ops: list[Op], test: Op | None, gap: int, item: object) -> list[Clause]:
@@ -122,7 +110,7 @@ class _Scheduler:
             if live.get(value, 0) & mask:
                 self.remaining[value] += 1
         self.kept = {v for op in ops for v in op.results if v is not None and live.get(v, 0) & mask}
-        nodes = _graph(_expanded(ops), test)
+        nodes = _graph(_expanded(ops, self.remaining), test)
         return _Block(self, nodes).run()
 
 
@@ -211,7 +199,7 @@ class _Block:
             )
         return self.clauses
 
-    # -- fetches and writes ----------------------------------------------------------------------------------------------
+    # -- fetches and writes --------------------------------------------------------------------------------------------
 
     def fetch_kind(self, op: Op) -> str:
         """Which clause a fetch belongs to: chips without a vertex cache fetch vertices by the texture units."""
@@ -267,7 +255,7 @@ class _Block:
                     break
                 if self.fetches and not any(node.feeds for node in self.alu):
                     break
-            placed = self.fill()
+            placed = self.fill(words > self.target.alu_slots - _CLOSING_SLOTS)
             if not placed:
                 if clause.groups:
                     assert not self.owed, "an ALU clause must end before what it owes"
@@ -280,11 +268,11 @@ class _Block:
             if any(slot.op.kind == PREDICATE for slot in group.filled):
                 clause.predicate = True
             self.close_group()
-        clause.windows = [tuple(window) for window in packer.windows]  # type: ignore[misc]
+        clause.windows = list(packer.windows)
         self.clauses.append(clause)
 
-    def fill(self) -> bool:
-        """Fill a group from what is ready; whether anything fitted."""
+    def fill(self, late: bool) -> bool:
+        """Fill a group from what is ready; whether anything fitted. ``late``: the clause is nearly full."""
         packer = self.packer
         scheduler = self.scheduler
         feeding = any(node.feeds for node in self.alu)
@@ -304,6 +292,8 @@ class _Block:
                     continue
                 if node.op.name == "MOVA_INT" and self.owed:
                     continue
+                if late and self.owed and (node.op.name.endswith("_RET") or node.op.name == "MOVA_INT"):
+                    continue  # the clause has to end: nothing new that would keep it open
                 if packer.place(node.op):
                     self.alu.remove(node)
                     self.owe(node.op)
@@ -320,9 +310,9 @@ class _Block:
 
     def owe(self, op: Op) -> None:
         if op.name.startswith("LDS_") and op.name.endswith("_RET"):
-            self.owed += 1
-        elif op.uses and type(op.uses[0].ref) is Special:
-            self.owed -= 1
+            self.owed += 2 if op.name == READ_TWO else 1
+        elif _pops(op):
+            self.owed -= _pops(op)
         elif op.name == "MOVA_INT":
             assert op.fields is not None
             self.owed += op.fields["users"]
@@ -345,7 +335,7 @@ class _Block:
         return found
 
     def urgency(self, node: _Node, feeding: bool, crowded: bool) -> tuple[int, int, int, int]:
-        if node.op.uses and type(node.op.uses[0].ref) is Special or node.op.relative:
+        if node.op.relative or _pops(node.op):
             return (-2, 0, 0, node.order)
         feeds = -1 if feeding and node.feeds else 0
         if crowded:
@@ -378,14 +368,14 @@ class _Block:
         self.alu.append(mover)
 
 
-# -- dependences -----------------------------------------------------------------------------------------------------------
+# -- dependences -------------------------------------------------------------------------------------------------------
 
 
-def _expanded(ops: list[Op]) -> list[Op]:
+def _expanded(ops: list[Op], remaining: dict[Value, int]) -> list[Op]:
     """LDS reads with the queue's pop behind them; relative accesses with the address register's load before them."""
     found: list[Op] = []
     address: Op | None = None
-    for op in ops:
+    for at, op in enumerate(ops):
         if op.name in ("ARRAY_READ", "ARRAY_WRITE"):
             index = op.uses[-1]
             fields = dict(op.fields or {})
@@ -408,12 +398,41 @@ def _expanded(ops: list[Op]) -> list[Op]:
             continue
         address = None
         if op.name.startswith("LDS_") and op.name.endswith("_RET"):
-            issue = Op(op.name, op.uses, [], fields=op.fields, order=op.order, effect=True, line=op.line)
-            pop = Op("MOV", [Use(Special(LDS_OQ_A_POP))], list(op.results), order="queue", effect=True, line=op.line)
-            found += [issue, pop]
+            found.append(Op(op.name, op.uses, [], fields=op.fields, order=op.order, effect=True, line=op.line))
+            queues = (LDS_OQ_A_POP, LDS_OQ_B_POP)
+            for k, (queue, result) in enumerate(zip(queues, op.results, strict=False)):
+                pop = Use(Special(queue))
+                reader = _reader(ops, at, result, remaining)
+                if reader is not None and (k == 0 or (len(found) and found[-1].name == op.name)):
+                    reader.uses = [Use(pop.ref, u.neg, u.abs) if u.ref is result else u for u in reader.uses]
+                else:
+                    found.append(Op("MOV", [pop], [result], order="queue", effect=True, line=op.line))
             continue
         found.append(op)
     return found
+
+
+_NEVER_POPS = ("LDS_", "ARRAY_", "KILL", "MOVA", "GROUP_")
+
+
+def _reader(ops: list[Op], at: int, value: Value | None, remaining: dict[Value, int]) -> Op | None:
+    """The operation that alone reads what an LDS read gives, if it can take it from the queue itself: before anything
+    else uses the queue, ends the clause or waits for constants."""
+    if value is None or remaining.get(value, 0) != 1:
+        return None
+    for op in ops[at + 1 :]:
+        if op.kind in (FETCH, MEMORY) or op.name == "FENCE" or op.name.startswith(_NEVER_POPS):
+            return None
+        if any(use.ref is value for use in op.uses):
+            plain = op.kind == ALU and op.name not in _IN_T and not any(type(u.ref) is Kcache for u in op.uses)
+            return op if plain else None
+    return None
+
+
+_IN_T = frozenset(
+    "EXP_IEEE LOG_IEEE RECIP_IEEE RECIPSQRT_IEEE SQRT_IEEE SIN COS MULLO_INT MULHI_INT MULLO_UINT MULHI_UINT "
+    "RECIP_UINT FLT_TO_UINT INT_TO_FLT UINT_TO_FLT FLT_TO_INT RECIP_64 RECIPSQRT_64 SQRT_64".split()
+)
 
 
 def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
@@ -426,6 +445,8 @@ def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
     address: _Node | None = None
     address_users: list[_Node] = []
     pops: list[_Node] = []
+    issue: _Node | None = None
+    last_pop: dict[int, _Node] = {}
     earlier_of: dict[_Node, list[_Node]] = {}
 
     def after(node: _Node, earlier: _Node, *, strict: bool) -> None:
@@ -452,7 +473,12 @@ def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
                 # A fetch or write reads its registers in a clause of its own, which has to come first.
                 after(node, reader, strict=reader.op.kind in (FETCH, MEMORY) or op.kind in (FETCH, MEMORY))
             writer[value] = node
-        if op.order:
+        for ref, _, _ in op.uses:
+            if type(ref) is Special:  # the queue gives what was read first
+                if ref.sel in last_pop:
+                    after(node, last_pop[ref.sel], strict=True)
+                last_pop[ref.sel] = node
+        if op.order and op.order != "queue":
             _order(node, last_effect, since, after)
         if op.name == "MOVA_INT":
             for user in address_users:
@@ -462,9 +488,12 @@ def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
             assert address is not None
             _owed(node, address, address_users, earlier_of, after)
             address_users.append(node)
-        elif op.uses and type(op.uses[0].ref) is Special:
-            _owed(node, nodes[-2], pops, earlier_of, after)
+        elif _pops(op):
+            assert issue is not None
+            _owed(node, issue, pops, earlier_of, after)
             pops.append(node)
+        if op.name.startswith("LDS_") and op.name.endswith("_RET"):
+            issue = node
     if test is not None:
         node = _Node(test, len(ops))
         nodes.append(node)
@@ -488,11 +517,37 @@ def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
 
 
 def _owed(node: _Node, first: _Node, others: list[_Node], earlier_of: dict[_Node, list[_Node]], after: object) -> None:
-    """Put an operation behind the one that it must share a clause with, and that one behind all that holds it back."""
-    for earlier in earlier_of.get(node, ()):
-        if earlier is not first and earlier not in others:
+    """Put an operation behind the one that it must share a clause with, and that one behind what would hold it back:
+    whatever came before, and of what has come since the clauses that it waits for."""
+    for earlier in list(earlier_of.get(node, ())):
+        if earlier is first or earlier in others:
+            continue
+        if earlier.order < first.order:
             after(first, earlier, strict=True)  # type: ignore[operator]
+        else:
+            for other in _clauses_before(earlier, earlier_of):
+                after(first, other, strict=True)  # type: ignore[operator]
     after(node, first, strict=True)  # type: ignore[operator]
+
+
+def _clauses_before(node: _Node, earlier_of: dict[_Node, list[_Node]]) -> list[_Node]:
+    """The fetches and writes that an operation waits for, directly or not."""
+    found: dict[_Node, None] = {}
+    seen = {node}
+    work = [node]
+    while work:
+        for earlier in earlier_of.get(work.pop(), ()):
+            if earlier not in seen:
+                seen.add(earlier)
+                work.append(earlier)
+                if earlier.op.kind in (FETCH, MEMORY):
+                    found[earlier] = None
+    return list(found)
+
+
+def _pops(op: Op) -> int:
+    """How many results of LDS reads an operation takes from their queues."""
+    return sum(type(use.ref) is Special for use in op.uses)
 
 
 def _order(node: _Node, last: dict[str, _Node], since: dict[str, list[_Node]], after: object) -> None:

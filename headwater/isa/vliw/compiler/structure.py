@@ -190,14 +190,14 @@ class _Builder:
         if all(_closed(body, last=k == len(cases) - 1) for k, (_, _, body) in enumerate(cases)):
             chain: list[Node] = []
             ordered = [c for c in cases if not c[1]] + [c for c in cases if c[1]]
-            for values, default, body in reversed(ordered):
+            for labels, default, body in reversed(ordered):
                 kept = body[:-1] if body and _is_break(body[-1]) else body
-                chain = list(kept) if default else [Branch(test(values, False), kept, chain)]
+                chain = list(kept) if default else [Branch(test(labels, False), kept, chain)]
             return chain
         running, again = self.new_flag(), self.new_flag()
         inside: list[Node] = []
-        for values, default, body in cases:
-            inside.append(Branch(test(values, default), [SetFlag(running, 1)], []))
+        for labels, default, body in cases:
+            inside.append(Branch(test(labels, default), [SetFlag(running, 1)], []))
             inside.append(Branch(Flag(running), self.without_continues(body, again), []))
         loop = Repeat([*inside, Leave("break")])
         return (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from headwater.isa.vliw.compiler.allocate import Registers
 from headwater.isa.vliw.compiler.coalesce import vectors
 from headwater.isa.vliw.compiler.group import Slot
-from headwater.isa.vliw.compiler.ir import If, Kcache, Loop, Op, Phi, Region, Use, Value, ends, regions
-from headwater.isa.vliw.compiler.schedule import Clause
+from headwater.isa.vliw.compiler.ir import Clause, Exit, If, Kcache, Loop, Op, Phi, Region, Use, Value, ends, regions
 from headwater.isa.vliw.compiler.target import Target
 from headwater.isa.vliw.model import T
 
@@ -66,7 +65,7 @@ def ssa(region: Region) -> None:
                     assert len(phi.uses) == len(item.breaks), f"{phi!r}"
                     define(phi.value)
                     known.add(phi.value)
-            else:
+            elif isinstance(item, Exit):
                 for use in item.test.uses if item.test is not None else [item.condition] if item.condition else []:
                     read(use, known)
         return known
@@ -156,13 +155,14 @@ def registers(region: Region, found: Registers) -> None:
                 used = {found.gpr[ref] for k in indices if type(ref := op.uses[k].ref) is Value}
                 assert len(used) <= 1, f"{op!r} reads registers {used}"
             places = [(found.gpr[v], v.chan) for v in op.results if v is not None]
-            assert len({gpr for gpr, _ in places}) <= 1 and len(set(places)) == len(places), f"{op!r} writes {places}"
+            assert len({gpr for gpr, _ in places}) <= 1, f"{op!r} writes {places}"
+            assert len(set(places)) == len(places), f"{op!r} writes {places}"
 
 
 def _clauses(region: Region) -> list[Clause]:
     found: list[Clause] = []
     for inner in _scheduled_regions(region):
-        found += [item for item in inner if isinstance(item, Clause)]  # type: ignore[misc]
+        found += [item for item in inner if isinstance(item, Clause)]
     return found
 
 
