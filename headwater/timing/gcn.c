@@ -331,6 +331,9 @@ static void settle(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
             x->next = sooner(x->next, free);
             u->next = sooner(u->next, free);
             classify(x, slot, op->kind);
+            /* Others will issue before it does: time enough to bring what it needs. */
+            if (op->kind == BRANCH) __builtin_prefetch(w->reader.path);
+            else if (op->sites) __builtin_prefetch(&w->reader.cursors[op->site], 1);
             return;
         }
         u64 until = time + k->issue_cycles, cause = DEPEND;
@@ -609,7 +612,6 @@ static void fetch_ahead(const struct gpu *g, u32 n, u32 deep) {
             }
             __builtin_prefetch(w->reader.path);
             __builtin_prefetch(&w->vm_done[w->vm_issued % RING], 1);
-            for (u32 at = 0; at < 3; at++) __builtin_prefetch((const u8 *)w->reader.cursors + 64 * at, 1);
         }
     }
     if (!deep)
