@@ -1,7 +1,8 @@
 """An operation of IL on doubles passes in; operations on pairs of components, low word and high word, pass out.
 
 A chip without double precision refuses them. Evergreen and later compare and take reciprocals by instructions; the
-older chips get sequences of ADD_64, MUL_64, MULADD_64, which round each product and are within 2 units in the last place.
+older chips get sequences of ADD_64, MUL_64, MULADD_64, which round each product and are within 2 units in the last
+place.
 """
 
 from __future__ import annotations

@@ -490,7 +490,7 @@ def _fence(lowering: Lowering, made: Instruction) -> None:
             raise lowering.error(f"fence_{name} is not supported")
     lowering.versions += 1
     group = lowering.facts.group
-    count = group[0] * group[1] * group[2] if group is not None else 1
+    count = group[0] * group[1] * group[2] if group is not None else lowering.facts.largest_group
     if "threads" in names and count > 1:
         if lowering.target.is_evergreen:
             lowering.builder.add(Op("GROUP_BARRIER", [], [], order="all", effect=True))
