@@ -70,8 +70,12 @@ def compile(
     refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
     builder.getModulePassManager().run(module, builder)
     _drop(_PRINTF_ALLOC, module, builder)
+    text = optimised = str(module)
+    text = _without_ones(text)
     if plain_minima:
-        module = parse(_plain_minima(str(module)))
+        text = _plain_minima(text)
+    if text is not optimised:
+        module = parse(text)
     if emit == "ir":
         return str(module).encode()
     try:
@@ -146,6 +150,33 @@ def _drop(name: str, module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
             passes = llvm.create_new_module_pass_manager()
             passes.add_global_dead_code_eliminate_pass()
             passes.run(module, builder)
+
+
+_LONG = r"(?:i64|<\d+ x i64>)"
+_ONES = re.compile(rf"^  (%[\w.]+) = (?:xor {_LONG} [^\n]*-1\b|or (?:disjoint )?{_LONG} [^\n]*-\d)", re.MULTILINE)
+_OR_OF = re.compile(rf"^  (%[\w.]+) = or (?:disjoint )?({_LONG}) (%[\w.]+), (%[\w.]+)", re.MULTILINE)
+
+
+def _without_ones(text: str) -> str:
+    """LLVM 22 takes the other operand for the result where half of a 64-bit operand of ``or`` turns out to be all ones,
+    as that of a zero-extended number's complement, while it folds constants into GCN instructions. Where that may be,
+    ``a | b`` is written as ``~(~a & ~b)``, which becomes v_bfi_b32."""
+    ones = set(_ONES.findall(text))
+    if not ones:
+        return text
+
+    def without(match: re.Match[str]) -> str:
+        name, kind, left, right = match.groups()
+        if left not in ones and right not in ones:
+            return match[0]
+        ones.add(name)
+        bare, all_ones = name[1:], "-1" if kind == "i64" else "splat (i64 -1)"
+        return (
+            f"  %not.a.{bare} = xor {kind} {left}, {all_ones}\n  %not.b.{bare} = xor {kind} {right}, {all_ones}\n"
+            f"  %both.{bare} = and {kind} %not.a.{bare}, %not.b.{bare}\n  {name} = xor {kind} %both.{bare}, {all_ones}"
+        )
+
+    return _OR_OF.sub(without, text)
 
 
 _COMPARISON = re.compile(

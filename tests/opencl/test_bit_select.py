@@ -50,3 +50,21 @@ def test_a_selection_of_such_bits_becomes_one_of_floats():
 def test_other_selections_stay():
     text = BODY.format(second="and", arm="%y")
     assert without_masked_bit_selects(text) is text
+
+
+@pytest.mark.parametrize("device", ["cpu", "vega64", "r9-nano", "hd7970"])
+def test_or_with_a_complement_whose_high_half_is_known(device):
+    source = """kernel void k(global ulong *mean, global ulong *other, global const uint *a, global const int *b) {
+      size_t i = get_global_id(0);
+      mean[i] = rhadd(~(ulong)a[i], (ulong)b[i]);
+      ulong high = a[i] | 0xffffffff00000000ul;
+      other[i] = ((ulong)b[i] | high) - (((ulong)b[i] ^ high) >> 1);
+    }"""
+    rng = np.random.default_rng(2)
+    a = rng.integers(0, 1 << 32, 64, dtype=np.uint32)
+    b = rng.integers(-(1 << 31), 1 << 31, 64).astype(np.int32)
+    mean, other = np.zeros(64, np.uint64), np.zeros(64, np.uint64)
+    hw.compile(source, device=device).k[a.shape](mean, other, a, b)
+    wide = b.astype(np.int64).view(np.uint64)
+    for found, one in ((mean, ~a.astype(np.uint64)), (other, a | np.uint64(0xFFFFFFFF00000000))):
+        assert (found == (one | wide) - ((one ^ wide) >> np.uint64(1))).all()
