@@ -28,6 +28,8 @@ RATES = (
     "matrix",
 )
 """What decides how long an ALU instruction takes: the names of the chip's rates, "full" or "half"."""
+OPERATIONS_APART = " | "
+"""Stands between the operations of an ALU group in the text of its step."""
 SPACES = ("memory", "scalar", "local", "global share", "scratch", "constant")
 
 

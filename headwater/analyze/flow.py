@@ -249,23 +249,28 @@ def _topological(entry: int, edges: Mapping[int, Sequence[int]]) -> list[int]:
 
 
 def likelihoods(
-    successors: Sequence[Sequence[int]], loops: Sequence[Cycle], writes: Sequence[bool]
+    successors: Sequence[Sequence[int]],
+    loops: Sequence[Cycle],
+    writes: Sequence[bool],
+    accesses: Sequence[bool] | None = None,
 ) -> dict[tuple[int, int], float]:
     """Edges that the mean path leaves aside: past a loop that it could run, and out of the kernel before anything was
-    written (``writes``: by block) where the other way writes."""
+    written where the other way writes. ``writes`` and ``accesses``: which blocks write, and which access memory at
+    all: a way past a loop that does so is no way past it but another way."""
     headers = {loop.header for loop in loops}
-    reach: dict[int, bool] = {}
+    busy = accesses if accesses is not None else writes
+    reached: dict[int, frozenset[int]] = {}
 
-    def reaches_write(block: int) -> bool:
-        if block not in reach:
+    def reach(block: int) -> frozenset[int]:
+        if block not in reached:
             seen, waiting = {block}, [block]
-            while waiting and not any(writes[b] for b in seen):
+            while waiting:
                 for follower in successors[waiting.pop()]:
                     if follower not in seen:
                         seen.add(follower)
                         waiting.append(follower)
-            reach[block] = any(writes[b] for b in seen)
-        return reach[block]
+            reached[block] = frozenset(seen)
+        return reached[block]
 
     def leads_into_loop(block: int, origin: int) -> bool:
         for _ in range(4):
@@ -276,15 +281,24 @@ def likelihoods(
             block = successors[block][0]
         return False
 
+    def only_joins(block: int, other: int) -> bool:
+        """Whether a way does nothing before it comes to where the other one comes, too."""
+        for _ in range(4):
+            if block in reach(other):
+                return True
+            if busy[block] or len(successors[block]) != 1:
+                return False
+            block = successors[block][0]
+        return False
+
     found: dict[tuple[int, int], float] = {}
     for block, after in enumerate(successors):
         if len(after) != 2 or after[0] == after[1]:
             continue
-        into = [leads_into_loop(follower, block) for follower in after]
-        writing = [reaches_write(follower) for follower in after]
+        writing = [any(writes[b] for b in reach(follower)) for follower in after]
         for index in (0, 1):
-            if into[1 - index] and not into[index]:
-                found[block, after[index]] = 0.0
-            if writing[1 - index] and not writing[index]:
-                found[block, after[index]] = 0.0
+            here, other = after[index], after[1 - index]
+            into = leads_into_loop(other, block) and not leads_into_loop(here, block)
+            if (into and only_joins(here, other)) or (writing[1 - index] and not writing[index]):
+                found[block, here] = 0.0
     return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headwater.analyze import svg, units
+from headwater.analyze.code import OPERATIONS_APART
 from headwater.analyze.flow import MODES
 from headwater.analyze.glossary import metrics
 from headwater.analyze.occupancy import curve, next_steps
@@ -298,10 +299,13 @@ def _views(a: Analysis) -> str:
         if step.label:
             rows.append(f'<code class="label">{escape(step.label)}:</code>')
         attribute = f' data-l="{escape(f"{step.line[0]}:{step.line[1]}", quote=True)}"' if step.line else ""
+        first, *others = step.text.split(OPERATIONS_APART)
         rows.append(
             f"<code{attribute}><i class=at>{step.address:x}</i><i class=runs>{units.number(a.step_visits[index])}</i>"
-            f"<i class=live>{step.live or ''}</i>{escape(step.text)}</code>"
+            f"<i class=live>{step.live or ''}</i>{escape(first)}</code>"
         )
+        empty = "<i class=at></i><i class=runs></i><i class=live></i>"
+        rows += [f"<code{attribute}>{empty}{escape(text)}</code>" for text in others]
     live = "live registers" if a.code.family == "gcn" else ""
     columns.append(
         f"<div><h4>{escape(a.code.target)}: address, runs{', ' + live if live else ''}</h4>{''.join(rows)}</div>"

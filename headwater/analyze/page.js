@@ -1,7 +1,16 @@
 "use strict";
+// Each text begins where the kernel's lines do.
+const toKernel = (views) => {
+  for (const column of views.children) {
+    const first = column.querySelector("code[data-l]");
+    if (first) column.scrollTop = Math.max(0, first.offsetTop - column.offsetTop - 60);
+  }
+};
+addEventListener("load", () => document.querySelectorAll(".views").forEach(toKernel));
 for (const button of document.querySelectorAll("nav button")) {
   button.addEventListener("click", () => {
     for (const other of document.querySelectorAll("nav button, section.one")) other.classList.toggle("on", other.dataset.n === button.dataset.n);
+    for (const views of document.querySelectorAll("section.one.on .views")) toKernel(views);
   });
 }
 // Lines of the three texts that belong together carry the same data-l (source) or data-v (what it was translated to).

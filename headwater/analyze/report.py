@@ -124,7 +124,8 @@ class Analysis:
             any(step.write_bytes and step.space != "scratch" for step in code.steps[block.first : block.last])
             for block in code.blocks
         ]
-        likely = likelihoods(successors, cycles, writes)
+        accesses = [any(step.space for step in code.steps[block.first : block.last]) for block in code.blocks]
+        likely = likelihoods(successors, cycles, writes, accesses)
         trips = [max(0, loop.trip - loop.tail) for loop in code.loops]
         return Paths(successors, cycles, trips, block_weights(code, self.chip), likely)
 

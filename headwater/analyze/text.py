@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headwater.analyze import units
+from headwater.analyze.code import OPERATIONS_APART
 from headwater.analyze.flow import MODES
 from headwater.analyze.glossary import metrics
 from headwater.analyze.occupancy import next_steps
@@ -405,4 +406,7 @@ def _listing(out: Console, a: Analysis) -> None:
         if step.label:
             out.print(Text(f"{step.label}:", "yellow"))
         runs = units.number(a.step_visits[index])
-        out.print(Text.assemble((f"{step.address:8x} {runs:>7} {step.live:>4}  ", "dim"), step.text))
+        first, *others = step.text.split(OPERATIONS_APART)
+        out.print(Text.assemble((f"{step.address:8x} {runs:>7} {step.live or '':>4}  ", "dim"), first))
+        for text in others:
+            out.print(Text(f"{'':23}{text}"))

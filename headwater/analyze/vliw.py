@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headwater.analyze.code import Block, Code, Loop, Step
+from headwater.analyze.code import OPERATIONS_APART, Block, Code, Loop, Step
 from headwater.analyze.flow import find_loops
 from headwater.analyze.vliw_trips import trips_of
 from headwater.isa.vliw import printer
@@ -191,7 +191,7 @@ def _group(group: AluGroup, clause: int, generation: str) -> Step:
             write += 0 if "READ" in row.name else 4
     return Step(
         0,
-        " | ".join(line.strip() for line in text),
+        OPERATIONS_APART.join(line.strip() for line in text),
         "ALU",
         rate,
         slots=len(group.ops),
