@@ -30,6 +30,7 @@ from headwater.runtime.values import Local, Sampler
 if TYPE_CHECKING:
     from headwater.opencl.kernels import ArgInfo
     from headwater.runtime.cpu import CpuKernel
+    from headwater.runtime.stores import Trial
 
 MAX_SCRATCH = 1 << 31  # bytes for each thread
 # A launch shorter than this is not worth waking other threads: waking one takes about 10 µs of the caller's time.
@@ -163,6 +164,8 @@ class CpuLaunch:
 
         self._free: list[Task] = []
         self._streaming = host.streaming
+        self._trial: Trial | None = None
+        self._large = False
         self._last_level = _last_level_cache() // 2
         # Launches are large if one word for each work-item is more than that.
         self._flags = _pool.FLAG_LARGE if 4 * prod(global_size) > self._last_level else 0
@@ -247,8 +250,30 @@ class CpuLaunch:
         task.scratch_bytes = self._scratch_bytes
         if self._streaming:
             written = sum([getattr(args[i], "nbytes", 0) for i in self._streaming])
-            block[_pool.FLAGS] = self._flags | (_pool.FLAG_STREAMING if written > self._last_level else 0)
+            self._large = written > self._last_level
+            around = self._large and self._stores_around()
+            block[_pool.FLAGS] = self._flags | (_pool.FLAG_STREAMING if around else 0)
         return task
+
+    def _stores_around(self) -> bool:
+        """Whether a large launch shall use streaming stores."""
+        from headwater.runtime import stores
+
+        known = stores.preferred()
+        if known is not None:
+            self._trial = None
+            return known
+        if self._trial is None:
+            self._trial = stores.Trial()
+        return self._trial.streaming()
+
+    def _took(self, task: Task, nanoseconds: int) -> None:
+        """A launch has ended, and may have been one that tries a way to store."""
+        self._cost = nanoseconds * self._tickets
+        if self._trial is not None and self._large:
+            streaming = bool(task.block[_pool.FLAGS] & _pool.FLAG_STREAMING)
+            if self._trial.took(streaming, nanoseconds):
+                self._trial = None
 
     # -- running -------------------------------------------------------------------------------------------------------
 
@@ -326,7 +351,7 @@ class CpuLaunch:
             elif watched:
                 interrupt.end(task)
         end = _now()
-        self._cost = (end - start) * self._tickets
+        self._took(task, end - start)
         task.keep = None
         if task.error is not None:
             raise self._failure(task)
@@ -395,7 +420,7 @@ class CpuLaunch:
         """Called in the thread that left last."""
         event: CpuEvent = task.event
         event._ended = _now()
-        self._cost = (event._ended - event._started) * self._tickets
+        self._took(task, event._ended - event._started)
         with task.lock:
             event._task = None
         try:
