@@ -20,7 +20,7 @@ from pathlib import Path
 
 from headwater import cache
 from headwater.chips import Chip
-from headwater.errors import UsageError
+from headwater.errors import SourceError, Span, UsageError
 from headwater.il.model import Program
 from headwater.opencl.kernels import KernelInfo
 
@@ -36,6 +36,7 @@ class Kernel:
     ``slots``: where in constant buffer 1 each argument begins, in bytes; pointers are 32-bit byte addresses there, of
     ``__local`` arguments offsets in LDS, at least ``local_bytes``. ``data``: the program's constants, to be put at the
     address in cb0[4].x. ``lines``: of the OpenCL C, for each instruction of ``text`` by its line there, 0 if unknown.
+    ``refused``: why there is no ``text``, where the chip lacks what this kernel needs: message, line, hint.
     """
 
     info: KernelInfo
@@ -44,6 +45,15 @@ class Kernel:
     data: bytes
     local_bytes: int
     lines: tuple[int, ...]
+    refused: tuple[str, int, str] | None = None
+
+    def require(self, filename: str, source: str = "") -> None:
+        """Raise the SourceError that tells why the chip cannot run this kernel, if it cannot."""
+        if self.refused is not None:
+            message, line, hint = self.refused
+            lines = source.splitlines()
+            shown = lines[line - 1] if 0 < line <= len(lines) else ""
+            raise SourceError(message, Span(filename, line), hint=hint, source_line=shown)
 
     @property
     def program(self) -> Program:
@@ -71,13 +81,15 @@ def kernel(source: str, name: str, chip: Chip, filename: str = "<source>", optio
         close = difflib.get_close_matches(name, found, 1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise UsageError(f"{filename} has no kernel {name!r}", hint=f"{hint}its kernels are {', '.join(found)}")
+    found[name].require(filename, source)
     return found[name]
 
 
 def kernels(source: str, chip: Chip, filename: str = "<source>", options: str = "") -> Compiled:
     """Every kernel of OpenCL C, as IL for a VLIW chip; or taken from the disk cache.
 
-    Raises SourceError for errors in the source and for what the chip does not have, UsageError for bad options.
+    Raises SourceError for errors in the source, and if the chip can run none of its kernels (what it cannot run beside
+    others is marked as ``refused``); UsageError for bad options.
     """
     from headwater.opencl.freshness import compiler_state, folder_state, unchanged
 
@@ -89,6 +101,9 @@ def kernels(source: str, chip: Chip, filename: str = "<source>", options: str = 
         if unchanged(found.includes):
             return found
     made = _compile(source, chip, filename, options)
+    if all(k.refused is not None for k in made.kernels.values()):
+        for one in made.kernels.values():
+            one.require(filename, source)
     cache.put(key, {"kernels.json": json.dumps(_to_json(made)).encode()})
     return made
 
@@ -126,5 +141,6 @@ def _from_json(data: dict[str, object]) -> Compiled:
             bytes.fromhex(str(item["data"])),
             int(item["local_bytes"]),  # type: ignore[call-overload]
             tuple(item["lines"]),  # type: ignore[arg-type]
+            tuple(item["refused"]) if item["refused"] else None,  # type: ignore[arg-type]
         )
     return Compiled(found, str(data["warnings"]), dict(data["includes"]))  # type: ignore[call-overload]

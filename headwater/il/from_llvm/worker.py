@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headwater.chips import Chip
+from headwater.errors import SourceError
 from headwater.il.from_llvm import Kernel
 from headwater.il.from_llvm.translate import translate
 from headwater.il.printer import text as text_of
@@ -23,7 +24,12 @@ def kernels(ir: str, infos: dict[str, KernelInfo], filename: str, chip: Chip, *,
     text = codegen_vliw.compile(ir, list(infos), filename, abilities)
     found: dict[str, Kernel] = {}
     for name, info in infos.items():
-        made = translate(text, info, chip, filename)
+        try:
+            made = translate(text, info, chip, filename)
+        except SourceError as error:
+            line = error.span.line if error.span is not None else 0
+            found[name] = Kernel(info, "", (), b"", 0, (), (error.message, line, error.hint))
+            continue
         before = 1 + len(made.program.declarations)  # lines without code: the first and the declarations
         lines = (*([0] * before), *(instruction.line for instruction in made.program.body), 0)
         found[name] = Kernel(info, text_of(made.program), made.slots, made.data, made.local_bytes, lines)
