@@ -660,7 +660,7 @@ class BrookKernel(Kernel):
         target = views[result.name].shape if result.name in views else asked
         plan = _Plan(device)
         launches, partial = plan_reduction(
-            self.signature, source, result, views[source.name].shape, target, _is_gpu(device)
+            self.signature, source, result, views[source.name].shape, target, _is_gpu(device), device.has_local_memory
         )
         if partial:
             plan.partial = partial * self._elements[result.name].bytes

@@ -247,14 +247,23 @@ def _round_up(n: int, multiple: int) -> int:
 
 
 def plan_reduction(
-    kernel: Kernel, source: Parameter, result: Parameter, shape: Shape, target: Shape | None, gpu: bool
+    kernel: Kernel,
+    source: Parameter,
+    result: Parameter,
+    shape: Shape,
+    target: Shape | None,
+    gpu: bool,
+    local_memory: bool = True,
 ) -> tuple[tuple[Launch, ...], int]:
     """The launches of a reduction, and how many elements the buffer of partial results holds (0: none needed).
 
     ``target``: the shape to reduce to, None for one value. With partial results the first launch writes them for
-    ``result`` and the second folds them: its input slot has the parameter name ``""``.
+    ``result`` and the second folds them: its input slot has the parameter name ``""``. Without ``local_memory`` no
+    work-items fold together: each folds its own stretch, in as many passes as it takes.
     """
     count = math.prod(shape)
+    if not local_memory:
+        return _passes(kernel, source.name, shape, target and _check_target(kernel, result, shape, target), gpu)
     # On the cpu device an ordered fold is best done by one work-item, whose parts then are scalars side by side.
     group = GPU_GROUP if gpu else CPU_GROUP if kernel.commutative else 1
     if target is not None:
@@ -268,16 +277,36 @@ def plan_reduction(
             large = rows * inner >= _LEAST_PLANE and (inner > 1 or kernel.commutative)
             if large and (not gpu or outer <= _MOST_GPU_PLANES):
                 return _columns(kernel, source.name, outer, rows, inner, gpu)
-        entry = _reduction_entry(kernel, "reduce_partial")
-        x, y, z, w = extents(padded)
-        slots = _reduction_slots(entry, source.name, domain=extents(padded), shape=extents(shape))
-        return (Launch(entry, *_grid((x, y, z * w), gpu), slots),), 0
+        return (_partial(kernel, source.name, shape, padded, gpu),), 0
     fold, most = (GPU_GROUP * GPU_FOLD, GPU_REDUCTION_GROUPS) if gpu else (CPU_FOLD, CPU_REDUCTION_GROUPS)
     groups = max(1, min(count // fold, most))
     first = _fold(kernel, source.name, group, groups, count)
     if groups == 1:
         return (first,), 0
     return (first, _fold(kernel, "", group, 1, groups)), groups
+
+
+def _partial(kernel: Kernel, source: str, shape: Shape, target: Shape, gpu: bool) -> Launch:
+    """Each work-item folds what makes one result."""
+    entry = _reduction_entry(kernel, "reduce_partial")
+    x, y, z, w = extents(target)
+    slots = _reduction_slots(entry, source, domain=extents(target), shape=extents(shape))
+    return Launch(entry, *_grid((x, y, z * w), gpu), slots)
+
+
+def _passes(
+    kernel: Kernel, source: str, shape: Shape, target: Shape | None, gpu: bool
+) -> tuple[tuple[Launch, ...], int]:
+    """A reduction of one work-item a result; to one value in two passes, if the count has a divisor to begin with."""
+    if target is not None:
+        return (_partial(kernel, source, shape, target, gpu),), 0
+    count = math.prod(shape)
+    first = max(n for n in range(1, math.isqrt(count) + 1) if count % n == 0)
+    last = _partial(kernel, "" if first > 1 else source, (first,) if first > 1 else (count,), (1,), gpu)
+    return (last,) if first == 1 else (
+        _partial(kernel, source, (count,), (first,), gpu),
+        last,
+    ), first if first > 1 else 0
 
 
 def _planes(shape: Shape, target: Shape) -> tuple[int, int, int] | None:

@@ -103,6 +103,11 @@ class Device(ABC):
         """The largest number of work-items in a group."""
         return 1
 
+    @property
+    def has_local_memory(self) -> bool:
+        """Whether the work-items of a group share memory."""
+        return True
+
     @abstractmethod
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         """Compile OpenCL C for this device, or take it from the cache; SourceError with the position if it is wrong."""
