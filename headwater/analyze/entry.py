@@ -25,7 +25,7 @@ _VARIANTS = ("linear4", "linear", "pixel", "mapped")
 def analyze(
     source: Any,
     *,
-    device: str | Chip | Sequence[str | Chip] = DEFAULT_DEVICE,
+    device: Any = DEFAULT_DEVICE,
     kernel: str | Sequence[str] | None = None,
     size: int | Sequence[int] | None = None,
     group: int | Sequence[int] | None = None,
@@ -43,10 +43,11 @@ def analyze(
     """Analyze kernels on chips, without running them.
 
     ``source``: a file's path, source text, a `headwater.Program` or one of its kernels, or a list of these. ``device``:
-    chips' names (or TOML files). ``kernel``: names, all kernels if None. ``size``, ``group``, ``path``, ``hit``,
-    ``coalesced``, ``trips``, ``lds_bytes``, ``transfer_bytes``: see `headwater.analyze.report.Question`.
-    ``arguments``: values of scalar arguments, by which trip counts may be proved. ``set``: changes of the chips, as
-    ``"memory_clock_mhz=1200"``; each chip is then analyzed as it is and changed. ``options``: build options.
+    chips' names (or TOML files), simulated devices, or a list of them. ``kernel``: names, all kernels if None.
+    ``size``, ``group``, ``path``, ``hit``, ``coalesced``, ``trips``, ``lds_bytes``, ``transfer_bytes``: see
+    `headwater.analyze.report.Question`. ``arguments``: values of scalar arguments, by which trip counts may be proved.
+    ``set``: changes of the chips, as ``"memory_clock_mhz=1200"``; each chip is then analyzed as it is and changed.
+    ``options``: build options.
 
     Raises SourceError for errors in a source, UsageError for unknown chips and kernels and for what cannot be,
     LaunchError for a kernel that does not fit a chip. What only some of several chips refuse: `Report.refused`.
@@ -68,10 +69,10 @@ def analyze(
         lds_bytes,
         transfer_bytes,
     )
-    devices = [device] if isinstance(device, (str, Chip)) else list(device)
+    devices = list(device) if isinstance(device, (list, tuple)) else [device]
     if not devices:
         raise UsageError("which chip?", hint=f"the chips are {', '.join(chips.names())}")
-    found = [chips.find(one) if isinstance(one, str) else one for one in devices]
+    found = [_chip(one) for one in devices]
     sources = list(source) if isinstance(source, (list, tuple)) else [source]
     kernels = [kernel] if isinstance(kernel, str) else list(kernel or ())
     wanted: list[tuple[Source, list[str]]] = []
@@ -135,6 +136,17 @@ def _on(chip: Chip, code: Code, question: Question, built: Built, name: str, set
     for analysis in made:
         _ = analysis.occupancy, analysis.launch  # what does not fit is said now
     return made
+
+
+def _chip(device: Any) -> Chip:
+    if isinstance(device, Chip):
+        return device
+    chip = getattr(device, "chip", None)
+    if isinstance(chip, Chip):
+        return chip
+    if not isinstance(device, str):
+        raise UsageError(f"{getattr(device, 'name', device)} is no chip", hint="give a chip's name, such as vega64")
+    return chips.find(device)
 
 
 def _size(size: int | Sequence[int]) -> tuple[int, ...]:

@@ -164,10 +164,10 @@ def translated(source: Source) -> tuple[str, dict[str, str], tuple[str, ...], tu
         texts = {source.name: source.text, f"{source.name}.cl": module.source}
         return module.source, texts, ("Brook+", "OpenCL C"), module.line_map, entries
     from headwater.il.parser import parse
-    from headwater.il.to_opencl import to_opencl
+    from headwater.il.to_opencl import KERNEL, to_opencl
 
     text = to_opencl(parse(source.text, source.name), source.name).source
-    return text, {source.name: source.text, f"{source.name}.cl": text}, ("ATI IL", "OpenCL C"), (), {}
+    return text, {source.name: source.text, f"{source.name}.cl": text}, ("ATI IL", "OpenCL C"), (), {KERNEL: "main"}
 
 
 def _codes(code: CodeObject, arguments: Mapping[str, int]) -> tuple[Code, ...]:

@@ -258,8 +258,8 @@ def simulate(result: Result) -> Result:
 
     try:
         value, _ = simulate_row(result.row.data, folder() / "kernels")
-    except HeadwaterError:
-        return result
+    except HeadwaterError as error:
+        return replace(result, why=f"{result.why}; not simulated: {error.message}")
     return replace(result, simulated=value)
 
 
@@ -307,6 +307,8 @@ def page(results: Sequence[Result]) -> str:
     out += ["| group | rows | estimated | median error | mean error | within 25 % |", "|---|--:|--:|--:|--:|--:|"]
     for name, count, known, middle, mean, within in summary(results):
         out.append(f"| {name} | {count} | {known} | {_percent(middle)} | {_percent(mean)} | {_percent(within)} |")
+    if simulated:
+        out += ["", _simulated(results)]
     for group in dict.fromkeys(result.row.group for result in results):
         out += ["", f"## {group[0].upper()}{group[1:]}", ""]
         extra = " simulated | error |" if simulated else ""
@@ -316,6 +318,23 @@ def page(results: Sequence[Result]) -> str:
             if result.row.group == group:
                 out.append(_line(result, simulated))
     return "\n".join(out) + "\n"
+
+
+def _simulated(results: Sequence[Result]) -> str:
+    parts = []
+    for fitted, name in (
+        (False, "rows that nothing was fitted to"),
+        (True, "rows that its parameters were fitted to (*)"),
+    ):
+        errors = [
+            abs(r.simulated_error)
+            for r in results
+            if r.simulated_error is not None and bool(r.row.data.get("fitted")) == fitted
+        ]
+        if errors:
+            middle, mean = _percent(median(errors)), _percent(sum(errors) / len(errors))
+            parts.append(f"{len(errors)} {name}: median error {middle}, mean {mean}")
+    return f"*Simulated* is what the cycle model says of rows with kernels. {'; '.join(parts)}."
 
 
 def _line(result: Result, simulated: bool) -> str:
@@ -331,7 +350,9 @@ def _line(result: Result, simulated: bool) -> str:
         _signed(result.error),
     ]
     if simulated:
-        cells += [_number(result.simulated) if result.simulated is not None else "–", _signed(result.simulated_error)]
+        mark = " *" if result.simulated is not None and row.data.get("fitted") else ""
+        cells.append(_number(result.simulated) + mark if result.simulated is not None else "–")
+        cells.append(_signed(result.simulated_error))
     cells += [told.replace("|", "/"), row.source.replace("|", "/") + kind]
     return f"| {' | '.join(cells)} |"
 

@@ -48,6 +48,12 @@ class Kernel:
 
     name: str
 
+    def report(self, device: Any, **options: Any) -> Any:
+        """What the analyzer says of the kernel on a chip (or several), without running it: see `headwater.analyze`."""
+        from headwater.analyze.entry import analyze
+
+        return analyze(self, device=device, **options)
+
 
 K = TypeVar("K", bound=Kernel)
 
