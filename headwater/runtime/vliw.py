@@ -13,8 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from headwater.emulate.vliw.bindings import Bindings, Name, Sampler
-from headwater.emulate.vliw.program import GLOBAL_FETCH
-from headwater.emulate.vliw.translate import Kernel as Machine
+from headwater.emulate.vliw.kernel import Kernel
 from headwater.errors import LaunchError, UsageError
 from headwater.isa.vliw.model import GENERATION_OF_TARGET
 from headwater.opencl.kernels import KernelInfo
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from headwater.isa.vliw.image import Image
 
 # The fetch resources that docs/vliw.md gives to memory which is not a texture.
-UAV_FETCH, CONSTANT_FETCH, GLOBAL_BYTES = 128, 144, 126
+UAV_FETCH, CONSTANT_FETCH, GLOBAL_FETCH, GLOBAL_BYTES = 128, 144, 127, 126
 GLOBAL_RAT = 11
 """The RAT by which Evergreen and later write the global buffer."""
 TEXT_FETCH = 2
@@ -38,10 +37,10 @@ _WAVEFRONT = 64
 _LAUNCHES = 32
 
 
-def machine_of(image: Image) -> Machine:
+def machine_of(image: Image) -> Kernel:
     """What the emulator wants to know of an image."""
-    return Machine(
-        image.shader,
+    return Kernel(
+        lambda: image.shader,
         image.kind,
         image.gprs or 128,
         image.clause_temporaries,
@@ -172,6 +171,11 @@ def _three(parts: Sequence[int], fill: int = 1) -> tuple[int, int, int]:
 
 class VliwDevice(SimulatedDevice):
     """A VLIW chip that is not there: its machine code is translated for this machine's processor."""
+
+    @property
+    def has_local_memory(self) -> bool:
+        """Whether there are work-groups that share the LDS: from Evergreen on."""
+        return self.chip.vliw.shared_local_memory
 
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         """Compile OpenCL C to IL and on to the chip's machine code."""

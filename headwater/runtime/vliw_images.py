@@ -1,9 +1,10 @@
-"""An IL program and a chip pass in; its image passes out, from the disk cache or by the compiler."""
+"""An IL program or an OpenCL kernel, and a chip, pass in; its image passes out, from the disk cache or compiled."""
 
 from __future__ import annotations
 
 import functools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from headwater.isa.vliw.image import Image
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
+    from headwater.il.from_llvm import Kernel
     from headwater.il.model import Program
 
 _FORMAT = "vliw image 1"
@@ -41,6 +43,18 @@ def image_of(text: str, chip: Chip, filename: str, program: Program | None = Non
     constants = {int(bank): count for bank, count in facts.pop("constant_buffers").items()}
     code = (entry / _CODE).read_bytes()
     return Image(chip.target, code=code, constant_buffers=constants, il=text, **facts)
+
+
+def kernel_image(kernel: Kernel, chip: Chip) -> Image:
+    """An OpenCL kernel compiled for a chip, with all that a launch must know of it. Raises what `image_of` does."""
+    from headwater.isa.vliw.image import Argument
+    from headwater.runtime.simulated_arguments import described
+
+    args = tuple(Argument(described(arg, at)) for arg, at in zip(kernel.info.args, kernel.slots, strict=True))
+    made = image_of(kernel.text, chip, f"{kernel.info.name}.il")
+    return replace(
+        made, name=kernel.info.name, abi="headwater", args=args, data=kernel.data, lds_bytes=kernel.local_bytes
+    )
 
 
 def _compiled(text: str, chip: Chip, filename: str, program: Program | None) -> dict[str, bytes]:

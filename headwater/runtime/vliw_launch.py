@@ -28,7 +28,7 @@ from headwater.runtime.simulated_launch import EmulatedKernel, SimulatedTask
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
-    from headwater.emulate.vliw.translate import Kernel
+    from headwater.emulate.vliw.kernel import Kernel
     from headwater.opencl.kernels import KernelInfo
 
 ARENA_START = 1 << 16

@@ -17,7 +17,6 @@ import numpy as np
 
 from headwater.emulate.layout import round_up
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
-from headwater.emulate.vliw.program import read_program
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime import signature
 from headwater.runtime.arrays import Array, address, aligned_bytes
@@ -27,7 +26,7 @@ from headwater.runtime.images import Image as Picture
 from headwater.runtime.pool import Task
 from headwater.runtime.simulated import SimulatedDevice
 from headwater.runtime.simulated_launch import SimulatedTask
-from headwater.runtime.vliw import TEXT_FETCH, ShaderKernel, machine_of
+from headwater.runtime.vliw import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, machine_of
 from headwater.runtime.vliw_images import image_of
 from headwater.runtime.vliw_launch import ARENA, Arena, Inputs, ShaderLaunch, Sizes, View
 
@@ -107,6 +106,7 @@ class CompiledKernel(ShaderKernel):
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
         device = self.device
         assert isinstance(device, SimulatedDevice)
+        self.il.require(self.program_filename, self.program_source)
         image = replace(image_of(self.il.text, device.chip, f"{self.info.name}.il"), abi="headwater")
         shape, start = self.shape(global_size, local_size, offset)
         convention = Convention(1, 0, self.il.slots, self.il.data, self.il.local_bytes)
@@ -126,17 +126,14 @@ class OpenClLaunch(ShaderLaunch):
         self.asked = shape
         self._start = start
         machine = replace(machine_of(image), lds_bytes=convention.local_bytes)
-        resources = read_program(machine.shader, machine.gprs, machine.clause_temporaries).resources
-        bound: dict[Name, Bound] = dict.fromkeys(resources, ARENA)
-        for name in resources:
-            if name[0] == "constant" or (image.abi == "llvm" and name == ("fetch", TEXT_FETCH)):
-                bound[name] = Bound()
-            elif name[0] == "fetch" and 144 <= name[1] < 160:
-                bound[name] = Bound(stride=16)
+        bound: dict[Name, Bound] = {("constant", bank): Bound() for bank in (0, 1)}
+        bound |= {("fetch", CONSTANT_FETCH + bank): Bound(stride=16) for bank in (0, 1)}
+        if image.abi == "llvm":
+            bound["fetch", TEXT_FETCH] = Bound()
         infos = zip(kernel.info.args, convention.places, strict=True)
         self._packed_bytes = round_up(max([16, *(at + _size(arg) for arg, at in infos)]), 16)
         laid_out = _as_domain(shape) if image.kind == "ps" else shape
-        super().__init__(kernel, machine, device.chip, laid_out, Bindings(bound, {}), self._packed_bytes)
+        super().__init__(kernel, machine, device.chip, laid_out, Bindings(bound, {}, ARENA), self._packed_bytes)
 
     def _argument_offsets(self, info: KernelInfo) -> tuple[int, ...]:
         return tuple(self._descriptors + place for place in self.convention.places)
@@ -204,7 +201,9 @@ class OpenClLaunch(ShaderLaunch):
         )
         head = b"".join(struct.pack("<4I", *vector) for vector in vectors)
         found = {("constant", 0): _view(head), ("constant", 1): _view(packed)}
-        return found | {("fetch", 144 + bank): replace(found["constant", bank], stride=16) for bank in (0, 1)}
+        return found | {
+            ("fetch", CONSTANT_FETCH + bank): replace(found["constant", bank], stride=16) for bank in (0, 1)
+        }
 
 
 def _as_domain(shape: Sizes) -> Sizes:

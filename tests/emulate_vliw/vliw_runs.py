@@ -13,9 +13,9 @@ import numpy as np
 from headwater import chips
 from headwater.emulate.layout import LANES
 from headwater.emulate.vliw.bindings import RAW, Bindings, Bound
+from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.reference import Wave, run_group
 from headwater.emulate.vliw.reference_memory import Memories, Resource
-from headwater.emulate.vliw.translate import Kernel
 from headwater.isa.vliw import table
 from headwater.isa.vliw.model import LITERAL, AluGroup, AluOp, Cf, Fetch, Shader, Source
 from headwater.opencl.kernels import KernelInfo
@@ -106,7 +106,7 @@ def translated(shader: Shader, inputs: np.ndarray, lanes: int = LANES, lds_bytes
     result = np.zeros((LANES, RESULTS, 4), np.uint32)
     chip = chips.find(CHIPS[shader.generation])
     digest = hashlib.sha256(repr(shader).encode()).hexdigest()
-    kernel = Kernel(shader, "cs", 32, 0, lds_bytes, 256, digest=digest)
+    kernel = Kernel(lambda: shader, "cs", 32, 0, lds_bytes, 256, digest=digest)
     bound = {("fetch", 0): Bound(RAW, stride=16 * INPUTS), ("global", 0): Bound()}
     sizes = Sizes((lanes, 1, 1), (lanes, 1, 1))
     launch = ShaderLaunch(Owner(None, KernelInfo("test", (), None)), kernel, chip, sizes, Bindings(bound, {}))

@@ -77,10 +77,16 @@ class Bindings:
 
     resources: Mapping[Name, Bound]
     samplers: Mapping[int, Sampler]
+    others: Bound | None = None
+    """What all other resources are; None: nothing."""
+
+    def bound(self, name: Name) -> Bound | None:
+        """What a resource is bound to."""
+        return self.resources.get(name, self.others)
 
     def key(self) -> str:
         """A text that names it."""
-        return repr((sorted(self.resources.items()), sorted(self.samplers.items())))
+        return repr((sorted(self.resources.items()), sorted(self.samplers.items()), self.others))
 
 
 def _integers(bits: int) -> dict[str, Format]:

@@ -60,7 +60,7 @@ class Resources:
 
     def bound(self, name: Name) -> Bound | None:
         """What a resource is bound to."""
-        return self.bindings.resources.get(name)
+        return self.bindings.bound(name)
 
 
 class Clause:

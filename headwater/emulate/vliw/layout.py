@@ -23,6 +23,7 @@ CF: Final = Struct(
     ("u64", "loops", 1),
     ("u64", "calls", 1),
     ("u64", "killed", 1),
+    ("u64", "before", 1),  # the mask at the beginning of a clause that lanes may leave a loop in
     ("u64", "stack", STACK_LIMIT),
     ("u64", "loop_base", LOOP_LIMIT),
     ("u64", "loop_entry", LOOP_LIMIT),

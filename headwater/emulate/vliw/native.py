@@ -13,9 +13,8 @@ from headwater import cache
 from headwater.emulate import layout
 from headwater.emulate.native import compile_c, has_avx512, state
 from headwater.emulate.vliw.bindings import Bindings, Name
-from headwater.emulate.vliw.clause import Options
+from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import c_header
-from headwater.emulate.vliw.translate import Kernel, translate
 
 SYMBOL = "hw_entry"
 _FORMAT = "emulate vliw 1"
@@ -63,6 +62,8 @@ def _folders() -> tuple[Path, ...]:
 
 
 def _build(kernel: Kernel, bindings: Bindings, full: bool) -> dict[str, bytes]:
+    from headwater.emulate.vliw.clause import Options
+    from headwater.emulate.vliw.translate import translate
     from headwater.opencl.shared import link_shared
     from headwater.opencl.worker import WORKER
 

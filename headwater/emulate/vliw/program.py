@@ -36,8 +36,6 @@ SCRATCH_ROWS = frozenset(("MEM_SCRATCH",))
 KCACHE_LINE = 16
 """vec4 of a line of the constant cache."""
 EXPORT_PIXEL = 0
-GLOBAL_FETCH = 127
-"""The fetch resource by which R600 and R700 read the global buffer."""
 INDEXED_TYPES = (1, 3)
 """TYPE of memory exports that add INDEX_GPR: WRITE_IND and WRITE_IND_ACK."""
 

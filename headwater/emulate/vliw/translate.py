@@ -18,31 +18,14 @@ from headwater.emulate.vliw import export, fetch, program as reading
 from headwater.emulate.vliw.alu import AluCode
 from headwater.emulate.vliw.bindings import Bindings, Name
 from headwater.emulate.vliw.clause import Clause, Options, Resources, place
+from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import CF, LAUNCH
 from headwater.emulate.vliw.program import Program, read_program
 from headwater.emulate.vliw.registers import PIXEL, Frame
-from headwater.isa.vliw.model import Cf, Shader
+from headwater.isa.vliw.model import Cf
 
 COMPACT_ACCESSES = 48
 """Fetches and memory writes of a shader whose usual cases are inline; of larger ones all are calls."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """A shader with what its launch sets up. ``kind``: ps (a pixel shader) or cs (a compute shader).
-
-    ``scratch_bytes`` are those of one work-item; ``byte_atomics``: atomic RAT instructions but MSKOR have addresses in
-    bytes, as LLVM makes them; ``digest`` names it in the cache.
-    """
-
-    shader: Shader
-    kind: str
-    gprs: int = 128
-    clause_temporaries: int = 0
-    lds_bytes: int = 0
-    scratch_bytes: int = 0
-    byte_atomics: bool = False
-    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +290,9 @@ class _Translator:
         b, name, pc = self.b, cf.row.name, place(index)
         if name in reading.PUSHING:
             self.flow("hw_cf_push", f"i64 {pc}")
-        before = self._active()
+        leaves = name in ("ALU_BREAK", "ALU_CONTINUE")
+        if leaves:
+            b.line(f"store i64 {self._active()}, ptr {self._before()}, align 8")
         segments = self.program.segments[index]
         full = self.options.full and self.program.full[index]
         for number, segment in enumerate(segments):
@@ -330,13 +315,18 @@ class _Translator:
             self.flow("hw_cf_pop", f"i64 {reading.POPPING[name]}", f"i64 {pc}")
         elif name == "ALU_ELSE_AFTER":
             self.flow("hw_cf_else", "i64 0", f"i64 {pc}")
-        elif name in ("ALU_BREAK", "ALU_CONTINUE"):
+        elif leaves:
+            before = b.emit(f"load i64, ptr {self._before()}, align 8")
             lanes = b.emit(f"and i64 {before}, {b.emit(f'xor i64 {self._active()}, -1')}")
             again = int(name == "ALU_CONTINUE")
             result = self.flow("hw_cf_leave", f"i64 {lanes}", f"i64 {again}", f"i64 {pc}")
             self.taken(result, self.loop_end(index), following)
             return ""
         return following
+
+    def _before(self) -> str:
+        """Where the mask is kept that a clause began with: a wavefront may wait within it."""
+        return self.b.emit(f"getelementptr i8, ptr %frame, i64 {CF.offset['before']}")
 
     def _barrier(self) -> None:
         """Return to wait for the group's other wavefronts, unless there are none."""
