@@ -83,6 +83,8 @@ class Builder:
         """As `alu`, of a list of operands."""
         while True:
             uses = fold.with_modifiers(name, uses)
+            if name in fold.THREE_SOURCES and any(use.abs for use in uses):  # which have no such modifier
+                uses = [Use(self.made("MOV", [use])) if use.abs else use for use in uses]
             bits = fold.constant(name, uses, clamp, omod)
             if bits is not None:
                 return Const(bits)
@@ -93,6 +95,8 @@ class Builder:
             if name == "MOV" and not uses[0].neg and not uses[0].abs and type(uses[0].ref) is not Special:
                 return uses[0].ref
             simpler = fold.simplified(name, uses)
+            if simpler is None and self.target.is_evergreen:
+                simpler = fold.inserted(name, uses)
             if simpler is None:
                 break
             if isinstance(simpler, Use):

@@ -8,7 +8,7 @@ from headwater.chips.model import Chip
 from headwater.errors import ResourceError
 from headwater.il.checker import Facts, check
 from headwater.il.model import Program
-from headwater.isa.vliw.compiler import coalesce, lds, optimise, verify
+from headwater.isa.vliw.compiler import coalesce, optimise, reads, verify
 from headwater.isa.vliw.compiler.allocate import allocate
 from headwater.isa.vliw.compiler.emit import emit
 from headwater.isa.vliw.compiler.lower import Lowering
@@ -60,7 +60,8 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
     for _ in range(_REWRITES):
         region = optimise.rewrite(region, target)
         verify.ssa(region)
-    lds.pair_reads(region)
+    reads.join_fetches(region)
+    reads.pair_reads(region)
     optimise.select_predicates(region, target)
     verify.ssa(region)
     coalesce.leave_ssa(region)

@@ -245,6 +245,8 @@ def _sub_int(uses: list[Use]) -> Simpler:
         return "ADD_INT", [a, _number(-c)]
     if a == b:
         return _number(0)
+    if _const(a) == ALL_ONES:
+        return "NOT_INT", [b]
     op = definition(b.ref, "SUB_INT")
     if op is not None and _const(op.uses[0]) == 0:
         return "ADD_INT", [a, op.uses[1]]
@@ -483,6 +485,45 @@ def _round(uses: list[Use]) -> Simpler:
     op = definition(uses[0].ref)
     if op is not None and op.name in _INTEGRAL:
         return "MOV", [uses[0]]
+    return None
+
+
+def inserted(name: str, uses: list[Use]) -> Simpler:
+    """A choice bit by bit as BFI_INT, which Evergreen has: ``m & a | ~m & b``, ``(a ^ b) & m ^ b``."""
+    if name not in ("OR_INT", "XOR_INT"):
+        return None
+    for one, two in (uses, uses[::-1]):
+        both = definition(one.ref, "AND_INT")
+        if both is None:
+            continue
+        if name == "XOR_INT":
+            for mask, mixed in (both.uses, both.uses[::-1]):
+                mix = definition(mixed.ref, "XOR_INT")
+                if mix is not None and two in mix.uses:
+                    return "BFI_INT", [mask, mix.uses[mix.uses[0] == two], two]
+            continue
+        rest = definition(two.ref)
+        if rest is None:
+            continue
+        for mask, kept in (both.uses, both.uses[::-1]):
+            other = _without(rest, mask)
+            if other is not None:
+                return "BFI_INT", [mask, kept, other]
+    return None
+
+
+def _without(op: Op, mask: Use) -> Use | None:
+    """The number of which an operation takes the bits outside of a mask."""
+    if op.name == "AND_INT":
+        for inverse_mask, number in (op.uses, op.uses[::-1]):
+            outside = definition(inverse_mask.ref, "NOT_INT")
+            if outside is not None and outside.uses[0] == mask:
+                return number
+    if op.name == "XOR_INT":
+        for part, number in (op.uses, op.uses[::-1]):
+            inside = definition(part.ref, "AND_INT")
+            if inside is not None and mask in inside.uses and number in inside.uses:
+                return number
     return None
 
 

@@ -26,8 +26,8 @@ from headwater.isa.vliw.compiler.ir import (
     Use,
     Value,
 )
-from headwater.isa.vliw.compiler.lds import READ_TWO
 from headwater.isa.vliw.compiler.liveness import Liveness
+from headwater.isa.vliw.compiler.reads import READ_TWO
 from headwater.isa.vliw.compiler.target import Target
 from headwater.isa.vliw.model import LDS_OQ_A_POP, LDS_OQ_B_POP
 
