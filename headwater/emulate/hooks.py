@@ -111,11 +111,6 @@ def is_watched() -> bool:
     return _watching.get() is not None
 
 
-def is_watched() -> bool:
-    """Whether launches are to be watched now."""
-    return _watching.get() is not None
-
-
 def wanted() -> Watcher | None:
     """A watcher for the launch that is being prepared, if there is to be one."""
     make = _watching.get()

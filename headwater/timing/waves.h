@@ -154,7 +154,11 @@ static inline int reader_access(struct reader *r, u32 site, struct access *found
     *found = (struct access){run->first + run->stride * c->used, run->count, run->active, run->flags,
                              (run->repeat >> REPEAT_BITS) + 1, run->lines};
     if (++c->used >= (run->repeat & REPEATS)) {
-        if (++c->at < c->end) c->run = r->runs[c->at];
+        if (++c->at < c->end) {
+            c->run = r->runs[c->at];
+            __builtin_prefetch(&r->runs[c->at + 1]);
+            if (c->run.lines) __builtin_prefetch(c->run.lines);
+        }
         c->used = 0;
     }
     return 1;
