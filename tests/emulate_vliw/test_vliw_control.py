@@ -144,12 +144,12 @@ class Writer:
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_random_control_flow(generation, seed):
     shader = around(generation, Writer(generation, seed).program())
-    for lanes in (LANES, 37):
-        inputs = random_inputs(seed)
-        inputs[:, :, :2] = inputs[:, :, :2] % 16
-        native, slow = translated(shader, inputs, lanes), referred(shader, inputs, lanes)
-        bad = np.argwhere(native[:, :10] != slow[:, :10])
-        assert not len(bad), f"{len(bad)} differ, first at lane, register, channel {bad[0]}"
+    lanes = (LANES, 37)[seed % 2]
+    inputs = random_inputs(seed)
+    inputs[:, :, :2] = inputs[:, :, :2] % 16
+    native, slow = translated(shader, inputs, lanes), referred(shader, inputs, lanes)
+    bad = np.argwhere(native[:, :10] != slow[:, :10])
+    assert not len(bad), f"{len(bad)} differ, first at lane, register, channel {bad[0]}"

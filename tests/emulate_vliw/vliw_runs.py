@@ -12,7 +12,7 @@ import numpy as np
 
 from headwater import chips
 from headwater.emulate.layout import LANES
-from headwater.emulate.vliw.bindings import RAW, Bindings, Bound
+from headwater.emulate.vliw.bindings import RAW, Bindings
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.reference import Wave, run_group
 from headwater.emulate.vliw.reference_memory import Memories, Resource
@@ -101,28 +101,37 @@ def random_inputs(seed: int) -> np.ndarray:
     return np.where(rng.random(shape) < 0.25, rng.choice(np.array(SPECIALS, np.uint32), shape), values)
 
 
-def translated(shader: Shader, inputs: np.ndarray, lanes: int = LANES, lds_bytes: int = 0) -> np.ndarray:
-    """Results (lane, register, channel) of the native code."""
+def translated(shader, inputs, lanes=LANES, lds_bytes=0, extra=None, samplers=None) -> np.ndarray:
+    """Results (lane, register, channel) of the native code. ``extra``: further resources, which are written in place."""
     result = np.zeros((LANES, RESULTS, 4), np.uint32)
     chip = chips.find(CHIPS[shader.generation])
     digest = hashlib.sha256(repr(shader).encode()).hexdigest()
     kernel = Kernel(lambda: shader, "cs", 32, 0, lds_bytes, 256, digest=digest)
-    bound = {("fetch", 0): Bound(RAW, stride=16 * INPUTS), ("global", 0): Bound()}
-    sizes = Sizes((lanes, 1, 1), (lanes, 1, 1))
-    launch = ShaderLaunch(Owner(None, KernelInfo("test", (), None)), kernel, chip, sizes, Bindings(bound, {}))
     views = {("fetch", 0): View(inputs, stride=16 * INPUTS), ("global", 0): View(result)}
+    for name, one in (extra or {}).items():
+        width, height, depth = (*one.extents, 1, 1, 1)[:3]
+        memory = np.frombuffer(one.data, np.uint8)
+        views[name] = View(
+            memory, one.format, width, height, depth, one.pitch, one.slice, len(one.extents) or 1, one.stride
+        )
+    sizes = Sizes((lanes, 1, 1), (lanes, 1, 1))
+    bindings = Bindings({name: view.bound for name, view in views.items()}, samplers or {})
+    launch = ShaderLaunch(Owner(None, KernelInfo("test", (), None)), kernel, chip, sizes, bindings)
     launch((Inputs(views),), None, 60)
     return result
 
 
-def referred(shader: Shader, inputs: np.ndarray, lanes: int = LANES, lds_bytes: int = 0) -> np.ndarray:
+def referred(shader, inputs, lanes=LANES, lds_bytes=0, extra=None, samplers=None) -> np.ndarray:
     """The same of the reference interpreter."""
     result = bytearray(LANES * RESULTS * 16)
     resources = {
         ("fetch", 0): Resource(bytearray(inputs.tobytes()), RAW, stride=16 * INPUTS),
         ("global", 0): Resource(result, RAW),
+        **(extra or {}),
     }
-    wave = Wave(Memories(resources, lds=bytearray(lds_bytes)), 32, begun=np.arange(LANES) < lanes)
+    wave = Wave(Memories(resources, samplers=samplers or {}, lds=bytearray(lds_bytes)), 32)
+    wave.begun = np.arange(LANES) < lanes
+    wave.active = wave.begun.copy()
     wave.registers[0] = np.arange(LANES)
     run_group(shader, [wave])
     return np.frombuffer(bytes(result), np.uint32).reshape(LANES, RESULTS, 4)
