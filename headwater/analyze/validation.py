@@ -240,7 +240,22 @@ def _instructions(row: Row, told: Mapping[str, Any]) -> Result:
     return Result(row, analysis.work.steps, f"{told['kernel']}, as compiled here", "")
 
 
+def _ratio(row: Row, told: Mapping[str, Any]) -> Result:
+    """How many times as fast the second of two kernels is."""
+    from headwater.analyze.sources import build, read
+    from headwater.data import example
+
+    chip = chip_of(row)
+    built = build(read(example(told["example"])), chip)
+    seconds = [
+        Analysis(built.code(name), chip, Question(tuple(size), path=told.get("path", "average"))).estimate.seconds
+        for name, size in zip(told["kernels"], told["sizes"], strict=True)
+    ]
+    return Result(row, seconds[0] / seconds[1], f"{' against '.join(reversed(told['kernels']))}, as compiled here")
+
+
 _WAYS = {
+    "ratio": _ratio,
     "peak": _peak,
     "counts": _counts,
     "cost": _cost,
