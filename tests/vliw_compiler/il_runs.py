@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import headwater
-
 CHIPS = ("hd3870", "hd4870", "hd5870", "hd6970")
 """One chip of each generation, all with double precision."""
 
@@ -11,17 +9,11 @@ CHIPS = ("hd3870", "hd4870", "hd5870", "hd6970")
 class OnChip:
     """A program whose launches go to a chip, whatever device they name."""
 
-    def __init__(self, source, chip):
-        self.program = headwater.compile(source, language="il", device=chip)
+    def __init__(self, source, chip, compile_program):
+        self.program = compile_program(source, language="il", device=chip)
         self.chip = chip
         self.main = self
 
     def __getitem__(self, sizes):
         launch = self.program.main[sizes]
         return lambda *arrays, device=None, **named: launch(*arrays, **named, device=self.chip)
-
-
-def compiler_of(chip, compile_program=headwater.compile):
-    """`headwater.compile` for programs of IL, with launches on a chip."""
-    del compile_program
-    return lambda source, **_: OnChip(source, chip)

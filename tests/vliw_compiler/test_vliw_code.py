@@ -1,0 +1,186 @@
+"""What the compiler makes: the documents' example, limits, and the rules of clauses."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from headwater import chips
+from headwater.errors import ResourceError, SourceError, UsageError
+from headwater.il.parser import parse
+from headwater.isa.vliw import decode, encode
+from headwater.isa.vliw.compiler import compile_program
+from headwater.isa.vliw.printer import text
+from tests.vliw_compiler.il_runs import CHIPS
+
+PIXELS = "il_ps_2_0\ndcl_input_position_interp(linear_noperspective) v0.xy__\ndcl_output_generic o0\n"
+RESOURCE = "dcl_resource_id({0})_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)\n"
+# As AMD's brcc writes the matrix product of its samples: functions that fetch, a counter of integers.
+MATRIX_PRODUCT = f"""{PIXELS}{RESOURCE.format(0)}{RESOURCE.format(1)}dcl_cb cb0[1]
+dcl_literal l0,0x00000000,0x00000000,0x00000000,0x00000000
+dcl_literal l1,0x00000001,0x00000001,0x00000001,0x00000001
+dcl_literal l12,0x3F000000,0x3F000000,0x3F000000,0x3F000000
+mov r304.xy__,v0.xyzw
+mov r269.x___,cb0[l0.x + 0].x000
+call 39
+mov o0.xyzw,r303.xyzw
+endmain
+func 2
+ieq r0.x___,r17.x000,l0.x000
+if_logicalnz r0.x000
+sample_resource(0)_sampler(0) r19.xyzw,r18.xy00
+endif
+ieq r0.x___,r17.x000,l1.x000
+if_logicalnz r0.x000
+sample_resource(1)_sampler(0) r19.xyzw,r18.xy00
+endif
+mov r16.x___,r19.x000
+ret_dyn
+ret
+func 37
+mov r279.x___,l0.x000
+mov r280.x___,l0.x000
+whileloop
+ilt r281.x___,r280.x000,r271.x000
+break_logicalz r281.x000
+itof r282.x___,r280.x000
+itof r282._y__,r275.0y00
+mov r17.x___,l0.x000
+mov r18.xy__,r282.xy00
+call 2
+mov r315.x___,r16.x000
+itof r283.x___,r275.x000
+itof r283._y__,r280.0x00
+mov r17.x___,l1.x000
+mov r18.xy__,r283.xy00
+call 2
+mul_ieee r284.x___,r315.x000,r16.x000
+add r279.x___,r279.x000,r284.x000
+iadd r280.x___,r280.x000,l1.x000
+endloop
+ret
+func 39
+sub r309.xy__,r304.xy00,l12.xy00
+mov r271.x___,r269.x000
+ftoi r275.xyzw,r309.xy00
+call 37
+mov r303.xyzw,r279.x000
+ret_dyn
+ret
+end
+"""
+
+
+def compiled(source, chip="hd5870"):
+    return compile_program(parse(source), chips.find(chip))
+
+
+def groups(made):
+    return [group for cf in made.shader.cf for group in cf.groups]
+
+
+def test_matrix_product_has_the_clauses_of_amds():
+    # AMD, ATI Stream Computing Technical Overview, figure 14: clauses 00 to 07 on RV670.
+    made = compiled(MATRIX_PRODUCT, "hd3870")
+    names = [cf.row.name for cf in made.shader.cf]
+    assert names == ["ALU", "LOOP_START_DX10", "ALU_BREAK", "ALU", "TEX", "ALU", "LOOP_END", "EXPORT_DONE"]
+    assert [len(cf.fetches) for cf in made.shader.cf] == [0, 0, 0, 0, 2, 0, 0, 0]
+    assert len(groups(made)) <= 7
+    assert "06 ENDLOOP i0 PASS_JUMP_ADDR(2)" in text(made.shader)
+
+
+def test_sgemm_of_eight_by_eight_needs_at_most_25_registers():
+    lines = [PIXELS.replace("o0\n", "o0"), *(f"dcl_output_generic o{k}" for k in range(1, 8))]
+    lines += [RESOURCE.format(k).strip() for k in range(4)]
+    lines += ["dcl_cb cb0[1]", "dcl_literal l0, 0.0, 1.0, 0, 0", *(f"mov r{10 + k}, l0.xxxx" for k in range(16))]
+    lines += ["mov r0.xy, v0.xy", "mov r0.z, l0.x", "whileloop", "ge r1.x, r0.z, cb0[0].x", "break_logicalnz r1.x"]
+    lines += [f"sample_resource({k})_sampler(0) r{2 + k}, r0.{'zy' if k < 2 else 'xz'}" for k in range(4)]
+    for row in range(8):
+        for half in range(2):
+            total = f"r{10 + 2 * row + half}"
+            lines.append(f"mad {total}, r{2 + row // 4}.{'xyzw'[row % 4] * 4}, r{4 + half}, {total}")
+    lines += ["add r0.z, r0.z, l0.y", "endloop"]
+    lines += [f"add o{k}, r{10 + k}, r{18 + k}" for k in range(8)]
+    made = compiled("\n".join([*lines, "end"]) + "\n")
+    assert made.gprs <= 25
+    assert sum(len(group.ops) for group in groups(made)) / len(groups(made)) > 3
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_code_is_read_back_as_it_was_written(chip):
+    made = compiled(MATRIX_PRODUCT, chip)
+    assert decode.decode(encode.encode(made.shader), made.shader.generation) == made.shader
+
+
+def test_breaks_are_pushed_where_clauses_cannot_break():
+    for chip in ("hd6970", "hd6870"):
+        names = [cf.row.name for cf in compiled(MATRIX_PRODUCT, chip).shader.cf]
+        assert "ALU_BREAK" not in names
+        assert "LOOP_BREAK" in names
+    assert "PUSH" in [cf.row.name for cf in compiled(MATRIX_PRODUCT, "hd6870").shader.cf]
+
+
+def test_reads_of_local_memory_are_paired():
+    made = compiled(
+        "il_cs_2_0\ndcl_num_thread_per_group 64\ndcl_lds_id(1) 1024\ndcl_raw_uav_id(0)\ndcl_literal l0, 2, 4, 8, 0\n"
+        "ishl r0.x, vTidInGrp.x, l0.x\nlds_load_id(1) r1.x, r0.x\niadd r0.y, r0.x, l0.y\nlds_load_id(1) r1.y, r0.y\n"
+        "add r1.x, r1.x, r1.y\nuav_raw_store_id(0) mem.x, r0.x, r1.x\nend\n"
+    )
+    names = [op.row.name for group in groups(made) for op in group.ops]
+    assert names.count("LDS_READ2_RET") == 1
+    assert "LDS_READ_RET" not in names
+
+
+def test_clauses_are_closed_at_their_limits():
+    body = "\n".join(f"mad r{k % 9}, r{(k + 1) % 9}, r{(k + 2) % 9}, v0.x" for k in range(200))
+    made = compiled(f"{PIXELS}mov r0, v0.xyxy\n{body}\nmov o0, r3\nend\n", "hd3870")
+    for cf in made.shader.cf:
+        assert sum(group.slots for group in cf.groups) <= 128
+    samples = "\n".join(f"sample_resource(0)_sampler(0)_aoffimmi({k - 8},0,0) r{k}, v0.xy" for k in range(12))
+    sums = "\n".join(f"add r0, r0, r{k}" for k in range(1, 12))
+    source = f"{PIXELS}{RESOURCE.format(0)}{samples}\n{sums}\nmov o0, r0\nend\n"
+    assert max(len(cf.fetches) for cf in compiled(source, "hd3870").shader.cf) == 8
+    assert max(len(cf.fetches) for cf in compiled(source, "hd5870").shader.cf) == 12
+
+
+@pytest.mark.parametrize(
+    ("body", "chip", "message"),
+    [
+        ("dadd r0.xy, v0.xyxy, v0.xyxy", "hd5770", "has no double precision"),
+        ("fma r0, v0, v0, v0", "hd4870", "has no fused multiply-addition"),
+        ("mov g[r0.x], r1\nuav_raw_store_id(0) mem.x, r0.x, r1.x", "hd4870", "one global buffer"),
+    ],
+)
+def test_what_a_chip_lacks_is_refused(body, chip, message):
+    declared = "dcl_raw_uav_id(0)\n" if "uav" in body else ""
+    with pytest.raises((SourceError, ResourceError)) as caught:
+        compiled(f"{PIXELS}{declared}{body}\nmov o0, r0\nend\n", chip)
+    assert message in str(caught.value)
+    assert chips.find(chip).name in str(caught.value)
+
+
+def test_programs_with_too_many_registers_are_refused():
+    many = 140
+    samples = "\n".join(f"sample_resource({k})_sampler(0) r{k}, v0.xy" for k in range(120))
+    again = "\n".join(f"sample_resource({k})_sampler(0) r{120 + k}, r{k}.xy" for k in range(20))
+    sums = "\n".join(f"mad r0, r{k}, r{many - k}, r0" for k in range(1, many))
+    resources = "".join(RESOURCE.format(k) for k in range(120))
+    source = (
+        f"{PIXELS}{resources}{samples}\n{again}\nwhileloop\ngt r200.x, r0.x, v0.x\nbreak_logicalnz r200.x\n{sums}\n"
+    )
+    with pytest.raises(ResourceError, match="registers"):
+        compiled(f"{source}endloop\nmov o0, r0\nend\n", "hd3870")
+
+
+def test_other_chips_are_refused():
+    with pytest.raises(UsageError, match="is no VLIW chip"):
+        compiled(f"{PIXELS}mov o0, v0\nend\n", "vega64")
+
+
+def test_five_hundred_instructions_take_less_than_a_second():
+    body = "\n".join(f"mad r{k % 60}, r{(k + 7) % 60}, r{(k + 13) % 60}, v0.xyxy" for k in range(500))
+    source = f"{PIXELS}mov r0, v0.xyxy\n{body}\nmov o0, r3\nend\n"
+    start = time.process_time()
+    compiled(source)
+    assert time.process_time() - start < 2  # 0.2 s on an idle machine
