@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from headwater.emulate import layout
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
 from headwater.emulate.vliw.layout import LAUNCH, RESOURCE
-from headwater.errors import KernelFault
+from headwater.errors import KernelFault, SourceError, Span
 from headwater.runtime.faults import Extent, _place
 from headwater.runtime.simulated_faults import AT
 
@@ -72,7 +72,15 @@ def explain(launch: ShaderLaunch, record: Sequence[int], extents: Sequence[Exten
         message = f"{whole} {_STACK[field('detail')]}"
     else:
         message = f"{whole} failed with the unknown code {kind}"
-    return KernelFault(f"{message}\n    {instruction_text(launch, pc)}; {groups}", hint=hint)
+    message = f"{message}\n    {instruction_text(launch, pc)}; {groups}"
+    line = launch.line_of(pc >> PC_CF_SHIFT, (pc & (1 << PC_CF_SHIFT) - 1) >> PC_OP_BITS)
+    if not line:
+        return KernelFault(message, hint=hint)
+    source = launch.kernel.program_source.splitlines()
+    text = source[line - 1] if line <= len(source) else ""
+    return KernelFault(
+        str(SourceError(message, Span(launch.kernel.program_filename, line), hint=hint, source_line=text))
+    )
 
 
 def _where(launch: ShaderLaunch, address: int, nbytes: int, detail: int, extents: Sequence[Extent]) -> str:
@@ -93,12 +101,12 @@ def _signed(address: int) -> int:
 def work_item(launch: ShaderLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The global number of the lane that the record names, and its group's."""
     sizes = launch.sizes
-    group = tuple(record[AT[f"group_{axis}"]] for axis in "xyz")
+    group = record[AT["group_x"]], record[AT["group_y"]], record[AT["group_z"]]
     size = [max(min(sizes.local[n], sizes.whole[n] - group[n] * sizes.local[n]), 1) for n in range(3)]
     flat = record[AT["wave"]] * layout.LANES + record[AT["lane"]]
     local = flat % size[0], flat // size[0] % size[1], flat // size[0] // size[1]
     item = tuple(sizes.origin[n] + group[n] * sizes.local[n] + local[n] for n in range(3))
-    return item[: sizes.dimensions], group[: sizes.dimensions]
+    return launch.called((item[0], item[1], item[2]), group)
 
 
 def instruction_text(launch: ShaderLaunch, pc: int) -> str:

@@ -304,6 +304,16 @@ class ShaderLaunch(CpuLaunch):
 
             raise explain(self, task.record.tolist(), task.extents)
 
+    def line_of(self, index: int, number: int) -> int:
+        """The source line of a group, fetch or write (``number``) of a control-flow instruction; 0 if none is known."""
+        return 0
+
+    def called(
+        self, item: tuple[int, int, int], group: tuple[int, int, int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """How a message calls a work-item of the grid or domain, and its group."""
+        return item[: self.sizes.dimensions], group[: self.sizes.dimensions]
+
     @property
     def wave_instructions(self) -> int:
         """ALU groups, fetches and control-flow instructions that the wavefronts of the last launch executed."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from headwater.emulate.layout import round_up
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
+from headwater.errors import UsageError
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime import signature
 from headwater.runtime.arrays import Array, address, aligned_bytes
@@ -46,7 +47,8 @@ _DOMAIN_WIDTH = 4096
 class Convention:
     """How a kernel gets its arguments: the constant buffer, where they begin there, and each one's place from then on.
 
-    ``data``: the program's constants; ``local_bytes``: LDS in front of ``__local`` arguments.
+    ``data``: the program's constants; ``local_bytes``: LDS in front of ``__local`` arguments; ``lines``: of the source,
+    for each line of IL.
     """
 
     bank: int
@@ -54,6 +56,7 @@ class Convention:
     places: tuple[int, ...]
     data: bytes
     local_bytes: int
+    lines: tuple[int, ...] = ()
 
 
 def build(device: VliwDevice, source: str, filename: str, options: str) -> DeviceProgram:
@@ -66,11 +69,16 @@ def build(device: VliwDevice, source: str, filename: str, options: str) -> Devic
 
 
 def kernels(device: VliwDevice, images: Sequence[Image], filename: str) -> Mapping[str, ShaderKernel]:
-    """The kernels of images from a file."""
+    """The kernels of images from a file. UsageError for CAL programs, whose arrays no image describes."""
     from headwater.runtime.simulated_arguments import argument
 
     found = {}
     for image in images:
+        if image.abi == "cal":
+            raise UsageError(
+                f"{filename} is a CAL program, which does not say what its arrays are",
+                hint="load it by headwater.cal.calModuleLoad, or run the IL that it was made from",
+            )
         infos = tuple(argument(one.arg, number) for number, one in enumerate(image.args))
         info = KernelInfo(image.name, infos, image.group_size)
         found[image.name] = ImageKernel(device, info, image, filename)
@@ -109,7 +117,7 @@ class CompiledKernel(ShaderKernel):
         self.il.require(self.program_filename, self.program_source)
         image = replace(image_of(self.il.text, device.chip, f"{self.info.name}.il"), abi="headwater")
         shape, start = self.shape(global_size, local_size, offset)
-        convention = Convention(1, 0, self.il.slots, self.il.data, self.il.local_bytes)
+        convention = Convention(1, 0, self.il.slots, self.il.data, self.il.local_bytes, self.il.lines)
         return OpenClLaunch(self, image, convention, shape, start)
 
 
@@ -134,6 +142,25 @@ class OpenClLaunch(ShaderLaunch):
         self._packed_bytes = round_up(max([16, *(at + _size(arg) for arg, at in infos)]), 16)
         laid_out = _as_domain(shape) if image.kind == "ps" else shape
         super().__init__(kernel, machine, device.chip, laid_out, Bindings(bound, {}, ARENA), self._packed_bytes)
+
+    def line_of(self, index: int, number: int) -> int:
+        lines = self.image.lines
+        known = lines[index] if index < len(lines) else ()
+        line = known[min(number, len(known) - 1)] if known else 0
+        return self.convention.lines[line - 1] if 0 < line <= len(self.convention.lines) else 0
+
+    def called(
+        self, item: tuple[int, int, int], group: tuple[int, int, int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        count = self.asked.dimensions
+        if self.image.kind == "ps":
+            flat = item[1] * self.sizes.whole[0] + item[0]
+            x, y, _ = self.asked.whole
+            item = flat % x, flat // x % y, flat // x // y
+            a, b, c = (at // size for at, size in zip(item, self.asked.local, strict=True))
+            group = a, b, c
+        whole = tuple(at + first for at, first in zip(item, self._start, strict=True))
+        return whole[:count], group[:count]
 
     def _argument_offsets(self, info: KernelInfo) -> tuple[int, ...]:
         return tuple(self._descriptors + place for place in self.convention.places)
@@ -193,7 +220,7 @@ class OpenClLaunch(ShaderLaunch):
             keep.append(memory)
             data = arena.add("the program's constants", memory, writable=False)
         vectors = (
-            (*shape.whole, self._work_dim),
+            (*shape.whole, shape.dimensions),
             (*shape.local, 0),
             (*shape.groups, 0),
             (*self._start, 0),
