@@ -1,4 +1,4 @@
-"""ATI IL files pass in; what is wrong with them, or their text in one form, or OpenCL C, passes out."""
+"""ATI IL files, or OpenCL C for a VLIW chip, pass in; what is wrong with them, or IL, or OpenCL C of it, passes out."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from headwater.cli.options import Parser
 from headwater.cli.results import write_all
 from headwater.errors import UsageError
 
-_USAGE = "[--print | --opencl] [-o OUTPUT] FILE.il …"
+_USAGE = "[--print | --opencl] [-o OUTPUT] FILE.il … | --device CHIP [--kernel NAME] FILE.cl"
 _DESCRIPTION = """\
 Check ATI IL programs, print them, or translate them to OpenCL C.
 
 Without options each file is checked and a line says what it declares: textures (i), constant buffers (cb), views (uav),
 the global buffer (g) and outputs (o). The first fault is told with its line and column, and the exit code is 2.
+OpenCL C becomes IL for the VLIW chip that --device names.
 """
 _EXAMPLES = """\
 examples:
   headwater ilc kernel.il                          check it
   headwater ilc --print kernel.il                  print it, indented, every mask and swizzle written out
   headwater ilc --opencl kernel.il -o kernel.cl    what runs on the cpu device and on GPUs
+  headwater ilc --print saxpy.cl --device hd5870   OpenCL C as IL for a chip
   headwater run kernel.il photo.jpg -o out.png     run it
 """
 
@@ -28,10 +30,12 @@ examples:
 def parser() -> Parser:
     """The options of ``headwater ilc``."""
     made = Parser("ilc", _USAGE, _DESCRIPTION, _EXAMPLES)
-    made.add_argument("files", metavar="FILE", nargs="+", help="ATI IL text (.il)")
+    made.add_argument("files", metavar="FILE", nargs="+", help="ATI IL text (.il) or OpenCL C (.cl)")
     form = made.add_mutually_exclusive_group()
     form.add_argument("--print", dest="form", action="store_const", const="il", help="print the program as IL")
     form.add_argument("--opencl", dest="form", action="store_const", const="cl", help="translate it to OpenCL C")
+    made.add_argument("--device", metavar="CHIP", help="the VLIW chip that OpenCL C is translated for")
+    made.add_argument("--kernel", metavar="NAME", help="only this kernel of OpenCL C")
     made.add_argument("-o", "--output", metavar="OUTPUT", help="write there instead of printing")
     return made
 
@@ -42,7 +46,7 @@ def main(words: Sequence[str]) -> int:
     if args.output and (len(args.files) > 1 or args.form is None):
         raise UsageError("-o takes the result of one file, with --print or --opencl")
     for name in args.files:
-        text = _result(Path(name), args.form)
+        text = _result(Path(name), args.form, args.device, args.kernel)
         if args.output:
             write_all({Path(args.output): text})
             print(args.output)
@@ -51,17 +55,43 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
-def _result(path: Path, form: str | None) -> str:
-    from headwater.il.parser import parse
-    from headwater.il.printer import text
-    from headwater.il.to_opencl import to_opencl
-
+def _result(path: Path, form: str | None, device: str | None, kernel: str | None) -> str:
     try:
         source = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    program = parse(source, str(path))
-    translation = to_opencl(program, str(path))
+    if path.suffix == ".cl":
+        return "\n".join(
+            _form(text, f"{path}:{name}", form) for name, text in _from_opencl(path, source, device, kernel)
+        )
+    if device or kernel:
+        raise UsageError(f"{path} is IL, for every chip", hint="--device and --kernel are for OpenCL C (.cl)")
+    return _form(source, str(path), form)
+
+
+def _from_opencl(path: Path, source: str, device: str | None, kernel: str | None) -> list[tuple[str, str]]:
+    """Each kernel's name and its IL."""
+    from headwater import chips
+    from headwater.il import from_llvm
+
+    if device is None:
+        raise UsageError(f"{path} is OpenCL C", hint="say for which chip: --device hd5870, for one")
+    chip = chips.find(device)
+    if kernel is not None:
+        return [(kernel, from_llvm.kernel(source, kernel, chip, str(path)).text)]
+    found = from_llvm.kernels(source, chip, str(path)).kernels
+    for one in found.values():
+        one.require(str(path), source)
+    return [(name, one.text) for name, one in found.items()]
+
+
+def _form(source: str, name: str, form: str | None) -> str:
+    from headwater.il.parser import parse
+    from headwater.il.printer import text
+    from headwater.il.to_opencl import to_opencl
+
+    program = parse(source, name)
+    translation = to_opencl(program, name)
     if form == "il":
         return text(program)
     if form == "cl":
@@ -70,4 +100,4 @@ def _result(path: Path, form: str | None) -> str:
     group = f", work-group {' x '.join(map(str, translation.group))}" if translation.group else ""
     names = ", ".join(p.name for p in translation.parameters) or "nothing"
     count = len(program.body) + sum(len(f.body) for f in program.functions)
-    return f"{path}: {kinds[program.kind]}{group}, {count} instructions; takes {names}\n"
+    return f"{name}: {kinds[program.kind]}{group}, {count} instructions; takes {names}\n"

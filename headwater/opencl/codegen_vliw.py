@@ -65,6 +65,8 @@ def compile(ir: str, kernels: Iterable[str], filename: str, abilities: Abilities
     last.add_lower_switch_pass()
     last.add_unify_function_exit_nodes_pass()
     last.add_loop_simplify_pass()
+    last.add_loop_strength_reduce_pass()
+    last.add_dead_code_elimination_pass()
     last.add_global_dead_code_eliminate_pass()
     last.run(module, builder)
     return str(module)

@@ -66,3 +66,21 @@ def test_bad_input_is_one_message(shifted, capsys, words, message):
     (shifted / "bad.il").write_text("il_ps_2_0\nmob r0, r1\nend\n")
     assert main(["ilc", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_opencl_c_becomes_il_for_a_chip(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.cl").write_text(
+        "kernel void one(global int *a) { a[get_global_id(0)] += 1; }\nkernel void two(global int *a) { atomic_inc(a); }"
+    )
+    assert main(["ilc", "two.cl", "--device", "hd5870"]) == 0
+    assert [line.split(":")[1] for line in capsys.readouterr().out.splitlines()] == ["one", "two"]
+    assert main(["ilc", "--print", "two.cl", "--device", "hd4870", "--kernel", "one", "-o", "one.il"]) == 0
+    assert (tmp_path / "one.il").read_text().startswith("il_ps_2_0\n")
+    capsys.readouterr()
+    assert main(["ilc", "two.cl", "--device", "hd4870"]) == 2
+    assert "two.cl:2: error: the kernel uses atomic operations, on Radeon HD 4870" in capsys.readouterr().err
+    assert main(["ilc", "two.cl"]) == 2
+    assert "say for which chip" in capsys.readouterr().err
+    assert main(["ilc", "one.il", "--device", "hd4870"]) == 2
+    assert "is IL, for every chip" in capsys.readouterr().err

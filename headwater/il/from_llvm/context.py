@@ -28,6 +28,8 @@ class Context:
     """What is to be added to a pointer's lane: most accesses add it to their own address anyway."""
     pointer: Callable[[Value], tuple[Lane, int]] | None = None
     line: int = 0
+    known: list[dict[tuple[str, ...], Lane]] = field(default_factory=lambda: [{}])
+    """What single operations gave, by their text, for each block that is open: it need not be computed again."""
 
     def refuse(self, message: str, hint: str = "") -> SourceError:
         """An error at the line of OpenCL C that is being translated."""
@@ -87,7 +89,15 @@ class Context:
         """The same on single lanes. Constants are computed where that is simple."""
         words_ = [constant(s) if isinstance(s, int) else s for s in sources]
         folded = _folded(mnemonic, words_)
-        return folded if folded is not None else self.builder.each(mnemonic, *([w] for w in words_))[0]
+        if folded is not None:
+            return folded
+        key = (mnemonic, *map(repr, words_))
+        for block in reversed(self.known):
+            if key in block:
+                return block[key]
+        made = self.builder.each(mnemonic, *([w] for w in words_))[0]
+        self.known[-1][key] = made
+        return made
 
     def choose(self, condition: Lane, yes: Lane, no: Lane) -> Lane:
         """One of two lanes by a truth value."""

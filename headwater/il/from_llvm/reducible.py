@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from headwater.il.from_llvm.structure import Graph
 from headwater.opencl.spmd.ir import Block, Function, Inst, Value
 from headwater.opencl.spmd.types import VOID, int_type
@@ -35,26 +37,30 @@ def _drop_unreachable(function: Function) -> None:
 
 
 def _entries(graph: Graph, header: str) -> list[str]:
-    """The blocks by which the cycles through ``header`` are entered from outside of them."""
-    reach: set[str] = set()
-    waiting = [header]
+    """The blocks by which the innermost cycles through ``header`` that have several entries are entered.
+
+    A cycle with one entry is a loop as it should be: what else is in it is looked at without that entry.
+    """
+    within = set(graph.order)
+    while True:
+        cycle = _reached(graph.successors, header, within) & _reached(graph.predecessors, header, within)
+        found = [
+            name for name in graph.order if name in cycle and any(p not in cycle for p in graph.predecessors[name])
+        ]
+        if len(found) != 1:
+            return found
+        within = cycle - set(found)
+
+
+def _reached(neighbours: Mapping[str, Sequence[str]], start: str, within: set[str]) -> set[str]:
+    seen: set[str] = set()
+    waiting = [start]
     while waiting:
-        name = waiting.pop()
-        for target in graph.successors[name]:
-            if target not in reach:
-                reach.add(target)
-                waiting.append(target)
-    back: set[str] = set()
-    waiting = [header]
-    while waiting:
-        name = waiting.pop()
-        for source in graph.predecessors[name]:
-            if source not in back:
-                back.add(source)
-                waiting.append(source)
-    # What is dominated by a block of the cycle that lies within it is entered by way of that block alone.
-    cycle = reach & back
-    return [name for name in graph.order if name in cycle and any(p not in cycle for p in graph.predecessors[name])]
+        for name in neighbours[waiting.pop()]:
+            if name in within and name not in seen:
+                seen.add(name)
+                waiting.append(name)
+    return seen
 
 
 def _dispatch(function: Function, graph: Graph, entries: list[str], count: int) -> None:

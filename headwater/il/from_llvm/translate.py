@@ -60,7 +60,8 @@ class _Kernel:
         self.arguments()
         for block in self.function.blocks.values():
             for phi in block.phis:
-                self.c.values[phi.name] = self.b.new(words(phi.ty))
+                if len(phi.args) > 1:  # else it is another name for its value
+                    self.c.values[phi.name] = self.b.new(words(phi.ty))
         successors = {name: block.successors for name, block in self.function.blocks.items()}
         nodes = structure(successors, next(iter(self.function.blocks)))
         if self.pixel:
@@ -147,7 +148,7 @@ class _Kernel:
                 self.branch(node)
             elif isinstance(node, Loop):
                 self.b.put("whileloop")
-                self.nodes(node.body)
+                self.b.code += self.collected(node.body)
                 self.b.put("endloop")
             elif isinstance(node, Jump):
                 self.b.put(node.kind)
@@ -187,7 +188,9 @@ class _Kernel:
     def collected(self, nodes: Sequence[Node]) -> list[Instruction]:
         """The instructions of a branch, apart from those before it."""
         before, self.b.code = self.b.code, []
+        self.c.known.append({})
         self.nodes(nodes)
+        self.c.known.pop()
         made, self.b.code = self.b.code, before
         return made
 
@@ -234,6 +237,9 @@ class _Kernel:
         sources: list[Lane] = []
         for phi in self.function.blocks[target].phis:
             value = phi.args[phi.labels.index(source)]
+            if len(phi.args) == 1:
+                self.c.values[phi.name] = self.c.lanes(value)
+                continue
             if value.is_undefined:
                 continue
             targets += self.c.values[phi.name]

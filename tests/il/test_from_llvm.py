@@ -1,0 +1,280 @@
+"""OpenCL C as IL for VLIW chips: what it leaves when it runs (on the cpu device), what it looks like, what is refused."""
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater import chips
+from headwater.errors import SourceError, UsageError
+from headwater.il import from_llvm
+from headwater.il.parser import parse
+from headwater.il.printer import text as text_of
+
+from .vliw_runs import run_il
+
+N = 64
+GROUPS = ("hd5870", "hd6970", "hd5770")
+EVERY = (*GROUPS, "hd4870", "hd2600-xt")
+
+KERNELS = {
+    "vectors": (
+        EVERY,
+        """kernel void vectors(global float4 *a, global const float4 *b, float4 k) {
+             size_t i = get_global_id(0);
+             float4 v = a[i] * k + b[i].wzyx;
+             a[i] = (float4)(v.xy - b[i].zw, fabs(v.z), -v.w) + dot(v, b[i]);
+           }""",
+        lambda r: [r.random((N, 4), np.float32), r.random((N, 4), np.float32), np.float32([1, 2, 3, 4])],
+    ),
+    "wide": (
+        EVERY,
+        """kernel void wide(global long *a, global const ulong *b, global float *f) {
+             size_t i = get_global_id(0);
+             long x = a[i], s = b[i] & 63;
+             ulong y = b[i] | 1;
+             a[i] = x / (long)(y >> 1 | 1) + (x << s) - (x >> s) + (long)(b[i] % y) * x + (x < (long)b[i]) + popcount(y);
+             f[i] = (float)x + (float)y;
+           }""",
+        lambda r: [r.integers(-(2**62), 2**62, N), r.integers(0, 2**63, N).astype(np.uint64), np.zeros(N, np.float32)],
+    ),
+    "small": (
+        GROUPS,
+        """kernel void small(global uchar4 *a, global short *b, global const char *c) {
+             size_t i = get_global_id(0);
+             a[i] = a[i] * (uchar4)(3) + convert_uchar4_sat((int4)(b[i]));
+             b[i] = (short)(b[i] / (c[i] | 1)) + (short)(c[(i * 7) % get_global_size(0)] >> 2);
+           }""",
+        lambda r: [
+            r.integers(0, 256, (N, 4)).astype(np.uint8),
+            r.integers(-3000, 3000, N).astype(np.int16),
+            r.integers(-128, 128, N).astype(np.int8),
+        ],
+    ),
+    "control": (
+        EVERY,
+        """kernel void control(global int *a, int limit) {
+             int i = get_global_id(0), x = a[i], steps = 0;
+             for (int k = 0; k < limit; k++) {
+               if (x == 1) break;
+               switch (x & 7) { case 1: x += 2; case 3: x ^= 5; break; case 4: continue; default: x = x * 3 + 1; }
+               while (x > 1000) { x >>= 1; if (x & 1) goto out; }
+               steps++;
+             }
+           out:
+             a[i] = x * 100 + steps;
+           }""",
+        lambda r: [r.integers(1, 500, N).astype(np.int32), 40],
+    ),
+    "jumps": (
+        EVERY,
+        """kernel void jumps(global int *a) {
+             int i = get_global_id(0), x = a[i], n = 0;
+             if (x & 1) goto second;
+           first:
+             x += 3; n++;
+             if (n > 20) goto end;
+           second:
+             x ^= n; n += 2;
+             if (x & 4) goto first;
+             if (n < 30) goto second;
+           end:
+             a[i] = x + n;
+           }""",
+        lambda r: [r.integers(0, 500, N).astype(np.int32)],
+    ),
+    "arrays": (
+        EVERY,
+        """constant int table[5] = {3, 1, 4, 1, 5};
+           kernel void arrays(global int *a, int n) {
+             int i = get_global_id(0), t[24];
+             for (int k = 0; k < 24; k++) t[k] = a[(i + k) % n];
+             for (int k = 0; k < n; k++) t[(t[k % 24] & 15) + 3] += table[k % 5] + t[k % 11];
+             a[i] ^= t[a[i] & 15];
+           }""",
+        lambda r: [r.integers(0, 500, N).astype(np.int32), N],
+    ),
+    "structs": (
+        EVERY,
+        """typedef struct { int a; float4 b; long c; } S;
+           kernel void structs(global S *s, S k, float3 v) {
+             size_t i = get_global_id(0);
+             S x = s[i];
+             x.a += k.a; x.b += k.b * v.xyzx; x.c -= k.c;
+             s[i] = x;
+           }""",
+        lambda r: [
+            r.integers(0, 99, N * 48).astype(np.uint8),
+            np.arange(48, dtype=np.uint8),
+            np.float32([1, 2, 3, 0]),
+        ],
+    ),
+    "functions": (
+        EVERY,
+        """kernel void functions(global float *a, global int *b) {
+             size_t i = get_global_id(0);
+             float x = a[i];
+             b[i] = (clz(b[i]) << 8 | popcount(b[i])) + (int)rotate((uint)b[i], 5u) + mul_hi(b[i], 77) + abs_diff(b[i], 9);
+             a[i] = floor(x) + ceil(x * 3) + rint(x * 5) + round(x * 7) + fmin(x, 0.5f) + clamp(x, 0.1f, 0.2f) + fract(x, a);
+           }""".replace(" + fract(x, a)", ""),
+        lambda r: [r.normal(size=N).astype(np.float32) * 9, r.integers(-(2**31), 2**31, N).astype(np.int32)],
+    ),
+    "halves": (
+        EVERY,
+        """kernel void halves(global uint *a) {
+             size_t i = get_global_id(0);
+             float2 x = vload_half2(i, (global half *)a);
+             a[i] = as_uint(x.x * 2.0f + x.y);
+           }""",
+        lambda r: [r.normal(size=2 * N).astype(np.float16).view(np.uint32)],
+    ),
+}
+
+
+def direct(source, name, global_size, local_size, args):
+    program = hw.device("cpu").build(source, "direct.cl")
+    own = [a.copy() if isinstance(a, np.ndarray) and a.ndim else a for a in args]
+    infos = program.kernels[name].info.args
+    launched = [
+        a.tobytes() if i.kind == "value" and isinstance(a, np.ndarray) else a for i, a in zip(infos, own, strict=True)
+    ]
+    program.kernels[name].prepare(global_size, local_size)(launched, None, 30.0).wait()
+    return [a for a, i in zip(own, infos, strict=True) if i.kind in ("buffer", "constant")]
+
+
+CASES = [(name, chip) for name, (on, _, _) in KERNELS.items() for chip in on]
+
+
+@pytest.mark.parametrize(("name", "chip"), CASES)
+def test_kernels_leave_what_they_leave_on_the_cpu(name, chip):
+    _, source, make = KERNELS[name]
+    args = make(np.random.default_rng(5))
+    expected = direct(source, name, (N,), (16,), args)
+    for wanted, found in zip(expected, run_il(source, name, chip, (N,), (16,), args), strict=True):
+        assert wanted.tobytes() == found.tobytes()
+
+
+LOCAL = """kernel void sums(global int *a, local int *part, global uint *count) {
+  local uchar seen[64];
+  int l = get_local_id(0), n = get_local_size(0);
+  part[l] = a[get_global_id(0)];
+  seen[l] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  seen[(l * 5) % n] = (uchar)l;
+  for (int step = n / 2; step > 0; step /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (l < step) part[l] += part[l + step];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  a[get_global_id(0)] = part[0] + seen[l];
+  atomic_add(count, 1u);
+  atomic_max(count + 1, (uint)get_global_id(0));
+}"""
+
+
+@pytest.mark.parametrize("chip", GROUPS)
+def test_local_memory_barriers_and_atomics(chip):
+    a, count = np.arange(N, dtype=np.int32), np.zeros(2, np.uint32)
+    sums, found = run_il(LOCAL, "sums", chip, (N,), (16,), [a, hw.Local(64), count])
+    seen = np.zeros(16, np.int32)
+    seen[(np.arange(16) * 5) % 16] = np.arange(16)
+    assert (sums.reshape(-1, 16) == a.reshape(-1, 16).sum(1, keepdims=True) + seen).all()
+    assert found.tolist() == [N, N - 1]
+
+
+SIZES = """kernel void sizes(global int *a) {
+  size_t at = (get_global_id(2) - get_global_offset(2)) * get_global_size(1) + get_global_id(1);
+  at = at * get_global_size(0) + get_global_id(0) - get_global_offset(0);
+  a[at] = get_local_id(0) + 10 * get_local_id(1) + 100 * get_group_id(0) + 1000 * get_group_id(1)
+        + 10000 * get_num_groups(0) + 100000 * get_work_dim() + 1000000 * get_local_size(1) + 10000000 * get_global_id(0);
+}"""
+
+
+@pytest.mark.parametrize("chip", EVERY)
+def test_work_items_know_their_places(chip):
+    size, group, offset = (8, 6, 2), (4, 3, 1), (3, 0, 1)
+    (found,) = run_il(SIZES, "sizes", chip, size, group, [np.zeros((2, 6, 8), np.int32)], offset=offset)
+    _, y, x = np.indices((2, 6, 8))
+    expected = x % 4 + 10 * (y % 3) + 100 * (x // 4) + 1000 * (y // 3) + 20000 + 300000 + 3000000 + 10000000 * (x + 3)
+    assert (found == expected).all()
+
+
+DOUBLES = """kernel void doubles(global double *a, global const double *b) {
+  size_t i = get_global_id(0);
+  a[i] = fma(a[i], b[i], floor(b[i])) + (double)(int)a[i] + sqrt(fabs(b[i])) - trunc(a[i] * 3) + (a[i] < b[i] ? 1 : 2);
+}"""
+
+
+@pytest.mark.parametrize("chip", ["hd5870", "hd6970", "hd4870", "hd3870"])
+def test_doubles(chip):
+    r = np.random.default_rng(2)
+    args = [r.normal(size=N) * 40, r.normal(size=N) * 40]
+    for wanted, found in zip(
+        direct(DOUBLES, "doubles", (N,), (16,), args), run_il(DOUBLES, "doubles", chip, (N,), (16,), args), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+def test_quotients_and_roots_are_rounded_where_asked():
+    source = """kernel void d(global float *a, global float *b, global const float *c) {
+      size_t i = get_global_id(0);
+      float x = a[i]; a[i] = x / b[i]; b[i] = fma(x, b[i], c[i]);
+    }"""
+    r = np.random.default_rng(3)
+    a, b = (r.normal(size=512).astype(np.float32) for _ in range(2))
+    c = np.where(r.random(512) < 0.5, -(a * b), r.normal(size=512)).astype(np.float32)
+    for chip in EVERY:
+        found = run_il(source, "d", chip, (512,), (64,), [a, b, c], options="-cl-fp32-correctly-rounded-divide-sqrt")
+        assert (found[0] == a / b).all(), chip
+        exact = (a.astype(np.longdouble) * b + c).astype(np.float32)
+        assert (found[1] == exact).all(), chip
+
+
+def test_vectors_stay_whole():
+    made = from_llvm.kernel(
+        "kernel void f(global float4 *a, float4 k) { size_t i = get_global_id(0); a[i] = a[i] * k; }",
+        "f",
+        chips.find("hd5870"),
+    )
+    lines = [line for line in made.text.splitlines() if line.startswith(("uav_raw", "mul_ieee"))]
+    assert [line.split()[0] for line in lines] == ["uav_raw_load_id(11)", "mul_ieee", "uav_raw_store_id(11)"]
+    assert "cb1[1].xyzw" in lines[1]
+    assert "mem0.xyzw" in lines[2]
+
+
+def test_text_reads_back_as_the_same_program_with_lines_of_the_source():
+    made = from_llvm.kernel("\n\nkernel void f(global int *a) {\n  a[0] = a[1] / 3;\n}", "f", chips.find("hd6970"))
+    program = parse(made.text)
+    assert text_of(program) == made.text
+    stored = next(k for k, line in enumerate(made.text.splitlines()) if "store" in line)
+    assert made.lines[stored] == 4
+    assert len(made.lines) == len(made.text.splitlines())
+
+
+REFUSED = [
+    ("hd4870", "local int t[64]; t[get_local_id(0)] = a[0]; a[1] = t[3];", "k uses local memory, on Radeon HD 4870"),
+    ("hd3870", "atomic_add(a, 1);", "the kernel uses atomic operations, on Radeon HD 3870"),
+    ("hd4870", "((global uchar *)a)[get_global_id(0)] = 1;", "the kernel stores a byte, and global memory is written"),
+    ("hd5770", "a[0] = (int)((double)a[1] * 3.5);", "the kernel computes in double precision, which there is not"),
+    ("hd5870", 'printf("%d", a[0]);', "printf is not supported, on Radeon HD 5870"),
+    ("hd5870", "atom_add((global long *)a, 1L);", "atomic operations on 64 bits, on Radeon HD 5870"),
+]
+
+
+@pytest.mark.parametrize(("chip", "body", "message"), REFUSED)
+def test_what_a_chip_lacks_is_refused_with_the_line(chip, body, message):
+    source = (
+        f"#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\nkernel void k(global int *a) {{\n  {body}\n}}"
+    )
+    with pytest.raises(SourceError) as error:
+        from_llvm.kernel(source, "k", chips.find(chip), "k.cl")
+    assert error.value.message.startswith(message)
+    assert error.value.hint or "64 bits" in message
+
+
+def test_other_kernels_of_a_source_run():
+    source = "kernel void a(global int *x) { x[0] = 1; }\nkernel void b(global int *x) { atomic_inc(x); }"
+    made = from_llvm.kernels(source, chips.find("hd4870"))
+    assert made.kernels["a"].refused is None
+    assert made.kernels["b"].refused is not None
+    with pytest.raises(UsageError, match="has no kernel 'c'"):
+        from_llvm.kernel(source, "c", chips.find("hd4870"))
