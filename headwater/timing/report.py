@@ -271,7 +271,9 @@ def _hot(
         if counts[n] == 0:
             continue
         waiting = stalled[n] / spent[n] if spent[n] else 0.0
-        rows.append(Hot(instruction.address, texts[n], lines[n], int(counts[n]), spent[n] / total, waiting))
+        rows.append(
+            Hot(instruction.address, texts[n], lines[n], int(counts[n]), float(spent[n] / total), float(waiting))
+        )
         where = lines[n]
         if where is not None:
             sums = by_line.setdefault(where, [0.0, 0.0, 0.0])

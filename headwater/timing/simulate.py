@@ -31,10 +31,19 @@ SMALLEST_SAMPLE_ROUNDS: Final = 4
 """A sample fills the chip at least so often."""
 
 
+class _Folder:
+    """A folder of its own, which goes when nobody holds this object any more."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="headwater-trace-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
 class Launch:
     """One recorded launch; `report` replays it on a chip."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, folder: _Folder) -> None:
+        self._folder = folder
         assert recording.path is not None
         assert recording.launch is not None
         assert recording.totals is not None
@@ -116,20 +125,19 @@ class Launch:
 
 
 class Recorded:
-    """The launches that something made, kept in a folder for as long as this object lives."""
+    """The launches that something made, their traces in files for as long as one of them is in use."""
 
     def __init__(self, run: Callable[[], object]) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="headwater-trace-"))
-        self._finalizer = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        folder = _Folder()
         recordings: list[Recording] = []
 
         def record() -> Recording:
-            recordings.append(Recording(self._folder / f"{len(recordings)}.trace"))
+            recordings.append(Recording(folder.path / f"{len(recordings)}.trace"))
             return recordings[-1]
 
         with watching(record):
             run()
-        self.launches = [Launch(recording) for recording in recordings if recording.totals is not None]
+        self.launches = [Launch(recording, folder) for recording in recordings if recording.totals is not None]
 
     def reports(self, chip: Chip, **options: Any) -> list[Report]:
         """A report for each launch; ``options`` as `Launch.report`."""

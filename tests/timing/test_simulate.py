@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from headwater import chips
 from headwater.cli import main
 from headwater.errors import UsageError
 from headwater.timing import Recorded, Report
+from headwater.timing.html import page
 
 SOURCE = """
 kernel void copy(global const float *x, global float *y) { size_t i = get_global_id(0); y[i] = x[i]; }
@@ -80,9 +80,9 @@ def simulated(program: Any, name: str, items: int, local: int, *args: Any, **opt
 
 
 @pytest.fixture(scope="module")
-def stream(program: Any) -> Iterator[Any]:
+def stream(program: Any) -> Any:
     n = 1 << 18
-    yield recorded(program, "copy", n, 256, np.ones(n, np.float32), np.zeros(n, np.float32)).launches[0]
+    return recorded(program, "copy", n, 256, np.ones(n, np.float32), np.zeros(n, np.float32)).launches[0]
 
 
 def with_(chip: Any, table: str, **figures: Any) -> Any:
@@ -269,3 +269,16 @@ def test_the_command_compares_chips(tmp_path: Path, capsys: Any) -> None:
     first, second = json.loads(capsys.readouterr().out)["launches"]
     assert second["device"] == "Slow memory"
     assert second["cycles"] > 3 * first["cycles"]
+
+
+def test_what_is_interrupted_says_so(stream: Any) -> None:
+    parts: list[float] = []
+
+    def tell(part: float) -> None:
+        parts.append(part)
+        raise KeyboardInterrupt
+
+    report = stream.report(VEGA, tell=tell)
+    assert not report.complete
+    assert len(parts) == 1
+    assert "Interrupted" in page(report)
