@@ -1,0 +1,89 @@
+"""Kernels on simulated VLIW chips: IL and OpenCL C, what is refused, and what faults say."""
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater.emulate.vliw.bindings import CAL_FORMATS
+from headwater.errors import KernelFault, LaunchError, UsageError
+from headwater.runtime.vliw import load
+from headwater.runtime.vliw_images import image_of
+from headwater.runtime.vliw_launch import View
+
+BLEND = """il_ps_2_0
+dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__
+dcl_output_generic o0
+dcl_resource_id(0)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)
+dcl_cb cb0[1]
+sample_resource(0)_sampler(0) r0, vWinCoord0.xy00
+mad o0, r0, cb0[0].xxxx, cb0[0].yyyy
+end
+"""
+SCATTER = """kernel void scatter(global int *to, global const int *from, int n, int step) {
+    int i = get_global_id(0);
+    if (i < n)
+        to[i * step] = from[i];
+}
+kernel void wait(global volatile int *flag) { while (flag[0] == 0) {} }
+"""
+
+
+@pytest.mark.parametrize("device", ["hd3870", "hd6970"])
+def test_a_pixel_shader_of_any_size(device):
+    program = hw.compile(BLEND, language="il", device=device)
+    for width, height in ((70, 5), (1, 9), (64, 1)):
+        image = np.random.default_rng(width).random((height, width, 4), dtype=np.float32)
+        out = np.zeros_like(image)
+        program.main[(width, height), None](i0=image, cb0=[2.0, 0.5, 0, 0], o0=out, device=device)
+        np.testing.assert_array_equal(out, image * 2 + np.float32(0.5))
+
+
+@pytest.mark.parametrize("device", ["hd4870", "hd5870"])
+def test_a_fault_names_the_line_the_work_item_and_the_buffer(device):
+    program = hw.compile(SCATTER, language="opencl", device=device)
+    to, values = np.zeros(100, np.int32), np.arange(50, dtype=np.int32)
+    program.scatter[(50,), None](to, values, 50, 2, device=device)
+    np.testing.assert_array_equal(to[::2], values)
+    with pytest.raises(KernelFault) as caught:
+        program.scatter[(50,), None](to, values, 50, 3, device=device)
+    message = str(caught.value)
+    assert (
+        "<source>:4: error: work-item (34) of scatter writes 4 bytes at byte 408 of `int *to`, which has 400" in message
+    )
+    assert "to[i * step] = from[i];" in message
+
+
+def test_an_endless_kernel_is_stopped():
+    program = hw.compile(SCATTER, language="opencl", device="hd5870")
+    with pytest.raises(KernelFault, match="time limit"):
+        program.wait[(64,), None](np.zeros(1, np.int32), device="hd5870", time_limit=0.3)
+
+
+def test_bytes_beside_a_buffer_stay():
+    source = "kernel void bytes(global uchar *a, int n) { int i = get_global_id(0); if (i < n) a[i] += 1; }"
+    program = hw.compile(source, language="opencl", device="hd5870")
+    whole = np.zeros(20, np.uint8)
+    program.bytes[(64,), None](whole[3:14], 11, device="hd5870")
+    np.testing.assert_array_equal(whole, [0] * 3 + [1] * 11 + [0] * 6)
+
+
+def test_an_image_runs_below_the_devices_with_formats_of_cal():
+    chip = hw.device("hd4870").chip
+    loaded = load(image_of(BLEND, chip, "blend.il"), chip)
+    pixels = np.random.default_rng(2).integers(0, 256, (6, 8, 4), dtype=np.uint8)
+    out = np.zeros((6, 10, 4), np.float16)
+    bindings = {
+        "i0": View(pixels, CAL_FORMATS["UNORM_INT8_4"], 8, 6, dimensions=2),
+        "cb0": View(np.array([1, 0, 0, 0], np.float32)),
+        "o0": View(out, CAL_FORMATS["FLOAT16_4"], 8, 6, pitch=10, dimensions=2),
+    }
+    loaded.run(domain=(2, 1, 5, 4), bindings=bindings).wait()
+    expected = np.zeros_like(out)
+    expected[1:5, 2:7] = (pixels[1:5, 2:7] / np.float32(255)).astype(np.float16)
+    np.testing.assert_array_equal(out, expected)
+    with pytest.raises(UsageError, match="no resource"):
+        loaded.run(domain=(0, 0, 1, 1), bindings={"z0": View(out)})
+    with pytest.raises(LaunchError, match="domain or a number"):
+        loaded.run(bindings=bindings)
+    with pytest.raises(UsageError, match="machine code for rv770"):
+        load(loaded.image, hw.device("hd5870").chip)
