@@ -61,9 +61,8 @@ def _result(path: Path, form: str | None, device: str | None, kernel: str | None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     if path.suffix == ".cl":
-        return "\n".join(
-            _form(text, f"{path}:{name}", form) for name, text in _from_opencl(path, source, device, kernel)
-        )
+        made = [_form(text, f"{path}:{name}", form) for name, text in _from_opencl(path, source, device, kernel)]
+        return ("\n" if form else "").join(made)
     if device or kernel:
         raise UsageError(f"{path} is IL, for every chip", hint="--device and --kernel are for OpenCL C (.cl)")
     return _form(source, str(path), form)
