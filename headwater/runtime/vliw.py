@@ -61,9 +61,7 @@ def bound_views(bindings: Mapping[str, View]) -> dict[Name, View]:
         kind = name.rstrip("0123456789")
         number = int(name[len(kind) :] or 0)
         if kind in ("g", "g[]"):
-            found["global", 0] = found["rat", GLOBAL_RAT] = view
-            found["fetch", GLOBAL_FETCH] = replace(view, stride=16)
-            found["fetch", GLOBAL_BYTES] = replace(view, stride=1)
+            found |= _global(view)
         elif kind == "i":
             found["fetch", number] = view
         elif kind == "cb":
@@ -72,11 +70,23 @@ def bound_views(bindings: Mapping[str, View]) -> dict[Name, View]:
         elif kind == "o":
             found["output", number] = view
         elif kind == "uav":
+            # Before Evergreen a view is the global buffer.
+            found = _global(view) | found
             found["rat", number] = view
             found["fetch", UAV_FETCH + number] = view
         else:
             raise UsageError(f"{name!r} is no resource of a shader", hint="i0, cb0, o0, uav0, g[] are")
     return found
+
+
+def _global(view: View) -> dict[Name, View]:
+    """The global buffer under all the names that it has on one generation or another."""
+    return {
+        ("global", 0): view,
+        ("rat", GLOBAL_RAT): view,
+        ("fetch", GLOBAL_FETCH): replace(view, stride=16),
+        ("fetch", GLOBAL_BYTES): replace(view, stride=1),
+    }
 
 
 def kinds_of(views: Mapping[Name, View], samplers: Mapping[int, Sampler]) -> Bindings:
