@@ -100,5 +100,5 @@ def _globals(module: Module, instructions: list[Inst], places: Places) -> bytes:
         data += bytes(-len(data) % align)
         places.data[name] = len(data)
         data += memory_image(value)
-    places.local_bytes = local
+    places.local_bytes = -(-local // 4) * 4  # bytes are written by way of their words
     return bytes(data)
