@@ -312,7 +312,7 @@ def compile_object(text: str, *, loops: bool = True) -> bytes:
     options = llvm.create_pipeline_tuning_options(speed_level=3 if loops else 1)
     options.loop_vectorization = False
     options.slp_vectorization = False  # gives nothing in chunks, and narrows some products' operands wrongly
-    options.loop_unrolling = True
+    options.loop_unrolling = loops
     builder = llvm.create_pass_builder(tm, options)
     builder.getModulePassManager().run(module, builder)
     return emit_object(module, tm)

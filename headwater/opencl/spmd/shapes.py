@@ -94,6 +94,8 @@ class Shapes:
         while changed:
             changed = self._sweep()
             changed |= self._spread_divergence()
+            if not cfg.loops and not cfg.irreducible:
+                break  # all that a value depends on came before it
 
     def shape(self, value: Value) -> Shape:
         return self.of.get(value.text, UNIFORM) if value.is_local else UNIFORM
@@ -219,13 +221,17 @@ class Shapes:
         return deps
 
     def _result(self, inst: Inst) -> Shape | None:
-        if any(v.is_local and v.text not in self.of for v in inst.args):
-            return None
-        shapes = [self.shape(v) for v in inst.args]
-        deps = 0
-        for shape in shapes:
-            deps |= shape.deps
-        guarded = any(s.guarded for s in shapes)
+        of, shapes, deps, guarded = self.of, [], 0, False
+        for value in inst.args:
+            shape: Shape | None = UNIFORM
+            if value.is_local:
+                shape = of.get(value.text)
+                if shape is None:
+                    return None
+                deps |= shape.deps
+                guarded |= shape.guarded
+            assert shape is not None
+            shapes.append(shape)
         if inst.ty.kind != "vec":
             rule = _RULES.get(inst.op)
             if rule is not None:
