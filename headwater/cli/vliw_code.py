@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +55,7 @@ def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
     """The programs that source is for the chip that --device or --target names: the kernels that were asked for."""
     from headwater import chips
     from headwater.cli.options import build_options
-    from headwater.runtime.vliw_images import image_of
+    from headwater.runtime.vliw_images import image_of, kernel_image
 
     chip = chips.find(args.device or args.target)
     text = data.decode("utf-8", "surrogateescape")
@@ -74,9 +73,7 @@ def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
     print(made.warnings, end="", file=sys.stderr)
     wanted = args.kernels if set(args.kernels) <= set(made.kernels) else ()
     return tuple(
-        replace(image_of(kernel.text, chip, f"{kernel.info.name}.il"), name=kernel.info.name, abi="headwater")
-        for kernel in made.kernels.values()
-        if not wanted or kernel.info.name in wanted
+        kernel_image(kernel, chip) for kernel in made.kernels.values() if not wanted or kernel.info.name in wanted
     )
 
 

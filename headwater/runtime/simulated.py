@@ -265,10 +265,12 @@ def find(name: str) -> SimulatedDevice | None:
 def device_for(target: str) -> SimulatedDevice:
     """A device whose chip executes the machine code of LLVM's processor ``target``; DeviceError if there is none."""
     from headwater.isa.gcn.model import ISA_OF_TARGET
+    from headwater.isa.vliw.model import GENERATION_OF_TARGET
 
+    isas = {**ISA_OF_TARGET, **GENERATION_OF_TARGET}
     devices = all_devices()
     exact = [device for device in devices if device.chip.target == target]
-    alike = [device for device in devices if ISA_OF_TARGET.get(device.chip.target) == ISA_OF_TARGET.get(target, target)]
+    alike = [device for device in devices if isas.get(device.chip.target) == isas.get(target, target)]
     found = [*exact, *alike]
     if not found:
         targets = ", ".join(sorted({device.chip.target for device in devices}))

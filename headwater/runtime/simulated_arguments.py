@@ -44,6 +44,18 @@ def argument(arg: KernelArg, number: int) -> ArgInfo:
     return ArgInfo(name, kind, type_name, 4 if kind == "sampler" else arg.size, access, element, type_name)
 
 
+def described(arg: ArgInfo, offset: int) -> KernelArg:
+    """The way back: an argument as metadata would have it, ``offset`` bytes into where the arguments lie."""
+    from headwater.isa.gcn.codeobject import KernelArg
+
+    value_kind = next(
+        kind for kind, known in _KINDS.items() if known == ("buffer" if arg.kind == "constant" else arg.kind)
+    )
+    space = {"buffer": "global", "constant": "constant", "local": "local"}.get(arg.kind, "")
+    access = next(access for access, known in _ACCESS.items() if known == arg.access)
+    return KernelArg(arg.name, offset, arg.size_bytes, value_kind, space, arg.base_type or arg.type_name, access)
+
+
 def _plain_type(arg: KernelArg, kind: Kind) -> str:
     if kind in ("buffer", "constant", "local"):
         return "void*"

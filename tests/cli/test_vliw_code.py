@@ -112,3 +112,23 @@ def test_what_does_not_go_together(capsys, file, tmp_path):
     path.write_text(LOOP)
     assert "code objects are for GCN chips" in refused(capsys, "asm", path, "--target", "rv770", "--emit", "obj")
     assert "--emit raw is for VLIW chips" in refused(capsys, "asm", path, "--target", "gfx906", "--emit", "raw")
+
+
+def test_edited_code_of_an_opencl_kernel_runs(capsys, tmp_path):
+    source, listing, image_file = tmp_path / "k.cl", tmp_path / "k.isa", tmp_path / "k.cal"
+    source.write_text("kernel void twice(global const float *a, global float *b) {\n"
+                      "    b[get_global_id(0)] = a[get_global_id(0)] * 2.0f + 0.25f;\n}\n")  # fmt: skip
+    for chip in ("hd3870", "hd5870"):
+        text = shown(capsys, "disasm", source, "--device", chip, "--format", "asm")
+        assert text.count("(0x3E800000") == 1
+        listing.write_text(text.replace("(0x3E800000", "(0x3F000000"))
+        shown(capsys, "asm", listing, "-o", image_file)
+        shown(capsys, "run", image_file, "arange:8", "--device", chip, "-o", tmp_path / "b.csv")
+        values = [float(word) for word in (tmp_path / "b.csv").read_text().split()]
+        assert values == [2 * number + 0.5 for number in range(8)]
+
+
+def test_a_cal_program_is_refused_by_run(capsys, tmp_path):
+    path = tmp_path / "k.cal"
+    path.write_bytes(image.write(PIXEL))
+    assert "headwater.cal" in refused(capsys, "run", path, "--device", "hd4870", "-g", "8,8")
