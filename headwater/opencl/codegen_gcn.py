@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import llvmlite.binding as llvm
 
 from headwater.errors import InternalError
+from headwater.opencl.gcn_phis import with_values_kept
 from headwater.opencl.linking import link_library, parse, refuse_recursion
 from headwater.opencl.platforms import GCN_TRIPLE, gcn, with_intrinsics
 
@@ -70,14 +71,14 @@ def compile(
     refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
     builder.getModulePassManager().run(module, builder)
     _drop(_PRINTF_ALLOC, module, builder)
-    text = optimised = str(module)
-    text = _without_ones(text)
+    if emit == "ir":
+        return str(module).encode()
+    optimised = str(module)
+    text = with_values_kept(_without_ones(optimised))
     if plain_minima:
         text = _plain_minima(text)
     if text is not optimised:
         module = parse(text)
-    if emit == "ir":
-        return str(module).encode()
     try:
         return tm.emit_assembly(module).encode() if emit == "asm" else bytes(tm.emit_object(module))
     except RuntimeError as error:

@@ -13,6 +13,12 @@ def test_layouts_agree(seed):
     assert check(seed, Against()) == []
 
 
+@pytest.mark.parametrize("seed", [102629, 103762])
+def test_values_of_branches_stay_apart_on_chips(seed):
+    """What LLVM's StructurizeCFG got wrong before they were annotated."""
+    assert check(seed, Against(0, pocl=False, devices=("vega64",), only_devices=True)) == []
+
+
 def test_a_seed_means_one_kernel():
     one, two = random_case(7), random_case(7)
     assert one.source == two.source
