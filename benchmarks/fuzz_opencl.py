@@ -58,19 +58,20 @@ def _leaves(
 @dataclass(frozen=True)
 class Against:
     """What a kernel is run on. ``layouts``: how many forced layouts, picked at random; ``only_devices``: none, and the
-    cpu device as it chooses, once."""
+    cpu device as it chooses, once; ``plain``: kernels without local memory, barriers and atomics."""
 
     layouts: int = 2
     pocl: bool = True
     devices: tuple[str, ...] = ()
     only_devices: bool = False
+    plain: bool = False
 
 
 def check(seed: int, against: Against) -> list[str]:
     """What is wrong with how the kernel of this seed runs."""
     from benchmarks.random_kernels import random_case
 
-    return problems_of(random_case(seed), seed, against)
+    return problems_of(random_case(seed, against.plain), seed, against)
 
 
 def problems_of(case: Case, seed: int, against: Against) -> list[str]:
@@ -126,7 +127,7 @@ def problems_of(case: Case, seed: int, against: Against) -> list[str]:
 def _look(source: str, seed: int, against: Against) -> list[str]:
     from benchmarks.random_kernels import random_case
 
-    case = dataclasses.replace(random_case(seed), source=source)
+    case = dataclasses.replace(random_case(seed, against.plain), source=source)
     return problems_of(case, seed, against)
 
 
@@ -140,11 +141,10 @@ def _kinds(problems: list[str] | isolated.Died) -> set[str]:
     return {p.split(":")[0] if " differ, " in p else ":".join(p.split(":")[:2]) for p in problems}
 
 
-def smaller(seed: int, problems: list[str] | isolated.Died, look: Callable[[str], list[str]], jobs: int = 1) -> str:
+def smaller(
+    case: Case, seed: int, problems: list[str] | isolated.Died, look: Callable[[str], list[str]], jobs: int = 1
+) -> str:
     """The kernel of this seed without the statements that its disagreement does not need, as OpenCL C."""
-    from benchmarks.random_kernels import random_case
-
-    case = random_case(seed)
     wanted = _kinds(problems)
     until = time.monotonic() + SMALLER_SECONDS
     lines = case.source.splitlines()
@@ -231,25 +231,27 @@ def main() -> int:
     add("--layouts", type=int, default=2, help="forced layouts for each kernel (default 2)")
     add("--device", action="append", default=[], help="another device to compare; several times")
     add("--only-devices", action="store_true", help="compare these with the layout that the cpu device chooses only")
+    add("--plain", action="store_true", help="kernels without local memory, barriers and atomics, for R600 and R700")
     add("--no-pocl", action="store_true", help="do not compare with PoCL")
     add("--jobs", type=int, default=1, help="processes at a time, each with a thread for kernels (default 1, with all)")
     add("--seconds", type=float, help="end after so long, whatever has been done")
     add("--smaller", type=int, default=SMALLER, help=f"make so many wrong kernels smaller (default {SMALLER})")
     add("--show", action="store_true", help="print the kernel of --seed and leave")
     options = parser.parse_args()
-    if options.show:
-        from benchmarks.random_kernels import random_case
+    from benchmarks.random_kernels import random_case
 
-        case = random_case(options.seed)
+    if options.show:
+        case = random_case(options.seed, options.plain)
         print(f"// global size {case.global_size}, group size {case.local_size}, {case.options}\n{case.source}")
         return 0
     os.chdir(Path(__file__).resolve().parents[1])
     seeds = options.seeds or range(options.seed, options.seed + options.count)
-    against = Against(options.layouts, not options.no_pocl, tuple(options.device), options.only_devices)
+    against = Against(options.layouts, not options.no_pocl, tuple(options.device), options.only_devices, options.plain)
     tally = fuzz(seeds, against, jobs=options.jobs, seconds=options.seconds)
     print(tally, flush=True)
     for seed, problems in [*tally.wrong.items()][: options.smaller]:
-        print(smaller(seed, problems, functools.partial(_look, seed=seed, against=against), options.jobs), flush=True)
+        look = functools.partial(_look, seed=seed, against=against)
+        print(smaller(random_case(seed, options.plain), seed, problems, look, options.jobs), flush=True)
     return 1 if tally.wrong else 0
 
 

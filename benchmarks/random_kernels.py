@@ -8,6 +8,7 @@ agree in every bit.
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,15 +109,23 @@ def width(name: str) -> int:
     return int(name[len(base(name)) :] or 1)
 
 
-def random_case(seed: int) -> Case:
-    return _Generator(random.Random(seed)).case()
+def random_case(seed: int, plain: bool = False) -> Case:
+    """The kernel of this seed; ``plain``: without local memory, barriers, atomics and stores of
+    less than 32 bits, which chips before 2009 lack."""
+    return _Generator(random.Random(seed), plain).case()
+
+
+def _in_words(ty: str) -> str:
+    """The type with components of 32 bits at least: chips before 2009 store no less."""
+    return re.sub(r"char|short|half", lambda small: "float" if small[0] == "half" else "int", ty)
 
 
 class _Generator:
     """Grows one kernel. ``uniform`` tells whether all work-items of a group run the code being written together."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, plain: bool) -> None:
         self.rng = rng
+        self.plain = plain
         self.variables: dict[str, str] = {}
         self.counters: list[str] = []
         self.fresh = 0
@@ -125,7 +134,7 @@ class _Generator:
         self.outer_label = ""
         self.local_type = rng.choice(("int", "uint", "float", "ushort", "ulong", "int4", "float2", "uchar"))
         self.global_size, self.local_size = rng.choice(SIZES)
-        self.grouped = self.local_size is not None and rng.random() < 0.6
+        self.grouped = self.local_size is not None and rng.random() < 0.6 and not plain
         self.helper = rng.random() < 0.4
         self.array_type = rng.choice((*INTEGERS, "float", "int4", "short2", "uchar3"))
         self.use_double = rng.random() < 0.25
@@ -184,6 +193,8 @@ class _Generator:
                 self.real + rng.choice(("", "2", "3", "4")) if rng.random() < 0.4 else ty
                 for ty in (self.own, self.second, self.read)
             )
+        if self.plain:
+            self.own, self.second = (_in_words(ty) for ty in (self.own, self.second))
         padded = frozenset(n for n, ty in ((0, self.read), (2, self.own), (3, self.second)) if width(ty) == 3)
         body = self.declarations()
         for _ in range(rng.randint(2, 5)):
@@ -286,7 +297,8 @@ class _Generator:
                     for f, at in MERGED
                 ),
             ]
-        lines += ["  atomic_xor(&bins[8 + (i & 7)], digest);"]
+        if not self.plain:
+            lines += ["  atomic_xor(&bins[8 + (i & 7)], digest);"]
         return lines
 
     def gather(self) -> list[str]:
@@ -567,8 +579,10 @@ class _Generator:
             return self.assignment()
         if self.uniform and self.grouped and self.rng.random() < 0.25:
             return self.prefix() if self.rng.random() < 0.25 else self.exchange()
-        choices = [self.assignment, self.assignment, self.component, self.private, self.record, self.output, self.count]
-        if self.own in ("int", "uint"):
+        choices = [self.assignment, self.assignment, self.component, self.private, self.record, self.output]
+        if not self.plain:
+            choices.append(self.count)
+        if self.own in ("int", "uint") and not self.plain:
             choices.append(self.exchange_own)
         if self.helper:
             choices.append(self.call)
