@@ -14,7 +14,7 @@ from headwater.analyze.report import Analysis, Question, Refused, Report
 from headwater.analyze.sources import SUFFIXES, Built, Source, build, from_text, read
 from headwater.analyze.whatif import Change, changed
 from headwater.chips import Chip
-from headwater.errors import HeadwaterError, InternalError, LaunchError, ResourceError, UsageError
+from headwater.errors import HeadwaterError, InternalError, LaunchError, ResourceError, SourceError, Span, UsageError
 
 DEFAULT_DEVICE = "vega64"
 _THREADS = 3
@@ -91,7 +91,14 @@ def analyze(
                 refused.append(Refused(one.name, chip.name, built))
                 continue
             warnings = warnings or built.warnings
-            for shown, code in _chosen(built, one, names):
+            if not names:
+                refused += [Refused(name, chip.name, _why(built, name)) for name in built.refused]
+            try:
+                chosen = _chosen(built, one, names)
+            except SourceError as error:
+                refused.append(Refused(", ".join(names), chip.name, error))
+                continue
+            for shown, code in chosen:
                 try:
                     rows.setdefault(shown, []).extend(_on(chip, code, question, built, shown, set))
                 except (LaunchError, ResourceError) as error:
@@ -136,6 +143,11 @@ def _on(chip: Chip, code: Code, question: Question, built: Built, name: str, set
     for analysis in made:
         _ = analysis.occupancy, analysis.launch  # what does not fit is said now
     return made
+
+
+def _why(built: Built, name: str) -> HeadwaterError:
+    message, line, hint = built.refused[name]
+    return SourceError(message, Span(next(iter(built.texts), ""), line), hint=hint)
 
 
 def _chip(device: Any) -> Chip:
@@ -193,6 +205,8 @@ def _chosen(built: Built, source: Source, names: Sequence[str]) -> list[tuple[st
     for name in dict.fromkeys(names) or kernels:
         if name in symbols:
             found.append((name, symbols[name]))
+        elif name in built.refused:
+            raise _why(built, name)
         elif name in kernels:
             symbol = next(
                 (s for variant in _VARIANTS for s in kernels[name] if s.endswith(f"_{variant}")), kernels[name][0]

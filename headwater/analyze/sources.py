@@ -17,7 +17,7 @@ from headwater import cache
 from headwater.analyze.code import Code
 from headwater.analyze.remembered import state
 from headwater.chips import Chip
-from headwater.errors import UsageError
+from headwater.errors import SourceError, Span, UsageError
 from headwater.opencl.freshness import unchanged
 
 if TYPE_CHECKING:
@@ -52,12 +52,17 @@ class Built:
     includes: Mapping[str, str] = field(default_factory=dict)
     entries: Mapping[str, str] = field(default_factory=dict)
     """Of Brook+: kernel of the code -> kernel of the source."""
+    refused: Mapping[str, tuple[str, int, str]] = field(default_factory=dict)
+    """Kernels that the chip lacks something for -> message, line and hint."""
 
     def code(self, kernel: str) -> Code:
         """The kernel of that name; UsageError, with the nearest name, if there is none."""
         for code in self.codes:
             if code.kernel == kernel:
                 return code
+        if kernel in self.refused:
+            message, line, hint = self.refused[kernel]
+            raise SourceError(message, Span(next(iter(self.texts), ""), line), hint=hint)
         from headwater.runtime.program import unknown_kernel
 
         raise unknown_kernel(kernel, [code.kernel for code in self.codes], next(iter(self.texts), "the file"))
@@ -197,9 +202,12 @@ def _as_json(built: Built) -> dict[str, Any]:
         "warnings": built.warnings,
         "includes": dict(built.includes),
         "entries": dict(built.entries),
+        "refused": {name: list(why) for name, why in built.refused.items()},
     }
 
 
 def _from_json(data: dict[str, Any]) -> Built:
     codes = tuple(Code.from_json(code) for code in data["codes"])
-    return Built(codes, data["texts"], tuple(data["via"]), data["warnings"], data["includes"], data["entries"])
+    refused = {name: (message, line, hint) for name, (message, line, hint) in data["refused"].items()}
+    via = tuple(data["via"])
+    return Built(codes, data["texts"], via, data["warnings"], data["includes"], data["entries"], refused)

@@ -350,7 +350,13 @@ def _from_opencl(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Bu
     options = source.options if source.language == "opencl" else ""
     made = kernels(text, chip, name, options)
     codes = []
+    refused = {name: kernel.refused for name, kernel in made.kernels.items() if kernel.refused is not None}
+    if len(refused) == len(made.kernels):
+        for kernel in made.kernels.values():
+            kernel.require(source.name, source.text)
     for kernel in made.kernels.values():
+        if kernel.refused is not None:
+            continue
         il_name = f"{kernel.info.name}.il"
         compiled = compile_program(kernel.program, chip, il_name)
         places: dict[int, tuple[str, int]] = {}
@@ -380,7 +386,7 @@ def _from_opencl(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Bu
         kinds = tuple((arg.name, arg.type_name) for arg in kernel.info.args)
         local = any(arg.kind == "local" for arg in kernel.info.args)
         codes.append(replace(code, arguments=kinds, dynamic_lds=local))
-    return Built(tuple(codes), texts, (*via, "ATI IL"), made.warnings, made.includes, entries)
+    return Built(tuple(codes), texts, (*via, "ATI IL"), made.warnings, made.includes, entries, refused)
 
 
 def _from_machine(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
