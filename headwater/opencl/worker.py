@@ -9,7 +9,6 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from importlib import import_module
@@ -71,7 +70,7 @@ class Worker:
     def _running(self, module: str) -> subprocess.Popen[bytes]:
         if self._process is None or self._pid != os.getpid() or self._process.poll() is not None:
             self._pid = os.getpid()
-            self._errors = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
+            self._errors = _scratch_file()
             root = str(Path(__file__).resolve().parents[2])
             path = f"import sys; sys.path.insert(0, {root!r})"
             code = f"{path}; from headwater.opencl.worker import serve; serve({module!r})"
@@ -109,6 +108,15 @@ class Worker:
         if process is not None and self._pid == os.getpid():
             process.kill()
             process.wait()
+
+
+def _scratch_file() -> IO[bytes]:
+    """A file without a name."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("headwater"), "w+b")
+    import tempfile  # it imports much, and the first compilation waits for this
+
+    return tempfile.TemporaryFile()
 
 
 def _send(pipe: IO[bytes], message: object) -> None:
