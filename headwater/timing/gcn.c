@@ -10,7 +10,7 @@ enum { VALU, SCALAR, VMEM, LDS, BRANCH, CLASSES, WAIT = CLASSES, NOP, BARRIER, E
 enum { ISSUE, DEPEND, FETCH, SMEM_WAIT, LDS_WAIT, VMEM_WAIT, BARRIER_WAIT, START, CAUSES };
 enum { WRITES = 1, ATOMIC = 2, GLC = 4, MAKES_MASK = 8, NEEDS_MASK = 16, NEW_LINE = 32, FLAT = 64, RETURNS = 128 };
 enum { SMEM = 1, MATRIX = 2, INVALIDATES = 4 };
-enum { SIMDS = 8, SLOTS = 16, GROUPS = 64, RING = 64, SHORT_RING = 16, QUANTUM = 256, MISSES = 256 };
+enum { SIMDS = 8, SLOTS = 16, GROUPS = 64, RING = 64, SHORT_RING = 16, QUANTUM = 512, MISSES = 256 };
 
 /* An instruction. `cycles`: that it takes the wavefront; of memory, that it takes the address unit when lanes follow each
    other; `other`: when they do not, or of the LDS the least. */

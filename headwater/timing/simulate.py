@@ -145,7 +145,7 @@ class Recorded:
 
 
 def simulated(device: Device | str | None) -> Device:
-    """The simulated chip of that name. UsageError if it is a device that exists."""
+    """The simulated chip of that name. UsageError if it is a device that exists, or a chip of another family."""
     from headwater.runtime.devices import resolve
 
     found = resolve(device) if device is not None else None
@@ -153,7 +153,13 @@ def simulated(device: Device | str | None) -> Device:
         name = "the default device" if found is None else found.name
         raise UsageError(
             f"{name} is no simulated chip: its time is measured, not simulated",
-            hint='choose a chip, as in simulate(…, device="vega64"); headwater devices --chips lists them',
+            hint="choose a GCN chip with device, such as vega64; headwater devices --chips lists them",
+        )
+    chip: Chip = found.chip  # type: ignore[attr-defined]
+    if chip.family != "gcn":
+        raise UsageError(
+            f"{chip.name} is a {chip.generation} chip, whose cycles are not simulated",
+            hint="choose a GCN chip, such as vega64; headwater analyze estimates VLIW chips' times",
         )
     return found
 
