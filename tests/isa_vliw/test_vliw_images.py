@@ -90,6 +90,23 @@ def test_opencl_binary_without_metadata() -> None:
         image.read(data)
 
 
+def test_opencl_binaries_with_impossible_sizes() -> None:
+    for wrong in ("hwlocal:4294967296", "hwprivate:4294967296"):
+        data = opencl_binary({"add": (image.write(KERNEL), METADATA.replace("hwlocal:512", wrong))})
+        with pytest.raises(CodeObjectError, match=r"wants .*4294967296 bytes of .*: no chip has so much"):
+            image.read(data)
+    data = opencl_binary({"add": (image.write(KERNEL), METADATA.replace("cws:64:1:1", "cws:64:0:1"))})
+    with pytest.raises(CodeObjectError, match=r"damaged metadata of the kernel add: work-groups of \(64, 0, 1\)"):
+        image.read(data)
+
+
+def test_private_memory_of_opencl_binaries_is_whole_registers() -> None:
+    private = METADATA.replace("hwlocal:512", "hwprivate:20")
+    found = image.read(opencl_binary({"add": (image.write(KERNEL), private)}))
+    assert found.scratch_bytes == 32
+    assert image.read(image.write(found)) == found
+
+
 def test_image_as_text() -> None:
     for made in (PIXEL, KERNEL):
         shown = image_text.text(made)

@@ -133,6 +133,10 @@ def test_pieces_have_texts_of_their_own() -> None:
         ("00 NOP\n00 NOP", "<assembly>:2:1: error: another CF instruction has the number 00"),
         ("00 NOP\nEND_OF_PROGRAM\n01 NOP", "<assembly>:3:1: error: nothing can follow END_OF_PROGRAM"),
         ("00 EXP: ROP0, R1", "<assembly>:1:9: error: expected what is exported: PIX, POS or PARAM with a number"),
+        (
+            "00 TEX:\n 0 SAMPLE R0, R1, t0, s0 ,",
+            "<assembly>:2:27: error: SAMPLE of r700 has no property without a name",
+        ),
         ("00 NOP MARK", "<assembly>:1:8: error: NOP of r700 has no property MARK"),
         ("MOV R0.x, R1.x", "<assembly>:1:1: error: expected an instruction with its number"),
     ],

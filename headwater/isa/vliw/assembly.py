@@ -272,7 +272,7 @@ class _Parser:
         extends = fields.get("extended") and row.kind == "CF_ALU" and "CF_ALU_EXT" in _kinds(self.generation)
         known = name in places or (extends and name in form(self.generation, "CF_ALU_EXT"))
         if not word or (name not in FIELD_NAMES and name != "reserved") or not (known or name == "reserved"):
-            shown = word or s.text[at:].split()[0]
+            shown = word or s.text[at:].partition(" ")[0] or "without a name"
             s.fail(f"{row.mnemonic} of {self.generation} has no property {shown}", at)
         if s.take("("):
             negative = s.take("-")

@@ -312,7 +312,7 @@ class _Operation:
             self.group.literal(s, place, s.integer("the literal"), at)
             s.expect(")")
         else:
-            s.fail(f"{row.mnemonic} has no property {word or s.text[at:].split()[0]}", at)
+            s.fail(f"{row.mnemonic} has no property {word or s.text[at:].partition(' ')[0]}", at)
 
     def _hidden_destination(self, word: str) -> None:
         """The register of a masked destination, or of an operation that has no result."""

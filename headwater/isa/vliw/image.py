@@ -67,6 +67,14 @@ class Image:
     il: str = ""
     lines: tuple[tuple[int, ...], ...] = ()
 
+    def __post_init__(self) -> None:
+        if any(number >> 32 for number in (self.lds_bytes, self.scratch_bytes, *(self.group_size or ()))):
+            raise CodeObjectError(
+                f"{self.name} wants {self.lds_bytes} bytes of LDS, {self.scratch_bytes} bytes of scratch memory and "
+                f"work-groups of {self.group_size}: no chip has so much",
+                hint="the file is damaged",
+            )
+
     @property
     def generation(self) -> str:
         """The generation of the target."""

@@ -90,9 +90,11 @@ def _described(elf: Elf, image: Image, text: str) -> Image:
             elif words[0] == "memory" and words[1] == "hwlocal":
                 local = max(local, int(words[2]))
             elif words[0] == "memory" and words[1] == "hwprivate":
-                scratch = max(scratch, int(words[2]))
+                scratch = max(scratch, -(-int(words[2]) // 16) * 16)
             elif words[0] == "cws":
                 group = (int(words[1]), int(words[2]), int(words[3]))
+                if min(group) < 1:
+                    raise ValueError(f"work-groups of {group}")
     except (ValueError, IndexError) as fault:
         raise elf.error(f"has damaged metadata of the kernel {image.name}: {fault}") from None
     required = any(words[0] == "cws" for words in lines)
