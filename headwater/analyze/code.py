@@ -86,8 +86,7 @@ class Loop:
 
     ``trip``: how often its body runs each time it is reached; ``known``: how that is known. A loop whose trips are not
     known counts as run once. ``why``: what the proof rests on, or what stands in its way.
-    ``tail``: the test that ends it is the body's last, and only the jump back follows it, in all but the last
-    iteration.
+    ``tail``: its work stands before the test that ends it, and what follows runs in all but the last iteration.
     """
 
     name: str

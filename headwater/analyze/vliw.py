@@ -130,12 +130,20 @@ def vliw_code(
 
 
 def _tested_last(shader: Shader, body: Collection[int]) -> bool:
-    """Whether nothing but control flow stands behind the place where a loop ends."""
+    """Whether a loop's work stands before the place where it ends: then its body runs once more than the jump back."""
     places = [n for n in body if shader.cf[n].row.name in (_ALU_ENDS_LOOP, "LOOP_BREAK")]
-    behind = [shader.cf[n] for n in body if places and n > max(places)]
-    return bool(places) and all(
-        not cf.groups and not cf.fetches and cf.row.kind not in ("EXPORT", "MEM", "RAT") for cf in behind
-    )
+    if not places:
+        return False
+    place = max(places)
+    working = [n for n in sorted(body) if _works(shader.cf[n])]
+    before = [n for n in working if n < place]
+    if shader.cf[place].row.name == "LOOP_BREAK":
+        before = before[:-1]  # the clause that makes the comparison
+    return bool(before) or not any(n > place for n in working)
+
+
+def _works(cf: Cf) -> bool:
+    return bool(cf.groups or cf.fetches) or cf.row.kind in ("EXPORT", "MEM", "RAT")
 
 
 def _placed(step: Step, line: tuple[str, int] | None, via: tuple[str, int] | None, number: int) -> Step:

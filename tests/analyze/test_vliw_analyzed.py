@@ -165,3 +165,36 @@ def test_occupancy_on_the_command_line(capsys):
     data = json.loads(capsys.readouterr().out)
     assert data["wavefronts"] == 9
     assert data["limited_by"] == ["GPRs"]
+
+
+def test_an_image_file(tmp_path):
+    """What a compiler made is analyzed as it is, on the chip that it is for."""
+    from headwater.errors import UsageError
+    from headwater.il.parser import parse
+    from headwater.isa.vliw import image
+    from headwater.isa.vliw.compiler import compile_program
+    from headwater.isa.vliw.encode import encode
+
+    chip = chips.find("hd5870")
+    made = compile_program(parse(LOOP.replace("STEP", "y"), "k.il"), chip)
+    path = tmp_path / "k.elf"
+    path.write_bytes(
+        image.write(
+            image.Image(chip.target, made.kind, encode(made.shader), gprs=made.gprs, stack_entries=made.stack_entries)
+        )
+    )
+    a = analyzed(str(path), "hd5870")
+    assert (a.code.vgprs, a.code.stack_entries) == (made.gprs, made.stack_entries)
+    assert a.code.loops[0].trip == 100
+    assert a.work.fetches == 100
+    with pytest.raises(UsageError, match="holds code for cypress"):
+        analyzed(str(path), "hd6970")
+
+
+def test_kernels_that_a_chip_lacks_something_for():
+    text = "kernel void f(global float *a) { a[get_global_id(0)] *= 2; }\nkernel void d(global double *a) { a[get_global_id(0)] *= 2; }"
+    report = headwater.analyze(text, device="hd5770")
+    assert [a.name for a in report] == ["f"]
+    assert [r.kernel for r in report.refused] == ["d"]
+    with pytest.raises(headwater.SourceError, match="double precision"):
+        headwater.analyze(text, device="hd5770", kernel="d")
