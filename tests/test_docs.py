@@ -60,7 +60,15 @@ def check(command, expected, folder):
 @pytest.mark.skipif(sys.platform == "win32", reason="the blocks are for a POSIX shell")
 @pytest.mark.parametrize(
     "name",
-    ["docs/tutorial.md", "docs/chips.md", "docs/gcn-isa.md", "docs/vliw-isa.md", "docs/analyzer.md", "README.md"],
+    [
+        "docs/tutorial.md",
+        "docs/chips.md",
+        "docs/gcn-isa.md",
+        "docs/vliw-isa.md",
+        "docs/analyzer.md",
+        "docs/timing.md",
+        "README.md",
+    ],
 )
 def test_a_page_says_what_is_so(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
