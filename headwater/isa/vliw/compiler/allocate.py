@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headwater.errors import ResourceError
 from headwater.isa.vliw.compiler.fold import THREE_SOURCES
 from headwater.isa.vliw.compiler.ir import Clause, Exit, If, Loop, Op, Region, Use, Value
 from headwater.isa.vliw.compiler.liveness import Liveness
@@ -41,11 +40,6 @@ def allocate(region: Region, target: Target, array_elements: int, inputs: list[V
         if best is None or found.count < best.count:
             best = found
     assert best is not None
-    if best.count > target.gprs:
-        raise ResourceError(
-            f"the program needs {best.count} registers, {target.chip.name} has {target.gprs} for a work-item",
-            hint="compute less at once: split the kernel, or keep fewer values in registers",
-        )
     return best
 
 

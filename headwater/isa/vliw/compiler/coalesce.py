@@ -235,8 +235,10 @@ def bind_vectors(region: Region) -> None:
             for indices, in_place in vectors(item):
                 _bind_reads(item, indices, in_place, placed)
             placed.append(item)
-            if item.kind == FETCH or (item.kind == MEMORY and item.results):
+            if item.kind == FETCH:
                 _bind_results(item, [-1] * len(item.results), placed, True)
+            elif item.kind == MEMORY:
+                _bind_results(item, list(range(len(item.results))), placed, True)
             elif item.kind == WIDE and item.name in PAIRED:
                 parity ^= 2
                 _bind_results(item, _pair_places(item, parity), placed, False)

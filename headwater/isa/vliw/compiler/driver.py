@@ -8,15 +8,19 @@ from headwater.chips.model import Chip
 from headwater.errors import ResourceError
 from headwater.il.checker import Facts, check
 from headwater.il.model import Program
-from headwater.isa.vliw.compiler import coalesce, optimise, reads, verify
+from headwater.isa.vliw.compiler import coalesce, optimise, reads, spill, verify
 from headwater.isa.vliw.compiler.allocate import allocate
 from headwater.isa.vliw.compiler.emit import emit
+from headwater.isa.vliw.compiler.liveness import Liveness
 from headwater.isa.vliw.compiler.lower import Lowering
 from headwater.isa.vliw.compiler.schedule import schedule
 from headwater.isa.vliw.compiler.target import Target, target_of
 from headwater.isa.vliw.model import Shader
 
 _REWRITES = 2
+_MAX_SPILLED = 2000
+_SPILL_MARGIN = 16
+"""Components more than seem too many: what is read back takes registers, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,44 +57,73 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
     target = target_of(chip)
     facts = check(program, filename)
     _check_limits(program, facts, target)
-    lowering = Lowering(program, facts, target, filename)
-    region = lowering.run()
-    optimise.clean(region)
-    verify.ssa(region)
-    for _ in range(_REWRITES):
-        region = optimise.rewrite(region, target)
-        verify.ssa(region)
-    reads.join_fetches(region)
-    reads.pair_reads(region)
-    optimise.select_predicates(region, target)
-    verify.ssa(region)
-    coalesce.leave_ssa(region)
-    coalesce.bind_vectors(region)
-    verify.vectors_of(region)
-    scheduled = schedule(region, target)
-    verify.groups(scheduled, target)
-    in_scratch = lowering.arrays_in_scratch()
-    elements = sum(facts.arrays[n] for n in lowering.arrays)
-    registers = allocate(scheduled, target, 0 if in_scratch else elements, list(lowering.inputs.values()))
-    verify.registers(scheduled, registers)
-    scratch = elements if in_scratch else 0
-    emitted = emit(scheduled, target, registers, max(scratch, 1), program.kind)
-    return Compiled(
-        shader=emitted.shader,
-        kind=program.kind,
-        gprs=registers.count,
-        stack_entries=emitted.stack_entries,
-        clause_temporaries=registers.clause_temporaries,
-        lds_bytes=_lds_bytes(facts),
-        scratch_bytes=16 * scratch,
-        constant_buffers=dict(sorted(facts.constants.items())),
-        resources=tuple(sorted(facts.resources)),
-        outputs=tuple(sorted(facts.outputs)) if program.kind == "ps" else (),
-        uavs=tuple(sorted(facts.uavs)),
-        uses_global=facts.uses_global or (bool(facts.uavs) and not target.is_evergreen),
-        group_size=facts.group,
-        lines=emitted.lines,
+    made = _Attempt(program, facts, target, filename, frozenset())
+    spilled: frozenset[int] = frozenset()
+    while (excess := made.registers.count - target.gprs) > 0 and len(spilled) < _MAX_SPILLED:
+        more = spill.choose(made.lengths, 4 * excess + _SPILL_MARGIN, spilled)
+        if more == spilled:
+            break
+        spilled = more
+        made = _Attempt(program, facts, target, filename, spilled)
+    if excess <= 0:
+        return made.compiled()
+    raise ResourceError(
+        f"the program needs {made.registers.count} registers, {chip.name} has {target.gprs} for a work-item",
+        hint="compute less at once: split the kernel, or keep fewer values in registers",
     )
+
+
+class _Attempt:
+    """One way through all passes, with some variables in scratch memory."""
+
+    def __init__(self, program: Program, facts: Facts, target: Target, filename: str, spilled: frozenset[int]) -> None:
+        self.program, self.facts, self.target = program, facts, target
+        lowering = Lowering(program, facts, target, filename)
+        region = lowering.run()
+        optimise.clean(region)
+        verify.ssa(region)
+        for _ in range(_REWRITES):
+            region = optimise.rewrite(region, target)
+            verify.ssa(region)
+        reads.join_fetches(region)
+        reads.pair_reads(region)
+        optimise.select_predicates(region, target)
+        verify.ssa(region)
+        coalesce.leave_ssa(region)
+        liveness = Liveness(region)
+        self.lengths = spill.measured(region, liveness)
+        in_scratch = lowering.arrays_in_scratch()
+        elements = sum(facts.arrays[n] for n in lowering.arrays)
+        self.scratch = elements if in_scratch else 0
+        self.scratch += spill.spill(region, spilled, target, self.scratch)
+        coalesce.bind_vectors(region)
+        verify.vectors_of(region)
+        self.scheduled = schedule(region, target)
+        verify.groups(self.scheduled, target)
+        inputs = list(lowering.inputs.values())
+        self.registers = allocate(self.scheduled, target, 0 if in_scratch else elements, inputs)
+        verify.registers(self.scheduled, self.registers)
+
+    def compiled(self) -> Compiled:
+        """The machine code and what it needs."""
+        program, facts, target = self.program, self.facts, self.target
+        emitted = emit(self.scheduled, target, self.registers, max(self.scratch, 1), program.kind)
+        return Compiled(
+            shader=emitted.shader,
+            kind=program.kind,
+            gprs=self.registers.count,
+            stack_entries=emitted.stack_entries,
+            clause_temporaries=self.registers.clause_temporaries,
+            lds_bytes=_lds_bytes(facts),
+            scratch_bytes=16 * self.scratch,
+            constant_buffers=dict(sorted(facts.constants.items())),
+            resources=tuple(sorted(facts.resources)),
+            outputs=tuple(sorted(facts.outputs)) if program.kind == "ps" else (),
+            uavs=tuple(sorted(facts.uavs)),
+            uses_global=facts.uses_global or (bool(facts.uavs) and not target.is_evergreen),
+            group_size=facts.group,
+            lines=emitted.lines,
+        )
 
 
 def _lds_bytes(facts: Facts) -> int:

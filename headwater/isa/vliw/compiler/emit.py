@@ -326,8 +326,8 @@ class _Emitter:
                 fields["const_buf_no_stride"] = 0
             return Fetch(self.row("VTX", op.name), fields)
         if op.name == "READ_SCRATCH":
-            fields |= {"elem_size": 3, "indexed": 1, "uncached": 1, "arr_size": self.scratch - 1, "data_format": 34}
-            fields |= {"num_format_all": 1, "src_sel_x": selects[0]}
+            fields |= {"elem_size": 3, "uncached": 1, "arr_size": self.scratch - 1, "data_format": 34}
+            fields |= {"num_format_all": 1, "src_sel_x": selects[0] if selects else 0}
             return Fetch(self.row("MEM_RD", op.name), fields)
         fields |= {f"src_sel_{'xyzw'[k]}": s for k, s in enumerate(selects)}
         return Fetch(self.row("TEX", op.name), fields)
@@ -369,6 +369,10 @@ class _Emitter:
             if returns and not self.acknowledge:
                 self.add(_Item("WAIT_ACK"))
             return
+        if op.results:  # R600 reads scratch memory so
+            targets = {v.chan: self.registers.gpr[v] for v in op.results if v is not None}
+            fields["rw_gpr"] = next(iter(targets.values()))
+            fields["comp_mask"] = sum(1 << chan for chan in targets)
         fields["arr_size"] = self.scratch - 1 if op.name == "MEM_SCRATCH" else 0xFFF
         self.add(_Item(op.name, "MEM", fields, lines=(op.line,)))
 

@@ -103,7 +103,7 @@ class Lowering:
             self.environment = first if second is None else second
             return
         self.environment = before
-        for key in first.keys() | second.keys():
+        for key in dict.fromkeys((*first, *second)):
             one, two = first.get(key, ZERO), second.get(key, ZERO)
             if one is two or (type(one) is not Value and one == two):
                 before[key] = one

@@ -18,6 +18,7 @@ from headwater.isa.vliw.compiler.ir import FETCH, MEMORY, Const, Kcache, Op, Ref
 
 if TYPE_CHECKING:
     from headwater.isa.vliw.compiler.lower import Lowering
+    from headwater.isa.vliw.compiler.target import Target
 
 GLOBAL_BYTES, GLOBAL_ELEMENTS, UAVS, CONSTANTS, RETURNS = 126, 127, 128, 144, 160
 """Fetch resources: the global buffer as bytes and as vec4, the first of the views, constant buffers, return buffers."""
@@ -25,7 +26,7 @@ GLOBAL_RAT = 11
 ARRAY_GPRS = 40
 """vec4 of indexed temporaries that may be registers; beyond it they are scratch."""
 _MAX_OFFSET = 0xFFFF
-_WRITE_INDEXED, _WRITE_INDEXED_ACK = 1, 3
+_WRITE_INDEXED, _READ = 1, 2  # TYPE of writes to memory; reads so are R600's
 _FORMATS = {1: 13, 2: 29, 3: 47, 4: 34}
 """DATA_FORMAT of 32-bit components by their number (AMD, Evergreen-Family ISA, VTX_WORD1)."""
 _FORMAT_8, _FORMAT_16 = 1, 5
@@ -526,8 +527,7 @@ def array_read(lowering: Lowering, register: Register, lane: int) -> Ref:
     base = lowering.arrays_before(which)
     if lowering.arrays_in_scratch():
         results: list[Value | None] = [Value() for _ in range(4)]
-        uses = [Use(b.register(element))]
-        op = Op("READ_SCRATCH", uses, results, FETCH, fields={"array_base": base}, order="array")
+        op = scratch_read(lowering.target, Use(b.register(element)), base, results, "array")
         values = b.fetch(key, op).results
         found = values[lane]
         assert found is not None
@@ -535,6 +535,23 @@ def array_read(lowering: Lowering, register: Register, lane: int) -> Ref:
     value = Value()
     op = Op("ARRAY_READ", [Use(element)], [value], fields={"base": base, "chan": lane}, order="array")
     return b.fetch((*key, lane), op).result
+
+
+def scratch_read(target: Target, index: Use | None, base: int, results: list[Value | None], order: str) -> Op:
+    """A read of an element of scratch memory: a fetch, but on R600 an instruction of control flow."""
+    if target.rank:
+        fields = {"array_base": base, "indexed": int(index is not None)}
+        return Op("READ_SCRATCH", [index] if index is not None else [], results, FETCH, fields=fields, order=order)
+    fields = {"array_base": base, "type": _READ + (index is not None), "elem_size": 3, "comp_mask": 15}
+    uses = [Use(ZERO)] * 4 + ([index] if index is not None else [])
+    return Op("MEM_SCRATCH", uses, results, MEMORY, fields=fields, order=order)
+
+
+def scratch_write(data: list[Use], index: Use | None, base: int, mask: int, order: str) -> Op:
+    """A write of components of an element of scratch memory."""
+    fields = {"array_base": base, "comp_mask": mask, "type": int(index is not None), "elem_size": 3}
+    uses = [*data, index] if index is not None else data
+    return Op("MEM_SCRATCH", uses, [], MEMORY, fields=fields, order=order, effect=True)
 
 
 def array_write(lowering: Lowering, register: Register, written: dict[int, Ref]) -> None:
@@ -552,9 +569,7 @@ def array_write(lowering: Lowering, register: Register, written: dict[int, Ref])
     lowering.versions += 1
     if lowering.arrays_in_scratch():
         data = [Use(b.register(written[k])) if k in written else Use(ZERO) for k in range(4)]
-        fields = {"array_base": base, "comp_mask": sum(1 << k for k in written), "type": _WRITE_INDEXED, "elem_size": 3}
-        uses = [*data, Use(b.register(element))]
-        b.add(Op("MEM_SCRATCH", uses, [], MEMORY, fields=fields, order="array", effect=True))
+        b.add(scratch_write(data, Use(b.register(element)), base, sum(1 << k for k in written), "array"))
         return
     for lane, ref in written.items():
         fields = {"base": base, "chan": lane}

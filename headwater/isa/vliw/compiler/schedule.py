@@ -33,6 +33,8 @@ from headwater.isa.vliw.model import LDS_OQ_A_POP, LDS_OQ_B_POP
 
 _FETCH_HEIGHT = 24
 """What a fetch adds to the way to the block's end, in groups: a change of clause and the cache's latency."""
+_FULL_SCALARS = 300
+"""Values that may be live before fetches wait for what is there to be used; a work-item has some 496."""
 _CLOSING_SLOTS = 48
 """Slots at a clause's end in which nothing begins that has to end in the same clause."""
 _FREE_SCALARS = 24
@@ -64,6 +66,8 @@ class _Scheduler:
         self.target = target
         self.liveness = liveness
         self.packer = packer
+        # Most values live shortly: their first and last gaps tell without a look at the whole set.
+        self.spans = [((b & -b).bit_length() - 1, b.bit_length(), b, v) for v, b in liveness.live.items() if b]
 
     def region(self, region: Region) -> Region:
         result: Region = []
@@ -100,8 +104,8 @@ class _Scheduler:
         load[:] = [0, 0, 0, 0]
         self.live = 0
         self.inside: set[Value] = set()
-        for value, bits in live.items():
-            if bits >> first & 1:
+        for low, high, bits, value in self.spans:
+            if low <= first < high and bits >> first & 1:
                 self.live += 1
                 self.inside.add(value)
                 if value.chan >= 0:
@@ -186,7 +190,9 @@ class _Block:
         while self.left:
             self.close_group()
             before = self.left
-            if self.fetches and not any(node.feeds for node in self.alu):
+            if self.writes and (self.is_full() or any(node.op.name == "MEM_SCRATCH" for node in self.writes)):
+                self.write_run()  # what is written frees its registers
+            elif self.fetches and not any(node.feeds for node in self.alu) and not (self.alu and self.is_full()):
                 self.fetch_clause()
             elif self.alu:
                 self.alu_clause()
@@ -198,6 +204,10 @@ class _Block:
                 "operations wait for one another"
             )
         return self.clauses
+
+    def is_full(self) -> bool:
+        """Whether registers are so short that what is there is to be used up before more is fetched."""
+        return self.scheduler.live > _FULL_SCALARS
 
     # -- fetches and writes --------------------------------------------------------------------------------------------
 
@@ -211,6 +221,7 @@ class _Block:
         kind = self.fetch_kind(self.fetches[0].op)
         clause = Clause(kind)
         chosen = [node for node in self.fetches if self.fetch_kind(node.op) == kind][: self.target.fetches]
+        chosen = chosen[: max((_FULL_SCALARS - self.scheduler.live) // 4, 1)]
         chosen.sort(key=lambda node: node.order)
         for node in chosen:
             self.fetches.remove(node)
@@ -253,7 +264,7 @@ class _Block:
             if clause.groups and not self.owed:
                 if words > limit:
                     break
-                if self.fetches and not any(node.feeds for node in self.alu):
+                if self.fetches and not any(node.feeds for node in self.alu) and not self.is_full():
                     break
             placed = self.fill(words > self.target.alu_slots - _CLOSING_SLOTS)
             if not placed:
