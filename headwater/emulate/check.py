@@ -68,8 +68,8 @@ _TYPES: Final = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}
 
 
 class _CheckObserver(Staged):
-    name = "check 8"
-    library = "check.c"
+    name = "check 9"
+    library = ("check_records.h", "check.c")
     tells_segments = False
     takes_values = True
 

@@ -108,8 +108,8 @@ class Staged:
     """Observer that tells a C library what happens: ``hw_begin``, ``hw_segment``, ``hw_access``, ``hw_barrier``."""
 
     name = "staged"
-    library = ""
-    """The library's file beside this one."""
+    library: tuple[str, ...] = ()
+    """The library's files beside this one."""
     tells_segments = True
     takes_values = False
 
@@ -197,7 +197,8 @@ class Staged:
 
     def objects(self) -> list[bytes]:
         """Object code of the library."""
-        return [compile_c(c_header() + Path(__file__).with_name(self.library).read_text())]
+        texts = [Path(__file__).with_name(name).read_text() for name in self.library]
+        return [compile_c(c_header() + "".join(texts))]
 
     def facts(self) -> Any:
         """Sites and segments, for `tables`."""

@@ -80,7 +80,7 @@ _CONTEXT: Final = Struct(
 
 class _TraceObserver(Staged):
     name = f"trace {VERSION}.9"
-    library = "trace.c"
+    library = ("trace.c",)
 
     def __init__(self) -> None:
         super().__init__()
