@@ -370,21 +370,26 @@ class _Decoder:
             fields["src1_sel"] = 6
         if fields.get("dst_sel") == 7 or 7 in (fields["src0_sel"], fields["src1_sel"]) or fields.get("dst_unused") == 3:
             raise _BadOperandError("reserved SDWA selection")
-        sel, unused = fields.get("dst_sel", 6), fields.get("dst_unused", 2)
+        return self._with_lanes(row, "SDWA", fields, address)
+
+    def _dpp(self, row: Row, short: dict[str, int], word: int, address: int) -> Instruction:
+        fields = short | self._fields("DPP", word)
+        _check_dpp(fields["dpp_ctrl"], self.generation)
+        return self._with_lanes(row, "DPP", fields, address)
+
+    def _with_lanes(self, row: Row, form: str, fields: dict[str, int], address: int) -> Instruction:
+        """An instruction whose second word picks parts of lanes or other lanes; fields that a form lacks pick all."""
         dests: list[Destination] = []
         sources: list[Source] = []
         for spec in row.operands:
             name, kind = spec.name, spec.type
             dwords = DWORDS[kind]
-            if name == "D":
-                if kind == "mask":
-                    register = _VCC_PAIR
-                    if fields.get("sd"):
-                        register = scalar_register(self.generation, fields["sdst"], 2)
-                    dests.append(_dest("D", kind, register))
-                else:
-                    register = _vector_register("v", fields["vdst"], dwords)
-                    dests.append(_dest("D", kind, register, sel, unused))
+            if name == "D" and kind == "mask":
+                register = scalar_register(self.generation, fields["sdst"], 2) if fields.get("sd") else _VCC_PAIR
+                dests.append(_dest("D", kind, register))
+            elif name == "D":
+                register = _vector_register("v", fields["vdst"], dwords)
+                dests.append(_dest("D", kind, register, fields.get("dst_sel", 6), fields.get("dst_unused", 2)))
             elif name == "D1":
                 dests.append(_dest("D1", kind, _VCC_PAIR))
             elif name == "S2":
@@ -392,52 +397,24 @@ class _Decoder:
             else:
                 index = name[1]
                 number = fields["vsrc0"] if index == "0" else fields["vsrc1"]
+                value: Value
                 if fields.get(f"s{index}"):
-                    value: Value = self._value(number, dwords, None)
+                    value = self._value(number, dwords, None)
                 else:
                     value = _vector_register("v", number, dwords)
-                is_float = kind in FLOATS
+                signs = kind in FLOATS or (form == "DPP" and "fmods" in row.flags)
                 sources.append(
                     _source(
                         name,
                         kind,
                         value,
-                        is_float and bool(fields[f"src{index}_neg"]),
-                        is_float and bool(fields[f"src{index}_abs"]),
-                        not is_float and bool(fields[f"src{index}_sext"]),
-                        fields[f"src{index}_sel"],
+                        neg=signs and bool(fields[f"src{index}_neg"]),
+                        absolute=signs and bool(fields[f"src{index}_abs"]),
+                        sext=not signs and bool(fields.get(f"src{index}_sext")),
+                        sel=fields.get(f"src{index}_sel", 6),
                     )
                 )
-        return Instruction(address, 8, row, "SDWA", tuple(dests), tuple(sources), fields)
-
-    def _dpp(self, row: Row, short: dict[str, int], word: int, address: int) -> Instruction:
-        fields = short | self._fields("DPP", word)
-        _check_dpp(fields["dpp_ctrl"], self.generation)
-        dests: list[Destination] = []
-        sources: list[Source] = []
-        for spec in row.operands:
-            name, kind = spec.name, spec.type
-            if name == "D":
-                register = _vector_register("v", fields["vdst"], DWORDS[kind])
-                dests.append(_dest("D", kind, _VCC_PAIR if kind == "mask" else register))
-            elif name == "D1":
-                dests.append(_dest("D1", kind, _VCC_PAIR))
-            elif name == "S2":
-                sources.append(_source("S2", kind, _VCC_PAIR))
-            else:
-                index = name[1]
-                value = _vector_register("v", fields["vsrc0"] if index == "0" else fields["vsrc1"], DWORDS[kind])
-                is_float = kind in FLOATS or "fmods" in row.flags
-                sources.append(
-                    _source(
-                        name,
-                        kind,
-                        value,
-                        is_float and bool(fields[f"src{index}_neg"]),
-                        is_float and bool(fields[f"src{index}_abs"]),
-                    )
-                )
-        return Instruction(address, 8, row, "DPP", tuple(dests), tuple(sources), fields)
+        return Instruction(address, 8, row, form, tuple(dests), tuple(sources), fields)
 
     def _vop3_row(self, opcode: int) -> Row:
         """VOP3's own rows, and those that the shorter forms' rows imply."""
