@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 
 import pytest
@@ -160,17 +161,24 @@ def test_what_a_chip_lacks_is_refused(body, chip, message):
     assert chips.find(chip).name in str(caught.value)
 
 
-def test_programs_with_too_many_registers_are_refused():
-    many = 140
-    samples = "\n".join(f"sample_resource({k})_sampler(0) r{k}, v0.xy" for k in range(120))
-    again = "\n".join(f"sample_resource({k})_sampler(0) r{120 + k}, r{k}.xy" for k in range(20))
-    sums = "\n".join(f"mad r0, r{k}, r{many - k}, r0" for k in range(1, many))
-    resources = "".join(RESOURCE.format(k) for k in range(120))
-    source = (
-        f"{PIXELS}{resources}{samples}\n{again}\nwhileloop\ngt r200.x, r0.x, v0.x\nbreak_logicalnz r200.x\n{sums}\n"
-    )
+def few_registers(chip, count):
+    found = chips.find(chip)
+    return dataclasses.replace(found, registers=dataclasses.replace(found.registers, vgprs_per_wavefront=count))
+
+
+@pytest.mark.parametrize(("chip", "reads"), [("hd3870", "MEM_SCRATCH"), ("hd5870", "READ_SCRATCH")])
+def test_variables_go_to_scratch_where_registers_run_out(chip, reads):
+    samples = "\n".join(f"sample_resource(0)_sampler(0) r{k}, r0.xy\nadd r0.x, r0.x, r{k}.x" for k in range(1, 20))
+    sums = "\n".join(f"mad r0, r{k}, r{20 - k}, r0" for k in range(1, 20))
+    source = f"{PIXELS}{RESOURCE.format(0)}mov r0, v0.xyxy\n{samples}\n{sums}\nmov o0, r0\nend\n"
+    assert compiled(source, chip).gprs > 16
+    made = compile_program(parse(source), few_registers(chip, 16))
+    assert made.gprs <= 16
+    assert made.scratch_bytes > 0
+    names = [cf.row.name for cf in made.shader.cf] + [f.row.name for cf in made.shader.cf for f in cf.fetches]
+    assert reads in names
     with pytest.raises(ResourceError, match="registers"):
-        compiled(f"{source}endloop\nmov o0, r0\nend\n", "hd3870")
+        compile_program(parse(source), few_registers(chip, 1))
 
 
 def test_other_chips_are_refused():

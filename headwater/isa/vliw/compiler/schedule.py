@@ -33,8 +33,8 @@ from headwater.isa.vliw.model import LDS_OQ_A_POP, LDS_OQ_B_POP
 
 _FETCH_HEIGHT = 24
 """What a fetch adds to the way to the block's end, in groups: a change of clause and the cache's latency."""
-_FULL_SCALARS = 300
-"""Values that may be live before fetches wait for what is there to be used; a work-item has some 496."""
+_FULL_SHARE = 0.6
+"""Of a work-item's components: what may be live before fetches wait for what is there to be used."""
 _CLOSING_SLOTS = 48
 """Slots at a clause's end in which nothing begins that has to end in the same clause."""
 _FREE_SCALARS = 24
@@ -126,6 +126,7 @@ class _Block:
         self.packer = scheduler.packer
         self.scheduler = scheduler
         self.left = len(nodes)
+        self.full = int(4 * self.target.gprs * _FULL_SHARE)
         self.clauses: list[Clause] = []
         self.alu: list[_Node] = []
         self.fetches: list[_Node] = []
@@ -190,7 +191,8 @@ class _Block:
         while self.left:
             self.close_group()
             before = self.left
-            if self.writes and (self.is_full() or any(node.op.name == "MEM_SCRATCH" for node in self.writes)):
+            stores = any(not node.op.results for node in self.writes)
+            if (stores and self.is_full()) or any(_frees(node.op) for node in self.writes):
                 self.write_run()  # what is written frees its registers
             elif self.fetches and not any(node.feeds for node in self.alu) and not (self.alu and self.is_full()):
                 self.fetch_clause()
@@ -207,7 +209,11 @@ class _Block:
 
     def is_full(self) -> bool:
         """Whether registers are so short that what is there is to be used up before more is fetched."""
-        return self.scheduler.live > _FULL_SCALARS
+        return self.scheduler.live > self.full
+
+    def room(self) -> int:
+        """How many reads of four components may be under way."""
+        return max((self.full - self.scheduler.live) // 4, 1)
 
     # -- fetches and writes --------------------------------------------------------------------------------------------
 
@@ -221,7 +227,7 @@ class _Block:
         kind = self.fetch_kind(self.fetches[0].op)
         clause = Clause(kind)
         chosen = [node for node in self.fetches if self.fetch_kind(node.op) == kind][: self.target.fetches]
-        chosen = chosen[: max((_FULL_SCALARS - self.scheduler.live) // 4, 1)]
+        chosen = chosen[: self.room()]
         chosen.sort(key=lambda node: node.order)
         for node in chosen:
             self.fetches.remove(node)
@@ -243,9 +249,10 @@ class _Block:
     def write_run(self) -> None:
         self.writes.sort(key=lambda node: node.order)
         clause = Clause("write")
-        for node in self.writes:
-            clause.ops.append(node.op)
-        done, self.writes = self.writes, []
+        stores = [node for node in self.writes if not node.op.results]
+        done = stores or self.writes[: self.room()]  # R600 reads scratch memory by such instructions, too
+        self.writes = [node for node in self.writes if node not in done]
+        clause.ops += [node.op for node in done]
         for node in done:
             for value in node.op.results:
                 self.settle(value)
@@ -554,6 +561,11 @@ def _clauses_before(node: _Node, earlier_of: dict[_Node, list[_Node]]) -> list[_
                 if earlier.op.kind in (FETCH, MEMORY):
                     found[earlier] = None
     return list(found)
+
+
+def _frees(op: Op) -> bool:
+    """Whether it is a write for the registers' sake."""
+    return op.name == "MEM_SCRATCH" and not op.results
 
 
 def _pops(op: Op) -> int:
