@@ -359,8 +359,8 @@ def _rows(out: Console, group: Sequence[Analysis], title: str, alone: bool) -> N
         "regs",
         "A:F",
     ]
-    heads += ["GFLOP/s", "GB/s", "lanes", "fill"]
-    table = _table(heads, (1, 3, 4, 6, 7, 8, 9, 10, 11), title, wrap=(0, 5))
+    heads += ["GFLOP/s", "GB/s", "fill"]
+    table = _table(heads, (1, 3, 4, 6, 7, 8, 9, 10), title)
     best = min(a.estimate.seconds for a in group)
     for a in group:
 
@@ -375,12 +375,11 @@ def _rows(out: Console, group: Sequence[Analysis], title: str, alone: bool) -> N
             cell("bound_by"),
             cell("headroom"),
             cell("occupancy"),
-            Text(", ".join(a.occupancy.limited_by)),
+            Text("\n".join(a.occupancy.limited_by)),
             cell("gprs") if a.code.family == "vliw" else cell("vgprs"),
             cell("alu_fetch_ratio"),
             cell("gflops"),
             cell("bandwidth"),
-            cell("lane_efficiency"),
             cell("fill"),
         )
     out.print(table)

@@ -283,10 +283,10 @@ def simulate(result: Result) -> Result:
 _INTRODUCTION = """\
 # How accurate estimates are
 
-Made by `headwater validate --write docs/accuracy.md`: what static analysis says of published measurements of AMD GPUs,
-next to them. Every row of `benchmarks/validation/` is here, the bad ones and those of which nothing can be said
-included. *Error* is estimated over measured, less one: for rates +60 % says that the estimate promises more than was
-measured, for times and cycles −40 % does.
+Made by `headwater validate --simulate --write docs/accuracy.md`: what static analysis says of published measurements
+of AMD GPUs, next to them. Every row of `benchmarks/validation/` is here, the bad ones and those of which nothing can
+be said included. *Error* is estimated over measured, less one: for rates +60 % says that the estimate promises more
+than was measured, for times and cycles −40 % does.
 
 An estimate is what the busiest part of the chip needs at least. It knows no conflicts of banks and channels, no
 refresh, no rows of DRAM, no cache between the nearest one and memory, nothing of drivers and launches; clocks are the
