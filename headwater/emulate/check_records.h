@@ -73,8 +73,14 @@ enum { MOST_WORDS = 32 }; /* of 64 granules */
    last access by a crowd. */
 enum { WORDS, CROWD, LEAST, LAST, BASE, EPOCH };
 
+static inline void pause(void) {
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#endif
+}
+
 static inline void take(u32 *lock) {
-    while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)) __builtin_ia32_pause();
+    while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)) pause();
 }
 static inline void give(u32 *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
 
@@ -226,7 +232,7 @@ static inline void note(const struct access *a, u64 *identity, u64 *by_it, u64 *
 struct place { struct record *r; u64 *writers, *readers, *unwritten; struct local *local; u64 shared; };
 
 static inline void lock(struct record *r) {
-    while (__atomic_fetch_or(&r->writer, LOCK, __ATOMIC_ACQUIRE) & LOCK) __builtin_ia32_pause();
+    while (__atomic_fetch_or(&r->writer, LOCK, __ATOMIC_ACQUIRE) & LOCK) pause();
 }
 
 static inline void unlock(struct record *r) { __atomic_store_n(&r->writer, r->writer & ~LOCK, __ATOMIC_RELEASE); }
@@ -467,8 +473,8 @@ static inline u64 run(const struct access *a, u64 offset, u64 lanes, u32 tag, u3
         if (same) return lanes;
         if (!dense) left |= first >= place ? present << (first - place) : present >> (place - first);
         else /* the lanes from the first granule's to the last's */
-            left |= (~0ull << ((start + __builtin_ctzll(granules) >> shift) - place)) &
-                    ~0ull >> (63 - ((start + 63 - __builtin_clzll(granules) >> shift) - place));
+            left |= (~0ull << (((start + __builtin_ctzll(granules)) >> shift) - place)) &
+                    ~0ull >> (63 - (((start + 63 - __builtin_clzll(granules)) >> shift) - place));
     }
     return left;
 }
