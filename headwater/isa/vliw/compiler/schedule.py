@@ -296,6 +296,7 @@ class _Block:
         feeding = any(node.feeds for node in self.alu)
         crowded = scheduler.live > _FREE_SCALARS
         placed_any = False
+        owed = self.owed
         tried: set[int] = set()
         while True:
             order = sorted(
@@ -308,8 +309,8 @@ class _Block:
                 tried.add(id(node))
                 if placed_any and feeding and not node.feeds and self.gain(node.op) < 0:
                     continue
-                if node.op.name == "MOVA_INT" and self.owed:
-                    continue
+                if node.op.name in ("MOVA_INT", "GROUP_BARRIER") and (self.owed or owed):
+                    continue  # a barrier would end what keeps the queues
                 if late and self.owed and (node.op.name.endswith("_RET") or node.op.name == "MOVA_INT"):
                     continue  # the clause has to end: nothing new that would keep it open
                 if packer.place(node.op):
