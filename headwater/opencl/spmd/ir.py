@@ -59,6 +59,8 @@ class Value:
         """Component ``index`` of a vector constant."""
         if self.elems is not None:
             return self.elems[index]
+        if "(" in self.text:  # an expression, such as a bitcast of a vector with other components
+            return Value(self.ty.scalar, f"extractelement ({self.ty} {self.text}, i64 {index})")
         return zero_of(self.ty.scalar) if self.text == "zeroinitializer" else Value(self.ty.scalar, self.text)
 
 
