@@ -177,6 +177,9 @@ class Packer:
         result = op.results[0] if op.results else None
         sources = self._sources(op, op.uses)
         found: list[list[Slot]] = []
+        if op.relative.endswith("write"):
+            chan = (op.fields or {})["chan"]
+            return [[Slot(op, chan, sources, None, chan)]] if taken[chan] is None else []
         if kind == "x":
             return [[Slot(op, 0, sources, None, 0)]] if taken[0] is None else []
         if kind != "trans":

@@ -132,6 +132,7 @@ class _Block:
         self.fetches: list[_Node] = []
         self.writes: list[_Node] = []
         self.owed = 0  # LDS results and address register uses that the open clause still has to see
+        self.open: set[_Node] = set()  # the operations that see it
         self.later: list[_Node] = []
         for node in [node for node in nodes if node.waits == 0]:
             self.ready(node)
@@ -298,6 +299,7 @@ class _Block:
         placed_any = False
         owed = self.owed
         tried: set[int] = set()
+        paying: dict[_Node, bool] | None = dict.fromkeys(self.open, True) if late and self.owed else None
         while True:
             order = sorted(
                 (node for node in self.alu if id(node) not in tried), key=lambda n: self.urgency(n, feeding, crowded)
@@ -311,11 +313,14 @@ class _Block:
                     continue
                 if node.op.name in ("MOVA_INT", "GROUP_BARRIER") and (self.owed or owed):
                     continue  # a barrier would end what keeps the queues
-                if late and self.owed and (node.op.name.endswith("_RET") or node.op.name == "MOVA_INT"):
-                    continue  # the clause has to end: nothing new that would keep it open
+                if paying is not None and not self.leads(node, paying):
+                    continue  # the clause has to end: only what that takes
                 if packer.place(node.op):
                     self.alu.remove(node)
                     self.owe(node.op)
+                    self.open.discard(node)
+                    if node.op.name == "MOVA_INT" or node.op.name.endswith("_RET"):
+                        self.open |= {n for n in node.strict if n.op.relative in ("read", "write") or _pops(n.op)}
                     before = len(self.alu)
                     self.done(node)
                     placed_any = True
@@ -326,6 +331,13 @@ class _Block:
                         return True
             if not progress:
                 return placed_any
+
+    def leads(self, node: _Node, known: dict[_Node, bool]) -> bool:
+        """Whether an operation is, or has to come before, one that the open clause still has to see."""
+        found = known.get(node)
+        if found is None:
+            found = known[node] = any(self.leads(follower, known) for follower in (*node.strict, *node.weak))
+        return found
 
     def owe(self, op: Op) -> None:
         if op.name.startswith("LDS_") and op.name.endswith("_RET"):
