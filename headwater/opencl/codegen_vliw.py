@@ -163,16 +163,15 @@ class _Lowering:
         op = match["op"]
         if op in _QUOTIENTS and match["type"] == "i64":
             return self.binary(match, f"__hw_wide_{op}")
-        if op in (*_TO_INTEGER, *_FROM_INTEGER) and "half" in line and "i64" in line:
-            return self.by_way_of_float(match)
-        if op in _TO_INTEGER and match["type"] in ("float", "double"):
-            value, _, target = match["rest"].split(", !")[0].rpartition(" to ")
-            if target.strip("<>").split(" x ")[-1] == "i64":
-                return self.calls(match, f"__hw_wide_{op}_{match['type']}", [(match["type"], value)], "i64")
-        if op in _FROM_INTEGER and match["type"] == "i64":
+        if op in (*_TO_INTEGER, *_FROM_INTEGER):
             value, _, target = match["rest"].split(", !")[0].rpartition(" to ")
             element = target.strip("<>").split(" x ")[-1]
-            return self.calls(match, f"__hw_wide_{op}_{element}", [("i64", value)], element)
+            kinds = {match["type"], element}
+            if kinds == {"half", "i64"}:
+                return self.by_way_of_float(match)
+            if "i64" in kinds:
+                suffix = element if op in _FROM_INTEGER else match["type"]
+                return self.calls(match, f"__hw_wide_{op}_{suffix}", [(match["type"], value)], element)
         if op == "fdiv" and match["type"] == "float" and self.abilities.exact:
             return self.binary(match, "__hw_float_div")
         if op == "frem" and match["type"] in ("float", "double"):

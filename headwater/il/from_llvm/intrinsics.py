@@ -62,6 +62,8 @@ def _machine(c: Context, name: str, inst: Inst) -> list[Lane] | None:
         return c.builder.each(_ESTIMATES[name], c.lanes(inst.args[0]), floats=True)
     if name in ("barrier", "fence"):
         return _fence(c, inst, threads=name == "barrier")
+    if name == "high_product":
+        return [c.one("umul_high", *(c.lanes(value)[0] for value in inst.args[:2]))]
     if name == "work_dim":
         return [WORK_DIM]
     if name == "flat_id":

@@ -50,9 +50,17 @@ FOR_SIGNED(SIGNED)
   PURE T mad_hi(T a, T b, T c) { return (T)(mul_hi(a, b) + c); }
 MUL_HI(char, short) MUL_HI(uchar, ushort) MUL_HI(short, int) MUL_HI(ushort, uint) MUL_HI(int, long) MUL_HI(uint, ulong)
 
+#ifdef __R600__
+/* An instruction that LLVM does not see through: it would make one product of 128 bits of the four. */
+uint __hw_vliw_high_product(uint a, uint b) __attribute__((const));
+#define HIGH_PRODUCT(a, b) (ulong) __hw_vliw_high_product((uint)(a), (uint)(b))
+#else
+#define HIGH_PRODUCT(a, b) ((a) * (b) >> 32)
+#endif
+
 PURE ulong mul_hi(ulong a, ulong b) {
   ulong a0 = (uint)a, a1 = a >> 32, b0 = (uint)b, b1 = b >> 32;
-  ulong middle = a1 * b0 + (a0 * b0 >> 32);
+  ulong middle = a1 * b0 + HIGH_PRODUCT(a0, b0);
   ulong other = a0 * b1 + (uint)middle;
   return a1 * b1 + (middle >> 32) + (other >> 32);
 }
