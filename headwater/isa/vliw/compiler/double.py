@@ -49,7 +49,7 @@ def lower(lowering: Lowering, made: Instruction, operation: Operation) -> None:
     if isinstance(result, Pair):
         pair = result
         lowering.assign(made, lambda k: pair[k % 2])
-    elif isinstance(result, tuple):
+    elif type(result) is tuple:  # not a constant, which is a named one
         four = result
         lowering.assign(made, lambda k: four[k])
     else:
