@@ -232,6 +232,8 @@ class _Lowering:
             return self.calls(match, f"__hw_wide_{name}", sources, kind)
         if kind == "float" and name == "fma" and not self.abilities.fused:
             return self.calls(match, f"__hw_{'double' if self.abilities.doubles else 'float'}_fma", sources, kind)
+        if kind == "half" and name == "round":
+            return self.calls(match, "__hw_half_round", sources, kind)
         if kind == "float" and (name == "round" or (name == "sqrt" and self.abilities.exact)):
             return self.calls(match, f"__hw_float_{name}", sources, kind)
         if name == "ldexp" and kind in ("float", "double"):

@@ -37,6 +37,25 @@ KERNELS = {
            }""",
         lambda r: [r.integers(-(2**62), 2**62, N), r.integers(0, 2**63, N).astype(np.uint64), np.zeros(N, np.float32)],
     ),
+    "high_words": (
+        EVERY,
+        """kernel void high_words(global long *a, global const ulong *b) {
+             size_t i = get_global_id(0);
+             long x = a[i];
+             a[i] = mul_hi(x, (long)b[i]) + (long)mad_hi(b[i], (ulong)x, b[i]) + mul_hi(x, 76L);
+           }""",
+        lambda r: [r.integers(-(2**63), 2**63, N), r.integers(0, 2**64, N, dtype=np.uint64)],
+    ),
+    "halves": (
+        EVERY,
+        """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+           kernel void halves(global float *a, global const long *b) {
+             size_t i = get_global_id(0);
+             half2 h = convert_half2((float2)(a[i], -a[i] / 4));
+             a[i] = (float)round(h).x + (float)round(h.y) + (float)convert_half(b[i] >> 40) + (float)(half)(float)b[i];
+           }""",
+        lambda r: [r.normal(0, 50, N).astype(np.float32), r.integers(-(2**55), 2**55, N)],
+    ),
     "small": (
         GROUPS,
         """kernel void small(global uchar4 *a, global short *b, global const char *c) {

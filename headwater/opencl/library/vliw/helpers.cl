@@ -4,7 +4,7 @@
 // Provides *: __hw_wide_fptoui_double __hw_wide_fptosi_double __hw_wide_uitofp_double __hw_wide_sitofp_double
 // Provides *: __hw_wide_trunc __hw_wide_floor __hw_wide_ceil __hw_wide_rint __hw_wide_round __hw_wide_maxnum
 // Provides *: __hw_wide_minnum __hw_float_round __hw_float_fma __hw_float_ldexp __hw_wide_ldexp
-// Provides *: __hw_float_div __hw_float_sqrt __hw_double_fma
+// Provides *: __hw_float_div __hw_float_sqrt __hw_double_fma __hw_half_round
 // Provides *: __hw_popcount __hw_clz __hw_ctz __hw_reverse
 #include "../internal.h"
 
@@ -255,3 +255,4 @@ FUNCTION float __hw_double_fma(float a, float b, float c) {
   bool inexact = error < 0.0 || error > 0.0;
   return (float)as_double(even && inexact ? odd : bits);
 }
+FUNCTION half __hw_half_round(half x) { return (half)__hw_float_round((float)x); }
