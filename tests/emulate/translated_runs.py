@@ -14,7 +14,7 @@ import numpy as np
 from gcn_snippets import code_of, make_wave, run_all
 
 from headwater.emulate import layout
-from headwater.emulate.native import has_avx512, _support
+from headwater.emulate.native import _support, has_avx512
 from headwater.emulate.program import read_program
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory
 from headwater.emulate.translate import Options, Translator

@@ -46,10 +46,10 @@ KERNELS = {
            }""",
         lambda r: [r.integers(-(2**63), 2**63, N), r.integers(0, 2**64, N, dtype=np.uint64)],
     ),
-    "halves": (
+    "rounded_halves": (
         EVERY,
         """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
-           kernel void halves(global float *a, global const long *b) {
+           kernel void rounded_halves(global float *a, global const long *b) {
              size_t i = get_global_id(0);
              half2 h = convert_half2((float2)(a[i], -a[i] / 4));
              a[i] = (float)round(h).x + (float)round(h.y) + (float)convert_half(b[i] >> 40) + (float)(half)(float)b[i];
