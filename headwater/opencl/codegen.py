@@ -13,6 +13,7 @@ import llvmlite.binding as llvm
 
 from headwater.errors import InternalError
 from headwater.opencl.bit_select import without_masked_bit_selects
+from headwater.opencl.high_products import without_high_products
 from headwater.opencl.linking import link_library, parse, refuse_recursion
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.spmd.aligned import Place, streaming_place
@@ -320,8 +321,9 @@ def compile_object(text: str, *, loops: bool = True) -> bytes:
 
 def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
     """Object code of an optimised module for this machine."""
+    text = str(module)
+    changed = without_high_products(text)
     if host_target().vector_bytes == 64:
-        text = str(module)
-        changed = without_masked_bit_selects(text)
-        module = module if changed is text else parse(changed)
+        changed = without_masked_bit_selects(changed)
+    module = module if changed is text else parse(changed)
     return bytes(tm.emit_object(module))

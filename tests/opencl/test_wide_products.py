@@ -28,3 +28,29 @@ def test_high_words_of_products_keep_their_signs(layout, monkeypatch):
     bins = np.zeros(8, np.uint32)
     program.k[(130,), None](values, bins, np.uint32(3))
     assert bins[0] == 130
+
+
+HIGH_BITS = """
+kernel void k(global const short *in, global short *out)
+{
+    int i = get_global_id(0), n = get_global_size(0);
+    long x = in[i];
+    out[i] = (short)mul_hi((int)x, 59);
+    out[n + i] = (short)(x * 59 >> 20);
+    out[2 * n + i] = (short)(x * in[n - 1 - i] >> 31);
+    out[3 * n + i] = (short)((ulong)(x * -1234) >> 48);
+    out[4 * n + i] = (short)(x * 59 >> 16);
+}
+"""
+
+
+@pytest.mark.parametrize("layout", [Layout(1), Layout(4), Layout(16), Layout(64)], ids=str)
+def test_high_bits_of_products_keep_their_signs(layout, monkeypatch):
+    monkeypatch.setattr(HostModule, "layout", lambda *_: layout)
+    program = hw.compile(f"{HIGH_BITS}// {layout}", device="cpu")
+    values = np.linspace(-32768, 32767, 256).astype(np.int16)
+    out = np.zeros((5, 256), np.int16)
+    program.k[(256,), None](values, out)
+    x = values.astype(np.int64)
+    expected = [x * 59 >> 32, x * 59 >> 20, x * x[::-1] >> 31, x * -1234 >> 48, x * 59 >> 16]
+    np.testing.assert_array_equal(out, np.array(expected).astype(np.int16))
