@@ -152,3 +152,31 @@ def test_values_that_rows_share_go_on_when_the_first_row_has_left(layout, monkey
         for _ in range(y % 3):
             x = np.where(x & 1, x * np.uint32(254) + 70, x + np.where(x % 7, 70, 69)).astype(np.uint32)
         np.testing.assert_array_equal(out[y], x)
+
+
+GIVES_UP_LATE = """
+kernel void k(global const int *keys, global const char8 *in, global uint *counts, int m)
+{
+    int i = get_global_id(0);
+    switch (keys[i]) {
+    case 5: atomic_inc(&counts[i]); break;
+    case 2: break;
+    default:
+        if ((double)(uint)in[i + m].s2 + get_local_id(0) > 0.5)
+            atomic_add(&counts[i], (uint)(i > 0 ? in[i - 1].s4 : 56));
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("layout", [Layout(1), Layout(8), Layout(32), Layout(16, 4, 0, 0)], ids=str)
+def test_no_chunk_is_run_again_when_lanes_have_left_traces(layout, monkeypatch):
+    monkeypatch.setattr(HostModule, "layout", lambda *_: layout)
+    program = hw.compile(f"{GIVES_UP_LATE}// {layout}", device="cpu")
+    keys = (np.arange(66, dtype=np.int32) * 7) % 11 % 8
+    values = np.random.default_rng(3).integers(1, 100, (80, 8)).astype(np.int8)
+    counts = np.zeros(66, np.uint32)
+    # The index of the first work-item's neighbour wraps around, and nobody reads there.
+    program.k[(66,), (33,)](keys, values, counts, np.int32(3))
+    expected = np.where(keys == 5, 1, np.where(keys == 2, 0, np.r_[56, values[:65, 4]]))
+    np.testing.assert_array_equal(counts, expected)

@@ -82,8 +82,9 @@ def uneven_loops(function: Function, cfg: Cfg) -> frozenset[str]:
 
 
 def restartable(function: Function, cfg: Cfg) -> frozenset[str]:
-    """Extensions that run before the work-item has changed anything that outlives it: giving up there costs no more
-    than running it again."""
+    """Extensions that run before any work-item of a chunk has changed anything that outlives it: giving up there costs
+    no more than running it again. Blocks that some lanes pass by are run in ``cfg.order``, so that a block may have
+    behind it what no way leads to it from."""
     changed = {name for name in cfg.order if any(_leaves_traces(i) for i in function.blocks[name].insts)}
     after: set[str] = set()
     work = [target for name in changed for target in cfg.succs[name]]
@@ -98,7 +99,7 @@ def restartable(function: Function, cfg: Cfg) -> frozenset[str]:
             continue
         for inst in function.blocks[name].insts:
             if _leaves_traces(inst):
-                break
+                return frozenset(names)
             if inst.op in ("sext", "zext"):
                 names.add(inst.name)
     return frozenset(names)
