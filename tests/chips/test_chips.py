@@ -108,14 +108,14 @@ def test_unknown_names_are_told_with_the_nearest():
 
 
 def test_every_figure_states_its_source():
-    """Each line with a number carries a letter of the legend, (d) or (e)."""
+    """Each line with a number carries a letter of the legend, (d), (e) or (f)."""
     for name in chips.names():
         text = (chips.FOLDER / f"{name}.toml").read_text()
         figures = [line for line in text.splitlines() if re.match(r"\w+ = [\d\"]", line)]
         plain = ("base", "name", "chip", "family", "generation")
         bare = [x for x in figures if "#" not in x and x.split(" ")[0] not in plain]
         assert bare == [], name
-        assert not [x for x in figures if "#" in x and not re.search(r"\[[A-Z]\]|\([de]\)", x)], name
+        assert not [x for x in figures if "#" in x and not re.search(r"\[[A-Z]\]|\([def]\)", x)], name
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_devices_are_found_by_every_name(gpu) -> None:
     assert gpu.max_group_size > 0
 
 
-@pytest.mark.parametrize("name", ["opencl:99", "opencl:0:99", "opencl:nobody", "gpu:99", "opencl:0:0:0", "hd5870", ""])
+@pytest.mark.parametrize("name", ["opencl:99", "opencl:0:99", "opencl:nobody", "gpu:99", "opencl:0:0:0", "hd58700", ""])
 def test_unknown_devices_name_those_that_exist(gpu, name) -> None:
     with pytest.raises(DeviceError) as caught:
         device(name)
@@ -412,14 +412,14 @@ def test_without_pyopencl_the_error_says_how_to_install_it() -> None:
         "import sys; sys.modules['pyopencl'] = None\n"
         "import headwater as hw\n"
         "print(len(hw.devices()))\n"
-        "for name in ('gpu', 'hd5870'):\n"
+        "for name in ('gpu', 'hd58700'):\n"
         "    try: hw.device(name)\n"
         "    except hw.DeviceError as e: print(e)\n"
     )
     out = subprocess.check_output([sys.executable, "-c", code], timeout=60).decode()
     assert out.startswith("1\n")
     assert 'pip install "headwater[opencl]"' in out
-    assert "no device 'hd5870'" in out
+    assert "no device 'hd58700'" in out
 
 
 # -- cost --------------------------------------------------------------------------------------------------------------

@@ -274,8 +274,8 @@ def test_number_of_threads_follows_the_environment() -> None:
 
 def test_calls_contexts_and_streams_choose_the_device(prog) -> None:
     a = np.ones(8, np.float32)
-    with pytest.raises(DeviceError, match="no device 'hd5870'"):
-        prog.scale[(8,), None](a, 2, device="hd5870")
+    with pytest.raises(DeviceError, match="no device 'hd58700'"):
+        prog.scale[(8,), None](a, 2, device="hd58700")
     with pytest.raises(DeviceError, match="not by a int"):
         prog.scale[(8,), None](a, 2, device=5)
     prog.scale[(8,), None](a, 2, device="cpu")
