@@ -14,7 +14,7 @@ from typing import Protocol
 
 from headwater.emulate import helpers
 from headwater.emulate.builder import Builder, Value
-from headwater.emulate.helpers import GDS, LDS, PRIVATE, dwords
+from headwater.emulate.helpers import ARENA, GDS, LDS, PRIVATE, dwords
 from headwater.emulate.layout import WAVE
 from headwater.emulate.registers import PART, PART_LANES, PART_MASK, Mask
 
@@ -54,6 +54,8 @@ class Address:
             return self
         if self.fixed:
             return replace(self, offset=self.offset + nbytes)
+        if self.how & ARENA:  # where the base is not known yet, the address alone says where
+            return replace(self, offset=nbytes).settled(b)
         return replace(self, base=b.binary("add", Value(self.base, "u64"), Value(str(nbytes), "u64")).text)
 
     def settled(self, b: Builder) -> Address:

@@ -87,3 +87,32 @@ def test_an_image_runs_below_the_devices_with_formats_of_cal():
         loaded.run(bindings=bindings)
     with pytest.raises(UsageError, match="machine code for rv770"):
         load(loaded.image, hw.device("hd5870").chip)
+
+
+SHAPES = """
+kernel void three(global float3 *out, global const float *a) {
+    int i = get_global_id(0);
+    out[i] = (float3)(a[i], a[i] + 1, a[i] + 2);
+}
+kernel void unchanged(global float4 *out, int n) {
+    float4 x = (float4)(3.0f);
+    for (int q = n & 3; q > 0; q--) { x.s32 = x.s23; }
+    out[get_global_id(0)] = x;
+}
+"""
+
+
+@pytest.mark.parametrize("chip", ["hd4870", "hd5870", "hd6970"])
+def test_three_components_are_stored_by_the_first_wavefront_too(chip):
+    out, a = np.full((128, 4), -9, np.float32), np.arange(128, dtype=np.float32)
+    hw.compile(SHAPES).three[(128,), None](out, a, device=chip)
+    np.testing.assert_array_equal(out[:, :3], a[:, None] + np.arange(3, dtype=np.float32))
+    assert (out[:, 3] == -9).all()
+
+
+@pytest.mark.parametrize("chip", ["hd4870", "hd5870", "hd6970"])
+@pytest.mark.parametrize("n", [0, 1])
+def test_components_that_turn_out_constant_are_stored(chip, n):
+    out = np.zeros((64, 4), np.float32)
+    hw.compile(SHAPES).unchanged[(64,), None](out, np.int32(n), device=chip)
+    assert (out == 3).all()

@@ -11,6 +11,7 @@ from headwater.isa.vliw.compiler.ir import (
     FETCH,
     MEMORY,
     WIDE,
+    Const,
     Exit,
     If,
     Loop,
@@ -30,6 +31,9 @@ PAIRED = frozenset(
 )
 QUADS = frozenset(("MUL_64", "FMA_64", "MULADD_64"))
 """Operations on doubles in two slots (x y or z w) and in four."""
+_ADDRESSED = frozenset(("FETCH", "READ_SCRATCH"))
+"""Fetches whose first operand is an address, which has to be in a register."""
+_ONE_BITS = 0x3F800000
 
 
 class _Webs:
@@ -233,6 +237,7 @@ def bind_vectors(region: Region) -> None:
                 placed.append(item)
                 continue
             for indices, in_place in vectors(item):
+                _load_constants(item, indices, placed)
                 _bind_reads(item, indices, in_place, placed)
             placed.append(item)
             if item.kind == FETCH:
@@ -260,6 +265,26 @@ def _pair_places(op: Op, parity: int) -> list[int]:
             parity = value.chan - k
             break
     return [parity, parity + 1][: len(op.results)]
+
+
+def _load_constants(op: Op, indices: list[int], placed: Region) -> None:
+    """Put what turned out to be constant in registers, but for the 0 and 1 that fetches and exports select instead of
+    a component, and for what is not written."""
+    for k in indices:
+        use = op.uses[k]
+        if type(use.ref) is Value:
+            continue
+        selected = type(use.ref) is Const and use.ref.bits in (0, _ONE_BITS) and not use.neg and not use.abs
+        if op.kind == MEMORY and op.name != "EXPORT":
+            written = k >= 4 or (not op.results and bool((op.fields or {}).get("comp_mask", 15) >> k & 1))
+            selected = not written
+        elif op.name in _ADDRESSED and k == 0:
+            selected = False
+        if selected:
+            continue
+        new = Value()
+        placed.append(Op("MOV", [use], [new], line=op.line))
+        op.uses[k] = Use(new)
 
 
 def _bind_reads(op: Op, indices: list[int], in_place: bool, placed: Region) -> None:
