@@ -53,11 +53,6 @@ from headwater.cal.enums import (
 )
 from headwater.cal.errors import CalError as CalError
 from headwater.cal.extensions import (
-    calCtxBeginCounter as calCtxBeginCounter,
-    calCtxCreateCounter as calCtxCreateCounter,
-    calCtxDestroyCounter as calCtxDestroyCounter,
-    calCtxEndCounter as calCtxEndCounter,
-    calCtxGetCounter as calCtxGetCounter,
     calCtxGetSamplerParams as calCtxGetSamplerParams,
     calCtxSetSamplerParams as calCtxSetSamplerParams,
     calExtGetProc as calExtGetProc,

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.cal.enums import (
-    CALcountertype,
     CALsamplermagfilter,
     CALsamplerminfilter,
     CALsamplerparam,
@@ -109,8 +108,8 @@ class Loaded(ABC):
     group: tuple[int, int, int] | None
 
     @abstractmethod
-    def run(self, launch: Launch) -> Any:
-        """Run it and wait; called on a context's own thread. What it returns is for the board's counters."""
+    def run(self, launch: Launch) -> None:
+        """Run it and wait; called on a context's own thread."""
 
     @abstractmethod
     def info(self) -> CALfuncInfo:
@@ -141,14 +140,6 @@ class Board(ABC):
     def sampler_error(self, param: CALsamplerparam, value: Any) -> str:
         """Why a sampler cannot be set so; "" if it can."""
         return ""
-
-    def counter_error(self, kind: CALcountertype) -> str:
-        """Why this cannot be counted; "" if it can."""
-        return f"{self.name} has no counters: its time is not simulated"
-
-    def count(self, kind: CALcountertype, launches: list[Any]) -> float:
-        """What a counter counts, 0 to 1, of what launches returned."""
-        raise NotImplementedError
 
 
 def find_boards(devices: str | None) -> list[Board]:

@@ -15,7 +15,7 @@ from headwater.cal.enums import CALformat, CALresallocflags, CALresult
 from headwater.cal.errors import failed
 from headwater.cal.interpolated import interpolated, planes
 from headwater.cal.memory import owner
-from headwater.cal.state import Context, Counter, Device, Function, Mem, Module, Name, Resource, outcome, session, whole
+from headwater.cal.state import Context, Device, Function, Mem, Module, Name, Resource, outcome, session, whole
 from headwater.cal.structs import CALdomain, CALdomain3D, CALdomainparam, CALprogramGrid, CALprogramGridArray
 from headwater.il.parser import parse
 from headwater.il.printer import text
@@ -44,8 +44,6 @@ def calCtxDestroy(ctx: int) -> None:
         _release(current.get(handle, Mem, "memory"))
     for handle in list(context.modules):
         unload(current.get(handle, Module, "module"))
-    for handle in context.counters:
-        current.drop(handle)
     context.device.contexts.discard(ctx)
     current.drop(ctx)
 
@@ -230,12 +228,7 @@ def _samplers(module: Module) -> dict[str, dict[int, Any]]:
 
 
 def _enqueue(context: Context, loaded: Loaded, launch: Launch) -> int:
-    event = context.enqueue(lambda: loaded.run(launch))
-    for handle in context.counters:
-        counter = session().get(handle, Counter, "counter")
-        if counter.running:
-            counter.measured.append(context.events[event])
-    return event
+    return context.enqueue(lambda: loaded.run(launch))
 
 
 # -- copies and events -------------------------------------------------------------------------------------------------

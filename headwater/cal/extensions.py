@@ -1,4 +1,4 @@
-"""CAL's extensions: which there are, samplers' parameters, counters (cal_ext.h, cal_ext_counter.h)."""
+"""CAL's extensions: which there are, and samplers' parameters (cal_ext.h)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from headwater.cal import contexts, memory, modules
-from headwater.cal.enums import CALcountertype, CALextid, CALresult, CALsamplerparam
+from headwater.cal.enums import CALextid, CALresult, CALsamplerparam
 from headwater.cal.errors import failed
 from headwater.cal.memory import owner
-from headwater.cal.state import Counter, Name, member, session
+from headwater.cal.state import Name, member, session
 
 VERSION = (1, 0, 0)
 
 
 def calExtSupported(extid: CALextid) -> None:
-    """Returns if the extension is there; raises CAL_RESULT_NOT_SUPPORTED if not (Direct3D's are not)."""
+    """Returns if the extension is there; raises CAL_RESULT_NOT_SUPPORTED if not (Direct3D's and counters)."""
     session()
     wanted = member(CALextid, extid, "extension")
     if wanted not in _PROCEDURES:
@@ -93,76 +93,11 @@ def _sampler(ctx: int, name: Any) -> Name:
     return found
 
 
-# -- counters ----------------------------------------------------------------------------------------------------------
-
-
-def calCtxCreateCounter(ctx: int, type: CALcountertype) -> int:
-    """A counter of a context. CAL_RESULT_NOT_SUPPORTED on devices whose time is not simulated."""
-    context = owner(ctx)
-    kind = member(CALcountertype, type, "counter")
-    reason = context.device.board.counter_error(kind)
-    if reason:
-        raise failed(CALresult.NOT_SUPPORTED, reason)
-    made = session().add(lambda handle: Counter(handle, context, kind))
-    context.counters.add(made.handle)
-    return made.handle
-
-
-def calCtxDestroyCounter(ctx: int, counter: int) -> None:
-    """Forget a counter."""
-    found = _counter(ctx, counter)
-    found.context.counters.discard(found.handle)
-    session().drop(found.handle)
-
-
-def calCtxBeginCounter(ctx: int, counter: int) -> None:
-    """Count from the next launch on; CAL_RESULT_ALREADY if it counts."""
-    found = _counter(ctx, counter)
-    if found.running:
-        raise failed(CALresult.ALREADY, "the counter counts already")
-    found.running = True
-    found.measured = []
-
-
-def calCtxEndCounter(ctx: int, counter: int) -> None:
-    """Stop counting; CAL_RESULT_ERROR if it does not count."""
-    found = _counter(ctx, counter)
-    if not found.running:
-        raise failed(CALresult.ERROR, "the counter does not count", hint="calCtxBeginCounter comes first")
-    found.running = False
-
-
-def calCtxGetCounter(ctx: int, counter: int) -> float:
-    """What was counted, 0 to 1: the share of time that the device idled, or of fetches that the cache held.
-
-    CAL_RESULT_PENDING while the launches are not done, CAL_RESULT_ERROR if there were none or it still counts.
-    """
-    found = _counter(ctx, counter)
-    if found.running or not found.measured:
-        raise failed(
-            CALresult.ERROR, "nothing was counted", hint="launch between calCtxBeginCounter and calCtxEndCounter"
-        )
-    if not all(future.done() for future in found.measured):
-        raise failed(CALresult.PENDING, "the launches that are counted are not done")
-    return found.context.device.board.count(found.kind, [future.result() for future in found.measured])
-
-
-def _counter(ctx: int, counter: Any) -> Counter:
-    context = owner(ctx)
-    found = session().get(counter, Counter, "counter")
-    if found.context is not context:
-        raise failed(CALresult.BAD_HANDLE, "the counter is another context's")
-    return found
-
-
 def _named(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     return {function.__name__: function for function in functions}
 
 
 _PROCEDURES: dict[CALextid, dict[str, Callable[..., Any]]] = {
-    CALextid.COUNTERS: _named(
-        calCtxCreateCounter, calCtxDestroyCounter, calCtxBeginCounter, calCtxEndCounter, calCtxGetCounter
-    ),
     CALextid.DOMAIN_PARAMS: _named(contexts.calCtxRunProgramParams),
     CALextid.RES_CREATE: _named(memory.calResCreate2D, memory.calResCreate1D),
     CALextid.COMPUTE_SHADER: _named(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from headwater.cal.enums import CALcountertype, CALformat, CALresallocflags, CALresult
+from headwater.cal.enums import CALformat, CALresallocflags, CALresult
 from headwater.cal.errors import CalError, failed
 from headwater.cal.formats import Format, describe
 
@@ -116,17 +116,6 @@ class Name:
 
 
 @dataclass(eq=False)
-class Counter:
-    """A counter of a context: its kind, and what was measured between begin and end."""
-
-    handle: int
-    context: Context
-    kind: CALcountertype
-    running: bool = False
-    measured: list[Future[Any]] = field(default_factory=list)
-
-
-@dataclass(eq=False)
 class Context:
     """A queue of a device: what was asked for waits in ``pending`` until a flush, and is then done in that order."""
 
@@ -134,7 +123,6 @@ class Context:
     device: Device
     mems: set[int] = field(default_factory=set)
     modules: set[int] = field(default_factory=set)
-    counters: set[int] = field(default_factory=set)
     events: dict[int, Future[Any]] = field(default_factory=dict)
     pending: list[tuple[Future[Any], Callable[[], Any]]] = field(default_factory=list)
     worker: ThreadPoolExecutor = field(
