@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater import cache
 from headwater.emulate.native import state
+from headwater.errors import InternalError
 from headwater.isa.vliw.image import Image
 
 if TYPE_CHECKING:
@@ -62,7 +63,11 @@ def _compiled(text: str, chip: Chip, filename: str, program: Program | None) -> 
     from headwater.isa.vliw.compiler import compile_program
     from headwater.isa.vliw.encode import encode
 
-    made = compile_program(program if program is not None else parse(text, filename), chip, filename)
+    parsed = program if program is not None else parse(text, filename)
+    try:
+        made = compile_program(parsed, chip, filename)
+    except AssertionError as error:  # a pass's own check of what it made
+        raise InternalError(f"the compiler made wrong code of {filename} for {chip.name}: {error}") from error
     facts = {name: getattr(made, name) for name in _KEPT}
     facts["constant_buffers"] = made.constant_buffers
     return {_FACTS: json.dumps(facts).encode(), _CODE: encode(made.shader)}

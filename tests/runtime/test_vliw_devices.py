@@ -5,7 +5,7 @@ import pytest
 
 import headwater as hw
 from headwater.emulate.vliw.bindings import CAL_FORMATS
-from headwater.errors import KernelFault, LaunchError, UsageError
+from headwater.errors import InternalError, KernelFault, LaunchError, UsageError
 from headwater.runtime.vliw import load
 from headwater.runtime.vliw_images import image_of
 from headwater.runtime.vliw_launch import View
@@ -116,3 +116,13 @@ def test_components_that_turn_out_constant_are_stored(chip, n):
     out = np.zeros((64, 4), np.float32)
     hw.compile(SHAPES).unchanged[(64,), None](out, np.int32(n), device=chip)
     assert (out == 3).all()
+
+
+def test_a_check_of_the_compiler_that_fails_is_an_error_with_the_kernels_name(monkeypatch):
+    def fails(*_):
+        raise AssertionError("a clause of 131 words")
+
+    monkeypatch.setattr("headwater.isa.vliw.compiler.compile_program", fails)
+    source = "kernel void never_seen_before(global int *out) { out[get_global_id(0)] = 4711; }"
+    with pytest.raises(InternalError, match=r"never_seen_before.*131 words"):
+        hw.compile(source).never_seen_before[(8,), None](np.zeros(8, np.int32), device="hd4870")
