@@ -10,7 +10,7 @@ A wavefront that reaches a barrier stores its live registers in its frame and re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from headwater.emulate.program import (
     read_program,
     registers as bits_of,
 )
+from headwater.emulate.put_off import PutOff, Thunk
 from headwater.emulate.registers import ACC, PART, PART_LANES, PARTS, Mask, Registers
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import EXEC, SCC, Instruction
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 FRAME_HEADER_BYTES = 64
 STOP_OFFSET = 3 * 8
 """Byte offset of the stop field in the launch block."""
-
-Thunk = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def translate_kernel(code: CodeObject, name: str, options: Options) -> Translati
 
 
 @dataclass(slots=True)
-class Translator:
+class Translator(PutOff):
     """The state of the translation of one kernel."""
 
     program: Program
@@ -389,28 +388,6 @@ class Translator:
             encodings_memory.vector_memory(self, instruction)
         else:
             vector.translate(self, instruction)
-
-    # ---- vector code that is put off
-
-    def later(self, thunk: Thunk, *, loads: bool = False) -> None:
-        """Have ``thunk(part)`` called for each part when the run of vector instructions ends."""
-        self._queue.append(thunk)
-        self._queue_loads |= loads
-
-    def at_once(self, thunk: Thunk) -> None:
-        """The same for a store: it ends the run, and comes after all parts' loads."""
-        if self._queue_loads:
-            self.flush()
-        self._queue.append(thunk)
-        self.flush()
-
-    def flush(self) -> None:
-        """Write what was put off."""
-        queue, self._queue = self._queue, []
-        self._queue_loads = False
-        for part in range(PARTS):
-            for thunk in queue:
-                thunk(part)
 
     # ---- writing registers
 

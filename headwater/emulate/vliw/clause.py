@@ -1,7 +1,7 @@
 """What the code of one clause is written by: a function of its own, with the wavefront's registers and resources.
 
 The function is ``i32 @clause.N(ptr %w, ptr %frame, i64 %active)`` and returns 0, or 1 after a fault. Vector code is put
-off and written for one part of 16 lanes after the other, as for GCN (`headwater.emulate.translate`).
+off and written for one part of 16 lanes after the other, as for GCN (`headwater.emulate.put_off`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from headwater.emulate.builder import Builder, Value
 from headwater.emulate.helpers import ARENA, PRIVATE, RESOURCE
 from headwater.emulate.layout import FAULT_NAMES, LANES, WAVE
 from headwater.emulate.memory import Address, Shape, Slot
-from headwater.emulate.registers import PART_LANES, PARTS, Mask
+from headwater.emulate.put_off import PutOff, Thunk
+from headwater.emulate.registers import PART_LANES, Mask
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
 from headwater.emulate.vliw.layout import CF, LAUNCH, RESOURCE as DESCRIPTOR
 from headwater.emulate.vliw.registers import Frame, Registers
 from headwater.isa.gcn.semantics import Mode
 from headwater.isa.vliw.model import Cf
-
-Thunk = Callable[[int], None]
 
 PC_CF_SHIFT, PC_OP_BITS = 12, 3
 """A place in a shader as one number: control-flow instruction, group or fetch of its clause, slot."""
@@ -63,7 +62,7 @@ class Resources:
         return self.bindings.bound(name)
 
 
-class Clause:
+class Clause(PutOff):
     """The code of one clause, or of a segment of it."""
 
     def __init__(
@@ -109,28 +108,6 @@ class Clause:
     def array(self, name: str, words: int) -> str:
         """Memory of the function: an array of 64 lanes of ``words`` dwords each."""
         return self.define(name, f"alloca [{words * LANES} x i32], align 64")
-
-    # ---- order
-
-    def later(self, thunk: Thunk, *, loads: bool = False) -> None:
-        """Have ``thunk(part)`` called for each part when the run of vector code ends."""
-        self._queue.append(thunk)
-        self._queue_loads |= loads
-
-    def at_once(self, thunk: Thunk) -> None:
-        """The same for a store: it ends the run, and comes after all parts' loads."""
-        if self._queue_loads:
-            self.flush()
-        self._queue.append(thunk)
-        self.flush()
-
-    def flush(self) -> None:
-        """Write what was put off."""
-        queue, self._queue = self._queue, []
-        self._queue_loads = False
-        for part in range(PARTS):
-            for thunk in queue:
-                thunk(part)
 
     # ---- faults
 
