@@ -9,8 +9,7 @@ import functools
 
 import llvmlite.binding as llvm
 
-from headwater.opencl.codegen import emit_object, host_target
-from headwater.opencl.linking import parse
+from headwater.opencl.modules import emit_object, host_target, parse
 
 LARGE_KERNEL = 250
 """GCN instructions from which on the cheaper passes are used: compile time grows with the number of LLVM

@@ -57,7 +57,7 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
     from headwater.opencl.shared import link_shared
     from headwater.opencl.worker import WORKER
 
-    WORKER.start()
+    WORKER.start("emulate.codegen")
     made = translate_kernel(code, name, Options(full=full, avx512=has_avx512(), observer=observer))
     compiled: bytes = WORKER.call("emulate.codegen:compile_wave", made.text, made.instruction_count)
     facts = {

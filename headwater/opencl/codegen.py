@@ -1,20 +1,18 @@
 """The front end's IR in; kernels ready to vectorise, and from vectorised kernels object code for this machine, out.
 
-The one module that knows llvmlite. LLVM may abort the process: only `headwater.opencl.worker` imports this.
+It knows llvmlite. LLVM may abort the process: only `headwater.opencl.worker` imports this.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
 from headwater.errors import InternalError
-from headwater.opencl.bit_select import without_masked_bit_selects
-from headwater.opencl.high_products import without_high_products
-from headwater.opencl.linking import link_library, parse, refuse_recursion
+from headwater.opencl.linking import link_library, refuse_recursion
+from headwater.opencl.modules import Target, emit_object, host_target, machine, parse
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.spmd.aligned import Place, streaming_place
 from headwater.opencl.spmd.cost import estimate
@@ -39,45 +37,12 @@ _INLINING = re.compile(r"\b(?:noinline|optnone|alwaysinline) ")
 _PRIMITIVE_DECLARE = re.compile(r"^declare (?!range)([^@\n]*?)i64 @(__hw_\w+)\(", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Target:
-    """The machine that code is made for."""
-
-    triple: str
-    data_layout: str
-    cpu: str
-    features: str
-    vector_bytes: int
-
-
 _METADATA = """\
 !9000 = !{i32 1}
 !9001 = !{}
 !9002 = distinct !{!9002, !9003}
 !9003 = !{!"llvm.loop.unroll.runtime.disable"}"""
 """What the generated code refers to: streaming stores, constant memory, and loops not to be unrolled."""
-
-_machine: llvm.TargetMachine | None = None
-
-
-def machine() -> llvm.TargetMachine:
-    """LLVM's code generator for this machine."""
-    global _machine
-    if _machine is None:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        target = llvm.Target.from_default_triple()
-        features = llvm.get_host_cpu_features().flatten()
-        _machine = target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="pic")
-    return _machine
-
-
-def host_target() -> Target:
-    """This machine, as LLVM sees it."""
-    tm = machine()
-    features = llvm.get_host_cpu_features()
-    vector_bytes = 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
-    return Target(tm.triple, str(tm.target_data), llvm.get_host_cpu_name(), features.flatten(), vector_bytes)
 
 
 def retarget(text: str, target: Target) -> str:
@@ -317,13 +282,3 @@ def compile_object(text: str, *, loops: bool = True) -> bytes:
     builder = llvm.create_pass_builder(tm, options)
     builder.getModulePassManager().run(module, builder)
     return emit_object(module, tm)
-
-
-def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
-    """Object code of an optimised module for this machine."""
-    text = str(module)
-    changed = without_high_products(text)
-    if host_target().vector_bytes == 64:
-        changed = without_masked_bit_selects(changed)
-    module = module if changed is text else parse(changed)
-    return bytes(tm.emit_object(module))

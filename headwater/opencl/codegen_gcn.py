@@ -13,7 +13,8 @@ import llvmlite.binding as llvm
 
 from headwater.errors import InternalError
 from headwater.opencl.gcn_phis import with_values_kept
-from headwater.opencl.linking import link_library, parse, refuse_recursion
+from headwater.opencl.linking import link_library, refuse_recursion
+from headwater.opencl.modules import parse
 from headwater.opencl.platforms import GCN_TRIPLE, gcn, with_intrinsics
 
 _NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")

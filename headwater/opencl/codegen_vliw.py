@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from headwater.opencl.linking import link_library, parse, refuse_recursion
+from headwater.opencl.linking import link_library, refuse_recursion
+from headwater.opencl.modules import parse
 from headwater.opencl.platforms import VLIW_TRIPLE, Platform, vliw, with_intrinsics
 
 _NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from headwater import cache
 from headwater.errors import InternalError
-from headwater.opencl import clang, synthesis
+from headwater.opencl import clang
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle
 from headwater.opencl.platforms import SPIR, Platform, with_intrinsics
 
@@ -59,6 +59,8 @@ def definitions(undefined: Mapping[str, str], platform: Platform = SPIR) -> list
     forms, conversions, loads, stores, atomics and image functions are synthesised from their names. Names that are no
     built-ins are left out. The texts leave undefined only what `is_primitive` names and LLVM's intrinsics.
     """
+    from headwater.opencl import synthesis  # if there is anything to define: its import takes longer than the units
+
     pieces: dict[str, str] = {}
     declared: dict[str, str] = {}
     wanted = {name: line for name, line in undefined.items() if not is_primitive(name, platform)}

@@ -10,17 +10,10 @@ from collections.abc import Callable, Iterable
 
 import llvmlite.binding as llvm
 
-from headwater.errors import InternalError, SourceError, Span
+from headwater.errors import SourceError, Span
 from headwater.opencl import library
+from headwater.opencl.modules import parse
 from headwater.opencl.platforms import Platform
-
-
-def parse(text: str) -> llvm.ModuleRef:
-    """A module from its text; InternalError if LLVM refuses it, as all of it is generated."""
-    try:
-        return llvm.parse_assembly(text)
-    except RuntimeError as error:
-        raise InternalError(f"LLVM refuses the generated IR: {error}") from error
 
 
 def link_library(module: llvm.ModuleRef, filename: str, platform: Platform, adapt: Callable[[str], str]) -> None:

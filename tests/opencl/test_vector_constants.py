@@ -1,6 +1,6 @@
 """Vector constants that LLVM writes as expressions."""
 
-from headwater.opencl.linking import parse
+from headwater.opencl.modules import parse
 from headwater.opencl.spmd.ir import Value
 from headwater.opencl.spmd.types import I32, vec_type
 

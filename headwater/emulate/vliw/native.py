@@ -7,7 +7,7 @@ import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headwater import cache
 from headwater.emulate import layout
@@ -15,6 +15,9 @@ from headwater.emulate.native import compile_c, has_avx512, state
 from headwater.emulate.vliw.bindings import Bindings, Name
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import c_header
+
+if TYPE_CHECKING:
+    from headwater.emulate.hooks import Observer
 
 SYMBOL = "hw_entry"
 _FORMAT = "emulate vliw 1"
@@ -36,18 +39,20 @@ class NativeShader:
     flushing: bool
     order: tuple[Name, ...]
     constants: dict[int, int]
+    observed: Any = None
 
 
-def native_shader(kernel: Kernel, bindings: Bindings, *, full: bool) -> NativeShader:
+def native_shader(kernel: Kernel, bindings: Bindings, *, full: bool, observer: Observer | None = None) -> NativeShader:
     """A kernel translated, from the disk cache or by the compiler; ``full``: all wavefronts have all lanes.
 
     Raises InternalError if LLVM cannot compile it, HeadwaterError if its control flow makes no sense.
     """
     facts_of = f"{kernel.kind} {kernel.gprs} {kernel.clause_temporaries} {kernel.byte_atomics}"
-    key = cache.key(_FORMAT, state(*_folders()), kernel.digest, facts_of, bindings.key(), str(full))
+    watched = "" if observer is None else observer.name
+    key = cache.key(_FORMAT, state(*_folders()), kernel.digest, facts_of, bindings.key(), str(full), watched)
     entry = cache.get(key)
     if entry is None:
-        entry = cache.put(key, _build(kernel, bindings, full))
+        entry = cache.put(key, _build(kernel, bindings, full, observer))
     facts: dict[str, Any] = json.loads((entry / _FACTS).read_bytes())
     facts["order"] = tuple((space, number) for space, number in facts["order"])
     facts["constants"] = {int(bank): count for bank, count in facts["constants"].items()}
@@ -61,14 +66,14 @@ def _folders() -> tuple[Path, ...]:
     return here, isa, isa / "tables"
 
 
-def _build(kernel: Kernel, bindings: Bindings, full: bool) -> dict[str, bytes]:
+def _build(kernel: Kernel, bindings: Bindings, full: bool, observer: Observer | None) -> dict[str, bytes]:
     from headwater.emulate.vliw.clause import Options
     from headwater.emulate.vliw.translate import translate
     from headwater.opencl.shared import link_shared
     from headwater.opencl.worker import WORKER
 
-    WORKER.start()
-    made = translate(kernel, bindings, Options(has_avx512(), full, flushing=has_avx512()))
+    WORKER.start("emulate.codegen")
+    made = translate(kernel, bindings, Options(has_avx512(), full, flushing=has_avx512(), observer=observer))
     compiled: bytes = WORKER.call("emulate.codegen:compile_wave", made.text, made.size)
     facts = {
         "frame_bytes": made.frame_bytes,
@@ -77,8 +82,10 @@ def _build(kernel: Kernel, bindings: Bindings, full: bool) -> dict[str, bytes]:
         "flushing": made.flushing,
         "order": made.order,
         "constants": made.constants,
+        "observed": None if observer is None else observer.facts(),
     }
-    return {_LIBRARY: link_shared(compiled, _support()), _FACTS: json.dumps(facts).encode()}
+    objects = [] if observer is None else observer.objects()
+    return {_LIBRARY: link_shared(compiled, _support(), *objects), _FACTS: json.dumps(facts).encode()}
 
 
 def _support() -> bytes:
