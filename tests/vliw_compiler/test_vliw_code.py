@@ -145,6 +145,61 @@ def test_clauses_are_closed_at_their_limits():
     assert max(len(cf.fetches) for cf in compiled(source, "hd5870").shader.cf) == 12
 
 
+LITERALS = "".join(f"dcl_literal l{k}, {k + 2}.5, {k + 7}.25, {k + 3}.125, {k + 9}.75\n" for k in range(3))
+
+
+def chain(count):
+    """Groups of as many words as there are, as many as is said."""
+    return "".join(f"mad r1, r1.yzwx, l{k % 3}.xyxy, l{k % 3}.zwzw\nmul r3.x, r3.x, l{k % 3}.x\n" for k in range(count))
+
+
+@pytest.mark.parametrize("chip", ["hd4870", "hd6970"])
+@pytest.mark.parametrize(("before", "between"), [(1, 2), (2, 2), (4, 1), (4, 2), (7, 0)])
+def test_an_address_is_loaded_where_its_accesses_fit_into_the_clause(chip, before, between):
+    accesses = "".join(
+        f"mov x0[r0.{'xyz'[k % 3]}], r4\nmad r4, r4, r4.wxyz, l0.x\n{chain(1) * between}" for k in range(20)
+    )
+    made = compiled(
+        f"{PIXELS}dcl_indexed_temp_array x0[8]\n{LITERALS}ftoi r0, v0.xyxy\nitof r1, r0.xyxy\nmov r3.x, r1.x\n"
+        f"mov r4, r1.y\n{chain(before)}{accesses}mov r2, x0[r0.w]\nadd r2, r2, r3.x\nadd r2, r2, r1\nadd r2, r2, r4\n"
+        "mov o0, r2\nend\n",
+        chip,
+    )
+    assert 120 < max(sum(group.slots for group in cf.groups) for cf in made.shader.cf) <= 128
+
+
+def test_results_of_local_memory_that_are_used_far_apart_are_copied():
+    sums = "".join(f"mad r2.x, r2.x, r1.{'xyzw'[k % 4]}, l{k % 3}.z\n" for k in range(150))
+    for before in (14, 17, 20):
+        made = compiled(
+            f"il_cs_2_0\ndcl_num_thread_per_group 64\ndcl_lds_id(1) 1024\ndcl_raw_uav_id(0)\n{LITERALS}"
+            "dcl_literal l9, 2, 4, 0, 0\nishl r0.x, vTidInGrp.x, l9.x\niadd r0.y, r0.x, l9.y\nitof r1, r0.xyxy\n"
+            f"mov r3.x, r1.x\n{chain(before)}lds_store_id(1) r0.x, r1.x\nlds_load_id(1) r2.x, r0.x\n"
+            f"lds_load_id(1) r2.y, r0.y\n{sums}add r2.x, r2.x, r2.y\nadd r2.x, r2.x, r3.x\n"
+            "uav_raw_store_id(0) mem.x, r0.x, r2.x\nend\n"
+        )
+        assert max(sum(group.slots for group in cf.groups) for cf in made.shader.cf) <= 128
+
+
+def test_accesses_by_one_index_read_few_constants_at_once():
+    moves = "".join(f"mov r1.{c}, cb0[{100 * k}].{c}\n" for k, c in enumerate("xyzw"))
+    source = f"{PIXELS}dcl_indexed_temp_array x0[8]\ndcl_cb cb0[400]\nftoi r0, v0.xyxy\n{moves}mov x0[r0.x], r1\n"
+    compiled(f"{source}mov o0, x0[r0.y]\nend\n", "hd4870")
+
+
+def test_a_clause_too_short_for_what_it_must_hold_is_refused():
+    found = chips.find("hd5870")
+    short = dataclasses.replace(found, features=dataclasses.replace(found.vliw, alu_slots_per_clause=3))
+    with pytest.raises(ResourceError, match=r"line 6: .* words, a clause of Radeon HD 5870 has 3"):
+        compile_program(
+            parse(
+                f"{PIXELS}dcl_literal l0, 2.5, 3.5, 4.5, 5.5\ndcl_literal l1, 6.5, 7.5, 8.5, 9.5\n"
+                "dp4 o0, v0.xyxy, l0\nend\n"
+            ),
+            short,
+        )
+
+
 @pytest.mark.parametrize(
     ("body", "chip", "message"),
     [

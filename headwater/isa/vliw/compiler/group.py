@@ -6,12 +6,13 @@ three read cycles of one register a component, ports for constants, four literal
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from headwater.isa.vliw import table
 from headwater.isa.vliw.compiler import fold
 from headwater.isa.vliw.compiler.coalesce import PAIRED, QUADS
-from headwater.isa.vliw.compiler.ir import Const, Kcache, Op, Special, Use, Value
+from headwater.isa.vliw.compiler.ir import Const, Kcache, Op, Ref, Special, Use, Value
 from headwater.isa.vliw.compiler.target import Target
 from headwater.isa.vliw.model import HALF, LDS_OQ_A_POP, LDS_OQ_B_POP, MINUS_ONE_INT, ONE, ONE_INT, PS, PV, ZERO, T
 
@@ -22,6 +23,10 @@ _INLINE = {0: ZERO, fold.ONE: ONE, 1: ONE_INT, fold.ALL_ONES: MINUS_ONE_INT, 0x3
 _MAX_LITERALS = 4
 _LINE_ELEMENTS = 16
 _REPLICATED_SLOTS = 3
+_SLOTS = {"pair": 2, "replicated": 4, "quad": 4, "dot": 4, "vec4": 4}
+"""Slots that an operation takes at most, by its class, where it is not one."""
+_READS_OF_COMPONENT = 3
+"""Registers of which a group reads one component: one in each cycle."""
 
 
 class Source(NamedTuple):
@@ -121,6 +126,22 @@ class Packer:
                 known = table.alu(self.target.generation, name).slots[self.target.generation]
             self._classes[name] = known
         return known
+
+    def words(self, op: Op) -> int:
+        """64-bit words of a clause that an operation takes at most: slots, literals, and copies of operands that
+        crowd one component."""
+        slots = _SLOTS.get(self.issue_class(op), 1)
+        literals = len({use.ref.bits for use in op.uses if type(use.ref) is Const})
+        copies = sum(type(use.ref) is Value for use in op.uses) - _READS_OF_COMPONENT
+        return slots + (literals + 1) // 2 + max(copies, 0)
+
+    def locked(self, refs: Iterable[Ref]) -> list[Window] | None:
+        """The clause's windows with those of more constants, None where there are too many."""
+        windows: list[Window] | None = self.windows
+        for ref in refs:
+            if type(ref) is Kcache and windows is not None:
+                windows = self._window(windows, ref)
+        return windows
 
     def place(self, op: Op) -> bool:
         """Put an operation into the group, if it has room for it."""

@@ -7,6 +7,7 @@ them; groups are filled by a list, longest way to the block's end first, registe
 
 from __future__ import annotations
 
+from headwater.errors import ResourceError
 from headwater.isa.vliw.compiler.group import Packer
 from headwater.isa.vliw.compiler.ir import (
     ALU,
@@ -27,7 +28,6 @@ from headwater.isa.vliw.compiler.ir import (
     Value,
 )
 from headwater.isa.vliw.compiler.liveness import Liveness
-from headwater.isa.vliw.compiler.reads import READ_TWO
 from headwater.isa.vliw.compiler.target import Target
 from headwater.isa.vliw.model import LDS_OQ_A_POP, LDS_OQ_B_POP
 
@@ -35,23 +35,39 @@ _FETCH_HEIGHT = 24
 """What a fetch adds to the way to the block's end, in groups: a change of clause and the cache's latency."""
 _FULL_SHARE = 0.6
 """Of a work-item's components: what may be live before fetches wait for what is there to be used."""
-_CLOSING_SLOTS = 48
-"""Slots at a clause's end in which nothing begins that has to end in the same clause."""
+_WIDEST_GROUP = 7
+"""64-bit words of a group: five operations, four literals."""
+_MOST_USERS = 16
+"""Accesses by one load of the address register: all of them have to be in its clause."""
+_MOST_BETWEEN = 8
+"""Operations that lead from one result of an LDS read to what takes the other from its queue: all have to be in the
+read's clause."""
 _FREE_SCALARS = 24
 """Values that may be live before the order of groups is chosen by registers rather than by length."""
 
 
 class _Node:
-    __slots__ = ("feeds", "height", "op", "order", "strict", "waits", "weak")
+    __slots__ = ("earlier", "feeds", "height", "op", "order", "placed", "strict", "waits", "weak")
 
     def __init__(self, op: Op, order: int) -> None:
         self.op = op
         self.order = order
         self.strict: list[_Node] = []  # what has to come in a later group
         self.weak: list[_Node] = []  # what may come in the same group
+        self.earlier: list[_Node] = []  # what it has to wait for
         self.waits = 0
         self.height = 0
         self.feeds = False
+        self.placed = False
+
+    @property
+    def opens(self) -> list[_Node]:
+        """What has to come in the same clause: the accesses by an address register's load, the takers of an LDS read's
+        results."""
+        name = self.op.name
+        if name == "MOVA_INT" or (name.startswith("LDS_") and name.endswith("_RET")):
+            return [n for n in self.strict if n.op.relative in ("read", "write") or _pops(n.op)]
+        return []
 
 
 def schedule(region: Region, target: Target) -> Region:
@@ -131,8 +147,7 @@ class _Block:
         self.alu: list[_Node] = []
         self.fetches: list[_Node] = []
         self.writes: list[_Node] = []
-        self.owed = 0  # LDS results and address register uses that the open clause still has to see
-        self.open: set[_Node] = set()  # the operations that see it
+        self.due: dict[_Node, int] = {}  # what the open clause still has to see, and its words at most
         self.later: list[_Node] = []
         for node in [node for node in nodes if node.waits == 0]:
             self.ready(node)
@@ -155,6 +170,7 @@ class _Block:
     def done(self, node: _Node) -> None:
         """A node has its place: what may stand in the same group is free, the rest is when the group ends."""
         self.left -= 1
+        node.placed = True
         self.later += node.strict
         for follower in node.weak:
             follower.waits -= 1
@@ -266,23 +282,20 @@ class _Block:
         packer = self.packer
         packer.begin_clause()
         clause = Clause("alu")
-        words = 0
-        limit = self.target.alu_slots - 8
+        room = self.target.alu_slots
         while self.alu:
-            if clause.groups and not self.owed:
-                if words > limit:
+            if clause.groups and not self.due:
+                if room < _WIDEST_GROUP:
                     break
                 if self.fetches and not any(node.feeds for node in self.alu) and not self.is_full():
                     break
-            placed = self.fill(words > self.target.alu_slots - _CLOSING_SLOTS)
-            if not placed:
-                if clause.groups:
-                    assert not self.owed, "an ALU clause must end before what it owes"
+            if not self.fill(room):
+                if clause.groups and not self.due:
                     break
                 self.relieve()
                 continue
             group = packer.finish_group()
-            words += group.words
+            room -= group.words
             clause.groups.append(group)
             if any(slot.op.kind == PREDICATE for slot in group.filled):
                 clause.predicate = True
@@ -290,16 +303,15 @@ class _Block:
         clause.windows = list(packer.windows)
         self.clauses.append(clause)
 
-    def fill(self, late: bool) -> bool:
-        """Fill a group from what is ready; whether anything fitted. ``late``: the clause is nearly full."""
+    def fill(self, room: int) -> bool:
+        """Fill a group from what is ready; whether anything fitted. ``room``: the clause's words that are left."""
         packer = self.packer
         scheduler = self.scheduler
         feeding = any(node.feeds for node in self.alu)
         crowded = scheduler.live > _FREE_SCALARS
         placed_any = False
-        owed = self.owed
+        due = bool(self.due)
         tried: set[int] = set()
-        paying: dict[_Node, bool] | None = dict.fromkeys(self.open, True) if late and self.owed else None
         while True:
             order = sorted(
                 (node for node in self.alu if id(node) not in tried), key=lambda n: self.urgency(n, feeding, crowded)
@@ -311,16 +323,9 @@ class _Block:
                 tried.add(id(node))
                 if placed_any and feeding and not node.feeds and self.gain(node.op) < 0:
                     continue
-                if node.op.name in ("MOVA_INT", "GROUP_BARRIER") and (self.owed or owed):
+                if node.op.name in ("MOVA_INT", "GROUP_BARRIER") and (self.due or due):
                     continue  # a barrier would end what keeps the queues
-                if paying is not None and not self.leads(node, paying):
-                    continue  # the clause has to end: only what that takes
-                if packer.place(node.op):
-                    self.alu.remove(node)
-                    self.owe(node.op)
-                    self.open.discard(node)
-                    if node.op.name == "MOVA_INT" or node.op.name.endswith("_RET"):
-                        self.open |= {n for n in node.strict if n.op.relative in ("read", "write") or _pops(n.op)}
+                if self.put(node, room):
                     before = len(self.alu)
                     self.done(node)
                     placed_any = True
@@ -332,23 +337,26 @@ class _Block:
             if not progress:
                 return placed_any
 
-    def leads(self, node: _Node, known: dict[_Node, bool]) -> bool:
-        """Whether an operation is, or has to come before, one that the open clause still has to see."""
-        found = known.get(node)
-        if found is None:
-            found = known[node] = any(self.leads(follower, known) for follower in (*node.strict, *node.weak))
-        return found
-
-    def owe(self, op: Op) -> None:
-        if op.name.startswith("LDS_") and op.name.endswith("_RET"):
-            self.owed += 2 if op.name == READ_TWO else 1
-        elif _pops(op):
-            self.owed -= _pops(op)
-        elif op.name == "MOVA_INT":
-            assert op.fields is not None
-            self.owed += op.fields["users"]
-        elif op.relative in ("read", "write"):
-            self.owed -= 1
+    def put(self, node: _Node, room: int) -> bool:
+        """Place an operation, if what the clause then still has to see fits into its words and constants, too."""
+        packer = self.packer
+        words = packer.group.words + packer.words(node.op)
+        due = self.due
+        opened = node.opens
+        windows = packer.windows
+        if opened:
+            due = {**due, **{n: packer.words(n.op) for n in _waited_for(opened, node) if n not in due}}
+            locked = packer.locked(use.ref for n in due for use in n.op.uses)
+            if locked is None:
+                return False
+            packer.windows = locked
+        if words + sum(due.values()) - due.get(node, 0) > room or not packer.place(node.op):
+            packer.windows = windows
+            return False
+        self.due = due
+        due.pop(node, None)
+        self.alu.remove(node)
+        return True
 
     def gain(self, op: Op) -> int:
         """Registers that an operation frees, less those that it takes."""
@@ -375,8 +383,14 @@ class _Block:
 
     def relieve(self) -> None:
         """No operation fits an empty group: its operands crowd one component. Copy one of them elsewhere."""
-        node = self.alu[0]
+        node = next((node for node in self.alu if node in self.due), self.alu[0])
         op = node.op
+        words = self.packer.words(op) + sum(self.packer.words(n.op) for n in _waited_for(node.opens, node))
+        if words > self.target.alu_slots:
+            raise ResourceError(
+                f"line {op.line}: {op.name} and what has to be in its clause take {words} words, a clause of "
+                f"{self.target.chip.name} has {self.target.alu_slots}"
+            )
         values = [use.ref for use in op.uses if type(use.ref) is Value]
         crowds: dict[int, list[Value]] = {}
         for value in values:
@@ -392,7 +406,11 @@ class _Block:
         mover = _Node(move, node.order)
         mover.height = node.height + 1
         mover.strict.append(node)
+        node.earlier.append(mover)
         node.waits += 1
+        if node in self.due:
+            self.due[mover] = self.packer.words(move)
+            self.due[node] -= self.due[mover]
         self.scheduler.remaining[new] = sum(1 for use in op.uses if use.ref is new)
         self.left += 1
         self.alu.remove(node)
@@ -406,6 +424,8 @@ def _expanded(ops: list[Op], remaining: dict[Value, int]) -> list[Op]:
     """LDS reads with the queue's pop behind them; relative accesses with the address register's load before them."""
     found: list[Op] = []
     address: Op | None = None
+    users = 0
+    read: set[tuple[int, int]] = set()  # the constants' element that the accesses by one load of it share
     for at, op in enumerate(ops):
         if op.name in ("ARRAY_READ", "ARRAY_WRITE"):
             index = op.uses[-1]
@@ -419,11 +439,12 @@ def _expanded(ops: list[Op], remaining: dict[Value, int]) -> list[Op]:
                 fields["base"] += index.ref.bits
                 access.relative = f"direct {what}"
             else:
-                if address is None or address.uses[0].ref is not index.ref:
-                    address = Op("MOVA_INT", [index], [None], fields={"users": 0}, line=op.line)
+                constants = {(u.ref.buffer, u.ref.element) for u in access.uses if type(u.ref) is Kcache}
+                if address is None or address.uses[0].ref is not index.ref or users == _MOST_USERS or constants - read:
+                    address = Op("MOVA_INT", [index], [None], line=op.line)
                     found.append(address)
-                assert address.fields is not None
-                address.fields["users"] += 1
+                    users, read = 0, constants
+                users += 1
                 access.relative = what
             found.append(access)
             continue
@@ -433,7 +454,7 @@ def _expanded(ops: list[Op], remaining: dict[Value, int]) -> list[Op]:
             queues = (LDS_OQ_A_POP, LDS_OQ_B_POP)
             for k, (queue, result) in enumerate(zip(queues, op.results, strict=False)):
                 pop = Use(Special(queue))
-                reader = _reader(ops, at, result, remaining)
+                reader = _reader(ops, at, result, op.results[:k], remaining)
                 if reader is not None and (k == 0 or (len(found) and found[-1].name == op.name)):
                     reader.uses = [Use(pop.ref, u.neg, u.abs) if u.ref is result else u for u in reader.uses]
                 else:
@@ -446,17 +467,26 @@ def _expanded(ops: list[Op], remaining: dict[Value, int]) -> list[Op]:
 _NEVER_POPS = ("LDS_", "ARRAY_", "KILL", "MOVA", "GROUP_")
 
 
-def _reader(ops: list[Op], at: int, value: Value | None, remaining: dict[Value, int]) -> Op | None:
+def _reader(
+    ops: list[Op], at: int, value: Value | None, others: list[Value | None], remaining: dict[Value, int]
+) -> Op | None:
     """The operation that alone reads what an LDS read gives, if it can take it from the queue itself: before anything
-    else uses the queue, ends the clause or waits for constants."""
+    else uses the queue, ends the clause or waits for constants, and not long after the read's ``others``."""
     if value is None or remaining.get(value, 0) != 1:
         return None
+    led = set(others)
+    between = 0
     for op in ops[at + 1 :]:
         if op.kind in (FETCH, MEMORY) or op.name == "FENCE" or op.name.startswith(_NEVER_POPS):
             return None
+        constants = any(type(u.ref) is Kcache for u in op.uses)
         if any(use.ref is value for use in op.uses):
-            plain = op.kind == ALU and op.name not in _IN_T and not any(type(u.ref) is Kcache for u in op.uses)
-            return op if plain else None
+            return op if op.kind == ALU and op.name not in _IN_T and not constants else None
+        if any(use.ref in led or type(use.ref) is Special for use in op.uses):
+            led.update(op.results)
+            between += 1
+            if constants or between > _MOST_BETWEEN:
+                return None
     return None
 
 
@@ -464,6 +494,25 @@ _IN_T = frozenset(
     "EXP_IEEE LOG_IEEE RECIP_IEEE RECIPSQRT_IEEE SQRT_IEEE SIN COS MULLO_INT MULHI_INT MULLO_UINT MULHI_UINT "
     "RECIP_UINT FLT_TO_UINT INT_TO_FLT UINT_TO_FLT FLT_TO_INT RECIP_64 RECIPSQRT_64 SQRT_64".split()
 )
+
+
+def _after(node: _Node, earlier: _Node, *, strict: bool) -> None:
+    if earlier is not node:
+        node.earlier.append(earlier)
+        (earlier.strict if strict else earlier.weak).append(node)
+        node.waits += 1
+
+
+def _waited_for(due: list[_Node], opener: _Node) -> list[_Node]:
+    """Operations and all that has to be placed before them, but for ``opener``."""
+    found: dict[_Node, None] = dict.fromkeys(due)
+    work = list(due)
+    while work:
+        for earlier in work.pop().earlier:
+            if not earlier.placed and earlier is not opener and earlier not in found:
+                found[earlier] = None
+                work.append(earlier)
+    return list(found)
 
 
 def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
@@ -478,14 +527,6 @@ def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
     pops: list[_Node] = []
     issue: _Node | None = None
     last_pop: dict[int, _Node] = {}
-    earlier_of: dict[_Node, list[_Node]] = {}
-
-    def after(node: _Node, earlier: _Node, *, strict: bool) -> None:
-        if earlier is node:
-            return
-        earlier_of.setdefault(node, []).append(earlier)
-        (earlier.strict if strict else earlier.weak).append(node)
-        node.waits += 1
 
     for order, op in enumerate(ops):
         node = _Node(op, order)
@@ -493,35 +534,35 @@ def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
         for ref, _, _ in op.uses:
             if type(ref) is Value:
                 if ref in writer:
-                    after(node, writer[ref], strict=True)
+                    _after(node, writer[ref], strict=True)
                 readers.setdefault(ref, []).append(node)
         for value in op.results:
             if value is None:
                 continue
             if value in writer:
-                after(node, writer[value], strict=True)
+                _after(node, writer[value], strict=True)
             for reader in readers.pop(value, ()):
                 # A fetch or write reads its registers in a clause of its own, which has to come first.
-                after(node, reader, strict=reader.op.kind in (FETCH, MEMORY) or op.kind in (FETCH, MEMORY))
+                _after(node, reader, strict=reader.op.kind in (FETCH, MEMORY) or op.kind in (FETCH, MEMORY))
             writer[value] = node
         for ref, _, _ in op.uses:
             if type(ref) is Special:  # the queue gives what was read first
                 if ref.sel in last_pop:
-                    after(node, last_pop[ref.sel], strict=True)
+                    _after(node, last_pop[ref.sel], strict=True)
                 last_pop[ref.sel] = node
         if op.order and op.order != "queue":
-            _order(node, last_effect, since, after)
+            _order(node, last_effect, since)
         if op.name == "MOVA_INT":
             for user in address_users:
-                after(node, user, strict=False)
+                _after(node, user, strict=False)
             address, address_users = node, []
         elif op.relative in ("read", "write"):
             assert address is not None
-            _owed(node, address, address_users, earlier_of, after)
+            _owed(node, address, address_users)
             address_users.append(node)
         elif _pops(op):
             assert issue is not None
-            _owed(node, issue, pops, earlier_of, after)
+            _owed(node, issue, pops)
             pops.append(node)
         if op.name.startswith("LDS_") and op.name.endswith("_RET"):
             issue = node
@@ -530,10 +571,10 @@ def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
         nodes.append(node)
         for ref, _, _ in test.uses:
             if type(ref) is Value and ref in writer:
-                after(node, writer[ref], strict=True)
+                _after(node, writer[ref], strict=True)
         for other in nodes[:-1]:
             if not other.strict and not other.weak:
-                after(node, other, strict=other.op.kind in (FETCH, MEMORY))
+                _after(node, other, strict=other.op.kind in (FETCH, MEMORY))
     for node in reversed(nodes):
         height = 0
         feeds = False
@@ -547,27 +588,27 @@ def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
     return nodes
 
 
-def _owed(node: _Node, first: _Node, others: list[_Node], earlier_of: dict[_Node, list[_Node]], after: object) -> None:
+def _owed(node: _Node, first: _Node, others: list[_Node]) -> None:
     """Put an operation behind the one that it must share a clause with, and that one behind what would hold it back:
     whatever came before, and of what has come since the clauses that it waits for."""
-    for earlier in list(earlier_of.get(node, ())):
+    for earlier in list(node.earlier):
         if earlier is first or earlier in others:
             continue
         if earlier.order < first.order:
-            after(first, earlier, strict=True)  # type: ignore[operator]
+            _after(first, earlier, strict=True)
         else:
-            for other in _clauses_before(earlier, earlier_of):
-                after(first, other, strict=True)  # type: ignore[operator]
-    after(node, first, strict=True)  # type: ignore[operator]
+            for other in _clauses_before(earlier):
+                _after(first, other, strict=True)
+    _after(node, first, strict=True)
 
 
-def _clauses_before(node: _Node, earlier_of: dict[_Node, list[_Node]]) -> list[_Node]:
+def _clauses_before(node: _Node) -> list[_Node]:
     """The fetches and writes that an operation waits for, directly or not."""
     found: dict[_Node, None] = {}
     seen = {node}
     work = [node]
     while work:
-        for earlier in earlier_of.get(work.pop(), ()):
+        for earlier in work.pop().earlier:
             if earlier not in seen:
                 seen.add(earlier)
                 work.append(earlier)
@@ -586,16 +627,16 @@ def _pops(op: Op) -> int:
     return sum(type(use.ref) is Special for use in op.uses)
 
 
-def _order(node: _Node, last: dict[str, _Node], since: dict[str, list[_Node]], after: object) -> None:
+def _order(node: _Node, last: dict[str, _Node], since: dict[str, list[_Node]]) -> None:
     """Keep the order of accesses to one memory: reads may change places with reads only."""
     kind = node.op.order
     kinds = list(set(last) | set(since)) if kind == "all" else [kind, "all"]
     if node.op.effect:
         for one in kinds:
             for earlier in since.get(one, ()):
-                after(node, earlier, strict=True)  # type: ignore[operator]
+                _after(node, earlier, strict=True)
             if one in last:
-                after(node, last[one], strict=True)  # type: ignore[operator]
+                _after(node, last[one], strict=True)
         if kind == "all":
             since.clear()
             last.clear()
@@ -604,5 +645,5 @@ def _order(node: _Node, last: dict[str, _Node], since: dict[str, list[_Node]], a
     else:
         for one in kinds:
             if one in last:
-                after(node, last[one], strict=True)  # type: ignore[operator]
+                _after(node, last[one], strict=True)
         since.setdefault(kind, []).append(node)
