@@ -3,8 +3,9 @@
     python -m benchmarks.analyzer [--rounds N]
     python -m benchmarks.analyzer --mca
 
-Cold: nothing in the cache, a fresh process; warm: the same command again. Times are of the whole command, by the wall
-and in CPU seconds of it and its children. llvm-mca is LLVM's (any version that knows gfx900).
+Cold: nothing in the cache, a fresh process; warm: the same command again. Python's own compiled modules are there in
+both, as after an installation. Times are of the whole command, by the wall and in CPU seconds of it and its children.
+llvm-mca is LLVM's (any version that knows gfx900).
 """
 
 import argparse
@@ -42,11 +43,13 @@ PRODUCT = """kernel void mm(global const float *a, global const float *b, global
 MCA_KERNELS = (("add", ADD, {}), ("polynomial", POLYNOMIAL, {}), ("mm", PRODUCT, {"n": 1024}))
 
 
-def command(cache):
+def command(cache, bytecode):
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"HEADWATER_CACHE_DIR": cache, "PYTHONPYCACHEPREFIX": bytecode}
     words = [sys.executable, "-m", "headwater", "analyze", str(KERNEL), *(w for name in CHIPS for w in ("-d", name))]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
-    done = subprocess.run(words, cwd=ROOT, env={**os.environ, "HEADWATER_CACHE_DIR": cache}, capture_output=True)
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True)
     wall = time.perf_counter() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr.decode()
@@ -55,10 +58,13 @@ def command(cache):
 
 def speed(rounds):
     cold, warm = [], []
-    for _ in range(rounds):
-        with tempfile.TemporaryDirectory() as cache:
-            cold.append(command(cache))
-            warm.append(command(cache))
+    with tempfile.TemporaryDirectory() as bytecode:
+        for turn in range(rounds + 1):
+            with tempfile.TemporaryDirectory() as cache:
+                found = command(cache, bytecode), command(cache, bytecode)
+            if turn:  # the first leaves bytecode for the others
+                cold.append(found[0])
+                warm.append(found[1])
     load = os.getloadavg()[0]
     for name, found in (("cold", cold), ("warm", warm)):
         wall, used = (statistics.median(values) for values in zip(*found, strict=True))

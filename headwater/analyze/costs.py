@@ -44,9 +44,10 @@ class Work:
 
     def add(self, other: Work, times: float) -> None:
         """Add the other's work, done ``times`` times."""
-        for part in fields(self):
-            if part.name != "classes":
-                setattr(self, part.name, getattr(self, part.name) + times * getattr(other, part.name))
+        for name in _SUMMED:
+            amount = getattr(other, name)
+            if amount:
+                setattr(self, name, getattr(self, name) + times * amount)
         for name, count in other.classes.items():
             self.classes[name] = self.classes.get(name, 0.0) + times * count
 
@@ -54,6 +55,9 @@ class Work:
     def issue_cycles(self) -> float:
         """Cycles that the wavefront itself takes if nothing keeps it waiting."""
         return self.alu_cycles + self.scalar_cycles
+
+
+_SUMMED = tuple(part.name for part in fields(Work) if part.name != "classes")
 
 
 def turn_cycles(chip: Chip) -> float:
@@ -128,25 +132,24 @@ def work_of_step(step: Step, chip: Chip, *, coalesced: bool = True) -> Work:
     return work
 
 
-def work_of_code(code: Code, chip: Chip, visits: Sequence[float], *, coalesced: bool = True) -> Work:
-    """What a wavefront does on a path, given how often each block runs."""
-    whole = Work()
-    for block, count in zip(code.blocks, visits, strict=True):
-        if count:
-            for step in code.steps[block.first : block.last]:
-                whole.add(work_of_step(step, chip, coalesced=coalesced), count)
-    return whole
-
-
-def block_weights(code: Code, chip: Chip) -> list[float]:
-    """What a run of each block costs, in cycles of the part that it keeps busiest: paths are chosen by it."""
-    weights = []
+def works_of_blocks(code: Code, chip: Chip, *, coalesced: bool = True) -> list[Work]:
+    """What a wavefront does in one run of each block."""
+    works = []
     for block in code.blocks:
         work = Work()
         for step in code.steps[block.first : block.last]:
-            work.add(work_of_step(step, chip), 1.0)
-        weights.append(work.issue_cycles + work.fetch_cycles + work.local_cycles)
-    return weights
+            work.add(work_of_step(step, chip, coalesced=coalesced), 1.0)
+        works.append(work)
+    return works
+
+
+def work_of_path(works: Sequence[Work], visits: Sequence[float]) -> Work:
+    """What a wavefront does on a path, given the blocks' work and how often each runs."""
+    whole = Work()
+    for work, count in zip(works, visits, strict=True):
+        if count:
+            whole.add(work, count)
+    return whole
 
 
 def work_of_counts(chip: Chip, counts: Mapping[str, float]) -> Work:

@@ -17,7 +17,8 @@ from headwater.chips import Chip
 from headwater.errors import HeadwaterError, InternalError, LaunchError, ResourceError, SourceError, Span, UsageError
 
 DEFAULT_DEVICE = "vega64"
-_THREADS = 3
+_THREADS = 4
+"""Enough that LLVM always finds the next program waiting while others are linked and read."""
 # Which of the OpenCL kernels that a Brook+ kernel became is analyzed if none is named: as a GPU would be given it.
 _VARIANTS = ("linear4", "linear", "pixel", "mapped")
 

@@ -14,11 +14,11 @@ from headwater.analyze.code import Code
 from headwater.analyze.costs import (
     Work,
     addresses_per_cycle,
-    block_weights,
     turn_cycles,
-    work_of_code,
     work_of_counts,
+    work_of_path,
     work_of_step,
+    works_of_blocks,
 )
 from headwater.analyze.domain import Domain, domain
 from headwater.analyze.estimate import Estimate, estimate
@@ -127,7 +127,10 @@ class Analysis:
         accesses = [any(step.space for step in code.steps[block.first : block.last]) for block in code.blocks]
         likely = likelihoods(successors, cycles, writes, accesses)
         trips = [max(0, loop.trip - loop.tail) for loop in code.loops]
-        return Paths(successors, cycles, trips, block_weights(code, self.chip), likely)
+        # What a run of each block costs, in cycles of the parts that it keeps busy: paths are chosen by it.
+        blocks = works_of_blocks(code, self.chip)
+        weights = [work.issue_cycles + work.fetch_cycles + work.local_cycles for work in blocks]
+        return Paths(successors, cycles, trips, weights, likely)
 
     @cached_property
     def visits(self) -> Mapping[Mode, list[float]]:
@@ -137,8 +140,8 @@ class Analysis:
     @cached_property
     def works(self) -> Mapping[Mode, Work]:
         """A wavefront's work on each path."""
-        coalesced = self.question.coalesced
-        return {m: work_of_code(self.code, self.chip, self.visits[m], coalesced=coalesced) for m in MODES}
+        blocks = works_of_blocks(self.code, self.chip, coalesced=self.question.coalesced)
+        return {mode: work_of_path(blocks, self.visits[mode]) for mode in MODES}
 
     @property
     def work(self) -> Work:

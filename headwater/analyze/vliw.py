@@ -175,14 +175,12 @@ def _waiting(step: Step) -> Step:
     return replace(step, waits="local" if step.space in ("local", "global share") else "memory")
 
 
-def _group(group: AluGroup, clause: int, generation: str) -> Step:
-    flops = read = write = accesses = 0
-    rate = "full"
-    text = printer.group_text(group, generation)
+def group_flops(group: AluGroup) -> int:
+    """Floating-point operations that a work-item does in a group."""
+    flops = 0
     for op in group.ops:
         row = op.row
         if "quad" in row.flags or "pair" in row.flags:
-            rate = "float64_fma" if "quad" in row.flags else "float64_add"
             flops += (2 if _FLOPS_TWO.match(row.name) else 1) if op.slot in (0, 2) and op.write else 0
         elif _FLOPS_TWO.match(row.name):
             flops += 2
@@ -190,6 +188,17 @@ def _group(group: AluGroup, clause: int, generation: str) -> Step:
             flops += 2 if op.slot < 3 else 1
         elif _FLOPS_ONE.match(row.name):
             flops += 1
+    return flops
+
+
+def _group(group: AluGroup, clause: int, generation: str) -> Step:
+    read = write = accesses = 0
+    rate = "full"
+    text = printer.group_text(group, generation)
+    for op in group.ops:
+        row = op.row
+        if "quad" in row.flags or "pair" in row.flags:
+            rate = "float64_fma" if "quad" in row.flags else "float64_add"
         if _TRANSCENDENTAL.match(row.name):
             rate = "transcendental"
         if row.kind == "LDS":
@@ -203,7 +212,7 @@ def _group(group: AluGroup, clause: int, generation: str) -> Step:
         "ALU",
         rate,
         slots=len(group.ops),
-        flops=flops,
+        flops=group_flops(group),
         space="local" if accesses else "",
         read_bytes=read,
         write_bytes=write,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from headwater.errors import HeadwaterError
+from headwater.isa.gcn import images
 from headwater.isa.gcn.model import EXEC, M0, SCC, VCC, Instruction, Literal, Register, Row
 from headwater.isa.gcn.semantics import Semantics, semantics
 
@@ -273,12 +274,29 @@ def _blocks(known: Mapping[int, Instruction], problems: Mapping[int, str], leade
 # ---- registers -------------------------------------------------------------------------------------------------------
 
 _READ_SPECIALS = {"SCC": 1 << SCC, "VCC": 3 << VCC, "M0": 1 << M0, "EXEC": _FULL_EXEC}
+_MOST_EFFECTS = 1 << 16
+"""How many instructions' effects are remembered: those of all but the largest programs."""
 _NARROWING = frozenset({"s_and_saveexec_b64", "s_andn1_saveexec_b64"})
 _WIDENING = frozenset({"s_or_saveexec_b64", "s_orn1_saveexec_b64"})
 
 
+_last_effects: dict[int, tuple[Instruction, Effects]] = {}
+
+
 def effects(instruction: Instruction) -> Effects:
     """What an instruction reads and writes."""
+    # Each pass over a program asks again.
+    known = _last_effects.get(id(instruction))
+    if known is not None and known[0] is instruction:
+        return known[1]
+    if len(_last_effects) >= _MOST_EFFECTS:
+        _last_effects.clear()
+    made = _effects(instruction)
+    _last_effects[id(instruction)] = instruction, made
+    return made
+
+
+def _effects(instruction: Instruction) -> Effects:
     what = meaning(instruction)
     row = instruction.row
     scalar_read = scalar_write = vector_read = lanes_read = vector_write = lanes_write = 0
@@ -354,6 +372,8 @@ def keeps_old(instruction: Instruction, name: str, what: Semantics) -> bool:
         return dest.sel != 6 and dest.unused == 2
     if instruction.form == "DPP":
         return True
+    if "reads_d" in instruction.row.flags:
+        return True
     # 16-bit results of VOP3 may keep the other half; where they clear it, this only costs a move.
     return dest.op_sel != 0 or (instruction.form in ("VOP3", "VOP3P") and dest.type in ("f16", "b16", "u16", "i16"))
 
@@ -399,6 +419,11 @@ def backward(instruction: Instruction, scalar: int, active: int, inactive: int) 
             inactive = both
     active = (active & ~e.vector_write) | e.vector_read | e.lanes_read
     inactive |= e.lanes_read
+    if instruction.row.encoding == "MIMG":
+        perhaps = sum(1 << register for register in images.address_registers(instruction))
+        active |= perhaps
+        if images.reads_neighbours(instruction):
+            inactive |= perhaps
     scalar = (scalar & ~e.scalar_write) | e.scalar_read
     return scalar, active, inactive
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import asdict, dataclass
+import threading
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headwater import cache
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
 from headwater.opencl.freshness import compiler_state, digests, unchanged
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.platforms import GCN_TRIPLE, gcn
+
+if TYPE_CHECKING:
+    from headwater.opencl.clang import Frontend
 
 # LLVM's processors from Southern Islands to CDNA 2 (LLVM, "User Guide for AMDGPU Backend", Processors).
 PROCESSORS = """
@@ -119,18 +124,64 @@ def _read(entry: Path, settings: _Settings) -> CodeObject:
 
 
 def _compile(source: str, filename: str, options: str, settings: _Settings) -> CodeObject:
-    from headwater.opencl import clang
     from headwater.opencl.worker import WORKER
 
     WORKER.start(_WORKER_MODULE)
     processor, version = settings.processor, settings.version
-    flags = (*gcn(version).clang, f"-mcpu={processor}", f"-mcode-object-version={version}")
-    front = clang.compile_to_ir(source, filename, options, debug=True, target=flags)
+    front = _front(source, filename, options, processor, version)
     kernels = _chosen(front.kernels, settings.only, filename)
     code = _generate(front.ir, list(kernels), filename, source, settings)
     if settings.emit == "hsaco":
         code = link(code)
     return CodeObject(code, processor, kernels, front.warnings, digests(front.includes))
+
+
+# What makes clang's IR depend on the processor: macros, built-ins and features that only some have, assembly. Files
+# that are included may have any of it.
+_OF_PROCESSOR = re.compile(
+    r"__gfx|__GFX|__amdgcn|__AMDGCN|__AMDGPU|FP_FAST_FMA|__builtin_|__has_|\basm\b|__asm|\btarget\b|#[ \t]*include"
+)
+_APART = ("gfx801",)
+"""Processors for which clang names features that LLVM does not give them by itself (XNACK)."""
+_CPU = re.compile(r'"target-cpu"="(\w+)" "target-features"="[^"]*"')
+
+
+@dataclass
+class _Fronts:
+    """The front end's result for one source, which processors share that differ in nothing it knows of."""
+
+    lock: threading.Lock
+    front: Frontend | None = None
+
+
+_fronts: dict[tuple[str, ...], _Fronts] = {}
+_fronts_lock = threading.Lock()
+_MOST_FRONTS = 4
+
+
+def _front(source: str, filename: str, options: str, processor: str, version: int) -> Frontend:
+    """clang's IR. The same for all processors but for the attributes that name them, and for float's denormals, which
+    GFX9 and later keep: what one processor's is made from serves others."""
+    from headwater.opencl import clang
+
+    def compiled() -> Frontend:
+        flags = (*gcn(version).clang, f"-mcpu={processor}", f"-mcode-object-version={version}")
+        return clang.compile_to_ir(source, filename, options, debug=True, target=flags)
+
+    if processor in _APART or _OF_PROCESSOR.search(source) or _OF_PROCESSOR.search(options):
+        return compiled()
+    keeps_denormals = int(processor[3:-2]) >= 9
+    key = (source, filename, options, str(version), str(keeps_denormals))
+    with _fronts_lock:
+        while len(_fronts) >= _MOST_FRONTS and key not in _fronts:
+            del _fronts[next(iter(_fronts))]
+        mine = _fronts.setdefault(key, _Fronts(threading.Lock()))
+    with mine.lock:
+        if mine.front is None:
+            mine.front = compiled()
+            return mine.front
+    # Without features, LLVM takes those that the processor has.
+    return replace(mine.front, ir=_CPU.sub(f'"target-cpu"="{processor}"', mine.front.ir))
 
 
 def _generate(ir: str, kernels: list[str], filename: str, source: str, settings: _Settings) -> bytes:

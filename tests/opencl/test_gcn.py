@@ -261,3 +261,30 @@ def test_wrong_settings_are_told():
         gcn.compile_code_object(SCALE, "k.cl", version=3)
     with pytest.raises(UsageError, match="there is no output 'exe'"):
         gcn.compile_code_object(SCALE, "k.cl", emit="exe")
+
+
+def test_processors_share_what_clang_makes_and_get_their_own_code(monkeypatch):
+    """One run of clang for all processors that treat denormals alike; the code is what each would have had alone."""
+    runs = []
+    compile_to_ir = clang.compile_to_ir
+
+    def counted(*args, **named):
+        runs.append(args)
+        return compile_to_ir(*args, **named)
+
+    monkeypatch.setattr(clang, "compile_to_ir", counted)
+    monkeypatch.setattr(gcn, "_fronts", {})
+    source = (ROOT / "benchmarks/suite/mandelbrot.cl").read_text()
+    for processor in ("gfx900", "gfx600", "gfx701", "gfx90a"):
+        front = gcn._front(source, "m.cl", "", processor, 5)
+        alone = compile_to_ir(source, "m.cl", "", debug=True, target=(*platforms.gcn(5).clang, f"-mcpu={processor}"))
+        settings = gcn._Settings(processor, 5, 256, "obj", ())
+        made = [gcn._generate(one.ir, list(one.kernels), "m.cl", source, settings) for one in (front, alone)]
+        assert made[0] == made[1], processor
+    assert len(runs) == 2
+    for source in ("#ifdef __gfx906__\n#endif\n" + SCALE, '#include "own.h"\n' + SCALE):
+        runs.clear()
+        monkeypatch.setattr(clang, "compile_to_ir", lambda *args, **named: runs.append(named["target"]))
+        gcn._front(source, "m.cl", "", "gfx900", 5)
+        gcn._front(source, "m.cl", "", "gfx906", 5)
+        assert len(runs) == 2
