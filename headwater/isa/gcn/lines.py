@@ -156,7 +156,8 @@ class _Unit:
         return {n: full(*entry) for n, entry in enumerate(self._entries())}
 
     def _names_of_4(self) -> dict[int, str]:
-        folders, names = [""], {}
+        folders = [""]
+        names: dict[int, str] = {}
         while folder := self._text():
             folders.append(folder)
         while name := self._text():
