@@ -56,6 +56,7 @@ def _simulate(args: argparse.Namespace) -> int:
     import headwater
     from headwater.cli.launch import Job, progress
     from headwater.isa.gcn.model import ISA_OF_TARGET
+    from headwater.isa.vliw.model import GENERATION_OF_TARGET
     from headwater.timing.simulate import Recorded, simulated
 
     path = Path(args.file)
@@ -67,7 +68,7 @@ def _simulate(args: argparse.Namespace) -> int:
     for device in chips:
         chip: Any = device.chip  # type: ignore[attr-defined]
         # One emulation serves all chips that run the same machine code.
-        key = ISA_OF_TARGET[chip.target]
+        key = ISA_OF_TARGET.get(chip.target) or GENERATION_OF_TARGET[chip.target]
         if key not in recorded:
             with progress(f"compiling {path.name} for {device.name}"):
                 program = headwater.compile(path, options=build_options(args), device=device)

@@ -18,6 +18,9 @@ _COLOURS: Final = {
     "LDS": "#f4a261",
     "vector memory": "#e76f51",
     "barrier": "#6d597a",
+    "clause switch": "#8ab17d",
+    "fetch queue": "#e9c46a",
+    "write": "#e76f51",
     "empty": "#ced4da",
 }
 _STYLE: Final = """\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,14 @@ from headwater.emulate.layout import Struct
 CAUSES: Final = ("issue", "dependency", "fetch", "scalar memory", "LDS", "vector memory", "barrier", "start")
 """Why a SIMD or a wavefront waits, in the engine's order; "issue" is no wait for a SIMD, and for a wavefront the turn
 of others."""
+SUMS: Final = (
+    *("cycles", "instructions", "waves", "wave_cycles", "empty", "valu_busy", "scalar_issues", "branch_issues"),
+    *("branches_taken", "lds_busy", "lds_conflict_cycles", "address_busy", "loads", "stores", "load_lines"),
+    *("store_lines", "l1_hits", "l1_misses", "scalar_hits", "scalar_misses", "code_hits", "code_misses"),
+    *("l2_hits", "l2_misses", "bank_bytes", "channel_bytes", "l2_reads", "l2_writes", "l2_atomics", "fills"),
+    *("write_backs", "page_misses", "groups", "failed", "happenings", "occupancy_step", "traffic_step"),
+)
+"""What the engine's result begins with; then come causes of SIMDs and of wavefronts, and two series."""
 POINTS: Final = 512
 """Steps of a series over time."""
 DISPATCH_ENGINES: Final = 64
@@ -76,6 +85,23 @@ HAPPENING: Final = np.dtype(
 Memory = np.ndarray[Any, np.dtype[np.uint8]]
 
 
+@dataclass(frozen=True)
+class Family:
+    """Chips that one engine replays: its file's name, its structure of a chip, what it counts and by what it waits.
+
+    ``sums`` have "cycles", "instructions", "waves", "wave_cycles", "groups", "failed", "happenings", "occupancy_step"
+    and "traffic_step" at least; ``causes`` have "issue" first and "start".
+    """
+
+    name: str
+    chip: Struct
+    sums: tuple[str, ...]
+    causes: tuple[str, ...]
+
+
+GCN: Final = Family("gcn", CHIP, SUMS, CAUSES)
+
+
 def filled(struct: Struct, values: dict[str, Any]) -> Memory:
     """A structure with these values; all fields have to be there."""
     memory = np.zeros(struct.size_bytes, np.uint8)
@@ -86,33 +112,54 @@ def filled(struct: Struct, values: dict[str, Any]) -> Memory:
     return memory
 
 
+@dataclass(frozen=True)
+class Engine:
+    """A family's engine: its functions, as the end of its C file has them; of the trace, `waves.h`."""
+
+    chunks: Any
+    index: Any
+    nbytes: Any
+    begin: Any
+    run: Any
+    result: Any
+    end: Any
+
+
 @functools.cache
-def engine() -> Any:
-    """The engine, compiled for this machine and loaded; from the disk cache. InternalError if it does not compile."""
+def engine(family: Family) -> Engine:
+    """A family's engine, compiled for this machine and loaded; from the disk cache. InternalError if it does not
+    compile."""
+    from headwater.emulate.native import compile_c
     from headwater.opencl.host import _identity
+    from headwater.opencl.shared import link_shared
 
     here = Path(__file__).parent
     # The trace's structure stands in waves.h, with the types that its members point at.
-    parts = [_TYPES, CHIP.declaration(), *((here / name).read_text() for name in ("parts.h", "waves.h", "gcn.c"))]
-    source = "\n".join(parts)
-    key = cache.key("timing 1", _identity(), source)
+    files = ("parts.h", "waves.h", f"{family.name}.c")
+    source = "\n".join((_TYPES, family.chip.declaration(), *((here / name).read_text() for name in files)))
+    pointer, u64, u32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
+    own = f"hw_{family.name}_"
+    functions: tuple[tuple[str, Any, Any], ...] = (
+        ("hw_chunks", u64, (pointer,)),
+        ("hw_index", u64, (pointer, pointer)),
+        (own + "bytes", u64, (pointer,)),
+        (own + "begin", pointer, (*(pointer,) * 5, u64, u64, pointer, u64, u32, pointer, pointer)),
+        (own + "run", u32, (pointer, u64)),
+        (own + "result", None, (pointer, pointer)),
+        (own + "end", None, (pointer, pointer)),
+    )
+    key = cache.key("timing 2", _identity(), source)
     entry = cache.get(key)
     if entry is None:
-        entry = cache.put(key, {"engine.so": _build(source)})
+        shared = link_shared(compile_c(source), exports=[name for name, _, _ in functions])
+        entry = cache.put(key, {"engine.so": shared})
     library = ctypes.CDLL(str(entry / "engine.so"))
-    pointer, u64, u32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
-    for name, result, *arguments in (
-        ("hw_chunks", u64, pointer),
-        ("hw_index", u64, pointer, pointer),
-        ("hw_gcn_bytes", u64, pointer),
-        ("hw_gcn_begin", pointer, *(pointer,) * 5, u64, u64, pointer, u64, u32, pointer, pointer),
-        ("hw_gcn_run", u32, pointer, u64),
-        ("hw_gcn_result", None, pointer, pointer),
-        ("hw_gcn_end", None, pointer, pointer),
-    ):
+    found = []
+    for name, result, arguments in functions:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
-    return library
+        found.append(function)
+    return Engine(*found)
 
 
 _TYPES: Final = """\
@@ -123,14 +170,6 @@ typedef int i32;
 typedef long long i64;
 #define EXPORT __attribute__((visibility("default")))
 """
-
-
-def _build(source: str) -> bytes:
-    from headwater.emulate.native import compile_c
-    from headwater.opencl.shared import link_shared
-
-    names = ("hw_chunks", "hw_index", "hw_gcn_bytes", "hw_gcn_begin", "hw_gcn_run", "hw_gcn_result", "hw_gcn_end")
-    return link_shared(compile_c(source), exports=names)
 
 
 def c_functions() -> tuple[int, int]:

@@ -5,40 +5,20 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from headwater.analyze.occupancy import Needs, Occupancy, occupancy
+from headwater.analyze.occupancy import Occupancy, occupancy
 from headwater.errors import InternalError, ResourceError, UsageError
-from headwater.isa.gcn.model import ISA_OF_TARGET
 from headwater.runtime.arrays import address, aligned_bytes
-from headwater.timing import rules
-from headwater.timing.layout import (
-    CAUSES,
-    HAPPENING,
-    POINTS,
-    SEGMENT,
-    TRACE,
-    c_functions,
-    engine,
-    filled,
-)
+from headwater.timing.layout import HAPPENING, POINTS, SEGMENT, TRACE, c_functions, engine, filled
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.emulate.trace import Trace
-    from headwater.isa.gcn.codeobject import CodeObject
+    from headwater.timing.machine import Machine, Steps
 
-SUMS: Final = (
-    *("cycles", "instructions", "waves", "wave_cycles", "empty", "valu_busy", "scalar_issues", "branch_issues"),
-    *("branches_taken", "lds_busy", "lds_conflict_cycles", "address_busy", "loads", "stores", "load_lines"),
-    *("store_lines", "l1_hits", "l1_misses", "scalar_hits", "scalar_misses", "code_hits", "code_misses"),
-    *("l2_hits", "l2_misses", "bank_bytes", "channel_bytes", "l2_reads", "l2_writes", "l2_atomics", "fills"),
-    *("write_backs", "page_misses", "groups", "failed", "happenings", "occupancy_step", "traffic_step"),
-)
-"""What the engine's result begins with; then come causes of SIMDs and of wavefronts, and two series."""
 _STEP_INSTRUCTIONS: Final = 1 << 21
 """How many are replayed at a time, between which Ctrl-C is looked at: about 0.1 s."""
 _SHORT, _STUCK = 1, 2
@@ -48,7 +28,7 @@ _SHORT, _STUCK = 1, 2
 class Counted:
     """What the engine found.
 
-    ``sums`` by the names of `SUMS`, cycles and bytes; ``simd_causes``: cycles of all SIMDs by `CAUSES`;
+    ``sums`` by the names of the family's, cycles and bytes; ``simd_causes``: cycles of all SIMDs by its causes;
     ``wave_causes``: of all wavefronts. ``counts``, ``spent`` and ``stalled`` of each op: how often, wavefront-cycles,
     and those of them in which it waited. ``occupancy``: wavefront-cycles, ``traffic``: bytes from and to memory, in
     steps of so many cycles. ``happenings``: `HAPPENING`, of the first compute units. ``complete``: False if it was
@@ -70,17 +50,18 @@ class Counted:
 class Replayer:
     """A trace, opened for any number of replays on chips of its instruction set."""
 
-    def __init__(self, trace: Trace, code: CodeObject) -> None:
+    def __init__(self, trace: Trace, machine: Machine) -> None:
         self.trace = trace
-        self.code = code
+        self.machine = machine
+        self.family = machine.family
         header = trace.header
-        if code.digest != header["code"]:
-            raise UsageError(f"{trace.path} is the trace of another code object", hint="record it again")
+        if machine.digest != header["code"]:
+            raise UsageError(f"{trace.path} is the trace of other machine code", hint="record it again")
         self.global_size: tuple[int, ...] = tuple(header["global_size"])
         self.local_size: tuple[int, ...] = tuple(header["local_size"])
         self.waves_per_group = int(header["waves_per_group"])
-        self.groups = prod(-(-g // n) for g, n in zip(self.global_size, self.local_size, strict=True))
-        self._engine = engine()
+        self.groups = machine.groups(trace)
+        self._engine = engine(machine.family)
         self._index()
 
     def _index(self) -> None:
@@ -103,7 +84,7 @@ class Replayer:
             "segments": len(trace.segments),
         }
         first = filled(TRACE, values)
-        chunks = int(self._engine.hw_chunks(address(first)))
+        chunks = int(self._engine.chunks(address(first)))
         if chunks == 2**64 - 1:
             raise UsageError(f"{trace.path}: the trace is damaged", hint="record it again")
         self._offset = np.zeros(max(chunks, 1), np.uint64)
@@ -112,37 +93,25 @@ class Replayer:
         values.update(chunks=chunks, offset=address(self._offset), next=address(self._next), first=address(self._first))
         self._trace = filled(TRACE, values)
         scratch = np.zeros(waves, np.uint32)
-        missing = int(self._engine.hw_index(address(self._trace), address(scratch)))
+        missing = int(self._engine.index(address(self._trace), address(scratch)))
         if missing:
             raise UsageError(
                 f"{trace.path}: {missing} of {waves} wavefronts are not there, or not to their end",
                 hint="the launch was stopped; record it again",
             )
 
-    def needs(self) -> Needs:
-        """What a compute unit must have for a work-group."""
-        header = self.trace.header
-        return Needs(prod(self.local_size), int(header["vgprs"]), int(header["sgprs"]), int(header["lds_bytes"]))
-
     def held(self, chip: Chip) -> Occupancy:
         """How many work-groups a compute unit of the chip takes; LaunchError if none."""
-        return occupancy(chip, self.needs())
+        return occupancy(chip, self.machine.needs(self.trace))
 
-    def table(self, chip: Chip) -> rules.Table:
+    def table(self, chip: Chip) -> Steps:
         """What the instructions cost on the chip. UsageError if it has another instruction set."""
-        target = self.trace.header["target"]
-        if ISA_OF_TARGET.get(chip.target) != ISA_OF_TARGET.get(target):
-            raise UsageError(
-                f"the trace is of {target}, and {chip.name} is a {chip.target}",
-                hint="record the kernel on a chip with the same instruction set",
-            )
-        base = next((a["address"] for a in self.trace.header["allocations"] if a["name"] == "the code object"), 0)
-        return rules.table(self.trace.segments, self.trace.sites, self.code.image(), self.code.isa, chip, base)
+        return self.machine.table(self.trace, chip)
 
     def run(
         self,
         chip: Chip,
-        table: rules.Table,
+        table: Steps,
         *,
         groups: int | None = None,
         timeline: int = 0,
@@ -155,10 +124,10 @@ class Replayer:
         that is done; a KeyboardInterrupt ends the replay, and what was found up to there is returned.
         """
         wanted = self.groups if groups is None else min(groups, self.groups)
-        numbers = rules.chip_numbers(chip, self.held(chip))
+        numbers = self.machine.numbers(self.trace, chip, self.held(chip))
         library = self._engine
         try:
-            memory = aligned_bytes(int(library.hw_gcn_bytes(address(numbers))), 4096)
+            memory = aligned_bytes(int(library.nbytes(address(numbers))), 4096)
             memory[:] = 0
         except MemoryError:
             raise ResourceError("there is no memory for the chip's state") from None
@@ -167,35 +136,36 @@ class Replayer:
         counters = np.zeros((3, max(len(ops), 1)), np.uint64)
         happenings = np.zeros(max(timeline, 1), HAPPENING)
         allocate, release = c_functions()
-        gpu = library.hw_gcn_begin(
+        gpu = library.begin(
             *(address(a) for a in (numbers, self._trace, ops, segments, counters)),
             *(counters.shape[1], wanted, address(happenings), timeline, units, allocate, address(memory)),
         )
-        sums = np.zeros(len(SUMS) + 2 * len(CAUSES) + 2 * POINTS, np.uint64)
+        names, causes = self.family.sums, self.family.causes
+        sums = np.zeros(len(names) + 2 * len(causes) + 2 * POINTS, np.uint64)
         complete, state = True, 1
         try:
             while state == 1:
-                state = int(library.hw_gcn_run(gpu, _STEP_INSTRUCTIONS))
+                state = int(library.run(gpu, _STEP_INSTRUCTIONS))
                 if tell is not None:
-                    library.hw_gcn_result(gpu, address(sums))
-                    tell(int(sums[SUMS.index("groups")]) / max(wanted, 1))
+                    library.result(gpu, address(sums))
+                    tell(int(sums[names.index("groups")]) / max(wanted, 1))
         except KeyboardInterrupt:
             complete = False
         finally:
-            library.hw_gcn_result(gpu, address(sums))
-            library.hw_gcn_end(gpu, ctypes.c_void_p(release))
-        found = dict(zip(SUMS, sums.tolist(), strict=False))
+            library.result(gpu, address(sums))
+            library.end(gpu, ctypes.c_void_p(release))
+        found = dict(zip(names, sums.tolist(), strict=False))
         if found["failed"] == _SHORT:
             raise UsageError(f"{self.trace.path}: the trace ends before its wavefronts do", hint="record it again")
         if found["failed"] == _STUCK:
             raise InternalError(f"{self.trace.kernel} came to a standstill in the cycle model")
-        at = len(SUMS)
-        simd, wave = sums[at : at + len(CAUSES)].tolist(), sums[at + len(CAUSES) : at + 2 * len(CAUSES)].tolist()
-        at += 2 * len(CAUSES)
+        at = len(names)
+        simd, wave = sums[at : at + len(causes)].tolist(), sums[at + len(causes) : at + 2 * len(causes)].tolist()
+        at += 2 * len(causes)
         return Counted(
             found,
-            dict(zip(CAUSES, simd, strict=True)),
-            dict(zip(CAUSES, wave, strict=True)),
+            dict(zip(causes, simd, strict=True)),
+            dict(zip(causes, wave, strict=True)),
             counters[0],
             counters[1],
             counters[2],

@@ -10,43 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.timing.host import Host
+from headwater.timing.parts import Bandwidth, CacheUse, Described, Unit
 
 if TYPE_CHECKING:
     from headwater.analyze.occupancy import Occupancy
     from headwater.chips import Chip
+    from headwater.timing.machine import Steps
     from headwater.timing.replay import Counted
-    from headwater.timing.rules import Table
 
 BUSY: Final = 0.7
 """A unit that works for this part of the time is what a kernel is bound by."""
 MOSTLY: Final = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A part of the chip: for what part of the time it worked, all of its kind together, and what it does."""
-
-    name: str
-    busy: float
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class CacheUse:
-    """A kind of cache: lines looked up, and the part of them that were there (or on their way)."""
-
-    name: str
-    lookups: int
-    hit_rate: float
-
-
-@dataclass(frozen=True, slots=True)
-class Bandwidth:
-    """Bytes a second between two places, and the most that is possible."""
-
-    name: str
-    gigabytes_per_second: float
-    possible: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,78 +142,18 @@ def _causes(counted: Counted, simd_cycles: int) -> dict[str, float]:
     return parts
 
 
-def _units(counted: Counted, chip: Chip, cycles: int) -> tuple[Unit, ...]:
-    s, compute = counted.sums, chip.compute
-    units, simds = compute.compute_units, compute.simds_per_compute_unit
-    time = max(1, cycles)
-    banks = time * chip.caches.l2_banks * chip.caches.l2_bank_bytes_per_cycle
-    memory_bytes = time / (compute.clock_mhz * 1e6) * chip.memory.gigabytes_per_second * 1e9 * chip.memory.efficiency
-    return (
-        Unit("vector ALU", s["valu_busy"] / (time * units * simds), "SIMDs computing"),
-        Unit("scalar unit", s["scalar_issues"] / (time * units), "one instruction a cycle and compute unit"),
-        Unit("branch unit", s["branch_issues"] / (time * units), "one branch a cycle and compute unit"),
-        Unit("address unit", s["address_busy"] / (time * units), "addresses of vector memory to cache lines"),
-        Unit("LDS", s["lds_busy"] / (time * units), "local memory's banks"),
-        Unit("L2", s["bank_bytes"] / banks, "banks of the second-level cache"),
-        Unit("memory", s["channel_bytes"] / memory_bytes, "channels, of what long streams reach"),
-    )
-
-
-def _caches(counted: Counted) -> tuple[CacheUse, ...]:
-    found = []
-    for name, key in (("vector L1", "l1"), ("scalar", "scalar"), ("instruction", "code"), ("L2", "l2")):
-        hits, misses = counted.sums[f"{key}_hits"], counted.sums[f"{key}_misses"]
-        found.append(CacheUse(name, hits + misses, hits / max(1, hits + misses)))
-    return tuple(found)
-
-
-def _bandwidths(counted: Counted, chip: Chip, seconds: float) -> tuple[Bandwidth, ...]:
-    s, clock, units = counted.sums, chip.compute.clock_mhz * 1e6, chip.compute.compute_units
-    time = max(seconds, 1e-12)
-    caches, local = chip.caches, chip.local_memory
-    return (
-        Bandwidth("memory", s["channel_bytes"] / time / 1e9, chip.memory.gigabytes_per_second),
-        Bandwidth("L2", s["bank_bytes"] / time / 1e9, caches.l2_banks * caches.l2_bank_bytes_per_cycle * clock / 1e9),
-        Bandwidth("L1", 64 * s["load_lines"] / time / 1e9, units * caches.l1_bytes_per_cycle * clock / 1e9),
-        Bandwidth(
-            "LDS",
-            (s["lds_busy"] - s["lds_conflict_cycles"]) * local.bytes_per_cycle / time / 1e9,
-            units * local.bytes_per_cycle * clock / 1e9,
-        ),
-    )
-
-
-_WAITS: Final = {
-    "dependency": "for instructions before them, or branches",
-    "fetch": "for instructions to be fetched",
-    "scalar memory": "for scalar loads",
-    "LDS": "for local memory",
-    "vector memory": "for vector memory",
-    "barrier": "at barriers",
-}
-_REMEDIES: Final = {
-    "vector ALU": "fewer or cheaper instructions for the same result would make it faster, nothing else",
-    "scalar unit": "scalar instructions are the limit: unroll loops",
-    "branch unit": "branches are the limit: unroll loops",
-    "address unit": "neighbouring work-items should read neighbouring dwords, or data be kept in registers or LDS",
-    "LDS": "avoid bank conflicts, or read more of it at once",
-    "L2": "more has to be found in the L1 or LDS",
-    "memory": "it is as fast as its memory: move fewer bytes",
-}
-
-
-def sentence(units: Sequence[Unit], causes: dict[str, float], held: Occupancy, wavefronts: int) -> str:
+def sentence(described: Described, causes: dict[str, float], held: Occupancy, wavefronts: int) -> str:
     """The bottleneck, in one sentence."""
-    most = max(units, key=lambda unit: unit.busy)
+    most = max(described.units, key=lambda unit: unit.busy)
     slots = held.chip.compute.compute_units * held.wavefront_slots
     if most.busy >= BUSY:
-        return f"Bound by the {most.name}, busy {most.busy:.0%} of the time: {_REMEDIES[most.name]}."
+        return f"Bound by the {most.name}, busy {most.busy:.0%} of the time: {described.remedies[most.name]}."
     if causes["empty"] >= MOSTLY:
         return (
             f"The chip is empty for {causes['empty']:.0%} of the time: {wavefronts:,} wavefronts cannot fill "
             f"{slots:,} places; give it more work-items."
         )
-    waits = {name: causes[name] for name in _WAITS}
+    waits = {name: causes[name] for name in described.waits}
     worst = max(waits, key=lambda name: waits[name])
     if waits[worst] >= causes["issue"]:
         few = held.wavefronts_per_simd
@@ -249,10 +163,10 @@ def sentence(units: Sequence[Unit], causes: dict[str, float], held: Occupancy, w
             if few < 5
             else f"the {most.name} is busiest, {most.busy:.0%}"
         )
-        return f"Bound by latency: SIMDs wait {_WAITS[worst]} for {waits[worst]:.0%} of the time; {more}."
+        return f"Bound by latency: SIMDs wait {described.waits[worst]} for {waits[worst]:.0%} of the time; {more}."
     return (
         f"No unit is full: SIMDs issue for {causes['issue']:.0%} of the time, the {most.name} is busiest "
-        f"({most.busy:.0%}), and the longest wait is {_WAITS[worst]} ({waits[worst]:.0%})."
+        f"({most.busy:.0%}), and the longest wait is {described.waits[worst]} ({waits[worst]:.0%})."
     )
 
 
@@ -260,20 +174,18 @@ _HOT: Final = 40
 
 
 def _hot(
-    counted: Counted, table: Table, texts: Sequence[str], lines: Sequence[tuple[str, int] | None]
+    counted: Counted, table: Steps, texts: Sequence[str], lines: Sequence[tuple[str, int] | None]
 ) -> tuple[tuple[Hot, ...], tuple[Hot, ...]]:
     """Instructions and source lines, the most expensive first."""
     spent, stalled, counts = (a.astype(float) for a in (counted.spent, counted.stalled, counted.counts))
     total = max(float(spent.sum()), 1.0)
     by_line: dict[tuple[str, int], list[float]] = {}
     rows = []
-    for n, instruction in enumerate(table.instructions):
+    for n, address in enumerate(table.addresses):
         if counts[n] == 0:
             continue
         waiting = stalled[n] / spent[n] if spent[n] else 0.0
-        rows.append(
-            Hot(instruction.address, texts[n], lines[n], int(counts[n]), float(spent[n] / total), float(waiting))
-        )
+        rows.append(Hot(address, texts[n], lines[n], int(counts[n]), float(spent[n] / total), float(waiting)))
         where = lines[n]
         if where is not None:
             sums = by_line.setdefault(where, [0.0, 0.0, 0.0])
@@ -301,12 +213,20 @@ def _series(values: np.ndarray[Any, Any], step: int, cycles: int, scale: float) 
     return tuple((n * step, float(values[n]) * scale / max(1, min(step, cycles - n * step))) for n in range(count))
 
 
+def _describe(counted: Counted, chip: Chip, cycles: int) -> Described:
+    if chip.family == "vliw":
+        from headwater.timing.vliw_report import described
+    else:
+        from headwater.timing.gcn_report import described
+    return described(counted, chip, cycles)
+
+
 def build(
     *,
     counted: Counted,
     chip: Chip,
     held: Occupancy,
-    table: Table,
+    table: Steps,
     kernel: str,
     global_size: tuple[int, ...],
     local_size: tuple[int, ...],
@@ -328,7 +248,7 @@ def build(
     wave_causes = {name: n / waves for name, n in counted.wave_causes.items() if name != "start"}
     wave_causes["turn of others"] = wave_causes.pop("issue")
     wave_causes["running"] = max(0.0, 1 - sum(wave_causes.values()))
-    units = _units(counted, chip, replayed)
+    described = _describe(counted, chip, replayed)
     instructions, by_line = _hot(counted, table, texts, lines)
     return Report(
         kernel=kernel,
@@ -344,15 +264,15 @@ def build(
         mean_waves_per_simd=sums["wave_cycles"] / (replayed * simds),
         causes=causes,
         wave_causes=wave_causes,
-        units=units,
-        caches=_caches(counted),
-        bandwidths=_bandwidths(counted, chip, replayed / clock),
+        units=described.units,
+        caches=described.caches,
+        bandwidths=described.bandwidths,
         instructions_by_cost=instructions,
         lines_by_cost=by_line,
         occupancy_series=_series(counted.occupancy, sums["occupancy_step"], replayed, 1.0),
         traffic_series=_series(counted.traffic, sums["traffic_step"], replayed, clock),
         host=host,
-        bottleneck=sentence(units, causes, held, sums["waves"]),
+        bottleneck=sentence(described, causes, held, sums["waves"]),
         complete=counted.complete,
         error=error,
         happenings=counted.happenings,

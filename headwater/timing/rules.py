@@ -159,12 +159,13 @@ def valu_cycles(name: str, types: Sequence[str], chip: Chip) -> int:
 
 class Table:
     """The instructions of a traced kernel for the engine: ``ops`` (`OP`), ``segments`` (`SEGMENT`), and each op's
-    ``instructions`` in the same order."""
+    ``instructions`` and their ``addresses`` in the same order."""
 
     def __init__(
         self, segments: Sequence[Segment], sites: Sequence[Site], decoded: dict[int, Instruction], chip: Chip, base: int
     ) -> None:
         self.instructions = [decoded[address] for segment in segments for address in segment.addresses]
+        self.addresses = [instruction.address for instruction in self.instructions]
         self.ops = np.zeros(len(self.instructions), OP)
         self.segments = np.zeros(len(segments), SEGMENT)
         of_instruction: dict[int, list[int]] = {}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from headwater.emulate.hooks import watching
 from headwater.emulate.trace import Recording, read
 from headwater.errors import LaunchError, UsageError
-from headwater.timing.flops import flops_of
 from headwater.timing.host import host
 from headwater.timing.replay import Replayer
 from headwater.timing.report import Report, build
@@ -21,7 +20,7 @@ from headwater.timing.spin import refuse_spinning
 if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.runtime import Device
-    from headwater.timing.rules import Table
+    from headwater.timing.machine import Machine, Steps
 
 TIMELINE_EVENTS: Final = 400_000
 """The most waits and wavefronts that a timeline shows: about 60 MB of text."""
@@ -48,14 +47,12 @@ class Launch:
         assert recording.launch is not None
         assert recording.totals is not None
         launch = recording.launch
-        self.kernel = launch.machine_kernel.name
-        self.code = launch.code
-        refuse_spinning(self.code, self.kernel)
-        self.replayer = Replayer(read(recording.path), launch.code)
+        self.machine = machine_of(launch)
+        self.replayer = Replayer(read(recording.path), self.machine)
+        self.kernel = self.replayer.trace.kernel
         self._totals = recording.totals
         self._work_dim = launch._work_dim
         self._bytes = _copied(recording)
-        self._texts: dict[str, Any] = {}
 
     def report(
         self,
@@ -86,7 +83,7 @@ class Launch:
         counted = replayer.run(chip, table, groups=groups, timeline=room, units=TIMELINE_UNITS, tell=tell)
         if groups < replayer.groups and counted.complete:
             cycles, error = self._rest(chip, table, groups, counted.sums["cycles"])
-        texts, lines = self._described(table)
+        texts, lines = self.machine.described(table)
         return build(
             counted=counted,
             chip=chip,
@@ -97,13 +94,13 @@ class Launch:
             local_size=replayer.local_size[: self._work_dim],
             texts=texts,
             lines=lines,
-            flops=flops_of(replayer.trace.segments, self._totals, table.instructions),
+            flops=self.machine.flops(replayer.trace, self._totals, table),
             host=host(chip, *self._bytes),
             cycles=cycles,
             error=error,
         )
 
-    def _rest(self, chip: Chip, table: Table, groups: int, whole: int) -> tuple[int, float]:
+    def _rest(self, chip: Chip, table: Steps, groups: int, whole: int) -> tuple[int, float]:
         """The cycles of all work-groups from those of the first ``groups``, and how far off that may be."""
         quarter, half = groups // 4, groups // 2
         first = self.replayer.run(chip, table, groups=quarter).sums["cycles"]
@@ -113,15 +110,19 @@ class Launch:
         total = whole + rest
         return round(total), abs(late - early) * (self.replayer.groups - groups) / total
 
-    def _described(self, table: Table) -> tuple[Sequence[str], Sequence[tuple[str, int] | None]]:
-        """Each instruction's text and source line."""
-        if not self._texts:
-            from headwater.isa.gcn.printer import text
 
-            lines = [self.code.line_of(i.address) for i in table.instructions]
-            self._texts["lines"] = [None if line is None or line[1] == 0 else line[:2] for line in lines]
-            self._texts["texts"] = [text(i, self.code.isa) for i in table.instructions]
-        return self._texts["texts"], self._texts["lines"]
+def machine_of(launch: Any) -> Machine:
+    """What a launch ran. UsageError if its time cannot be told from a trace."""
+    from headwater.runtime.vliw_launch import ShaderLaunch
+
+    if isinstance(launch, ShaderLaunch):
+        from headwater.timing.vliw_machine import VliwMachine
+
+        return VliwMachine(launch)
+    from headwater.timing.machine import GcnMachine
+
+    refuse_spinning(launch.code, launch.machine_kernel.name)
+    return GcnMachine(launch.code)
 
 
 class Recorded:
@@ -145,7 +146,7 @@ class Recorded:
 
 
 def simulated(device: Device | str | None) -> Device:
-    """The simulated chip of that name. UsageError if it is a device that exists, or a chip of another family."""
+    """The simulated chip of that name. UsageError if it is a device that exists."""
     from headwater.runtime.devices import resolve
 
     found = resolve(device) if device is not None else None
@@ -153,13 +154,7 @@ def simulated(device: Device | str | None) -> Device:
         name = "the default device" if found is None else found.name
         raise UsageError(
             f"{name} is no simulated chip: its time is measured, not simulated",
-            hint="choose a GCN chip with device, such as vega64; headwater devices --chips lists them",
-        )
-    chip: Chip = found.chip  # type: ignore[attr-defined]
-    if chip.family != "gcn":
-        raise UsageError(
-            f"{chip.name} is a {chip.generation} chip, whose cycles are not simulated",
-            hint="choose a GCN chip, such as vega64; headwater analyze estimates VLIW chips' times",
+            hint="choose a chip with device, such as vega64 or hd5870; headwater devices --chips lists them",
         )
     return found
 

@@ -9,13 +9,12 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from headwater.errors import UsageError
-from headwater.timing.layout import CAUSES
+from headwater.timing.layout import GCN
+from headwater.timing.vliw_layout import CLAUSES, VLIW
 
 if TYPE_CHECKING:
     from headwater.timing.report import Report
 
-_WAVE: Final = len(CAUSES)
-"""The kind of a happening that is a wavefront from begin to end; kinds below it are waits."""
 _COPY_ENGINE: Final = 1_000_000
 
 
@@ -25,6 +24,9 @@ def events(report: Report) -> list[dict[str, Any]]:
         raise UsageError(
             "the report has no timeline", hint="ask for one: simulate(…, timeline=True), headwater simulate --timeline"
         )
+    vliw = report.chip.family == "vliw"
+    causes = (VLIW if vliw else GCN).causes
+    a_wave = len(causes)  # the kind of a happening that is a wavefront from begin to end; those below it are waits
     per_microsecond = report.chip.compute.clock_mhz
     found: list[dict[str, Any]] = []
     host = report.host
@@ -36,17 +38,17 @@ def events(report: Report) -> list[dict[str, Any]]:
         time, cycles, unit, simd, slot, kind, what = one
         if unit not in named:
             named.add(unit)
-            found.append(_name("process_name", unit, 0, f"compute unit {unit}"))
-        track = simd * 16 + slot
+            found.append(_name("process_name", unit, 0, f"{'SIMD engine' if vliw else 'compute unit'} {unit}"))
+        track = simd * 64 + slot
         if (unit, track) not in tracks:
             tracks.add((unit, track))
-            found.append(_name("thread_name", unit, track, f"SIMD {simd}, wavefront {slot}"))
-        if kind == _WAVE:
+            found.append(_name("thread_name", unit, track, f"{'' if vliw else f'SIMD {simd}, '}wavefront {slot}"))
+        if kind == a_wave:
             waves = max(1, report.held.wavefronts_per_group)
             title = f"group {what // waves}, wavefront {what % waves}"
             arguments: dict[str, Any] = {"cycles": cycles}
         else:
-            title = "waits: " + CAUSES[kind]
+            title = CLAUSES[kind - a_wave - 1] if kind > a_wave else "waits: " + causes[kind]
             arguments = {"cycles": cycles, "at": report.texts[what]}
         found.append(
             {

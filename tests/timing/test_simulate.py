@@ -211,11 +211,6 @@ def test_what_is_no_simulated_chip_is_refused(program: Any) -> None:
         program.copy[(64,), (64,)].simulate(np.ones(64, np.float32), np.zeros(64, np.float32), device="cpu")
 
 
-def test_vliw_chips_are_refused(program: Any) -> None:
-    with pytest.raises(UsageError, match=r"Radeon HD 5870 is a .* chip, whose cycles are not simulated"):
-        program.copy[(64,), (64,)].simulate(np.ones(64, np.float32), np.zeros(64, np.float32), device="hd5870")
-
-
 def test_a_cache_without_room_for_its_ways_is_refused(stream: Any) -> None:
     with pytest.raises(UsageError, match=r"caches.l1_bytes gives 1024 bytes"):
         stream.report(with_(VEGA, "caches", l1_bytes=1024))
@@ -224,6 +219,7 @@ def test_a_cache_without_room_for_its_ways_is_refused(stream: Any) -> None:
 def test_damaged_traces_are_told(program: Any, tmp_path: Path) -> None:
     from headwater.emulate.hooks import watching
     from headwater.emulate.trace import Recording, read
+    from headwater.timing.machine import GcnMachine
     from headwater.timing.replay import Replayer
 
     kept: list[Recording] = []
@@ -235,14 +231,14 @@ def test_damaged_traces_are_told(program: Any, tmp_path: Path) -> None:
     with watching(record):
         program.copy[(512,), (64,)](np.ones(512, np.float32), np.zeros(512, np.float32), device="vega64")
     data = (tmp_path / "a.trace").read_bytes()
-    code = kept[0].launch.code  # type: ignore[union-attr]
+    machine = GcnMachine(kept[0].launch.code)  # type: ignore[union-attr]
     (tmp_path / "short.trace").write_bytes(data[:-7])
     with pytest.raises(UsageError, match="damaged"):
-        Replayer(read(tmp_path / "short.trace"), code)
+        Replayer(read(tmp_path / "short.trace"), machine)
     start = read(tmp_path / "a.trace")._start
     (tmp_path / "none.trace").write_bytes(data[:start])
     with pytest.raises(UsageError, match="8 of 8 wavefronts are not there"):
-        Replayer(read(tmp_path / "none.trace"), code)
+        Replayer(read(tmp_path / "none.trace"), machine)
 
 
 def test_pages_and_timelines_are_written(program: Any, tmp_path: Path) -> None:

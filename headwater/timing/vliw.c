@@ -1,0 +1,610 @@
+/* SIMD engines of the VLIW kind: the paths of wavefronts in, the cycles that they take out.
+
+   A wavefront runs clause after clause. Two ALU clauses are under way at a time, an even and an odd one that take turns group
+   by group, so that a wavefront issues every eighth cycle (AMD, APP OpenCL Programming Guide, 4.14); fetch clauses go one
+   after the other through the texture unit; writes through the export bus. Nothing interrupts a clause, so each is
+   reckoned in one go when its turn comes. */
+
+enum { NEVER_BITS = 62 };
+#define NEVER (1ull << NEVER_BITS)
+enum { FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK };
+enum { ISSUE, SWITCH, QUEUE_WAIT, FETCH_WAIT, LDS_WAIT, WRITE_WAIT, BARRIER_WAIT, START, CAUSES };
+enum { SHOW_ALU = CAUSES + 1, SHOW_FETCH, SHOW_WRITE };
+enum { LOCAL = 1, POPS = 2, BARRIER = 4, UNCACHED = 8, PIXEL = 16, COMPLETE = 32, PAST_L1 = 128 };
+enum { SLOTS = 64, GROUPS = 64, PAIR = 2, QUANTUM = 512, MISSES = 256, QUADS = 16, SCALE = 16 };
+
+/* An instruction of control flow, a group, a fetch. `count`: groups or fetches behind the head of their clause; `cycles`: of
+   the export bus for an element of 64 lanes that follow each other; `dwords`: of a lane. */
+struct op {
+    u8 kind, flags, dwords, cycles;
+    u16 count, sites, site, unused;
+};
+struct segment { u32 first, end; i32 falls_to; u32 unused; };
+
+struct wave {
+    u32 op, end, active, group, number, quads, why, switched;
+    u64 begun, written, stall_from;
+    struct reader reader;
+} __attribute__((aligned(64)));
+
+struct group { u64 number, latest; u32 waves, left, arrived; u8 member[SLOTS]; };
+
+struct unit { /* a SIMD engine */
+    u64 ready[SLOTS];
+    u64 alive, starting, waiting, groups;
+    u64 next, alu_free[PAIR], covered[PAIR], fetch_free, export_free, sequencer_free, miss_free;
+    u64 miss_done[MISSES];
+    u64 misses;
+    u32 number;
+    struct wave *waves;
+    struct group group[GROUPS];
+    struct calendar *lds;
+    struct cache l1;
+};
+
+struct gpu {
+    const struct chip *chip;
+    const struct trace *trace;
+    const struct op *ops;
+    const struct segment *segments;
+    u64 *counts, *spent, *stalled; /* of each op */
+    struct unit *units;
+    struct memory memory;
+    struct calendar *ports, *render; /* writes of each channel; pixels of all render back-ends */
+    struct timeline timeline;
+    struct series occupancy, traffic;
+    u64 now, next_group, ended_groups, groups, last, instructions;
+    u64 engine_free[64];
+    u64 cause[CAUSES], wave_cause[CAUSES];
+    u64 alu_busy, fetch_busy, export_busy, sequencer_busy, lds_busy, lds_conflicts, wave_cycles, waves, clauses;
+    u64 loads, stores, load_lines, store_lines, moved;
+    void *(*allocate)(void *, u64);
+    u32 failed;
+};
+enum { TRACE_SHORT = 1, STUCK = 2 };
+
+static void end_wave(struct gpu *g, struct unit *u, u32 slot, u64 time);
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Past all caches: when the answer of memory leaves it. */
+static u64 uncached_read(struct gpu *g, u32 line, u64 time) {
+    struct memory *m = &g->memory;
+    const struct chip *k = g->chip;
+    u32 bank = (line >> k->interleave_line_bits) % k->l2_banks;
+    m->reads++;
+    m->fills++;
+    g->moved += 64;
+    time = calendar_take(&m->banks[bank], time, 64);
+    return calendar_take(&m->channels[bank % k->channels], time, 64 * SCALE) + k->memory_more_cycles;
+}
+
+/* A line that is written, or changed where it lies: when memory has it. `work`: 16ths of a cycle of the channel's port. */
+static u64 write_line(struct gpu *g, u32 line, u64 time, u32 work) {
+    struct memory *m = &g->memory;
+    const struct chip *k = g->chip;
+    u32 channel = (line >> k->interleave_line_bits) % k->channels;
+    m->writes++;
+    g->moved += 64;
+    if (work) time = calendar_take(&g->ports[channel], time, work);
+    m->write_backs++;
+    return calendar_take(&m->channels[channel], time, k->write_sixteenths) + k->l2_cycles / 2;
+}
+
+/* One access of a fetch unit: when the wavefront has its data. */
+static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const struct access *a, u64 start, u32 cycles) {
+    const struct chip *k = g->chip;
+    u64 there = (k->l2_cycles - k->l1_cycles) / 2, back = k->l2_cycles - k->l1_cycles - there, done = start + cycles + k->l1_cycles;
+    g->load_lines += a->count;
+    for (u32 n = 0; n < a->count; n++) {
+        u32 line = a->first + (a->lines ? a->lines[n] : n);
+        u64 at = start + (u64)n * cycles / a->count, place = 0;
+        if (!(op->flags & (UNCACHED | PAST_L1))) {
+            u32 own = line >> k->l1_line_shift;
+            i64 found = cache_find(&u->l1, own % u->l1.sets, own);
+            if (found >= 0) {
+                done = later(done, u->l1.ready[found] + k->l1_cycles);
+                continue;
+            }
+            place = cache_place(&u->l1, own % u->l1.sets, own);
+        }
+        at = later(at, later(u->miss_free, u->miss_done[u->misses % MISSES]));
+        u->miss_free = at + 1;
+        u64 answer;
+        if (op->flags & UNCACHED) answer = uncached_read(g, line, at + there) + back;
+        else {
+            u64 before = g->memory.fills;
+            answer = memory_access(&g->memory, line, at + there, 0, 64) + back;
+            g->moved += (g->memory.fills - before) * k->l2_line_bytes;
+        }
+        u->miss_done[u->misses++ % MISSES] = answer;
+        if (!(op->flags & (UNCACHED | PAST_L1))) u->l1.ready[place] = answer;
+        done = later(done, answer + k->l1_cycles);
+    }
+    return done;
+}
+
+/* A request of the LDS: when its last bank has been served. */
+static u64 local_access(struct gpu *g, struct unit *u, u32 cycles, u32 least, u64 time) {
+    g->lds_busy += cycles;
+    if (cycles > least) g->lds_conflicts += cycles - least;
+    return calendar_take(u->lds, time, cycles);
+}
+
+static int next_access(struct gpu *g, struct wave *w, const struct op *op, u32 n, struct access *a) {
+    i32 same = g->trace->same[op->site + n];
+    return same >= 0 ? reader_again(&w->reader, same, a) : reader_access(&w->reader, op->site + n, a);
+}
+
+/* ---- clauses ----------------------------------------------------------------------------------------------------- */
+
+static inline void stall(struct gpu *g, struct unit *u, u32 slot, u32 op, u32 cause, u64 from, u64 to) {
+    if (to <= from) return;
+    g->stalled[op] += to - from;
+    g->spent[op] += to - from;
+    g->wave_cause[cause] += to - from;
+    note(&g->timeline, u->number, 0, slot, cause, from, to - from, op);
+}
+
+/* The sequencer looks at one instruction after the other. */
+static u64 sequence(struct gpu *g, struct unit *u, u64 time) {
+    u64 start = later(time, u->sequencer_free);
+    u->sequencer_free = start + g->chip->sequencer_cycles;
+    g->sequencer_busy += g->chip->sequencer_cycles;
+    return start;
+}
+
+/* Groups that have to do with the LDS. A wavefront stands still until the banks have served its request, and where it
+   takes an answer that is not there yet. */
+static u64 local_groups(struct gpu *g, struct unit *u, struct wave *w, u32 head, u64 time, u32 cadence) {
+    const struct chip *k = g->chip;
+    u64 answer = 0;
+    for (u32 n = head + 1; n <= head + g->ops[head].count; n++) {
+        const struct op *op = &g->ops[n];
+        u64 start = time, until;
+        if (op->flags & POPS) time = later(time, answer);
+        until = time + cadence;
+        for (u32 s = 0; s < op->sites; s++) {
+            struct access a;
+            if (!next_access(g, w, op, s, &a)) { g->failed = TRACE_SHORT; break; }
+            if (a.active == 0) continue;
+            u64 served = local_access(g, u, a.count, k->local_least, time);
+            until = later(until, served);
+            answer = later(answer, served + k->local_cycles);
+        }
+        g->counts[n]++;
+        g->spent[n] += until - start;
+        if (until - start > cadence) {
+            g->stalled[n] += until - start - cadence;
+            g->wave_cause[LDS_WAIT] += until - start - cadence;
+        }
+        time = until;
+    }
+    return time;
+}
+
+static u64 alu_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
+    const struct chip *k = g->chip;
+    struct wave *w = &u->waves[slot];
+    const struct op *op = &g->ops[w->op];
+    u32 a = 0, cadence = k->group_cycles * k->pair;
+    if (k->pair == 2) { /* of two that are free, the one that worked last: the other stays empty where one wavefront is alone */
+        u64 first = u->alu_free[0], second = u->alu_free[1];
+        if (first <= time && second <= time) a = second > first;
+        else a = second < first;
+    }
+    u64 start = later(time, u->alu_free[a]);
+    if (k->pair == 2) start += (a * k->group_cycles - start) & (cadence - 1);
+    stall(g, u, slot, w->op, ISSUE, time, start);
+    if (start > u->covered[a]) { /* nobody had anything for it: because of what this one waited for */
+        u64 gap = start - u->covered[a], switching = w->why == START ? 0 : sooner(gap, w->switched);
+        g->cause[SWITCH] += switching;
+        g->cause[w->why] += gap - switching;
+    }
+    u32 own = cadence * w->quads / QUADS;
+    if (own == 0) own = 1;
+    u64 end, plain = (u64)op->count * own;
+    if (op->flags & LOCAL) {
+        end = local_groups(g, u, w, w->op, start, own);
+        g->cause[LDS_WAIT] += end - start - plain;
+    } else {
+        end = start + plain;
+        u64 *counts = g->counts + w->op + 1, *spent = g->spent + w->op + 1;
+        for (u32 n = 0; n < op->count; n++) {
+            counts[n]++;
+            spent[n] += own;
+        }
+    }
+    g->cause[ISSUE] += plain;
+    g->alu_busy += plain / k->pair;
+    g->instructions += op->count;
+    u->alu_free[a] = u->covered[a] = end;
+    note(&g->timeline, u->number, 0, slot, SHOW_ALU, start, end - start, w->op);
+    return end;
+}
+
+static u64 fetch_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
+    const struct chip *k = g->chip;
+    struct wave *w = &u->waves[slot];
+    u32 head = w->op;
+    u64 start = later(time, u->fetch_free), done = start, at = start;
+    stall(g, u, slot, head, QUEUE_WAIT, time, start);
+    for (u32 n = head + 1; n <= head + g->ops[head].count; n++) {
+        const struct op *op = &g->ops[n];
+        u64 issued = at, answer = done;
+        for (u32 s = 0; s < op->sites; s++) {
+            struct access a;
+            if (!next_access(g, w, op, s, &a)) { g->failed = TRACE_SHORT; break; }
+            g->loads++;
+            if (op->flags & LOCAL) {
+                at += QUADS * k->quad_sixteenths / SCALE;
+                if (a.active) answer = later(answer, local_access(g, u, a.count, k->local_least, issued) + k->local_cycles);
+                continue;
+            }
+            u32 cycles = (a.cycles * k->quad_sixteenths + SCALE - 1) / SCALE;
+            if (w->quads > QUADS) cycles = cycles * w->quads / QUADS;
+            if (a.active && a.count) answer = later(answer, fetch_lines(g, u, op, &a, at, cycles));
+            else answer = later(answer, at + cycles + k->l1_cycles);
+            at += cycles;
+        }
+        if (op->sites == 0) at += QUADS, answer = later(answer, at + k->l1_cycles);
+        g->counts[n]++;
+        if (answer > done) { /* what it adds to the clause's time */
+            g->spent[n] += answer - done;
+            g->stalled[n] += answer - done > at - issued ? answer - done - (at - issued) : 0;
+            done = answer;
+        }
+    }
+    g->instructions += g->ops[head].count;
+    g->fetch_busy += at - start;
+    u->fetch_free = at;
+    if (done > start) {
+        g->wave_cause[FETCH_WAIT] += done - start;
+        note(&g->timeline, u->number, 0, slot, SHOW_FETCH, start, at - start, head);
+        note(&g->timeline, u->number, 0, slot, FETCH_WAIT, at, done - at, head);
+    }
+    return later(done, at);
+}
+
+static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
+    const struct chip *k = g->chip;
+    struct wave *w = &u->waves[slot];
+    const struct op *op = &g->ops[w->op];
+    u64 start = later(time, u->export_free), at = start, done = start;
+    for (u32 s = 0; s < op->sites; s++) {
+        struct access a;
+        if (!next_access(g, w, op, s, &a)) { g->failed = TRACE_SHORT; break; }
+        u32 cycles = a.flags & LINEAR ? op->cycles : 2 * op->cycles;
+        if (op->flags & PIXEL) {
+            u64 drawn = calendar_take(g->render, at, (u32)(a.active ? a.active : 1) * op->dwords);
+            if (drawn > at + k->write_buffer_cycles) at = drawn - k->write_buffer_cycles;
+        }
+        if (a.active == 0) { at += cycles; continue; }
+        g->stores++;
+        g->store_lines += a.count;
+        u32 work = op->flags & PIXEL ? 0 : op->dwords > 1 ? k->wide_port_sixteenths : k->port_sixteenths;
+        if (op->flags & COMPLETE) { /* each lane on its own */
+            u32 lanes = (a.active + a.count - 1) / a.count;
+            work = k->atomic_sixteenths * op->dwords * lanes;
+            g->memory.atomics++;
+        }
+        for (u32 n = 0; n < a.count; n++) {
+            u32 line = a.first + (a.lines ? a.lines[n] : n);
+            u64 there = write_line(g, line, at + (u64)n * cycles / a.count + k->l2_cycles / 2, work);
+            done = later(done, there);
+            u64 room = k->write_buffer_cycles + k->l2_cycles;
+            if (there > at + room) u->export_free = later(u->export_free, there - room);
+        }
+        at += cycles;
+    }
+    if (op->sites == 0) at += op->cycles;
+    g->counts[w->op]++;
+    g->spent[w->op] += at - start;
+    g->instructions++;
+    g->export_busy += at - start;
+    stall(g, u, slot, w->op, WRITE_WAIT, time, start);
+    u->export_free = later(u->export_free, at);
+    w->written = later(w->written, done);
+    g->last = later(g->last, done);
+    note(&g->timeline, u->number, 0, slot, SHOW_WRITE, start, at - start, w->op);
+    return at;
+}
+
+/* ---- wavefronts -------------------------------------------------------------------------------------------------- */
+
+static void set_ready(struct unit *u, u32 slot, u64 time) {
+    u->ready[slot] = time;
+    u->next = sooner(u->next, time);
+}
+
+/* Go to what comes after the instruction or clause; 0 after the last. Without lanes only control flow is run. */
+static int step(struct gpu *g, struct wave *w) {
+    w->op += 1 + g->ops[w->op].count;
+    for (;;) {
+        while (w->op < w->end) {
+            if (w->active || g->ops[w->op].kind == FLOW) return 1;
+            w->op += 1 + g->ops[w->op].count;
+        }
+        struct reader *r = &w->reader;
+        if (--r->repeat == 0) {
+            r->path++;
+            if (!reader_more(r, g->trace)) return 0;
+        }
+        u32 number = r->path->segment;
+        if (number >= g->trace->segments) return 0;
+        w->active = r->path->active;
+        w->op = g->segments[number].first;
+        w->end = g->segments[number].end;
+    }
+}
+
+static void proceed(struct gpu *g, struct unit *u, u32 slot, u64 time) {
+    if (step(g, &u->waves[slot])) set_ready(u, slot, time);
+    else end_wave(g, u, slot, time);
+}
+
+/* All wavefronts of a group that have not ended are at a barrier: let them go on. */
+static void release(struct gpu *g, struct unit *u, struct group *p) {
+    u64 go = p->latest + g->chip->barrier_cycles;
+    p->arrived = 0;
+    p->latest = 0;
+    for (u32 n = 0; n < p->waves; n++) {
+        u32 slot = p->member[n];
+        struct wave *w = &u->waves[slot];
+        if (!(u->waiting >> slot & 1)) continue;
+        u->waiting &= ~(1ull << slot);
+        stall(g, u, slot, w->op, BARRIER_WAIT, w->stall_from, go);
+        w->why = BARRIER_WAIT;
+        w->switched = 0;
+        proceed(g, u, slot, go);
+    }
+}
+
+static void arrive(struct gpu *g, struct unit *u, u32 slot, u64 time) {
+    struct wave *w = &u->waves[slot];
+    struct group *p = &u->group[w->group];
+    w->stall_from = time;
+    u->waiting |= 1ull << slot;
+    u->ready[slot] = NEVER;
+    p->latest = later(p->latest, time);
+    if (++p->arrived == p->left) release(g, u, p);
+}
+
+static void run(struct gpu *g, struct unit *u, u32 slot, u64 time) {
+    const struct chip *k = g->chip;
+    struct wave *w = &u->waves[slot];
+    const struct op *op = &g->ops[w->op];
+    u64 start = sequence(g, u, time), end = start, change = k->switch_cycles;
+    u32 cause = SWITCH;
+    if (op->kind != WRITE) g->counts[w->op]++;
+    g->clauses += op->kind != FLOW;
+    switch (op->kind) {
+    case ALU:
+        end = alu_clause(g, u, slot, start);
+        if (op->flags & BARRIER && u->group[w->group].waves > 1) { arrive(g, u, slot, end); return; }
+        if (op->flags & BARRIER) change = 0;
+        break;
+    case FETCHES:
+        end = fetch_clause(g, u, slot, start);
+        cause = FETCH_WAIT;
+        break;
+    case WRITE:
+        end = write_clause(g, u, slot, start);
+        cause = WRITE_WAIT;
+        break;
+    case WAIT_ACK:
+        end = later(start, w->written);
+        stall(g, u, slot, w->op, WRITE_WAIT, start, end);
+        cause = WRITE_WAIT;
+        change = 0;
+        break;
+    default: /* the sequencer does these between two clauses */
+        g->instructions++;
+        proceed(g, u, slot, start);
+        return;
+    }
+    w->why = cause;
+    w->switched = change;
+    u32 at = w->op;
+    if (!step(g, w)) { end_wave(g, u, slot, end); return; }
+    stall(g, u, slot, at, SWITCH, end, end + change);
+    set_ready(u, slot, end + change);
+}
+
+static void start_wave(struct gpu *g, struct unit *u, u32 slot, u64 time) {
+    struct wave *w = &u->waves[slot];
+    u->starting &= ~(1ull << slot);
+    u64 wave = u->group[w->group].number * g->trace->waves_per_group + w->number;
+    if (!reader_begin(&w->reader, g->trace, wave, g->allocate) || w->reader.path->segment >= g->trace->segments) {
+        g->failed = TRACE_SHORT;
+        return;
+    }
+    u32 number = w->reader.path->segment;
+    w->active = w->reader.path->active;
+    w->op = g->segments[number].first;
+    w->end = g->segments[number].end;
+    w->begun = time;
+    w->written = 0;
+    w->why = START;
+    w->switched = 0;
+    if (w->op < w->end && (w->active || g->ops[w->op].kind == FLOW)) run(g, u, slot, time);
+    else {
+        w->op -= 1 + g->ops[w->op].count;
+        proceed(g, u, slot, time);
+    }
+}
+
+/* Give a group to a SIMD engine that has room. */
+static void place_group(struct gpu *g, struct unit *u, u64 time) {
+    const struct chip *k = g->chip;
+    u32 at = __builtin_ctzll(~u->groups), engine = u->number % k->engines, waves = g->trace->waves_per_group;
+    struct group *p = &u->group[at];
+    u64 turn = g->next_group++, number = k->order ? ((const u32 *)k->order)[turn] : turn;
+    u->groups |= 1ull << at;
+    *p = (struct group){.number = number, .waves = waves, .left = waves};
+    u64 begin = later(time, g->engine_free[engine]);
+    u32 quads = k->quads ? ((const u8 *)k->quads)[number] : QUADS;
+    u32 each = (k->wave_dispatch_cycles * quads + QUADS - 1) / QUADS;
+    g->engine_free[engine] = begin + (u64)waves * each;
+    for (u32 n = 0; n < waves; n++) {
+        u32 slot = __builtin_ctzll(~u->alive);
+        u->alive |= 1ull << slot;
+        u->starting |= 1ull << slot;
+        u->waves[slot].group = at;
+        u->waves[slot].number = n;
+        u->waves[slot].quads = k->quads || n + 1 < waves ? quads : k->last_quads;
+        p->member[n] = slot;
+        set_ready(u, slot, begin + (u64)(n + 1) * each);
+        g->waves++;
+    }
+}
+
+static void end_wave(struct gpu *g, struct unit *u, u32 slot, u64 time) {
+    const struct chip *k = g->chip;
+    struct wave *w = &u->waves[slot];
+    struct group *p = &u->group[w->group];
+    u->alive &= ~(1ull << slot);
+    u->ready[slot] = NEVER;
+    g->wave_cycles += time - w->begun;
+    g->last = later(g->last, time);
+    series_add(&g->occupancy, w->begun, time, k->waves_per_record);
+    note(&g->timeline, u->number, 0, slot, CAUSES, w->begun, time - w->begun, p->number * p->waves + w->number);
+    p->latest = later(p->latest, time);
+    if (--p->left) {
+        if (p->arrived == p->left) release(g, u, p); /* those that have ended are not waited for */
+        return;
+    }
+    u->groups &= ~(1ull << w->group);
+    g->ended_groups++;
+    if (g->next_group < g->groups) place_group(g, u, p->latest);
+}
+
+/* The wavefront that is next: of those that are ready at the same time the one in the lowest slot. */
+static u32 first_ready(struct unit *u) {
+    u64 best = NEVER;
+    u32 which = 0;
+    for (u64 m = u->alive & ~u->waiting; m; m &= m - 1) {
+        u32 slot = __builtin_ctzll(m);
+        if (u->ready[slot] < best) {
+            best = u->ready[slot];
+            which = slot;
+        }
+    }
+    u->next = best;
+    return which;
+}
+
+/* Go on until `most` more instructions have been issued or all is done. 0: done, 1: there is more, 2: an error. */
+EXPORT u32 hw_vliw_run(struct gpu *g, u64 most) {
+    const struct chip *k = g->chip;
+    u64 stop = g->instructions + most;
+    while (g->ended_groups < g->groups) {
+        u64 low = NEVER;
+        for (u32 n = 0; n < k->units; n++) low = sooner(low, g->units[n].next);
+        if (low >= NEVER) g->failed = STUCK;
+        if (g->failed) return 2;
+        u64 end = low + QUANTUM;
+        memory_advance(&g->memory, low);
+        for (u32 n = 0; n < k->channels; n++) calendar_advance(&g->ports[n], low);
+        calendar_advance(g->render, low);
+        g->now = low;
+        u64 before = g->moved;
+        for (u32 n = 0; n < k->units && !g->failed; n++) {
+            struct unit *u = &g->units[n];
+            if (u->next >= end) continue;
+            calendar_advance(u->lds, low);
+            for (u32 slot = first_ready(u); u->next < end && !g->failed; slot = first_ready(u)) {
+                if (u->starting >> slot & 1) start_wave(g, u, slot, u->next);
+                else run(g, u, slot, u->next);
+            }
+        }
+        if (g->moved > before) series_add(&g->traffic, low, low + QUANTUM, g->moved - before);
+        if (g->instructions >= stop) return g->failed ? 2 : g->ended_groups < g->groups;
+    }
+    return g->failed ? 2 : 0;
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------------------------- */
+
+EXPORT u64 hw_vliw_bytes(const struct chip *k) {
+    u64 unit = sizeof(struct unit) + SLOTS * sizeof(struct wave) + sizeof(struct calendar) + cache_bytes(k->l1_sets, k->l1_ways, 0);
+    return sizeof(struct gpu) + k->units * (unit + 1024) + (k->channels + 1) * sizeof(struct calendar) + memory_need(k) + 4096;
+}
+
+/* `memory`: zeros, hw_vliw_bytes of them. */
+EXPORT struct gpu *hw_vliw_begin(const struct chip *k, const struct trace *t, const struct op *ops, const struct segment *segments,
+                                 u64 *counters, u64 op_count, u64 groups, struct happening *happenings, u64 room, u32 units,
+                                 void *(*allocate)(void *, u64), u8 *memory) {
+    struct arena a = {memory, memory + hw_vliw_bytes(k)};
+    struct gpu *g = give(&a, sizeof *g);
+    g->chip = k;
+    g->trace = t;
+    g->ops = ops;
+    g->segments = segments;
+    g->counts = counters;
+    g->spent = counters + op_count;
+    g->stalled = counters + 2 * op_count;
+    g->groups = groups;
+    g->allocate = allocate;
+    g->timeline = (struct timeline){happenings, room, 0, units};
+    g->occupancy.step = g->traffic.step = 64;
+    memory_begin(&g->memory, k, &a);
+    g->ports = give(&a, k->channels * sizeof(struct calendar));
+    for (u32 n = 0; n < k->channels; n++) calendar_begin(&g->ports[n], BUCKET * SCALE);
+    g->render = give(&a, sizeof(struct calendar));
+    calendar_begin(g->render, BUCKET * k->pixels_per_cycle);
+    g->units = give(&a, k->units * sizeof(struct unit));
+    for (u32 n = 0; n < k->units; n++) {
+        struct unit *u = &g->units[n];
+        u->number = n;
+        u->next = NEVER;
+        u->waves = give(&a, SLOTS * sizeof(struct wave));
+        u->lds = give(&a, sizeof(struct calendar));
+        calendar_begin(u->lds, BUCKET);
+        cache_begin(&u->l1, &a, k->l1_sets, k->l1_ways, 0);
+        for (u32 slot = 0; slot < SLOTS; slot++) u->ready[slot] = NEVER;
+    }
+    for (u32 turn = 0; turn < k->groups_per_unit; turn++)
+        for (u32 n = 0; n < k->units && g->next_group < groups; n++) place_group(g, &g->units[n], 0);
+    return g;
+}
+
+/* What was found, as numbers in the order of `SUMS` in vliw_report.py. Of a pair each half counts as half a SIMD. */
+EXPORT void hw_vliw_result(struct gpu *g, u64 *out) {
+    const struct chip *k = g->chip;
+    u64 l1[2] = {0}, l2[2] = {0}, banks = 0, channels = 0, ports = 0, lds = 0;
+    for (u32 n = 0; n < k->units; n++) {
+        struct unit *u = &g->units[n];
+        l1[0] += u->l1.hits;
+        l1[1] += u->l1.misses;
+        lds += u->lds->taken;
+    }
+    for (u32 n = 0; n < k->l2_banks; n++) {
+        l2[0] += g->memory.l2[n].hits;
+        l2[1] += g->memory.l2[n].misses;
+        banks += g->memory.banks[n].taken;
+    }
+    for (u32 n = 0; n < k->channels; n++) {
+        channels += g->memory.channels[n].taken / SCALE;
+        ports += g->ports[n].taken / SCALE;
+    }
+    u64 all[] = {later(g->last, g->now), g->instructions, g->waves * k->waves_per_record, g->wave_cycles * k->waves_per_record, g->ended_groups, g->failed, g->timeline.count,
+                 g->occupancy.step, g->traffic.step, g->alu_busy, g->fetch_busy, g->export_busy, g->sequencer_busy, lds,
+                 g->lds_conflicts, g->clauses, g->loads, g->stores, g->load_lines, g->store_lines, l1[0], l1[1], l2[0], l2[1], banks,
+                 channels, ports, g->render->taken, g->moved, g->memory.reads, g->memory.writes, g->memory.atomics};
+    u32 at = 0;
+    for (u32 n = 0; n < sizeof all / sizeof *all; n++) out[at++] = all[n];
+    for (u32 n = 0; n < CAUSES; n++) out[at++] = g->cause[n] / k->pair;
+    for (u32 n = 0; n < CAUSES; n++) out[at++] = g->wave_cause[n] * k->waves_per_record;
+    for (u32 n = 0; n < POINTS; n++) out[at++] = g->occupancy.value[n];
+    for (u32 n = 0; n < POINTS; n++) out[at++] = g->traffic.value[n];
+}
+
+/* Free what the wavefronts' readers hold. */
+EXPORT void hw_vliw_end(struct gpu *g, void (*release)(void *)) {
+    for (u32 n = 0; n < g->chip->units; n++)
+        for (u32 slot = 0; slot < SLOTS; slot++) {
+            u8 *memory = g->units[n].waves[slot].reader.memory;
+            if (memory) release(memory);
+        }
+}

@@ -1,0 +1,52 @@
+"""What the engine of VLIW chips and Python share: its structures and the names of what it counts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from headwater.emulate.layout import Struct
+from headwater.timing.layout import Family
+
+CAUSES: Final = ("issue", "clause switch", "fetch queue", "fetch", "LDS", "write", "barrier", "start")
+"""Why a SIMD engine has no group to issue, or a wavefront waits, in the engine's order."""
+CLAUSES: Final = ("ALU clause", "fetch clause", "write")
+"""Happenings behind those of wavefronts."""
+
+CHIP: Final = Struct(
+    "chip",
+    *(("u64", name, 1) for name in ("order", "quads")),
+    *(
+        ("u32", name, 1)
+        for name in (
+            *("units", "engines", "groups_per_unit", "wave_dispatch_cycles", "waves_per_record", "last_quads"),
+            *("group_cycles", "pair", "switch_cycles", "sequencer_cycles", "barrier_cycles"),
+            *("quad_sixteenths", "local_cycles", "local_least"),
+            *("port_sixteenths", "wide_port_sixteenths", "atomic_sixteenths", "write_sixteenths"),
+            *("pixels_per_cycle", "write_buffer_cycles", "l1_cycles", "l2_cycles", "memory_more_cycles"),
+            *("l1_sets", "l1_ways", "l1_line_shift", "l2_sets", "l2_ways", "l2_banks", "l2_line_bytes"),
+            *("interleave_line_bits", "channel_hash", "bank_bucket_bytes", "channels", "channel_bucket_sixteenths"),
+            *("tlb_entries", "page_line_bits", "tlb_miss_cycles"),
+        )
+    ),
+)
+"""A chip as the engine wants it: counts, bytes and cycles of the core clock; ``order`` and ``quads``: addresses of the
+work-groups' turns and of their quads, or 0."""
+
+OP: Final = np.dtype(
+    [
+        *((name, "u1") for name in ("kind", "flags", "dwords", "cycles")),
+        *((name, "<u2") for name in ("count", "sites", "site", "unused")),
+    ]
+)
+"""As ``struct op`` of vliw.c."""
+
+SUMS: Final = (
+    *("cycles", "instructions", "waves", "wave_cycles", "groups", "failed", "happenings", "occupancy_step"),
+    *("traffic_step", "alu_busy", "fetch_busy", "export_busy", "sequencer_busy", "lds_busy", "lds_conflict_cycles"),
+    *("clauses", "loads", "stores", "load_lines", "store_lines", "l1_hits", "l1_misses", "l2_hits", "l2_misses"),
+    *("bank_bytes", "channel_bytes", "port_cycles", "pixels", "moved", "reads", "writes", "atomics"),
+)
+
+VLIW: Final = Family("vliw", CHIP, SUMS, CAUSES)

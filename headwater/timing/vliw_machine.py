@@ -1,0 +1,137 @@
+"""A launch on a VLIW chip passes in; what a replay asks of it passes out: see `headwater.timing.machine.Machine`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from headwater.analyze.occupancy import Needs, Occupancy
+from headwater.analyze.vliw import group_flops
+from headwater.errors import UsageError
+from headwater.isa.vliw import printer
+from headwater.isa.vliw.model import GENERATION_OF_TARGET
+from headwater.runtime.arrays import address
+from headwater.timing.layout import Memory
+from headwater.timing.vliw_layout import VLIW
+from headwater.timing.vliw_rules import ALU, FETCH, GROUP, Table, chip_numbers
+
+if TYPE_CHECKING:
+    from headwater.chips import Chip
+    from headwater.emulate.trace import Totals, Trace
+    from headwater.isa.vliw.model import Shader
+    from headwater.runtime.vliw_launch import ShaderLaunch
+    from headwater.timing.machine import Line, Steps
+
+_HEAD: Final = re.compile(r"^\s*\d\d+ (\S.*)$")
+
+
+class VliwMachine:
+    """The shader of a launch."""
+
+    family = VLIW
+
+    def __init__(self, launch: ShaderLaunch) -> None:
+        self.launch = launch
+        self.digest: str = launch.machine.digest
+        self.shader: Shader = launch.machine.shader
+        self._table: Table | None = None
+        self._described: tuple[Sequence[str], Sequence[Line]] | None = None
+
+    def needs(self, trace: Trace) -> Needs:
+        header = trace.header
+        group = int(header["wavefront_size"]) if _drawn(trace) else prod(header["local_size"])
+        gprs, stack = max(1, int(header["gprs"])), int(header["stack_entries"])
+        return Needs(group, gprs, 0, int(header["lds_bytes"]), stack)
+
+    def groups(self, trace: Trace) -> int:
+        return prod(_blocks(trace))
+
+    def table(self, trace: Trace, chip: Chip) -> Table:
+        generation = GENERATION_OF_TARGET.get(chip.target)
+        if generation != trace.header["generation"]:
+            raise UsageError(
+                f"the trace is of {trace.header['target']}, and {chip.name} is a {chip.target}",
+                hint="record the kernel on a chip with the same instruction set",
+            )
+        if self._table is None:
+            self._table = Table(trace.segments, trace.sites, self.shader)
+        return self._table
+
+    def numbers(self, trace: Trace, chip: Chip, held: Occupancy) -> Memory:
+        order = quads = 0
+        if _drawn(trace):
+            self._order, self._quads = rasterised(trace)
+            order, quads = address(self._order), address(self._quads)
+        return chip_numbers(
+            chip, held, int(trace.header["waves_per_group"]), prod(trace.header["local_size"]), order, quads
+        )
+
+    def described(self, table: Steps) -> tuple[Sequence[str], Sequence[Line]]:
+        if self._described is None:
+            shader = self.shader
+            heads = [m[1] for line in printer.text(shader).splitlines() if (m := _HEAD.match(line))]
+            file = self.launch.kernel.program_filename
+            texts: list[str] = []
+            lines: list[Line] = []
+            for at, kind in zip(table.addresses, table.ops["kind"].tolist(), strict=True):
+                index, number = at >> 12, (at & 0xFFF) >> 3
+                cf = shader.cf[index]
+                if kind == GROUP:
+                    text = " | ".join(line.strip() for line in printer.group_text(cf.groups[number], shader.generation))
+                elif kind == FETCH:
+                    text = printer.fetch_text(cf.fetches[number], shader.generation)
+                else:
+                    text = f"{index:02d} {heads[index] if index < len(heads) else cf.row.mnemonic}"
+                    text += f" from group {number}" if kind == ALU and number else ""
+                line = self.launch.line_of(index, number)
+                texts.append(text)
+                lines.append((file, line) if line else None)
+            self._described = texts, lines
+        return self._described
+
+    def flops(self, trace: Trace, totals: Totals, table: Steps) -> int:
+        assert isinstance(table, Table)
+        lanes, found = totals.segments[:, 1].tolist(), 0
+        for at, kind, segment in zip(table.addresses, table.ops["kind"].tolist(), table.segment_of, strict=True):
+            if kind == GROUP:
+                found += lanes[segment] * group_flops(self.shader.cf[at >> 12].groups[(at & 0xFFF) >> 3])
+        return found
+
+
+def _drawn(trace: Trace) -> bool:
+    """Whether wavefronts were made by the rasteriser, from quads of a domain."""
+    return bool(trace.header["mode"] == "pixel")
+
+
+def _blocks(trace: Trace) -> tuple[int, ...]:
+    sizes = zip(trace.header["global_size"], trace.header["local_size"], strict=True)
+    return tuple(-(-whole // part) for whole, part in sizes)
+
+
+def rasterised(trace: Trace) -> tuple[np.ndarray[Any, np.dtype[np.uint32]], np.ndarray[Any, np.dtype[np.uint8]]]:
+    """The turns of a domain's blocks, and how many quads of 2 × 2 pixels each has.
+
+    Blocks are taken along a Z, and along a Z of these, and so on (AMD, Technical Overview, ATI Stream Computing, 1.6:
+    "hierarchical Z"). A block that is not whole fills a wavefront with others (2.4.2), so that it counts by its quads;
+    of a quad with one row or column half of the lanes are idle (2.4).
+    """
+    (width, height, *_), (across, down, *_) = trace.header["global_size"], trace.header["local_size"]
+    columns, rows = _blocks(trace)[:2]
+    x, y = (grid.reshape(-1) for grid in np.meshgrid(np.arange(columns), np.arange(rows)))
+    order = np.argsort(_interleaved(x) | _interleaved(y) << np.uint64(1), kind="stable").astype(np.uint32)
+    wide, high = np.minimum(width - x * across, across), np.minimum(height - y * down, down)
+    quads = ((wide + 1) // 2 * ((high + 1) // 2)).astype(np.uint8)
+    return order, quads
+
+
+def _interleaved(values: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """Each number's bits with a zero in front of each."""
+    found = np.zeros(values.shape, np.uint64)
+    numbers = values.astype(np.uint64)
+    for bit in range(16):
+        found |= (numbers >> np.uint64(bit) & np.uint64(1)) << np.uint64(2 * bit)
+    return found

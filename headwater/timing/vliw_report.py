@@ -1,0 +1,67 @@
+"""What a replay on a VLIW chip counted passes in; its units, caches and ways, and how they are spoken of, pass out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.timing.parts import Bandwidth, CacheUse, Described, Unit
+from headwater.timing.vliw_rules import LINE_BYTES, PIXELS_OF_BACK_END
+
+if TYPE_CHECKING:
+    from headwater.chips import Chip
+    from headwater.timing.replay import Counted
+
+
+def described(counted: Counted, chip: Chip, cycles: int) -> Described:
+    """Of a replay that took so many cycles."""
+    s, compute, caches, local = counted.sums, chip.compute, chip.caches, chip.local_memory
+    clock, units, banks = compute.clock_mhz * 1e6, compute.compute_units, caches.l2_banks
+    seconds = cycles / clock
+    pixels = PIXELS_OF_BACK_END * chip.vliw.render_back_ends
+    reachable = chip.memory.gigabytes_per_second * chip.memory.efficiency * 1e9 * seconds
+    found = [
+        Unit("stream cores", s["alu_busy"] / (cycles * units), "SIMD engines with a group in each turn"),
+        Unit("fetch units", s["fetch_busy"] / (cycles * units), "addresses of four work-items a cycle"),
+        Unit("export", s["export_busy"] / (cycles * units), "registers on their way to memory"),
+        Unit("sequencer", s["sequencer_busy"] / (cycles * units), "control-flow instructions"),
+        Unit("LDS", s["lds_busy"] / (cycles * units), "local memory's banks"),
+        Unit("L2", s["bank_bytes"] / (cycles * banks * caches.l2_bank_bytes_per_cycle), "the way from the L2 caches"),
+        Unit("write path", s["port_cycles"] / (cycles * banks), "memory channels taking dwords"),
+        Unit("render back-ends", s["pixels"] / (cycles * pixels), "pixels of streaming stores"),
+        Unit("memory", s["channel_bytes"] / reachable, "channels, of what long streams reach"),
+    ]
+    gigabytes = 1e-9 / seconds
+    ways = (
+        Bandwidth("memory", s["moved"] * gigabytes, chip.memory.gigabytes_per_second),
+        Bandwidth("L2", s["bank_bytes"] * gigabytes, banks * caches.l2_bank_bytes_per_cycle * clock / 1e9),
+        Bandwidth("fetches", LINE_BYTES * s["load_lines"] * gigabytes, units * caches.l1_bytes_per_cycle * clock / 1e9),
+        Bandwidth(
+            "LDS",
+            (s["lds_busy"] - s["lds_conflict_cycles"]) * local.bytes_per_cycle * gigabytes,
+            units * local.bytes_per_cycle * clock / 1e9,
+        ),
+    )
+    hits = ((name, s[f"{key}_hits"], s[f"{key}_misses"]) for name, key in (("texture L1", "l1"), ("L2", "l2")))
+    used = tuple(CacheUse(name, there + not_, there / max(1, there + not_)) for name, there, not_ in hits)
+    return Described(tuple(found), used, ways, _WAITS, _REMEDIES)
+
+
+_WAITS = {
+    "clause switch": "between clauses",
+    "fetch queue": "for their turn at the fetch units",
+    "fetch": "for what they fetch",
+    "LDS": "for local memory",
+    "write": "for writes",
+    "barrier": "at barriers",
+}
+_REMEDIES = {
+    "stream cores": "fewer groups for the same result would make it faster: use vectors, so that groups are full",
+    "fetch units": "fetch four components at once, or keep more in registers or LDS",
+    "export": "write four components at once",
+    "sequencer": "clauses are too short: unroll loops, and select instead of branching",
+    "LDS": "avoid bank conflicts, or keep more in registers",
+    "L2": "more has to be found in the texture caches or LDS",
+    "write path": "write two or four components at once, without atomic operations in the kernel",
+    "render back-ends": "fewer or smaller outputs would make it faster",
+    "memory": "it is as fast as its memory: move fewer bytes",
+}

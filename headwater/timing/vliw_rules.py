@@ -1,0 +1,211 @@
+"""A VLIW chip and a shader pass in; what each clause, group, fetch and write costs on it, as numbers for the engine,
+passes out.
+
+Sources, by letter behind each figure: [G] AMD, APP OpenCL Programming Guide rev. 1.3f, chapter 4; [S] AMD, Technical
+Overview, ATI Stream Computing; [A] AnandTech, The Radeon HD 4850 and 4870; [H] SHOC, results of HD 5870 and HD 5670.
+(e): an estimate, nobody has published it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from headwater.analyze.occupancy import Occupancy
+from headwater.emulate.layout import LANES
+from headwater.emulate.vliw.clause import place
+from headwater.errors import UsageError
+from headwater.isa.vliw.model import LDS_OQ_A, LDS_OQ_B_POP
+from headwater.timing.layout import SEGMENT, Memory, filled
+from headwater.timing.vliw_layout import CHIP, OP
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headwater.chips import Chip
+    from headwater.emulate.staging import Segment, Site
+    from headwater.isa.vliw.model import AluGroup, Cf, Shader
+
+LINE_BYTES: Final = 64
+PAIR: Final = 2  # [G] 4.11: an even and an odd wavefront take turns, so that one issues every 8 cycles
+SWITCH_CYCLES: Final = 40  # [G] 4.14: from the end of a clause to the same wavefront's next one
+SEQUENCER_CYCLES: Final = 4  # (e) of the sequencer for one instruction of control flow
+BARRIER_CYCLES: Final = 8  # (e)
+WAVE_DISPATCH_CYCLES: Final = 4  # (e) 16 pixels a cycle of each rasteriser
+WRITE_BUFFER_CYCLES: Final = 256  # (e) how long a write may be under way before its SIMD engine waits
+INTERLEAVE_BYTES: Final = 256  # [G] 4.6: a channel changes every 256 bytes
+EXPORT_CYCLES: Final = 4  # [G] 4.6: a quarter of a wavefront a cycle, two if its addresses do not follow each other
+PIXELS_OF_BACK_END: Final = 4  # [A] of 32 bits a cycle of each render back-end
+# What a 32-bit channel of memory takes. Fitted to [H]: 52.1 GB/s written on HD 5870 and 24.1 on HD 5670 are 7.7 and 7.8
+# bytes a cycle and channel, where each work-item writes a dword.
+PORT_BYTES_PER_CYCLE: Final = 8
+WIDE_PORT: Final = 2  # (e) times as much where it writes two or four
+# Fitted to [G] table 4.5: 18 GB/s copied on the complete path of HD 5870, where loads are atomic operations, too.
+ATOMIC_CYCLES: Final = 1.5
+# Fitted to [G] table 4.7: 127 GB/s of float4 copied on HD 5870, where 141.6 GB/s are read [H].
+WRITE_WEIGHT: Final = 1.22
+CHANNEL_BITS: Final = 32  # [G]
+
+(FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK) = range(7)
+LOCAL, POPS, BARRIER, UNCACHED, PIXEL, COMPLETE, _, PAST_L1 = (1 << n for n in range(8))
+MOST_RECORDS: Final = 64  # what the engine has room for in a SIMD engine
+QUADS: Final = 16
+"""Quads of 2 × 2 work-items in a record of 64 lanes."""
+
+_GLOBAL_BUFFER: Final = frozenset(("fetch 126", "fetch 127", "global 0"))
+_VIEWS: Final = frozenset(f"fetch {n}" for n in range(126, 144))
+
+
+def chip_numbers(chip: Chip, held: Occupancy, records: int, local_size: int, order: int = 0, quads: int = 0) -> Memory:
+    """The chip for the engine; ``held`` says how many work-groups of ``local_size`` a SIMD engine takes, ``records``
+    of 64 lanes each. ``order`` and ``quads``: addresses of `rasterised` blocks, which are the work-groups then.
+
+    UsageError for caches that cannot be: fewer bytes than a line of each way.
+    """
+    compute, caches, memory, latencies, features = chip.compute, chip.caches, chip.memory, chip.latencies, chip.vliw
+    clock_hz = compute.clock_mhz * 1e6
+    banks = caches.l2_banks
+    channels = max(1, memory.bus_bits // CHANNEL_BITS) / banks
+    per_cycle = memory.gigabytes_per_second * 1e9 * memory.efficiency / clock_hz / banks
+    port = 16 * LINE_BYTES / (PORT_BYTES_PER_CYCLE * channels)
+    waves = max(1, LANES // compute.wavefront_size)
+    # A record is 64 lanes: of a chip with smaller wavefronts that is two or four of them, which take turns themselves.
+    groups = max(1, held.work_groups // waves) if order else held.work_groups
+    last = local_size % LANES or LANES
+    last_waves = -(-last // compute.wavefront_size)
+    return filled(
+        CHIP,
+        {
+            "order": order,
+            "quads": quads,
+            "units": compute.compute_units,
+            "engines": min(compute.shader_engines, compute.compute_units),
+            "groups_per_unit": min(groups, MOST_RECORDS // records),
+            "wave_dispatch_cycles": WAVE_DISPATCH_CYCLES,
+            "waves_per_record": waves,
+            "last_quads": QUADS * last_waves // waves,
+            "group_cycles": max(1, LANES // compute.lanes_per_simd),
+            "pair": PAIR if waves == 1 else 1,
+            "switch_cycles": SWITCH_CYCLES,
+            "sequencer_cycles": SEQUENCER_CYCLES,
+            "barrier_cycles": BARRIER_CYCLES,
+            "quad_sixteenths": max(1, round(16 * 4 * compute.compute_units / features.texture_units)),
+            "local_cycles": latencies.local_cycles,
+            "local_least": LANES // chip.local_memory.banks,
+            "port_sixteenths": round(port),
+            "wide_port_sixteenths": round(port / WIDE_PORT),
+            "atomic_sixteenths": round(16 * ATOMIC_CYCLES / channels),
+            "write_sixteenths": round(16 * LINE_BYTES * WRITE_WEIGHT),
+            "pixels_per_cycle": PIXELS_OF_BACK_END * features.render_back_ends,
+            "write_buffer_cycles": WRITE_BUFFER_CYCLES,
+            "l1_cycles": latencies.l1_cycles,
+            "l2_cycles": max(latencies.l2_cycles, latencies.l1_cycles),
+            "memory_more_cycles": max(0, latencies.memory_cycles - latencies.l2_cycles),
+            "l1_sets": _sets(chip, "l1_bytes", caches.l1_bytes, caches.l1_line_bytes, caches.l1_ways),
+            "l1_ways": caches.l1_ways,
+            "l1_line_shift": max(0, (caches.l1_line_bytes // LINE_BYTES).bit_length() - 1),
+            "l2_sets": _sets(chip, "l2_bytes", caches.l2_bytes // banks, caches.l2_line_bytes, caches.l2_ways),
+            "l2_ways": caches.l2_ways,
+            "l2_banks": banks,
+            "l2_line_bytes": max(LINE_BYTES, caches.l2_line_bytes),
+            "interleave_line_bits": (INTERLEAVE_BYTES // LINE_BYTES).bit_length() - 1,
+            "channel_hash": 0,  # [G] 4.6: bits 8 to 10 of the address are the channel
+            "bank_bucket_bytes": 16 * caches.l2_bank_bytes_per_cycle,
+            "channels": banks,
+            "channel_bucket_sixteenths": max(1, round(256 * per_cycle)),
+            "tlb_entries": 0,
+            "page_line_bits": 0,
+            "tlb_miss_cycles": 0,
+        },
+    )
+
+
+def _sets(chip: Chip, name: str, nbytes: int, line_bytes: int, ways: int) -> int:
+    sets = nbytes // (line_bytes * ways)
+    if sets == 0:
+        raise UsageError(
+            f"{chip.name}: caches.{name} gives {nbytes} bytes to a bank of {ways} ways of {line_bytes} bytes",
+            hint=f"at least {line_bytes * ways} are needed, or fewer ways",
+        )
+    return sets
+
+
+class Table:
+    """A shader's clauses for the engine: ``ops`` (`OP`), ``segments`` (`SEGMENT`), and each op's place as
+    ``addresses``: behind the head of a clause come its groups or fetches. ``segment_of``: of each op."""
+
+    def __init__(self, segments: Sequence[Segment], sites: Sequence[Site], shader: Shader) -> None:
+        self._rows: list[tuple[int, ...]] = []
+        self._sites = sites
+        self._of: dict[tuple[int, int], list[int]] = {}
+        self.generation = shader.generation
+        for number, site in enumerate(sites):
+            self._of.setdefault((site.address >> 12, (site.address & 0xFFF) >> 3), []).append(number)
+        self.addresses: list[int] = []
+        self.segment_of: list[int] = []
+        self.segments = np.zeros(len(segments), SEGMENT)
+        for number, segment in enumerate(segments):
+            first = len(self._rows)
+            for address in segment.addresses:
+                self._instruction(shader.cf[address >> 12], address >> 12)
+            self.segments[number] = (first, len(self._rows), -1, 0)
+            self.segment_of += [number] * (len(self._rows) - first)
+        self.ops = np.array(self._rows, OP)
+
+    def _add(
+        self, at: int, kind: int, flags: int = 0, count: int = 0, sites: Sequence[int] = (), cycles: int = 0
+    ) -> None:
+        dwords = max((self._sites[n].nbytes + 3) // 4 for n in sites) if sites else 1
+        self._rows.append((kind, flags, dwords, cycles, count, len(sites), sites[0] if sites else 0, 0))
+        self.addresses.append(at)
+
+    def _instruction(self, cf: Cf, index: int) -> None:
+        name = cf.row.name
+        if cf.groups:
+            self._alu(cf, index)
+        elif cf.fetches:
+            self._add(place(index), FETCHES, 0, len(cf.fetches))
+            for number in range(len(cf.fetches)):
+                own = self._of.get((index, number), [])
+                self._add(place(index, number), FETCH, self._way(own), 0, own)
+        elif cf.row.kind in ("EXPORT", "MEM", "RAT"):
+            own = sorted(n for (at, _), found in self._of.items() if at == index for n in found)
+            flags = PIXEL if cf.row.kind == "EXPORT" else 0
+            if cf.row.kind == "RAT" and "CACHELESS" not in name:
+                flags |= COMPLETE
+            self._add(place(index), WRITE, flags, 0, own, EXPORT_CYCLES)
+        else:
+            self._add(place(index), WAIT_ACK if name == "WAIT_ACK" else FLOW)
+
+    def _alu(self, cf: Cf, index: int) -> None:
+        """A clause, in parts where the wavefront may wait at a barrier."""
+        begin = 0
+        for number, group in enumerate(cf.groups):
+            waits = any(op.row.name == "GROUP_BARRIER" for op in group.ops)
+            if not waits and number + 1 < len(cf.groups):
+                continue
+            part = range(begin, number + 1)
+            flags = [self._group_flags(cf.groups[n], index, n) for n in part]
+            head = (BARRIER if waits else 0) | (LOCAL if any(flags) else 0)
+            self._add(place(index, begin), ALU, head, len(part))
+            for n, own in zip(part, flags, strict=True):
+                self._add(place(index, n), GROUP, own, 0, self._of.get((index, n), []))
+            begin = number + 1
+
+    def _group_flags(self, group: AluGroup, index: int, number: int) -> int:
+        takes = any(LDS_OQ_A <= source.sel <= LDS_OQ_B_POP for op in group.ops for source in op.sources)
+        return (LOCAL if (index, number) in self._of else 0) | (POPS if takes else 0)
+
+    def _way(self, own: Sequence[int]) -> int:
+        """Through which caches a fetch goes."""
+        if not own:
+            return 0
+        site = self._sites[own[0]]
+        if site.unit in ("lds", "gds"):
+            return LOCAL
+        if site.unit == "scratch":
+            return UNCACHED
+        if self.generation in ("r600", "r700") and site.resource in _GLOBAL_BUFFER:
+            return UNCACHED  # [S] 2.5.3: loads from a global buffer are not cached
+        return PAST_L1 if site.unit == "vertex" and site.resource in _VIEWS else 0
