@@ -9,11 +9,8 @@ import functools
 
 import llvmlite.binding as llvm
 
+from headwater.emulate.layout import LARGE_KERNEL
 from headwater.opencl.modules import emit_object, host_target, parse
-
-LARGE_KERNEL = 250
-"""GCN instructions from which on the cheaper passes are used: compile time grows with the number of LLVM
-instructions."""
 
 
 @functools.cache

@@ -11,6 +11,9 @@ from typing import Final
 LANES: Final = 64
 """Lanes of a wavefront of every GCN chip."""
 
+LARGE_KERNEL: Final = 250
+"""Instructions from which on the time to compile a kernel matters more than the last bit of its speed."""
+
 SGPR_SLOTS: Final = 32
 """Scalar registers that can hold something when a wavefront starts: 16 user SGPRs and the system's (AMDGPUUsage,
 "Initial Kernel Execution State")."""

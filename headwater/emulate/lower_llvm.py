@@ -106,6 +106,11 @@ class _Lowering:
             words = self.value(node.args[0])
             assert isinstance(words, tuple)
             return words[node.args[1].bits]
+        if op == "convert" and _is_funnel(node):
+            shift = node.args[0]
+            low, high = (self.plain(a) for a in shift.args[0].args)
+            amount = self.b.resize(self.plain(shift.args[1]), "u32")
+            return self.b.intrinsic("fshr", node.type, high, low, amount)
         args = [self.plain(a) for a in node.args]
         if op == "convert":
             return self.convert(node, args[0])
@@ -273,4 +278,16 @@ def _below(amount: Node, width: int) -> bool:
         return amount.bits < width
     if amount.op == "convert" and amount.type[0] == "u" and amount.args[0].type[0] == "u":
         return BITS[amount.type] >= BITS[amount.args[0].type] and _below(amount.args[0], width)
+    if amount.op == "shl" and amount.args[1].op == "constant":
+        return _below(amount.args[0], width >> amount.args[1].bits)
     return amount.op == "and" and any(a.op == "constant" and a.bits < width for a in amount.args)
+
+
+def _is_funnel(node: Node) -> bool:
+    """Whether 32 of the 64 bits of two dwords are picked from a bit of the first on: that is one operation of LLVM's,
+    and much shorter than a shift of 64 bits."""
+    shift = node.args[0]
+    if BITS[node.type] != 32 or is_float(node.type) or shift.op != "lshr" or not _below(shift.args[1], 32):
+        return False
+    pair = shift.args[0]
+    return pair.op == "concat" and [BITS[a.type] for a in pair.args] == [32, 32]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from headwater.emulate import chunks, control, encodings_memory, hooks, matrix, vector
 from headwater.emulate.builder import Builder, Value
-from headwater.emulate.layout import AT_BARRIER, ENDED, FAULT_NAMES, LANES, STOPPED, WAVE
+from headwater.emulate.layout import AT_BARRIER, ENDED, FAULT_NAMES, LANES, LARGE_KERNEL, STOPPED, WAVE
 from headwater.emulate.memory import Shape, Slot
 from headwater.emulate.program import (
     BasicBlock,
@@ -108,6 +108,10 @@ class Translator(PutOff):
     """What is known of registers of addresses in the block that is being translated."""
     in_frame: bool = False
     """Whether registers live in the wavefront's frame, not in stack slots that LLVM makes SSA values of."""
+    hides_chains: bool = False
+    """Whether long chains of integer operations are cut, for the sake of compile time: see `vector.CHAIN`."""
+    chains: dict[int, int] = field(default_factory=dict)
+    """Vector registers of the block that integer operations have made, and how many in a row."""
     compact: bool = False
     """Whether memory instructions of the block are only calls: short code, for what is not in a loop."""
     uses_matrices: bool = False
@@ -138,6 +142,7 @@ class Translator(PutOff):
         self._modes = control.modes(self.program, self.mode)
         compact = compact_blocks(self.program)
         self.in_frame = is_large(self.program)
+        self.hides_chains = self.options.avx512 and self.program.instruction_count >= LARGE_KERNEL
         body = self.b
         for block in self.program.blocks.values():
             self.compact = block.address in compact
@@ -285,6 +290,7 @@ class Translator(PutOff):
         b.start(label_of(block.address))
         regs.begin()
         self.shapes = {}
+        self.chains.clear()
         self.mode = self._modes.get(block.address, self.entry_mode)
         full = block.full_in if self.options.full else 0
         states = live_before_each(self.program, block)

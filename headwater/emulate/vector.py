@@ -18,7 +18,7 @@ from headwater.emulate.program import INDEX_DEST, INDEX_SOURCES, index_range, ke
 from headwater.emulate.registers import ACC, PART, PART_LANES, PART_MASK, PARTS, Mask, half_of
 from headwater.errors import InternalError
 from headwater.isa.gcn.model import EXEC, M0, VCC, Destination, Instruction, Register, Source
-from headwater.isa.gcn.semantics import BITS
+from headwater.isa.gcn.semantics import BITS, is_float
 
 if TYPE_CHECKING:
     from headwater.emulate.translate import Translator
@@ -62,7 +62,7 @@ def translate(t: Translator, instruction: Instruction) -> None:
             fetches[name] = _old(t, instruction, dest)
         else:
             fetches[name] = _special(t, instruction, name)
-    write = writers(t, instruction, exec_mask)
+    write = writers(t, instruction, exec_mask, fenced=_ends_chain(t, instruction))
     clamp = bool(instruction.fields.get("clamp", 0))
     mode = t.mode
 
@@ -226,8 +226,8 @@ Write = Callable[[int, Wide, "str | None"], None]
 """Writes a part of a result, in the lanes that the last argument allows besides EXEC."""
 
 
-def writers(t: Translator, instruction: Instruction, exec_mask: Mask) -> dict[str, Write]:
-    """How each target of an instruction is written."""
+def writers(t: Translator, instruction: Instruction, exec_mask: Mask, *, fenced: bool = False) -> dict[str, Write]:
+    """How each target of an instruction is written; ``fenced``: see `_ends_chain`."""
     what = meaning(instruction)
     result: dict[str, Write] = {}
     for target, _ in what.assignments:
@@ -237,7 +237,7 @@ def writers(t: Translator, instruction: Instruction, exec_mask: Mask) -> dict[st
                 raise InternalError(f"{instruction.row.name} writes 64 bits by index")
             result[target] = indexed_writer(t, instruction, dest, exec_mask)
         elif dest is not None and dest.register.file != "s":
-            result[target] = vector_writer(t, instruction, dest, exec_mask)
+            result[target] = vector_writer(t, instruction, dest, exec_mask, fenced)
         elif dest is not None:
             result[target] = mask_writer(t, dest.register.index, exec_mask)
         elif target in ("EXEC", "VCC"):
@@ -274,7 +274,9 @@ def mask_writer(t: Translator, index: int, exec_mask: Mask) -> Write:
     return write
 
 
-def vector_writer(t: Translator, instruction: Instruction, dest: Destination, exec_mask: Mask) -> Write:
+def vector_writer(
+    t: Translator, instruction: Instruction, dest: Destination, exec_mask: Mask, fenced: bool = False
+) -> Write:
     """Vector registers: in the lanes of EXEC, with clamp, omod and the destination's selection."""
     what = meaning(instruction)
     first = number(dest.register)
@@ -317,9 +319,37 @@ def vector_writer(t: Translator, instruction: Instruction, dest: Destination, ex
                 value = b.resize(half, "u32")
         elif BITS[value.type] < 32:
             value = b.resize(b.bitcast(value, f"u{BITS[value.type]}"), "u32")
+        if fenced:
+            value = b.let(value.type, PART_LANES, f'call {value.llvm} asm "", "=v,0"({value.typed})')
         put(t, first, part, value, guard, masked[0], lanes)
 
     return write
+
+
+CHAIN = 3
+"""Integer operations in a row, each on the one before's result, after which LLVM is kept from looking further back."""
+
+
+def _ends_chain(t: Translator, instruction: Instruction) -> bool:
+    """Whether the result is to be hidden from LLVM's analyses, by an assembly text that is empty.
+
+    LLVM looks six operations back, at every operand's operands, for bits that it knows, and does so at each instruction
+    and pass: in long chains of integer operations nearly all of its time is spent there, for nothing.
+    """
+    if not t.hides_chains:
+        return False
+    registers = [s.value for s in instruction.sources if isinstance(s.value, Register) and s.value.file != "s"]
+    length = max((t.chains.get(number(r), 0) for r in registers), default=-1) + 1
+    ends = False
+    for dest in instruction.dests:
+        if dest.register.file == "s":
+            continue
+        if is_float(meaning(instruction).types.get(dest.name, "u32")):
+            length = 0
+        ends = length >= CHAIN and dest.register.dwords == 1
+        for n in range(dest.register.dwords):
+            t.chains[number(dest.register) + n] = 0 if ends else length
+    return ends
 
 
 def put(

@@ -283,3 +283,25 @@ def test_matrix_instructions():
     """
     found, wanted = both(snippet, random_inputs(5, (0x3F800000, 0x40000000)), target="gfx90a")
     assert differing(found, wanted, np.float32) == []
+
+
+@pytest.mark.parametrize("lanes", [64, 41])
+def test_long_chains_of_integer_operations(lanes):
+    # Enough instructions for the translator to cut the chains, and masks that change in between.
+    turn = """
+    v_lshlrev_b32 v20, 13, v21
+    v_xor_b32 v21, v20, v21
+    v_alignbit_b32 v22, v21, v20, v4
+    v_alignbyte_b32 v23, v22, v21, v5
+    v_mad_u64_u32 v[24:25], vcc, v23, v22, v[24:25]
+    v_cmp_lt_i32 vcc, v24, v6
+    s_and_saveexec_b64 s[20:21], vcc
+    v_add3_u32 v21, v25, v24, v21
+    v_bfe_u32 v26, v21, 3, v7
+    v_add_u32 v21, v26, v21
+    s_or_b64 exec, exec, s[20:21]
+    v_mul_f32 v27, v21, v22
+    v_lshl_or_b32 v21, v27, 5, v21
+    """
+    found, wanted = both(turn * 24, random_inputs(lanes, INTEGERS), lanes)
+    assert differing(found, wanted, np.float32) == []
