@@ -106,6 +106,11 @@ class Builder:
         self.block.lines.append(f"  {name} = {text}")
         return name
 
+    def count_bits(self, mask: str) -> str:
+        """How many bits of an ``i64`` are set, an ``i32``."""
+        self.declare("declare i64 @llvm.ctpop.i64(i64)")
+        return self.emit(f"trunc i64 {self.emit(f'call i64 @llvm.ctpop.i64(i64 {mask})')} to i32")
+
     def line(self, text: str) -> None:
         """Write an instruction without a result."""
         self.block.lines.append(f"  {text}")

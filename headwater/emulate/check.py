@@ -29,9 +29,10 @@ from headwater.errors import InternalError, KernelFault, ResourceError, SourceEr
 from headwater.runtime.arrays import Array, address, aligned_bytes
 
 if TYPE_CHECKING:
+    from headwater.emulate.hooks import Accessing
     from headwater.emulate.memory import Address
+    from headwater.emulate.registers import Mask
     from headwater.emulate.staging import Site
-    from headwater.emulate.translate import Translator
     from headwater.runtime.faults import Extent
     from headwater.runtime.simulated_launch import SimulatedLaunch, SimulatedTask
 
@@ -79,7 +80,9 @@ class _CheckObserver(Staged):
         self._stores = 0
         """To local memory, so far."""
 
-    def _told_already(self, t: Translator, site: int, part: int, kind: int, at: Address, writes: bool) -> bool:
+    def _told_already(
+        self, what: Accessing, site: int, part: int, kind: int, at: Address, writes: bool, lanes: Mask
+    ) -> bool:
         """Reads of local memory by the same address but for a constant are told together, if no store is between."""
         if writes and kind in (LDS_KIND, FLAT_KIND):
             self._stores += 1
@@ -87,7 +90,7 @@ class _CheckObserver(Staged):
             return False
         one = self.sites[site]
         if part == 0:
-            key = self._segment_of[one.address], self._stores, at.low, one.nbytes
+            key = self._segment_of[what.member], self._stores, at.low, one.nbytes
             leader, offset = self._leaders.setdefault(key, (site, at.offset))
             if leader != site:
                 self.sites[site] = replace(one, same_as=leader, delta=at.offset - offset & 0xFFFFFFFF)

@@ -1,25 +1,44 @@
 """What may watch a translated kernel: an `Observer` is asked at its events and writes LLVM code into the translation.
 
-An observer's code may call functions of its own library (declare them with ``t.b.declare``), read ``hooks`` of the
-wavefront's structure (addresses that the launcher puts into the dispatch structure) and any register through
-``t.regs``. It must not change registers. Vector code is put off: what an observer wants of a part's lanes it writes
-in ``t.later``.
+An observer's code may call functions of its own library (declare them with ``b.declare``) and read ``hooks`` of the
+wavefront's structure ``%w`` (addresses that the launcher puts into the dispatch structure). It must not change
+registers. The GCN translator asks `Observer.block`, `after`, `access`, `scalar_access` and `barrier`; that for VLIW
+shaders knows where its segments end, and asks `begin`, `segment`, `told` and `waits`, which the others are made of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from headwater.emulate.builder import Builder
     from headwater.emulate.memory import Address
     from headwater.emulate.program import BasicBlock
     from headwater.emulate.registers import Mask
     from headwater.emulate.translate import Translator
     from headwater.isa.gcn.model import Instruction
-    from headwater.runtime.simulated_launch import SimulatedLaunch, SimulatedTask
+    from headwater.runtime.simulated_launch import SimulatedTask
+
+
+@dataclass(frozen=True, slots=True)
+class Accessing:
+    """Which access is told: ``address`` of the instruction in the code; ``member``: the address by which its segment
+    has it, if that is another; ``function``: the one that is written, where names of values are its own.
+
+    VLIW only: ``unit``, what makes the access, and the ``resource`` that it is to (docs/trace.md).
+    """
+
+    address: int
+    member: int
+    atomic: bool
+    unit: str = ""
+    resource: str = ""
+    function: str = ""
 
 
 class Observer(Protocol):
@@ -37,6 +56,34 @@ class Observer(Protocol):
 
     def facts(self) -> Any:
         """What is kept with the code of what was written, as a JSON value."""
+        ...
+
+    def begin(self, b: Builder) -> None:
+        """A wavefront begins."""
+        ...
+
+    def segment(self, b: Builder, block: int, addresses: Sequence[int], active: str, *, first: bool) -> None:
+        """Instructions begin that run one after the other with ``active`` lanes, an ``i32``; ``first``: they begin the
+        block of that address."""
+        ...
+
+    def told(
+        self,
+        b: Builder,
+        what: Accessing,
+        part: int,
+        at: Address,
+        nbytes: int,
+        writes: bool,
+        lanes: Mask,
+        values: Sequence[str] = (),
+        ahead: bool = False,
+    ) -> None:
+        """See `access`."""
+        ...
+
+    def waits(self, b: Builder, address: int, exec_: str) -> None:
+        """The wavefront's lanes ``exec_``, an ``i64``, are at a barrier."""
         ...
 
     def block(self, t: Translator, block: BasicBlock) -> None:
@@ -72,6 +119,61 @@ class Observer(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Memory that a launch's code accesses: ``keys`` are the numbers that its first byte has as an address there, each
+    with how many bytes follow."""
+
+    name: str
+    keys: tuple[tuple[int, int], ...]
+
+
+class Native(Protocol):
+    """A launch's native code."""
+
+    @property
+    def library(self) -> Path: ...
+    @property
+    def observed(self) -> Any:
+        """The observer's facts."""
+        ...
+
+
+class Watched(Protocol):
+    """What a watcher asks of any launch."""
+
+    _tickets: int
+    """Threads that run it, at most."""
+    _waves: int
+    """Wavefronts of a full work-group."""
+
+    @property
+    def native(self) -> Native: ...
+    @property
+    def private_lane_bytes(self) -> int:
+        """Private (scratch) memory of a lane."""
+        ...
+
+    @property
+    def local_banks(self) -> int:
+        """Banks of the chip's local memory."""
+        ...
+
+    @property
+    def fetches_by_quads(self) -> bool:
+        """Whether the unit in front of the caches takes four lanes a cycle, and a cycle for each of their lines."""
+        ...
+
+    def header(self, task: SimulatedTask, place: Callable[[int], int]) -> Mapping[str, Any]:
+        """What a trace's header says of this launch (docs/trace.md); ``place`` of a key is its address there."""
+        ...
+
+    def regions(self, task: SimulatedTask) -> Sequence[Region]:
+        """The memory that it may access, in an order that is the same in every run. One may be part of another, by
+        their first keys."""
+        ...
+
+
 class Watcher(Protocol):
     """The launcher's side of an observer: gives its code memory, and takes what it found."""
 
@@ -80,15 +182,16 @@ class Watcher(Protocol):
         """What writes the code that tells this watcher."""
         ...
 
-    def hooks(self, launch: SimulatedLaunch) -> list[int]:
-        """What the wavefronts' ``hooks`` hold when a thread begins; the launch's sizes are fixed by now."""
+    def hooks(self, launch: Any) -> list[int]:
+        """What the wavefronts' ``hooks`` hold when a thread begins. The sizes of ``launch``, a `Watched` or what of it
+        the watcher is made for, are fixed by now."""
         ...
 
-    def begin(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
+    def begin(self, launch: Any, task: SimulatedTask) -> None:
         """A launch is about to start: its table of allocations is made."""
         ...
 
-    def end(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
+    def end(self, launch: Any, task: SimulatedTask) -> None:
         """All wavefronts of a launch have ended, or one has a fault."""
         ...
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
+from headwater.emulate.hooks import Accessing
 from headwater.emulate.layout import LANES, WAVE, Struct, c_header as _layout_header
 from headwater.emulate.native import compile_c
 from headwater.emulate.program import effects
@@ -22,6 +23,7 @@ from headwater.errors import ResourceError
 from headwater.isa.gcn.model import EXEC, Instruction
 
 if TYPE_CHECKING:
+    from headwater.emulate.builder import Builder
     from headwater.emulate.memory import Address
     from headwater.emulate.program import BasicBlock
     from headwater.emulate.translate import Translator
@@ -68,7 +70,7 @@ PATH_ROOM: Final = 2048
 class Site:
     """One access of an instruction: instructions that access two places have two.
 
-    ``address``: of the instruction, in the code object; ``kind``: of `KINDS`; ``nbytes``: of each lane.
+    ``address``: of the instruction, in the code object or shader; ``kind``: of `KINDS`; ``nbytes``: of each lane.
     """
 
     address: int
@@ -80,6 +82,9 @@ class Site:
     """The number of a site that is told instead of this one; -1 if there is none."""
     delta: int = 0
     """How many bytes further than that one's this one's addresses are."""
+    unit: str = ""
+    """VLIW: what makes the access; see docs/trace.md, as for ``resource``."""
+    resource: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +128,22 @@ class Staged:
 
     # ---- what headwater.emulate.hooks.Observer wants
 
+    def begin(self, b: Builder) -> None:
+        b.declare("declare hidden void @hw_begin(ptr) nounwind")
+        b.line("call void @hw_begin(ptr %w)")
+
+    def segment(self, b: Builder, block: int, addresses: Sequence[int], active: str, *, first: bool) -> None:
+        number = len(self.segments)
+        if number >= MOST_SEGMENTS:
+            raise ResourceError(f"the kernel has more than {MOST_SEGMENTS} basic blocks, too many to watch")
+        self.segments.append(_Open(block, first, list(addresses)))
+        self._segment_of.update(dict.fromkeys(addresses, number))
+        if self.tells_segments:
+            self._tell_segment(b, number, active)
+
     def block(self, t: Translator, block: BasicBlock) -> None:
         if block.address == t.program.entry:
-            t.b.declare("declare hidden void @hw_begin(ptr) nounwind")
-            t.b.line("call void @hw_begin(ptr %w)")
+            self.begin(t.b)
         self._begin_segment(t, block, 0)
 
     def after(self, t: Translator, block: BasicBlock, at: int) -> None:
@@ -149,16 +166,29 @@ class Staged:
         values: Sequence[str] = (),
         ahead: bool = False,
     ) -> None:
+        self.told(t.b, _accessing(instruction), part, at, nbytes, writes, lanes, values, ahead)
+
+    def told(
+        self,
+        b: Builder,
+        what: Accessing,
+        part: int,
+        at: Address,
+        nbytes: int,
+        writes: bool,
+        lanes: Mask,
+        values: Sequence[str] = (),
+        ahead: bool = False,
+    ) -> None:
         kind = GLOBAL_KIND
         for bit, number in ((LDS, LDS_KIND), (PRIVATE, PRIVATE_KIND), (GDS, GDS_KIND), (FLAT, FLAT_KIND)):
             if at.how & bit:
                 kind = number
-        site = self._site(instruction, part, kind, nbytes, writes)
-        if self._told_already(t, site, part, kind, at, writes):
+        site = self._site(what, part, kind, nbytes, writes)
+        if self._told_already(what, site, part, kind, at, writes, lanes):
             return
-        b = t.b
         at = at.settled(b)
-        recorder = self._recorder(t)
+        recorder = self._recorder(b)
         stage = f"i64 {recorder_bytes(0) + site * SITE.size_bytes}"
         here = b.emit(f"getelementptr i8, ptr {recorder}, {stage}")
 
@@ -177,23 +207,24 @@ class Staged:
         if part == PARTS - 1 or alone:
             b.declare("declare hidden void @hw_access(ptr, ptr, i32, i32, i64, i64) nounwind")
             wide = int(at.high is not None)
-            mask = _of_part(t, lanes, part) if alone else _whole(t, lanes)
+            mask = _of_part(b, lanes, part) if alone else _whole(b, lanes)
             where = f"i64 {at.base}, i64 {mask}"
             b.line(f"call void @hw_access(ptr %w, ptr {here}, i32 {site}, i32 {wide}, {where})")
 
     def scalar_access(self, t: Translator, instruction: Instruction, address: str, nbytes: int, writes: bool) -> None:
-        site = self._site(instruction, 0, SCALAR_KIND, nbytes, writes)
+        site = self._site(_accessing(instruction), 0, SCALAR_KIND, nbytes, writes)
         b = t.b
-        here = b.emit(f"getelementptr i8, ptr {self._recorder(t)}, i64 {recorder_bytes(0) + site * SITE.size_bytes}")
+        here = b.emit(f"getelementptr i8, ptr {self._recorder(b)}, i64 {recorder_bytes(0) + site * SITE.size_bytes}")
         b.declare("declare hidden void @hw_scalar_access(ptr, ptr, i32, i64) nounwind")
         b.line(f"call void @hw_scalar_access(ptr %w, ptr {here}, i32 {site}, i64 {address})")
 
     def barrier(self, t: Translator, instruction: Instruction) -> None:
+        self.waits(t.b, instruction.address, "-1" if t.exec_mask().full else t.regs.pair(EXEC))
+
+    def waits(self, b: Builder, address: int, exec_: str) -> None:
         self._barriers += 1
-        b = t.b
         b.declare("declare hidden void @hw_barrier(ptr, i64, i64) nounwind")
-        exec_ = "-1" if t.exec_mask().full else t.regs.pair(EXEC)
-        b.line(f"call void @hw_barrier(ptr %w, i64 {instruction.address}, i64 {exec_})")
+        b.line(f"call void @hw_barrier(ptr %w, i64 {address}, i64 {exec_})")
 
     def objects(self) -> list[bytes]:
         """Object code of the library."""
@@ -208,33 +239,29 @@ class Staged:
             "barriers": self._barriers,
         }
 
-    def _told_already(self, t: Translator, site: int, part: int, kind: int, at: Address, writes: bool) -> bool:
+    def _told_already(
+        self, what: Accessing, site: int, part: int, kind: int, at: Address, writes: bool, lanes: Mask
+    ) -> bool:
         """Whether another site's record does for this one."""
         return False
 
     # ---- numbering
 
     def _begin_segment(self, t: Translator, block: BasicBlock, at: int) -> None:
-        number = len(self.segments)
-        if number >= MOST_SEGMENTS:
-            raise ResourceError(f"the kernel has more than {MOST_SEGMENTS} basic blocks, too many to watch")
-        self.segments.append(_Open(block.address, at == 0))
-        for instruction in block.instructions[at:]:
-            self._segment_of[instruction.address] = number
+        addresses = [i.address for i in block.instructions[at:]]
         if at:
-            moved = self.segments[number - 1].addresses
-            del moved[len(moved) - (len(block.instructions) - at) :]
-        self.segments[number].addresses = [i.address for i in block.instructions[at:]]
-        if not self.tells_segments:
-            return
+            moved = self.segments[-1].addresses
+            del moved[len(moved) - len(addresses) :]
         b = t.b
-        if t.exec_mask().full:
+        if t.exec_mask().full or not self.tells_segments:
             active = str(LANES)
         else:
-            b.declare("declare i64 @llvm.ctpop.i64(i64)")
-            active = b.emit(f"trunc i64 {b.emit(f'call i64 @llvm.ctpop.i64(i64 {t.regs.pair(EXEC)})')} to i32")
+            active = b.count_bits(t.regs.pair(EXEC))
+        self.segment(b, block.address, addresses, active, first=at == 0)
+
+    def _tell_segment(self, b: Builder, number: int, active: str) -> None:
         key = b.emit(f"or i32 {b.emit(f'shl i32 {active}, 16')}, {number}")
-        recorder = self._recorder(t)
+        recorder = self._recorder(b)
         known = b.emit(f"load i32, ptr {recorder}, align 64")
         same, other, done = b.label("again"), b.label("segment"), b.label("told")
         b.branch(b.emit(f"icmp eq i32 {known}, {key}"), same, other)
@@ -244,14 +271,13 @@ class Staged:
         b.line(f"store i32 {more}, ptr {place}, align 4")
         b.jump(done)
         b.start(other)
-        self._put_path(t, recorder, known, key)
+        self._put_path(b, recorder, known, key)
         b.jump(done)
         b.start(done)
 
-    def _put_path(self, t: Translator, recorder: str, known: str, key: str) -> None:
+    def _put_path(self, b: Builder, recorder: str, known: str, key: str) -> None:
         """Write the segment that has ended to the path, and begin another. Not by a call, which would cost all vector
         registers."""
-        b = t.b
 
         def field(name: str) -> str:
             return b.emit(f"getelementptr i8, ptr {recorder}, i64 {RECORDER.offset[name]}")
@@ -275,31 +301,33 @@ class Staged:
         b.jump(room)
         b.start(room)
 
-    def _site(self, instruction: Instruction, part: int, kind: int, nbytes: int, writes: bool) -> int:
+    def _site(self, what: Accessing, part: int, kind: int, nbytes: int, writes: bool) -> int:
         """The number of this access; an instruction's accesses are told in the same order for each part."""
-        turn = self._turns.get((instruction.address, part), 0)
-        self._turns[instruction.address, part] = turn + 1
-        number = self._numbers.get((instruction.address, turn))
+        turn = self._turns.get((what.address, part), 0)
+        self._turns[what.address, part] = turn + 1
+        number = self._numbers.get((what.address, turn))
         if number is None:
-            number = self._numbers[instruction.address, turn] = len(self.sites)
+            number = self._numbers[what.address, turn] = len(self.sites)
             if number >= MOST_SITES:
                 raise ResourceError(f"the kernel has more than {MOST_SITES} memory accesses, too many to watch")
-            atomic = "atomic" in instruction.row.flags
-            self.sites.append(Site(instruction.address, KINDS[kind], nbytes, writes, atomic))
-            self.segments[self._segment_of[instruction.address]].sites.append(number)
+            known = KINDS[kind], nbytes, writes, what.atomic
+            self.sites.append(Site(what.address, *known, unit=what.unit, resource=what.resource))
+            self.segments[self._segment_of[what.member]].sites.append(number)
         return number
 
-    def _recorder(self, t: Translator) -> str:
-        b = t.b
+    def _recorder(self, b: Builder) -> str:
         place = b.emit(f"getelementptr i8, ptr %w, i64 {WAVE.offset['hooks'] + 8 * RECORDER_HOOK}")
         return b.emit(f"load ptr, ptr {place}, align 8")
 
 
-def _whole(t: Translator, lanes: Mask) -> str:
+def _accessing(instruction: Instruction) -> Accessing:
+    return Accessing(instruction.address, instruction.address, "atomic" in instruction.row.flags)
+
+
+def _whole(b: Builder, lanes: Mask) -> str:
     """A mask as one number. Unlike `Mask.bits` it does not remember it: this may stand in one of several ways."""
     if lanes.whole is not None:
         return lanes.whole
-    b = t.b
     total = "0"
     for part in range(PARTS):
         piece = b.emit(f"zext i{PART_LANES} {lanes.part_bits(b, part)} to i64")
@@ -307,10 +335,10 @@ def _whole(t: Translator, lanes: Mask) -> str:
     return total
 
 
-def _of_part(t: Translator, lanes: Mask, part: int) -> str:
+def _of_part(b: Builder, lanes: Mask, part: int) -> str:
     """A mask without the lanes of other parts."""
-    piece = t.b.emit(f"zext i{PART_LANES} {lanes.part_bits(t.b, part)} to i64")
-    return t.b.emit(f"shl i64 {piece}, {part * PART_LANES}")
+    piece = b.emit(f"zext i{PART_LANES} {lanes.part_bits(b, part)} to i64")
+    return b.emit(f"shl i64 {piece}, {part * PART_LANES}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@
 
 typedef int (*write_function)(int file, const void *data, u64 bytes);
 
-enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, LINE_BYTES = 64, BANKS = 32 };
+enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, LINE_BYTES = 64, MOST_BANKS = 128 };
 enum { REPEAT_BITS = 26, MOST_REPEATS = (1 << REPEAT_BITS) - 1, CYCLES = 63 };
 
 struct path_record { u32 key, repeat; };
@@ -26,6 +26,7 @@ struct context {
     u64 lds_base;
     u32 waves, failed, apart; /* apart: each wavefront of a group has a recorder, as they take turns */
     u32 memory_room, line_room, output_room;
+    u32 banks, quads; /* of the LDS; whether the cycles of the address unit are VLIW chips' */
 };
 
 /* A recorder: this, the sites, path counters (u64[segments][4]), then the buffers. */
@@ -207,11 +208,11 @@ static u64 device_address(struct context *c, struct wave *w, struct recorder *r,
     return host - s->allocation[0] + s->allocation[2];
 }
 
-/* Cycles of the LDS: lanes come in groups that want 32 dwords, and a bank serves one dword a cycle. */
-static u32 lds_cycles(const u32 *offset, u64 mask, u32 bytes) {
-    u32 words = (bytes + 3) / 4, lanes = BANKS / words, total = 0;
+/* Cycles of the LDS: lanes come in groups that want a dword for each bank, and a bank serves one dword a cycle. */
+static u32 lds_cycles(u32 all_banks, const u32 *offset, u64 mask, u32 bytes) {
+    u32 words = (bytes + 3) / 4, lanes = all_banks / (words == 3 ? 4 : words), total = 0;
     for (u32 from = 0; from < LANES; from += lanes) {
-        u32 seen[64], banks[BANKS] = {0}, count = 0, most = 0;
+        u32 seen[64], banks[MOST_BANKS] = {0}, count = 0, most = 0;
         for (u32 l = from; l < from + lanes; l++) {
             if (!(mask >> l & 1)) continue;
             for (u32 d = 0; d < words; d++) {
@@ -219,7 +220,7 @@ static u32 lds_cycles(const u32 *offset, u64 mask, u32 bytes) {
                 while (n < count && seen[n] != word) n++;
                 if (n < count) continue;
                 seen[count++] = word;
-                u32 load = ++banks[word % BANKS];
+                u32 load = ++banks[word % all_banks];
                 if (load > most) most = load;
             }
         }
@@ -258,6 +259,27 @@ static u32 address_cycles(const u32 *low, u64 mask, u32 bytes) {
     return cycles < 4 ? 4 : cycles > 64 ? 64 : cycles;
 }
 
+/* The same on VLIW chips: their texture units take four lanes a cycle, and a cycle for each line that these touch.
+   `line_offset`: the first lane's address in its line. */
+static u32 quad_cycles(const u32 *low, u64 mask, u32 bytes, u32 first, u32 line_offset) {
+    u32 cycles = 0;
+    for (u32 from = 0; from < LANES; from += 4) {
+        i32 seen[8];
+        u32 count = 0;
+        for (u32 l = from; l < from + 4; l++) {
+            if (!(mask >> l & 1)) continue;
+            i32 at = (i32)(low[l] - first + line_offset), last = (i32)(at + bytes - 1) >> 6;
+            for (i32 line = at >> 6; line <= last; line++) {
+                u32 n = 0;
+                while (n < count && seen[n] != line) n++;
+                if (n == count) seen[count++] = line;
+            }
+        }
+        cycles += count;
+    }
+    return cycles < 1 ? 1 : cycles > 64 ? 64 : cycles;
+}
+
 static void remember(struct site *s, u64 mask, u32 first, u32 alignment, u32 packed) {
     for (u32 l = 0; l < LANES; l++) s->pattern[l] = mask >> l & 1 ? s->low[l] - first : 0;
     s->pattern_mask = mask;
@@ -293,7 +315,7 @@ static void local(struct wave *w, struct recorder *r, struct site *s, u32 number
         u32 offset[LANES];
         for (u32 l = 0; l < LANES; l++) offset[l] = s->low[l] + (u32)(base - w->lds);
         u32 packed = shape(s, mask, first, bytes, from) | __builtin_popcountll(mask) << 16;
-        remember(s, mask, first, alignment, packed | lds_cycles(offset, mask, bytes) << 24);
+        remember(s, mask, first, alignment, packed | lds_cycles(r->context->banks, offset, mask, bytes) << 24);
     }
     record(r, s, number, s->known[PACKED], 0);
 }
@@ -332,7 +354,9 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
         }
     }
     u32 flags = one_high ? shape(s, mask, first, bytes, from) : 0;
-    u32 cycles = flags & (LINEAR | UNIFORM) ? 4 : address_cycles(s->low, mask, bytes);
+    u32 cycles = flags & (LINEAR | UNIFORM) ? 4 : 0;
+    if (c->quads) cycles = quad_cycles(s->low, mask, bytes, first, alignment & (LINE_BYTES - 1));
+    else if (cycles == 0) cycles = address_cycles(s->low, mask, bytes);
     u32 packed = (cycles - 1) | flags | (follow ? 0 : LIST) | __builtin_popcountll(mask) << 16 | count << 24;
     remember(s, one_high ? mask : 0, first, alignment, packed);
     u32 start = lines[0];

@@ -8,7 +8,8 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,12 +36,13 @@ from headwater.errors import InternalError, ResourceError, UsageError
 from headwater.runtime.arrays import Array, address, aligned_bytes
 
 if TYPE_CHECKING:
+    from headwater.emulate.hooks import Accessing, Region, Watched
     from headwater.emulate.memory import Address
-    from headwater.emulate.translate import Translator
-    from headwater.runtime.simulated_launch import SimulatedLaunch, SimulatedTask
+    from headwater.emulate.registers import Mask
+    from headwater.runtime.simulated_launch import SimulatedTask
 
-VERSION: Final = 2
-MAGIC: Final = b"HWTRACE2"
+VERSION: Final = 3
+MAGIC: Final = b"HWTRACE3"
 CHUNK_MAGIC: Final = 0x43545748
 LINE_BYTES: Final = 64
 FIRST_ADDRESS: Final = 1 << 20
@@ -75,25 +77,29 @@ _CONTEXT: Final = Struct(
     *((("u64", name, 1)) for name in ("site_table", "ranges", "range_count", "private_address", "private_bytes")),
     ("u64", "lds_base", 1),
     *((("u32", name, 1)) for name in ("waves", "failed", "apart", "memory_room", "line_room", "output_room")),
+    *((("u32", name, 1)) for name in ("banks", "quads")),
 )
 
 
 class _TraceObserver(Staged):
-    name = f"trace {VERSION}.9"
+    name = f"trace {VERSION}.1"
     library = ("trace.c",)
 
     def __init__(self) -> None:
         super().__init__()
-        self._leaders: dict[tuple[int, str, int], int] = {}
+        self._leaders: dict[tuple[int, str, str, str, int], int] = {}
 
-    def _told_already(self, t: Translator, site: int, part: int, kind: int, at: Address, writes: bool) -> bool:
+    def _told_already(
+        self, what: Accessing, site: int, part: int, kind: int, at: Address, writes: bool, lanes: Mask
+    ) -> bool:
         """Accesses to the LDS that differ by a constant number of bytes meet the same conflicts of banks."""
         if kind != LDS_KIND or not at.low.startswith("%"):  # a constant has a base that is not
             return False
         if part == 0:
-            # The names of the addresses' values tell whether they are the same.
+            # The names of the values of addresses and lanes tell whether they are the same.
             one = self.sites[site]
-            leader = self._leaders.setdefault((self._segment_of[one.address], at.low, one.nbytes), site)
+            key = self._segment_of[what.member], what.function, at.low, lanes.whole or str(lanes.parts[0]), one.nbytes
+            leader = self._leaders.setdefault(key, site)
             if leader != site:
                 self.sites[site] = replace(one, same_as=leader)
         return self.sites[site].same_as >= 0
@@ -123,12 +129,12 @@ class Recording:
         self.path = None if path is None else Path(path)
         self.tables: Tables | None = None
         self.totals: Totals | None = None
-        self.launch: SimulatedLaunch | None = None
+        self.launch: Any = None  # a `Watched`: what it is more, its readers know
         self._file = -1
 
     # ---- what headwater.emulate.hooks.Watcher wants
 
-    def hooks(self, launch: SimulatedLaunch) -> list[int]:
+    def hooks(self, launch: Watched) -> list[int]:
         self.launch = launch
         self.tables = found = tables(launch.native.observed)
         self._recorder_bytes = round_up(
@@ -153,12 +159,13 @@ class Recording:
         self._context = aligned_bytes(_CONTEXT.size_bytes)
         return [address(self._context) if n == CONTEXT_HOOK else 0 for n in range(8)]
 
-    def begin(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
+    def begin(self, launch: Watched, task: SimulatedTask) -> None:
         assert self.tables is not None
         counted = recorder_bytes(len(self.tables.sites)) + 32 * len(self.tables.segments)
         self._recorders.reshape(self._count, self._recorder_bytes)[:, :counted] = 0
-        self._ranges, described = _ranges(task)
-        self._file = self._open(launch, described)
+        places = Places(launch.regions(task))
+        self._ranges = places.ranges
+        self._file = self._open(launch, task, places)
         values = {
             "recorders": address(self._recorders),
             "recorder_bytes": self._recorder_bytes,
@@ -173,7 +180,7 @@ class Recording:
             "ranges": address(self._ranges),
             "range_count": len(self._ranges),
             "private_address": PRIVATE_ADDRESS,
-            "private_bytes": launch.abi.scratch_lane_bytes * LANES,
+            "private_bytes": launch.private_lane_bytes * LANES,
             "lds_base": 0,
             "waves": launch._waves,
             "failed": 0,
@@ -181,12 +188,14 @@ class Recording:
             "memory_room": _MEMORY_ROOM,
             "line_room": _LINE_ROOM,
             "output_room": _OUTPUT_ROOM,
+            "banks": launch.local_banks,
+            "quads": int(launch.fetches_by_quads),
         }
         for kind, name, _ in _CONTEXT.fields:
             at, dtype = _CONTEXT.offset[name], {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}[kind]
             self._context[at : at + np.dtype(dtype).itemsize].view(dtype)[0] = values[name]
 
-    def end(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
+    def end(self, launch: Watched, task: SimulatedTask) -> None:
         try:
             library = ctypes.CDLL(str(launch.native.library))
             library.hw_trace_end.argtypes = (ctypes.c_void_p,)
@@ -208,25 +217,15 @@ class Recording:
 
     # ---- the file
 
-    def _open(self, launch: SimulatedLaunch, allocations: list[dict[str, Any]]) -> int:
+    def _open(self, launch: Watched, task: SimulatedTask, places: Places) -> int:
         if self.path is None:
             return -1
-        assert self.tables is not None
-        global_size, local_size, _ = launch._sizes
-        kernel = launch.machine_kernel
         header = {
             "version": VERSION,
-            "kernel": kernel.name,
-            "target": launch.code.target,
-            "code": launch.code.digest,
-            "global_size": global_size,
-            "local_size": local_size,
             "waves_per_group": launch._waves,
-            "vgprs": kernel.vgpr_count,
-            "sgprs": kernel.sgpr_count,
-            "lds_bytes": launch._frames,
-            "private_bytes": launch.abi.scratch_lane_bytes,
-            "allocations": allocations,
+            "private_bytes": launch.private_lane_bytes,
+            **launch.header(task, places.place),
+            "allocations": places.described,
             **launch.native.observed,
         }
         text = json.dumps(header, separators=(",", ":")).encode()
@@ -258,19 +257,38 @@ class Recording:
         return Totals(per_segment, per_site)
 
 
-def _ranges(task: SimulatedTask) -> tuple[Array, list[dict[str, Any]]]:
-    """Where each allocation lies for the trace: for the C code, by host address, and for the file's header."""
-    place = FIRST_ADDRESS
-    rows: list[tuple[int, int, int]] = []
-    described = []
-    for extent in task.extents:  # in the order of the arguments, which is the same in every run
-        nbytes = extent.end - extent.start
-        if any(start <= extent.start and extent.end <= start + size for start, size, _ in rows):
-            continue
-        rows.append((extent.start, nbytes, place))
-        described.append({"name": extent.name, "address": place, "nbytes": nbytes})
-        place += round_up(nbytes, PAGE_BYTES) + PAGE_BYTES
-    return np.array(sorted(rows) or [(0, 0, 0)], np.uint64), described
+class Places:
+    """Where the memory of a launch lies for the trace: ``ranges`` for the C code, sorted by the keys by which the
+    kernel's code knows it; ``described`` for the file's header."""
+
+    def __init__(self, regions: Sequence[Region]) -> None:
+        place = FIRST_ADDRESS
+        rows: list[tuple[int, int, int]] = []
+        self.described: list[dict[str, Any]] = []
+        for region in _outermost(regions):
+            nbytes = max(size for _, size in region.keys)
+            rows += [(key, size, place) for key, size in region.keys]
+            self.described.append({"name": region.name, "address": place, "nbytes": nbytes})
+            place += round_up(nbytes, PAGE_BYTES) + PAGE_BYTES
+        self._rows = sorted(rows)
+        self.ranges: Array = np.array(self._rows or [(0, 0, 0)], np.uint64)
+
+    def place(self, key: int) -> int:
+        """The trace's address of a key; 0 if it is in no region."""
+        at = bisect_right(self._rows, (key, 1 << 64, 0)) - 1
+        if at < 0 or key - self._rows[at][0] >= self._rows[at][1]:
+            return 0
+        return key - self._rows[at][0] + self._rows[at][2]
+
+
+def _outermost(regions: Sequence[Region]) -> list[Region]:
+    """Those that are not part of another, in the same order."""
+    found: list[Region] = []
+    for region in sorted(regions, key=lambda one: -one.keys[0][1]):  # of equals, the first stays the first
+        start, nbytes = region.keys[0]
+        if not any(key <= start and start + nbytes <= key + size for one in found for key, size in one.keys[:1]):
+            found.append(region)
+    return [region for region in regions if any(region is one for one in found)]
 
 
 def _write_function() -> int:

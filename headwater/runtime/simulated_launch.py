@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.emulate import dispatch, layout, unwritten
-from headwater.emulate.hooks import wanted
+from headwater.emulate.hooks import Region, wanted
 from headwater.emulate.native import SYMBOL, native_kernel
 from headwater.errors import LaunchError, ResourceError
 from headwater.runtime import pool as _pool, signature
@@ -343,6 +343,40 @@ class SimulatedLaunch(CpuLaunch):
         if used:
             end = min(_PRINTF_HEADER_BYTES + used, buffer.nbytes)
             sys.stdout.write(text(bytes(buffer[:end]), self.code.printf_formats))
+
+    # -- what headwater.emulate.hooks.Watched says
+    # ------------------------------------------------------------------------------------------
+
+    fetches_by_quads = False
+
+    @property
+    def private_lane_bytes(self) -> int:
+        """Private memory of a lane."""
+        return self.abi.scratch_lane_bytes
+
+    @property
+    def local_banks(self) -> int:
+        """Banks of the chip's LDS."""
+        return self.chip.local_memory.banks
+
+    def header(self, task: SimulatedTask, place: Callable[[int], int]) -> Mapping[str, Any]:
+        """What a trace's header says of this launch."""
+        global_size, local_size, _ = self._sizes
+        return {
+            "machine": "gcn",
+            "kernel": self.machine_kernel.name,
+            "target": self.code.target,
+            "code": self.code.digest,
+            "global_size": global_size,
+            "local_size": local_size,
+            "vgprs": self.machine_kernel.vgpr_count,
+            "sgprs": self.machine_kernel.sgpr_count,
+            "lds_bytes": self._frames,
+        }
+
+    def regions(self, task: SimulatedTask) -> list[Region]:
+        """The launch's allocations, by the host's addresses."""
+        return [Region(one.name, ((one.start, one.end - one.start),)) for one in task.extents]
 
     @property
     def wave_instructions(self) -> int:

@@ -48,6 +48,8 @@ def machine_of(image: Image) -> Kernel:
         image.scratch_bytes,
         image.byte_atomics,
         hashlib.sha256(image.target.encode() + image.code).hexdigest(),
+        image.stack_entries,
+        image.lines,
     )
 
 
@@ -186,6 +188,11 @@ class VliwDevice(SimulatedDevice):
     def has_local_memory(self) -> bool:
         """Whether there are work-groups that share the LDS: from Evergreen on."""
         return self.chip.vliw.shared_local_memory
+
+    @property
+    def texture_texels(self) -> int:
+        """Brook+ streams are textures before Evergreen."""
+        return 0 if self.chip.vliw.unordered_views else self.chip.vliw.texture_texels
 
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         """Compile OpenCL C to IL and on to the chip's machine code."""

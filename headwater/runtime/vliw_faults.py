@@ -74,7 +74,7 @@ def explain(launch: ShaderLaunch, record: Sequence[int], extents: Sequence[Exten
         message = f"{whole} failed with the unknown code {kind}"
     message = f"{message}\n    {instruction_text(launch, pc)}; {groups}"
     line = launch.line_of(pc >> PC_CF_SHIFT, (pc & (1 << PC_CF_SHIFT) - 1) >> PC_OP_BITS)
-    if not line:
+    if not line or not launch.kernel.program_filename:
         return KernelFault(message, hint=hint)
     source = launch.kernel.program_source.splitlines()
     text = source[line - 1] if line <= len(source) else ""

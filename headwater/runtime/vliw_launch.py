@@ -7,17 +7,19 @@ same. What differs is here: descriptors of resources, the arena, constant buffer
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from headwater.emulate import layout
+from headwater.emulate.hooks import Region, Watcher, wanted
 from headwater.emulate.vliw.bindings import RAW, Bindings, Bound, Format, Name, Sampler
 from headwater.emulate.vliw.layout import LAUNCH, RESOURCE
 from headwater.emulate.vliw.native import SYMBOL, NativeShader, native_shader
+from headwater.emulate.vliw.watch import ARENA_KEY, TILED_KEY, tiled_bytes
 from headwater.errors import LaunchError, ResourceError
 from headwater.runtime import pool as _pool
 from headwater.runtime.arrays import Array, address, aligned_bytes
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.emulate.vliw.kernel import Kernel
     from headwater.opencl.kernels import KernelInfo
+    from headwater.runtime.cpu_events import CpuEvent
+    from headwater.runtime.events import Queue
 
 ARENA_START = 1 << 16
 """The first address of the arena: those below are a null pointer's."""
@@ -167,15 +171,27 @@ class ShaderLaunch(CpuLaunch):
     """A kernel with its sizes and the kinds of its resources fixed. Called with `Inputs` as its only argument."""
 
     def __init__(
-        self, owner: Any, machine: Kernel, chip: Chip, sizes: Sizes, bindings: Bindings, packed_bytes: int = 0
+        self,
+        owner: Any,
+        machine: Kernel,
+        chip: Chip,
+        sizes: Sizes,
+        bindings: Bindings,
+        packed_bytes: int = 0,
+        watcher: Watcher | None = None,
     ) -> None:
         self.machine = machine
         self.chip = chip
+        self.watcher = watcher
+        if watcher is not None and machine.kind == "ps":
+            sizes = rasterised(sizes)
         self.sizes = sizes
+        self.bindings = bindings
         items = prod(sizes.local)
         aligned = all(size % part == 0 for size, part in zip(sizes.whole, sizes.local, strict=True))
         full = aligned and items % layout.LANES == 0
-        self.native: NativeShader = native_shader(machine, bindings, full=full)
+        observer = None if watcher is None else watcher.observer
+        self.native: NativeShader = native_shader(machine, bindings, full=full, observer=observer)
         self._waves = -(-items // layout.LANES)
         self._descriptors = LAUNCH.size_bytes + RESOURCE.size_bytes * len(self.native.order)
         host = EmulatedKernel(
@@ -212,6 +228,8 @@ class ShaderLaunch(CpuLaunch):
             "flush_denormals": int(self.native.flushing),
             **dict.fromkeys(_NO_SGPRS, -1),
         }
+        if self.watcher is not None:
+            fields["hooks"] = self.watcher.hooks(self)
         fill(memory, layout.DISPATCH, fields)
         self._dispatch = memory
         self._block[layout.BLOCK_DISPATCH] = address(memory)
@@ -240,6 +258,17 @@ class ShaderLaunch(CpuLaunch):
     def _new_task(self) -> Task:
         return SimulatedTask(self._entry, self._block, self.host.args_bytes)
 
+    def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> CpuEvent:
+        # Callers keep launches; who watches may come and go.
+        watcher = wanted() if self.watcher is None else None
+        if watcher is not None:
+            return self.watched(watcher)(args, queue, time_limit)
+        return super().__call__(args, queue, time_limit)
+
+    def watched(self, watcher: Watcher) -> ShaderLaunch:
+        """The same launch, of code that tells ``watcher`` what happens."""
+        return ShaderLaunch(self.kernel, self.machine, self.chip, self.sizes, self.bindings, watcher=watcher)
+
     def _prepare(self, args: Sequence[Any]) -> Task:
         """A task with its descriptors made; ``args`` is one `Inputs`."""
         task = super()._prepare(())
@@ -259,18 +288,8 @@ class ShaderLaunch(CpuLaunch):
             if view is None:
                 continue  # part of the arena, or nothing: then its use is a fault
             memory, start, size = self._memory(task, name, view)
-            width = view.width or size // view.format.nbytes
-            pitch = view.pitch or width
             at = LAUNCH.size_bytes + RESOURCE.size_bytes * number
-            fields = {
-                "start": start,
-                "size": size,
-                "width": min(width, 2**32 - 1),
-                "height": view.height,
-                "depth": view.depth,
-                "pitch": min(pitch, 2**32 - 1),
-                "slice": min(view.slice or pitch * view.height, 2**32 - 1),
-            }
+            fields = {"start": start, "size": size, **self._extents(view, size)}
             fill(arguments[at : at + RESOURCE.size_bytes], RESOURCE, fields)
             task.own[f"{name[0]} {name[1]}"] = memory
         task.table = np.array(inputs.arena.table(), np.uint64)
@@ -281,6 +300,21 @@ class ShaderLaunch(CpuLaunch):
         block[_pool.BOUNDS] = address(task.table) if len(task.table) else 0
         block[_pool.BOUNDS_COUNT] = len(task.table) // layout.ALLOCATION_WORDS
         block[layout.BLOCK_WAVE_INSTRUCTIONS] = 0
+        if self.watcher is not None:
+            self.watcher.begin(self, task)
+
+    def _extents(self, view: View, size: int) -> dict[str, int]:
+        """A descriptor's extents, in elements, of a view of ``size`` bytes."""
+        width = view.width or size // view.format.nbytes
+        pitch = view.pitch or width
+        most = 2**32 - 1
+        return {
+            "width": min(width, most),
+            "height": view.height,
+            "depth": view.depth,
+            "pitch": min(pitch, most),
+            "slice": min(view.slice or pitch * view.height, most),
+        }
 
     def _memory(self, task: SimulatedTask, name: Name, view: View) -> tuple[Array, int, int]:
         """A resource's memory, its address and size; constant buffers are copied, and filled up with zeros."""
@@ -299,6 +333,8 @@ class ShaderLaunch(CpuLaunch):
     def _inspect(self, task: Task) -> None:
         """Called when a launch has ended: raise its fault."""
         assert isinstance(task, SimulatedTask)
+        if self.watcher is not None:
+            self.watcher.end(self, task)
         if task.record[0]:
             from headwater.runtime.vliw_faults import explain
 
@@ -306,7 +342,8 @@ class ShaderLaunch(CpuLaunch):
 
     def line_of(self, index: int, number: int) -> int:
         """The source line of a group, fetch or write (``number``) of a control-flow instruction; 0 if none is known."""
-        return 0
+        known = self.machine.lines[index] if index < len(self.machine.lines) else ()
+        return known[min(number, len(known) - 1)] if known else 0
 
     def called(
         self, item: tuple[int, int, int], group: tuple[int, int, int]
@@ -314,10 +351,103 @@ class ShaderLaunch(CpuLaunch):
         """How a message calls a work-item of the grid or domain, and its group."""
         return item[: self.sizes.dimensions], group[: self.sizes.dimensions]
 
+    # ---- what headwater.emulate.hooks.Watched says
+
+    fetches_by_quads = True
+
+    @property
+    def private_lane_bytes(self) -> int:
+        """Scratch memory of a work-item."""
+        return layout.round_up(self.machine.scratch_bytes, 16)
+
+    @property
+    def local_banks(self) -> int:
+        """Banks of the chip's LDS."""
+        return self.chip.local_memory.banks
+
+    def header(self, task: SimulatedTask, place: Callable[[int], int]) -> Mapping[str, Any]:
+        """What a trace's header says of this launch."""
+        machine = self.machine
+        return {
+            "machine": "vliw",
+            "kernel": self._info.name,
+            "target": self.chip.target,
+            "generation": machine.shader.generation,
+            "code": machine.digest,
+            "mode": "pixel" if machine.kind == "ps" else "compute",
+            "global_size": self.sizes.whole,
+            "local_size": self.sizes.local,
+            "origin": self.sizes.origin,
+            "lanes": layout.LANES,
+            "wavefront_size": self.chip.compute.wavefront_size,
+            "gprs": machine.gprs,
+            "clause_temporaries": machine.clause_temporaries,
+            "stack_entries": machine.stack_entries,
+            "lds_bytes": self._frames,
+            "resources": list(self._resources(task, place)),
+        }
+
+    def _resources(self, task: SimulatedTask, place: Callable[[int], int]) -> Iterator[dict[str, Any]]:
+        """What is bound to the shader's resources, but constant buffers and the arena."""
+        for name, view, start, size in self._viewed(task):
+            extents = self._extents(view, size)
+            yield {
+                "name": f"{name[0]} {name[1]}",
+                "address": place(start),
+                "nbytes": size,
+                **extents,
+                "dimensions": view.dimensions,
+                "stride": view.stride,
+                "lanes": view.format.lanes,
+                "bits": view.format.bits,
+                "kind": view.format.kind,
+                "element_bytes": view.format.nbytes,
+                "layout": "linear" if view.dimensions == 1 else "tiled",
+            }
+
+    def regions(self, task: SimulatedTask) -> list[Region]:
+        """The memory of resources, by the host's address and by that of elements in tiles; the arena's allocations."""
+        found: dict[int, tuple[str, int, int]] = {}
+        for name, view, start, size in self._viewed(task):
+            label, most, tiled = found.get(start, (view.label or f"{name[0]} {name[1]}", 0, 0))
+            if view.dimensions > 1:
+                extents = self._extents(view, size)
+                rows = extents["slice"] // max(extents["pitch"], 1)
+                tiled = max(tiled, tiled_bytes(extents["pitch"], rows, view.depth, view.format.nbytes))
+            found[start] = label, max(most, size), tiled
+        regions = []
+        for start, (label, size, tiled) in found.items():
+            keys = ((start, size),) if not tiled else ((start, size), (start + TILED_KEY, tiled))
+            regions.append(Region(label, keys))
+        return regions + [Region(e.name, ((e.start + ARENA_KEY, e.end - e.start),)) for e in task.extents]
+
+    def _viewed(self, task: SimulatedTask) -> Iterator[tuple[Name, View, int, int]]:
+        """The shader's resources with their host addresses and sizes."""
+        inputs = task.keep
+        assert isinstance(inputs, Inputs)
+        for name in self.native.order:
+            view = inputs.views.get(name)
+            if view is not None and name[0] != "constant" and view.nbytes:
+                yield name, view, address(view.memory.reshape(-1).view(np.uint8)) + view.offset, view.nbytes
+
     @property
     def wave_instructions(self) -> int:
         """ALU groups, fetches and control-flow instructions that the wavefronts of the last launch executed."""
         return int(self._free[-1].block[layout.BLOCK_WAVE_INSTRUCTIONS]) if self._free else 0
+
+
+def rasterised(sizes: Sizes) -> Sizes:
+    """A pixel shader's domain in wavefronts of 8 × 8 pixels, as the rasteriser makes them; of fewer rows or columns
+    where it has fewer (AMD, ATI Stream Computing Technical Overview, §2.4 "Thread Creation")."""
+    width, height, _ = sizes.whole
+    down = min(8, _power_of_two(height))
+    across = min(layout.LANES // down, _power_of_two(width))
+    return replace(sizes, local=(across, layout.LANES // across, 1))
+
+
+def _power_of_two(number: int) -> int:
+    """The least that is not below."""
+    return 1 << max(number - 1, 0).bit_length()
 
 
 def fill(memory: Array, struct: layout.Struct, fields: Mapping[str, Any]) -> None:

@@ -32,6 +32,7 @@ from headwater.runtime.vliw_images import image_of
 from headwater.runtime.vliw_launch import ARENA, Arena, Inputs, ShaderLaunch, Sizes, View
 
 if TYPE_CHECKING:
+    from headwater.emulate.hooks import Watcher
     from headwater.il.from_llvm import Kernel as IlKernel
     from headwater.isa.vliw.image import Image
     from headwater.opencl.kernels import ArgInfo
@@ -125,7 +126,13 @@ class OpenClLaunch(ShaderLaunch):
     """An OpenCL kernel with its sizes fixed: called with the kernel's arguments."""
 
     def __init__(
-        self, kernel: ShaderKernel, image: Image, convention: Convention, shape: Sizes, start: tuple[int, int, int]
+        self,
+        kernel: ShaderKernel,
+        image: Image,
+        convention: Convention,
+        shape: Sizes,
+        start: tuple[int, int, int],
+        watcher: Watcher | None = None,
     ) -> None:
         device = kernel.device
         assert isinstance(device, SimulatedDevice)
@@ -141,12 +148,16 @@ class OpenClLaunch(ShaderLaunch):
         infos = zip(kernel.info.args, convention.places, strict=True)
         self._packed_bytes = round_up(max([16, *(at + _size(arg) for arg, at in infos)]), 16)
         laid_out = _as_domain(shape) if image.kind == "ps" else shape
-        super().__init__(kernel, machine, device.chip, laid_out, Bindings(bound, {}, ARENA), self._packed_bytes)
+        bindings = Bindings(bound, {}, ARENA)
+        super().__init__(kernel, machine, device.chip, laid_out, bindings, self._packed_bytes, watcher)
+
+    def watched(self, watcher: Watcher) -> OpenClLaunch:
+        kernel = self.kernel
+        assert isinstance(kernel, ShaderKernel)
+        return OpenClLaunch(kernel, self.image, self.convention, self.asked, self._start, watcher)
 
     def line_of(self, index: int, number: int) -> int:
-        lines = self.image.lines
-        known = lines[index] if index < len(lines) else ()
-        line = known[min(number, len(known) - 1)] if known else 0
+        line = super().line_of(index, number)
         return self.convention.lines[line - 1] if 0 < line <= len(self.convention.lines) else 0
 
     def called(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from headwater.emulate.builder import Builder, Value
 from headwater.emulate.helpers import ARENA, PRIVATE, RESOURCE
+from headwater.emulate.hooks import Observer
 from headwater.emulate.layout import FAULT_NAMES, LANES, WAVE
 from headwater.emulate.memory import Address, Shape, Slot
 from headwater.emulate.put_off import PutOff, Thunk
@@ -35,11 +36,13 @@ class Options:
     """``avx512``: this machine has it (with BW). ``full``: wavefronts begin with all lanes.
 
     ``flushing``: this machine's arithmetic takes and makes no denormals, so that code need not flush them.
+    ``observer``: writes code that watches, see `headwater.emulate.hooks`.
     """
 
     avx512: bool = True
     full: bool = True
     flushing: bool = True
+    observer: Observer | None = None
 
 
 @dataclass(slots=True)
@@ -87,6 +90,11 @@ class Clause(PutOff):
         self._queue: list[Thunk] = []
         self._queue_loads = False
         self._last: list[str] = []
+
+    @property
+    def place(self) -> int:
+        """The instruction's place in the shader."""
+        return place(self.index)
 
     # ---- the function
 

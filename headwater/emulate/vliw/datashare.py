@@ -3,15 +3,18 @@ of later chips, out."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headwater.emulate.builder import Value
 from headwater.emulate.helpers import LDS
 from headwater.emulate.layout import WAVE
 from headwater.emulate.memory import Address, PartAccess
-from headwater.emulate.registers import PART_LANES, PARTS
+from headwater.emulate.registers import PART_LANES, PARTS, Mask
 from headwater.emulate.vliw import lds
 from headwater.emulate.vliw.clause import Clause
 from headwater.emulate.vliw.elements import source, write
 from headwater.emulate.vliw.layout import LAUNCH
+from headwater.emulate.vliw.watch import Watch
 from headwater.isa.vliw.model import Fetch
 from headwater.isa.vliw.semantics import semantics
 
@@ -41,6 +44,8 @@ def _address(c: Clause, dword: Value) -> Address:
 def _write(c: Clause, fetch: Fetch, pc: int) -> None:
     """A work-item writes its own part of the LDS, DST_STRIDE dwords long."""
     f, mask = fetch.fields, c.exec
+    wanted = [n for n, name in enumerate("xyzw") if f[f"src_sel_{name}"] != 7]
+    watch = Watch(c, pc, "lds", writes=True)
 
     def thunk(part: int) -> None:
         b = c.b
@@ -49,11 +54,11 @@ def _write(c: Clause, fetch: Fetch, pc: int) -> None:
         item = b.binary("add", c.lane_numbers(part), b.binary("shl", index, b.constant("u32", 6)))
         first = b.binary("mul", item, b.constant("u32", f["dst_stride"]))
         access = PartAccess(c, part, mask, pc)
-        for n, name in enumerate("xyzw"):
-            sel = f[f"src_sel_{name}"]
-            if sel != 7:
-                at = _address(c, b.binary("add", first, b.constant("u32", f["dst_index"] + n)))
-                access.store(at, 4, [b.splat(source(c, f["src_gpr"], sel, part), PART_LANES).text])
+        places = [_address(c, b.binary("add", first, b.constant("u32", f["dst_index"] + n))) for n in wanted]
+        _tell(watch, part, wanted, places, mask)
+        for n, at in zip(wanted, places, strict=True):
+            value = source(c, f["src_gpr"], f[f"src_sel_{'xyzw'[n]}"], part)
+            access.store(at, 4, [b.splat(value, PART_LANES).text])
 
     c.at_once(thunk)
 
@@ -62,6 +67,8 @@ def _read(c: Clause, fetch: Fetch, pc: int) -> None:
     """A work-item reads the part of the work-item that SRC.x names, from dword SRC.y of it on; with MUX_CNTL 1 each of
     four neighbours gets one component of each one's part."""
     f, mask = fetch.fields, c.exec
+    wanted = [n for n, name in enumerate("xyzw") if f[f"dst_wr_{name}"]]
+    watch = Watch(c, pc, "lds")
 
     def thunk(part: int) -> None:
         b = c.b
@@ -74,13 +81,23 @@ def _read(c: Clause, fetch: Fetch, pc: int) -> None:
             owner, step = b.binary("and", owner, b.constant("u32", -4)), stride
         first = b.binary("add", first, b.binary("mul", owner, stride))
         access = PartAccess(c, part, mask, pc)
-        for n, name in enumerate("xyzw"):
-            if f[f"dst_wr_{name}"]:
-                at = _address(c, b.binary("add", first, b.binary("mul", step, b.constant("u32", n))))
-                ((dword,),) = access.load(at, [(0, 4)])
-                c.regs.write(4 * f["dst_gpr"] + n, part, Value(dword, "u32", PART_LANES))
+        places = [_address(c, b.binary("add", first, b.binary("mul", step, b.constant("u32", n)))) for n in wanted]
+        if f["mux_cntl"] == 1:
+            for at in places:
+                watch.tell(part, at, 4, mask)
+        else:
+            _tell(watch, part, wanted, places, mask)
+        for n, at in zip(wanted, places, strict=True):
+            ((dword,),) = access.load(at, [(0, 4)])
+            c.regs.write(4 * f["dst_gpr"] + n, part, Value(dword, "u32", PART_LANES))
 
     c.later(thunk, loads=True)
+
+
+def _tell(watch: Watch, part: int, channels: Sequence[int], places: Sequence[Address], lanes: Mask) -> None:
+    """Tell of dwords that follow each other, from the first to the last of ``channels``: one access."""
+    if places:
+        watch.tell(part, places[0], 4 * (channels[-1] - channels[0] + 1), lanes)
 
 
 def _stride(c: Clause) -> Value:

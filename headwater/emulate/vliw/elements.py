@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from headwater.emulate.builder import Value
 from headwater.emulate.memory import Address, PartAccess
@@ -22,13 +22,24 @@ def four(c: Clause, lanes: Sequence[Value]) -> Lanes:
     return [*lanes, *(b.constant("u32", formats.ONE if n == 3 else 0) for n in range(len(lanes), 4))]
 
 
-def load(c: Clause, at: Address, format_: Format, part: int, mask: Mask, inside: Value | None, pc: int) -> list[Value]:
-    """An element's four lanes, those that it lacks 0, 0, 0, 1; all 0 where it is not ``inside``."""
+def load(
+    c: Clause,
+    at: Address,
+    format_: Format,
+    part: int,
+    mask: Mask,
+    inside: Value | None,
+    pc: int,
+    tell: Callable[[Mask], None],
+) -> list[Value]:
+    """An element's four lanes, those that it lacks 0, 0, 0, 1; all 0 where it is not ``inside``. ``tell`` is called
+    with the lanes that access memory, before they do."""
     b = c.b
     if inside is not None:
         lanes = Mask()
         lanes.parts[part] = b.binary("and", c.part_mask(mask, part), b.splat(inside, PART_LANES)).text
         mask = lanes
+    tell(mask)
     access = PartAccess(c, part, mask, pc)
     dwords = [
         Value(text, "u32", PART_LANES) for piece in access.load(at, formats.pieces(format_.nbytes)) for text in piece

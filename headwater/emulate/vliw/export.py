@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from headwater.emulate import atomics
 from headwater.emulate.builder import Value
 from headwater.emulate.helpers import ARENA
 from headwater.emulate.memory import Address, PartAccess
 from headwater.emulate.registers import PART_LANES, Mask
-from headwater.emulate.vliw import formats, lds, program
+from headwater.emulate.vliw import formats, lds, program, scratch
 from headwater.emulate.vliw.bindings import Bound
 from headwater.emulate.vliw.clause import Clause, place
-from headwater.emulate.vliw.fetch import scratch_address
 from headwater.emulate.vliw.registers import PIXEL, RETURNED
+from headwater.emulate.vliw.watch import Watch
 from headwater.isa.vliw import table
 from headwater.isa.vliw.semantics import semantics
 
@@ -28,14 +28,11 @@ def translate(c: Clause) -> None:
         c.unsupported(place(c.index))
     elif cf.row.kind == "EXPORT":
         for n in range(f["burst_count"] + 1):
-            _pixel(c, f["array_base"] + n, f["rw_gpr"] + n)
+            _pixel(c, n)
     elif cf.row.kind == "RAT":
         _rat(c)
     elif cf.row.name in program.SCRATCH_ROWS:
-        if program.reads_scratch(cf, c.generation):
-            _read_scratch(c)
-        else:
-            _write_scratch(c)
+        _scratch(c)
     else:
         _memory(c)
 
@@ -43,9 +40,10 @@ def translate(c: Clause) -> None:
 # ---- colours
 
 
-def _pixel(c: Clause, number: int, gpr: int) -> None:
+def _pixel(c: Clause, number: int) -> None:
+    """One element of the burst."""
     f = c.cf.fields
-    name = ("output", number)
+    name, gpr = ("output", f["array_base"] + number), f["rw_gpr"] + number
     bound = c.resources.bound(name)
     selects = [f[f"sel_{axis}"] for axis in "xyzw"]
     if f["type"] != program.EXPORT_PIXEL or all(sel == MASKED for sel in selects):
@@ -55,10 +53,12 @@ def _pixel(c: Clause, number: int, gpr: int) -> None:
         return
     known = bound
     mask, address = c.exec, c.memory(name, bound)
+    watch = Watch(c, place(c.index, number), "export", name, writes=True)
 
     def thunk(part: int) -> None:
         lanes = [_selected(c, gpr, sel, part) for sel in selects]
-        _store_element(c, name, known, address, [c.regs.read(PIXEL + n, part) for n in (0, 1)], lanes, part, mask)
+        pixel = [c.regs.read(PIXEL + n, part) for n in (0, 1)]
+        _store_element(c, name, known, address, pixel, lanes, part, mask, watch)
 
     c.at_once(thunk)
 
@@ -80,6 +80,7 @@ def _store_element(
     lanes: Sequence[Value | None],
     part: int,
     mask: Mask,
+    watch: Watch,
 ) -> None:
     """Store an element at whole coordinates; outside of the resource nothing is."""
     b = c.b
@@ -98,6 +99,7 @@ def _store_element(
     access = PartAccess(c, part, allowed, place(c.index))
     format_ = bound.format
     low = b.splat(b.binary("mul", element, b.constant("u32", format_.nbytes)), PART_LANES)
+    watch.tell_tiled(part, address(low.text), name, coordinates[: bound.dimensions], format_.nbytes, allowed)
     present = lanes[: format_.lanes]
     whole = [lane for lane in present if lane is not None]
     if len(whole) == len(present):
@@ -135,10 +137,13 @@ def _runs(mask: int) -> list[tuple[int, int]]:
     return result
 
 
-def _store_components(c: Clause, gpr: int, comp_mask: int, at: Address, part: int, mask: Mask, mask_place: int) -> None:
+def _store_components(
+    c: Clause, gpr: int, comp_mask: int, at: Address, part: int, mask: Mask, mask_place: int, watch: Watch
+) -> None:
     """Store components one dword after the other; neighbours together."""
     access = PartAccess(c, part, mask, mask_place)
     for first, count in _runs(comp_mask):
+        watch.tell(part, at.moved(c.b, 4 * first), 4 * count, mask)
         sizes = [2, 1] if count == 3 else [count]
         for size in sizes:
             values = [c.b.splat(c.regs.read(4 * gpr + first + n, part), PART_LANES).text for n in range(size)]
@@ -156,10 +161,12 @@ def _memory(c: Clause) -> None:
         return
     nbytes = 4 * (f["elem_size"] + 1)
     address, mask = c.memory(name, bound), c.exec
+    elements = range(f["burst_count"] + 1)
+    watches = [Watch(c, place(c.index, n), "memory", name, writes=True) for n in elements]
 
     def thunk(part: int) -> None:
         b = c.b
-        for n in range(f["burst_count"] + 1):
+        for n in elements:
             base = (f["array_base"] + n) * nbytes
             low = b.constant("u32", base)
             if f["type"] in program.INDEXED_TYPES:
@@ -167,43 +174,29 @@ def _memory(c: Clause) -> None:
                 low = b.binary("mul", index, b.constant("u32", nbytes))
                 low = b.binary("add", low, b.constant("u32", base)) if base else low
             at = address(b.splat(low, PART_LANES).text)
-            _store_components(c, f["rw_gpr"] + n, f["comp_mask"], at, part, mask, place(c.index))
+            _store_components(c, f["rw_gpr"] + n, f["comp_mask"], at, part, mask, place(c.index), watches[n])
 
     c.at_once(thunk)
 
 
-def _write_scratch(c: Clause) -> None:
+def _scratch(c: Clause) -> None:
+    """MEM_SCRATCH: writes, on R600 also reads, elements of ELEM_SIZE + 1 dwords."""
     f = c.cf.fields
-    mask = c.exec
 
-    def thunk(part: int) -> None:
-        index = c.regs.read(4 * f["index_gpr"], part) if f["type"] in program.INDEXED_TYPES else None
-        access = PartAccess(c, part, mask, place(c.index))
-        for n in range(f["burst_count"] + 1):
-            for channel in range(f["elem_size"] + 1):
-                if f["comp_mask"] >> channel & 1:
-                    at = scratch_address(c, index, f["array_base"] + n, f["elem_size"], channel, part)
-                    access.store(at, 4, [c.regs.read(4 * (f["rw_gpr"] + n) + channel, part).text])
+    def index(part: int) -> Value | None:
+        return c.regs.read(4 * f["index_gpr"], part) if f["type"] in program.INDEXED_TYPES else None
 
-    c.at_once(thunk)
+    def put(part: int, number: int, found: Mapping[int, Value]) -> None:
+        for channel, value in found.items():
+            c.regs.write(4 * (f["rw_gpr"] + number) + channel, part, value)
 
-
-def _read_scratch(c: Clause) -> None:
-    """R600 reads scratch memory by control flow, too."""
-    f = c.cf.fields
-    mask = c.exec
-
-    def thunk(part: int) -> None:
-        index = c.regs.read(4 * f["index_gpr"], part) if f["type"] in program.INDEXED_TYPES else None
-        access = PartAccess(c, part, mask, place(c.index))
-        for n in range(f["burst_count"] + 1):
-            for channel in range(f["elem_size"] + 1):
-                if f["comp_mask"] >> channel & 1:
-                    at = scratch_address(c, index, f["array_base"] + n, f["elem_size"], channel, part)
-                    ((dword,),) = access.load(at, [(0, 4)])
-                    c.regs.write(4 * (f["rw_gpr"] + n) + channel, part, Value(dword, "u32", PART_LANES))
-
-    c.later(thunk, loads=True)
+    burst = scratch.Burst(
+        place(c.index), f["array_base"], f["elem_size"] + 1, f["burst_count"] + 1, f["comp_mask"], index
+    )
+    if program.reads_scratch(c.cf, c.generation):
+        scratch.load(c, burst, put)
+    else:
+        scratch.store(c, burst, lambda number: f["rw_gpr"] + number)
 
 
 # ---- random access targets
@@ -231,12 +224,12 @@ def _rat(c: Clause) -> None:
         if bound.arena:
             c.unsupported(pc)
             return
-        address = c.memory(name, bound)
+        address, watch = c.memory(name, bound), Watch(c, pc, "rat", name, writes=True)
 
         def typed(part: int) -> None:
             lanes = [c.regs.read(4 * f["rw_gpr"] + n, part) if f["comp_mask"] >> n & 1 else None for n in range(4)]
             coordinates = [c.regs.read(4 * f["index_gpr"] + n, part) for n in range(3)]
-            _store_element(c, name, known, address, coordinates, lanes, part, mask)
+            _store_element(c, name, known, address, coordinates, lanes, part, mask, watch)
 
         c.at_once(typed)
         return
@@ -247,7 +240,7 @@ def _rat(c: Clause) -> None:
     if what.is_atomic or row.name == "NOP_RTN":
         _update(c, name, bound, row.name)
         return
-    address = c.memory(name, bound)
+    address, watch = c.memory(name, bound), Watch(c, pc, "rat", name, writes=True)
     small = {"STORE_SHORT": 2, "STORE_BYTE": 1}.get(row.name, 0)
 
     def store(part: int) -> None:
@@ -256,9 +249,10 @@ def _rat(c: Clause) -> None:
         low = index if small else b.binary("shl", index, b.constant("u32", 2))
         at = address(low.text)
         if small:
+            watch.tell(part, at, small, mask)
             PartAccess(c, part, mask, pc).store(at, small, [c.regs.read(4 * f["rw_gpr"], part).text])
         else:
-            _store_components(c, f["rw_gpr"], f["comp_mask"], at, part, mask, pc)
+            _store_components(c, f["rw_gpr"], f["comp_mask"], at, part, mask, pc, watch)
 
     c.at_once(store)
 
@@ -271,12 +265,15 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
     what = semantics(row)
     pc, mask = place(c.index), c.exec
     returns = "returns" in row.flags
+    watch = Watch(c, pc, "rat", name, writes=what.is_atomic, atomic=what.is_atomic)
     if not what.is_atomic:
         address = c.memory(name, bound)
 
         def load(part: int) -> None:
             index = b.binary("shl", c.regs.read(4 * f["index_gpr"], part), b.constant("u32", 2))
-            ((dword,),) = PartAccess(c, part, mask, pc).load(address(index.text), [(0, 4)])
+            at = address(index.text)
+            watch.tell(part, at, 4, mask)
+            ((dword,),) = PartAccess(c, part, mask, pc).load(at, [(0, 4)])
             c.regs.write(RETURNED + f["rat_id"], part, Value(dword, "u32", PART_LANES))
 
         c.later(load, loads=True)
@@ -294,6 +291,7 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
         if operation == "MSKOR" or not c.resources.byte_atomics:
             index = b.binary("shl", index, b.constant("u32", 2))
         at = Address(base, index.text, None, how, c.resource_slot(name))
+        watch.tell(part, at, 4, mask)
         lds.put_addresses(c, part, at)
         for n, channel in ((0, 0), (1, second)):
             if ("DATA", "DATA1")[n] in what.types:

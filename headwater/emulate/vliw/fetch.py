@@ -6,16 +6,16 @@ the resource. Reads of scratch memory are here, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from headwater.emulate.builder import Value
-from headwater.emulate.memory import Address, PartAccess
 from headwater.emulate.registers import PART_LANES
-from headwater.emulate.vliw import datashare, formats, program, sampling
+from headwater.emulate.vliw import datashare, formats, program, sampling, scratch
 from headwater.emulate.vliw.bindings import NEAREST, Format, vertex_format
 from headwater.emulate.vliw.clause import Clause, place
 from headwater.emulate.vliw.elements import Lanes, four, load, source, write
 from headwater.emulate.vliw.registers import RETURNED
+from headwater.emulate.vliw.watch import Watch
 from headwater.isa.vliw.model import Fetch
 
 LOADS = frozenset(("LD", "LDFPTR"))
@@ -74,7 +74,7 @@ def _vertex(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
     stride = 1 if f["const_buf_no_stride"] else bound.stride
     offset = f["offset"]
     address = c.memory(name, bound)
-    mask = c.exec
+    mask, watch = c.exec, Watch(c, pc, "vertex", name)
     known = format_
 
     def read(part: int) -> Lanes:
@@ -87,7 +87,8 @@ def _vertex(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
         if not bound.arena:
             inside = b.compare("icmp ult", index, _limit(c, name, offset + known.nbytes, stride))
             low = b.select(inside, low, b.constant("u32", 0))
-        return load(c, address(low.text), known, part, mask, inside, pc)
+        at = address(low.text)
+        return load(c, at, known, part, mask, inside, pc, lambda lanes: watch.tell(part, at, known.nbytes, lanes))
 
     return read
 
@@ -136,13 +137,13 @@ def _texture(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
         return lambda part: four(c, [Value(c.descriptor(name, field), "u32") for field in ("width", "height", "depth")])
     if fetch.row.name not in LOADS | SAMPLES:
         return None
-    mask = c.exec
+    mask, watch = c.exec, Watch(c, pc, "texture", name)
     sampler = c.resources.bindings.samplers.get(f["sampler_id"], NEAREST)
     offsets = [_signed5(f[f"offset_{axis}"]) for axis in "xyz"]
 
     def read(part: int) -> Lanes:
         coordinates = [source(c, f["src_gpr"], f[f"src_sel_{axis}"], part) for axis in "xyz"]
-        texture = sampling.Texture(c, name, bound, part, mask, pc)
+        texture = sampling.Texture(c, name, bound, part, mask, pc, watch)
         if fetch.row.name in LOADS:
             return texture.load(coordinates, [n >> 1 for n in offsets])
         normalised = [bool(f[f"coord_type_{axis}"]) for axis in "xyz"]
@@ -161,36 +162,17 @@ def _signed5(bits: int) -> int:
 
 def _scratch(c: Clause, fetch: Fetch, pc: int) -> None:
     f = fetch.fields
-    mask = c.exec
+    dwords = f["elem_size"] + 1
 
-    def thunk(part: int) -> None:
-        index = source(c, f["src_gpr"], f["src_sel_x"], part) if f["indexed"] else None
-        access = PartAccess(c, part, mask, pc)
-        for n in range(f["burst_count"] + 1):
-            lanes: list[Value] = []
-            for channel in range(f["elem_size"] + 1):
-                at = scratch_address(c, index, f["array_base"] + n, f["elem_size"], channel, part)
-                ((dword,),) = access.load(at, [(0, 4)])
-                lanes.append(Value(dword, "u32", PART_LANES))
-            lanes += [c.b.constant("u32", 0)] * (4 - len(lanes))
-            for channel, name in enumerate("xyzw"):
-                sel = f[f"dst_sel_{name}"]
-                if sel < 4:
-                    c.regs.write(4 * (f["dst_gpr"] + n) + channel, part, lanes[sel])
-                elif sel != 7:
-                    constant = c.b.constant("u32", formats.ONE if sel == 5 else 0)
-                    c.regs.write(4 * (f["dst_gpr"] + n) + channel, part, constant)
+    def index(part: int) -> Value | None:
+        return source(c, f["src_gpr"], f["src_sel_x"], part) if f["indexed"] else None
 
-    c.later(thunk, loads=True)
+    def put(part: int, number: int, found: Mapping[int, Value]) -> None:
+        for channel, name in enumerate("xyzw"):
+            sel = f[f"dst_sel_{name}"]
+            if sel != 7:
+                value = found.get(sel, c.b.constant("u32", formats.ONE if sel == 5 else 0))
+                c.regs.write(4 * (f["dst_gpr"] + number) + channel, part, value)
 
-
-def scratch_address(c: Clause, index: Value | None, base: int, elem_size: int, channel: int, part: int) -> Address:
-    """Where lanes have one dword of an element of ``elem_size`` + 1 dwords in their private memory."""
-    b = c.b
-    lanes = b.binary("shl", c.lane_numbers(part), b.constant("u32", 2))
-    row = (base * (elem_size + 1) + channel) * 256
-    if index is not None:
-        moved = b.binary("mul", index, b.constant("u32", (elem_size + 1) * 256))
-        lanes = b.binary("add", lanes, moved)
-    low = b.binary("add", lanes, b.constant("u32", row)) if row else lanes
-    return c.private(low.text)
+    burst = scratch.Burst(pc, f["array_base"], dwords, f["burst_count"] + 1, (1 << dwords) - 1, index)
+    scratch.load(c, burst, put)

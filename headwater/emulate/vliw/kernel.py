@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,8 @@ class Kernel:
     ``load`` gives the shader: on a warm start nobody asks.
 
     ``scratch_bytes`` are those of one work-item; ``byte_atomics``: atomic RAT instructions but MSKOR have addresses in
-    bytes, as LLVM makes them; ``digest`` names it in the cache.
+    bytes, as LLVM makes them; ``digest`` names it in the cache. ``lines``: a line of its source for each group or fetch
+    of each control-flow instruction, if known.
     """
 
     load: Callable[[], Shader]
@@ -28,6 +29,8 @@ class Kernel:
     scratch_bytes: int = 0
     byte_atomics: bool = False
     digest: str = ""
+    stack_entries: int = 0
+    lines: Sequence[Sequence[int]] = ()
 
     @property
     def shader(self) -> Shader:

@@ -16,6 +16,7 @@ from headwater.emulate.lower_llvm import Wide, lower
 from headwater.emulate.memory import Address, PartAccess
 from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.emulate.vliw.clause import Clause
+from headwater.emulate.vliw.watch import Watch
 from headwater.isa.gcn.semantics import BITS
 from headwater.isa.vliw.model import Row
 from headwater.isa.vliw.semantics import semantics
@@ -60,6 +61,7 @@ class Access:
             return self._atomic()
         results: dict[str, Result] = {name: [None] * PARTS for name in what.types if name in ("D", "D1")}
         stores = [e for e in what.effects if e.kind == "store"]
+        watch = Watch(self.c, self.pc, self.memory, writes=bool(stores))
 
         def thunk(part: int) -> None:
             access = PartAccess(self.c, part, self.mask, self.pc)
@@ -69,7 +71,9 @@ class Access:
             def load(type_: str, offset: Value | None) -> Value:
                 at, moved = self._address(part, offset)
                 nbytes = BITS[type_] // 8
-                (dwords,) = access.load(at.moved(self.c.b, moved), [(0, nbytes)])
+                at = at.moved(self.c.b, moved)
+                watch.tell(part, at, nbytes, self.mask)
+                (dwords,) = access.load(at, [(0, nbytes)])
                 return self._narrow(Value(dwords[0], "u32", PART_LANES), type_)
 
             lowered = lower(self.c.b, what, values, self.c.mode, load=load)
@@ -87,7 +91,9 @@ class Access:
                 at, moved = self._address(part, where)
                 unsigned = self.c.b.bitcast(value, f"u{BITS[value.type]}")
                 wide = self.c.b.splat(self.c.b.resize(unsigned, "u32"), PART_LANES)
-                access.store(at.moved(self.c.b, moved), BITS[value.type] // 8, [wide.text])
+                at, nbytes = at.moved(self.c.b, moved), BITS[value.type] // 8
+                watch.tell(part, at, nbytes, self.mask)
+                access.store(at, nbytes, [wide.text])
 
         if stores:
             self.c.at_once(thunk)
@@ -116,9 +122,11 @@ class Access:
         c, b = self.c, self.c.b
         returns = "returns" in self.row.flags
         arrays(c)
+        watch = Watch(c, self.pc, self.memory, writes=True, atomic=True)
 
         def thunk(part: int) -> None:
             at = self._place(self.operands[part]["ADDR"].text, 4 * self.offset).settled(b)
+            watch.tell(part, at, 4, self.mask)
             put_addresses(c, part, at)
             for n, name in enumerate(("DATA", "DATA1")):
                 if name in self.operands[part]:

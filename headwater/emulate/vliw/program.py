@@ -195,6 +195,29 @@ def successors(shader: Shader, index: int) -> set[int]:
     return {at for at in result if at < len(shader.cf)}
 
 
+def straight(shader: Shader) -> list[range]:
+    """Runs of control-flow instructions that always follow each other with the same lanes active."""
+    count = len(shader.cf)
+    begins = {0}
+    for index, cf in enumerate(shader.cf):
+        following = successors(shader, index)
+        begins |= following - {index + 1}
+        if following != {index + 1} or _changes_lanes(cf):
+            begins.add(index + 1)
+    starts = sorted(at for at in begins if at < count)
+    return [range(start, end) for start, end in zip(starts, [*starts[1:], count], strict=True)]
+
+
+def _changes_lanes(cf: Cf) -> bool:
+    """Whether another mask may be active after an instruction than before it."""
+    if cf.fetches or cf.row.kind in ("EXPORT", "MEM", "RAT"):
+        return False
+    if cf.row.kind != "CF_ALU":
+        return goes_elsewhere(cf) or cf.row.name in ("PUSH", "POP", "RETURN", "KILL")
+    kills = any("kill" in op.row.flags or op.update_exec_mask for group in cf.groups for op in group.ops)
+    return kills or cf.row.name in PUSHING | POPPING.keys() | LEAVING | {"ALU_ELSE_AFTER"}
+
+
 def _live(shader: Shader, effects: list[list[Effects]], indexed: bool, clause_temporaries: int) -> list[list[set[int]]]:
     """What may be read after each segment. A component that is written there may keep its old value in other lanes, so
     nothing ends a life but the end of the program."""

@@ -10,6 +10,7 @@ from headwater.emulate.registers import PART_LANES, Mask
 from headwater.emulate.vliw.bindings import Bound, Name, Sampler
 from headwater.emulate.vliw.clause import Clause
 from headwater.emulate.vliw.elements import four, load
+from headwater.emulate.vliw.watch import Watch
 from headwater.isa.gcn.semantics import float_bits
 
 _EXTENTS = ("width", "height", "depth")
@@ -18,7 +19,7 @@ _EXTENTS = ("width", "height", "depth")
 class Texture:
     """A texture resource, read by the lanes of one part."""
 
-    def __init__(self, c: Clause, name: Name, bound: Bound, part: int, mask: Mask, pc: int) -> None:
+    def __init__(self, c: Clause, name: Name, bound: Bound, part: int, mask: Mask, pc: int, watch: Watch) -> None:
         self.c = c
         self.b = c.b
         self.name = name
@@ -26,6 +27,7 @@ class Texture:
         self.part = part
         self.mask = mask
         self.pc = pc
+        self.watch = watch
         self.address = c.memory(name, bound)
 
     def _extent(self, axis: int) -> Value:
@@ -55,7 +57,12 @@ class Texture:
             element = b.binary("add", element, row)
         low = b.binary("mul", element, b.constant("u32", self.bound.format.nbytes))
         low = b.select(inside, low, b.constant("u32", 0))
-        values = load(self.c, self.address(low.text), self.bound.format, self.part, self.mask, inside, self.pc)
+        at, nbytes = self.address(low.text), self.bound.format.nbytes
+
+        def tell(lanes: Mask) -> None:
+            self.watch.tell_tiled(self.part, at, self.name, whole, nbytes, lanes)
+
+        values = load(self.c, at, self.bound.format, self.part, self.mask, inside, self.pc, tell)
         if border is None or not any(border):
             return values
         return [

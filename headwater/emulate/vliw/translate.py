@@ -7,11 +7,11 @@ wavefront's frame, so a wavefront that waits at a barrier just returns, and goes
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from headwater.emulate.builder import Builder, Value
-from headwater.emulate.layout import AT_BARRIER, ENDED, FAULT_NAMES, STOPPED, WAVE
+from headwater.emulate.layout import AT_BARRIER, ENDED, FAULT_NAMES, LANES, STOPPED, WAVE
 from headwater.emulate.registers import PART, PART_LANES, PARTS
 from headwater.emulate.translate import STOP_OFFSET
 from headwater.emulate.vliw import export, fetch, program as reading
@@ -67,7 +67,7 @@ def translate(kernel: Kernel, bindings: Bindings, options: Options) -> Translati
     """Translate a kernel for resources bound so. HeadwaterError if its control flow makes no sense."""
     program = read_program(kernel.shader, kernel.gprs, kernel.clause_temporaries)
     if program.doubles and options.flushing:
-        options = Options(options.avx512, options.full, flushing=False)
+        options = replace(options, flushing=False)
     return _Translator(kernel, program, bindings, options).translate()
 
 
@@ -93,8 +93,11 @@ class _Translator:
     def translate(self) -> Translation:
         b = self.b
         shader = self.kernel.shader
+        runs = {run[0]: run for run in reading.straight(shader)}
         for index, cf in enumerate(shader.cf):
             b.start(f"cf.{index}")
+            if index in runs:
+                self._tell_segment(runs[index])
             self._instruction(index, cf)
         b.start(f"cf.{len(shader.cf)}")
         self._stop("FAULT_UNSUPPORTED", place(len(shader.cf)))
@@ -132,6 +135,8 @@ class _Translator:
         cases = " ".join(f"i32 {number}, label %{label}" for number, label in self.resumes)
         b.line(f"switch i32 {resume}, label %start [{cases}]")
         b.start("start")
+        if self.options.observer is not None:
+            self.options.observer.begin(b)
         for name in ("depth", "loops", "calls", "killed"):
             b.line(f"store i64 0, ptr {b.emit(f'getelementptr i8, ptr %frame, i64 {CF.offset[name]}')}, align 8")
         at = b.emit(f"getelementptr i8, ptr %w, i64 {WAVE.offset['exec']}")
@@ -197,6 +202,15 @@ class _Translator:
         return "\n".join(f"wave.{label}:\n  ret i32 {value}" for label, value in lines)
 
     # ---- control flow
+
+    def _tell_segment(self, run: range) -> None:
+        """Tell who watches that instructions begin that follow each other."""
+        observer = self.options.observer
+        if observer is None:
+            return
+        full = self.options.full and self.program.full[run[0]]
+        active = str(LANES) if full else self.b.count_bits(self._active())
+        observer.segment(self.b, place(run[0]), [place(index) for index in run], active, first=True)
 
     def _instruction(self, index: int, cf: Cf) -> None:
         b, name = self.b, cf.row.name
@@ -310,7 +324,7 @@ class _Translator:
                 self._done(clause)
                 full = full and not code.narrowed
             if len(segment) and any(op.row.name == "GROUP_BARRIER" for op in cf.groups[segment[-1]].ops):
-                self._barrier()
+                self._barrier(place(index, segment[-1]))
         if name in reading.POPPING:
             self.flow("hw_cf_pop", f"i64 {reading.POPPING[name]}", f"i64 {pc}")
         elif name == "ALU_ELSE_AFTER":
@@ -328,9 +342,11 @@ class _Translator:
         """Where the mask is kept that a clause began with: a wavefront may wait within it."""
         return self.b.emit(f"getelementptr i8, ptr %frame, i64 {CF.offset['before']}")
 
-    def _barrier(self) -> None:
+    def _barrier(self, pc: int) -> None:
         """Return to wait for the group's other wavefronts, unless there are none."""
         b = self.b
+        if self.options.observer is not None:
+            self.options.observer.waits(b, pc, self._active())
         number = len(self.resumes) + 1
         wait, going = b.label("wait"), f"resume.{number}"
         alone = b.emit("load i32, ptr %alone.at, !invariant.load !9001")

@@ -1,0 +1,91 @@
+"""Accesses of a clause in; what an observer is told of them, with lanes and addresses as a trace has them, out.
+
+An access is told as the machine makes it: a fetch's whole element, all components of a store that follow each other.
+Addresses are numbers by which `headwater.runtime.vliw_launch.ShaderLaunch.regions` knows the memory: the host's, those
+of the arena from `ARENA_KEY` on, and from `TILED_KEY` on the host's again, where elements lie in tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from headwater.emulate.builder import Value
+from headwater.emulate.helpers import ARENA
+from headwater.emulate.hooks import Accessing
+from headwater.emulate.memory import Address
+from headwater.emulate.registers import PART_LANES, Mask
+
+if TYPE_CHECKING:
+    from headwater.emulate.vliw.bindings import Name
+    from headwater.emulate.vliw.clause import Clause
+
+ARENA_KEY: Final = 1 << 61
+TILED_KEY: Final = 1 << 62
+TILE: Final = 8
+"""Elements of a row, and rows, of a tile (AMD, Evergreen 3D Register Reference Guide, ARRAY_1D_TILED_THIN1)."""
+
+
+class Watch:
+    """The accesses of one instruction, or of one element of a burst; does nothing if nobody watches."""
+
+    def __init__(
+        self, c: Clause, pc: int, unit: str, name: Name | None = None, *, writes: bool = False, atomic: bool = False
+    ) -> None:
+        self.c = c
+        self.observer = c.options.observer
+        self.writes = writes
+        resource = "" if name is None else f"{name[0]} {name[1]}"
+        self.what = Accessing(pc, c.place, atomic, unit, resource, c.name)
+        self._lanes: list[Mask] = []
+        self._turns: dict[int, int] = {}
+
+    def tell(self, part: int, at: Address, nbytes: int, lanes: Mask) -> None:
+        """A part's lanes are about to access ``nbytes`` bytes each at ``at``."""
+        if self.observer is None:
+            return
+        turn = self._turns.get(part, 0)
+        self._turns[part] = turn + 1
+        if turn == len(self._lanes):
+            self._lanes.append(Mask(lanes.whole))
+        known = self._lanes[turn]
+        if known.whole is None:
+            known.parts[part] = lanes.part(self.c.b, part)
+        if at.how & ARENA:  # the base is that of the allocation that was met last
+            at = replace(at, base=str(ARENA_KEY))
+        self.observer.told(self.c.b, self.what, part, at, nbytes, self.writes, known)
+
+    def tell_tiled(self, part: int, at: Address, name: Name, whole: Sequence[Value], nbytes: int, lanes: Mask) -> None:
+        """The same of an element of a texture or of an output at whole coordinates, which lies in a tile there if the
+        resource has rows."""
+        if self.observer is None:
+            return
+        if len(whole) == 1:
+            self.tell(part, at, nbytes, lanes)
+            return
+        b = self.c.b
+
+        def number(value: int) -> Value:
+            return b.constant("u32", value)
+
+        def tiles(field: str) -> Value:
+            more = b.binary("add", Value(self.c.descriptor(name, field), "u32"), number(TILE - 1))
+            return b.binary("lshr", more, number(3))
+
+        x, y = whole[:2]
+        row = b.binary("mul", b.binary("lshr", y, number(3)), tiles("pitch"))
+        tile = b.binary("add", row, b.binary("lshr", x, number(3)))
+        if len(whole) > 2:
+            tile = b.binary("add", tile, b.binary("mul", whole[2], b.binary("mul", tiles("pitch"), tiles("height"))))
+        within = b.binary("and", b.binary("shl", y, number(3)), number(TILE * TILE - TILE))
+        within = b.binary("or", within, b.binary("and", x, number(TILE - 1)))
+        element = b.binary("or", b.binary("shl", tile, number(6)), within)
+        low = b.splat(b.binary("mul", element, number(nbytes)), PART_LANES)
+        base = b.binary("add", Value(at.base, "u64"), b.constant("u64", TILED_KEY))
+        self.tell(part, replace(at, low=low.text, base=base.text), nbytes, lanes)
+
+
+def tiled_bytes(pitch: int, height: int, depth: int, element_bytes: int) -> int:
+    """Bytes of a resource of so many elements whose rows lie in tiles."""
+    return -(-pitch // TILE) * -(-height // TILE) * depth * TILE * TILE * element_bytes
