@@ -81,6 +81,14 @@ def key(*parts: str | bytes) -> str:
     return result
 
 
+def digest(data: bytes) -> str:
+    """SHA-256 of ``data`` as 64 hex digits."""
+    made = _sha256()
+    made.update(data)
+    result: str = made.hexdigest()
+    return result
+
+
 def _sha256() -> Any:
     """Python's own SHA-256: ``hashlib`` loads OpenSSL, which takes longer than all the hashing here."""
     for name in ("_sha2", "_sha256"):

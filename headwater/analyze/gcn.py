@@ -17,8 +17,8 @@ from headwater.isa.gcn.model import TYPE_BITS, Register
 from headwater.isa.gcn.printer import text
 
 if TYPE_CHECKING:
-    from headwater.isa.gcn.codeobject import CodeObject, KernelObject
     from headwater.isa.gcn.model import Instruction, Row
+    from headwater.isa.gcn.objects import CodeObject, KernelObject
 
 _COUNTER = re.compile(r"(vmcnt|lgkmcnt)\((\d+)\)")
 _VECTOR_BITS = (1 << 256) - 1

@@ -21,7 +21,7 @@ from headwater.errors import SourceError, Span, UsageError
 from headwater.opencl.freshness import unchanged
 
 if TYPE_CHECKING:
-    from headwater.isa.gcn.codeobject import CodeObject
+    from headwater.isa.gcn.objects import CodeObject
 
 SUFFIXES = {".br": "brook", ".brh": "brook", ".cl": "opencl", ".ocl": "opencl", ".clh": "opencl", ".il": "il"}
 LANGUAGES = {"brook": "Brook+", "opencl": "OpenCL C", "il": "ATI IL", "machine": "machine code"}

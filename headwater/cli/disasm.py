@@ -16,7 +16,7 @@ from headwater.errors import UsageError
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from headwater.isa.gcn.codeobject import CodeObject
+    from headwater.isa.gcn.objects import CodeObject
 
 _USAGE = "[--device vega64 | --target gfx906] [--kernel NAME] [--source] [--bytes] [--format text|json|asm] FILE"
 _DESCRIPTION = """\

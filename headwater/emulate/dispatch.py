@@ -14,7 +14,7 @@ from headwater.emulate.layout import LANES, PRIVATE_APERTURE, SGPR_SLOTS, SHARED
 from headwater.errors import LaunchError
 
 if TYPE_CHECKING:
-    from headwater.isa.gcn.codeobject import KernelObject
+    from headwater.isa.gcn.objects import KernelObject
 
 Size = tuple[int, int, int]
 

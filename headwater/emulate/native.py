@@ -15,7 +15,7 @@ from headwater.errors import InternalError
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Observer
-    from headwater.isa.gcn.codeobject import CodeObject
+    from headwater.isa.gcn.objects import CodeObject
 
 SYMBOL = "hw_entry"
 _FORMAT = "emulate 1"
@@ -92,9 +92,9 @@ def _support() -> bytes:
 
 def compile_c(source: str) -> bytes:
     """C for this machine, without a library, as object code; from the disk cache. Raises InternalError."""
-    from headwater.opencl.host import _identity
+    from headwater.opencl.freshness import identity
 
-    key = cache.key(_FORMAT, "C", _identity(), source)
+    key = cache.key(_FORMAT, "C", identity(), source)
     entry = cache.get(key)
     if entry is None:
         entry = cache.put(key, {"code.o": _compile_c(source)})
@@ -123,15 +123,8 @@ _TARGET = ("-target", "x86_64-linux-gnu") if sys.platform == "linux" and os.unam
 @functools.cache
 def state(*more: Path) -> str:
     """A text that changes when the emulator, files of further folders, or this machine do."""
-    from headwater.opencl.host import _identity
+    from headwater.opencl.freshness import folder_state, identity
 
-    parts = [_identity()]
     here = Path(__file__).parent
     isa = here.parent / "isa" / "gcn"
-    for folder in (here, isa, isa / "tables", *more):
-        with os.scandir(folder) as found:
-            for item in found:
-                if item.is_file():
-                    state = item.stat()
-                    parts.append(f"{item.name} {state.st_size} {state.st_mtime_ns}")
-    return "\n".join(sorted(parts))
+    return "\n".join([identity(), folder_state(here, isa, isa / "tables", *more)])

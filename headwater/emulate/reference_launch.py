@@ -25,9 +25,9 @@ from headwater.emulate.layout import LANES
 from headwater.emulate.reference import Wave, mask_of, run_group
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
 from headwater.errors import LaunchError
-from headwater.isa.gcn.codeobject import CodeObject, KernelObject
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import EXEC, Instruction
+from headwater.isa.gcn.objects import CodeObject, KernelObject
 
 Watch = Callable[[Wave, Instruction], None]
 

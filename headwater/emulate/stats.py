@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,10 +15,10 @@ from headwater.isa.gcn.printer import text
 if TYPE_CHECKING:
     from headwater.emulate.staging import Site, Tables
     from headwater.emulate.trace import Recording, Totals
-    from headwater.isa.gcn.codeobject import CodeObject
+    from headwater.isa.gcn.objects import CodeObject
 
-LDS_CYCLE_BYTES: Final = 128
-"""What the LDS moves in a cycle without conflicts: 32 banks of a dword."""
+BANK_BYTES: Final = 4
+"""What a bank of the LDS moves in a cycle."""
 
 
 @dataclass(slots=True)
@@ -60,11 +60,16 @@ class Work:
     valu: int = 0
     valu_lanes: int = 0
     valu_full: int = 0
+    operations: int = 0
+    """VLIW: of ALU groups, in all."""
+    slots: int = 0
+    """VLIW: those of these groups, empty ones too."""
     accesses: list[Access] = field(default_factory=list)
 
     def add(self, other: Work) -> None:
         """Sum up."""
-        for name in ("count", "lanes", "full", "idle", "valu", "valu_lanes", "valu_full"):
+        names = ("count", "lanes", "full", "idle", "valu", "valu_lanes", "valu_full", "operations", "slots")
+        for name in names:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.accesses += other.accesses
 
@@ -78,6 +83,11 @@ class Work:
         """The part of vector ALU instructions that ran without some of the 64 lanes."""
         return 1 - self.valu_full / self.valu if self.valu else 0.0
 
+    @property
+    def packing(self) -> float:
+        """The part of ALU groups' slots that operations filled."""
+        return self.operations / self.slots if self.slots else 1.0
+
     def memory(self, wanted: Callable[[Access], bool]) -> Access:
         """The sum of the accesses that are ``wanted``."""
         total = Access("", False, False, 0)
@@ -90,9 +100,11 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class InstructionRow:
-    """One instruction: ``line`` is its file, line and column, if the code object tells them."""
+    """One instruction, or one group: ``line`` is its file, line and column, if the code tells them; ``place`` what a
+    listing calls its address."""
 
     address: int
+    place: str
     text: str
     kind: str
     line: tuple[str, int, int] | None
@@ -101,7 +113,11 @@ class InstructionRow:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a launch did, in all and by class, source line and instruction."""
+    """What a launch did, in all and by class, source line and instruction.
+
+    VLIW only: ``mode``, "pixel" or "compute"; ``clauses``: how often control-flow instructions of each kind ran, those
+    whose clauses had lanes, or that have none.
+    """
 
     kernel: str
     target: str
@@ -112,6 +128,8 @@ class Statistics:
     classes: dict[str, Work]
     lines: dict[tuple[str, int], Work]
     instructions: tuple[InstructionRow, ...]
+    mode: str = ""
+    clauses: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """One object of numbers; `docs/trace.md` says what they mean."""
@@ -121,12 +139,14 @@ class Statistics:
             "global_size": list(self.global_size),
             "local_size": list(self.local_size),
             "wavefronts": self.wavefronts,
+            **({"mode": self.mode, "clauses": dict(self.clauses)} if self.mode else {}),
             "total": _numbers(self.total),
             "classes": {name: _numbers(row) for name, row in self.classes.items()},
             "lines": [{"file": file, "line": line, **_numbers(row)} for (file, line), row in self.lines.items()],
             "instructions": [
                 {
                     "address": row.address,
+                    **({"place": row.place} if self.mode else {}),
                     "text": row.text,
                     "class": row.kind,
                     "line": None if row.line is None else list(row.line),
@@ -155,6 +175,7 @@ def _numbers(row: Work) -> dict[str, Any]:
         "valu": row.valu,
         "valu_utilisation": round(row.utilisation, 6),
         "divergence": round(row.divergence, 6),
+        **({"operations": row.operations, "packing": round(row.packing, 6)} if row.slots else {}),
         "requests": vector.requests,
         "lines": vector.lines,
         "used_bytes": vector.used_bytes,
@@ -167,37 +188,44 @@ def _numbers(row: Work) -> dict[str, Any]:
 
 def statistics(recording: Recording) -> Statistics:
     """What the launch that ``recording`` watched did."""
+    from headwater.runtime.vliw_launch import ShaderLaunch
+
     launch, tables, totals = recording.launch, recording.tables, recording.totals
     assert launch is not None
     assert tables is not None
     assert totals is not None
-    rows = _instructions(launch.code, tables, totals)
-    total = Work()
-    classes = {name: Work() for name in CLASSES}
-    lines: dict[tuple[str, int], Work] = {}
-    for row in rows:
-        total.add(row.did)
-        classes[row.kind].add(row.did)
-        if row.line is not None:
-            lines.setdefault(row.line[:2], Work()).add(row.did)
+    if isinstance(launch, ShaderLaunch):
+        from headwater.emulate.vliw.stats import of_shader
+
+        return of_shader(launch, tables, totals)
+    rows = _instructions(launch.code, tables, totals, BANK_BYTES * launch.local_banks)
     global_size, local_size, _ = launch._sizes
     entry = [s for s in tables.segments if s.block == launch.machine_kernel.entry and s.first]
-    waves = int(totals.segments[tables.segments.index(entry[0]), 0]) if entry else 0
     dims = launch._work_dim
     return Statistics(
         launch.machine_kernel.name,
         launch.code.target,
         global_size[:dims],
         local_size[:dims],
-        waves,
-        total,
-        classes,
-        lines,
-        rows,
+        int(totals.segments[tables.segments.index(entry[0]), 0]) if entry else 0,
+        **summed(rows, CLASSES),
     )
 
 
-def _instructions(code: CodeObject, tables: Tables, totals: Totals) -> tuple[InstructionRow, ...]:
+def summed(rows: Sequence[InstructionRow], classes: Iterable[str]) -> dict[str, Any]:
+    """Sums over ``rows``: the fields of `Statistics` that are made of them."""
+    total = Work()
+    by_class = {name: Work() for name in classes}
+    lines: dict[tuple[str, int], Work] = {}
+    for row in rows:
+        total.add(row.did)
+        by_class[row.kind].add(row.did)
+        if row.line is not None:
+            lines.setdefault(row.line[:2], Work()).add(row.did)
+    return {"total": total, "classes": by_class, "lines": lines, "instructions": tuple(rows)}
+
+
+def _instructions(code: CodeObject, tables: Tables, totals: Totals, cycle_bytes: int) -> tuple[InstructionRow, ...]:
     sites: dict[int, list[int]] = {}
     for number, site in enumerate(tables.sites):
         sites.setdefault(site.address, []).append(number)
@@ -211,22 +239,27 @@ def _instructions(code: CodeObject, tables: Tables, totals: Totals) -> tuple[Ins
             did = Work(times, lanes, full, idle)
             if kind == "VALU":
                 did.valu, did.valu_lanes, did.valu_full = times, lanes, full
-            did.accesses = list(_accesses((tables.sites[n], totals.sites[n]) for n in sites.get(address, ())))
+            numbers = sites.get(address, ())
+            did.accesses = accesses([(tables.sites[n], totals.sites[n]) for n in numbers], cycle_bytes)
             line = code.line_of(address)
-            rows.append(InstructionRow(address, text(instruction, code.isa), kind, line, did))
+            shown = text(instruction, code.isa)
+            rows.append(InstructionRow(address, f"{address:x}", shown, kind, line, did))
     return tuple(sorted(rows, key=lambda row: row.address))
 
 
-def _accesses(sites: Iterable[tuple[Site, Any]]) -> Iterable[Access]:
+def accesses(sites: Iterable[tuple[Site, Any]], cycle_bytes: int) -> list[Access]:
+    """What sites did, by their sums; ``cycle_bytes``: what the LDS moves in a cycle without conflicts."""
+    found = []
     for site, sums in sites:
         requests, lanes, count, scattered = (int(n) for n in sums)
         access = Access(site.kind, site.writes, site.atomic, site.nbytes, requests, lanes)
         access.used_bytes = lanes * site.nbytes
         if is_lds(access):
             access.cycles = count
-            groups = max(1, site.nbytes // 4)
-            # Each request takes as many cycles as 64 lanes' dwords fill 128 bytes; those with few lanes, less.
-            access.least_cycles = min(count, -(-lanes * 4 * groups // LDS_CYCLE_BYTES))
+            dwords = max(1, site.nbytes // 4)
+            # Each request takes as many cycles as its lanes' dwords fill; those with few lanes, less.
+            access.least_cycles = min(count, -(-lanes * 4 * dwords // cycle_bytes))
         else:
             access.lines, access.scattered = count, scattered
-        yield access
+        found.append(access)
+    return found

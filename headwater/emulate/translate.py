@@ -36,7 +36,7 @@ from headwater.isa.gcn.semantics import Mode
 from headwater.isa.gcn.typed import untyped
 
 if TYPE_CHECKING:
-    from headwater.isa.gcn.codeobject import CodeObject
+    from headwater.isa.gcn.objects import CodeObject
 
 FRAME_HEADER_BYTES = 64
 STOP_OFFSET = 3 * 8

@@ -18,8 +18,8 @@ from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.printer import text, waitcnt_fields
 
 if TYPE_CHECKING:
-    from headwater.isa.gcn.codeobject import CodeObject
     from headwater.isa.gcn.model import Instruction
+    from headwater.isa.gcn.objects import CodeObject
     from headwater.runtime.simulated_launch import SimulatedLaunch
 
 VM, LGKM = 0, 1

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from headwater import cache
 
 
 def digests(paths: Iterable[str]) -> dict[str, str]:
@@ -19,10 +22,8 @@ def unchanged(known: Mapping[str, str]) -> bool:
 
 
 def _digest(path: str) -> str:
-    import hashlib
-
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        return cache.digest(Path(path).read_bytes())
     except OSError:
         return ""
 
@@ -45,3 +46,16 @@ def folder_state(*folders: Path) -> str:
                     state = item.stat()
                     parts.append(f"{item.name} {state.st_size} {state.st_mtime_ns}")
     return "\n".join(sorted(parts))
+
+
+@functools.cache
+def identity() -> str:
+    """What compiled code depends on besides the source: this machine's instruction set and this version's compiler."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            cpu = "".join(sorted({x for x in file if x.startswith(("model name", "flags", "Features"))}))
+    except OSError:
+        import platform
+
+        cpu = platform.machine() + platform.processor()
+    return "\n".join([cpu, sys.platform, compiler_state()])

@@ -22,16 +22,14 @@ what is passed to the kernel.
 
 from __future__ import annotations
 
-import functools
 import json
-import sys
 import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from headwater import cache
-from headwater.opencl.freshness import compiler_state, digests, unchanged
+from headwater.opencl.freshness import digests, identity, unchanged
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.shared import ENTRY, library_name, link_shared
 from headwater.opencl.spmd.layout import STATE_BYTES, Layout
@@ -157,7 +155,7 @@ def load(source: str, filename: str, options: str = "", *, check: bool = False) 
 
     ``check``: code that tests every access. Raises SourceError for errors in the source, UsageError for bad options.
     """
-    key = cache.key(_FORMAT, _identity(), source, filename, options, str(check))
+    key = cache.key(_FORMAT, identity(), source, filename, options, str(check))
     with _loading:
         module = _loaded.get(key)
         if module is None or not unchanged(module.includes):
@@ -191,16 +189,3 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
 def _kernel_facts(data: dict[str, Any]) -> KernelFacts:
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
     return KernelFacts(**fields)
-
-
-@functools.cache
-def _identity() -> str:
-    """What compiled code depends on besides the source: this machine's instruction set and this version's compiler."""
-    try:
-        with open("/proc/cpuinfo") as file:
-            cpu = "".join(sorted({x for x in file if x.startswith(("model name", "flags", "Features"))}))
-    except OSError:
-        import platform
-
-        cpu = platform.machine() + platform.processor()
-    return "\n".join([cpu, sys.platform, compiler_state()])

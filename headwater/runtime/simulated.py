@@ -4,6 +4,7 @@ chip."""
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Sequence
 from importlib import import_module
@@ -22,11 +23,12 @@ from headwater.runtime.simulated_launch import SimulatedLaunch
 if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.emulate.hooks import Watcher
-    from headwater.isa.gcn.codeobject import CodeObject
+    from headwater.isa.gcn.objects import CodeObject
     from headwater.opencl.kernels import KernelInfo
     from headwater.runtime.arrays import Array
 
 _MISS_SECONDS = 0.02  # finding a code object in the cache takes less
+_OBJECT_FILE = "object.pickle"
 DEFAULT_GROUP = 256
 """Work-items of a group that kernels are compiled for unless a launch has larger ones: AMD's default."""
 
@@ -238,9 +240,22 @@ def _compiled(source: str, filename: str, options: str, target: str, largest_gro
 
 @functools.lru_cache(maxsize=64)
 def _load(code: bytes, filename: str) -> CodeObject:
+    """The code object, read; what was read once is taken from the disk cache."""
+    import pickle
+
+    from headwater import cache
+    from headwater.emulate.native import state
+
+    key = cache.key("code object 1", state(), sys.version, filename, code)
+    entry = cache.get(key)
+    if entry is not None:
+        kept: CodeObject = pickle.loads((entry / _OBJECT_FILE).read_bytes())
+        return kept
     from headwater.isa.gcn.codeobject import load
 
-    return load(code, filename)
+    loaded = load(code, filename)
+    cache.put(key, {_OBJECT_FILE: pickle.dumps(loaded)})
+    return loaded
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from headwater.opencl.kernels import Access, ArgInfo, KernelInfo, Kind
 from headwater.runtime.signature import SCALARS, parse_type
 
 if TYPE_CHECKING:
-    from headwater.isa.gcn.codeobject import KernelArg, KernelObject
+    from headwater.isa.gcn.objects import KernelArg, KernelObject
 
 # LLVM, User Guide for AMDGPU Backend, "Code Object Metadata": `.value_kind`.
 _KINDS: dict[str, Kind] = {
@@ -46,7 +46,7 @@ def argument(arg: KernelArg, number: int) -> ArgInfo:
 
 def described(arg: ArgInfo, offset: int) -> KernelArg:
     """The way back: an argument as metadata would have it, ``offset`` bytes into where the arguments lie."""
-    from headwater.isa.gcn.codeobject import KernelArg
+    from headwater.isa.gcn.objects import KernelArg
 
     value_kind = next(
         kind for kind, known in _KINDS.items() if known == ("buffer" if arg.kind == "constant" else arg.kind)

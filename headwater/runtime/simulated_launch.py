@@ -28,7 +28,7 @@ from headwater.runtime.pool import Task
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Watcher
-    from headwater.isa.gcn.codeobject import CodeObject, KernelArg, KernelObject
+    from headwater.isa.gcn.objects import CodeObject, KernelArg, KernelObject
     from headwater.opencl.kernels import ArgInfo
     from headwater.runtime.cpu_events import CpuEvent
     from headwater.runtime.events import Queue

@@ -19,7 +19,7 @@ from headwater.runtime.pool import Task
 from headwater.runtime.simulated_launch import SimulatedLaunch, SimulatedTask
 
 if TYPE_CHECKING:
-    from headwater.isa.gcn.codeobject import KernelArg
+    from headwater.isa.gcn.objects import KernelArg
 
 _BUFFERS, _DISPATCH = "the constant buffers", "the dispatch structure"
 

@@ -66,7 +66,7 @@ def _keep(streaming: bool) -> None:
 def _key() -> str:
     """Of this machine, with as many threads as now."""
     from headwater import cache
-    from headwater.opencl.host import _identity
+    from headwater.opencl.freshness import identity
     from headwater.runtime.pool import pool
 
-    return cache.key(_FORMAT, _identity(), str(pool().size))
+    return cache.key(_FORMAT, identity(), str(pool().size))

@@ -130,7 +130,7 @@ def engine(family: Family) -> Engine:
     """A family's engine, compiled for this machine and loaded; from the disk cache. InternalError if it does not
     compile."""
     from headwater.emulate.native import compile_c
-    from headwater.opencl.host import _identity
+    from headwater.opencl.freshness import identity
     from headwater.opencl.shared import link_shared
 
     here = Path(__file__).parent
@@ -148,7 +148,7 @@ def engine(family: Family) -> Engine:
         (own + "result", None, (pointer, pointer)),
         (own + "end", None, (pointer, pointer)),
     )
-    key = cache.key("timing 2", _identity(), source)
+    key = cache.key("timing 2", identity(), source)
     entry = cache.get(key)
     if entry is None:
         shared = link_shared(compile_c(source), exports=[name for name, _, _ in functions])

@@ -13,8 +13,8 @@ from headwater.errors import UsageError
 
 if TYPE_CHECKING:
     from headwater.emulate.program import BasicBlock, Program
-    from headwater.isa.gcn.codeobject import CodeObject
     from headwater.isa.gcn.model import Instruction
+    from headwater.isa.gcn.objects import CodeObject
 
 _SCC = 1 << 253
 

@@ -3,7 +3,7 @@
 import struct
 from pathlib import Path
 
-from headwater.isa.gcn.codeobject import KernelArg
+from headwater.isa.gcn.objects import KernelArg
 from headwater.isa.vliw.assembly import parse
 from headwater.isa.vliw.encode import encode
 from headwater.isa.vliw.image import Argument, Image

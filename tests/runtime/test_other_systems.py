@@ -11,7 +11,7 @@ import pytest
 
 import headwater as hw
 from headwater.cache import Cache
-from headwater.opencl import host
+from headwater.opencl import freshness
 from headwater.runtime import cpu, cpu_launch, interrupt, pool
 
 SOURCE = """
@@ -48,9 +48,9 @@ def test_compiled_code_is_told_apart_without_proc(monkeypatch: pytest.MonkeyPatc
     def missing(*_: object, **__: object) -> object:
         raise FileNotFoundError
 
-    with_proc = host._identity.__wrapped__()
-    monkeypatch.setattr(host, "open", missing, raising=False)
-    without = host._identity.__wrapped__()
+    with_proc = freshness.identity.__wrapped__()
+    monkeypatch.setattr(freshness, "open", missing, raising=False)
+    without = freshness.identity.__wrapped__()
     assert sys.platform in without
     assert without.splitlines()[-1] == with_proc.splitlines()[-1]
 

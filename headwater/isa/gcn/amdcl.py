@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from headwater.errors import UsageError
 from headwater.isa.elf import PT_LOAD, PT_NOTE, Elf, Section, Segment
-from headwater.isa.gcn.codeobject import CodeObject, KernelArg, KernelObject, enabled, generation_of
+from headwater.isa.gcn.codeobject import enabled, generation_of
 from headwater.isa.gcn.model import ISA_OF_TARGET
+from headwater.isa.gcn.objects import CodeObject, KernelArg, KernelObject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ from headwater.isa.gcn.listing import Line, lines_of
 from headwater.isa.gcn.model import ISAS, Literal, Register
 
 if TYPE_CHECKING:
-    from headwater.isa.gcn.codeobject import CodeObject, KernelObject
+    from headwater.isa.gcn.objects import CodeObject, KernelObject
 
 STT_OBJECT, STT_FUNC, STT_AMDGPU_HSA_KERNEL = 1, 2, 10
 STB_LOCAL = 0

@@ -6,21 +6,16 @@ clang's, and the binaries of AMD's OpenCL 1.x driver for Southern Islands (`head
 
 from __future__ import annotations
 
-import hashlib
 import struct
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from headwater.errors import CodeObjectError
 from headwater.isa.elf import ET_REL, MACHINES, PF_X, PT_LOAD, SHF_EXECINSTR, SHF_WRITE, SHT_NOBITS, SHT_RELA, Elf
 from headwater.isa.gcn.model import ISA_OF_TARGET, ISAS
+from headwater.isa.gcn.objects import CodeObject, KernelArg, KernelObject, Relocation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from headwater.isa.gcn.amdcl import Legacy
-    from headwater.isa.gcn.semantics import Mode
 
 EM_AMDGPU = 224
 ELFOSABI_AMDGPU_HSA = 64
@@ -41,149 +36,6 @@ _MACHINES = {
 }  # fmt: skip
 _BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 _R_ABS64, _R_RELATIVE64 = 3, 13
-
-
-class KernelArg(NamedTuple):
-    """An argument, hidden ones included: where it lies in the kernarg segment and what it is.
-
-    ``value_kind`` and ``address_space`` as in the metadata of version 3 ("by_value", "global_buffer",
-    "dynamic_shared_pointer", "hidden_global_offset_x", …; "global", "local", "constant", …).
-    """
-
-    name: str
-    offset: int
-    size: int
-    value_kind: str
-    address_space: str = ""
-    type_name: str = ""
-    access: str = ""
-    is_const: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class KernelObject:
-    """A kernel: what its descriptor and its metadata say. Addresses are those of the code object's image."""
-
-    name: str
-    entry: int
-    """Address of the first instruction."""
-    code_end: int
-    args: tuple[KernelArg, ...]
-    kernarg_bytes: int
-    group_segment_bytes: int
-    private_segment_bytes: int
-    dynamic_stack: bool
-    vgpr_count: int
-    sgpr_count: int
-    agpr_count: int
-    user_sgpr_count: int
-    enable_private_segment_buffer: bool
-    enable_dispatch_ptr: bool
-    enable_queue_ptr: bool
-    enable_kernarg_segment_ptr: bool
-    enable_dispatch_id: bool
-    enable_flat_scratch_init: bool
-    enable_private_segment_size: bool
-    enable_workgroup_id: tuple[bool, bool, bool]
-    enable_workgroup_info: bool
-    enable_wave_offset: bool
-    workitem_id_count: int
-    """How many of the VGPRs 0 to 2 hold work-item ids: 1 to 3."""
-    float_mode: int
-    """The MODE register's low byte: rounding and denormals."""
-    dx10_clamp: bool
-    ieee: bool
-    accum_offset: int
-    """gfx90a: the first of the accumulation registers among all."""
-    generation: int
-    reqd_group_size: tuple[int, int, int] | None = None
-    max_flat_group: int = 0
-    wavefront: int = 64
-    rsrc: tuple[int, int, int] = (0, 0, 0)
-    """COMPUTE_PGM_RSRC1, 2 and 3."""
-    properties: int = 0
-    legacy: Legacy | None = None
-    """The other calling convention, of the OpenCL 1.x driver's binaries."""
-
-    @property
-    def mode(self) -> Mode:
-        """The MODE register that the kernel starts with, as the meanings of instructions take it."""
-        from headwater.isa.gcn.semantics import Mode
-
-        bits = self.float_mode
-        rounding, denormals = bits & 15, bits >> 4
-        return Mode(
-            rounding & 3, rounding >> 2, denormals & 3, denormals >> 2, self.dx10_clamp, self.ieee, self.generation
-        )
-
-
-class Relocation(NamedTuple):
-    """64 bits at ``offset`` of the image that are to hold the image's address plus ``value``."""
-
-    offset: int
-    value: int
-
-
-@dataclass(eq=False)
-class CodeObject:
-    """A code object in the form that all its kinds are read into. Compared and hashed by identity."""
-
-    filename: str
-    code: bytes
-    """The ELF file, without a bundle around it."""
-    target: str
-    isa: str
-    version: int
-    """Of the code object, 2 to 6; 1 for the binaries of the OpenCL 1.x driver."""
-    kernels: dict[str, KernelObject]
-    text_start: int
-    text_end: int
-    relocations: tuple[Relocation, ...] = ()
-    printf_formats: tuple[str, ...] = ()
-    has_writable_data: bool = False
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    loads: tuple[tuple[int, bytes, int], ...] = ()
-    """The segments: address, bytes in the file, bytes in memory."""
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the ELF file."""
-        return hashlib.sha256(self.code).hexdigest()
-
-    @cached_property
-    def _image(self) -> bytes:
-        image = bytearray(max((address + size for address, _, size in self.loads), default=0))
-        for address, data, _ in self.loads:
-            image[address : address + len(data)] = data
-        return bytes(image)
-
-    def image(self) -> bytes:
-        """All segments at their addresses, from address 0 on, zeros between and behind them."""
-        return self._image
-
-    @cached_property
-    def _lines(self) -> Any:
-        from headwater.isa.gcn.lines import LineTable
-
-        return LineTable(self.code)
-
-    def line_of(self, address: int) -> tuple[str, int, int] | None:
-        """File, line and column that the instruction at ``address`` was made from; None without debug information."""
-        found: tuple[str, int, int] | None = self._lines.find(address)
-        return found
-
-    def kernel(self, name: str) -> KernelObject:
-        """The kernel called ``name``; CodeObjectError, naming those there are, if there is none."""
-        if name not in self.kernels:
-            import difflib
-
-            close = difflib.get_close_matches(name, self.kernels, 1)
-            known = f"its kernels are {', '.join(self.kernels)}"
-            raise CodeObjectError(
-                f"{self.filename}: the file has no kernel {name!r}",
-                hint=f"did you mean {close[0]}? {known}" if close else known,
-            )
-        return self.kernels[name]
 
 
 def load(code: bytes, filename: str) -> CodeObject:

@@ -10,15 +10,8 @@ import re
 import struct
 from typing import TYPE_CHECKING, Any
 
-from headwater.isa.gcn.codeobject import (
-    NT_AMD_HSA_METADATA,
-    KernelArg,
-    KernelObject,
-    enabled,
-    generation_of,
-    read_image,
-    register_counts,
-)
+from headwater.isa.gcn.codeobject import NT_AMD_HSA_METADATA, enabled, generation_of, read_image, register_counts
+from headwater.isa.gcn.objects import KernelArg, KernelObject
 
 if TYPE_CHECKING:
     from headwater.isa.elf import Elf

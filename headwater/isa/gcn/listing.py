@@ -15,8 +15,8 @@ from headwater.isa.gcn.printer import text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from headwater.isa.gcn.codeobject import CodeObject, KernelObject
     from headwater.isa.gcn.model import Instruction
+    from headwater.isa.gcn.objects import CodeObject, KernelObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from headwater.errors import CodeObjectError, HeadwaterError
 from headwater.isa.elf import Elf
-from headwater.isa.gcn.codeobject import KernelArg
+from headwater.isa.gcn.objects import KernelArg
 from headwater.isa.vliw.decode import decode
 from headwater.isa.vliw.model import GENERATION_OF_TARGET, Shader
 

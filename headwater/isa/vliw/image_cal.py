@@ -16,7 +16,7 @@ from typing import Any
 
 from headwater.errors import UsageError
 from headwater.isa.elf import PT_LOAD, PT_NOTE, Elf, Note, Section, Segment
-from headwater.isa.gcn.codeobject import KernelArg
+from headwater.isa.gcn.objects import KernelArg
 from headwater.isa.vliw.image import EM_CAL_IMAGE, OSABI_CAL, Argument, Image
 
 # CALtarget's ordinal and 1 is the machine of a dictionary's entry. Chips that LLVM has no processor of their own for
