@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from headwater.emulate import atomics, exchange
+from headwater.emulate import atomics, exchange, texels
 from headwater.emulate.builder import Value
 from headwater.emulate.control import scalar_operand, special, write_scalar
 from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
@@ -15,6 +15,7 @@ from headwater.emulate.memory import GDS_SLOT, LDS_SLOT, PRIVATE_SLOT, Address, 
 from headwater.emulate.program import meaning
 from headwater.emulate.registers import PART, PART_LANES, Mask
 from headwater.emulate.vector import number, put, vector_fetch, writers
+from headwater.isa.gcn import images
 from headwater.isa.gcn.model import M0, Instruction, Register, Source
 from headwater.isa.gcn.semantics import BITS, Node
 
@@ -104,15 +105,19 @@ def _clock(t: Translator, instruction: Instruction) -> None:
 
 
 def vector_memory(t: Translator, instruction: Instruction) -> None:
-    """DS, FLAT, GLOBAL, SCRATCH, MUBUF."""
+    """DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG."""
     row = instruction.row
     what = meaning(instruction)
     if exchange.translate(t, instruction):
         return
+    fields = instruction.fields
+    formatted = images.texels(instruction)
+    if formatted is not None and not fields.get("lds"):
+        texels.translate(t, instruction, formatted)
+        return
     if not what.assignments and not any(e.kind == "store" for e in what.effects):
         return
-    fields = instruction.fields
-    if fields.get("tfe") or fields.get("lds") or "format" in row.flags or row.encoding == "MIMG":
+    if fields.get("tfe") or fields.get("lds"):
         t.flush()
         t.stop("FAULT_UNSUPPORTED", instruction.address)
         t.b.start(t.b.label("unreachable"))

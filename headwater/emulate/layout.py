@@ -32,6 +32,7 @@ ENDED, AT_BARRIER, STOPPED = 0, 1, 2
 # Kinds in the error record.
 FAULT_READ, FAULT_WRITE, FAULT_LDS_READ, FAULT_LDS_WRITE, FAULT_PRIVATE = 1, 2, 3, 4, 5
 FAULT_UNSUPPORTED, FAULT_TRAP, FAULT_JUMP, FAULT_READ_ONLY, FAULT_ALIGNMENT, FAULT_STACK = 6, 7, 8, 9, 10, 11
+FAULT_RESOURCE = 12
 FAULT_NAMES: Final = {
     name: value for name, value in list(globals().items()) if name.startswith("FAULT_") and isinstance(value, int)
 }

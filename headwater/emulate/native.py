@@ -6,9 +6,8 @@ import functools
 import json
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater import cache
 from headwater.errors import InternalError
@@ -22,8 +21,7 @@ _FORMAT = "emulate 1"
 _LIBRARY, _FACTS = "kernel.so", "kernel.json"
 
 
-@dataclass(frozen=True)
-class NativeKernel:
+class NativeKernel(NamedTuple):
     """Native code of a kernel: ``library`` with the entry `SYMBOL` that support.c describes.
 
     ``frame_bytes``: of each wavefront of a group; ``cache_slots``: see `headwater.emulate.layout`;
@@ -68,6 +66,10 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
         "observed": None if observer is None else observer.facts(),
     }
     objects = [compiled, _support()]
+    if made.uses_texels:
+        from headwater.emulate import texels
+
+        objects.append(texels.support())
     if observer is not None:
         objects += observer.objects()
     return {_LIBRARY: link_shared(*objects), _FACTS: json.dumps(facts).encode()}

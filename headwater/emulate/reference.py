@@ -6,18 +6,19 @@ stands around them (operands, modifiers, EXEC, DPP, SDWA, memory, control) is he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from headwater.emulate import reference_matrix
+from headwater.emulate import reference_images, reference_matrix
 from headwater.emulate.evaluate_numpy import Array, Wide, evaluate, flush, signed, unsigned
 from headwater.emulate.layout import LANES, PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.emulate.modifiers import PAIRS, high_half
 from headwater.emulate.reference_memory import AccessError, Memories, Place, fault, places
 from headwater.errors import InternalError, KernelFault
+from headwater.isa.gcn import images, table
 from headwater.isa.gcn.model import (
     EXEC,
     EXECZ,
@@ -562,11 +563,9 @@ def _scalar_memory(wave: Wave, instruction: Instruction, what: Semantics) -> Non
 
 def _vector_memory(wave: Wave, instruction: Instruction, what: Semantics) -> None:
     fields = instruction.fields
-    for kind in ("image", "format"):
-        if what.effect(kind):
-            raise KernelFault(
-                f"{instruction.row.name} at {instruction.address:#x}: {kind} instructions are not emulated"
-            )
+    if images.texels(instruction) is not None and not fields.get("lds"):
+        _texels(wave, instruction, what)
+        return
     if fields.get("tfe") or (fields.get("lds") and instruction.row.encoding == "MUBUF"):
         raise KernelFault(f"{instruction.row.name} at {instruction.address:#x}: tfe and lds are not emulated")
     operands = {name: _named(wave, instruction, name, what) for name in what.reads - {"MEM"}}
@@ -609,6 +608,75 @@ def _vector_memory(wave: Wave, instruction: Instruction, what: Semantics) -> Non
         raise fault(error, instruction, instruction.row.name, lane) from None
     for target, value in done.results.items():
         _assign(wave, instruction, target, value, what)
+
+
+def _texels(wave: Wave, instruction: Instruction, what: Semantics) -> None:
+    """Instructions on images and formatted buffers."""
+
+    def scalar(name: str) -> int:
+        source = instruction.source(name)
+        words = [] if source is None else _dwords(_raw(wave, source, instruction))
+        return sum(int(word[0]) << 32 * n for n, word in enumerate(words))
+
+    def vectors(registers: Iterable[int]) -> list[list[int]]:
+        return [[int(value) for value in wave.vectors[n]] for n in registers]
+
+    data, dest = instruction.source("DATA"), instruction.dest("D")
+    held = data.value if data is not None else dest.register if dest is not None else None
+    first = held.index + (_ACC if held.file == "a" else 0) if isinstance(held, Register) else 0
+    one = reference_images.Operation(
+        instruction,
+        wave.isa,
+        wave.memories.memory,
+        _active(wave),
+        scalar("RSRC"),
+        scalar("SAMP"),
+        scalar("SOFFSET") & 0xFFFFFFFF,
+        vectors(images.address_registers(instruction)),
+        vectors(range(first, first + held.dwords)) if isinstance(held, Register) else [],
+    )
+    lane: int | None = None
+
+    def told(number: int) -> None:
+        nonlocal lane
+        lane = number
+
+    try:
+        if one.what.kind == "atomic":
+            _texel_atomic(wave, instruction, what, one)
+            return
+        result = reference_images.run(one, told)
+    except AccessError as error:
+        raise fault(error, instruction, instruction.row.name, lane) from None
+    if dest is not None:
+        for n, row in enumerate(result):
+            old = wave.vectors[first + n]
+            wave.vectors[first + n] = np.where(wave.active, np.array(row, np.uint32), old)
+
+
+def _texel_atomic(wave: Wave, instruction: Instruction, what: Semantics, one: reference_images.Operation) -> None:
+    """An atomic on an image; lanes outside of it get 0."""
+    dwords = len(one.data) // (2 if "cmpswap" in instruction.row.name else 1)
+    if dwords == 2:  # 64-bit elements: a buffer's row has the meaning
+        name = instruction.row.name.replace("image_", "buffer_") + "_x2"
+        row = table.named(wave.isa, "MUBUF", name)
+        assert row is not None
+        what = semantics(row)
+    type_ = what.types["D"]
+    words = [np.array(row, np.uint32) for row in one.data]
+    data: Wide = tuple(words) if len(words) > 2 else words[0]
+    if len(words) == 2:
+        data = words[0].astype(np.uint64) | words[1].astype(np.uint64) << np.uint64(32)
+    mode = replace(wave.settings, round32=0, round16_64=0)
+    returned = [bytes(4 * dwords)] * LANES
+    for lane, place in enumerate(reference_images.atomic_places(one, 4 * dwords)):
+        if place is None:
+            continue
+        returned[lane] = wave.memories.memory.read(place, 4 * dwords)
+        operands = {"DATA": _slice(data, lane, 1), "MEM": _as_lanes([returned[lane]], type_)}
+        wave.memories.memory.write(place, _bytes(dict(evaluate(what, operands, mode).results)["MEM"], 0))
+    if instruction.dest("D") is not None:
+        _assign(wave, instruction, "D", _as_lanes(returned, f"u{32 * dwords}"), what)
 
 
 def _atomic(

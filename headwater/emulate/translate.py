@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headwater.emulate import chunks, control, encodings_memory, hooks, matrix, vector
+from headwater.emulate import chunks, control, encodings_memory, hooks, matrix, texels, vector
 from headwater.emulate.builder import Builder, Value
 from headwater.emulate.layout import AT_BARRIER, ENDED, FAULT_NAMES, LANES, LARGE_KERNEL, STOPPED, WAVE
 from headwater.emulate.memory import Shape, Slot
@@ -70,6 +70,7 @@ class Translation:
     cache_slots: int
     instruction_count: int
     uses_gds: bool = False
+    uses_texels: bool = False
 
 
 def translate_kernel(code: CodeObject, name: str, options: Options) -> Translation:
@@ -115,6 +116,8 @@ class Translator(PutOff):
     compact: bool = False
     """Whether memory instructions of the block are only calls: short code, for what is not in a loop."""
     uses_matrices: bool = False
+    uses_texels: bool = False
+    """Whether it calls texels.c."""
     indexed_registers: int = 0
     """Room for so many vector registers is wanted, of which M0 picks one."""
     _queue: list[Thunk] = field(default_factory=list)
@@ -160,7 +163,14 @@ class Translator(PutOff):
             head = self._head(definitions, initial)
             function = f"define hidden i32 @hw_wave(ptr noalias %w) #0 {{\n{head}\n{text}\n{self._exits()}\n}}"
         parts = [function, *(d for d in body.declarations.values()), '!9100 = !{!"branch_weights", i32 2000, i32 1}']
-        return Translation("\n\n".join(parts), self.frame_bytes, self.slots, self.program.instruction_count)
+        return Translation(
+            "\n\n".join(parts),
+            self.frame_bytes,
+            self.slots,
+            self.program.instruction_count,
+            any(i.fields.get("gds") for block in self.program.blocks.values() for i in block.instructions),
+            self.uses_texels,
+        )
 
     def _find_split_pairs(self) -> None:
         for block in self.program.blocks.values():
@@ -224,6 +234,8 @@ class Translator(PutOff):
         emit("%count = alloca i64")
         if self.uses_matrices:
             emit(f"%matrices = alloca [{matrix.ARRAY_REGISTERS * LANES} x i32], align 64")
+        if self.uses_texels:
+            emit(f"%texels = alloca [{texels.TEXELS.size_bytes} x i8], align 64")
         if self.indexed_registers:
             emit(f"%registers = alloca [{self.indexed_registers} x {PART}], align 64")
         emit(f"%addresses = alloca [{LANES} x i64], align 64")
@@ -378,8 +390,7 @@ class Translator(PutOff):
         """Translate one instruction; those that end a block are done by `_leave`."""
         what = meaning(instruction)
         encoding = instruction.row.encoding
-        unknown = any(effect.kind in ("image", "format") for effect in what.effects)
-        if unknown or what.unsupported or control.is_trap(instruction):
+        if what.unsupported or control.is_trap(instruction):
             self.flush()
             kind = "FAULT_TRAP" if control.is_trap(instruction) else "FAULT_UNSUPPORTED"
             self.stop(kind, instruction.address)

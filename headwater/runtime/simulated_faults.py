@@ -102,15 +102,54 @@ def _what(
         return f"{who} {access} {amount} at byte {address} of its private memory, which has {size}", hint
     if kind == layout.FAULT_TRAP:
         return f"{wavefront} ran into a trap: an assertion failed, or code that the compiler took to be unreachable", ""
+    if kind == layout.FAULT_RESOURCE:
+        message, hint = _refused(detail & 0xFF, detail >> 8)
+        return f"{wavefront} uses a descriptor of {message}", hint
     if kind == layout.FAULT_JUMP:
         return f"{wavefront} jumps to {address:#x}, where no code is known to begin", ""
     return f"{wavefront} failed with the unknown code {kind}", ""
 
 
+def _refused(why: int, value: int) -> tuple[str, str]:
+    """Why an image or formatted buffer instruction does not take a descriptor, and what to do."""
+    from headwater.emulate.texels import REASONS
+    from headwater.isa.gcn import resources
+
+    def format_name(number: int) -> str:
+        known = resources.DATA_FORMATS.get(number)
+        return known.name if known else resources.OTHER_FORMATS.get(number, f"number {number}")
+
+    kind = resources.NUM_FORMATS.get(value >> 8, f"number {value >> 8}")
+    return {
+        "DATA_FORMAT": (f"the data format {format_name(value)}, which is not emulated", "decode it on the host first"),
+        "NUM_FORMAT": (
+            f"the number format {kind} with the data format {format_name(value & 255)}, which do not go together here",
+            "see Images in docs/emulator.md",
+        ),
+        "TYPE": (f"type {value}, which is no image's", "is it a buffer's descriptor, or memory that nobody wrote?"),
+        "MSAA": ("a multisampled image, which is not emulated", "resolve it on the host first"),
+        "TILING": (
+            f"an image with tiling index {value}, which is not emulated",
+            "only linear images are: make it with the linear tiling index, 8",
+        ),
+        "SWIZZLE": (
+            f"an image with swizzle mode {value}, which is not emulated",
+            "only linear images are: make it with SW_LINEAR, 0",
+        ),
+        "COMPRESSION": ("a compressed image (DCC), which is not emulated", "leave the bit COMPRESSION_EN out"),
+        "BORDER": (
+            "a sampler that takes its border's colour from a table, which is not emulated",
+            "use transparent black, opaque black or opaque white",
+        ),
+        "ATOMIC": (
+            f"an image of the format {format_name(value)}, whose elements are not as wide as the atomic's data",
+            "atomics are for elements of 32 bits, or with twice the bits in dmask of 64",
+        ),
+    }[REASONS[why]]
+
+
 _OTHERS = {
-    "MIMG": "image instructions are not emulated: compiled from OpenCL C here, kernels read images by plain loads",
-    "MUBUF": "buffer accesses that convert formats are not emulated",
-    "MTBUF": "buffer accesses that convert formats are not emulated",
+    "MUBUF": "loads into the LDS, and those with tfe, are emulated of no buffer",
     "SOPK": "MODE can only be set to a constant",
 }
 """Why an instruction of an encoding is not emulated, where its row does not say."""
