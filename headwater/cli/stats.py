@@ -30,10 +30,11 @@ examples:
   headwater stats median.cl --device fiji --kernel medianfilter_rgba photo.jpg --instructions
   headwater stats scan.cl --device mi50 random:1Mi --json > scan.json
 
-VALU use: the part of the 64 lanes that had work, over the vector instructions. Divergent: the part of them that ran
-without some lanes. Lines/request: 64-byte cache lines that a wavefront's request touched; 4 are the least for 64
-lanes of 4 bytes each. Used: bytes that lanes asked for, over those of the lines; more than 100 % where lanes share
-them. LDS conflicts: cycles over those that the same requests would take without conflicts of banks.
+VALU use: the part of the 64 lanes that had work, over the vector instructions (on VLIW chips, the groups of ALU
+operations). Divergent: the part of them that ran without some lanes. Slots: the part of a group's slots that
+operations fill. Lines/request: 64-byte cache lines that a wavefront's request touched; 4 are the least for 64 lanes of
+4 bytes each. Used: bytes that lanes asked for, over those of the lines; more than 100 % where lanes share them. LDS
+conflicts: cycles over those that the same requests would take without conflicts of banks.
 """
 _LINES = 20
 
@@ -104,7 +105,8 @@ def _print(found: Statistics, instructions: bool) -> None:
     from headwater.cli.terminal import print_table
 
     whole, group = " × ".join(map(str, found.global_size)), " × ".join(map(str, found.local_size))
-    print(f"{found.kernel} on {found.target}: {whole} work-items in groups of {group}, {found.wavefronts} wavefronts")
+    items = f"{whole} pixels in blocks of" if found.mode == "pixel" else f"{whole} work-items in groups of"
+    print(f"{found.kernel} on {found.target}: {items} {group}, {found.wavefronts} wavefronts")
     print()
     total = max(found.total.count, 1)
     rows = [
@@ -115,6 +117,14 @@ def _print(found: Statistics, instructions: bool) -> None:
     rows.append(["all", f"{found.total.count:,}", "100.0%", f"{found.total.count / max(found.wavefronts, 1):.1f}"])
     print_table(["class", "instructions", "share", "a wavefront"], rows, numbers=(1, 2, 3))
     print()
+    if found.clauses:
+        rows = [
+            [name, f"{count:,}", f"{count / max(found.wavefronts, 1):.1f}"]
+            for name, count in found.clauses.items()
+            if count
+        ]
+        print_table(["control flow", "executed", "a wavefront"], rows, numbers=(1, 2))
+        print()
     print_table(["measure", "value"], _facts(found.total), numbers=(1,))
     if found.lines:
         print()
@@ -135,6 +145,11 @@ def _facts(work: Work) -> list[list[str]]:
     vector, local = work.memory(is_vector), work.memory(is_lds)
     scalar = work.memory(lambda access: access.kind == "scalar")
     facts = [["VALU use", f"{work.utilisation:.1%}"], ["divergent VALU instructions", f"{work.divergence:.1%}"]]
+    if work.slots:
+        facts += [
+            ["ALU slots filled", f"{work.packing:.1%}"],
+            ["operations a group", f"{work.operations / max(work.valu, 1):.2f}"],
+        ]
     if vector.requests:
         facts += [
             ["vector memory requests", f"{vector.requests:,}"],
@@ -167,13 +182,14 @@ def _print_lines(found: Statistics) -> None:
                 f"{Path(file).name}:{line}",
                 f"{did.count / total:.1%}",
                 f"{did.utilisation:.0%}" if did.valu else "",
+                *([f"{did.packing:.0%}" if did.slots else ""] if found.mode else []),
                 f"{vector.lines / vector.requests:.1f}" if vector.requests else "",
                 f"{local.cycles / max(local.least_cycles, 1):.2f} ×" if local.requests else "",
                 _source(file, line),
             ]
         )
-    heads = ["line", "instr.", "VALU use", "lines/req.", "LDS", "source"]
-    print_table(heads, rows, title="Source lines", numbers=(1, 2, 3, 4))
+    heads = ["line", "instr.", "VALU use", *(["slots"] if found.mode else []), "lines/req.", "LDS", "source"]
+    print_table(heads, rows, title="Source lines", numbers=range(1, len(heads) - 1))
 
 
 def _source(file: str, line: int) -> str:
@@ -191,8 +207,8 @@ def _instruction_row(row: InstructionRow) -> list[str]:
     if row.did.accesses:
         return _memory_row(row)
     line = "" if row.line is None else str(row.line[1])
-    lanes = f"{row.did.lanes / row.did.count:.1f}" if row.did.count and row.kind == "VALU" else ""
-    return [f"{row.address:x}", row.text, line, f"{row.did.count:,}", lanes, "", "", ""]
+    lanes = f"{row.did.lanes / row.did.count:.1f}" if row.did.count and row.did.valu else ""
+    return [row.place, row.text, line, f"{row.did.count:,}", lanes, "", "", ""]
 
 
 def _memory_row(row: InstructionRow) -> list[str]:
@@ -205,7 +221,7 @@ def _memory_row(row: InstructionRow) -> list[str]:
     if row.did.accesses[0].kind == "scalar":
         lanes = ""
     return [
-        f"{row.address:x}",
+        row.place,
         row.text,
         line,
         f"{row.did.count:,}",

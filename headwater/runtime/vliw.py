@@ -97,9 +97,9 @@ def kinds_of(views: Mapping[Name, View], samplers: Mapping[int, Sampler]) -> Bin
 
 
 class Loaded:
-    """An image on a chip, ready to be run. ``info`` names it in messages."""
+    """An image on a chip, ready to be run. ``info`` names it in messages, ``filename`` the IL that it has lines of."""
 
-    def __init__(self, image: Image, chip: Chip) -> None:
+    def __init__(self, image: Image, chip: Chip, filename: str = "") -> None:
         generation = GENERATION_OF_TARGET.get(chip.target)
         if generation != image.generation:
             raise UsageError(
@@ -110,6 +110,7 @@ class Loaded:
         self.chip = chip
         self.machine = machine_of(image)
         self.info = KernelInfo(image.name, (), image.group_size)
+        self.owner = Owner(None, self.info, image.il, filename)
         self._launches: dict[tuple[str, str], ShaderLaunch] = {}
 
     def run(
@@ -146,14 +147,14 @@ class Loaded:
         if found is None:
             if len(self._launches) >= _LAUNCHES:
                 self._launches.clear()
-            found = ShaderLaunch(Owner(None, self.info), self.machine, self.chip, shape, bindings)
+            found = ShaderLaunch(self.owner, self.machine, self.chip, shape, bindings)
             self._launches[key] = found
         return found
 
 
-def load(image: Image, chip: Chip) -> Loaded:
+def load(image: Image, chip: Chip, filename: str = "") -> Loaded:
     """An image on a chip. UsageError if it is machine code of another generation."""
-    return Loaded(image, chip)
+    return Loaded(image, chip, filename)
 
 
 def domain_sizes(x: int, y: int, width: int, height: int) -> Sizes:

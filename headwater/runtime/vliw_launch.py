@@ -356,6 +356,11 @@ class ShaderLaunch(CpuLaunch):
     fetches_by_quads = True
 
     @property
+    def mode(self) -> str:
+        """How work-items are made: "pixel" or "compute"."""
+        return "pixel" if self.machine.kind == "ps" else "compute"
+
+    @property
     def private_lane_bytes(self) -> int:
         """Scratch memory of a work-item."""
         return layout.round_up(self.machine.scratch_bytes, 16)
@@ -374,7 +379,7 @@ class ShaderLaunch(CpuLaunch):
             "target": self.chip.target,
             "generation": machine.shader.generation,
             "code": machine.digest,
-            "mode": "pixel" if machine.kind == "ps" else "compute",
+            "mode": self.mode,
             "global_size": self.sizes.whole,
             "local_size": self.sizes.local,
             "origin": self.sizes.origin,

@@ -35,6 +35,24 @@ def test_brook_launches_are_counted(headwater, folder):
     assert len(json.loads(done.out)["launches"]) == 1
 
 
+@pytest.mark.parametrize("device", ["hd3870", "hd6970"])
+def test_vliw_chips(headwater, folder, device):
+    arguments = f"stats vadd.cl random:256 random:256 --local 64 --device {device}".split()
+    done = headwater(*arguments, "--json")
+    assert done.code == 0
+    (launch,) = json.loads(done.out)["launches"]
+    assert (launch["wavefronts"], launch["mode"]) == (4, "pixel" if device == "hd3870" else "compute")
+    total = launch["total"]
+    assert (total["requests"], total["lines"]) == (12, 48)
+    assert 0 < total["packing"] < 1
+    assert {line["line"] for line in launch["lines"]} >= {5}
+    done = headwater(*arguments, "--instructions")
+    assert done.code == 0
+    assert "ALU slots filled" in done.out
+    assert "VFETCH" in done.out
+    assert "c[i] = a[i] + b[i];" in done.out
+
+
 def test_keeps_the_trace(headwater, folder):
     from headwater.emulate.trace import read
 
