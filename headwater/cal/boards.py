@@ -92,19 +92,24 @@ class DeviceStorage(Storage):
 class Launch:
     """What one launch runs over: a pixel program's ``origin`` and ``size``, or a compute program's work-items.
 
-    ``surfaces``: the resource bound to each name; ``samplers``: what was set of sampler ``s#``.
+    ``surfaces``: the resource bound to each name; ``samplers``: what was set of sampler ``s#``; ``block``: a compute
+    program's work-group.
     """
 
     origin: tuple[int, int]
     size: tuple[int, ...]
     surfaces: Mapping[str, Resource]
     samplers: Mapping[str, Mapping[int, Any]] = field(default_factory=dict)
+    block: tuple[int, int, int] | None = None
 
 
 class Loaded(ABC):
-    """A program on a board. ``names``: what can be bound to it; ``group``: a compute program's work-group."""
+    """A program on a board. ``names``: what can be bound to it; ``group``: the work-group that a compute program
+    declares, None if it takes any.
+    """
 
     names: tuple[str, ...]
+    is_compute: bool
     group: tuple[int, int, int] | None
 
     @abstractmethod
@@ -232,7 +237,9 @@ class _IlLoaded(Loaded):
         from headwater.runtime.il import ENTRY, IlProgram
 
         self.device = device
-        facts = check(parse(il))
+        program = parse(il)
+        facts = check(program)
+        self.is_compute = program.kind == "cs"
         self.names = symbols(facts)
         self.group = facts.group
         self.facts = facts
@@ -247,7 +254,7 @@ class _IlLoaded(Loaded):
             if lanes is not None and name.startswith(("o", "uav", "g")):
                 converted.append((resource, lanes))
         options = {"offset": launch.origin} if any(launch.origin) else {}
-        self.kernel[launch.size, self.group](**arguments, device=self.device, **options).wait()
+        self.kernel[launch.size, launch.block](**arguments, device=self.device, **options).wait()
         for resource, lanes in converted:
             memory = resource.storage.map()
             resource.elements(memory)[...] = resource.layout.from_lanes(lanes)

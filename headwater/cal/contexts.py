@@ -142,7 +142,7 @@ def _interpolating(module: Module) -> tuple[Loaded, int, tuple[int, ...]]:
 def _over(ctx: int, func: int, domain: CALdomain) -> tuple[Context, Module, Launch]:
     """What a launch over a domain is, found to be possible."""
     context, module = _function(ctx, func)
-    if module.loaded.group is not None:
+    if module.loaded.is_compute:
         raise failed(CALresult.ERROR, "a compute program is launched by calCtxRunProgramGrid")
     if not isinstance(domain, CALdomain):
         raise failed(CALresult.INVALID_PARAMETER, f"the domain is a CALdomain, not a {type(domain).__name__}")
@@ -168,10 +168,10 @@ def calCtxRunProgramGrid(ctx: int, grid: CALprogramGrid) -> int:
         raise failed(CALresult.INVALID_PARAMETER, f"the grid is a CALprogramGrid, not a {type(grid).__name__}")
     context, module = _function(ctx, grid.func)
     group = module.loaded.group
-    if group is None:
+    if not module.loaded.is_compute:
         raise failed(CALresult.ERROR, "a pixel program is launched by calCtxRunProgram")
     block, size = _extent(grid.gridBlock, "gridBlock"), _extent(grid.gridSize, "gridSize")
-    if block != group:
+    if group is not None and block != group:
         raise failed(
             CALresult.INVALID_PARAMETER,
             f"gridBlock is {block[0]} x {block[1]} x {block[2]}; "
@@ -180,7 +180,7 @@ def calCtxRunProgramGrid(ctx: int, grid: CALprogramGrid) -> int:
     if size[1:] != (1, 1) and not context.device.board.attributes.b3dProgramGrid:
         raise failed(CALresult.NOT_SUPPORTED, "this device's grids have one dimension")
     items = tuple(b * s for b, s in zip(block, size, strict=True))
-    launch = Launch((0, 0), items, _surfaces(context, module), _samplers(module))
+    launch = Launch((0, 0), items, _surfaces(context, module), _samplers(module), block)
     return _enqueue(context, module.loaded, launch)
 
 

@@ -91,20 +91,21 @@ class _MachineLoaded(Loaded):
         self.board = board
         self.image = image
         self.machine = load(image, board.chip)
+        self.is_compute = image.kind == "cs"
         self.group = image.group_size
         found = [f"i{n}" for n in image.resources] + [f"cb{n}" for n in sorted(image.constant_buffers)]
-        found += [f"uav{n}" for n in image.uavs] + (["g[]"] if image.uses_global else [])
+        found += [f"uav{n}" for n in image.uavs] + (["g[]"] if image.has_global_name else [])
         self.names = tuple(found + [f"o{n}" for n in image.outputs])
 
     def run(self, launch: Launch) -> None:
         views = {name: _view(name, resource) for name, resource in launch.surfaces.items()}
         samplers = {int(name[1:]): _sampler(state) for name, state in launch.samplers.items()}
-        if self.group is None:
+        if launch.block is None:
             domain = (*launch.origin, launch.size[0], launch.size[1])
             self.machine.run(domain=domain, bindings=views, samplers=samplers)
         else:
-            groups = [items // size for items, size in zip(launch.size, self.group, strict=True)]
-            self.machine.run(groups=groups, bindings=views, samplers=samplers)
+            groups = [items // size for items, size in zip(launch.size, launch.block, strict=True)]
+            self.machine.run(groups=groups, local=launch.block, bindings=views, samplers=samplers)
 
     def info(self) -> CALfuncInfo:
         chip, image = self.board.chip, self.image

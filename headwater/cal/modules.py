@@ -47,6 +47,13 @@ def calModuleLoad(ctx: int, image: CALimage) -> int:
             f"the image has no code for CAL_TARGET_{board.attributes.target.name}, only for {held}",
             hint="compile for the target that calDeviceGetAttribs gives",
         )
+    if len({encoding.image.name for encoding in fitting}) > 1:
+        names = ", ".join(encoding.image.name for encoding in fitting)
+        raise failed(
+            CALresult.ERROR,
+            f"the image has several programs for CAL_TARGET_{board.attributes.target.name}: {names}",
+            hint="headwater compile --kernel NAME makes an image of one",
+        )
     try:
         loaded = board.load(fitting[0])
     except CalError:
@@ -67,10 +74,12 @@ def calModuleUnload(ctx: int, module: int) -> None:
 
 
 def calModuleGetEntry(ctx: int, module: int, name: str) -> int:
-    """The function of that name: "main". CAL_RESULT_ERROR if there is none."""
+    """The function of that name: "main", or an OpenCL kernel's. CAL_RESULT_ERROR if there is none."""
     found = _module(owner(ctx), module)
-    if name != ENTRY:
-        raise failed(CALresult.ERROR, f"the module has no entry {name!r}", hint=f"its entry is {ENTRY!r}")
+    if name not in (ENTRY, found.encoding.image.name):
+        raise failed(
+            CALresult.ERROR, f"the module has no entry {name!r}", hint=f"its entry is {found.encoding.image.name!r}"
+        )
     if not found.function:
         found.function = session().add(lambda handle: Function(handle, found)).handle
     return found.function

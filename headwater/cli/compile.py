@@ -1,20 +1,25 @@
-"""OpenCL C passes in; a code object, or what comes before it, for an AMD GPU that need not be here passes out."""
+"""A source passes in; a code object or CAL image, or what comes before it, for an AMD GPU that need not be here passes
+out.
+"""
 
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
+from headwater.cli import vliw_code
 from headwater.cli.options import Parser, add_build_options, build_options
 from headwater.cli.results import write_all
 from headwater.errors import UsageError
 
-_USAGE = "[--target gfx906 | --device vega64] [-o OUTPUT] [--emit KIND] [-D NAME[=VALUE]] [-I DIR] FILE.cl"
+_USAGE = "[--target gfx906 | --device vega64] [-o OUTPUT] [--emit KIND] [-D NAME[=VALUE]] [-I DIR] FILE"
 _DESCRIPTION = """\
-Compile OpenCL C to machine code for an AMD GPU, as ROCm's compiler would; no GPU is needed.
+Compile to machine code for an AMD GPU; no GPU is needed.
 
-The result is a code object (.hsaco): ROCm loads it, headwater run runs it, headwater disasm shows what is in it.
+For GCN and CDNA, OpenCL C becomes a code object (.hsaco), as ROCm's compiler makes it. For the VLIW chips (HD 2000 to
+HD 6000), OpenCL C, Brook+ or ATI IL becomes a CAL image (.cal). headwater run runs both, headwater disasm shows them.
 """
 _EXAMPLES = """\
 examples:
@@ -22,26 +27,30 @@ examples:
   headwater compile matmul.cl --target gfx906 -o m.hsaco -D TILE=16
   headwater compile matmul.cl --target gfx803 --emit asm -o -     print assembly
   headwater compile matmul.cl --device mi100 --kernel mm --emit ir
+  headwater compile matmul.cl --device hd5870              writes matmul.cal
+  headwater compile matmul.il --target rv770 --emit asm    writes matmul.isa
 
 To change the machine code by hand: --emit asm, edit, headwater asm.
 """
 SUFFIXES = {"hsaco": ".hsaco", "obj": ".o", "asm": ".s", "ir": ".ll"}
+_EMITTED = (*SUFFIXES, *(kind for kind in vliw_code.EMITTED if kind not in SUFFIXES))
+_LARGEST_GROUP = 256
 
 
 def parser() -> Parser:
     """The options of ``headwater compile``."""
     made = Parser("compile", _USAGE, _DESCRIPTION, _EXAMPLES)
-    made.add_argument("file", metavar="FILE", help="OpenCL C source (.cl); - reads standard input")
+    made.add_argument("file", metavar="FILE", help="source: .cl; for VLIW chips also .br, .il; - reads OpenCL C")
     add_target_options(made)
     made.add_argument(
         "-o", "--output", metavar="OUTPUT", help="write there; - prints (default: FILE with a new suffix)"
     )
     made.add_argument(
         "--emit",
-        choices=list(SUFFIXES),
-        default="hsaco",
+        choices=_EMITTED,
         help="hsaco, a code object that can be loaded (default); obj, the same before it is linked; asm, assembly; "
-        "ir, LLVM IR after optimisation",
+        "ir, LLVM IR after optimisation. For VLIW chips: image, a CAL image (default); raw, the machine code alone; "
+        "asm, assembly; ir, ATI IL",
     )
     made.add_argument(
         "--kernel",
@@ -55,9 +64,8 @@ def parser() -> Parser:
         "--largest-group",
         metavar="N",
         type=int,
-        default=256,
         help="most work-items of a work-group, for kernels without reqd_work_group_size: fewer leave each more "
-        "registers (default: 256, at most 1024)",
+        "registers (GCN; default: 256, at most 1024)",
     )
     add_build_options(made)
     return made
@@ -66,7 +74,9 @@ def parser() -> Parser:
 def add_target_options(made: Parser) -> None:
     """What chip the code is for, and in what format."""
     where = made.add_mutually_exclusive_group()
-    where.add_argument("--target", metavar="GFX", help="LLVM's name of the chip: gfx600 to gfx90a, or fiji, hawaii, …")
+    where.add_argument(
+        "--target", metavar="GFX", help="LLVM's name of the chip: gfx600 to gfx90a, fiji, hawaii, cypress, rv770, …"
+    )
     where.add_argument(
         "--device", "-d", metavar="CHIP", help="a chip of headwater devices (vega64), or a TOML file of one"
     )
@@ -90,6 +100,11 @@ def target(given: str | None, device: str | None) -> str:
 def main(words: Sequence[str]) -> int:
     """Run the command; the exit code is returned."""
     args = parser().parse(words)
+    if vliw_code.target(args.target, args.device):
+        return _image(args)
+    if args.emit in ("image", "raw"):
+        raise UsageError(f"--emit {args.emit} is for VLIW chips", hint="name one: --device hd5870, or --target cypress")
+    emit = args.emit or "hsaco"
     chosen = target(args.target, args.device)
     if not chosen:
         raise UsageError("say what chip to compile for", hint="--device vega64, say, or --target gfx906")
@@ -102,14 +117,33 @@ def main(words: Sequence[str]) -> int:
         build_options(args),
         chosen,
         version=args.code_object_version or gcn.DEFAULT_VERSION,
-        largest_group=args.largest_group,
-        emit=args.emit,
+        largest_group=_LARGEST_GROUP if args.largest_group is None else args.largest_group,
+        emit=emit,
         only=tuple(dict.fromkeys(args.kernels)),
     )
     print(made.warnings, end="", file=sys.stderr)
     if not made.kernels:
         print(f"headwater: {name} has no kernels", file=sys.stderr)
-    write(made.code, args.output, args.file, SUFFIXES[args.emit], binary=args.emit in ("hsaco", "obj"))
+    write(made.code, args.output, args.file, SUFFIXES[emit], binary=emit in ("hsaco", "obj"))
+    return 0
+
+
+def _image(args: Namespace) -> int:
+    """Compile for a VLIW chip."""
+    emit = args.emit or "image"
+    if emit not in vliw_code.EMITTED:
+        raise UsageError(f"--emit {emit} is for GCN chips", hint="VLIW chips have image, raw, asm and ir")
+    if args.code_object_version is not None or args.largest_group is not None:
+        raise UsageError("--code-object-version and --largest-group are for GCN chips", hint="leave them out")
+    suffix = Path(args.file).suffix
+    if args.file == "-":
+        data, name = sys.stdin.buffer.read(), "<stdin>"
+    elif suffix in vliw_code.SOURCE_SUFFIXES:
+        data, name = read_text(args.file, suffix)[0].encode("utf-8", "surrogateescape"), args.file
+    else:
+        raise UsageError(f"{args.file} is no source", hint="sources end in .cl, .br or .il")
+    made = vliw_code.emitted(vliw_code.compiled(args, data, name), name, emit)
+    write(made, args.output, args.file, vliw_code.EMITTED[emit], binary=emit in ("image", "raw"))
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ LISTING_SUFFIX = ".isa"
 """Of a text that `headwater asm` takes for VLIW code without being told."""
 IL_SUFFIX = ".il"
 SOURCE_SUFFIXES = (IL_SUFFIX, ".cl", ".br", ".brh")
-EMITTED = {"image": ".cal", "raw": ".bin"}
-"""What can be made of a text, and the file's suffix: a CAL image, or the machine code alone."""
+EMITTED = {"image": ".cal", "raw": ".bin", "asm": ".isa", "ir": ".il"}
+"""What can be made of a source, and the file's suffix: a CAL image, the machine code alone, its text, IL."""
 
 
 def target(given: str | None, device: str | None) -> str:
@@ -61,7 +62,8 @@ def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
     text = data.decode("utf-8", "surrogateescape")
     suffix = Path(args.file).suffix
     if suffix == IL_SUFFIX:
-        return (image_of(text, chip, name),)
+        made = image_of(text, chip, name)
+        return _chosen(args.kernels, (made.name,), (made,), name)
     from headwater.il import from_llvm
 
     options = build_options(args)
@@ -69,12 +71,29 @@ def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
         from headwater.runtime.brook import translate
 
         text, options = translate(text, name, options).source, ""
-    made = from_llvm.kernels(text, chip, name, options)
-    print(made.warnings, end="", file=sys.stderr)
-    wanted = args.kernels if set(args.kernels) <= set(made.kernels) else ()
-    return tuple(
-        kernel_image(kernel, chip) for kernel in made.kernels.values() if not wanted or kernel.info.name in wanted
-    )
+    built = from_llvm.kernels(text, chip, name, options)
+    print(built.warnings, end="", file=sys.stderr)
+    found = []
+    for kernel in built.kernels.values():
+        if kernel.info.name in args.kernels:
+            kernel.require(name, text)
+        elif args.kernels:
+            continue
+        elif kernel.refused is not None:
+            print(f"headwater: {kernel.info.name} is left out: {kernel.refused[0]}", file=sys.stderr)
+            continue
+        found.append(kernel_image(kernel, chip))
+    return _chosen(args.kernels, built.kernels, tuple(found), name)
+
+
+def _chosen(wanted: Sequence[str], known: Iterable[str], found: tuple[Image, ...], name: str) -> tuple[Image, ...]:
+    """The programs of the names that were asked for. UsageError for one that there is not."""
+    from headwater.runtime.program import unknown_kernel
+
+    for one in wanted:
+        if one not in known:
+            raise unknown_kernel(one, list(known), name)
+    return tuple(image for image in found if not wanted or image.name in wanted)
 
 
 def disassembly(args: Namespace, data: bytes, name: str, chosen: str, shape: str) -> str:
@@ -82,24 +101,36 @@ def disassembly(args: Namespace, data: bytes, name: str, chosen: str, shape: str
     if args.source or args.bytes:
         raise UsageError("--source and --bytes are for GCN code", hint="leave them out")
     is_source = Path(args.file).suffix in SOURCE_SUFFIXES
-    found = compiled(args, data, name) if is_source else images(data, name, chosen)
-    if args.kernels:
-        known = {i.name for i in found}
-        for kernel in args.kernels:
-            if kernel not in known:
-                raise UsageError(f"{name} has no program {kernel}", hint=f"it has {', '.join(sorted(known))}")
-        found = tuple(i for i in found if i.name in args.kernels)
+    if is_source:
+        found = compiled(args, data, name)
+    else:
+        found = images(data, name, chosen)
+        found = _chosen(args.kernels, [i.name for i in found], found, name)
     if shape == "json":
         return json.dumps({"file": name, "programs": [_as_json(i) for i in found]}) + "\n"
     from headwater.isa.vliw import image_text
 
     if shape == "asm":
-        if len(found) > 1:
-            which = ", ".join(f"{i.name} for {i.target}" for i in found)
-            raise UsageError(f"{name} has more than one program: {which}", hint="choose one by --kernel or --target")
-        return image_text.text(found[0], exact=True)
+        return image_text.text(_only(found, name), exact=True)
     heads = [f"; {name}: {i.name} for {i.target}\n" if len(found) > 1 else "" for i in found]
     return "\n".join(head + image_text.text(i) for head, i in zip(heads, found, strict=True))
+
+
+def _only(found: Sequence[Image], name: str) -> Image:
+    if len(found) > 1:
+        which = ", ".join(f"{i.name} for {i.target}" for i in found)
+        raise UsageError(f"{name} has more than one program: {which}", hint="choose one by --kernel or --target")
+    return found[0]
+
+
+def emitted(found: tuple[Image, ...], name: str, emit: str) -> bytes:
+    """What ``headwater compile`` writes, of `EMITTED`. UsageError where that is one program, and there are more."""
+    from headwater.isa.vliw import image, image_text
+
+    if emit == "image":
+        return image.write(*found)
+    one = _only(found, name)
+    return one.code if emit == "raw" else (one.il if emit == "ir" else image_text.text(one, exact=True)).encode()
 
 
 def _as_json(image: Image) -> dict[str, Any]:
@@ -139,10 +170,9 @@ def _as_json(image: Image) -> dict[str, Any]:
 
 def assembled(text: str, name: str, chosen: str, emit: str) -> bytes:
     """What ``headwater asm`` writes: a CAL image, or machine code alone."""
-    from headwater.isa.vliw import image, image_text
+    from headwater.isa.vliw import image_text
 
-    made = image_text.parse(text, chosen, filename=name)
-    return made.code if emit == "raw" else image.write(made)
+    return emitted((image_text.parse(text, chosen, filename=name),), name, emit)
 
 
 def is_listing(file: str, text: str) -> bool:

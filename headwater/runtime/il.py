@@ -1,5 +1,5 @@
-"""ATI IL passes in; a program whose kernel `main` runs on any device passes out: by way of OpenCL C, or on VLIW chips
-as their machine code.
+"""ATI IL, or images made of it, pass in; a program whose kernel `main` runs on any device passes out: by way of OpenCL
+C, or on VLIW chips as their machine code.
 
 A kernel takes IL's own names: textures ``i0, i1, …``, constant buffers ``cb0, …``, views ``uav0, …``, the global buffer
 ``g`` and outputs ``o0, …``, as arrays of 4- or 8-byte numbers (a double is two lanes). A texture's or output's array is
@@ -20,8 +20,12 @@ from headwater.runtime.signature import count_error, prototype
 from headwater.runtime.streams import Stream
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headwater.chips import Chip
     from headwater.il.model import Program as IlSource
     from headwater.il.to_opencl import Parameter, Translation
+    from headwater.isa.vliw.image import Image
     from headwater.runtime.events import Event
 
 ENTRY = "main"
@@ -32,20 +36,30 @@ _TYPES = {"resource": "float4*", "constant": "float4*", "global": "float4*", "ua
 
 
 class IlProgram(Program["IlKernel"]):
-    """An ATI IL program: one kernel, ``main``; ``translation.source`` is its OpenCL C."""
+    """An ATI IL program: one kernel, ``main``; ``translation.source`` is its OpenCL C.
+
+    With ``images`` of it, VLIW chips run their machine code as it is, and ``source`` may be "": then only they run it.
+    """
 
     language = "il"
 
-    def __init__(self, source: str, filename: str, options: str, device: Device | None) -> None:
+    def __init__(
+        self, source: str, filename: str, options: str, device: Device | None, images: Sequence[Image] = ()
+    ) -> None:
         from headwater.il.parser import parse
-        from headwater.il.to_opencl import to_opencl
+        from headwater.il.to_opencl import Translation, to_opencl
 
         self.source = source
         self.filename = filename
         self.options = options
-        program = parse(source, filename)
-        self.translation: Translation = to_opencl(program, filename)
-        self.opencl = _Translated(program, source, self.translation, filename, options, device)
+        program = parse(source, filename) if source else None
+        if program is not None:
+            self.translation = to_opencl(program, filename)
+        else:
+            from headwater.runtime.vliw_il import parameters_of
+
+            self.translation = Translation("", parameters_of(images[0]), images[0].group_size)
+        self.opencl = _Translated(program, source, self.translation, filename, options, device, images)
         self.kernels = {ENTRY: IlKernel(self)}
 
 
@@ -54,13 +68,15 @@ class _Translated(ClProgram):
 
     def __init__(
         self,
-        program: IlSource,
+        program: IlSource | None,
         text: str,
         translation: Translation,
         filename: str,
         options: str,
         device: Device | None,
+        images: Sequence[Image],
     ) -> None:
+        self._images = images
         self._program = program
         self._text = text
         self._translation = translation
@@ -71,6 +87,10 @@ class _Translated(ClProgram):
         target = resolve(device) if device is not None else current() or self.default_device
         chip = getattr(target, "chip", None)
         if chip is None or chip.family != "vliw":
+            if self._program is None:
+                from headwater.runtime.machine_code import not_run
+
+                raise not_run(self._filename, self._images[0].target, target)
             return super().on(target)
         built = self._built.get(target)
         if built is None:
@@ -84,9 +104,17 @@ class _Translated(ClProgram):
                 size = ArgInfo(f"{parameter.name}_size", "value", "int4", 16, "read", 0, "int4")
                 arguments += [_argument(parameter), size]
             info = KernelInfo(KERNEL, tuple(arguments), self._translation.group)
-            made = build(target, self._program, self._text, self._translation, info, self._filename)
+            made = build(target, self._image(chip), self._translation.parameters, info, self._filename)
             built = self._built[target] = made
         return built
+
+    def _image(self, chip: Chip) -> Image:
+        """The program's machine code for a chip: the file's, or compiled now where it was no file of machine code."""
+        if not self._images:
+            from headwater.runtime.vliw_images import image_of
+
+            return image_of(self._text, chip, self._filename, self._program)
+        return next((image for image in self._images if image.target == chip.target), self._images[0])
 
 
 class IlKernel(Kernel):

@@ -1,12 +1,42 @@
-"""A file of machine code passes in; a `MachineProgram` passes out, whose kernels run on simulated devices."""
+"""A file of machine code passes in; a program whose kernels run on simulated devices passes out: a `MachineProgram`, or
+an `IlProgram` of a CAL image, whose IL other devices run.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from headwater.errors import CodeObjectError, DeviceError
 from headwater.isa.gcn.codeobject import load
 from headwater.runtime.devices import Device, DeviceProgram, current, resolve
-from headwater.runtime.program import ClKernel, ClProgram
+from headwater.runtime.program import ClKernel, ClProgram, Program
 from headwater.runtime.simulated import SimulatedDevice, device_for
+
+
+def load_program(code: bytes, filename: str, device: Device | None) -> Program[Any]:
+    """A program of a file. Raises CodeObjectError; UsageError if it is not for the device's chip."""
+    if code[18:20] in _CAL_IMAGES:
+        from headwater.isa.vliw.image import read_all
+        from headwater.runtime.il import IlProgram
+
+        images = read_all(code, filename)
+        if images[0].abi == "cal":
+            if device is None and (not images[0].il or current() is None):
+                device = device_for(images[0].target)
+            return IlProgram(images[0].il, filename, "", device, images)
+    return MachineProgram(code, filename, device)
+
+
+def not_run(filename: str, target: str, device: Device) -> DeviceError:
+    """The error for a device that does not run a file's machine code."""
+    return DeviceError(
+        f"{filename} holds machine code for {target}, which {device.name} does not run",
+        hint=f"choose a simulated device: {device_for(target).name}",
+    )
+
+
+_CAL_IMAGES = (b"\x7c\0", b"\x7d\0")
+"""e_machine of CAL's objects and images."""
 
 
 class MachineProgram(ClProgram):
@@ -30,10 +60,7 @@ class MachineProgram(ClProgram):
         """The program loaded on a device. UsageError if it is not for that chip, DeviceError if it is none."""
         target = resolve(device) if device is not None else self.default_device
         if not isinstance(target, SimulatedDevice):
-            raise DeviceError(
-                f"{self.filename} holds machine code for {self.target}, which {target.name} does not run",
-                hint=f"choose a simulated device: {device_for(self.target).name}",
-            )
+            raise not_run(self.filename, self.target, target)
         built = self._built.get(target)
         if built is None:
             built = self._built[target] = target.load(self._code, self.filename)

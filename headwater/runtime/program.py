@@ -306,7 +306,8 @@ def compile(
     A string with a line break or a brace is source text, anything else a path. The ``language``, ``"brook"``,
     ``"opencl"`` or ``"il"``, follows from the file's ending or from the text. ``options`` are a compiler's:
     ``-D N=4 -I include``. ``device``: the program's device where a launch does not name one. What was compiled before
-    comes from the cache. A file of GCN machine code (``.hsaco``, ``.co``) is taken as it is, for a simulated device.
+    comes from the cache. Files of machine code (``.hsaco``, ``.co``, ``.cal``) are taken as they are, for a simulated
+    device.
 
     SourceError with the position if the source is wrong, UsageError for a missing file or unknown option.
     """
@@ -315,9 +316,9 @@ def compile(
     target = resolve(device) if device is not None else None
     source, filename = _read(path_or_source)
     if isinstance(source, bytes):
-        from headwater.runtime.machine_code import MachineProgram
+        from headwater.runtime.machine_code import load_program
 
-        return MachineProgram(source, filename, target)
+        return load_program(source, filename, target)
     chosen = _language(language, source, filename)
     return _LOADERS[chosen](source, filename, options, target)
 

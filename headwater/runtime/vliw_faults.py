@@ -135,5 +135,8 @@ def _why(launch: ShaderLaunch, pc: int) -> str:
         return "the program runs beyond its end"
     if cf.groups:
         reasons = [semantics(op.row).unsupported for op in cf.groups[within >> PC_OP_BITS].ops]
-        return next((reason for reason in reasons if reason), "an operand of this kind is not emulated")
+        return next(
+            (reason for reason in reasons if reason),
+            "an operand of this kind is not emulated, or nothing is bound to its constant buffer",
+        )
     return "it belongs to graphics, or names a resource that nothing is bound to"

@@ -20,24 +20,32 @@ from headwater.runtime.devices import Buffer, DeviceProgram, Size
 from headwater.runtime.events import Event, Queue
 from headwater.runtime.streams import Stream
 from headwater.runtime.vliw import Loaded, ShaderKernel, bound_views, domain_sizes, load
-from headwater.runtime.vliw_images import image_of
 from headwater.runtime.vliw_launch import Inputs, Sizes, View
 
 if TYPE_CHECKING:
-    from headwater.il.model import Program
-    from headwater.il.to_opencl import Parameter, Translation
+    from headwater.il.to_opencl import Parameter
     from headwater.isa.vliw.image import Image
     from headwater.opencl.kernels import KernelInfo
     from headwater.runtime.vliw import VliwDevice
 
 
 def build(
-    device: VliwDevice, program: Program, source: str, translation: Translation, info: KernelInfo, filename: str
+    device: VliwDevice, image: Image, parameters: Sequence[Parameter], info: KernelInfo, filename: str
 ) -> DeviceProgram:
-    """Compile an IL program for a VLIW device. SourceError for what the chip has no instructions for."""
-    image = image_of(source, device.chip, filename, program)
-    kernel = IlShader(device, info, image, translation.parameters, filename)
+    """An IL program's image on a VLIW device. UsageError if it is machine code of another generation."""
+    kernel = IlShader(device, info, image, parameters, filename)
     return DeviceProgram(device, {info.name: kernel})
+
+
+def parameters_of(image: Image) -> tuple[Parameter, ...]:
+    """What an image without IL takes, as far as it says so: its textures are taken for two-dimensional ones."""
+    from headwater.il.to_opencl import Parameter
+
+    found = [Parameter(f"i{n}", "resource", 2) for n in sorted(image.resources)]
+    found += [Parameter(f"cb{n}", "constant", 1, count) for n, count in sorted(image.constant_buffers.items())]
+    found += [Parameter(f"uav{n}", "uav") for n in sorted(image.uavs)]
+    found += [Parameter("g", "global")] if image.has_global_name else []
+    return (*found, *(Parameter(f"o{n}", "output", 2) for n in sorted(image.outputs)))
 
 
 class IlShader(ShaderKernel):
@@ -49,7 +57,7 @@ class IlShader(ShaderKernel):
         self, device: VliwDevice, info: KernelInfo, image: Image, parameters: Sequence[Parameter], filename: str
     ) -> None:
         super().__init__(device, info, "", filename, "")
-        self.loaded = load(image, device.chip)
+        self.loaded = load(image, device.chip, filename)
         self.parameters = tuple(parameters)
 
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:

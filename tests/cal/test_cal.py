@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from headwater import cal
+from headwater import cal, chips
+from headwater.il import from_llvm
+from headwater.isa.vliw import image
+from headwater.runtime import vliw_images
 
 DEVICES = ["cpu", "hd3870", "hd4870", "hd5870", "hd6970"]
 PS = "\n".join(
@@ -127,8 +132,8 @@ def saxpy(dev: int, shape: tuple[int, int] = (33, 70)) -> tuple[Job, np.ndarray]
     return job, a * np.float32(0.5) + b
 
 
-def failure(result: int) -> pytest.RaisesContext:
-    return pytest.raises(cal.CalError, check=lambda error: error.result == result)
+def failure(result: int, message: str | None = None) -> pytest.RaisesContext:
+    return pytest.raises(cal.CalError, match=message, check=lambda error: error.result == result)
 
 
 # -- programs ----------------------------------------------------------------------------------------------------------
@@ -270,18 +275,67 @@ def test_images_are_written_and_read(device: int, tmp_path: Path) -> None:
     data = cal.calclImageWrite(job.image)
     assert len(data) == cal.calclImageGetSize(job.image)
     (tmp_path / "image").write_bytes(data)
-    image = cal.calImageRead((tmp_path / "image").read_bytes())
+    again_image = cal.calImageRead((tmp_path / "image").read_bytes())
     again = Job.__new__(Job)
     again.dev, again.ctx, again.resources, again.mems = device, cal.calCtxCreate(device), {}, {}
-    again.module = cal.calModuleLoad(again.ctx, image)
+    again.module = cal.calModuleLoad(again.ctx, again_image)
     again.main = cal.calModuleGetEntry(again.ctx, again.module, "main")
     for name, res in job.resources.items():
         again.bind(name, res)
     again.run(70, 33)
     np.testing.assert_array_equal(read(job.resources["o0"], 70), expected)
-    cal.calImageFree(image)
+    cal.calImageFree(again_image)
     with failure(cal.CAL_RESULT_ERROR):
         cal.calImageRead(b"no image")
+
+
+@pytest.mark.parametrize("chip", ["hd4870", "hd5870", "hd6970"])
+def test_an_image_of_an_opencl_kernel_runs(chip: str) -> None:
+    """Arguments are where `headwater.il.from_llvm` says: sizes in cb0, pointers into uav11 in cb1."""
+    source = "kernel void add(global const int *a, global int *b, int k) {\n"
+    source += "    int i = get_global_id(0); if (i < 100) b[i] = a[i] * k + get_local_size(0);\n}\n"
+    found = chips.find(chip)
+    made = vliw_images.kernel_image(from_llvm.kernel(source, "add", found), found)
+    cal.calInit(chip)
+    try:
+        dev = cal.calDeviceOpen(0)
+        ctx = cal.calCtxCreate(dev)
+        module = cal.calModuleLoad(ctx, cal.calImageRead(image.write(made)))
+        with failure(cal.CAL_RESULT_ERROR, "its entry is 'add'"):
+            cal.calModuleGetEntry(ctx, module, "sub")
+        main = cal.calModuleGetEntry(ctx, module, "add")
+        memory = cal.calResAllocLocal1D(dev, 1024, cal.CAL_FORMAT_INT_1, cal.CAL_RESALLOC_GLOBAL_BUFFER)
+        first = np.arange(100, dtype=np.int32)
+        write(memory, first[:, None])
+        rows = {"cb0": [(128, 1, 1, 1), (32, 1, 1, 0), (4, 1, 1, 0), (0, 0, 0, 0), (0, 64, 128, 0)]}
+        rows["cb1"] = [(0, 0, 0, 0), (2048, 0, 0, 0), (7, 0, 0, 0)]
+        for name in module_names(ctx, module, ("cb0", "cb1", "uav8", "uav11")):
+            resource = memory
+            if name in rows:
+                resource = cal.calResAllocRemote1D([dev], len(rows[name]), cal.CAL_FORMAT_INT_4, 0)
+                write(resource, np.array(rows[name], np.int32))
+            cal.calCtxSetMem(ctx, cal.calModuleGetName(ctx, module, name), cal.calCtxGetMem(ctx, resource))
+        if made.kind == "ps":
+            wait(ctx, cal.calCtxRunProgram(ctx, main, cal.CALdomain(0, 0, 64, 2)))
+        else:
+            block, size = cal.CALdomain3D(32, 1, 1), cal.CALdomain3D(4, 1, 1)
+            wait(ctx, cal.calCtxRunProgramGrid(ctx, cal.CALprogramGrid(main, block, size, 0)))
+        np.testing.assert_array_equal(read(memory, 1024)[512:612, 0], first * 7 + 32)
+        two = image.write(made, dataclasses.replace(made, name="other"))
+        with failure(cal.CAL_RESULT_ERROR, "several programs"):
+            cal.calModuleLoad(ctx, cal.calImageRead(two))
+    finally:
+        cal.calShutdown()
+
+
+def module_names(ctx: int, module: int, names: tuple[str, ...]) -> list[str]:
+    """Those of the names that a module has."""
+    found = []
+    for name in names:
+        with contextlib.suppress(cal.CalError):
+            cal.calModuleGetName(ctx, module, name)
+            found.append(name)
+    return found
 
 
 def test_code_is_disassembled_edited_and_assembled(one: int) -> None:

@@ -4,8 +4,10 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import headwater
 from headwater.cli import main
 from headwater.isa.vliw import image
 
@@ -54,7 +56,7 @@ def test_llvm_objects_and_opencl_binaries_are_disassembled(capsys, tmp_path):
     assert f"; {path}: add for cypress\n" in out
     assert out.count(COMPUTE) == 2
     assert shown(capsys, "disasm", path, "--kernel", "sub").count(COMPUTE) == 1
-    assert "has no program mul" in refused(capsys, "disasm", path, "--kernel", "mul")
+    assert "has no kernel 'mul'" in refused(capsys, "disasm", path, "--kernel", "mul")
 
 
 def test_il_is_compiled_first(capsys):
@@ -72,8 +74,8 @@ def test_opencl_is_compiled_first(capsys, tmp_path):
     assert "Name                            = one\n" in out
     assert "Abi                             = headwater\n" in out
     said = refused(capsys, "disasm", path, "--device", "hd5870", "--kernel", "three")
-    assert "has no program three" in said
-    assert "it has one, two" in said
+    assert "has no kernel 'three'" in said
+    assert "its kernels are one, two" in said
 
 
 def test_json(capsys, file):
@@ -128,7 +130,90 @@ def test_edited_code_of_an_opencl_kernel_runs(capsys, tmp_path):
         assert values == [2 * number + 0.5 for number in range(8)]
 
 
-def test_a_cal_program_is_refused_by_run(capsys, tmp_path):
+def test_code_that_reads_what_its_il_does_not_declare_ends_in_a_fault(capsys, tmp_path):
     path = tmp_path / "k.cal"
     path.write_bytes(image.write(PIXEL))
-    assert "headwater.cal" in refused(capsys, "run", path, "--device", "hd4870", "-g", "8,8")
+    assert "nothing is bound to" in refused(capsys, "run", path, "--device", "hd4870", "-g", "8,8")
+
+
+# -- headwater compile -------------------------------------------------------------------------------------------------
+
+CL = """kernel void add(global const float *a, global const float *b, global float *c) {
+    int i = get_global_id(0); c[i] = a[i] + b[i];
+}
+kernel void scale(global float *c, float by) { int i = get_global_id(0); c[i] *= by; }
+"""
+IL = """il_ps_2_0
+dcl_resource_id(0)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)
+dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__
+dcl_cb cb0[1]
+dcl_output_generic o0
+sample_resource(0)_sampler(0) r0, vWinCoord0.xyxy
+mad o0, r0, cb0[0].x, cb0[0].y
+end
+"""
+
+
+@pytest.mark.parametrize("chip", ["hd3870", "hd4870", "hd5870", "hd6970"])
+def test_opencl_is_compiled_to_an_image_that_runs(capsys, tmp_path, monkeypatch, chip):
+    monkeypatch.chdir(tmp_path)
+    Path("k.cl").write_text(CL)
+    assert shown(capsys, "compile", "k.cl", "--device", chip) == "k.cal\n"
+    assert "; k.cal: scale for " in shown(capsys, "disasm", "k.cal")
+    program = headwater.compile("k.cal")
+    a, b, c = np.arange(100, dtype=np.float32), np.ones(100, np.float32), np.zeros(100, np.float32)
+    program.add[(100,), None](a, b, c, device=chip)
+    program.scale[(100,), None](c, 3.0, device=chip)
+    np.testing.assert_array_equal(c, (a + b) * 3)
+    words = ["run", "k.cal", "--kernel", "scale", "ones:4", "2.5", "--device", chip]
+    assert "[2.5 2.5 2.5 2.5]" in shown(capsys, *words)
+    assert "choose a simulated device" in refused(capsys, *words[:-1], "cpu")
+
+
+@pytest.mark.parametrize("with_il", [True, False])
+def test_il_is_compiled_to_an_image_that_runs(capsys, tmp_path, monkeypatch, with_il):
+    monkeypatch.chdir(tmp_path)
+    Path("k.il").write_text(IL)
+    assert shown(capsys, "compile", "k.il", "--target", "rv770") == "k.cal\n"
+    if not with_il:  # as AMD's tools make it, or by way of assembly
+        Path("k.isa").write_text(shown(capsys, "disasm", "k.cal", "--format", "asm"))
+        assert shown(capsys, "asm", "k.isa") == "k.cal\n"
+    program = headwater.compile("k.cal")
+    source = np.arange(24, dtype=np.float32).reshape(4, 6)
+    for device in ["hd4870", *(["cpu", "vega64"] if with_il else [])]:
+        made = np.zeros((4, 6), np.float32)
+        program.main[(6, 4), None](source, (2.0, 1.0), made, device=device)
+        np.testing.assert_array_equal(made, source * 2 + 1)
+    with pytest.raises(headwater.UsageError, match="machine code for rv770"):
+        program.main[(6, 4), None](source, (2.0, 1.0), made, device="hd5870")
+    if not with_il:
+        with pytest.raises(headwater.DeviceError, match="which cpu does not run"):
+            program.main[(6, 4), None](source, (2.0, 1.0), made, device="cpu")
+
+
+def test_what_is_compiled_can_be_chosen(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("k.cl").write_text(CL)
+    assert shown(capsys, "compile", "k.cl", "-d", "hd5870", "--kernel", "add", "--emit", "asm") == "k.isa\n"
+    assert "MEM_RAT_CACHELESS_STORE_RAW" in Path("k.isa").read_text()
+    assert shown(capsys, "compile", "k.cl", "-d", "hd5870", "--kernel", "add", "--emit", "ir", "-o", "-").startswith(
+        "il_cs"
+    )
+    assert shown(capsys, "compile", "k.cl", "-d", "hd5870", "--kernel", "add", "--emit", "raw") == "k.bin\n"
+    assert "more than one program: add for cypress" in refused(
+        capsys, "compile", "k.cl", "-d", "hd5870", "--emit", "asm"
+    )
+    assert "--emit hsaco is for GCN" in refused(capsys, "compile", "k.cl", "-d", "hd5870", "--emit", "hsaco")
+    assert "--emit raw is for VLIW" in refused(capsys, "compile", "k.cl", "-d", "vega64", "--emit", "raw")
+    assert "did you mean 'add'" in refused(capsys, "compile", "k.cl", "-d", "hd5870", "--kernel", "ad")
+    assert "are for GCN" in refused(capsys, "compile", "k.cl", "-d", "hd5870", "--largest-group", "64")
+    Path("k.txt").write_text(CL)
+    assert "sources end in" in refused(capsys, "compile", "k.txt", "-d", "hd5870")
+
+
+def test_kernels_that_the_chip_cannot_run_are_left_out(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("k.cl").write_text(CL + "kernel void twice(global double *a) { *a *= 2; }\n")
+    assert main(["compile", "k.cl", "--device", "hd5770"]) == 0
+    assert "twice is left out" in capsys.readouterr().err
+    assert "k.cl:5" in refused(capsys, "compile", "k.cl", "--device", "hd5770", "--kernel", "twice")

@@ -31,7 +31,7 @@ def test_image_for_several_chips() -> None:
 
 
 def test_images_that_cannot_be_written() -> None:
-    with pytest.raises(UsageError, match="at most one program for each chip"):
+    with pytest.raises(UsageError, match="at most one program of a name for each chip"):
         image.write(PIXEL, PIXEL)
     with pytest.raises(UsageError, match="at least one program"):
         image.write()

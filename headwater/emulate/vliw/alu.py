@@ -309,7 +309,8 @@ class AluCode:
         if sel < GPRS or sel in INLINE or sel in SPECIAL or sel in (LITERAL, SEL_PV, SEL_PS):
             return True
         if program.is_constant(sel):
-            return program.kcache_window(self.c.cf, sel) is not None
+            window = program.kcache_window(self.c.cf, sel)
+            return window is not None and ("constant", window[0]) in self.c.resources.bindings.resources
         if program.is_queue(sel):
             return bool(self.queues["A" if sel in (LDS_OQ_A, LDS_OQ_A_POP) else "B"])
         return False

@@ -81,6 +81,11 @@ class Image:
         return GENERATION_OF_TARGET[self.target]
 
     @property
+    def has_global_name(self) -> bool:
+        """Whether memory is bound to g[]: not where a view stands for the one global buffer, before Evergreen."""
+        return self.uses_global and not (self.uavs and self.generation in ("r600", "r700"))
+
+    @property
     def shader(self) -> Shader:
         """The decoded program. Raises DecodeError."""
         return _shader(self.code, self.generation)
@@ -142,7 +147,7 @@ def read(data: bytes, filename: str = "<image>", *, target: str = "", name: str 
 
 
 def write(*images: Image) -> bytes:
-    """A CAL image with these programs, each for another chip. Raises UsageError."""
+    """A CAL image with these programs, each for another chip or of another name. Raises UsageError."""
     from headwater.isa.vliw import image_cal
 
     return image_cal.write(images)

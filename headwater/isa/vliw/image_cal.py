@@ -196,7 +196,10 @@ def written_arguments(args: Sequence[Argument]) -> list[object]:
 
 
 def write(images: Sequence[Image]) -> bytes:
-    """A file with these programs. Raises UsageError where two are for the same chip or one is for none that CAL has."""
+    """A file with these programs. Several for one chip, told apart by their names, are ours: AMD's have one for each.
+
+    Raises UsageError where two are the same, or one is for a chip that CAL has not.
+    """
     machines = []
     for image in images:
         if image.target not in _MACHINE_OF:
@@ -204,8 +207,8 @@ def write(images: Sequence[Image]) -> bytes:
         machines.append(_MACHINE_OF[image.target])
     if not images:
         raise UsageError("a CAL image has at least one program")
-    if len(set(machines)) < len(machines):
-        raise UsageError("a CAL image has at most one program for each chip", hint="write one image for each program")
+    if len({(machine, image.name) for machine, image in zip(machines, images, strict=True)}) < len(machines):
+        raise UsageError("an image has at most one program of a name for each chip")
     return _File(images, machines).bytes()
 
 
