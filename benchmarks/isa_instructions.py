@@ -30,7 +30,7 @@ from headwater.isa.gcn.model import EXEC, ISA_OF_TARGET, M0, VCC, Instruction, R
 from headwater.isa.gcn.printer import text as printed
 from headwater.isa.gcn.semantics import is_float, semantics
 from headwater.isa.gcn.table import rows
-from headwater.opencl.gcn import assemble
+from headwater.opencl.gcn_build import assemble
 
 CHIPS = {"gfx803": "r9-nano", "gfx900": "vega64", "gfx906": "mi50", "gfx908": "mi100", "gfx90a": "mi250x"}
 FIRST, COUNT = 16, 16

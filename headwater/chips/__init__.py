@@ -7,28 +7,59 @@ The files beside this module are named for their boards; each lists its other na
 from __future__ import annotations
 
 import functools
+import json
 import re
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headwater.chips.model import (
-    Caches as Caches,
-    Chip as Chip,
-    Compute as Compute,
-    Features as Features,
-    Latencies as Latencies,
-    Link as Link,
-    LocalMemory as LocalMemory,
-    Memory as Memory,
-    Rates as Rates,
-    Registers as Registers,
-)
+from headwater import cache
 from headwater.errors import UsageError
+from headwater.opencl.freshness import folder_state
 
+if TYPE_CHECKING:
+    from headwater.chips.model import (
+        Caches as Caches,
+        Chip as Chip,
+        Compute as Compute,
+        Features as Features,
+        Latencies as Latencies,
+        Link as Link,
+        LocalMemory as LocalMemory,
+        Memory as Memory,
+        Rates as Rates,
+        Registers as Registers,
+    )
+
+_MODEL = frozenset(
+    {"Caches", "Chip", "Compute", "Features", "Latencies", "Link", "LocalMemory", "Memory", "Rates", "Registers"}
+)
 FOLDER = Path(__file__).parent
 # LLVM's processors of its r600 back end (LLVM, R600Processors.td), the oldest first.
 VLIW_TARGETS = """
 rs880 r600 r630 rv670 rv710 rv730 rv770 cedar redwood sumo juniper cypress caicos turks barts cayman""".split()
-_ALIASES = re.compile(r"^aliases = \[(.*?)\]", re.MULTILINE | re.DOTALL)
+_ALIASES = r"(?ms)^aliases = \[(.*?)\]"
+_OUTLINE_FILE = "outline.json"
+
+
+class Outline(NamedTuple):
+    """What a launch of known code must know of a chip; the rest is read when it is asked for.
+
+    ``file``: where the figures stand; ``family`` and ``target`` as in `Chip`; ``work_group_size``: the most work-items
+    of a group; ``work_group_bytes``: the most local memory that it may have.
+    """
+
+    file: str
+    family: str
+    target: str
+    work_group_size: int
+    work_group_bytes: int
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODEL:
+        raise AttributeError(f"module 'headwater.chips' has no attribute {name!r}")
+    return getattr(import_module("headwater.chips.model"), name)
 
 
 def plain(name: str) -> str:
@@ -41,7 +72,7 @@ def _files() -> dict[str, Path]:
     """Plain name or alias -> file."""
     table: dict[str, Path] = {}
     for path in sorted(FOLDER.glob("*.toml")):
-        found = _ALIASES.search(path.read_text(encoding="utf-8"))
+        found = re.search(_ALIASES, path.read_text(encoding="utf-8"))
         for alias in [path.stem, *re.findall(r'"([^"]+)"', found[1] if found else "")]:
             table[plain(alias)] = path
     return table
@@ -73,6 +104,29 @@ def find(name: str) -> Chip:
         hint = f"did you mean {' or '.join(suggested)}? " if suggested else ""
         raise UsageError(f"there is no chip {name!r}", hint=f"{hint}the chips are {', '.join(names())}")
     return load(path)
+
+
+def outline(name: str) -> Outline | None:
+    """The outline of the chip that `find` finds by this name, None if there is none; from the disk cache if it is one
+    that Headwater brings along. Raises what `load` raises for a path."""
+    if name.endswith(".toml"):
+        return outline_of(load(name))
+    key = cache.key("chip 1", folder_state(FOLDER), str(FOLDER), plain(name))
+    entry = cache.get(key)
+    if entry is not None:
+        return Outline(*json.loads((entry / _OUTLINE_FILE).read_bytes()))
+    if not known(name):
+        return None
+    found = outline_of(find(name))
+    cache.put(key, {_OUTLINE_FILE: json.dumps(found).encode()})
+    return found
+
+
+def outline_of(chip: Chip) -> Outline:
+    """A chip's outline."""
+    return Outline(
+        chip.file, chip.family, chip.target, chip.compute.work_group_size, chip.local_memory.work_group_bytes
+    )
 
 
 @functools.cache

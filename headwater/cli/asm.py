@@ -60,9 +60,9 @@ def main(words: Sequence[str]) -> int:
     emit = args.emit or "hsaco"
     if emit in vliw_code.EMITTED:
         raise UsageError(f"--emit {emit} is for VLIW chips", hint="name one: --device hd5870, or --target cypress")
-    from headwater.opencl import gcn
+    from headwater.opencl.gcn_build import assemble
 
-    made = gcn.assemble(text, name, chosen, version=args.code_object_version or 0, emit=emit)
+    made = assemble(text, name, chosen, version=args.code_object_version or 0, emit=emit)
     print(made.warnings, end="", file=sys.stderr)
     write(made.code, args.output, args.file, SUFFIXES[emit], binary=True)
     return 0

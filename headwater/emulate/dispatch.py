@@ -7,8 +7,7 @@ LLVM, User Guide for AMDGPU Backend: "Kernel Descriptor", "Initial Kernel Execut
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from headwater.emulate.layout import LANES, PRIVATE_APERTURE, SGPR_SLOTS, SHARED_APERTURE, round_up
 from headwater.errors import LaunchError
@@ -27,8 +26,7 @@ _GROUP_APERTURE, _PRIVATE_APERTURE = 0x40, 0x44  # amd_queue_t's group_segment_a
 PACKET_BYTES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Abi:
+class Abi(NamedTuple):
     """Where a kernel expects what it is given: indices of scalar registers, -1 if it does not ask for it."""
 
     private_buffer: int

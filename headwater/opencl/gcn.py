@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import threading
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from headwater import cache
-from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
-from headwater.opencl.freshness import compiler_state, digests, unchanged
+from headwater.errors import UsageError
+from headwater.opencl.freshness import compiler_state, unchanged
 from headwater.opencl.kernels import KernelInfo
-from headwater.opencl.platforms import GCN_TRIPLE, gcn
-
-if TYPE_CHECKING:
-    from headwater.opencl.clang import Frontend
 
 # LLVM's processors from Southern Islands to CDNA 2 (LLVM, "User Guide for AMDGPU Backend", Processors).
 PROCESSORS = """
@@ -34,13 +27,11 @@ DEFAULT_VERSION = 5
 DEFAULT_GROUP = 256
 LARGEST_GROUP = 1024
 EMITTED = ("ir", "asm", "obj", "hsaco")
-_WORKER_MODULE = "opencl.codegen_gcn"
 _FORMAT = "gcn 1"
 _KERNELS_FILE = "kernels.json"
 
 
-@dataclass(frozen=True)
-class CodeObject:
+class CodeObject(NamedTuple):
     """What a program became: ``code`` as ``emit`` asked for it, ``target``, its kernels, clang's warnings, the files
     that it included with the SHA-256 of their contents."""
 
@@ -90,14 +81,16 @@ def compile_code_object(
         raise UsageError(f"a work-group cannot have {largest_group} work-items", hint=f"1 to {LARGEST_GROUP}")
     if emit not in EMITTED:
         raise UsageError(f"there is no output {emit!r}", hint="choose from " + ", ".join(EMITTED))
-    settings = _Settings(processor, version, largest_group, emit, only)
+    settings = Settings(processor, version, largest_group, emit, only)
     key = cache.key(_FORMAT, compiler_state(), source, filename, options, repr(settings))
     entry = cache.get(key)
     if entry is not None:
         found = _read(entry, settings)
         if unchanged(found.includes):
             return found
-    made = _compile(source, filename, options, settings)
+    from headwater.opencl import gcn_build
+
+    made = gcn_build.build(source, filename, options, settings)
     description = {
         "kernels": [asdict(info) for info in made.kernels.values()],
         "warnings": made.warnings,
@@ -107,8 +100,9 @@ def compile_code_object(
     return made
 
 
-@dataclass(frozen=True)
-class _Settings:
+class Settings(NamedTuple):
+    """What code is wanted: see `compile_code_object`."""
+
     processor: str
     version: int
     largest_group: int
@@ -116,198 +110,8 @@ class _Settings:
     only: tuple[str, ...]
 
 
-def _read(entry: Path, settings: _Settings) -> CodeObject:
+def _read(entry: Path, settings: Settings) -> CodeObject:
     description = json.loads((entry / _KERNELS_FILE).read_bytes())
     kernels = {data["name"]: KernelInfo.from_json(data) for data in description["kernels"]}
     code = (entry / f"code.{settings.emit}").read_bytes()
     return CodeObject(code, settings.processor, kernels, description["warnings"], description["includes"])
-
-
-def _compile(source: str, filename: str, options: str, settings: _Settings) -> CodeObject:
-    from headwater.opencl.worker import WORKER
-
-    WORKER.start(_WORKER_MODULE)
-    processor, version = settings.processor, settings.version
-    front = _front(source, filename, options, processor, version)
-    kernels = _chosen(front.kernels, settings.only, filename)
-    code = _generate(front.ir, list(kernels), filename, source, settings)
-    if settings.emit == "hsaco":
-        code = link(code)
-    return CodeObject(code, processor, kernels, front.warnings, digests(front.includes))
-
-
-# What makes clang's IR depend on the processor: macros, built-ins and features that only some have, assembly. Files
-# that are included may have any of it.
-_OF_PROCESSOR = re.compile(
-    r"__gfx|__GFX|__amdgcn|__AMDGCN|__AMDGPU|FP_FAST_FMA|__builtin_|__has_|\basm\b|__asm|\btarget\b|#[ \t]*include"
-)
-_APART = ("gfx801",)
-"""Processors for which clang names features that LLVM does not give them by itself (XNACK)."""
-_CPU = re.compile(r'"target-cpu"="(\w+)" "target-features"="[^"]*"')
-
-
-@dataclass
-class _Fronts:
-    """The front end's result for one source, which processors share that differ in nothing it knows of."""
-
-    lock: threading.Lock
-    front: Frontend | None = None
-
-
-_fronts: dict[tuple[str, ...], _Fronts] = {}
-_fronts_lock = threading.Lock()
-_MOST_FRONTS = 4
-
-
-def _front(source: str, filename: str, options: str, processor: str, version: int) -> Frontend:
-    """clang's IR. The same for all processors but for the attributes that name them, and for float's denormals, which
-    GFX9 and later keep: what one processor's is made from serves others."""
-    from headwater.opencl import clang
-
-    def compiled() -> Frontend:
-        flags = (*gcn(version).clang, f"-mcpu={processor}", f"-mcode-object-version={version}")
-        return clang.compile_to_ir(source, filename, options, debug=True, target=flags)
-
-    if processor in _APART or _OF_PROCESSOR.search(source) or _OF_PROCESSOR.search(options):
-        return compiled()
-    keeps_denormals = int(processor[3:-2]) >= 9
-    key = (source, filename, options, str(version), str(keeps_denormals))
-    with _fronts_lock:
-        while len(_fronts) >= _MOST_FRONTS and key not in _fronts:
-            del _fronts[next(iter(_fronts))]
-        mine = _fronts.setdefault(key, _Fronts(threading.Lock()))
-    with mine.lock:
-        if mine.front is None:
-            mine.front = compiled()
-            return mine.front
-    # Without features, LLVM takes those that the processor has.
-    return replace(mine.front, ir=_CPU.sub(f'"target-cpu"="{processor}"', mine.front.ir))
-
-
-def _generate(ir: str, kernels: list[str], filename: str, source: str, settings: _Settings) -> bytes:
-    from headwater.opencl.worker import WORKER
-
-    # LLVM as a library has no assembler for the text between the quotes of asm(): then the whole goes through clang's.
-    emit = "obj" if settings.emit == "hsaco" else settings.emit
-    written = emit == "obj" and _INLINE_ASSEMBLY.search(ir) is not None
-
-    def attempt(*, plain_minima: bool) -> bytes:
-        code: bytes = WORKER.call(
-            f"{_WORKER_MODULE}:compile",
-            ir,
-            kernels,
-            filename,
-            settings.processor,
-            abi=settings.version,
-            largest_group=settings.largest_group,
-            emit="asm" if written else emit,
-            plain_minima=plain_minima,
-        )
-        if written:
-            name = f"{filename}, as assembly"
-            return assemble(code.decode(), name, settings.processor, version=settings.version, emit="obj").code
-        return code
-
-    try:
-        return attempt(plain_minima=False)
-    except InternalError as error:
-        if _MINIMA_FAIL in error.message:
-            return attempt(plain_minima=True)
-        raise _refused(error, source, settings.processor) from error
-
-
-_INLINE_ASSEMBLY = re.compile(r"\bcall [^@\n]*\basm (?:sideeffect )?")
-_MINIMA_FAIL = "Not a min/max opcode"
-# What LLVM says before it ends the process, where the fault is the program's: "error: k.cl:1:0: local memory (80000)".
-_REFUSAL = re.compile(r"error: (?P<file>.+?):(?P<line>\d+):\d+: (?:in function \S+ \S+: )?(?P<message>.*)")
-# Chips before gfx7 have no flat instructions, and OpenCL 2.0 allows pointers of which only the run tells the space.
-_GENERIC = re.compile(
-    r"Cannot select: .*(?:load|store|ATOMIC).* (?P<file>\S+?):(?P<line>\d+):\d+(?: @|$|\n)", re.IGNORECASE
-)
-_REFUSAL_HINTS = (
-    ("local memory", "the sum of its __local variables is more than a work-group can have; a smaller tile fits"),
-    ("stack frame size", "private arrays of a work-item are too large"),
-    ("scratch", "private arrays of a work-item are too large"),
-)
-
-
-def _refused(error: InternalError, source: str, processor: str) -> HeadwaterError:
-    if found := _REFUSAL.search(error.message):
-        message = found["message"]
-        hint = next((hint for start, hint in _REFUSAL_HINTS if message.startswith(start)), "")
-    elif (found := _GENERIC.search(error.message)) and processor.startswith("gfx6"):
-        message, hint = "access by a pointer of unknown address space", "say of every pointer global, local or private"
-    else:
-        return error
-    line, lines = int(found["line"]), source.splitlines()
-    return SourceError(
-        f"{message}, on {processor}",
-        Span(found["file"], line),
-        source_line=lines[line - 1] if 0 < line <= len(lines) else "",
-        hint=hint,
-    )
-
-
-def _chosen(kernels: dict[str, KernelInfo], only: tuple[str, ...], filename: str) -> dict[str, KernelInfo]:
-    for name in only:
-        if name not in kernels:
-            import difflib
-
-            close = difflib.get_close_matches(name, kernels, 1)
-            known = f"its kernels are {', '.join(kernels)}" if kernels else "it has no kernels"
-            hint = f"did you mean {close[0]}? {known}" if close else known
-            raise UsageError(f"{filename} has no kernel {name!r}", hint=hint)
-    return {name: kernels[name] for name in only} if only else kernels
-
-
-def link(object_code: bytes) -> bytes:
-    """A code object that a loader takes, from relocatable object code. Raises InternalError."""
-    import subprocess
-    import tempfile
-
-    from headwater.opencl.clang import zig_path
-
-    with tempfile.TemporaryDirectory(prefix="headwater-") as folder:
-        source, target = os.path.join(folder, "kernel.o"), os.path.join(folder, "kernel.hsaco")
-        Path(source).write_bytes(object_code)
-        command = [str(zig_path()), "ld.lld", "-shared", "--no-undefined", "-o", target, source]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise InternalError(f"linking the code object failed: {done.stderr.strip()[-500:]}")
-        return Path(target).read_bytes()
-
-
-def assemble(text: str, filename: str, target: str = "", *, version: int = 0, emit: str = "hsaco") -> CodeObject:
-    """Object code ("obj") or a code object ("hsaco") from assembly text, by LLVM's assembler.
-
-    ``target`` and ``version`` may be left out if the text says ``.amdgcn_target`` and ``.amdhsa_code_object_version``.
-    Raises SourceError with line and column for errors in the text, UsageError if the target is unknown.
-    """
-    from headwater.opencl import clang
-
-    said = re.search(r'^\s*\.amdgcn_target\s+"[^"]*?-(gfx\w+)[^"]*"', text, re.MULTILINE)
-    if not target and said is None:
-        raise UsageError(
-            f"{filename} does not say what chip it is for", hint='give --target, or write .amdgcn_target "…--gfx906"'
-        )
-    processor = processor_of(target or (said[1] if said else ""))
-    if said and processor_of(said[1]) != processor:
-        line = text.count("\n", 0, said.start(1)) + 1
-        raise SourceError(
-            f"this is assembly for {said[1]}, and {processor} is asked for",
-            Span(filename, line),
-            source_line=text.splitlines()[line - 1],
-            hint="change the directive, or leave --target out",
-        )
-    stated = re.search(r"^\s*\.amdhsa_code_object_version\s+(\d+)", text, re.MULTILINE)
-    chosen = version or (int(stated[1]) if stated else DEFAULT_VERSION)
-    if chosen not in CODE_OBJECT_VERSIONS:
-        raise UsageError(f"there is no code object version {chosen} here", hint="choose 4, 5 or 6")
-    arguments = ["-x", "assembler", "-target", GCN_TRIPLE, f"-mcpu={processor}", f"-mcode-object-version={chosen}"]
-    arguments += ["-nogpulib", "-fno-color-diagnostics", "-Wno-unused-command-line-argument", "-c", "-o", "-", "-"]
-    done = clang.run_clang(arguments, text)
-    messages = done.stderr.decode(errors="replace").replace("<stdin>:", f"{filename}:")
-    if done.returncode:
-        raise clang.source_error(messages, text, filename)
-    code = link(done.stdout) if emit == "hsaco" else done.stdout
-    return CodeObject(code, processor, {}, messages, {})

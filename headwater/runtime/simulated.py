@@ -21,7 +21,7 @@ from headwater.runtime.devices import Buffer, DeviceProgram, Size, sizes
 from headwater.runtime.simulated_launch import SimulatedLaunch
 
 if TYPE_CHECKING:
-    from headwater.chips import Chip
+    from headwater.chips import Chip, Outline
     from headwater.emulate.hooks import Watcher
     from headwater.isa.gcn.objects import CodeObject
     from headwater.opencl.kernels import KernelInfo
@@ -39,9 +39,16 @@ class SimulatedDevice(CpuDevice):
 
     kind: Literal["cpu", "opencl", "simulated"] = "simulated"
 
-    def __init__(self, chip: Chip, name: str) -> None:
-        self.chip = chip
-        self.name = name
+    def __init__(self, outline: Outline) -> None:
+        self.outline = outline
+        self.name = Path(outline.file).stem
+
+    @functools.cached_property
+    def chip(self) -> Chip:
+        """All that is known of the chip."""
+        from headwater import chips
+
+        return chips.load(Path(self.outline.file))
 
     @property
     def description(self) -> str:  # type: ignore[override]
@@ -62,12 +69,12 @@ class SimulatedDevice(CpuDevice):
 
     @property
     def max_group_size(self) -> int:
-        return self.chip.compute.work_group_size
+        return self.outline.work_group_size
 
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         """Compile OpenCL C to the chip's machine code."""
-        compiled = _compiled(source, filename, options, self.chip.target, DEFAULT_GROUP)
-        larger = functools.cache(lambda: _compiled(source, filename, options, self.chip.target, self.max_group_size))
+        compiled = _compiled(source, filename, options, self.outline.target, DEFAULT_GROUP)
+        larger = functools.cache(lambda: _compiled(source, filename, options, self.outline.target, self.max_group_size))
         code = _load(compiled.code, filename)
 
         def version(group: int) -> CodeObject:
@@ -259,22 +266,20 @@ def _load(code: bytes, filename: str) -> CodeObject:
 
 
 @functools.cache
-def _device(chip: Chip) -> SimulatedDevice:
-    name = Path(chip.file).stem or chip.name
-    if chip.family == "gcn":
-        return SimulatedDevice(chip, name)
+def _device(outline: Outline) -> SimulatedDevice:
+    if outline.family == "gcn":
+        return SimulatedDevice(outline)
     from headwater.runtime.vliw import VliwDevice
 
-    return VliwDevice(chip, name)
+    return VliwDevice(outline)
 
 
 def find(name: str) -> SimulatedDevice | None:
     """The device of a chip's name or alias, or of the path of a chip's file; None if there is no such chip."""
     from headwater import chips
 
-    if not chips.known(name):
-        return None
-    return _device(chips.find(name))
+    found = chips.outline(name)
+    return None if found is None else _device(found)
 
 
 def device_for(target: str) -> SimulatedDevice:
@@ -297,4 +302,4 @@ def all_devices() -> list[SimulatedDevice]:
     """A device for each chip that can be emulated."""
     from headwater import chips
 
-    return [_device(chip) for chip in chips.all_chips()]
+    return [_device(chips.outline_of(chip)) for chip in chips.all_chips()]

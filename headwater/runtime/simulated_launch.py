@@ -9,10 +9,9 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -39,8 +38,7 @@ _PRINTF_HEADER_BYTES = 8
 _MEMORY_LIMIT = 1 << 31
 
 
-@dataclass(frozen=True)
-class EmulatedKernel:
+class EmulatedKernel(NamedTuple):
     """What `CpuLaunch` wants to know of a kernel's native code (`headwater.runtime.cpu_launch.HostKernel`)."""
 
     library: Path
@@ -104,7 +102,7 @@ class SimulatedLaunch(CpuLaunch):
     ) -> None:
         self.code = code
         self.machine_kernel: KernelObject = code.kernels[kernel.info.name]
-        self.chip = kernel.device.chip
+        self.device = kernel.device
         items = prod(local_size)
         whole = all(size % local == 0 for size, local in zip(global_size, local_size, strict=True))
         self.watcher = watcher
@@ -214,10 +212,11 @@ class SimulatedLaunch(CpuLaunch):
             position = layout.round_up(position, 16)
             offsets.append(position)
             position += size
-        limit = self.chip.local_memory.work_group_bytes
+        limit = self.device.outline.work_group_bytes
         if position > limit:
+            chip = self.device.chip.name
             raise ResourceError(
-                f"{self._info.name} needs {position} bytes of local memory a group, {self.chip.name} has {limit}",
+                f"{self._info.name} needs {position} bytes of local memory a group, {chip} has {limit}",
                 hint="use smaller tiles or groups",
             )
         total = layout.scratch_bytes(
@@ -357,7 +356,7 @@ class SimulatedLaunch(CpuLaunch):
     @property
     def local_banks(self) -> int:
         """Banks of the chip's LDS."""
-        return self.chip.local_memory.banks
+        return self.device.chip.local_memory.banks
 
     def header(self, task: SimulatedTask, place: Callable[[int], int]) -> Mapping[str, Any]:
         """What a trace's header says of this launch."""

@@ -11,7 +11,7 @@ from headwater.emulate.reference import AT_BARRIER, Wave, run_group
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import EXEC, ISA_OF_TARGET
-from headwater.opencl.gcn import assemble
+from headwater.opencl.gcn_build import assemble
 
 __all__ = ["AT_BARRIER", "code_of", "make_wave", "run", "run_all"]
 

@@ -6,7 +6,8 @@ import pytest
 import headwater as hw
 from headwater.emulate.waitcnt import hazards
 from headwater.isa.gcn.codeobject import load
-from headwater.opencl.gcn import assemble, compile_code_object
+from headwater.opencl.gcn import compile_code_object
+from headwater.opencl.gcn_build import assemble
 
 SOURCE = """\
 kernel void neighbour(global int *out) {

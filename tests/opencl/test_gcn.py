@@ -10,7 +10,7 @@ import pytest
 from builtin_calls import GROUPS
 
 from headwater.errors import SourceError, UsageError
-from headwater.opencl import clang, gcn, library, platforms
+from headwater.opencl import clang, gcn, gcn_build, library, platforms
 from headwater.opencl.platforms import with_intrinsics
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -273,18 +273,18 @@ def test_processors_share_what_clang_makes_and_get_their_own_code(monkeypatch):
         return compile_to_ir(*args, **named)
 
     monkeypatch.setattr(clang, "compile_to_ir", counted)
-    monkeypatch.setattr(gcn, "_fronts", {})
+    monkeypatch.setattr(gcn_build, "_fronts", {})
     source = (ROOT / "benchmarks/suite/mandelbrot.cl").read_text()
     for processor in ("gfx900", "gfx600", "gfx701", "gfx90a"):
-        front = gcn._front(source, "m.cl", "", processor, 5)
+        front = gcn_build._front(source, "m.cl", "", processor, 5)
         alone = compile_to_ir(source, "m.cl", "", debug=True, target=(*platforms.gcn(5).clang, f"-mcpu={processor}"))
-        settings = gcn._Settings(processor, 5, 256, "obj", ())
-        made = [gcn._generate(one.ir, list(one.kernels), "m.cl", source, settings) for one in (front, alone)]
+        settings = gcn.Settings(processor, 5, 256, "obj", ())
+        made = [gcn_build._generate(one.ir, list(one.kernels), "m.cl", source, settings) for one in (front, alone)]
         assert made[0] == made[1], processor
     assert len(runs) == 2
     for source in ("#ifdef __gfx906__\n#endif\n" + SCALE, '#include "own.h"\n' + SCALE):
         runs.clear()
         monkeypatch.setattr(clang, "compile_to_ir", lambda *args, **named: runs.append(named["target"]))
-        gcn._front(source, "m.cl", "", "gfx900", 5)
-        gcn._front(source, "m.cl", "", "gfx906", 5)
+        gcn_build._front(source, "m.cl", "", "gfx900", 5)
+        gcn_build._front(source, "m.cl", "", "gfx906", 5)
         assert len(runs) == 2

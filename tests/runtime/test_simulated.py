@@ -5,7 +5,8 @@ import pytest
 
 import headwater as hw
 from headwater.errors import DeviceError, HeadwaterError, KernelFault, LaunchError, ResourceError, UsageError
-from headwater.opencl.gcn import assemble, compile_code_object
+from headwater.opencl.gcn import compile_code_object
+from headwater.opencl.gcn_build import assemble
 
 SOURCE = """
 kernel void add(global const float *a, global const float *b, global float *c, int n) {

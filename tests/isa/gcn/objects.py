@@ -230,7 +230,7 @@ def amdcl(machine_code, metadata=AMDCL_METADATA, name="scale", machine=0x1A, glo
 def assembled(text, target):
     """The machine code of some instructions."""
     from headwater.isa.elf import Elf
-    from headwater.opencl.gcn import assemble
+    from headwater.opencl.gcn_build import assemble
 
     file = Elf(assemble(text, "snippet.s", target, emit="obj").code, "snippet.o")
     return file.data(file.section(".text"))
