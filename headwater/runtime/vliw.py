@@ -97,9 +97,10 @@ def kinds_of(views: Mapping[Name, View], samplers: Mapping[int, Sampler]) -> Bin
 
 
 class Loaded:
-    """An image on a chip, ready to be run. ``info`` names it in messages, ``filename`` the IL that it has lines of."""
+    """An image on a chip, ready to be run. ``info`` names it in messages, ``filename`` the IL that it has lines of;
+    ``device`` is what runs it, for launches in its queues."""
 
-    def __init__(self, image: Image, chip: Chip, filename: str = "") -> None:
+    def __init__(self, image: Image, chip: Chip, filename: str = "", device: VliwDevice | None = None) -> None:
         generation = GENERATION_OF_TARGET.get(chip.target)
         if generation != image.generation:
             raise UsageError(
@@ -110,7 +111,7 @@ class Loaded:
         self.chip = chip
         self.machine = machine_of(image)
         self.info = KernelInfo(image.name, (), image.group_size)
-        self.owner = Owner(None, self.info, image.il, filename)
+        self.owner = Owner(device, self.info, image.il, filename)
         self._launches: dict[tuple[str, str], ShaderLaunch] = {}
 
     def run(
@@ -152,9 +153,9 @@ class Loaded:
         return found
 
 
-def load(image: Image, chip: Chip, filename: str = "") -> Loaded:
+def load(image: Image, chip: Chip, filename: str = "", device: VliwDevice | None = None) -> Loaded:
     """An image on a chip. UsageError if it is machine code of another generation."""
-    return Loaded(image, chip, filename)
+    return Loaded(image, chip, filename, device)
 
 
 def domain_sizes(x: int, y: int, width: int, height: int) -> Sizes:

@@ -23,7 +23,7 @@ from headwater.runtime.vliw import Loaded, ShaderKernel, bound_views, domain_siz
 from headwater.runtime.vliw_launch import Inputs, Sizes, View
 
 if TYPE_CHECKING:
-    from headwater.il.to_opencl import Parameter
+    from headwater.il.translation import Parameter
     from headwater.isa.vliw.image import Image
     from headwater.opencl.kernels import KernelInfo
     from headwater.runtime.vliw import VliwDevice
@@ -39,7 +39,7 @@ def build(
 
 def parameters_of(image: Image) -> tuple[Parameter, ...]:
     """What an image without IL takes, as far as it says so: its textures are taken for two-dimensional ones."""
-    from headwater.il.to_opencl import Parameter
+    from headwater.il.translation import Parameter
 
     found = [Parameter(f"i{n}", "resource", 2) for n in sorted(image.resources)]
     found += [Parameter(f"cb{n}", "constant", 1, count) for n, count in sorted(image.constant_buffers.items())]
@@ -57,7 +57,7 @@ class IlShader(ShaderKernel):
         self, device: VliwDevice, info: KernelInfo, image: Image, parameters: Sequence[Parameter], filename: str
     ) -> None:
         super().__init__(device, info, "", filename, "")
-        self.loaded = load(image, device.chip, filename)
+        self.loaded = load(image, device.chip, filename, device)
         self.parameters = tuple(parameters)
 
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:

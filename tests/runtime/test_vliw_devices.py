@@ -53,6 +53,24 @@ def test_a_fault_names_the_line_the_work_item_and_the_buffer(device):
     assert "to[i * step] = from[i];" in message
 
 
+def test_a_fault_in_il_names_its_line_also_in_a_queue(tmp_path):
+    """The global buffer has room for 8 of the pixels."""
+    source = (
+        "il_ps_2_0\ndcl_input_position_interp(linear_noperspective) v0.xy__\nftoi r0.x, v0.x\n\nmov g[r0.x], v0\nend\n"
+    )
+    (tmp_path / "bad.il").write_text(source)
+    device = hw.device("hd4870")
+    program = hw.compile(tmp_path / "bad.il", device=device)
+    buffer = np.zeros((8, 4), np.float32)
+    with hw.Queue(device) as queue:
+        program.main[(8, 1), None](g=buffer, device=device, queue=queue)
+    assert (buffer[:, 0] == np.arange(8) + 0.5).all()
+    with pytest.raises(KernelFault) as caught, hw.Queue(device) as queue:
+        program.main[(16, 1), None](g=buffer, device=device, queue=queue)
+    assert "bad.il:5: error: work-item (8, 0)" in str(caught.value)
+    assert "mov g[r0.x], v0" in str(caught.value)
+
+
 def test_an_endless_kernel_is_stopped():
     program = hw.compile(SCATTER, language="opencl", device="hd5870")
     with pytest.raises(KernelFault, match="time limit"):
