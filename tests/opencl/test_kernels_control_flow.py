@@ -256,3 +256,16 @@ def test_guarded_loads(rng):
         return hops * 1000 + at
 
     assert (found == scalar(work_item, following)).all()
+
+
+def test_lanes_that_leave_two_loops_at_once(rng):
+    values = (rng.random(N + 9) * 3).astype(np.float32)
+    values[::4] = 60
+    found = verify(FILE, "goes_on_within_and_without", (N,), None, [values, zeros(dtype=np.float32)], layouts=LAYOUTS)[
+        1
+    ]
+    sums = values[:N].copy()
+    for turn in range(3):
+        again = (values[5 : N + 5] <= 1) & ((turn == 0) | (values[9 : N + 9] >= 50))
+        sums = np.where(again, sums + values[7 : N + 7], sums)
+    assert (found == sums).all()

@@ -133,16 +133,31 @@ class Shapes:
         return any(self.divergent(src) or self._reached_divergently(src, loop) for src, _ in loop.exits)
 
     def _reached_divergently(self, block: str, loop: Loop) -> bool:
-        """Whether only some of the loop's active lanes may get to ``block``."""
+        """Whether only some of the loop's active lanes may get to ``block``, or may get there on the same trip."""
         seen: set[str] = set()
         work = [block]
         while work:
-            for branch in self.cfg.controls[work.pop()]:
+            at = work.pop()
+            if self._parts_inside(at, loop):
+                return True
+            for branch in self.cfg.controls[at]:
                 if branch in loop.blocks and branch not in seen:
                     if self.divergent(branch):
                         return True
                     seen.add(branch)
                     work.append(branch)
+        return False
+
+    def _parts_inside(self, block: str, loop: Loop) -> bool:
+        """Whether lanes that are together at ``block`` leave an inner loop around it by several ways, others by others.
+
+        The branches by which they leave may be such that all lanes still in the inner loop agree.
+        """
+        inner = self.cfg.loop_of[block]
+        while inner is not None and inner is not loop:
+            if inner.divergent and len({target for _, target in inner.exits}) > 1:
+                return True
+            inner = inner.parent
         return False
 
     def _phi(self, block: Block, inst: Inst) -> Shape | None:

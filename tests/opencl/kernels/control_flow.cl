@@ -321,3 +321,21 @@ kernel void guarded_loads(global const int *next, global int *o, int n) {
   }
   o[i] = hops * 1000 + at;
 }
+
+kernel void goes_on_within_and_without(global const float *in, global float *out)
+{
+    // Lanes leave the inner loop that LLVM makes of the first `continue` by two ways, each together with some others.
+    const uint i = get_global_id(0);
+    float sum = in[i];
+    short4 tags = (short4)((short)sum, 66, 3, 4);
+    int left = 1;
+    while (any(tags != (short4)(66)) && left-- > 0) {
+        if (in[i + 5] > 1.0f) continue;
+        int turns = 3;
+        do {
+            sum += in[i + 7];
+            if (in[i + 7] > 2.5f) continue;
+        } while (--turns > 0 && (50 <= (int)in[i + 9]));
+    }
+    out[i] = sum;
+}
