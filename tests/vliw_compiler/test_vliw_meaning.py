@@ -39,7 +39,8 @@ def test_doubles(chip):
             sources, got = operations.outcome("doubles", name)
             expected = function(*[s[:, 0] for s in sources])
             if operations.operations()[name].result != "S":
-                np.testing.assert_allclose(got.view(np.float64)[:, 0], expected, rtol=5e-16, err_msg=name)
+                rtol = 0 if name in ("ddiv", "dsqrt") else 5e-16
+                np.testing.assert_allclose(got.view(np.float64)[:, 0], expected, rtol=rtol, err_msg=name)
             else:
                 np.testing.assert_array_equal(got[:, 0], operations.mask(expected), err_msg=name)
         return

@@ -1,8 +1,9 @@
 """An operation of IL on doubles passes in; operations on pairs of components, low word and high word, pass out.
 
 A chip without double precision refuses them. Evergreen and later compare and take reciprocals by instructions; the
-older chips get sequences of ADD_64, MUL_64, MULADD_64, which round each product and are within 2 units in the last
-place.
+older chips get sequences of ADD_64, MUL_64, MULADD_64, which round each product: quotients and roots get their last
+digit right by products of halves of the significands, which are exact (T. J. Dekker, 'A floating-point technique for
+extending the available precision', 1971); reciprocals, and those of roots, are within 2 units in the last place.
 """
 
 from __future__ import annotations
@@ -213,6 +214,24 @@ def _special(b: Builder, x: Pair, normal: Pair, of_zero: Pair, of_infinity: Pair
     return _chosen(b, _is_nan(b, x), _NAN, result)
 
 
+def _halves(b: Builder, x: Pair) -> tuple[Pair, Pair]:
+    """The upper 26 bits of the significand, and the rest."""
+    upper = Pair(b.alu("AND_INT", x.low, number(0xF8000000)), x.high)
+    return upper, _sub(b, x, upper)
+
+
+def _rest(b: Builder, x: Pair, y: Pair, z: Pair) -> Pair:
+    """x - y × z for a product that differs from x in its last digits, as if it were not rounded."""
+    minus = _negated(b, y)
+    if b.target.is_evergreen:
+        return _mad(b, minus, z, x)
+    upper, lower = _halves(b, minus)
+    high, low = _halves(b, z)
+    for left, right in ((upper, high), (upper, low), (lower, high), (lower, low)):
+        x = _mad(b, left, right, x)
+    return x
+
+
 def _reciprocal(b: Builder, x: Pair) -> Pair:
     if b.target.is_evergreen:
         return _split(b, "RECIP_64", x)
@@ -229,8 +248,7 @@ def _reciprocal(b: Builder, x: Pair) -> Pair:
 def _quotient(b: Builder, x: Pair, y: Pair) -> Pair:
     inverse = _reciprocal(b, y)
     first = _mul(b, x, inverse)
-    rest = _mad(b, _negated(b, first), y, x)
-    better = _mad(b, rest, inverse, first)
+    better = _mad(b, _rest(b, x, first, y), inverse, first)
     return _chosen(b, _both(b, _ordinary(b, first), _ordinary(b, inverse)), better, first)
 
 
@@ -259,7 +277,7 @@ def _root(b: Builder, x: Pair) -> Pair:
     part, n = _even(b, x)
     inverse = _inverse_root(b, part)
     root = _mul(b, part, inverse)
-    rest = _mad(b, _negated(b, root), root, part)
+    rest = _rest(b, part, root, root)
     root = _scaled(b, _mad(b, rest, _mul(b, inverse, _HALF), root), n)
     below = b.alu("SETGT_INT", ZERO, x.high)
     zero = Pair(ZERO, b.alu("AND_INT", x.high, _SIGN))
