@@ -103,7 +103,7 @@ def python_module(module: BrookModule) -> str:
 def _description(module: BrookModule) -> str:
     """The module without its text, which lies in the ``.cl`` file."""
     data = json.loads(module.to_json())
-    for name in ("source", "line_map", "warnings"):
+    for name in ("source", "line_map", "warnings", "pixels"):
         del data[name]
     return json.dumps(data)
 

@@ -97,6 +97,10 @@ class Storage:
             return f"{type_.name}_stored" if stored_differs(self.structs[type_.base], self.structs) else type_.name
         return type_.base if type_.width == 3 else type_.name
 
+    def has_places(self, type_: Type) -> bool:
+        """Whether an element is a place in C's sense, to which values can be assigned."""
+        return type_.width != 3
+
     def load(self, pointer: str, index: str, type_: Type, space: str = "__global") -> Code:
         """Read element ``index``."""
         if type_.width == 3:
@@ -281,10 +285,10 @@ class BodyEmitter:
         """``a[y][x] = v`` as an ``if`` around the write. Indices and value are computed first, so side effects stay."""
         indent = _INDENT * depth
         indices, setup = self._indices(element)
-        symbol = _array_symbol(element)
+        symbol = array_symbol(element)
         inside = " && ".join(
             f"{self.support.use('hw_inside')}({index}, {extent})"
-            for index, extent in zip(indices, _extents(symbol), strict=True)
+            for index, extent in zip(indices, array_extents(symbol), strict=True)
         )
         value = None
         if isinstance(node, ast.Assign) and not _is_pure(node.value):
@@ -292,11 +296,11 @@ class BodyEmitter:
             setup.append(f"{value} = {self.expression(node.value).at(ASSIGN)}")
         for text in setup:
             lines.add(f"{indent}{text};", line)
-        flat = _flat(indices, _extents(symbol))
-        if element.type.width != 3:
+        flat = row_major(indices, array_extents(symbol))
+        if self.storage.has_places(element.type):
             lines.add(f"{indent}if ({inside}) {self._modify(node, f'{symbol.c_name}[{flat}]', value)};", line)
             return
-        # Three components are packed: the element goes through a variable.
+        # Three components are packed, say: the element goes through a variable.
         whole = self.names.fresh("element")
         self.names.taken.discard(whole)
         lines.add(f"{indent}if ({inside}) {{", line)
@@ -466,15 +470,15 @@ class BodyEmitter:
         """A write to a scatter array whose value is used, or whose elements are packed: through a temporary element."""
         element = _written_element(node)
         assert element is not None
-        symbol = _array_symbol(element)
+        symbol = array_symbol(element)
         indices, setup = self._indices(element)
-        extents = _extents(symbol)
+        extents = array_extents(symbol)
         inside = " && ".join(
             f"{self.support.use('hw_inside')}({i}, {n})" for i, n in zip(indices, extents, strict=True)
         )
         place = self._temporary(Type("int"))
         whole = self._temporary(element.type)
-        clamped = _flat(
+        clamped = row_major(
             [f"{self.support.use('hw_at')}({i}, {n})" for i, n in zip(indices, extents, strict=True)], extents
         )
         store = self.storage.store(symbol.c_name, place, element.type, whole)
@@ -579,16 +583,16 @@ class BodyEmitter:
     def _read(self, node: ast.Index) -> Code:
         if id(node.indices[0]) in self.in_tile:
             return Code(self.in_tile[id(node.indices[0])])
-        symbol = _array_symbol(node)
-        extents = _extents(symbol)
+        symbol = array_symbol(node)
+        extents = array_extents(symbol)
         if len(node.indices) < symbol.rank:
             indices, setup = self._indices(node)
-            flat = _flat(
+            flat = row_major(
                 [f"{self.support.use('hw_at')}({i}, {n})" for i, n in zip(indices, extents, strict=True)], extents
             )
         else:
             setup = []
-            flat = _flat([self._clamped(i, n) for i, n in zip(node.indices, extents, strict=True)], extents)
+            flat = row_major([self._clamped(i, n) for i, n in zip(node.indices, extents, strict=True)], extents)
         if symbol.kind == "shared":
             code = Code(f"{symbol.c_name}[{flat}]")
         else:
@@ -614,7 +618,7 @@ class BodyEmitter:
         """Integer indices, slowest first, cheap enough to repeat, and assignments to temporaries that must run
         before.
         """
-        symbol = _array_symbol(node)
+        symbol = array_symbol(node)
         setup: list[str] = []
         if len(node.indices) < symbol.rank:
             vector = self._temporary(Type("int", symbol.rank))
@@ -658,14 +662,14 @@ def tile_name(symbol: Symbol) -> str:
     return f"{symbol.c_name}_tile"
 
 
-def _extents(symbol: Symbol) -> list[str]:
+def array_extents(symbol: Symbol) -> list[str]:
     """The extents of an array, slowest first, as text."""
     if symbol.kind in {"constant", "shared"}:
         return [str(size) for size in symbol.sizes]
     return [f"{shape_name(symbol)}.{c}" for c in reversed(COMPONENTS[: symbol.rank])]
 
 
-def _flat(indices: list[str], extents: list[str]) -> str:
+def row_major(indices: list[str], extents: list[str]) -> str:
     """The row-major place of indices, slowest first."""
     if all(index.isdigit() for index in indices) and all(extent.isdigit() for extent in extents):
         place = 0
@@ -692,7 +696,8 @@ def _is_sum(text: str) -> bool:
     return False
 
 
-def _array_symbol(node: ast.Index) -> Symbol:
+def array_symbol(node: ast.Index) -> Symbol:
+    """The array that is indexed."""
     assert isinstance(node.array, ast.Name)
     assert node.array.symbol is not None
     return node.array.symbol
@@ -708,7 +713,7 @@ def _written_element(node: ast.Expression) -> ast.Index | None:
         return None
     while isinstance(target, ast.Member):
         target = target.operand
-    return target if isinstance(target, ast.Index) and _array_symbol(target).kind == "scatter" else None
+    return target if isinstance(target, ast.Index) and array_symbol(target).kind == "scatter" else None
 
 
 def _swizzle(node: ast.Expression) -> str:

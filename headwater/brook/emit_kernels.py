@@ -38,7 +38,7 @@ from headwater.brook.naming import Names
 from headwater.brook.support import Support
 from headwater.brook.types import COMPONENTS, VOID, Symbol, Type
 
-_SUFFIXES = ("_shape", "_map", "_value", "_at", "_tile")
+_SUFFIXES = ("_shape", "_shift", "_map", "_value", "_at", "_tile")
 """What is put after parameters' names to name what belongs to them."""
 TILE_GROUP = 256
 """Work-items in a group, and elements in a tile, of ``linear_tiled``: every GPU allows it."""
@@ -47,7 +47,7 @@ _TILE_BYTES = 16 << 10
 
 
 @dataclass
-class _Entry:
+class Draft:
     """An entry under construction."""
 
     symbol: str
@@ -59,6 +59,8 @@ class _Entry:
 
 class KernelEmitter:
     """Prints one kernel. ``module_names`` are the names at file scope."""
+
+    body_emitter: type[BodyEmitter] = BodyEmitter
 
     def __init__(self, kernel: KernelInfo, module_names: Names, support: Support, storage: Storage) -> None:
         self.kernel = kernel
@@ -143,7 +145,9 @@ class KernelEmitter:
         self, name: str, unclamped: Mapping[int, PositionIndex | ClippedIndex], tiled: Sequence[TiledLoop] = ()
     ) -> Lines:
         kernel = self.kernel
-        statements = BodyEmitter(kernel, self.names, self.support, self.storage, unclamped, tiled, TILE_GROUP).body()
+        statements = self.body_emitter(
+            kernel, self.names, self.support, self.storage, unclamped, tiled, TILE_GROUP
+        ).body()
         lines = Lines()
         parameters = [self._body_parameter(p) for p in kernel.parameters]
         parameters += [f"__local {s.type.name} *{s.c_name}" for s in kernel.shared]
@@ -262,9 +266,9 @@ class KernelEmitter:
         """Names for one entry: its parameters' names and those made from them are taken."""
         return Names({f"{p.c_name}{suffix}" for p in self.kernel.parameters for suffix in ("", *_SUFFIXES)})
 
-    def _start(self, variant: Variant) -> _Entry:
+    def _start(self, variant: Variant) -> Draft:
         """An entry with the arguments that all variants share: the kernel's own parameters, in order."""
-        entry = _Entry(self.module_names.fresh(f"{self.kernel.name}_{variant}"), variant, [], [], [])
+        entry = Draft(self.module_names.fresh(f"{self.kernel.name}_{variant}"), variant, [], [], [])
         for p in self.kernel.parameters:
             pointee = self.storage.pointee(p.type)
             match p.kind:
@@ -284,7 +288,7 @@ class KernelEmitter:
                 self._argument(entry, "shape", shape_name(p), p, "const int4")
         return entry
 
-    def _argument(self, entry: _Entry, role: Role, name: str, parameter: Symbol | None, declared: str) -> None:
+    def _argument(self, entry: Draft, role: Role, name: str, parameter: Symbol | None, declared: str) -> None:
         size = 0
         if role == "value" and parameter is not None:
             size = parameter.type.element.value_bytes
@@ -310,12 +314,12 @@ class KernelEmitter:
             + 16
         )
 
-    def _finish(self, entry: _Entry, group: int = 0, condition: tuple[Test, ...] | None = None) -> tuple[Entry, Lines]:
+    def _finish(self, entry: Draft, group: int = 0, condition: tuple[Test, ...] | None = None) -> tuple[Entry, Lines]:
         """The entry and its text; ``group``: the work-items in a group that it insists on."""
         attribute = f"__attribute__((reqd_work_group_size({group}, 1, 1))) " if group else ""
         lines = Lines()
         line = self.kernel.node.line
-        lines.add(f"__kernel {attribute}void {entry.symbol}(", line)
+        lines.add(f"__kernel {attribute}void {entry.symbol}({'' if entry.declarations else 'void)'}", line)
         for position, declaration in enumerate(entry.declarations):
             lines.add(f"    {declaration}{',' if position + 1 < len(entry.declarations) else ')'}", line)
         lines.add("{")
@@ -375,15 +379,23 @@ class KernelEmitter:
                 case "output" | "reduce":
                     arguments.append(results(p) if results else f"&{p.c_name}_value")
                 case "gather" | "scatter":
-                    arguments += [p.c_name, shape_name(same.get(p, p) if same else p)]
+                    arguments += self._array_arguments(p, shape_name(same.get(p, p) if same else p))
                 case "value" if p.type.is_struct:
-                    arguments.append(self.storage.load(p.c_name, "0", p.type).text)
+                    arguments.append(self._struct_argument(p))
                 case _:
                     arguments.append(p.c_name)
         arguments += [s.c_name for s in self.kernel.shared]
         if self.kernel.uses_position:
             arguments.append(position)
         return f"{self.kernel.c_name}({', '.join(arguments)})"
+
+    def _array_arguments(self, symbol: Symbol, shape: str) -> list[str]:
+        """What the body is passed for a gather or scatter array."""
+        return [symbol.c_name, shape]
+
+    def _struct_argument(self, symbol: Symbol) -> str:
+        """What the body is passed for a struct that is a value."""
+        return self.storage.load(symbol.c_name, "0", symbol.type).text
 
     # ---- element by element
 
@@ -508,7 +520,7 @@ class KernelEmitter:
         plane: tuple[Test, ...] = (("domain.z", 1, "=="), ("domain.w", 1, "=="))
         return self._finish(entry, condition=plane + (self.condition or ()))
 
-    def _places(self, entry: _Entry, names: Names, p: str, domain: str) -> list[str]:
+    def _places(self, entry: Draft, names: Names, p: str, domain: str) -> list[str]:
         lines: list[str] = []
         for symbol in [*self.inputs, *self.outputs]:
             table = f"{symbol.c_name}_map"

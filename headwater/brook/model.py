@@ -102,6 +102,24 @@ Partial reduction
 input extent is a
 multiple of the output's; the host checks. An output of lower rank is padded with leading ones.
 
+Pixel shaders
+-------------
+R600 and R700 run kernels as Brook+ ran them there. ``BrookModule.pixels`` is the module for them: OpenCL C that
+`headwater.il.from_llvm` makes pixel shaders of, and for each kernel its ``pixel`` entries, all of which are to be run:
+a kernel with more outs than a shader has outputs takes several. A kernel without entries can only be run with buffers.
+
+Every stream is a two-dimensional texture or output. With one dimension up to 8192 elements, or two of up to 8192 each,
+it lies there as it is. If any does not (and for arrays of three and four dimensions always), its elements follow each
+other in rows of a power of two of elements: ``shift`` is its logarithm. Where that were less than 64, one row takes
+all, and ``shift`` is 31. A shader that is built with ``-D HW_ADDRESS_TRANSLATION`` finds its way there; all streams of
+the domain's shape, and all arrays of one dimension, must lie so. Work-items are the pixels where there are elements.
+
+An element that is a struct has a texture or output for each member, from ``Arg.slot`` on, in the order of the scalars
+and vectors in it. Three components lie in textures of four lanes; in the global buffer, and in constant buffers, every
+element takes 16 bytes, its components 32 or 64 bits each.
+
+A reduction's shader is one pass, which folds tiles of a stream to a smaller one.
+
 Map tables
 ----------
 A ``map`` argument is an ``int`` buffer with ``X + Y + Z + W`` entries for an executed domain of extents ``(X, Y, Z,
@@ -119,7 +137,7 @@ from __future__ import annotations
 
 import json
 import struct as _struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -142,6 +160,7 @@ Variant = Literal[
     "reduce_full",
     "reduce_columns",
     "reduce_partial",
+    "pixel",
 ]
 Role = Literal[
     "input",
@@ -157,6 +176,8 @@ Role = Literal[
     "domain",
     "origin",
     "local",
+    "shift",
+    "tile",
 ]
 
 SCALARS: dict[str, tuple[str, int]] = {
@@ -193,6 +214,11 @@ class ElementType:
         for structs.
         """
         return SCALARS[self.base][0]
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of 32 bits that an element takes in a VLIW chip's register. Not for structs."""
+        return self.width * max(1, SCALARS[self.base][1] // 4)
 
     @property
     def stored_bytes(self) -> int:
@@ -281,7 +307,13 @@ class Arg:
     ``domain``      ``int4``: extents of the (executed) domain; for ``reduce_columns`` see there
     ``origin``      ``int4``: what ``instance()`` gives for the domain's first element
     ``local``       local memory, ``bytes`` for each work-item of the group
+    ``shift``       ``int``: of ``param``'s texture, or of the domain: see "Pixel shaders"
+    ``tile``        ``int4``: extents of what a pass of a reduction folds to one element
     ==============  ================================================================================================
+
+    ``slot``: of pixel shaders, the first texture, output or constant buffer that ``param`` is bound to. Such arguments
+    are not the OpenCL kernel's; its own have -1. ``member``: what of a struct a ``value`` is, by the names that lead
+    there.
     """
 
     role: Role
@@ -289,6 +321,8 @@ class Arg:
     param: str = ""
     type: str = ""
     bytes: int = 0
+    slot: int = -1
+    member: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -344,7 +378,8 @@ class BrookModule:
     """A whole translated file. ``source`` is OpenCL C 1.1 for all kernels; ``line_map[i]`` is the ``.br`` line (0:
     none) that line
     ``i + 1`` of it came from. ``warnings`` are formatted as the errors are, ``needs`` the union over kernels
-    (``"double"``).
+    (``"double"``). ``pixels``: the same kernels as pixel shaders, see "Pixel shaders"; None in a module that was
+    written to a file of its own.
     """
 
     source: str
@@ -354,6 +389,7 @@ class BrookModule:
     line_map: tuple[int, ...] = ()
     warnings: tuple[str, ...] = ()
     needs: frozenset[str] = frozenset()
+    pixels: BrookModule | None = None
 
     def to_json(self) -> str:
         """The module as JSON text; ``from_json`` gives an equal module back."""
@@ -379,6 +415,7 @@ class BrookModule:
             line_map=tuple(data["line_map"]),
             warnings=tuple(data["warnings"]),
             needs=frozenset(data["needs"]),
+            pixels=BrookModule._from_data(data["pixels"]) if data.get("pixels") else None,
         )
 
 
@@ -392,7 +429,7 @@ def _kernel(data: dict[str, Any]) -> Kernel:
         Entry(
             item["symbol"],
             item["variant"],
-            tuple(Arg(**arg) for arg in item["args"]),
+            tuple(Arg(**{**arg, "member": tuple(arg["member"])}) for arg in item["args"]),
             tuple(tuple(test) for test in item["condition"]),
             item["group"],
         )
@@ -411,6 +448,20 @@ def extents(shape: Sequence[int], fill: int = 1) -> tuple[int, int, int, int]:
     """The kernel's order ``(x, y, z, w)`` of a host shape (slowest first, rank 1 to 4), padded with ``fill``."""
     padded = (*reversed(shape), *([fill] * (4 - len(shape))))
     return padded[0], padded[1], padded[2], padded[3]
+
+
+Leaf = tuple[tuple[str, ...], ElementType]
+"""A scalar or vector in an element, and the names of the members that lead to it."""
+
+
+def leaves(type_: ElementType, structs: Mapping[str, StructType]) -> list[Leaf]:
+    """The scalars and vectors that an element is made of; each is a texture or output of its own."""
+    if not type_.is_struct:
+        return [((), type_)]
+    found: list[Leaf] = []
+    for member in structs[type_.base].fields:
+        found += [((member.name, *path), leaf) for path, leaf in leaves(member.type, structs)]
+    return found
 
 
 def resize_index(position: int, out_extent: int, in_extent: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from typing import Any
 
 from headwater.brook import ast
 from headwater.brook.affine import has_uneven_loops
@@ -11,11 +12,13 @@ from headwater.brook.checker import check_kernel, check_struct, check_typedef
 from headwater.brook.context import Context, KernelInfo
 from headwater.brook.emit_body import Lines, Storage, stored_differs
 from headwater.brook.emit_kernels import KernelEmitter
+from headwater.brook.emit_pixels import PixelEmitter, PixelReductionEmitter
 from headwater.brook.emit_reductions import ReductionEmitter
 from headwater.brook.hostcode import Regions, find_regions, keep
 from headwater.brook.model import BrookModule, Kernel, Parameter, StructType
 from headwater.brook.naming import Names
 from headwater.brook.options import Options, parse_options
+from headwater.brook.pixel_support import PixelSupport
 from headwater.brook.preprocess import preprocess
 from headwater.brook.source import SourceText
 from headwater.brook.support import Support
@@ -55,7 +58,7 @@ def _translate(text: str, filename: str, options: Options) -> BrookModule:
     for kernel in kernels:
         context.later_kernels.discard(kernel.name)
         check_kernel(context, kernel)
-    return _emit(context)
+    return replace(_emit(context), pixels=_emit(context, pixels=True))
 
 
 def _parse(source: SourceText, regions: Regions) -> list[ast.KernelNode]:
@@ -98,14 +101,17 @@ def _declare_types(context: Context, regions: Regions) -> None:
             context.host_structs[region.name] = fault
 
 
-def _emit(context: Context) -> BrookModule:
+def _emit(context: Context, *, pixels: bool = False) -> BrookModule:
+    """The module for buffers, or the one of ``pixels`` shaders."""
     names = Names(set(context.kernels) | set(context.structs))
-    support = Support()
+    support = PixelSupport(context.structs) if pixels else Support()
     storage = Storage(context.structs)
     parts: list[Lines] = []
     kernels: dict[str, Kernel] = {}
     for info in context.kernels.values():
-        emitter = (ReductionEmitter if info.is_reduction else KernelEmitter)(info, names, support, storage)
+        if pixels and info.group_size:
+            continue  # work-groups are no pixels
+        emitter = _emitter(info, pixels)(info, names, support, storage)
         part = Lines()
         part.add(f"/* {_signature(context, info)} */", info.node.line)
         part.extend(emitter.body())
@@ -117,7 +123,7 @@ def _emit(context: Context) -> BrookModule:
         parts.append(part)
         kernels[info.name] = _describe(context, info, tuple(entries))
     needs = frozenset().union(*(kernel.needs for kernel in kernels.values()))
-    top = _prologue(context, needs)
+    top = _prologue(context, needs, pixels)
     for text in support.texts.values():
         top.add(text)
     for position, part in enumerate(parts):
@@ -135,7 +141,13 @@ def _emit(context: Context) -> BrookModule:
     )
 
 
-def _prologue(context: Context, needs: frozenset[str]) -> Lines:
+def _emitter(info: KernelInfo, pixels: bool) -> Any:
+    if pixels:
+        return PixelReductionEmitter if info.is_reduction else PixelEmitter
+    return ReductionEmitter if info.is_reduction else KernelEmitter
+
+
+def _prologue(context: Context, needs: frozenset[str], pixels: bool) -> Lines:
     lines = Lines()
     name = context.source.filename.replace("\\", "/").rsplit("/", 1)[-1].replace("*/", "")
     lines.add(f"/* OpenCL C translated from {' '.join(name.split())} by Headwater. */")
@@ -148,7 +160,7 @@ def _prologue(context: Context, needs: frozenset[str]) -> Lines:
     used = _used_structs(context)
     for struct in context.structs.values():
         if struct.name in used:
-            _struct(struct, context.structs, lines)
+            _struct(struct, context.structs, lines, in_buffers=not pixels)
             lines.add()
     return lines
 
@@ -172,13 +184,13 @@ def _used_structs(context: Context) -> set[str]:
     return used
 
 
-def _struct(struct: StructType, structs: dict[str, StructType], lines: Lines) -> None:
+def _struct(struct: StructType, structs: dict[str, StructType], lines: Lines, *, in_buffers: bool) -> None:
     names = Names()
     lines.add("typedef struct {")
     for member in struct.fields:
         lines.add(f"    {member.type.name} {names.user(member.name)};")
     lines.add(f"}} {struct.name};")
-    if not stored_differs(struct, structs):
+    if not in_buffers or not stored_differs(struct, structs):
         return
     lines.add()
     lines.add("/* The same as it lies in buffers: vectors are not aligned to their size. */")

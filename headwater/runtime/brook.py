@@ -48,7 +48,10 @@ from headwater.runtime.program import Kernel, Program
 from headwater.runtime.streams import Stream, SubStream
 
 if TYPE_CHECKING:
+    from headwater.runtime.brook_drawing import Drawing, Shaders
+    from headwater.runtime.brook_pixels import Pass
     from headwater.runtime.devices import Prepared
+    from headwater.runtime.vliw import VliwDevice
 
 _KEPT_PLANS = 256  # per kernel; each holds the address tables of one combination of shapes
 _EXACT = "-D HW_EXACT_RANGE"
@@ -112,6 +115,7 @@ class BrookProgram(Program["BrookKernel"]):
         self.structs: dict[str, np.dtype[Any]] = {n: s.dtype(module.structs) for n, s in module.structs.items()}
         self.kernels = {name: BrookKernel(self, signature) for name, signature in module.kernels.items()}
         self._built: dict[tuple[Device, bool], DeviceProgram] = {}
+        self._shaders: dict[Device, Shaders] = {}
 
     @property
     def opencl(self) -> str:
@@ -134,13 +138,23 @@ class BrookProgram(Program["BrookKernel"]):
             built = self._built[key] = device.build(self.module.source, f"{self.module.filename}.cl", options)
         return built
 
+    def shaders(self, device: VliwDevice) -> Shaders:
+        """The program's pixel shaders, compiled for ``device`` as they are needed."""
+        found = self._shaders.get(device)
+        if found is None:
+            from headwater.runtime.brook_drawing import Shaders
+
+            assert self.module.pixels is not None
+            found = self._shaders[device] = Shaders(self.module.pixels, device, self._build_options)
+        return found
+
 
 class _Step:
     """A launch with its sizes fixed: ``template`` holds what never changes, ``fills`` says which item goes where."""
 
     __slots__ = ("fills", "prepared", "template")
 
-    def __init__(self, prepared: Prepared, template: list[Any], fills: tuple[tuple[int, int], ...]) -> None:
+    def __init__(self, prepared: Prepared | Drawing, template: list[Any], fills: tuple[tuple[int, int], ...]) -> None:
         self.prepared = prepared
         self.template = template
         self.fills = fills
@@ -637,6 +651,15 @@ class BrookKernel(Kernel):
         shapes = output_shape(self.signature, {name: view.shape for name, view in views.items()}, given, asked)
         views = {**{name: View.of(shape) for name, shape in shapes.items()}, **views}
         plan = _Plan(device)
+        plan.outs = tuple(self._out(p, shapes[p.name], domain is not None or p.kind == "scatter") for p in self._outs)
+        pixels = self._pixels(device)
+        if pixels is not None:
+            from headwater.runtime.brook_pixels import plan_map as plan_pixels
+
+            passes = plan_pixels(pixels, views, domain, device.texture_texels)
+            if passes is not None:
+                plan.steps = (self._drawing(device, passes),)
+                return plan
         launch = plan_map(self.signature, views, domain, _is_gpu(device))
         if launch.tests:
             plan.launch = launch
@@ -644,8 +667,20 @@ class BrookKernel(Kernel):
             plan.tested = tuple(sorted({self._named(str(name))[0] for name in names}))
         else:
             plan.steps = (self._step(device, launch),)
-        plan.outs = tuple(self._out(p, shapes[p.name], domain is not None or p.kind == "scatter") for p in self._outs)
         return plan
+
+    def _pixels(self, device: Device) -> Signature | None:
+        """The kernel as pixel shaders, where it runs as such: on R600 and R700."""
+        module = self.program.module.pixels
+        kernel = module.kernels.get(self.name) if module is not None and device.texture_texels else None
+        return kernel if kernel is not None and kernel.launchable else None
+
+    def _drawing(self, device: Any, passes: Sequence[Pass]) -> _Step:
+        from headwater.runtime.brook_drawing import Drawing
+
+        count = len(self.signature.parameters)
+        drawing = Drawing(self.program.shaders(device), passes, self.signature.parameters)
+        return _Step(drawing, [None] * count, tuple((number, number) for number in range(count)))
 
     def _named(self, name: str) -> tuple[int, int]:
         """Where the items hold what a test names ``value.n`` or ``value.v.y``."""
@@ -659,6 +694,16 @@ class BrookKernel(Kernel):
             asked = asked.get(result.name)
         target = views[result.name].shape if result.name in views else asked
         plan = _Plan(device)
+        plan.is_value = target is None
+        plan.outs = (self._out(result, target or (1,), False),)
+        pixels = self._pixels(device)
+        if pixels is not None:
+            from headwater.runtime.brook_pixels import plan_reduction as plan_folding
+
+            passes = plan_folding(pixels, source, result, views[source.name].shape, target, device.texture_texels)
+            if passes is not None:
+                plan.steps = (self._drawing(device, passes),)
+                return plan
         launches, partial = plan_reduction(
             self.signature, source, result, views[source.name].shape, target, _is_gpu(device), device.has_local_memory
         )
@@ -671,8 +716,6 @@ class BrookKernel(Kernel):
             )
         else:
             plan.steps = tuple(self._step(device, launch) for launch in launches)
-        plan.is_value = target is None
-        plan.outs = (self._out(result, target or (1,), False),)
         return plan
 
     def _out(self, parameter: Parameter, shape: Shape, zero: bool) -> tuple[int, Shape, np.dtype[Any], bool]:

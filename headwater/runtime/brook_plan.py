@@ -100,7 +100,7 @@ def plan_map(kernel: Kernel, views: Mapping[str, View], domain: Domain | None, g
     not fit.
     """
     whole = views[kernel.domain_from].shape
-    _check_streams(kernel, views, whole)
+    check_streams(kernel, views, whole)
     start, end = checked_domain(kernel, domain, whole)
     run = tuple(b - a for a, b in zip(start, end, strict=True))
     streams = [views[p.name] for p in kernel.parameters if p.kind in ("input", "output")]
@@ -143,7 +143,8 @@ def checked_domain(kernel: Kernel, domain: Domain | None, whole: Shape) -> Domai
     return start, end
 
 
-def _check_streams(kernel: Kernel, views: Mapping[str, View], whole: Shape) -> None:
+def check_streams(kernel: Kernel, views: Mapping[str, View], whole: Shape) -> None:
+    """Refuse streams that do not go together: LaunchError."""
     for parameter in kernel.parameters:
         if parameter.kind not in ("input", "output"):
             continue
@@ -263,11 +264,11 @@ def plan_reduction(
     """
     count = math.prod(shape)
     if not local_memory:
-        return _passes(kernel, source.name, shape, target and _check_target(kernel, result, shape, target), gpu)
+        return _passes(kernel, source.name, shape, target and check_target(kernel, result, shape, target), gpu)
     # On the cpu device an ordered fold is best done by one work-item, whose parts then are scalars side by side.
     group = GPU_GROUP if gpu else CPU_GROUP if kernel.commutative else 1
     if target is not None:
-        padded = _check_target(kernel, result, shape, target)
+        padded = check_target(kernel, result, shape, target)
         planes = _planes(shape, padded)
         if planes is not None:
             outer, rows, inner = planes
@@ -387,7 +388,7 @@ def _reduction_slots(entry: Entry, source: str, size: int = 0, **numbers: int | 
     return tuple(slot(arg) for arg in entry.args)
 
 
-def _check_target(kernel: Kernel, result: Parameter, shape: Shape, target: Shape) -> Shape:
+def check_target(kernel: Kernel, result: Parameter, shape: Shape, target: Shape) -> Shape:
     """The target padded with leading ones to the input's rank; LaunchError if the input does not divide into it."""
     padded = (1,) * (len(shape) - len(target)) + target
     if len(padded) != len(shape) or any(n % m for n, m in zip(shape, padded, strict=True)):

@@ -108,6 +108,12 @@ class Device(ABC):
         """Whether the work-items of a group share memory."""
         return True
 
+    @property
+    def texture_texels(self) -> int:
+        """A side of the largest texture where Brook+ streams are textures and colour outputs; 0 where they are
+        buffers."""
+        return 0
+
     @abstractmethod
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         """Compile OpenCL C for this device, or take it from the cache; SourceError with the position if it is wrong."""

@@ -10,6 +10,7 @@ from headwater.chips import Chip
 from headwater.il.from_llvm import arithmetic, intrinsics
 from headwater.il.from_llvm.builder import Lane, buffer_lane, constant
 from headwater.il.from_llvm.context import ALL, Context
+from headwater.il.from_llvm.drawing import Drawing, draws, is_drawing
 from headwater.il.from_llvm.memory import ARENA, ARGUMENTS, BYTES, LDS, Memory
 from headwater.il.from_llvm.places import find_places
 from headwater.il.from_llvm.reducible import reducible
@@ -55,6 +56,7 @@ class _Kernel:
         self.c.pointer = self.memory.pointer
         self.flags: dict[Flag, Lane] = {}
         self.pixel = not chip.vliw.compute_shader or not chip.vliw.shared_local_memory
+        self.drawing = Drawing(self.c) if draws(self.function) else None
 
     def translated(self) -> Translated:
         self.arguments()
@@ -64,10 +66,11 @@ class _Kernel:
                     self.c.values[phi.name] = self.b.new(words(phi.ty))
         successors = {name: block.successors for name, block in self.function.blocks.items()}
         nodes = structure(successors, next(iter(self.function.blocks)))
-        if self.pixel:
+        numbered = self.pixel and self.drawing is None
+        if numbered:
             self.pixel_number()
         self.nodes(nodes)
-        if self.pixel:
+        if numbered:
             self.b.put("endif")
         program = Program("ps" if self.pixel else "cs", "2_0", tuple(self.declarations()), tuple(self.b.code))
         return Translated(program, tuple(self.slots), self.data, self.places.local_bytes)
@@ -123,6 +126,8 @@ class _Kernel:
         elements = -(-max((s + a.size_bytes for s, a in zip(self.slots, self.info.args, strict=True)), default=0) // 16)
         if elements:
             out.append(_constant_buffer(ARGUMENTS, elements))
+        if self.drawing is not None:
+            out += self.drawing.declarations()
         for array in {array.number: array for array in self.places.array.values()}.values():
             register = Register("x", array.number, Index(None, "", array.elements))
             out.append(Instruction("dcl_indexed_temp_array", operands=(Operand(register),)))
@@ -208,6 +213,8 @@ class _Kernel:
         found = arithmetic.translate(self.c, inst)
         if found is not None:
             return found
+        if self.drawing is not None and is_drawing(inst):
+            return self.drawing.translate(inst)
         if op == "getelementptr":
             base, offset = self.memory.address(inst)
             self.c.offsets[inst.name] = offset

@@ -1,0 +1,292 @@
+"""A checked kernel passes in, the OpenCL C of pixel shaders for R600 and R700 passes out.
+
+The body is printed as for buffers; only how elements are reached differs. Input streams and gather arrays are textures,
+out streams colour outputs, a scatter array is the global buffer, constant arrays are constant buffers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headwater.brook import ast
+from headwater.brook.emit_body import (
+    BodyEmitter,
+    Code,
+    Lines,
+    Storage,
+    array_extents,
+    array_symbol,
+    row_major,
+    shape_name,
+)
+from headwater.brook.emit_kernels import Draft, KernelEmitter
+from headwater.brook.model import Arg, Entry, Leaf, Role, leaves
+from headwater.brook.naming import Names
+from headwater.brook.pixel_support import ADDRESS_TRANSLATION, PixelSupport, words
+from headwater.brook.types import VOID, Symbol, Type
+
+MOST_OUTPUTS = 8
+"""Colour outputs of a pixel shader (AMD, R600 ISA, EXPORT)."""
+FIRST_CONSTANTS = 2
+"""The first constant buffer for arrays: those before it hold sizes and arguments."""
+_PLANE = 2
+
+
+@dataclass
+class GlobalStorage(Storage):
+    """How elements lie in the global buffer: each in one of 128 bits."""
+
+    support: PixelSupport
+
+    def has_places(self, type_: Type) -> bool:
+        return False
+
+    def load(self, pointer: str, index: str, type_: Type, space: str = "__global") -> Code:
+        return Code(f"{self.support.global_read(type_.element)}({index})")
+
+    def store(self, pointer: str, index: str, type_: Type, value: str) -> str:
+        return f"{self.support.write('global_write', type_.element.lanes)}({index}, {words(type_.element, value)})"
+
+
+class PixelBodyEmitter(BodyEmitter):
+    """Prints the body of a kernel whose arrays are textures."""
+
+    support: PixelSupport
+
+    def __init__(self, kernel: Any, names: Names, support: PixelSupport, storage: Storage, *others: Any) -> None:
+        super().__init__(kernel, names, support, GlobalStorage(storage.structs, support), *others)
+
+    def _read(self, node: ast.Index) -> Code:
+        symbol = array_symbol(node)
+        if symbol.kind == "constant":
+            place, setup = self._place(node)
+            code = f"{self.support.constant(symbol.type.element)}({symbol.c_name}, {_size(symbol)}, {place})"
+        elif symbol.kind == "gather":
+            at, setup = self._coordinates(node, symbol)
+            code = f"{self.support.texel(symbol.type.element)}({symbol.c_name}.x, {at})"
+        else:
+            return super()._read(node)
+        return Code(", ".join([*setup, code]), 0) if setup else Code(code)
+
+    def _coordinates(self, node: ast.Index, symbol: Symbol) -> tuple[str, list[str]]:
+        """Where in its texture an element is, and what must run before; the sampler confines what is outside."""
+        if symbol.rank > _PLANE:
+            place, setup = self._place(node)
+            return f"{self.support.use('hw_address')}({symbol.c_name}, {place})", setup
+        if len(node.indices) < symbol.rank or symbol.rank == _PLANE:
+            if len(node.indices) < symbol.rank:
+                (y, x), setup = self._indices(node)
+                parts = [f"(float){x}", f"(float){y}"]
+            else:
+                setup, parts = [], [self._coordinate(index) for index in reversed(node.indices)]
+            return f"(float2)({', '.join(parts)})", setup
+        (index,) = node.indices
+        suffix = f"_{index.type.base}" if index.type.base in {"float", "uint"} else ""
+        extent = f"{shape_name(symbol)}.x"
+        text = self.expression(index).text
+        return f"{self.support.use(f'hw_line{suffix}')}({symbol.c_name}, {text}, {extent})", []
+
+    def _coordinate(self, index: ast.Expression) -> str:
+        code = self.expression(index)
+        return code.text if index.type.base == "float" else f"(float)({code.text})"
+
+    def _place(self, node: ast.Index) -> tuple[str, list[str]]:
+        """The row-major place of an element, confined to the array."""
+        symbol = array_symbol(node)
+        extents = array_extents(symbol)
+        if len(node.indices) < symbol.rank:
+            indices, setup = self._indices(node)
+            clamped = [f"{self.support.use('hw_at')}({i}, {n})" for i, n in zip(indices, extents, strict=True)]
+            return row_major(clamped, extents), setup
+        return row_major([self._clamped(i, n) for i, n in zip(node.indices, extents, strict=True)], extents), []
+
+
+class PixelEmitter(KernelEmitter):
+    """Prints one kernel, and the pixel shaders that run it."""
+
+    support: PixelSupport
+    body_emitter = PixelBodyEmitter
+
+    def body(self) -> Lines:
+        self.kernel.c_name = self.module_names.fresh(f"{self.kernel.name}_body")
+        return self._function(self.kernel.c_name, {})
+
+    def _body_parameter(self, symbol: Symbol) -> str:
+        match symbol.kind:
+            case "gather":
+                return f"const int2 {symbol.c_name}, const int4 {shape_name(symbol)}"
+            case "scatter":
+                return f"const int4 {shape_name(symbol)}"
+            case "constant":
+                return f"const int {symbol.c_name}"
+        return super()._body_parameter(symbol)
+
+    def _array_arguments(self, symbol: Symbol, shape: str) -> list[str]:
+        return [shape] if symbol.kind == "scatter" else [symbol.c_name, shape]
+
+    def _struct_argument(self, symbol: Symbol) -> str:
+        return symbol.c_name
+
+    # ---- the entries
+
+    def entries(self) -> list[tuple[Entry, Lines]]:
+        """One pixel shader, or several if there are more outs than outputs; none if a chip cannot run it so."""
+        kernel = self.kernel
+        if kernel.result != VOID or any(not p.stream for p in self.outputs) or not (self.outputs or kernel.scatters):
+            return []
+        passes = self._passes(self.outputs)
+        if passes is None or (len(passes) > 1 and kernel.scatters):
+            return []  # a second pass would scatter again, and may read what the first one wrote
+        return [self._map(outputs) for outputs in passes]
+
+    def _passes(self, outputs: list[Symbol]) -> list[list[Symbol]] | None:
+        passes: list[list[Symbol]] = [[]]
+        taken = 0
+        for symbol in outputs:
+            count = len(self._leaves(symbol))
+            if count > MOST_OUTPUTS:
+                return None
+            if taken + count > MOST_OUTPUTS:
+                passes.append([])
+                taken = 0
+            passes[-1].append(symbol)
+            taken += count
+        return passes
+
+    def _start_pixel(self) -> Draft:
+        """An entry with what all have: resources by number, values, shapes."""
+        entry = Draft(self.module_names.fresh(f"{self.kernel.name}_pixel"), "pixel", [], [], [])
+        texture, buffer = 0, FIRST_CONSTANTS
+        for p in self.kernel.parameters:
+            if p.kind in {"input", "gather"}:
+                self._resource(entry, p, texture)
+                if p.kind == "gather":
+                    shift = f"{p.c_name}_shift"
+                    self._argument(entry, "shift", shift, p, "const int")
+                    entry.lines.append(f"const int2 {p.c_name} = (int2)({texture}, {shift});")
+                    self._argument(entry, "shape", shape_name(p), p, "const int4")
+                texture += len(self._leaves(p))
+            elif p.kind == "scatter":
+                self._resource(entry, p, 0)
+                self._argument(entry, "shape", shape_name(p), p, "const int4")
+            elif p.kind == "constant":
+                self._resource(entry, p, buffer)
+                entry.lines.append(f"const int {p.c_name} = {buffer};")
+                buffer += 1
+            elif p.kind == "value":
+                self._value(entry, p)
+        return entry
+
+    def _resource(self, entry: Draft, symbol: Symbol, slot: int) -> None:
+        """What is bound to the shader under a number."""
+        role: Role = "output" if symbol.kind == "reduce" else symbol.kind  # type: ignore[assignment]
+        entry.args.append(Arg(role, symbol.c_name, symbol.name, symbol.type.name, slot=slot))
+
+    def _leaves(self, symbol: Symbol) -> list[Leaf]:
+        return leaves(symbol.type.element, self.storage.structs)
+
+    def _value(self, entry: Draft, symbol: Symbol) -> None:
+        """A value; a struct's members are passed one by one."""
+        if not symbol.type.is_struct:
+            self._argument(entry, "value", symbol.c_name, symbol, f"const {symbol.type.name}")
+            return
+        names, users = self._entry_names(), Names()
+        entry.lines.append(f"{symbol.type.name} {symbol.c_name};")
+        for path, leaf in self._leaves(symbol):
+            name = names.fresh("_".join([symbol.c_name, *path]))
+            self._argument(
+                entry, "value", name, replace(symbol, type=Type(leaf.base, leaf.width)), f"const {leaf.name}"
+            )
+            entry.args[-1] = replace(entry.args[-1], member=path)
+            member = ".".join(users.user(part) for part in path)
+            entry.lines.append(f"{symbol.c_name}.{member} = {name};")
+
+    def _map(self, outputs: list[Symbol]) -> tuple[Entry, Lines]:
+        entry = self._start_pixel()
+        names = self._entry_names()
+        at = names.fresh("at")
+        if self.inputs:
+            entry.lines.append(f"const float2 {at} = {self.support.use('hw_window')}();")
+        position = ""
+        if self.kernel.uses_position:
+            position = names.fresh("position")
+            origin = names.fresh("origin")
+            entry.lines.append(f"const int4 {position} = {self._pixel(entry, names)} + {origin};")
+            self._argument(entry, "origin", origin, None, "const int4")
+        entry.lines += [self._zeroed(p) for p in self.outputs]
+        inputs = {arg.param: arg.slot for arg in entry.args if arg.role == "input"}
+        call = self._call(lambda p: f"{self.support.texel(p.type.element)}({inputs[p.name]}, {at})", position)
+        entry.lines.append(f"{call};")
+        slot = 0
+        for p in outputs:
+            slot = self._output(entry, slot, p, f"{p.c_name}_value")
+        return self._finish(entry)
+
+    def _pixel(self, entry: Draft, names: Names) -> str:
+        shift, domain = names.fresh("shift"), names.fresh("domain")
+        self._argument(entry, "shift", shift, None, "const int")
+        self._argument(entry, "domain", domain, None, "const int4")
+        return f"{self.support.use('hw_pixel')}({shift}, {domain})"
+
+    def _output(self, entry: Draft, slot: int, symbol: Symbol, value: str) -> int:
+        """Write a value to the outputs of a parameter, from ``slot`` on; the first one behind them."""
+        self._resource(entry, symbol, slot)
+        names = Names()
+        for path, leaf in self._leaves(symbol):
+            place = ".".join([value, *(names.user(part) for part in path)])
+            entry.lines.append(f"{self.support.write('output', leaf.lanes)}({slot}, {words(leaf, place)});")
+            slot += 1
+        return slot
+
+
+class PixelReductionEmitter(PixelEmitter):
+    """Prints one reduction, and the pixel shader of a pass, which folds a tile to an element."""
+
+    def entries(self) -> list[tuple[Entry, Lines]]:
+        source = self.inputs[0]
+        result = next(p for p in self.kernel.parameters if p.kind == "reduce")
+        if len(self._leaves(source)) > MOST_OUTPUTS:
+            return []
+        entry = self._start_pixel()
+        names, use = self._entry_names(), self.support.use
+        position = self._pixel(entry, names)
+        tile, corner, value, at, shift, x, y, z, w = (
+            names.fresh(name) for name in ("tile", "corner", "value", "at", "source", "x", "y", "z", "w")
+        )
+        self._argument(entry, "tile", tile, source, "const int4")
+        self._argument(entry, "shift", shift, source, "const int")
+        self._argument(entry, "shape", shape_name(source), source, "const int4")
+        texel = self.support.texel(source.type.element)
+        index = f"{use('hw_index')}({corner} + (int4)({{}}), {shape_name(source)})"
+        address = f"{use('hw_address')}((int2)(0, {shift}), {index})"
+        fold = self._call(lambda _: f"{texel}(0, {at})", results=lambda _: f"&{value}")
+        entry.lines += [
+            f"const int4 {corner} = {position} * {tile};",
+            f"#ifdef {ADDRESS_TRANSLATION}",
+            f"{source.type.name} {value} = {texel}(0, {address.format('0, 0, 0, 0')});",
+            f"for (int {w} = 0; {w} < {tile}.w; ++{w})",
+            f"for (int {z} = 0; {z} < {tile}.z; ++{z})",
+            f"for (int {y} = 0; {y} < {tile}.y; ++{y})",
+            f"for (int {x} = ({y} + {z} + {w} == 0); {x} < {tile}.x; ++{x}) {{",
+            f"    const float2 {at} = {address.format(f'{x}, {y}, {z}, {w}')};",
+            f"    {fold};",
+            "}",
+            "#else",
+            f"{source.type.name} {value} = {texel}(0, (float2)((float){corner}.x, (float){corner}.y));",
+            f"for (int {y} = 0; {y} < {tile}.y; ++{y})",
+            f"for (int {x} = ({y} == 0); {x} < {tile}.x; ++{x}) {{",
+            f"    const float2 {at} = (float2)((float)({corner}.x + {x}), (float)({corner}.y + {y}));",
+            f"    {fold};",
+            "}",
+            "#endif",
+        ]
+        self._output(entry, 0, result, value)
+        return [self._finish(entry)]
+
+
+def _size(symbol: Symbol) -> int:
+    count = 1
+    for size in symbol.sizes:
+        count *= size
+    return count

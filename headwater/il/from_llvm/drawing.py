@@ -1,0 +1,122 @@
+"""Calls of functions by which a program is a pixel shader of its own pass in; IL's textures and outputs pass out.
+
+OpenCL C has no words for what R600 and R700 had before buffers: textures that are sampled, colour outputs, the global
+buffer ``g[]``, constant buffers. A program that is written for them (as the Brook+ translator does) calls these
+functions, declared in its own text:
+
+==========================================  ============================================================================
+``float __hw_vliw_window_x(void)``          the pixel's centre, ``vWinCoord0.x``; ``_y`` likewise
+``uint4 __hw_vliw_sample(n, x, y)``         texture ``i<n>`` at (x, y), floats that count texels; nearest, clamped
+``void __hw_vliw_output4(n, v)``            colour output ``o<n>``; ``1`` to ``3`` for fewer lanes
+``uint4 __hw_vliw_global_read(i)``          element i of ``g[]``
+``void __hw_vliw_global_write4(i, v)``      the same written; ``1`` to ``3`` for fewer lanes
+``uint4 __hw_vliw_constant(n, size, i)``    element i of constant buffer n, which has ``size``
+==========================================  ============================================================================
+
+``n`` and ``size`` must have become constants by the time everything is inlined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from headwater.il.from_llvm.builder import Lane
+from headwater.il.from_llvm.context import Context
+from headwater.il.model import LANES, Index, Instruction, Modifier, Operand, Register
+from headwater.opencl.spmd.ir import Function, Inst, Value
+
+_PREFIX = "__hw_vliw_"
+_OUTPUT, _WRITE = "output", "global_write"
+_NAMES = frozenset(
+    _PREFIX + name
+    for name in (
+        *("window_x", "window_y", "sample", "global_read", "constant"),
+        *(f"{name}{lanes}" for name in (_OUTPUT, _WRITE) for lanes in range(1, 5)),
+    )
+)
+_FORMAT = tuple(Modifier(f"fmt{lane}", ("float",)) for lane in LANES)
+SAMPLER = 0
+"""The sampler of all textures: nobody sets it, so that it reads the nearest texel (ATI CAL Programming Guide)."""
+
+
+def draws(function: Function) -> bool:
+    """Whether a kernel calls any of these functions: then its work-items are the pixels that it is run over."""
+    return any(is_drawing(inst) for block in function.blocks.values() for inst in block.insts)
+
+
+def is_drawing(inst: Inst) -> bool:
+    """Whether an instruction calls one of these functions."""
+    return inst.op == "call" and inst.detail in _NAMES
+
+
+@dataclass
+class Drawing:
+    """The calls of one kernel; what they name is gathered for the declarations."""
+
+    c: Context
+    textures: set[int] = field(default_factory=set)
+    outputs: set[int] = field(default_factory=set)
+    constants: dict[int, int] = field(default_factory=dict)
+
+    def translate(self, inst: Inst) -> list[Lane]:
+        """The lanes of a call's result."""
+        name, args = inst.detail.removeprefix(_PREFIX), inst.args
+        b = self.c.builder
+        if name.startswith("window_"):
+            return [Lane(Register("vWinCoord", 0), name[-1])]
+        if name == "sample":
+            number = self.number(args[0])
+            self.textures.add(number)
+            place = b.vector([self.c.lane(args[1]), self.c.lane(args[2])], floats=True)
+            made = b.new(4)
+            modifiers = [Modifier("resource", (str(number),)), Modifier("sampler", (str(SAMPLER),))]
+            b.put("sample", b.target(made), place, modifiers=modifiers)
+            return made
+        if name == "global_read":
+            return b.each("mov", [Lane(self.element("g", None, args[0]), lane) for lane in LANES])
+        if name == "constant":
+            number = self.number(args[0])
+            self.constants[number] = max(self.number(args[1]), self.constants.get(number, 0))
+            return b.each("mov", [Lane(self.element("cb", number, args[2]), lane) for lane in LANES])
+        held = b.plain(self.c.lanes(args[1]))
+        if name.startswith(_OUTPUT):
+            number = self.number(args[0])
+            self.outputs.add(number)
+            self.move(Register("o", number), held)
+        else:
+            self.move(self.element("g", None, args[0]), held)
+        return []
+
+    def move(self, target: Register, held: Sequence[Lane]) -> None:
+        mask = "".join(lane if k < len(held) else "_" for k, lane in enumerate(LANES))
+        self.c.builder.put("mov", Operand(target, mask), self.c.builder.vector(held))
+
+    def element(self, kind: str, number: int | None, index: Value) -> Register:
+        """An element of memory that is indexed."""
+        lane = self.c.lane(index)
+        if lane.register is None:
+            return Register(kind, number, Index(None, "", lane.bits))
+        if lane.register.kind != "r" or not lane.plain:
+            (lane,) = self.c.builder.each("mov", [lane], floats=True)
+        return Register(kind, number, Index(lane.register, lane.lane, 0))
+
+    def number(self, value: Value) -> int:
+        """A constant argument."""
+        lane = self.c.lane(value)
+        if lane.register is not None:
+            raise self.c.refuse(
+                "the number of a texture, an output or a constant buffer is not constant",
+                "choose between arrays by if, so that each access names one of them",
+            )
+        return lane.bits
+
+    def declarations(self) -> Iterable[Instruction]:
+        """What declares the outputs, textures and constant buffers."""
+        for number in sorted(self.outputs):
+            yield Instruction("dcl_output", (Modifier("generic"),), (Operand(Register("o", number)),))
+        for number in sorted(self.textures):
+            kind = Modifier("type", ("2d", "unnorm"))
+            yield Instruction("dcl_resource", (Modifier("id", (str(number),)), kind, *_FORMAT))
+        for number, size in sorted(self.constants.items()):
+            yield Instruction("dcl_cb", operands=(Operand(Register("cb", number, Index(None, "", size))),))
