@@ -14,11 +14,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import headwater as hw
 from headwater import chips
 from headwater.chips import Chip
 from headwater.errors import HeadwaterError
 from headwater.il import from_llvm
-from headwater.il.parser import parse
 from headwater.isa.vliw import image
 from headwater.isa.vliw.compiler import compile_program
 from headwater.isa.vliw.model import Shader
@@ -58,18 +58,24 @@ def theirs(path: Path) -> Size | None:
     return size(found.shader, found.gprs)
 
 
-def timed(chip: Chip) -> float:
-    """Seconds for a program of so many instructions, a chain and a tree in turn."""
+def timed(name: str) -> tuple[float, float]:
+    """Seconds of the processor for a program of so many instructions, a chain and a tree in turn: when it is compiled,
+    and when it comes from the cache."""
     lines = ["il_ps_2_0", "dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__", "dcl_output_generic o0"]
     lines += ["mov r0, vWinCoord0.xyxy"]
     names = ("mad r{0}, r{1}, r{2}, r{1}", "add r{0}, r{1}, r{2}", "mul_ieee r{0}, r{1}, r{2}", "max r{0}, r{1}, r{2}")
     for k in range(1, _TIMED_INSTRUCTIONS):
         lines.append(names[k % 4].format(k % 60, (k - 1) % 60, max(k - 7, 0) % 60))
     lines += [f"mov o0, r{(_TIMED_INSTRUCTIONS - 1) % 60}", "end"]
-    program = parse("\n".join(lines) + "\n")
-    start = time.process_time()
-    compile_program(program, chip)
-    return time.process_time() - start
+    text = "\n".join([*lines, f"; {time.time_ns()}", ""])  # not known to the cache
+    device = hw.device(name)
+    hw.compile("il_ps_2_0\ndcl_output_generic o0\nmov o0, vWinCoord0\nend\n", language="il", device=device)  # imports
+    seconds = []
+    for _ in range(2):
+        start = time.process_time()
+        hw.compile(text, language="il", device=device)
+        seconds.append(time.process_time() - start)
+    return seconds[0], seconds[1]
 
 
 def main() -> int:
@@ -106,7 +112,8 @@ def main() -> int:
             end="",
         )
         print(f"operations a group {total[1] / total[0]:.2f}, LLVM {total[4] / total[3]:.2f}")
-    print(f"{_TIMED_INSTRUCTIONS} instructions of IL: {timed(chip):.2f} s")
+    cold, warm = timed(chosen.device)
+    print(f"{_TIMED_INSTRUCTIONS} instructions of IL: {cold:.2f} s, from the cache {warm * 1e3:.1f} ms")
     return 1 if failed else 0
 
 

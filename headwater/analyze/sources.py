@@ -168,10 +168,9 @@ def translated(source: Source) -> tuple[str, dict[str, str], tuple[str, ...], tu
         entries = {entry.symbol: kernel.name for kernel in module.kernels.values() for entry in kernel.entries}
         texts = {source.name: source.text, f"{source.name}.cl": module.source}
         return module.source, texts, ("Brook+", "OpenCL C"), module.line_map, entries
-    from headwater.il.parser import parse
-    from headwater.il.to_opencl import KERNEL, to_opencl
+    from headwater.il.translation import KERNEL, translation_of
 
-    text = to_opencl(parse(source.text, source.name), source.name).source
+    text = translation_of(source.text, source.name).source
     return text, {source.name: source.text, f"{source.name}.cl": text}, ("ATI IL", "OpenCL C"), (), {KERNEL: "main"}
 
 

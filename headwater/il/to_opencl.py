@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from headwater.errors import SourceError, Span
 from headwater.il.checker import POSITION_KINDS, RELATIONS, THREAD_KINDS, Facts, check
 from headwater.il.model import Index, Instruction, Operand, Program, Register
 from headwater.il.table import UNTRANSLATED, operations
+from headwater.il.translation import KERNEL, Parameter, Translation
 
-KERNEL = "il_kernel"
 _ONE = 0x3F800000
 _TYPES = {"f": "float4", "i": "int4", "u": "uint4", "b": "uint4"}
 _SCALARS = {"F": "as_float", "S": "as_int", "U": ""}
@@ -26,29 +24,6 @@ _SCALES = {"x2": "2.0f", "x4": "4.0f", "x8": "8.0f", "d2": "0.5f", "d4": "0.25f"
 _FENCES = {"threads": "", "lds": "CLK_LOCAL_MEM_FENCE", "memory": "CLK_GLOBAL_MEM_FENCE"}
 _INDENT = "    "
 Method = Callable[[Instruction], list[str]]
-Role = Literal["resource", "constant", "global", "uav", "output"]
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """An array that the kernel takes: IL's name for it, what it is for, and its size in elements where IL says so.
-
-    In the kernel each is a pointer, followed by an int4: width and height in elements, lanes of an element, bytes.
-    """
-
-    name: str
-    role: Role
-    dimensions: int = 1
-    elements: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Translation:
-    """OpenCL C with one kernel, `KERNEL`; its parameters in order; a compute shader's work-group, else None."""
-
-    source: str
-    parameters: tuple[Parameter, ...]
-    group: tuple[int, int, int] | None
 
 
 def to_opencl(program: Program, filename: str = "<source>") -> Translation:

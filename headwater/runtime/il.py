@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headwater.chips import Chip
-    from headwater.il.model import Program as IlSource
-    from headwater.il.to_opencl import Parameter, Translation
+    from headwater.il.translation import Parameter, Translation
     from headwater.isa.vliw.image import Image
     from headwater.runtime.events import Event
 
@@ -46,20 +45,18 @@ class IlProgram(Program["IlKernel"]):
     def __init__(
         self, source: str, filename: str, options: str, device: Device | None, images: Sequence[Image] = ()
     ) -> None:
-        from headwater.il.parser import parse
-        from headwater.il.to_opencl import Translation, to_opencl
+        from headwater.il.translation import Translation, translation_of
 
         self.source = source
         self.filename = filename
         self.options = options
-        program = parse(source, filename) if source else None
-        if program is not None:
-            self.translation = to_opencl(program, filename)
+        if source or not images:
+            self.translation = translation_of(source, filename)
         else:
             from headwater.runtime.vliw_il import parameters_of
 
             self.translation = Translation("", parameters_of(images[0]), images[0].group_size)
-        self.opencl = _Translated(program, source, self.translation, filename, options, device, images)
+        self.opencl = _Translated(source, self.translation, filename, options, device, images)
         self.kernels = {ENTRY: IlKernel(self)}
 
 
@@ -68,7 +65,6 @@ class _Translated(ClProgram):
 
     def __init__(
         self,
-        program: IlSource | None,
         text: str,
         translation: Translation,
         filename: str,
@@ -77,7 +73,6 @@ class _Translated(ClProgram):
         images: Sequence[Image],
     ) -> None:
         self._images = images
-        self._program = program
         self._text = text
         self._translation = translation
         self._filename = filename
@@ -87,14 +82,14 @@ class _Translated(ClProgram):
         target = resolve(device) if device is not None else current() or self.default_device
         chip = getattr(target, "chip", None)
         if chip is None or chip.family != "vliw":
-            if self._program is None:
+            if not self._text:
                 from headwater.runtime.machine_code import not_run
 
                 raise not_run(self._filename, self._images[0].target, target)
             return super().on(target)
         built = self._built.get(target)
         if built is None:
-            from headwater.il.to_opencl import KERNEL
+            from headwater.il.translation import KERNEL
             from headwater.runtime.vliw import VliwDevice
             from headwater.runtime.vliw_il import build
 
@@ -113,7 +108,7 @@ class _Translated(ClProgram):
         if not self._images:
             from headwater.runtime.vliw_images import image_of
 
-            return image_of(self._text, chip, self._filename, self._program)
+            return image_of(self._text, chip, self._filename)
         return next((image for image in self._images if image.target == chip.target), self._images[0])
 
 
@@ -125,7 +120,7 @@ class IlKernel(Kernel):
     """
 
     def __init__(self, program: IlProgram) -> None:
-        from headwater.il.to_opencl import KERNEL
+        from headwater.il.translation import KERNEL
 
         self.program = program
         self.name = ENTRY
