@@ -10,7 +10,7 @@ enum { VALU, SCALAR, VMEM, LDS, BRANCH, CLASSES, WAIT = CLASSES, NOP, BARRIER, E
 enum { ISSUE, DEPEND, FETCH, SMEM_WAIT, LDS_WAIT, VMEM_WAIT, BARRIER_WAIT, START, CAUSES };
 enum { WRITES = 1, ATOMIC = 2, GLC = 4, MAKES_MASK = 8, NEEDS_MASK = 16, NEW_LINE = 32, FLAT = 64, RETURNS = 128 };
 enum { SMEM = 1, MATRIX = 2, INVALIDATES = 4 };
-enum { SIMDS = 8, SLOTS = 16, GROUPS = 64, RING = 64, SHORT_RING = 16, QUANTUM = 512, MISSES = 256 };
+enum { SIMDS = 8, SLOTS = 16, GROUPS = 64, RING = 64, SHORT_RING = 16, QUANTUM = 512, MISSES = 256, READER_BYTES = 4096 };
 
 /* An instruction. `cycles`: that it takes the wavefront; of memory, that it takes the address unit when lanes follow each
    other; `other`: when they do not, or of the LDS the least. */
@@ -135,6 +135,8 @@ static u64 vector_lines(struct gpu *g, struct unit *u, const struct op *op, cons
     u64 there = (k->l2_cycles - k->l1_cycles) / 2, back = k->l2_cycles - k->l1_cycles - there;
     if (op->flags & WRITES) { g->stores++; g->store_lines += a->count; }
     else { g->loads++; g->load_lines += a->count; }
+    if (a->count > 1)
+        for (u32 n = 0; n < a->count; n++) memory_expect(&g->memory, a->first + (a->lines ? a->lines[n] : n));
     u32 work = 64;
     if (op->flags & ATOMIC) work = a->flags & UNIFORM ? 64 * a->active : 64 * ((a->active + a->count - 1) / (a->count ? a->count : 1));
     for (u32 n = 0; n < a->count; n++) {
@@ -611,8 +613,10 @@ static void fetch_ahead(const struct gpu *g, u32 n, u32 deep) {
                 __builtin_prefetch((const u8 *)w + 64, 1);
                 continue;
             }
+            const struct op *op = &g->ops[w->op];
             __builtin_prefetch(w->reader.path);
             __builtin_prefetch(&w->vm_done[w->vm_issued % RING], 1);
+            if (op->sites) __builtin_prefetch(&w->reader.cursors[op->site], 1);
         }
     }
     if (!deep)
@@ -658,7 +662,8 @@ EXPORT u32 hw_gcn_run(struct gpu *g, u64 most) {
 /* ---- beginning and end ------------------------------------------------------------------------------------------- */
 
 EXPORT u64 hw_gcn_bytes(const struct chip *k) {
-    u64 unit = sizeof(struct unit) + k->simds * SLOTS * sizeof(struct wave) + cache_bytes(k->l1_sets, k->l1_ways, 0);
+    u64 unit = sizeof(struct unit) + k->simds * SLOTS * (sizeof(struct wave) + READER_BYTES);
+    unit += cache_bytes(k->l1_sets, k->l1_ways, 0);
     u64 shared = cache_bytes(k->scalar_sets, k->scalar_ways, 0) + cache_bytes(k->code_sets, k->code_ways, 0);
     shared += 2 * (sizeof(struct cache) + 128) + 256;
     return sizeof(struct gpu) + k->units * (unit + shared + 1024) + memory_need(k) + 4096;
@@ -704,6 +709,13 @@ EXPORT struct gpu *hw_gcn_begin(const struct chip *k, const struct trace *t, con
             for (u32 slot = 0; slot < SLOTS; slot++) x->ready[slot] = NEVER;
         }
     }
+    /* One wavefront's records after the other's, where large pages hold them: looking addresses up costs more than memory. */
+    u8 *readers = give(&a, (u64)k->units * k->simds * SLOTS * READER_BYTES);
+    for (u32 n = 0; n < k->units * k->simds * SLOTS; n++) {
+        struct reader *r = &g->units[n / (k->simds * SLOTS)].simd[n / SLOTS % k->simds].waves[n % SLOTS].reader;
+        r->memory = readers + (u64)n * READER_BYTES;
+        r->room = READER_BYTES;
+    }
     for (u32 turn = 0; turn < k->groups_per_unit; turn++)
         for (u32 n = 0; n < k->units && g->next_group < groups; n++) place_group(g, &g->units[n], 0);
     return g;
@@ -745,7 +757,7 @@ EXPORT void hw_gcn_end(struct gpu *g, void (*release)(void *)) {
     for (u32 n = 0; n < g->chip->units; n++)
         for (u32 s = 0; s < g->chip->simds; s++)
             for (u32 slot = 0; slot < SLOTS; slot++) {
-                u8 *memory = g->units[n].simd[s].waves[slot].reader.memory;
-                if (memory) release(memory);
+                struct reader *r = &g->units[n].simd[s].waves[slot].reader;
+                if (r->owned && r->memory) release(r->memory);
             }
 }

@@ -181,20 +181,36 @@ static u64 memory_translate(struct memory *m, u32 line) {
     return k->tlb_miss_cycles;
 }
 
+/* The bank that a line is in, and its number there: a bank's lines are numbered without gaps. */
+static inline u32 memory_place(const struct memory *m, u32 line, u32 *bank) {
+    const struct chip *k = m->chip;
+    u32 chunk = line >> k->interleave_line_bits, above = chunk / k->l2_banks;
+    *bank = chunk % k->l2_banks;
+    if (k->channel_hash) { /* for each `above` a permutation of the banks, so that what follows in steps of a power of two meets all */
+        u32 mix = above ^ above >> k->channel_hash ^ above >> 2 * k->channel_hash;
+        *bank ^= mix & (k->l2_banks - 1);
+    }
+    return (above << k->interleave_line_bits | (line & ((1u << k->interleave_line_bits) - 1))) >> m->line_shift;
+}
+
+/* A line will be asked for: bring what the L2 knows of it from the host's memory. */
+static inline void memory_expect(const struct memory *m, u32 line) {
+    u32 bank, own = memory_place(m, line, &bank);
+    const struct cache *c = &m->l2[bank];
+    u64 at = (u64)(own % c->sets) * c->slots;
+    __builtin_prefetch(c->tag + at);
+    __builtin_prefetch(c->used + at, 1);
+    __builtin_prefetch(c->ready + at);
+    __builtin_prefetch(c->ready + at + 8);
+}
+
 /* When the answer leaves the L2 for a request that reaches it at `time`. `work`: bytes that the bank has to serve. */
 static u64 memory_access(struct memory *m, u32 line, u64 time, u32 writes, u32 work) {
     const struct chip *k = m->chip;
-    u32 chunk = line >> k->interleave_line_bits, above = chunk / k->l2_banks;
-    u32 bank = chunk % k->l2_banks;
-    if (k->channel_hash) { /* for each `above` a permutation of the banks, so that what follows in steps of a power of two meets all */
-        u32 mix = above ^ above >> k->channel_hash ^ above >> 2 * k->channel_hash;
-        bank ^= mix & (k->l2_banks - 1);
-    }
+    u32 bank, own = memory_place(m, line, &bank);
     struct cache *c = &m->l2[bank];
     struct calendar *channel = &m->channels[bank % k->channels];
     time = calendar_take(&m->banks[bank], time, work);
-    /* Lines of one bank, numbered without gaps. */
-    u32 own = (above << k->interleave_line_bits | (line & ((1u << k->interleave_line_bits) - 1))) >> m->line_shift;
     u32 set = own % c->sets;
     i64 at = cache_find(c, set, own);
     if (writes) m->writes++;

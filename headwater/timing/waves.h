@@ -34,6 +34,7 @@ struct reader {
     struct run *runs;
     u64 room;          /* bytes of the two */
     u8 *memory;
+    u8 owned;          /* whether it was allocated for this reader */
 };
 
 static inline const struct chunk *chunk_at(const struct trace *t, u32 number) {
@@ -104,7 +105,8 @@ static int reader_begin(struct reader *r, const struct trace *t, u64 wave, void 
     u64 need = total * sizeof(struct run) + t->sites * sizeof(struct cursor);
     if (need > r->room) {
         need += need / 4;
-        r->memory = allocate(r->memory, need);
+        r->memory = allocate(r->owned ? r->memory : 0, need);
+        r->owned = 1;
         r->room = r->memory ? need : 0;
         if (r->memory == 0) return 0;
     }
