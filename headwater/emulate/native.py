@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headwater.isa.gcn.objects import CodeObject
 
 SYMBOL = "hw_entry"
-_FORMAT = "emulate 1"
+_FORMAT = "emulate 2"
 _LIBRARY, _FACTS = "kernel.so", "kernel.json"
 
 
@@ -26,7 +26,7 @@ class NativeKernel(NamedTuple):
 
     ``frame_bytes``: of each wavefront of a group; ``cache_slots``: see `headwater.emulate.layout`;
     ``instruction_count``: the GCN instructions that were translated; ``uses_gds``: it must be run by one thread;
-    ``observed``: the observer's facts.
+    ``uses_texels``: it has image or formatted buffer instructions; ``observed``: the observer's facts.
     """
 
     library: Path
@@ -34,6 +34,7 @@ class NativeKernel(NamedTuple):
     cache_slots: int
     instruction_count: int
     uses_gds: bool
+    uses_texels: bool
     observed: Any = None
 
 
@@ -63,6 +64,7 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
         "cache_slots": made.cache_slots,
         "instruction_count": made.instruction_count,
         "uses_gds": made.uses_gds,
+        "uses_texels": made.uses_texels,
         "observed": None if observer is None else observer.facts(),
     }
     objects = [compiled, _support()]

@@ -15,7 +15,8 @@ class Platform:
     blank. ``image``, ``sampler``: LLVM types of such values, ``no_sampler``: a sampler where none is given.
     ``scope``: of atomics that name none (blank at the end). ``group_limit``: the most work-items of a group.
     ``own_primitives``: the library defines ``__hw_local_id_0`` and its kin itself. ``intrinsics``: `with_intrinsics`
-    applies, to exponentials and logarithms too if ``exponentials``.
+    applies, to exponentials and logarithms too if ``exponentials``. ``descriptor_bytes``: of the hardware's descriptor
+    that an image's description begins with. ``sampler_shift``: where in ``sampler`` OpenCL's bits stand.
     """
 
     name: str
@@ -31,6 +32,8 @@ class Platform:
     own_primitives: bool
     intrinsics: bool
     exponentials: bool = True
+    descriptor_bytes: int = 0
+    sampler_shift: int = 0
 
 
 # The layout and triple that clang gives spir64; the vectoriser's code knows its address spaces.
@@ -59,7 +62,8 @@ def gcn(abi: int) -> Platform:
     """AMD GPUs under the HSA, for code objects of version ``abi``: where a kernel finds its sizes depends on it.
 
     Address spaces: LLVM, "User Guide for AMDGPU Backend", Address Spaces. An image is the address of its description
-    in constant memory, and a sampler's bits stand where an address would.
+    in constant memory, and a sampler an address with its bits, of the hardware's descriptor where it is an argument
+    (`headwater.runtime.gcn_images`).
     """
     hidden = 5 if abi >= 5 else 4  # what versions 5 and 6 pass beside the arguments is the same
     return Platform(
@@ -75,6 +79,8 @@ def gcn(abi: int) -> Platform:
         group_limit=1024,
         own_primitives=True,
         intrinsics=True,
+        descriptor_bytes=64,
+        sampler_shift=4,
     )
 
 

@@ -64,6 +64,8 @@ def _sampler_literal(symbol: str, platform: Platform) -> str:
         body.give("%0")
     else:
         wide = body.put("zext i32 %0 to i64")
+        if platform.sampler_shift:
+            wide = body.put(f"shl i64 {wide}, {platform.sampler_shift}")
         body.give(body.put(f"inttoptr i64 {wide} to {platform.sampler}"))
     return body.text()
 

@@ -45,6 +45,7 @@ def define(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
 
 
 def _field(body: Body, index: int) -> str:
+    index += body.platform.descriptor_bytes // 8
     at = body.put(f"getelementptr i64, {body.platform.image} %0, i64 {index}")
     return body.put(f"load i64, {body.platform.image} {at}, align 8")
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from headwater.opencl.kernels import ArgInfo
     from headwater.runtime.cpu_events import CpuEvent
     from headwater.runtime.events import Queue
+    from headwater.runtime.gcn_images import BoundImage
     from headwater.runtime.simulated import SimulatedKernel
 
 PRINTF_BYTES = 1 << 20
@@ -56,7 +57,7 @@ class EmulatedKernel(NamedTuple):
 class SimulatedTask(Task):
     """A task with what only emulation has: the error record, the table of allocations, the buffer of printf."""
 
-    __slots__ = ("extents", "own", "printf", "record", "table")
+    __slots__ = ("extents", "images", "own", "printf", "record", "table")
 
     def __init__(self, entry: Any, block: Array, args_bytes: int) -> None:
         super().__init__(entry, block, args_bytes)
@@ -64,6 +65,8 @@ class SimulatedTask(Task):
         self.table: Array = np.zeros(0, np.uint64)
         self.extents: list[Extent] = []
         self.printf: Array | None = None
+        self.images: dict[int, BoundImage] = {}
+        """Image arguments, by their identity."""
         self.own: dict[str, Array] = {}
         """Further memory that the kernel reads, by what a message calls it."""
 
@@ -197,12 +200,25 @@ class SimulatedLaunch(CpuLaunch):
             self._slots.append(lambda value, task: 0)
             return "I"
         if arg.kind == "image":
-            self._slots.append(lambda value, task: _image(arg, index + 1, value))
+            self._slots.append(lambda value, task: self._bound_image(arg, index + 1, value, task))
             return "Q"
         if arg.kind == "sampler":
-            self._slots.append(lambda value, task: _sampler(arg, index + 1, value))
+            self._slots.append(lambda value, task: _sampler_address(arg, index + 1, value))
             return "Q"
         return super()._add_slot(index, arg)
+
+    def _bound_image(self, arg: ArgInfo, position: int, value: object, task: Any) -> int:
+        """The address of an image's description."""
+        from headwater.runtime.gcn_images import BoundImage
+
+        _image(arg, position, value)
+        known = task.images.get(id(value))
+        if known is None or known.image is not value:
+            image: Any = value
+            known = BoundImage(image, arg, self.code.isa, described=self.native.uses_texels)
+            task.images[id(value)] = known
+        known.writes |= arg.access != "read"
+        return int(known.address)
 
     def _place_locals(self, sizes: tuple[int, ...]) -> None:
         """Lay the dynamic local arguments behind the static local memory."""
@@ -287,6 +303,11 @@ class SimulatedLaunch(CpuLaunch):
 
     def _write_table(self, task: SimulatedTask, args: Sequence[Any]) -> None:
         """The allocations that the kernel may access: its arguments' and its own."""
+        task.images = {
+            id(v): task.images[id(v)] for v, a in zip(args, self._info.args, strict=True) if a.kind == "image"
+        }
+        for image in task.images.values():
+            image.copy_in()
         entries: list[tuple[int, int, int]] = []
         extents: list[Extent] = []
 
@@ -297,9 +318,14 @@ class SimulatedLaunch(CpuLaunch):
 
         for value, arg in zip(args, self._info.args, strict=True):
             if arg.kind == "image":
-                pixels: Array = value.array
-                add(f"the pixels of `{arg.name}`", address(pixels), pixels.nbytes, bool(pixels.flags.writeable))
-                add(f"the descriptor of `{arg.name}`", value.address, value.descriptor.nbytes, False)
+                bound = task.images[id(value)]
+                writable = bool(value.array.flags.writeable)
+                add(f"the pixels of `{arg.name}`", address(bound.pixels), bound.pixels.nbytes, writable)
+                add(f"the descriptor of `{arg.name}`", bound.address, bound.memory.nbytes, False)
+            elif arg.kind == "sampler":
+                from headwater.runtime.gcn_images import samplers
+
+                add("the samplers", address(samplers()), samplers().nbytes, False)
             elif arg.kind in ("buffer", "constant") and value is not None:
                 memory = _memory(value, task)
                 if memory.size:
@@ -326,6 +352,9 @@ class SimulatedLaunch(CpuLaunch):
     def _inspect(self, task: Task) -> None:
         """Called when a launch has ended: print what it printed, and raise its fault."""
         assert isinstance(task, SimulatedTask)
+        for image in task.images.values():
+            image.copy_back()
+        task.images.clear()
         if self.watcher is not None:
             self.watcher.end(self, task)
         if task.printf is not None:
@@ -381,6 +410,12 @@ class SimulatedLaunch(CpuLaunch):
     def wave_instructions(self) -> int:
         """Instructions that the wavefronts of the last launch executed."""
         return int(self._free[-1].block[layout.BLOCK_WAVE_INSTRUCTIONS]) if self._free else 0
+
+
+def _sampler_address(arg: ArgInfo, position: int, value: object) -> int:
+    from headwater.runtime.gcn_images import sampler_address
+
+    return sampler_address(_sampler(arg, position, value))
 
 
 def merged(entries: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:

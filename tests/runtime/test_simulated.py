@@ -225,11 +225,11 @@ def test_code_for_another_chip_is_refused(code_object):
 
 def test_an_instruction_that_is_not_emulated_is_named(tmp_path):
     text = compile_code_object(SOURCE.split("kernel void shared_sum")[0], "add.cl", "", "gfx900", emit="asm").code
-    edited = text.decode().replace("s_endpgm", "image_load v1, v[2:5], s[8:15] dmask:0x1 unorm\n\ts_endpgm", 1)
+    edited = text.decode().replace("s_endpgm", "ds_gws_barrier v0 gds\n\ts_endpgm", 1)
     path = tmp_path / "edited.hsaco"
     path.write_bytes(assemble(edited, "edited.s", "gfx900").code)
     numbers = np.zeros(64, np.float32)
-    with pytest.raises(KernelFault, match=r"image_load v1(.|\n)*hint: image instructions"):
+    with pytest.raises(KernelFault, match=r"ds_gws_barrier v0 gds(.|\n)*hint: global wave synchronisation"):
         hw.compile(path).add[(64,), (64,)](numbers, numbers, numbers.copy(), 64)
 
 

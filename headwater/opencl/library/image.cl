@@ -5,14 +5,22 @@
 
 /* What an image argument points to. */
 typedef struct {
+#if defined(__AMDGCN__)
+  uint descriptor[16]; /* for image instructions */
+#endif
   global uchar *data;
   ulong width, height, depth, array_size, row_pitch_bytes, slice_pitch_bytes, channel_order, channel_type, pixel_bytes;
 } hw_image;
 #if defined(__AMDGCN__) || defined(__R600__)
-/* There the description lies in constant memory, for scalar loads, and a sampler's bits pass as an address. */
+/* There the description lies in constant memory, for scalar loads, and a sampler's bits pass as an address; on GCN chips
+   in bits 4 to 9 of that of its descriptor. */
 #define IMAGE const constant hw_image *
 #define SAMPLER const constant void *
+#if defined(__AMDGCN__)
+#define BITS_OF(sampler) ((int)((uint)(ulong)(sampler) >> 4 & 63))
+#else
 #define BITS_OF(sampler) ((int)(long)(sampler))
+#endif
 #define TIMES(place, bytes) ((ulong)(uint)(place) * (uint)(bytes)) /* one instruction, and neither is negative */
 #else
 #define IMAGE const global hw_image *
