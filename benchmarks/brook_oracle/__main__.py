@@ -26,6 +26,7 @@ import headwater as hw
 from benchmarks.brook_oracle.amd import Kernel, Sample, Toolchain, ToolError, samples
 from benchmarks.brook_oracle.cases import Case, cases
 from benchmarks.brook_oracle.compare import EXACT, TOLERANCES, difference
+from headwater.brook.model import BrookModule
 from headwater.runtime.brook import BrookProgram
 
 Status = Literal["agrees", "differs", "unsupported"]
@@ -114,12 +115,18 @@ def examine_sample(tools: Toolchain, path: Path, device: str, only: str | None) 
     wanted = [kernel for kernel in sample.kernels if only in (None, kernel.name)]
     try:
         fused = hw.compile(path, language="brook", options=sample.options)
-        module = replace(fused.module, source=f"#pragma OPENCL FP_CONTRACT OFF\n{fused.module.source}")
+        module = unfused(fused.module)
         strict = BrookProgram(module, fused.source, build_options="-cl-fp32-correctly-rounded-divide-sqrt")
     except hw.HeadwaterError as error:
         text = " ".join(str(error).split())
         return [Outcome(sample_name(tools, path), kernel.name, "unsupported", note=text) for kernel in wanted]
     return [examine(tools, sample, kernel, (strict, fused), device) for kernel in wanted]
+
+
+def unfused(module: BrookModule) -> BrookModule:
+    """A module whose products and sums are rounded each for itself, on all devices."""
+    pixels = unfused(module.pixels) if module.pixels is not None else None
+    return replace(module, source=f"#pragma OPENCL FP_CONTRACT OFF\n{module.source}", pixels=pixels)
 
 
 def line(outcome: Outcome) -> str:

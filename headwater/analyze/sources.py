@@ -156,15 +156,17 @@ def _build(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
     return Built(codes, texts, via, made.warnings, made.includes, entries)
 
 
-def translated(source: Source) -> tuple[str, dict[str, str], tuple[str, ...], tuple[int, ...], dict[str, str]]:
+def translated(
+    source: Source, stream_texels: int = 0
+) -> tuple[str, dict[str, str], tuple[str, ...], tuple[int, ...], dict[str, str]]:
     """OpenCL C of the source; the texts by name, the languages; the source's line of each line of the OpenCL C; and
-    which kernel of the source each kernel is of."""
+    which kernel of the source each kernel is of. ``stream_texels``: see `headwater.chips.model.Features`."""
     if source.language == "opencl":
         return source.text, {source.name: source.text}, ("OpenCL C",), (), {}
     if source.language == "brook":
         from headwater.runtime.brook import translate
 
-        module = translate(source.text, source.name, source.options)
+        module = translate(source.text, source.name, source.options).drawn(stream_texels)
         entries = {entry.symbol: kernel.name for kernel in module.kernels.values() for entry in kernel.entries}
         texts = {source.name: source.text, f"{source.name}.cl": module.source}
         return module.source, texts, ("Brook+", "OpenCL C"), module.line_map, entries

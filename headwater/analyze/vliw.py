@@ -362,7 +362,7 @@ def _from_opencl(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Bu
     from headwater.il.from_llvm import kernels
     from headwater.isa.vliw.compiler import compile_program
 
-    text, texts, via, line_map, entries = translated(source)
+    text, texts, via, line_map, entries = translated(source, chip.vliw.stream_texels)
     name = next(reversed(texts))
     options = source.options if source.language == "opencl" else ""
     made = kernels(text, chip, name, options)

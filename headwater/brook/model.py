@@ -391,6 +391,10 @@ class BrookModule:
     needs: frozenset[str] = frozenset()
     pixels: BrookModule | None = None
 
+    def drawn(self, stream_texels: int) -> BrookModule:
+        """The module for a chip whose streams are textures of that size: its pixel shaders, if it is not 0."""
+        return self.pixels if stream_texels and self.pixels is not None else self
+
     def to_json(self) -> str:
         """The module as JSON text; ``from_json`` gives an equal module back."""
         return json.dumps(asdict(self), default=sorted)

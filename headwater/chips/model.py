@@ -170,6 +170,11 @@ class Features:
     flow_instructions: int = _number("", 1, 8, 2)
     export_buffer_elements: int = _number("", 1, 4096, 128)
 
+    @property
+    def stream_texels(self) -> int:
+        """A side of the largest texture where Brook+ streams are textures, before there were views; 0 elsewhere."""
+        return 0 if self.unordered_views else self.texture_texels
+
 
 @dataclass(frozen=True)
 class Memory:

@@ -70,7 +70,7 @@ def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
     if suffix != ".cl":
         from headwater.runtime.brook import translate
 
-        text, options = translate(text, name, options).source, ""
+        text, options = translate(text, name, options).drawn(chip.vliw.stream_texels).source, ""
     built = from_llvm.kernels(text, chip, name, options)
     print(built.warnings, end="", file=sys.stderr)
     found = []

@@ -656,7 +656,7 @@ class BrookKernel(Kernel):
         if pixels is not None:
             from headwater.runtime.brook_pixels import plan_map as plan_pixels
 
-            passes = plan_pixels(pixels, views, domain, device.texture_texels)
+            passes = plan_pixels(pixels, views, domain, device.stream_texels)
             if passes is not None:
                 plan.steps = (self._drawing(device, passes),)
                 return plan
@@ -672,7 +672,7 @@ class BrookKernel(Kernel):
     def _pixels(self, device: Device) -> Signature | None:
         """The kernel as pixel shaders, where it runs as such: on R600 and R700."""
         module = self.program.module.pixels
-        kernel = module.kernels.get(self.name) if module is not None and device.texture_texels else None
+        kernel = module.kernels.get(self.name) if module is not None and device.stream_texels else None
         return kernel if kernel is not None and kernel.launchable else None
 
     def _drawing(self, device: Any, passes: Sequence[Pass]) -> _Step:
@@ -700,7 +700,7 @@ class BrookKernel(Kernel):
         if pixels is not None:
             from headwater.runtime.brook_pixels import plan_reduction as plan_folding
 
-            passes = plan_folding(pixels, source, result, views[source.name].shape, target, device.texture_texels)
+            passes = plan_folding(pixels, source, result, views[source.name].shape, target, device.stream_texels)
             if passes is not None:
                 plan.steps = (self._drawing(device, passes),)
                 return plan

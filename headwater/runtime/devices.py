@@ -109,7 +109,7 @@ class Device(ABC):
         return True
 
     @property
-    def texture_texels(self) -> int:
+    def stream_texels(self) -> int:
         """A side of the largest texture where Brook+ streams are textures and colour outputs; 0 where they are
         buffers."""
         return 0

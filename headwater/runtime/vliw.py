@@ -192,9 +192,9 @@ class VliwDevice(SimulatedDevice):
         return self.chip.vliw.shared_local_memory
 
     @property
-    def texture_texels(self) -> int:
+    def stream_texels(self) -> int:
         """Brook+ streams are textures before Evergreen."""
-        return 0 if self.chip.vliw.unordered_views else self.chip.vliw.texture_texels
+        return self.chip.vliw.stream_texels
 
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         """Compile OpenCL C to IL and on to the chip's machine code."""

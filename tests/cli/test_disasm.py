@@ -74,6 +74,16 @@ def test_brook_is_compiled_first(capsys, tmp_path):
     assert "v_add_f32" in shown(capsys, path, "--target", "gfx803")
 
 
+@pytest.mark.parametrize("device", ["hd3870", "hd4870"])
+def test_brook_is_a_pixel_shader_before_evergreen(capsys, tmp_path, device):
+    path = tmp_path / "add.br"
+    path.write_text("kernel void add(float a<>, float b<>, out float c<>) { c = a + b; }\n")
+    text = shown(capsys, path, "--device", device)
+    assert [line.split()[1] for line in text.splitlines() if "UNNORM(XYZW)" in line] == ["SAMPLE", "SAMPLE"]
+    assert "EXP_DONE: PIX0, R0.x000" in text
+    assert "VFETCH" not in text
+
+
 @pytest.mark.parametrize("target", ["gfx600", "gfx701", "gfx803", "gfx900", "gfx906", "gfx90a"])
 def test_the_assembly_assembles_to_the_same_code(capsys, tmp_path, target):
     first = tmp_path / "first.hsaco"
