@@ -14,6 +14,7 @@ from headwater.errors import UsageError
 
 if TYPE_CHECKING:
     from headwater.timing.report import Hot, Report
+    from headwater.timing.system import SystemTimeline
 
 _USAGE = "FILE [ARG …] --device CHIP [--kernel NAME] [--timeline FILE] [--html FILE] [--json] [options]"
 _DESCRIPTION = """\
@@ -27,6 +28,8 @@ examples:
   headwater simulate matmul.cl --device vega64 random:512x512 random:512x512 --local 16,16
   headwater simulate median.cl --device fiji --kernel medianfilter_rgba photo.jpg --timeline median.json
   headwater simulate scan.cl --device mi50 --also radeon-vii,mine.toml random:1Mi
+  headwater simulate matmul.cl --device vega64 … --sweep compute.compute_units=16:64:4 --sweep clock_mhz=1000,1500
+  headwater simulate saxpy.cl --device hd5870 … --repeat 16 --queues 2 --timeline program.json
 """
 _LINES = 12
 
@@ -37,6 +40,13 @@ def parser() -> Parser:
     add_launch_options(made)
     what = made.add_argument_group("simulation")
     what.add_argument("--also", metavar="CHIPS", help="more chips, with commas: the table compares them")
+    what.add_argument(
+        "--sweep",
+        metavar="FIGURE=VALUES",
+        action="append",
+        default=[],
+        help="also on the chip with other figures, as compute.clock_mhz=800,1000 or clock_mhz=800:1600:9 (nine)",
+    )
     what.add_argument("--timeline", metavar="FILE", help="write a timeline for ui.perfetto.dev")
     what.add_argument("--html", metavar="FILE", help="write the report as a page")
     what.add_argument(
@@ -44,6 +54,12 @@ def parser() -> Parser:
     )
     what.add_argument("--instructions", action="store_true", help="list the most expensive instructions, too")
     what.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    program = made.add_argument_group("a program of many launches")
+    program.add_argument("--repeat", metavar="N", help="run N times, with copies there and back, on the first chip")
+    program.add_argument(
+        "--queues", metavar="N", default="1", help="in N queues in turn: with 2, copies overlap kernels"
+    )
+    program.add_argument("--pageable", action="store_true", help="memory is not pinned, and copied twice")
     return made
 
 
@@ -58,11 +74,18 @@ def _simulate(args: argparse.Namespace) -> int:
     from headwater.isa.gcn.model import ISA_OF_TARGET
     from headwater.isa.vliw.model import GENERATION_OF_TARGET
     from headwater.timing.simulate import Recorded, simulated
+    from headwater.timing.sweep import sweep, variants
+    from headwater.timing.system import repeated
 
     path = Path(args.file)
     names = [args.device, *(name for name in (args.also or "").split(",") if name)]
     chips = [simulated(name) for name in names]
     sample = _part(args.sample)
+    times = _count(args.repeat, "--repeat") if args.repeat is not None else 0
+    queues = _count(args.queues, "--queues")
+    if not times and (queues > 1 or args.pageable):
+        raise UsageError("--queues and --pageable are of a program of many launches", hint="say --repeat N, too")
+    others = variants(chips[0].chip, args.sweep) if args.sweep else []  # type: ignore[attr-defined]
     recorded: dict[str, Recorded] = {}
     reports: list[Report] = []
     for device in chips:
@@ -85,18 +108,29 @@ def _simulate(args: argparse.Namespace) -> int:
         timeline = bool(args.timeline) and device is chips[0]
         with Told(f"simulating {device.name}") as tell:
             reports += recorded[key].reports(chip, timeline=timeline, sample=sample, tell=tell)
+        if device is chips[0]:
+            first = list(reports)
+            swept = sweep(recorded[key], others, sample=sample) if reports[-1].complete else []
+            reports += [report for one in swept for report in one]
         if not reports[-1].complete:
             break
-    _write(args, reports)
+    whole = repeated(reports[0].chip, first, times, queues, pinned=not args.pageable) if times else None
+    _write(args, reports, whole)
     if args.json:
         import json
 
-        print(json.dumps({"launches": [report.as_json() for report in reports]}))
-    elif len(chips) == 1:
+        found: dict[str, Any] = {"launches": [report.as_json() for report in reports]}
+        if whole is not None:
+            found["program"] = whole.as_json()
+        print(json.dumps(found))
+        return 0 if all(report.complete for report in reports) else 130
+    if len(chips) == 1 and not others:
         for report in reports:
             _print(report, args.instructions)
     else:
         _compare(reports)
+    if whole is not None:
+        _print_program(whole, times, queues)
     return 0 if all(report.complete for report in reports) else 130
 
 
@@ -107,6 +141,12 @@ def _part(word: str | None) -> float | None:
         return float(word)
     except ValueError:
         raise UsageError(f"--sample wants a part such as 0.1, not {word!r}") from None
+
+
+def _count(word: str, option: str) -> int:
+    if not word.isdecimal() or int(word) < 1:
+        raise UsageError(f"{option} wants a whole number from 1, not {word!r}")
+    return int(word)
 
 
 class Told:
@@ -128,10 +168,10 @@ class Told:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _write(args: argparse.Namespace, reports: Sequence[Report]) -> None:
-    """The files that were asked for; of the first launch on the first chip."""
+def _write(args: argparse.Namespace, reports: Sequence[Report], program: SystemTimeline | None) -> None:
+    """The files that were asked for; of the first launch on the first chip, or the timeline of the whole program."""
     if args.timeline:
-        reports[0].save_timeline(args.timeline)
+        (program or reports[0]).save_timeline(args.timeline)
         print(f"wrote {args.timeline}", file=sys.stderr)
     if args.html:
         reports[0].save_html(args.html)
@@ -176,6 +216,20 @@ def _print(report: Report, instructions: bool) -> None:
         f"With copies of {_bytes(host.bytes_in)} there and {_bytes(host.bytes_out)} back, and the launch: "
         f"{_time(host.seconds(report.seconds))}" + (f", {report.system_gflops:,.1f} GFLOP/s" if report.flops else "")
     )
+
+
+def _print_program(program: SystemTimeline, times: int, queues: int) -> None:
+    from headwater.cli.terminal import print_table
+
+    print()
+    speeds = f": {program.system_gflops:,.1f} GFLOP/s, of the kernels alone {program.kernel_gflops:,.1f}"
+    where = "one queue" if queues == 1 else f"{queues} queues"
+    print(
+        f"{times:,} times in {where}, with copies: {_time(program.seconds)}, of which kernels ran "
+        f"{_time(program.kernel_seconds)}" + (speeds if program.flops else "")
+    )
+    rows = [[name, f"{part:.1%}"] for name, part in sorted(program.busy().items(), key=lambda row: -row[1])]
+    print_table(["part", "busy"], rows, numbers=(1,))
 
 
 def _print_hot(rows: Sequence[Hot], title: str) -> None:

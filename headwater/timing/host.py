@@ -2,7 +2,7 @@
 
 Data goes to the board before the kernel and back behind it, by the DMA engine over PCI Express. Memory that the driver
 has not pinned is copied twice, first to memory that is (AMD Accelerated Parallel Processing, OpenCL Programming
-Guide, "Data transfer optimization").
+Guide, "Data transfer optimization"). Programs of many launches: `headwater.timing.system`.
 """
 
 from __future__ import annotations
@@ -46,15 +46,19 @@ class Host:
         copies = self.in_seconds + self.out_seconds + (0.0 if pinned else self.staging_seconds)
         return copies + self.launch_seconds + kernel_seconds
 
-    def overlapped_seconds(self, kernel_seconds: float, parts: int) -> float:
-        """Of the whole when it is cut into ``parts`` and the DMA engine copies while other parts compute: the longer
-        stage sets the pace. One engine copies in both directions."""
-        stages = sorted(((self.in_seconds + self.out_seconds) / parts, kernel_seconds / parts))
-        return self.launch_seconds * parts + stages[1] * parts + stages[0]
+
+def link_bytes_per_second(chip: Chip) -> float:
+    """What the board's link really moves in one direction."""
+    return LANE_BYTES_PER_SECOND[chip.link.pcie_generation] * chip.link.pcie_lanes * LINK_EFFICIENCY
+
+
+def copy_engines(chip: Chip) -> int:
+    """DMA engines of the board: two, one for each direction, from Cayman on (Linux, radeon driver: its rings)."""
+    return 2 if chip.family == "gcn" or chip.generation.startswith("TeraScale 3") else 1
 
 
 def host(chip: Chip, bytes_in: int, bytes_out: int) -> Host:
     """What it costs to bring so many bytes to the chip and back."""
-    per_second = LANE_BYTES_PER_SECOND[chip.link.pcie_generation] * chip.link.pcie_lanes * LINK_EFFICIENCY
+    per_second = link_bytes_per_second(chip)
     staging = (bytes_in + bytes_out) / STAGING_BYTES_PER_SECOND
     return Host(bytes_in, bytes_out, bytes_in / per_second, bytes_out / per_second, staging, LAUNCH_SECONDS)
