@@ -189,6 +189,30 @@ def test_kernels_of_ours_run_beside_image_instructions(tmp_path):
     assert np.allclose(results[0][1], results[1][1], rtol=1e-6)
 
 
+BUILT_INS = """
+typedef int v4i __attribute__((ext_vector_type(4)));
+__attribute__((target("extended-image-insts")))
+kernel void k(read_only image2d_t in, sampler_t s, global float4 *o) {
+  int x = get_global_id(0), y = get_global_id(1);
+  const constant void *p = __builtin_astype(in, const constant void *);
+  __amdgpu_texture_t t = *(const private __amdgpu_texture_t *)&p;
+  v4i sampler = *__builtin_astype(s, const constant v4i *);
+  o[y * 8 + x] = 2 * __builtin_amdgcn_image_load_2d_v4f32_i32(15, x, y, t, 0, 0)
+      + __builtin_amdgcn_image_sample_lz_2d_v4f32_f32(15, x + 0.75f, y + 0.5f, t, sampler, true, 0, 0);
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["hd7970", "r9-290x", "r9-nano", "vega64", "mi50"])
+def test_built_ins_make_image_instructions(device):
+    """What LLVM makes of clang's built-in functions, on every generation."""
+    source, out = pixels(12, np.float32), np.zeros((64, 4), np.float32)
+    ran(BUILT_INS, device, hw.Image(source), hw.Sampler(False, "clamp", "linear"), out)
+    right = np.concatenate([source[:, 1:], np.zeros((8, 1, 4), np.float32)], axis=1)
+    expected = 2 * source + np.float32(0.75) * source + np.float32(0.25) * right
+    assert np.allclose(out.reshape(8, 8, 4), expected, rtol=3e-7, atol=1e-7)
+
+
 def test_an_image_buffer_is_read_by_a_formatted_load(tmp_path):
     body = """
 v_lshl_add_u32 v2, v1, 3, v0
