@@ -89,12 +89,13 @@ def estimate(
     hit: float = 0.0,
     transfer_bytes: tuple[float, float] | None = None,
     float64: bool = False,
+    efficiency: float = 1.0,
 ) -> Estimate:
     """The time of a launch.
 
     ``resident``: wavefronts that a SIMD holds (0: plenty, leave latency aside). ``hit``: see `Estimate`.
     ``transfer_bytes``: over PCI Express to the chip and back; None takes what is read from and written to memory.
-    ``float64``: which peak the roofline has.
+    ``float64``: which peak the roofline has. ``efficiency``: the part of the memory's bandwidth that is reached.
     """
     if not 0 <= hit <= 1:
         raise UsageError(f"a share of reads that caches serve is 0 to 1, not {hit:g}")
@@ -102,7 +103,7 @@ def estimate(
     hertz = compute.clock_mhz * 1e6
     simds = compute.compute_units * compute.simds_per_compute_unit
     waves, items = launch.wavefronts, launch.items
-    rate = chip.memory.gigabytes_per_second * 1e9
+    rate = chip.memory.gigabytes_per_second * 1e9 * efficiency
     reads = items * (work.read_bytes * (1 - hit) + work.scratch_bytes / 2)
     writes = items * (work.write_bytes + work.scratch_bytes / 2)
     units = compute.compute_units
@@ -136,12 +137,11 @@ def estimate(
             )
         )
     gigabytes = chip.memory.gigabytes_per_second
+    at = f"at {gigabytes:g} GB/s" if efficiency == 1 else f"at {rate / 1e9:.4g} GB/s, {efficiency:.0%} of the peak"
     terms += [
-        Term(
-            "read", reads / rate, f"{_bytes(reads)} at {gigabytes:g} GB/s" + (f", {hit:.0%} from caches" if hit else "")
-        ),
-        Term("write", writes / rate, f"{_bytes(writes)} at {gigabytes:g} GB/s"),
-        Term("memory", (reads + writes) / rate, f"{_bytes(reads + writes)} at {gigabytes:g} GB/s"),
+        Term("read", reads / rate, f"{_bytes(reads)} {at}" + (f", {hit:.0%} from caches" if hit else "")),
+        Term("write", writes / rate, f"{_bytes(writes)} {at}"),
+        Term("memory", (reads + writes) / rate, f"{_bytes(reads + writes)} {at}"),
     ]
     if resident:
         terms.append(_latency(chip, work, waves, simds, resident, hit))

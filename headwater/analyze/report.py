@@ -237,6 +237,7 @@ class Analysis:
                 hit=question.hit,
                 transfer_bytes=question.transfer_bytes,
                 float64=self.uses_float64,
+                efficiency=self.chip.memory.efficiency,
             )
             for mode in MODES
         }
@@ -361,9 +362,11 @@ class Report:
         return self.text()
 
 
-def spreadsheet(chip: Chip, counts: Mapping[str, float], question: Question, *, pixel: bool = False) -> Estimate:
+def spreadsheet(
+    chip: Chip, counts: Mapping[str, float], question: Question, *, pixel: bool = False, efficiency: float = 1.0
+) -> Estimate:
     """The estimate of plain counts of a work-item (``alu``, ``fetch``, ``read``, ``write``, ``flops``), without
-    code."""
+    code; with peak rates, as AMD's, unless ``efficiency`` says what part of the memory's bandwidth is reached."""
     for name, value in counts.items():
         if name not in ("alu", "fetch", "read", "write", "flops"):
             raise UsageError(f"there is no count {name!r}", hint="alu, fetch, read, write (bytes), flops")
@@ -373,7 +376,12 @@ def spreadsheet(chip: Chip, counts: Mapping[str, float], question: Question, *, 
     size = question.size or (DEFAULT_PIXELS if pixel else DEFAULT_SIZE)
     launch = domain(chip, size, group, pixel=pixel)
     return estimate(
-        chip, work_of_counts(chip, counts), launch, hit=question.hit, transfer_bytes=question.transfer_bytes
+        chip,
+        work_of_counts(chip, counts),
+        launch,
+        hit=question.hit,
+        transfer_bytes=question.transfer_bytes,
+        efficiency=efficiency,
     )
 
 
@@ -471,6 +479,7 @@ def _assumptions(a: Analysis) -> list[str]:
         f"{units.percent(q.hit)} of the bytes read come from caches: "
         + ("every load goes to memory, an upper bound (--hit changes that)" if q.hit == 0 else "as given"),
         "lanes in a row access memory in a row" if q.coalesced else "lanes access memory at random",
+        f"memory moves {units.percent(a.chip.memory.efficiency)} of its peak, as fitted (--set memory.efficiency=1)",
     ]
     for loop in a.code.loops:
         lines = f"line {_span(loop.lines)}" if loop.lines else "no line known"
