@@ -170,6 +170,9 @@ class Inputs:
 class ShaderLaunch(CpuLaunch):
     """A kernel with its sizes and the kinds of its resources fixed. Called with `Inputs` as its only argument."""
 
+    in_line = False
+    """Whether work-items are made one after the other even where they run as pixels, which the rasteriser makes."""
+
     def __init__(
         self,
         owner: Any,
@@ -183,7 +186,7 @@ class ShaderLaunch(CpuLaunch):
         self.machine = machine
         self.chip = chip
         self.watcher = watcher
-        if watcher is not None and machine.kind == "ps":
+        if watcher is not None and self.mode == "pixel":
             sizes = rasterised(sizes)
         self.sizes = sizes
         self.bindings = bindings
@@ -358,7 +361,7 @@ class ShaderLaunch(CpuLaunch):
     @property
     def mode(self) -> str:
         """How work-items are made: "pixel" or "compute"."""
-        return "pixel" if self.machine.kind == "ps" else "compute"
+        return "pixel" if self.machine.kind == "ps" and not self.in_line else "compute"
 
     @property
     def private_lane_bytes(self) -> int:

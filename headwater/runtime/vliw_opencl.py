@@ -125,6 +125,8 @@ class CompiledKernel(ShaderKernel):
 class OpenClLaunch(ShaderLaunch):
     """An OpenCL kernel with its sizes fixed: called with the kernel's arguments."""
 
+    in_line = True
+
     def __init__(
         self,
         kernel: ShaderKernel,

@@ -4,7 +4,7 @@ A row has ``device`` (a chip's name), ``chip`` (tables of figures that the measu
 ("file:function"), ``options``, ``global``, ``local``, ``arguments``, ``work`` and ``unit``. Times are those of
 timestamps around the kernel. An argument is a number or made-up data: ``ones:TYPE:COUNT``, ``zeros:TYPE:COUNT``,
 ``chain:LINES:ELEMENTS`` (the address of another line in the first of so many 64-bit elements, all in one circle in
-random order).
+random order), ``indices:LINES:ELEMENTS`` (the same of 32-bit elements and their numbers).
 """
 
 from __future__ import annotations
@@ -71,15 +71,16 @@ def _argument(word: Any) -> Any:
     if not isinstance(word, str):
         return word
     kind, what, count = word.split(":")
-    if kind == "chain":
-        return _chain(int(what), int(count))
+    if kind in ("chain", "indices"):
+        return _chain(int(what), int(count), addresses=kind == "chain")
     make = {"ones": np.ones, "zeros": np.zeros}[kind]
     return make(int(count), _TYPES[what])
 
 
-def _chain(lines: int, elements: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+def _chain(lines: int, elements: int, *, addresses: bool) -> np.ndarray[Any, Any]:
     order = np.random.default_rng(1).permutation(lines)
-    order = np.roll(order, -int(np.flatnonzero(order == 0)[0]))
-    chain = np.zeros(lines * elements, np.uint64)
-    chain[order * elements] = chain.ctypes.data + np.roll(order, -1) * elements * chain.itemsize
+    order = np.roll(order, -int(np.flatnonzero(order == 0)[0])) * elements
+    chain = np.zeros(lines * elements, np.uint64 if addresses else np.uint32)
+    following = np.roll(order, -1)
+    chain[order] = chain.ctypes.data + following * chain.itemsize if addresses else following
     return chain

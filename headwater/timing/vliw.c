@@ -10,8 +10,8 @@ enum { NEVER_BITS = 62 };
 enum { FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK };
 enum { ISSUE, SWITCH, QUEUE_WAIT, FETCH_WAIT, LDS_WAIT, WRITE_WAIT, BARRIER_WAIT, START, CAUSES };
 enum { SHOW_ALU = CAUSES + 1, SHOW_FETCH, SHOW_WRITE };
-enum { LOCAL = 1, POPS = 2, BARRIER = 4, UNCACHED = 8, PIXEL = 16, COMPLETE = 32, PAST_L1 = 128 };
-enum { SLOTS = 64, GROUPS = 64, PAIR = 2, QUANTUM = 512, MISSES = 256, QUADS = 16, SCALE = 16 };
+enum { LOCAL = 1, POPS = 2, BARRIER = 4, UNCACHED = 8, PIXEL = 16, COMPLETE = 32 };
+enum { SLOTS = 64, GROUPS = 64, PAIR = 2, QUANTUM = 512, MISSES = 256, QUADS = 16, SCALE = 16, LEAST_BYTES = 32 /* of a burst of GDDR */ };
 
 /* An instruction of control flow, a group, a fetch. `count`: groups or fetches behind the head of their clause; `cycles`: of
    the export bus for an element of 64 lanes that follow each other; `dwords`: of a lane. */
@@ -79,17 +79,21 @@ static u64 uncached_read(struct gpu *g, u32 line, u64 time) {
     return calendar_take(&m->channels[bank % k->channels], time, 64 * SCALE) + k->memory_more_cycles;
 }
 
-/* A line that is written, or changed where it lies: when memory has it. `work`: 16ths of a cycle of the channel's port. */
-static u64 write_line(struct gpu *g, u32 line, u64 time, u32 work) {
+/* Bytes of a line that are written, or changed where they lie: when memory has them. `work`: 16ths of a cycle of the
+   channel's port. */
+static u64 write_line(struct gpu *g, u32 line, u64 time, u32 work, u32 bytes) {
     struct memory *m = &g->memory;
     const struct chip *k = g->chip;
     u32 channel = (line >> k->interleave_line_bits) % k->channels;
     m->writes++;
-    g->moved += 64;
+    g->moved += bytes;
     if (work) time = calendar_take(&g->ports[channel], time, work);
     m->write_backs++;
-    return calendar_take(&m->channels[channel], time, k->write_sixteenths) + k->l2_cycles / 2;
+    return calendar_take(&m->channels[channel], time, bytes * k->write_sixteenths / 64) + k->l2_cycles / 2;
 }
+
+/* The set of a line: scrambled, so that rows of a power of two do not all want the same. */
+static u32 l1_set(const struct unit *u, u32 line) { return (line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 12) % u->l1.sets; }
 
 /* One access of a fetch unit: when the wavefront has its data. */
 static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const struct access *a, u64 start, u32 cycles) {
@@ -99,26 +103,26 @@ static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const
     for (u32 n = 0; n < a->count; n++) {
         u32 line = a->first + (a->lines ? a->lines[n] : n);
         u64 at = start + (u64)n * cycles / a->count, place = 0;
-        if (!(op->flags & (UNCACHED | PAST_L1))) {
+        if (!(op->flags & UNCACHED)) {
             u32 own = line >> k->l1_line_shift;
-            i64 found = cache_find(&u->l1, own % u->l1.sets, own);
+            i64 found = cache_find(&u->l1, l1_set(u, own), own);
             if (found >= 0) {
                 done = later(done, u->l1.ready[found] + k->l1_cycles);
                 continue;
             }
-            place = cache_place(&u->l1, own % u->l1.sets, own);
+            place = cache_place(&u->l1, l1_set(u, own), own);
         }
         at = later(at, later(u->miss_free, u->miss_done[u->misses % MISSES]));
         u->miss_free = at + 1;
         u64 answer;
-        if (op->flags & UNCACHED) answer = uncached_read(g, line, at + there) + back;
+        if (op->flags & UNCACHED || !k->has_l2) answer = uncached_read(g, line, at + there) + back;
         else {
             u64 before = g->memory.fills;
             answer = memory_access(&g->memory, line, at + there, 0, 64) + back;
             g->moved += (g->memory.fills - before) * k->l2_line_bytes;
         }
         u->miss_done[u->misses++ % MISSES] = answer;
-        if (!(op->flags & (UNCACHED | PAST_L1))) u->l1.ready[place] = answer;
+        if (!(op->flags & UNCACHED)) u->l1.ready[place] = answer;
         done = later(done, answer + k->l1_cycles);
     }
     return done;
@@ -146,14 +150,6 @@ static inline void stall(struct gpu *g, struct unit *u, u32 slot, u32 op, u32 ca
     note(&g->timeline, u->number, 0, slot, cause, from, to - from, op);
 }
 
-/* The sequencer looks at one instruction after the other. */
-static u64 sequence(struct gpu *g, struct unit *u, u64 time) {
-    u64 start = later(time, u->sequencer_free);
-    u->sequencer_free = start + g->chip->sequencer_cycles;
-    g->sequencer_busy += g->chip->sequencer_cycles;
-    return start;
-}
-
 /* Groups that have to do with the LDS. A wavefront stands still until the banks have served its request, and where it
    takes an answer that is not there yet. */
 static u64 local_groups(struct gpu *g, struct unit *u, struct wave *w, u32 head, u64 time, u32 cadence) {
@@ -170,7 +166,7 @@ static u64 local_groups(struct gpu *g, struct unit *u, struct wave *w, u32 head,
             if (a.active == 0) continue;
             u64 served = local_access(g, u, a.count, k->local_least, time);
             until = later(until, served);
-            answer = later(answer, served + k->local_cycles);
+            answer = later(answer, later(served, time + k->local_cycles));
         }
         g->counts[n]++;
         g->spent[n] += until - start;
@@ -238,7 +234,7 @@ static u64 fetch_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
             g->loads++;
             if (op->flags & LOCAL) {
                 at += QUADS * k->quad_sixteenths / SCALE;
-                if (a.active) answer = later(answer, local_access(g, u, a.count, k->local_least, issued) + k->local_cycles);
+                if (a.active) answer = later(answer, later(local_access(g, u, a.count, k->local_least, issued), issued + k->local_cycles));
                 continue;
             }
             u32 cycles = (a.cycles * k->quad_sixteenths + SCALE - 1) / SCALE;
@@ -282,15 +278,15 @@ static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
         if (a.active == 0) { at += cycles; continue; }
         g->stores++;
         g->store_lines += a.count;
-        u32 work = op->flags & PIXEL ? 0 : op->dwords > 1 ? k->wide_port_sixteenths : k->port_sixteenths;
+        u32 bytes = 4 * op->dwords * a.active / a.count, work = op->flags & PIXEL ? 0 : (op->dwords > 1 ? k->wide_port_sixteenths : k->port_sixteenths) * bytes / 64;
         if (op->flags & COMPLETE) { /* each lane on its own */
-            u32 lanes = (a.active + a.count - 1) / a.count;
-            work = k->atomic_sixteenths * op->dwords * lanes;
+            work = k->atomic_sixteenths * bytes / 4;
             g->memory.atomics++;
         }
+        bytes = bytes > 64 ? 64 : bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
         for (u32 n = 0; n < a.count; n++) {
             u32 line = a.first + (a.lines ? a.lines[n] : n);
-            u64 there = write_line(g, line, at + (u64)n * cycles / a.count + k->l2_cycles / 2, work);
+            u64 there = write_line(g, line, at + (u64)n * cycles / a.count + k->l2_cycles / 2, work, bytes);
             done = later(done, there);
             u64 room = k->write_buffer_cycles + k->l2_cycles;
             if (there > at + room) u->export_free = later(u->export_free, there - room);
@@ -374,10 +370,20 @@ static void run(struct gpu *g, struct unit *u, u32 slot, u64 time) {
     const struct chip *k = g->chip;
     struct wave *w = &u->waves[slot];
     const struct op *op = &g->ops[w->op];
-    u64 start = sequence(g, u, time), end = start, change = k->switch_cycles;
+    u64 start = later(time, u->sequencer_free), end = start, change = k->switch_cycles;
     u32 cause = SWITCH;
+    u->sequencer_free = start;
+    for (;;) { /* what lies between two clauses is done while the wavefront changes from the one to the other */
+        u->sequencer_free += k->sequencer_cycles;
+        g->sequencer_busy += k->sequencer_cycles;
+        if (op->kind != FLOW) break;
+        g->counts[w->op]++;
+        g->instructions++;
+        if (!step(g, w)) { end_wave(g, u, slot, start); return; }
+        op = &g->ops[w->op];
+    }
     if (op->kind != WRITE) g->counts[w->op]++;
-    g->clauses += op->kind != FLOW;
+    g->clauses++;
     switch (op->kind) {
     case ALU:
         end = alu_clause(g, u, slot, start);
@@ -398,10 +404,6 @@ static void run(struct gpu *g, struct unit *u, u32 slot, u64 time) {
         cause = WRITE_WAIT;
         change = 0;
         break;
-    default: /* the sequencer does these between two clauses */
-        g->instructions++;
-        proceed(g, u, slot, start);
-        return;
     }
     w->why = cause;
     w->switched = change;

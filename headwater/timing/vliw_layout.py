@@ -25,7 +25,7 @@ CHIP: Final = Struct(
             *("quad_sixteenths", "local_cycles", "local_least"),
             *("port_sixteenths", "wide_port_sixteenths", "atomic_sixteenths", "write_sixteenths"),
             *("pixels_per_cycle", "write_buffer_cycles", "l1_cycles", "l2_cycles", "memory_more_cycles"),
-            *("l1_sets", "l1_ways", "l1_line_shift", "l2_sets", "l2_ways", "l2_banks", "l2_line_bytes"),
+            *("l1_sets", "l1_ways", "l1_line_shift", "has_l2", "l2_sets", "l2_ways", "l2_banks", "l2_line_bytes"),
             *("interleave_line_bits", "channel_hash", "bank_bucket_bytes", "channels", "channel_bucket_sixteenths"),
             *("tlb_entries", "page_line_bits", "tlb_miss_cycles"),
         )

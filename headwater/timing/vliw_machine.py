@@ -38,12 +38,14 @@ class VliwMachine:
         self.launch = launch
         self.digest: str = launch.machine.digest
         self.shader: Shader = launch.machine.shader
+        self._drawn = launch.mode == "pixel"
+        """Whether wavefronts are made by the rasteriser, from quads."""
         self._table: Table | None = None
         self._described: tuple[Sequence[str], Sequence[Line]] | None = None
 
     def needs(self, trace: Trace) -> Needs:
         header = trace.header
-        group = int(header["wavefront_size"]) if _drawn(trace) else prod(header["local_size"])
+        group = int(header["wavefront_size"]) if self._drawn else prod(header["local_size"])
         gprs, stack = max(1, int(header["gprs"])), int(header["stack_entries"])
         return Needs(group, gprs, 0, int(header["lds_bytes"]), stack)
 
@@ -63,7 +65,7 @@ class VliwMachine:
 
     def numbers(self, trace: Trace, chip: Chip, held: Occupancy) -> Memory:
         order = quads = 0
-        if _drawn(trace):
+        if self._drawn:
             self._order, self._quads = rasterised(trace)
             order, quads = address(self._order), address(self._quads)
         return chip_numbers(
@@ -100,11 +102,6 @@ class VliwMachine:
             if kind == GROUP:
                 found += lanes[segment] * group_flops(self.shader.cf[at >> 12].groups[(at & 0xFFF) >> 3])
         return found
-
-
-def _drawn(trace: Trace) -> bool:
-    """Whether wavefronts were made by the rasteriser, from quads of a domain."""
-    return bool(trace.header["mode"] == "pixel")
 
 
 def _blocks(trace: Trace) -> tuple[int, ...]:

@@ -37,9 +37,9 @@ WRITE_BUFFER_CYCLES: Final = 256  # (e) how long a write may be under way before
 INTERLEAVE_BYTES: Final = 256  # [G] 4.6: a channel changes every 256 bytes
 EXPORT_CYCLES: Final = 4  # [G] 4.6: a quarter of a wavefront a cycle, two if its addresses do not follow each other
 PIXELS_OF_BACK_END: Final = 4  # [A] of 32 bits a cycle of each render back-end
-# What a 32-bit channel of memory takes. Fitted to [H]: 52.1 GB/s written on HD 5870 and 24.1 on HD 5670 are 7.7 and 7.8
-# bytes a cycle and channel, where each work-item writes a dword.
-PORT_BYTES_PER_CYCLE: Final = 8
+# What a 32-bit channel of memory takes a cycle where each work-item writes a dword. Fitted to [H], 52.1 GB/s written on
+# HD 5870 and 24.1 on HD 5670, which are 7.7 and 7.8 bytes, and to [G] table 4.5, 96 GB/s copied.
+PORT_BYTES_PER_CYCLE: Final = 7.4
 WIDE_PORT: Final = 2  # (e) times as much where it writes two or four
 # Fitted to [G] table 4.5: 18 GB/s copied on the complete path of HD 5870, where loads are atomic operations, too.
 ATOMIC_CYCLES: Final = 1.5
@@ -48,13 +48,12 @@ WRITE_WEIGHT: Final = 1.22
 CHANNEL_BITS: Final = 32  # [G]
 
 (FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK) = range(7)
-LOCAL, POPS, BARRIER, UNCACHED, PIXEL, COMPLETE, _, PAST_L1 = (1 << n for n in range(8))
+LOCAL, POPS, BARRIER, UNCACHED, PIXEL, COMPLETE = (1 << n for n in range(6))
 MOST_RECORDS: Final = 64  # what the engine has room for in a SIMD engine
 QUADS: Final = 16
 """Quads of 2 × 2 work-items in a record of 64 lanes."""
 
 _GLOBAL_BUFFER: Final = frozenset(("fetch 126", "fetch 127", "global 0"))
-_VIEWS: Final = frozenset(f"fetch {n}" for n in range(126, 144))
 
 
 def chip_numbers(chip: Chip, held: Occupancy, records: int, local_size: int, order: int = 0, quads: int = 0) -> Memory:
@@ -68,6 +67,7 @@ def chip_numbers(chip: Chip, held: Occupancy, records: int, local_size: int, ord
     banks = caches.l2_banks
     channels = max(1, memory.bus_bits // CHANNEL_BITS) / banks
     per_cycle = memory.gigabytes_per_second * 1e9 * memory.efficiency / clock_hz / banks
+    l2_bytes = caches.l2_bytes or banks * caches.l2_line_bytes * caches.l2_ways
     port = 16 * LINE_BYTES / (PORT_BYTES_PER_CYCLE * channels)
     waves = max(1, LANES // compute.wavefront_size)
     # A record is 64 lanes: of a chip with smaller wavefronts that is two or four of them, which take turns themselves.
@@ -105,7 +105,8 @@ def chip_numbers(chip: Chip, held: Occupancy, records: int, local_size: int, ord
             "l1_sets": _sets(chip, "l1_bytes", caches.l1_bytes, caches.l1_line_bytes, caches.l1_ways),
             "l1_ways": caches.l1_ways,
             "l1_line_shift": max(0, (caches.l1_line_bytes // LINE_BYTES).bit_length() - 1),
-            "l2_sets": _sets(chip, "l2_bytes", caches.l2_bytes // banks, caches.l2_line_bytes, caches.l2_ways),
+            "has_l2": int(caches.l2_bytes > 0),
+            "l2_sets": _sets(chip, "l2_bytes", l2_bytes // banks, caches.l2_line_bytes, caches.l2_ways),
             "l2_ways": caches.l2_ways,
             "l2_banks": banks,
             "l2_line_bytes": max(LINE_BYTES, caches.l2_line_bytes),
@@ -208,4 +209,4 @@ class Table:
             return UNCACHED
         if self.generation in ("r600", "r700") and site.resource in _GLOBAL_BUFFER:
             return UNCACHED  # [S] 2.5.3: loads from a global buffer are not cached
-        return PAST_L1 if site.unit == "vertex" and site.resource in _VIEWS else 0
+        return 0

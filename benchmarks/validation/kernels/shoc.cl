@@ -36,6 +36,15 @@ kernel void read_strided(global const float *data, global float *output, int siz
   output[get_global_id(0)] = sum;
 }
 
+kernel void write_strided(global float *output, int size, int repeat) {
+  int s = get_global_id(0) * 1024;
+  for (int j = 0; j < repeat; j++) {
+#pragma unroll
+    for (int k = 0; k < 16; k++) output[(s + k) & (size - 1)] = get_global_id(0);
+    s = (s + 16) & (size - 1);
+  }
+}
+
 kernel void read_local(global const float *data, global float *output, int repeat) {
   local float buffer[2048];
   int at = get_local_id(0), s = at;

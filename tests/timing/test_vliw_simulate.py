@@ -1,0 +1,317 @@
+"""What the cycle model says of VLIW chips: documents' statements to the cycle, and that better chips are no slower."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater import chips
+from headwater.cli import main
+from headwater.emulate.vliw.bindings import Bindings
+from headwater.emulate.vliw.kernel import Kernel
+from headwater.errors import UsageError
+from headwater.isa.vliw.assembly import parse
+from headwater.opencl.kernels import KernelInfo
+from headwater.runtime.vliw_launch import Inputs, Owner, ShaderLaunch, Sizes
+from headwater.timing import Recorded, Report
+
+HD5870 = chips.find("hd5870")
+SOURCE = """
+kernel void copy(global const float *x, global float *y) { int i = get_global_id(0); y[i] = x[i]; }
+kernel void copy4(global const float4 *x, global float4 *y) { int i = get_global_id(0); y[i] = x[i]; }
+kernel void compute(global float *y, float a, int n) {
+  float s = get_global_id(0), t = s + 1, u = s + 2, v = s + 3;
+  for (int k = 0; k < n; k++) {
+#define TURN s = s * a + t; t = t * a + u; u = u * a + v; v = v * a + s;
+    TURN TURN TURN TURN TURN TURN TURN TURN
+  }
+  y[get_global_id(0)] = s + t + u + v;
+}
+kernel void uneven(global float *y, float a, int one, int others) {
+  float s = get_local_id(0);
+  int n = get_local_id(0) == 0 ? one : others;
+  for (int k = 0; k < n; k++) s = s * a + 1;
+  y[get_global_id(0)] = s;
+}
+kernel void barriers(global float *y, int n) {
+  local float memory[256];
+  int at = get_local_id(0);
+  memory[at] = at;
+  for (int k = 0; k < n; k++) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float other = memory[255 - at];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    memory[at] = other + 1;
+  }
+  y[get_global_id(0)] = memory[at];
+}
+kernel void nothing(global int *y) { }
+"""
+PIXELS = """il_ps_2_0
+dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__
+dcl_output_generic o0
+dcl_literal l0, 3.0, 0.5, 2.0, 1.0
+dcl_literal l1, 0, 1, 16, 0
+mov r0, vWinCoord0.xyxy
+mov r1.x, l1.x
+whileloop
+ige r1.y, r1.x, l1.z
+break_logicalnz r1.y
+%s
+iadd r1.x, r1.x, l1.y
+endloop
+mov o0, r0
+ret_dyn
+end
+""" % ("mad r0, r0.yzwx, l0.x, r0\n" * 25)
+
+
+def with_(chip: Any, table: str, **figures: Any) -> Any:
+    return replace(chip, **{table: replace(getattr(chip, table), **figures)})
+
+
+@pytest.fixture(scope="module")
+def program() -> Any:
+    return hw.compile(SOURCE, language="opencl", device="hd5870")
+
+
+def recorded(program: Any, kernel: str, size: int, group: int, *args: Any, device: str = "hd5870") -> Recorded:
+    return Recorded(lambda: program[kernel][(size,), (group,)](*args, device=device))
+
+
+def simulated(program: Any, kernel: str, size: int, group: int, *args: Any, device: str = "hd5870") -> Report:
+    return recorded(program, kernel, size, group, *args, device=device).launches[0].report(chips.find(device))
+
+
+@pytest.fixture(scope="module")
+def stream(program: Any) -> Any:
+    n = 1 << 19
+    return recorded(program, "copy", n, 64, np.ones(n, np.float32), np.zeros(n, np.float32)).launches[0]
+
+
+# ---- machine code, to the cycle
+
+
+def cycles(body: str, wavefronts: int = 1, lds_bytes: int = 0) -> int:
+    """Of a shader of Evergreen on one SIMD engine; ``CF`` stands for the number of an instruction of control flow."""
+    parts = (body + "CF NOP END_OF_PROGRAM\n").split("CF ")
+    text = "".join(f"{number:02d} {part}" for number, part in enumerate(parts[1:]))
+    shader = parse(text, "evergreen")
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    kernel = Kernel(lambda: shader, "cs", 8, 0, lds_bytes, 0, digest=digest, stack_entries=2)
+    items = 64 * wavefronts
+    sizes = Sizes((items, 1, 1), (items, 1, 1))
+    launch = ShaderLaunch(Owner(None, KernelInfo("test", (), None)), kernel, HD5870, sizes, Bindings({}, {}))
+    launches = Recorded(lambda: launch((Inputs({}),), None, 60)).launches
+    return launches[0].report(with_(HD5870, "compute", compute_units=1, shader_engines=1)).cycles
+
+
+def clause(groups: int) -> str:
+    return "CF ALU:\n" + "".join(f"  {n} x: ADD R1.x, R1.x, R1.x\n" for n in range(groups))
+
+
+def test_a_wavefront_issues_every_eighth_cycle_and_two_take_turns() -> None:
+    """AMD, APP OpenCL Programming Guide, 4.11: a latency of eight cycles, which an even and an odd wavefront hide."""
+    assert cycles(clause(110)) - cycles(clause(10)) == 8 * 100
+    assert cycles(clause(110), 2) == pytest.approx(cycles(clause(110)), abs=8)
+    assert cycles(clause(110), 4) - cycles(clause(110), 2) == pytest.approx(8 * 110, abs=16)
+
+
+def test_switching_clauses_takes_forty_cycles() -> None:
+    """The same, 4.14."""
+    assert cycles(clause(10) + clause(10)) - cycles(clause(20)) == 40
+
+
+def test_many_wavefronts_hide_it() -> None:
+    one, four = cycles(clause(10) * 10, 1), cycles(clause(10) * 10, 4)
+    assert one == pytest.approx(10 * (80 + 40), abs=16)
+    assert four == pytest.approx(2 * 10 * 80, rel=0.04)
+
+
+BRANCH = """CF ALU_PUSH_BEFORE:
+  0 x: PRED_SETE_INT R2.x, R0.x, {what} UPDATE_EXEC_MASK UPDATE_PRED
+CF JUMP ADDR(3)
+CF ALU:
+  1 x: ADD R1.x, R1.x, R1.x
+CF ELSE POP_COUNT(1) ADDR(5)
+CF ALU_POP_AFTER:
+  2 x: ADD R1.x, R1.x, R1.x
+CF ALU:
+  3 x: ADD R1.x, R1.x, R1.x
+"""
+
+
+def test_a_branch_that_lanes_part_at_costs_both_ways() -> None:
+    """Technical Overview, ATI Stream Computing, 2.3: 2t; the guide's 4.15: about 120 cycles where bodies are one group."""
+    parted = cycles(BRANCH.format(what="0"))
+    straight = cycles(clause(4))
+    assert parted - straight == 120
+
+
+def test_each_conflict_of_lds_banks_costs_a_cycle() -> None:
+    """AMD, APP OpenCL Programming Guide, 4.7: two cycles for 64 dwords, 64 if all lie in a bank, a broadcast like none."""
+    reads = "  {n} x: LDS_READ_RET R2.x\n  {m} x: MOV R3.x, QA.pop\n"
+
+    def took(shift: str) -> int:
+        place = f"CF ALU:\n  0 t: MULLO_INT R2.x, R0.x, {shift}\n  1 x: MOV R2.x, PS0\n"
+        body = place + "".join(reads.format(n=2 + 2 * n, m=3 + 2 * n) for n in range(16))
+        return cycles(body, lds_bytes=8192)
+
+    linear, same, bank, pairs = (took(s) for s in ("4", "0", "128", "8"))
+    assert same == linear
+    assert pairs == linear
+    assert bank - linear == 16 * (64 - 8)
+
+
+# ---- kernels
+
+
+def test_a_stream_is_bound_by_what_writes(stream: Any, program: Any) -> None:
+    report = stream.report(HD5870)
+    assert report.bottleneck.startswith("Bound by the write path")
+    assert report.wavefronts == (1 << 19) // 64
+    assert sum(report.causes.values()) == pytest.approx(1)
+    assert sum(report.wave_causes.values()) == pytest.approx(1)
+    n = 1 << 17
+    x, y = np.ones((n, 4), np.float32), np.zeros((n, 4), np.float32)
+    wide = simulated(program, "copy4", n, 64, x, y)
+    assert (x == y).all()
+    assert wide.bottleneck.startswith("Bound by the memory")
+    assert wide.cycles < 0.85 * report.cycles
+
+
+def test_replays_are_the_same_each_time(stream: Any) -> None:
+    assert stream.report(HD5870).as_json() == stream.report(HD5870).as_json()
+
+
+@pytest.mark.parametrize(
+    ("table", "figure", "better", "least"),
+    [
+        ("memory", "gigabytes_per_second", 300, 0.99),
+        ("compute", "compute_units", 40, 0.99),
+        ("latencies", "memory_cycles", 350, 0.99),
+        ("caches", "l2_bank_bytes_per_cycle", 128, 0.99),
+        ("features", "texture_units", 160, 0.99),
+        ("memory", "bus_bits", 512, 1.05),
+    ],
+)
+def test_a_better_chip_is_no_slower_on_a_stream(
+    stream: Any, table: str, figure: str, better: float, least: float
+) -> None:
+    base = stream.report(HD5870).cycles
+    assert base / stream.report(with_(HD5870, table, **{figure: better})).cycles >= least
+
+
+def test_less_of_everything_is_slower(stream: Any) -> None:
+    base = stream.report(HD5870).cycles
+    assert stream.report(with_(HD5870, "memory", gigabytes_per_second=38.4)).cycles > 2.5 * base
+    assert stream.report(with_(HD5870, "compute", compute_units=2)).cycles > 1.5 * base
+
+
+@pytest.mark.parametrize("device", ["hd2400-xt", "hd2600-xt", "hd3870", "hd4870", "hd5450", "hd5870", "hd6970"])
+def test_arithmetic_runs_at_the_chip_s_rate(device: str) -> None:
+    chip = chips.find(device)
+    compute = chip.compute
+    program = hw.compile(SOURCE, language="opencl", device=device)
+    y = np.zeros(-(-64 * compute.compute_units * 16 // 4096) * 4096, np.float32)
+    report = simulated(program, "compute", y.size, 64, y, 0.5, 100, device=device)
+    assert report.bottleneck.startswith("Bound by the stream cores")
+    # Four operations of four or five in a group, but for those of the loop.
+    assert 0.6 < report.gflops / (chip.float32_gflops * 4 / compute.vliw_width) < 1
+    assert report.wavefronts * compute.wavefront_size == y.size
+
+
+def test_one_lane_of_a_hundred_turns_costs_a_hundred(program: Any) -> None:
+    """Technical Overview, ATI Stream Computing, 2.3: 100 t."""
+    y = np.zeros(64, np.float32)
+    all_long = simulated(program, "uneven", 64, 64, y, 1.5, 1000, 1000).cycles
+    one_long = simulated(program, "uneven", 64, 64, y, 1.5, 1000, 10).cycles
+    turns = [simulated(program, "uneven", 64, 64, y, 1.5, n, 1).cycles for n in (101, 201)]
+    assert one_long == pytest.approx(all_long, rel=0.01)
+    assert (one_long - turns[0]) / 899 == pytest.approx((turns[1] - turns[0]) / 100, rel=0.01)
+
+
+@pytest.mark.parametrize("device", ["hd4870", "hd5870"])
+def test_a_domain_one_wide_uses_half_the_hardware(device: str) -> None:
+    """Technical Overview, ATI Stream Computing, 2.4: half of each quad is empty."""
+    program = hw.compile(PIXELS, language="il", device=device)
+    chip = chips.find(device)
+
+    def took(width: int, height: int) -> int:
+        out = np.zeros((height, width, 4), np.float32)
+        launches = Recorded(lambda: program.main[(width, height), None](out, device=device)).launches
+        return launches[0].report(chip).cycles
+
+    pixels = 1 << 16
+    whole = took(256, 256)
+    assert took(1, pixels) / whole == pytest.approx(2, rel=0.1)
+    assert took(pixels, 1) / whole == pytest.approx(2, rel=0.1)
+    assert took(pixels // 2, 2) / whole == pytest.approx(1, rel=0.1)  # 2.4.2: blocks of 32 × 2
+    assert took(6554, 10) / whole == pytest.approx(1, rel=0.15)  # what is over of a block fills others
+
+
+def test_barriers_are_waited_for(program: Any) -> None:
+    report = simulated(program, "barriers", 4096, 256, np.zeros(4096, np.float32), 50)
+    assert report.wave_causes["barrier"] > 0.02
+    assert report.wavefronts == 64
+
+
+def test_a_kernel_that_does_nothing_takes_some_cycles(program: Any) -> None:
+    assert 0 < simulated(program, "nothing", 4096, 64, np.zeros(1, np.int32)).cycles < 5000
+
+
+def test_four_pixels_at_a_time_are_about_a_fifth_faster() -> None:
+    """AMD, OpenCL on the ATI Radeon HD 4870: the median filter that makes four pixels of six 128-bit loads."""
+    path = Path(__file__).parents[2] / "examples" / "median" / "median.cl"
+    program = hw.compile(path.read_text(), language="opencl", device="hd4870")
+    width, height = 256, 128
+    image = np.random.default_rng(1).integers(0, 1 << 32, (height, width), dtype=np.uint64).astype(np.uint32)
+    results = [np.zeros_like(image) for _ in range(2)]
+    one, four = (
+        program[name][(width // step, height), (64, 1)].simulate(image, result, width, height, device="hd4870")
+        for name, step, result in zip(("medianfilter_rgba", "medianfilter_rgba_x4"), (1, 4), results, strict=True)
+    )
+    assert (results[0] == results[1]).all()
+    assert 1.1 < one.seconds / four.seconds < 1.35
+
+
+def test_chips_of_other_instructions_are_refused(stream: Any) -> None:
+    with pytest.raises(UsageError, match="Radeon HD 6970 is a cayman"):
+        stream.report(chips.find("hd6970"))
+    assert stream.report(chips.find("hd6870")).cycles > 0
+
+
+def test_an_interrupted_replay_tells_what_it_has(stream: Any) -> None:
+    def stop(part: float) -> None:
+        raise KeyboardInterrupt
+
+    assert not stream.report(HD5870, tell=stop).complete
+
+
+def test_pages_and_timelines_show_clauses(program: Any, tmp_path: Path) -> None:
+    x, y = np.ones(4096, np.float32), np.zeros(4096, np.float32)
+    report = recorded(program, "copy", 4096, 256, x, y).launches[0].report(HD5870, timeline=True)
+    report.save_timeline(tmp_path / "copy.json")
+    events = json.loads((tmp_path / "copy.json").read_text())["traceEvents"]
+    names = {event["name"] for event in events}
+    assert {"ALU clause", "fetch clause", "write", "waits: fetch"} <= names
+    assert any(event.get("args", {}).get("name") == "SIMD engine 0" for event in events)
+    report.save_html(tmp_path / "copy.html")
+    assert "clause switch" in (tmp_path / "copy.html").read_text()
+
+
+def test_the_command_line_compares_chips(tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "copy.cl"
+    file.write_text(
+        "kernel void copy(global const float *x, global float *y) { int i = get_global_id(0); y[i] = x[i]; }"
+    )
+    assert main(["simulate", str(file), "random:16Ki", "--device", "hd5870", "--also", "hd4870,hd6970"]) == 0
+    told = capsys.readouterr().out
+    assert all(name in told for name in ("Radeon HD 5870", "Radeon HD 4870", "Radeon HD 6970"))
