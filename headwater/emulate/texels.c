@@ -21,10 +21,11 @@ static u32 most(u32 a, u32 b) { return a > b ? a : b; }
 
 /* A field of a descriptor, of up to 48 bits: its lowest bit and, times 65536, its width; 0 if it has none. */
 static u64 get(const u32 *words, u32 field) {
-    u32 low = field & 0xffff, width = field >> 16;
-    u64 value = 0;
-    for (u32 n = 0; n < width; n++) value |= (u64)(words[(low + n) / 32] >> (low + n) % 32 & 1) << n;
-    return value;
+    u32 low = field & 0xffff, width = field >> 16, n = low / 32, bit = low % 32;
+    if (width == 0) return 0;
+    u64 value = words[n];
+    if (bit + width > 32) value |= (u64)words[n + 1] << 32;
+    return value >> bit & ~0ull >> (64 - width);
 }
 
 static u32 refuse(struct wave *w, u64 pc, u32 why, u32 value) {
@@ -78,6 +79,7 @@ static u32 to_small(u32 bits, u32 mantissa) {
 
 /* A component's field as a register: bits of a float, or of an integer. */
 static u32 unpacked(u32 field, u32 width, u32 kind) {
+    if (kind == NUM_UNORM && width == 8) return UNORM_VALUES[field];
     i32 s = width < 32 ? (i32)(field << (32 - width)) >> (32 - width) : (i32)field;
     double largest = (double)(~0ull >> (64 - width));
     switch (kind) {
@@ -127,8 +129,9 @@ static u32 packed(u32 bits, u32 width, u32 kind) {
     return (u32)(i64)whole(v * scale) & mask;
 }
 
-/* How the elements of a resource are stored. */
-struct format { u32 data, kind, count, bytes, widths[4]; u32 select[4]; };
+/* How the elements of a resource are stored; what `understand` finds stays in `struct texels`. */
+struct format { u32 data, kind, count, bytes, widths[4], select[4]; };
+_Static_assert(sizeof(struct format) == 4 * FORMAT_DWORDS, "the room for a format");
 
 static u32 kind_of(const struct format *f, u32 n) {
     if (f->data == FORMAT_X24_8_32 && n == 1) return NUM_UINT;
@@ -508,8 +511,7 @@ static struct axis axis_of(float c, u32 extent, u32 clamp, u32 linear) {
 
 /* Where the elements of a lane lie that a filter reads at one level, each with its share of `share` in 256ths. */
 static void taps_at(struct texels *x, const struct image *m, const struct sampler *s, const struct operands *o, u32 lane,
-                    u32 level, u64 share, u32 linear, u32 *count) {
-    struct level l = level_of(x, m, level);
+                    struct level l, u64 share, u32 linear, u32 *count) {
     u32 extents[3] = {l.width, l.height, l.depth}, slice = 0, packed_offset = x->address[o->offset * LANES + lane];
     struct axis a[3] = {{{0, 0}, {256, 0}}, {{0, 0}, {256, 0}}, {{0, 0}, {256, 0}}};
     for (u32 n = 0; n < m->axes; n++) {
@@ -548,7 +550,8 @@ static u32 sample_places(struct wave *w, struct texels *x, u64 pc, const struct 
     if (clamps && s.border == 3) return refuse(w, pc, WHY_BORDER, 0);
     x->taps = 0;
     if (m->format.data == 0 || m->levels == 0 || (m->layered && m->slices == 0)) return 1;
-    u32 counts[LANES];
+    struct level levels[16];
+    u32 counts[LANES], known = 0;
     for (u32 lane = 0; lane < LANES; lane++) {
         u32 count = counts[lane] = 0;
         if (!(x->lanes >> lane & 1)) continue;
@@ -571,8 +574,10 @@ static u32 sample_places(struct wave *w, struct texels *x, u64 pc, const struct 
         u32 level = s.mip == 2 ? (u32)clamped >> 8 : s.mip == 1 ? (u32)(clamped + 128) >> 8 : 0;
         level = least(level, m->levels - 1);
         u64 part = s.mip == 2 && has_floats(&m->format) && x->kind != KIND_GATHER ? clamped & 255 : 0;
-        taps_at(x, m, &s, &o, lane, level, 256 - part, linear, &count);
-        if (part) taps_at(x, m, &s, &o, lane, least(level + 1, m->levels - 1), part, linear, &count);
+        u32 next = least(level + 1, m->levels - 1);
+        for (; known <= next; known++) levels[known] = level_of(x, m, known);
+        taps_at(x, m, &s, &o, lane, levels[level], 256 - part, linear, &count);
+        if (part) taps_at(x, m, &s, &o, lane, levels[next], part, linear, &count);
         counts[lane] = count;
     }
     for (u32 lane = 0; lane < LANES; lane++)
@@ -608,12 +613,14 @@ HIDDEN u32 hw_texel_places(struct wave *w, struct texels *x, u64 pc) {
     if (x->flags & IS_BUFFER) {
         struct format f;
         if (!buffer_format(w, x, pc, &f)) return 0;
+        __builtin_memcpy(x->format, &f, sizeof f);
         x->element_bytes = f.bytes;
         buffer_places(x, &f);
         return 1;
     }
     struct image m;
     if (!image_of(w, x, pc, &m)) return 0;
+    __builtin_memcpy(x->format, &m.format, sizeof m.format);
     x->element_bytes = m.format.bytes;
     if (x->kind == KIND_RESINFO) {
         information(x, &m);
@@ -627,19 +634,28 @@ HIDDEN u32 hw_texel_places(struct wave *w, struct texels *x, u64 pc) {
     return 1;
 }
 
-/* The format of what the places are of; it has been understood once. */
-static struct format format_again(struct wave *w, struct texels *x, u64 pc) {
-    struct image m;
-    if (x->flags & IS_BUFFER) buffer_format(w, x, pc, &m.format);
-    else image_of(w, x, pc, &m);
-    return m.format;
+/* The format of what the places are of. */
+static struct format format_found(const struct texels *x) {
+    struct format f;
+    __builtin_memcpy(&f, x->format, sizeof f);
+    return f;
 }
 
 static u32 load_element(struct wave *w, const struct texels *x, u64 address, u64 pc, u32 lane, u64 *slot, u32 *raw) {
     raw[0] = raw[1] = raw[2] = raw[3] = 0;
-    unsigned char *from = (unsigned char *)hw_place(w, address, x->element_bytes, 0, pc, lane, slot);
+    const void *from = (const void *)address;
+    u64 offset = address - slot[0];
+    if (!(offset < slot[1] && slot[1] - offset >= x->element_bytes)) /* not in the allocation of the one before */
+        from = (const void *)hw_place(w, address, x->element_bytes, 0, pc, lane, slot);
     if (from == 0) return 0;
-    for (u32 n = 0; n < x->element_bytes; n++) ((unsigned char *)raw)[n] = from[n];
+    switch (x->element_bytes) {
+        case 1: __builtin_memcpy(raw, from, 1); break;
+        case 2: __builtin_memcpy(raw, from, 2); break;
+        case 4: __builtin_memcpy(raw, from, 4); break;
+        case 8: __builtin_memcpy(raw, from, 8); break;
+        case 12: __builtin_memcpy(raw, from, 12); break;
+        default: __builtin_memcpy(raw, from, 16);
+    }
     return 1;
 }
 
@@ -664,7 +680,7 @@ static u32 compared(u32 how, float reference, float value) {
 
 /* Load and convert, and filter, what `hw_texel_places` found; 0 after a fault. */
 HIDDEN u32 hw_texel_load(struct wave *w, struct texels *x, u64 pc, u64 *slot) {
-    struct format f = format_again(w, x, pc);
+    struct format f = format_found(x);
     struct sampler s = sampler_of(x);
     u32 sampled = x->kind == KIND_SAMPLE || x->kind == KIND_GATHER, floats = has_floats(&f) && !(x->flags & IS_RAW);
     u32 compare_at = (x->flags & HAS_OFFSET ? 1 : 0) + (x->flags & HAS_BIAS ? 1 : 0), one = floats ? 0x3f800000 : 1;
@@ -721,7 +737,7 @@ HIDDEN u32 hw_texel_load(struct wave *w, struct texels *x, u64 pc, u64 *slot) {
 
 /* Convert and store; 0 after a fault. */
 HIDDEN u32 hw_texel_store(struct wave *w, struct texels *x, u64 pc, u64 *slot) {
-    struct format f = format_again(w, x, pc);
+    struct format f = format_found(x);
     u32 mask = x->dmask ? x->dmask : 1;
     for (u32 lane = 0; lane < LANES; lane++) {
         u64 place = x->place[lane];

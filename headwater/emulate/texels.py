@@ -28,6 +28,7 @@ TAPS: Final = 16
 """Elements that a filter reads at most: eight of each of two levels."""
 DATA_DWORDS: Final = 5
 """Registers that a result fills at most: four and the status of tfe."""
+FORMAT_DWORDS: Final = 12
 _WIDE = f"<{PART_LANES} x i64>"
 
 TEXELS: Final = Struct(
@@ -50,6 +51,7 @@ TEXELS: Final = Struct(
     ("u32", "data_format", 1),  # of typed buffer instructions
     ("u32", "num_format", 1),
     ("u32", "atomic_bytes", 1),
+    ("u32", "format", FORMAT_DWORDS),  # what of the descriptor it is about
     ("u32", "element_bytes", 1),
     ("u32", "taps", 1),
     ("u32", "tap", 1),  # the one that is told to whoever watches
@@ -300,7 +302,7 @@ def srgb_step(byte: int) -> float:
 
 def c_header() -> str:
     """The declarations that texels.c begins with, after those of `headwater.emulate.layout`."""
-    numbers: dict[str, int] = {"TAPS": TAPS, "DATA_DWORDS": DATA_DWORDS, **_FLAG}
+    numbers: dict[str, int] = {"TAPS": TAPS, "DATA_DWORDS": DATA_DWORDS, "FORMAT_DWORDS": FORMAT_DWORDS, **_FLAG}
     numbers |= {f"KIND_{name.upper()}": n for n, name in enumerate(_KINDS)}
     numbers |= {f"LEVEL_{name.upper() or 'FIRST'}": n for n, name in enumerate(_LEVELS)}
     numbers |= {f"WHY_{name}": n for n, name in enumerate(REASONS)}
@@ -319,6 +321,7 @@ def c_header() -> str:
     for n, known in resources.DATA_FORMATS.items():
         formats[n] = [len(known.widths), *known.widths, *[0] * (4 - len(known.widths))]
     arrays = {
+        "UNORM_VALUES[256]": [float_bits(n / 255, "f32") for n in range(256)],
         "SRGB_VALUES[256]": [float_bits(srgb_value(n), "f32") for n in range(256)],
         "SRGB_STEPS[255]": [float_bits(srgb_step(n), "f32") for n in range(255)],
         # Mantissas of the powers of two of 1/128, 2/128 …: logarithms are rounded down to them.
