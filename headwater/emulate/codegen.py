@@ -66,6 +66,10 @@ def _optimise(module: llvm.ModuleRef, *, quick: bool) -> None:
     options.slp_vectorization = False
     options.loop_unrolling = False
     builder = llvm.create_pass_builder(tm, options)
+    first = llvm.create_new_module_pass_manager()
+    first.add_always_inliner_pass()  # the clauses of small VLIW shaders
+    first.add_global_dead_code_eliminate_pass()
+    first.run(module, builder)
     if quick:
         passes = llvm.create_new_module_pass_manager()
         passes.add_sroa_pass()

@@ -354,7 +354,7 @@ static void fill_ids(struct wave *waves, u32 count, const u32 *size, u32 packed)
 }
 
 static void start_wave(struct wave *w, const struct dispatch *d, u64 args, u64 scratch, u32 index, u32 count) {
-    for (u32 i = 0; i < SGPR_SLOTS; i++) w->sgprs[i] = d->sgprs[i];
+    __builtin_memcpy(w->sgprs, d->sgprs, sizeof w->sgprs);
     u64 bytes = (u64)d->scratch_lane_bytes * LANES;
     if (d->sgpr_private_buffer >= 0) { /* V#: base, swizzled; the rest is in the template */
         w->sgprs[d->sgpr_private_buffer] = (u32)scratch;
@@ -444,8 +444,8 @@ static void run_groups(i64 *block, u64 args, u64 memory, const struct dispatch *
         u64 next = __atomic_fetch_add(&block[NEXT], batch, __ATOMIC_RELAXED);
         if (next >= total) break;
         u64 end = next + batch < total ? next + batch : total;
+        u32 group[3] = {next % groups_x, next / groups_x % groups_y, next / groups_x / groups_y};
         for (; next < end && going; next++) {
-            u32 group[3] = {next % groups_x, next / groups_x % groups_y, next / groups_x / groups_y};
             u32 now[3], same = 1;
             for (u32 axis = 0; axis < 3; axis++) { /* groups at the edge may be smaller */
                 u64 left = block[GLOBAL + axis] - (u64)group[axis] * full[axis];
@@ -459,6 +459,10 @@ static void run_groups(i64 *block, u64 args, u64 memory, const struct dispatch *
             }
             for (u32 n = 0; n < count; n++) __builtin_memcpy(waves[n].group, group, sizeof group);
             going = run_group(waves, count, d, args, scratch);
+            if (++group[0] == groups_x) {
+                group[0] = 0;
+                if (++group[1] == groups_y) group[1] = 0, group[2]++;
+            }
         }
     }
     u64 instructions = 0;

@@ -41,7 +41,7 @@ def test_vliw_chips(headwater, folder, device):
     done = headwater(*arguments, "--json")
     assert done.code == 0
     (launch,) = json.loads(done.out)["launches"]
-    assert (launch["wavefronts"], launch["mode"]) == (4, "pixel" if device == "hd3870" else "compute")
+    assert (launch["wavefronts"], launch["mode"]) == (4, "compute")
     total = launch["total"]
     assert (total["requests"], total["lines"]) == (12, 48)
     assert 0 < total["packing"] < 1

@@ -451,16 +451,12 @@ class AluCode:
         if self.narrowed:
             c.set_active(c.exec.bits(b))
         for mask in self.kills:
-            b.declare("declare hidden void @hw_cf_kill(ptr, i64)")
-            b.line(f"call void @hw_cf_kill(ptr %frame, i64 {mask.bits(b)})")
+            c.control.kill(mask.bits(b))
         for mask, how in self.left:
-            bits = mask.bits(b)
             if how == 3:
-                b.declare("declare hidden void @hw_cf_kill(ptr, i64)")
-                b.line(f"call void @hw_cf_kill(ptr %frame, i64 {bits})")
+                c.control.kill(mask.bits(b))
             else:
-                pc = place(c.index)
-                c.call("hw_cf_leave", "ptr %w", "ptr %frame", f"i64 {bits}", f"i64 {int(how == 2)}", f"i64 {pc}")
+                c.control.leave(mask.bits(b), how == 2, place(c.index))
         b.line("ret i32 0")
 
 

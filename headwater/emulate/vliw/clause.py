@@ -17,6 +17,7 @@ from headwater.emulate.memory import Address, Shape, Slot
 from headwater.emulate.put_off import PutOff, Thunk
 from headwater.emulate.registers import PART_LANES, Mask
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
+from headwater.emulate.vliw.control import Control
 from headwater.emulate.vliw.layout import CF, LAUNCH, RESOURCE as DESCRIPTOR
 from headwater.emulate.vliw.registers import Frame, Registers
 from headwater.isa.gcn.semantics import Mode
@@ -66,11 +67,23 @@ class Resources:
 
 
 class Clause(PutOff):
-    """The code of one clause, or of a segment of it."""
+    """The code of one clause, or of a segment of it. ``inlined``: it becomes part of the wavefront's function, in which
+    registers are values, too."""
 
     def __init__(
-        self, name: str, cf: Cf, index: int, frame: Frame, resources: Resources, options: Options, *, full: bool
+        self,
+        name: str,
+        cf: Cf,
+        index: int,
+        frame: Frame,
+        resources: Resources,
+        options: Options,
+        control: Control,
+        *,
+        full: bool,
+        inlined: bool,
     ) -> None:
+        self.inlined = inlined
         self.name = name
         self.cf = cf
         self.index = index
@@ -79,13 +92,13 @@ class Clause(PutOff):
         self.options = options
         self.b = Builder(frozenset(("avx512dq",)) if options.avx512 else frozenset())
         self.b.start("begin")
-        self.regs = Registers(self.b, frame)
+        self.regs = Registers(self.b, frame, merged=inlined)
+        self.control = control.within(self.b, self.stop_unless)
         self.exec = Mask("-1" if full else "%active")
         self.shapes: dict[tuple[str, str | None, str, bool], Shape] = {}
         self.compact = False
         # AMD, R700-Family ISA, "Floating Point Rules": no denormals in single precision; doubles keep them.
         self.mode = Mode(0, 0, 3 if options.flushing else 0, 3, dx10_clamp=True, ieee=False)
-        self.killed: list[Mask] = []
         self._head: dict[str, str] = {}
         self._queue: list[Thunk] = []
         self._queue_loads = False
@@ -104,7 +117,8 @@ class Clause(PutOff):
         body = "\n".join(line for block in blocks for line in (f"{block.label}:", *block.lines))
         head = "\n".join(f"  {name} = {text}" for name, text in self._head.items())
         return (
-            f"define internal i32 @{self.name}(ptr noalias %w, ptr noalias %frame, i64 %active) #0 {{\n"
+            f"define internal i32 @{self.name}(ptr noalias %w, ptr noalias %frame, i64 %active) "
+            f"{'alwaysinline ' if self.inlined else ''}#0 {{\n"
             f"entry:\n{head}\n  br label %begin\n{body}\nwave.stopped:\n  ret i32 1\n}}"
         )
 
@@ -220,12 +234,6 @@ class Clause(PutOff):
     def set_active(self, bits: str) -> None:
         """Store the mask that the following instructions are executed under."""
         self.b.line(f"store i64 {bits}, ptr %frame, align 8")
-
-    def call(self, function: str, *arguments: str, result: str = "i32") -> str:
-        """Call one of the functions of ``control.c``; arguments with their types."""
-        types = ", ".join(a.rsplit(" ", 1)[0] for a in arguments)
-        self.b.declare(f"declare hidden {result} @{function}({types})")
-        return self.b.emit(f"call {result} @{function}({', '.join(arguments)})")
 
 
 assert CF.offset["active"] == 0

@@ -52,11 +52,13 @@ class Frame:
 
 
 class Registers:
-    """Values of registers in the code of one function."""
+    """Values of registers in the code of one function. ``merged``: where not all lanes are stored, the others are
+    loaded before, as LLVM does not see through masked stores what a register holds."""
 
-    def __init__(self, b: Builder, frame: Frame) -> None:
+    def __init__(self, b: Builder, frame: Frame, *, merged: bool = False) -> None:
         self.b = b
         self.frame = frame
+        self.merged = merged
         self._values: list[dict[int, Value]] = [{} for _ in range(PARTS)]
         self._changed: list[set[int]] = [set() for _ in range(PARTS)]
 
@@ -81,6 +83,11 @@ class Registers:
             value, pointer = self._values[part][component], self._pointer(component, part)
             if mask.full:
                 self.b.line(f"store {value.typed}, ptr {pointer}, align 64")
+            elif self.merged:
+                before = self.b.emit(f"load {PART}, ptr {pointer}, align 64")
+                lanes = f"{PART_MASK} {mask.part(self.b, part)}"
+                whole = self.b.emit(f"select {lanes}, {value.typed}, {PART} {before}")
+                self.b.line(f"store {PART} {whole}, ptr {pointer}, align 64")
             else:
                 name = f"llvm.masked.store.v{PART_LANES}i32.p0"
                 self.b.declare(f"declare void @{name}({PART}, ptr, {PART_MASK})")

@@ -18,6 +18,7 @@ from headwater.emulate.vliw import export, fetch, program as reading
 from headwater.emulate.vliw.alu import AluCode
 from headwater.emulate.vliw.bindings import Bindings, Name
 from headwater.emulate.vliw.clause import Clause, Options, Resources, place
+from headwater.emulate.vliw.control import Control, Counted, Known, nestings
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import CF, LAUNCH
 from headwater.emulate.vliw.program import Program, read_program
@@ -26,6 +27,11 @@ from headwater.isa.vliw.model import Cf
 
 COMPACT_ACCESSES = 48
 """Fetches and memory writes of a shader whose usual cases are inline; of larger ones all are calls."""
+
+
+INLINE_OPERATIONS = 1500
+"""Operations, fetches and control flow of a shader that becomes one function, in which registers are values; LLVM's
+time grows faster than functions do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +89,18 @@ class _Translator:
     resumes: list[tuple[int, str]] = field(default_factory=list)
     frame: Frame = field(init=False)
     resources: Resources = field(init=False)
+    control: Control = field(init=False)
+    inlined: bool = field(init=False)
 
     def __post_init__(self) -> None:
         used = self.program.used | {component for component, _ in starts(self.kernel)}
         self.frame = Frame(used, self.program.indexed_gprs)
         generation, bytewise = self.kernel.shader.generation, self.kernel.byte_atomics
         self.resources = Resources(self.bindings, self.program.resources, generation, bytewise)
+        found = nestings(self.program)
+        self.control = Counted(self.b, self._stop_unless) if found is None else Known(self.b, found)
+        small = self.program.operations <= INLINE_OPERATIONS
+        self.inlined = found is not None and small and not self.program.indexed_gprs
 
     def translate(self) -> Translation:
         b = self.b
@@ -96,6 +108,9 @@ class _Translator:
         runs = {run[0]: run for run in reading.straight(shader)}
         for index, cf in enumerate(shader.cf):
             b.start(f"cf.{index}")
+            if not self.control.enter(index):
+                b.jump("wave.ended")
+                continue
             if index in runs:
                 self._tell_segment(runs[index])
             self._instruction(index, cf)
@@ -108,7 +123,7 @@ class _Translator:
         parts.append('!9100 = !{!"branch_weights", i32 2000, i32 1}')
         return Translation(
             "\n\n".join(parts),
-            self.frame.nbytes,
+            self.frame.nbytes if self.resumes or not self.inlined else 0,
             self.resources.slots,
             self.program.operations,
             self.resources.uses_gds,
@@ -124,9 +139,15 @@ class _Translator:
         b = self.b
         first = len(b.blocks)
         b.start("entry")
-        for name in ("frame", "ids", "block", "args"):
-            at = b.emit(f"getelementptr i8, ptr %w, i64 {WAVE.offset[name]}")
+        # Registers of small shaders live in a frame of the function's own, which LLVM takes apart.
+        saved = "saved" if self.inlined else "frame"
+        for name, field_ in ((saved, "frame"), ("ids", "ids"), ("block", "block"), ("args", "args")):
+            at = b.emit(f"getelementptr i8, ptr %w, i64 {WAVE.offset[field_]}")
             b.line(f"%{name} = load ptr, ptr {at}, align 8, !invariant.load !9001")
+        if self.inlined:
+            b.line(f"%frame = alloca [{self.frame.nbytes} x i8], align 64")
+        b.line("%counted = alloca i64, align 8")
+        b.line("store i64 0, ptr %counted, align 8")
         b.line(f"%stop = getelementptr i8, ptr %block, i64 {STOP_OFFSET}")
         b.line(f"%count = getelementptr i8, ptr %w, i64 {WAVE.offset['wave_instructions']}")
         b.line(f"%resume.at = getelementptr i8, ptr %w, i64 {WAVE.offset['resume']}")
@@ -198,8 +219,16 @@ class _Translator:
         return b.bitcast(b.binary("fadd", position, b.constant("f32", 0x3F000000)), "u32")
 
     def _exits(self) -> str:
-        lines = (("ended", ENDED), ("waits", AT_BARRIER), ("stopped", STOPPED))
-        return "\n".join(f"wave.{label}:\n  ret i32 {value}" for label, value in lines)
+        """Where a wavefront ends or waits: what it executed is added up."""
+        b = self.b
+        first = len(b.blocks)
+        for label, value in (("ended", ENDED), ("waits", AT_BARRIER), ("stopped", STOPPED)):
+            b.start(f"wave.{label}")
+            total = b.emit("load i64, ptr %count, align 8")
+            more = b.emit("load i64, ptr %counted, align 8")
+            b.line(f"store i64 {b.emit(f'add i64 {total}, {more}')}, ptr %count, align 8")
+            b.line(f"ret i32 {value}")
+        return "\n".join(line for block in b.blocks[first:] for line in (f"{block.label}:", *block.lines))
 
     # ---- control flow
 
@@ -215,9 +244,9 @@ class _Translator:
     def _instruction(self, index: int, cf: Cf) -> None:
         b, name = self.b, cf.row.name
         following = f"cf.{index + 1}"
-        b.line(f"%count.{index} = load i64, ptr %count, align 8")
         work = max(len(cf.groups) + len(cf.fetches), 1)
-        b.line(f"store i64 {b.emit(f'add i64 %count.{index}, {work}')}, ptr %count, align 8")
+        counted = b.emit("load i64, ptr %counted, align 8")
+        b.line(f"store i64 {b.emit(f'add i64 {counted}, {work}')}, ptr %counted, align 8")
         if cf.groups or cf.row.kind == "CF_ALU":
             following = self._alu(index, cf, following)
         elif cf.fetches or cf.row.kind in ("EXPORT", "MEM", "RAT"):
@@ -255,26 +284,14 @@ class _Translator:
 
     def _call(self, function: str, index: int) -> None:
         """Call a clause's function; stop after a fault."""
-        b = self.b
-        status = b.emit(f"call i32 @{function}(ptr %w, ptr %frame, i64 {self._active()})")
-        fine = b.label("fine")
-        b.line(f"br i1 {b.emit(f'icmp eq i32 {status}, 0')}, label %{fine}, label %wave.stopped, !prof !9100")
-        b.start(fine)
+        status = self.b.emit(f"call i32 @{function}(ptr %w, ptr %frame, i64 {self._active()})")
+        self._stop_unless(self.b.emit(f"icmp eq i32 {status}, 0"))
 
-    def flow(self, function: str, *arguments: str) -> str:
-        """Call a function of ``control.c`` and stop after a fault; its result."""
-        b = self.b
-        typed = ["ptr %w", "ptr %frame", *arguments]
-        b.declare(f"declare hidden i32 @{function}({', '.join(a.rsplit(' ', 1)[0] for a in typed)})")
-        result = b.emit(f"call i32 @{function}({', '.join(typed)})")
-        fine = b.label("fine")
-        b.line(f"br i1 {b.emit(f'icmp sge i32 {result}, 0')}, label %{fine}, label %wave.stopped, !prof !9100")
-        b.start(fine)
-        return result
-
-    def taken(self, result: str, target: str, following: str) -> None:
-        """Go to a target if a function's result is 1."""
-        self.b.branch(self.b.emit(f"icmp eq i32 {result}, 1"), target, following)
+    def _stop_unless(self, fine: str) -> None:
+        """Leave after a fault, which has been recorded."""
+        going = self.b.label("fine")
+        self.b.line(f"br i1 {fine}, label %{going}, label %wave.stopped, !prof !9100")
+        self.b.start(going)
 
     def loop_end(self, index: int) -> str:
         """The label of the end of the innermost loop around an instruction."""
@@ -292,7 +309,8 @@ class _Translator:
     # ---- clauses
 
     def _clause(self, name: str, cf: Cf, index: int, *, full: bool) -> Clause:
-        return Clause(name, cf, index, self.frame, self.resources, self.options, full=full)
+        context = self.frame, self.resources, self.options, self.control
+        return Clause(name, cf, index, *context, full=full, inlined=self.inlined)
 
     def _done(self, clause: Clause) -> None:
         self.functions.append(clause.text())
@@ -303,7 +321,7 @@ class _Translator:
         empty string."""
         b, name, pc = self.b, cf.row.name, place(index)
         if name in reading.PUSHING:
-            self.flow("hw_cf_push", f"i64 {pc}")
+            self.control.push(pc)
         leaves = name in ("ALU_BREAK", "ALU_CONTINUE")
         if leaves:
             b.line(f"store i64 {self._active()}, ptr {self._before()}, align 8")
@@ -324,17 +342,15 @@ class _Translator:
                 self._done(clause)
                 full = full and not code.narrowed
             if len(segment) and any(op.row.name == "GROUP_BARRIER" for op in cf.groups[segment[-1]].ops):
-                self._barrier(place(index, segment[-1]))
+                self._barrier(place(index, segment[-1]), self.program.live[index][number])
         if name in reading.POPPING:
-            self.flow("hw_cf_pop", f"i64 {reading.POPPING[name]}", f"i64 {pc}")
+            self.control.pop(reading.POPPING[name], pc)
         elif name == "ALU_ELSE_AFTER":
-            self.flow("hw_cf_else", "i64 0", f"i64 {pc}")
+            self.control.otherwise(0, pc)
         elif leaves:
             before = b.emit(f"load i64, ptr {self._before()}, align 8")
             lanes = b.emit(f"and i64 {before}, {b.emit(f'xor i64 {self._active()}, -1')}")
-            again = int(name == "ALU_CONTINUE")
-            result = self.flow("hw_cf_leave", f"i64 {lanes}", f"i64 {again}", f"i64 {pc}")
-            self.taken(result, self.loop_end(index), following)
+            b.branch(self.control.leave(lanes, name == "ALU_CONTINUE", pc), self.loop_end(index), following)
             return ""
         return following
 
@@ -342,20 +358,38 @@ class _Translator:
         """Where the mask is kept that a clause began with: a wavefront may wait within it."""
         return self.b.emit(f"getelementptr i8, ptr %frame, i64 {CF.offset['before']}")
 
-    def _barrier(self, pc: int) -> None:
+    def _barrier(self, pc: int, live: set[int]) -> None:
         """Return to wait for the group's other wavefronts, unless there are none."""
         b = self.b
         if self.options.observer is not None:
             self.options.observer.waits(b, pc, self._active())
         number = len(self.resumes) + 1
-        wait, going = b.label("wait"), f"resume.{number}"
+        wait, back, going = b.label("wait"), f"resume.{number}", b.label("going")
         alone = b.emit("load i32, ptr %alone.at, !invariant.load !9001")
         b.branch(b.emit(f"icmp ne i32 {alone}, 0"), going, wait)
         b.start(wait)
+        self._move("%frame", "%saved", live)
         b.line(f"store i32 {number}, ptr %resume.at")
         b.jump("wave.waits")
+        b.start(back)
+        self._move("%saved", "%frame", live)
+        b.jump(going)
         b.start(going)
-        self.resumes.append((number, going))
+        self.resumes.append((number, back))
+
+    def _move(self, source: str, target: str, live: set[int]) -> None:
+        """Copy what is known of a waiting wavefront from the function's own frame to that in memory, or back."""
+        b = self.b
+        if not self.inlined:  # there is but the one
+            return
+        assert isinstance(self.control, Known)
+        whole = [("i64", CF.offset[name] + 8 * n, 8) for name, n in self.control.fields]
+        for component in sorted(live & set(self.frame.components)):
+            first = self.frame.place(component)
+            whole += [(PART, first + 4 * PART_LANES * part, 64) for part in range(PARTS)]
+        for kind, offset, align in whole:
+            here, there = (b.emit(f"getelementptr i8, ptr {frame}, i64 {offset}") for frame in (source, target))
+            b.line(f"store {kind} {b.emit(f'load {kind}, ptr {here}, align {align}')}, ptr {there}, align {align}")
 
     def _memory_clause(self, index: int, cf: Cf) -> None:
         clause = self._clause(f"clause.{index}", cf, index, full=self.options.full and self.program.full[index])
@@ -379,44 +413,38 @@ class _Translator:
 
 
 def _jump(t: _Translator, index: int, cf: Cf, following: str) -> None:
-    function = "hw_cf_jump" if cf.row.name == "JUMP" else "hw_cf_else"
-    result = t.flow(function, f"i64 {cf.fields['pop_count']}", f"i64 {place(index)}")
-    t.taken(result, f"cf.{reading.target(cf)}", following)
+    jump = t.control.jump if cf.row.name == "JUMP" else t.control.otherwise
+    t.b.branch(jump(cf.fields["pop_count"], place(index)), f"cf.{reading.target(cf)}", following)
 
 
 def _push(t: _Translator, index: int, cf: Cf, following: str) -> None:
-    t.flow("hw_cf_push", f"i64 {place(index)}")
-    result = t.flow("hw_cf_jump", f"i64 {cf.fields['pop_count']}", f"i64 {place(index)}")
-    t.taken(result, f"cf.{reading.target(cf)}", following)
+    t.control.push(place(index))
+    t.b.branch(t.control.jump(cf.fields["pop_count"], place(index)), f"cf.{reading.target(cf)}", following)
 
 
 def _pop(t: _Translator, index: int, cf: Cf, following: str) -> None:
-    t.flow("hw_cf_pop", f"i64 {cf.fields['pop_count']}", f"i64 {place(index)}")
+    t.control.pop(cf.fields["pop_count"], place(index))
     t.b.jump("wave.ended" if reading.ends_program(cf) else following)
 
 
 def _loop(t: _Translator, index: int, cf: Cf, following: str) -> None:
-    result = t.flow("hw_cf_loop", f"i64 {place(index)}")
-    t.taken(result, f"cf.{t.program.loop_ends[index] + 1}", following)
+    t.b.branch(t.control.loop(place(index)), f"cf.{t.program.loop_ends[index] + 1}", following)
 
 
 def _loop_end(t: _Translator, index: int, cf: Cf, following: str) -> None:
     t.check_stop()
-    result = t.flow("hw_cf_loop_end", f"i64 {place(index)}")
-    t.taken(result, f"cf.{reading.target(cf)}", following)
+    t.b.branch(t.control.loop_end(place(index)), f"cf.{reading.target(cf)}", following)
 
 
 def _leave(t: _Translator, index: int, cf: Cf, following: str) -> None:
-    again = int(cf.row.name == "LOOP_CONTINUE")
-    lanes = t._active()
-    result = t.flow("hw_cf_leave", f"i64 {lanes}", f"i64 {again}", f"i64 {place(index)}")
-    t.taken(result, t.loop_end(index), following)
+    left = t.control.leave(t._active(), cf.row.name == "LOOP_CONTINUE", place(index))
+    t.b.branch(left, t.loop_end(index), following)
 
 
 def _call(t: _Translator, index: int, cf: Cf, following: str) -> None:
     t.check_stop()
-    result = t.flow("hw_cf_call", f"i64 {index + 1}", f"i64 {place(index)}")
-    t.taken(result, f"cf.{reading.target(cf)}", following)
+    assert isinstance(t.control, Counted)
+    t.b.branch(t.control.call(index + 1, place(index)), f"cf.{reading.target(cf)}", following)
 
 
 def _return(t: _Translator, index: int, cf: Cf, following: str) -> None:
@@ -429,8 +457,7 @@ def _return(t: _Translator, index: int, cf: Cf, following: str) -> None:
 
 
 def _kill(t: _Translator, index: int, cf: Cf, following: str) -> None:
-    t.b.declare("declare hidden void @hw_cf_kill(ptr, i64)")
-    t.b.line(f"call void @hw_cf_kill(ptr %frame, i64 {t._active()})")
+    t.control.kill(t._active())
     t.b.jump("wave.ended" if reading.ends_program(cf) else following)
 
 
