@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.isa_instructions import _FRAME, CHIPS, MODES, _for_gfx8, _packed, _prefix
+from benchmarks.isa_instructions import _FRAME, CHIPS as NEWER_CHIPS, MODES, _for_gfx8, _packed, _prefix
 from headwater.emulate.layout import LANES
 from headwater.emulate.reference import Wave, step
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
@@ -35,6 +35,7 @@ from headwater.isa.gcn.typed import untyped
 from headwater.opencl.gcn_build import assemble
 from headwater.runtime.arrays import address, aligned_bytes
 
+CHIPS = {"gfx701": "r9-290x", **NEWER_CHIPS}
 RESOURCE, SAMPLER, SOFFSET, EXEC_AT = 16, 24, 28, 30
 """Scalar registers."""
 ADDRESS, DATA, VECTORS = 16, 28, 17
@@ -125,6 +126,8 @@ def make_trial(row: Row, isa: str, rng: random.Random, values: np.random.Generat
         encoded["soffset"] = rng.choice([SOFFSET, 128, 132])
         scalars[SOFFSET - RESOURCE] = rng.choice([0, 16, 64])
         vectors[:2] = values.integers(0, rng.choice([8, 64, 300]), (2, LANES))
+        if encoded.get("addr64"):
+            vectors[1] = 0
     if values.random() < 0.3:
         vectors[DATA - ADDRESS :] = pool[values.integers(0, len(pool), (5, LANES))].view(np.uint32)
     scalars[: 8 if image else 4] = [words >> 32 * n & 0xFFFFFFFF for n in range(8 if image else 4)]
@@ -183,6 +186,8 @@ def _image(row: Row, isa: str, rng: random.Random, encoded: dict[str, int], data
         encoded["d16"] = int(rng.random() < 0.2)
     if "a16" in fields:
         encoded["a16"] = int(rng.random() < 0.15)
+    if "r128" in fields and rng.random() < 0.1 and chosen in (resources.IMAGE_1D, resources.IMAGE_2D):
+        encoded["r128"] = 1  # the descriptor's upper half is not read
     return resources.made(resources.image_fields(isa), values)
 
 
@@ -212,6 +217,8 @@ def _buffer(row: Row, isa: str, rng: random.Random, encoded: dict[str, int], dat
     encoded |= {"offset": rng.choice([0, 0, 4, 16, 100]), "offen": rng.getrandbits(1), "idxen": rng.getrandbits(1)}
     if typed:
         encoded |= {"dfmt": data, "nfmt": kind}
+    if "addr64" in layouts(isa)[row.encoding] and rng.random() < 0.2:
+        encoded |= {"addr64": 1, "offen": 0, "idxen": 0}
     stride = rng.choice([0, 4, 16, 32, 64])
     return resources.made(
         resources.BUFFER,
@@ -250,8 +257,10 @@ def kernel_text(trials: list[Trial], target: str) -> str:
     lines += [f"s_add_u32 s6, s6, {RESULT_BYTES}", "s_addc_u32 s7, s7, 0"]
     lines += [f"s_add_u32 s8, s8, {TEXEL_BYTES}", "s_addc_u32 s9, s9, 0", "s_add_u32 s12, s12, 1"]
     lines += [f"s_cmp_lt_u32 s12, {len(trials)}", "s_cbranch_scc1 again"]
-    if target == "gfx803":
+    if target in ("gfx701", "gfx803"):
         lines = [old for line in lines for old in _for_gfx8(line)]
+    if target == "gfx701":  # there scalar loads' offsets are in dwords, and additions have older names
+        lines = [line.replace("s[0:1], 0x10", "s[0:1], 0x4").replace("v_add_u32", "v_add_i32") for line in lines]
     text = _FRAME.format(target=target, body="\n".join(lines), mode=MODES["default"], lds=0)
     third = "      - {.name: c, .size: 8, .offset: 16, .value_kind: global_buffer, .address_space: global, "
     third += ".type_name: 'uchar*'}"

@@ -14,11 +14,11 @@ from headwater.emulate.builder import Builder, Value
 from headwater.emulate.helpers import GDS, LDS, WRITE
 from headwater.emulate.layout import LANES
 from headwater.emulate.lower_llvm import Wide, lower
-from headwater.emulate.memory import Address
+from headwater.emulate.memory import GDS_SLOT, LDS_SLOT, Address
 from headwater.emulate.program import meaning
-from headwater.emulate.registers import PART, PART_LANES, PARTS
+from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.emulate.vector import number, put
-from headwater.isa.gcn.model import EXEC, Instruction, Register
+from headwater.isa.gcn.model import EXEC, M0, Instruction, Register
 from headwater.isa.gcn.semantics import BITS, Mode, Semantics
 
 if TYPE_CHECKING:
@@ -80,6 +80,48 @@ def translate(t: Translator, instruction: Instruction, place: Callable[[int], Ad
                 here = b.emit(f"getelementptr i8, ptr %before, i64 {4 * (LANES * n + PART_LANES * part)}")
                 value = b.emit(f"load {PART}, ptr {here}, align 64")
                 put(t, first + n, part, value, exec_mask, masked, None)
+
+
+def count(t: Translator, instruction: Instruction) -> None:
+    """ds_append and ds_consume: the number of active lanes is added to a counter, or taken from it, and every lane gets
+    what it was (AMD, Vega ISA Reference Guide, "DS_APPEND"). M0 has the address, as LLVM puts it there."""
+    t.flush()
+    b = t.b
+    effect = meaning(instruction).effect("count")
+    assert effect is not None
+    how = GDS if instruction.fields.get("gds") else LDS
+    slot = t.slot_now(t.fixed_slot(GDS_SLOT if how == GDS else LDS_SLOT))
+    base = b.emit(f"zext i32 {b.emit(f'and i32 {t.regs.scalar(M0)}, 65535')} to i64")
+    base = b.emit(f"add i64 {base}, {instruction.fields['offset']}")
+    address = b.emit(f"add i64 {slot.start}, {base}")
+    lanes = t.regs.pair(EXEC)
+    first = b.emit(f"and i64 {lanes}, {b.emit(f'sub i64 0, {lanes}')}")
+    if t.options.observer is not None:
+        for part in range(PARTS):
+            at = Address(address, "zeroinitializer", None, how, slot)
+            t.options.observer.access(t, instruction, part, at, 4, True, Mask(first))
+    start, some, done = b.block.label, b.label("some"), b.label("counted")
+    b.branch(b.emit(f"icmp eq i64 {lanes}, 0"), done, some)
+    b.start(some)
+    lane = b.emit(f"trunc i64 {b.intrinsic('cttz', 'u64', Value(lanes, 'u64'), extra=('i1 true',)).text} to i32")
+    b.declare("declare hidden i64 @hw_place(ptr, i64, i64, i32, i64, i32, ptr) #1")
+    arguments = f"i64 {address}, i64 4, i32 {how | WRITE}, i64 {instruction.address}, i32 {lane}, ptr {slot.pointer}"
+    found = b.emit(f"call i64 @hw_place(ptr %w, {arguments})")
+    t.stop_unless(b.emit(f"icmp ne i64 {found}, 0"))
+    pointer = b.emit(f"inttoptr i64 {found} to ptr")
+    old = b.emit(f"load i32, ptr {pointer}, align 1")
+    b.declare("declare i64 @llvm.ctpop.i64(i64)")
+    active = b.emit(f"trunc i64 {b.emit(f'call i64 @llvm.ctpop.i64(i64 {lanes})')} to i32")
+    operation = "add" if effect.text == "up" else "sub"
+    b.line(f"store i32 {b.emit(f'{operation} i32 {old}, {active}')}, ptr {pointer}, align 1")
+    end = b.block.label
+    b.jump(done)
+    b.start(done)
+    before = b.splat(Value(b.emit(f"phi i32 [0, %{start}], [{old}, %{end}]"), "u32"), PART_LANES).text
+    register = number(instruction.dests[0].register)
+    exec_mask, masked = t.exec_mask(), t.masked(register)
+    for part in range(PARTS):
+        put(t, register, part, before, exec_mask, masked, None)
 
 
 def update_lanes(

@@ -115,6 +115,9 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
     if formatted is not None and not fields.get("lds"):
         texels.translate(t, instruction, formatted)
         return
+    if what.effect("count") is not None:
+        atomics.count(t, instruction)
+        return
     if not what.assignments and not any(e.kind == "store" for e in what.effects):
         return
     if fields.get("tfe") or fields.get("lds"):

@@ -570,6 +570,10 @@ def _vector_memory(wave: Wave, instruction: Instruction, what: Semantics) -> Non
         raise KernelFault(f"{instruction.row.name} at {instruction.address:#x}: tfe and lds are not emulated")
     operands = {name: _named(wave, instruction, name, what) for name in what.reads - {"MEM"}}
     active = _active(wave)
+    counts = what.effect("count")
+    if counts is not None:
+        _count(wave, instruction, what, 1 if counts.text == "up" else -1)
+        return
 
     def read(name: str) -> list[int]:
         source = instruction.source(name)
@@ -608,6 +612,20 @@ def _vector_memory(wave: Wave, instruction: Instruction, what: Semantics) -> Non
         raise fault(error, instruction, instruction.row.name, lane) from None
     for target, value in done.results.items():
         _assign(wave, instruction, target, value, what)
+
+
+def _count(wave: Wave, instruction: Instruction, what: Semantics, sign: int) -> None:
+    """ds_append and ds_consume: one addition for all lanes."""
+    if not _active(wave):
+        return
+    memory = wave.memories.gds if instruction.fields.get("gds") else wave.memories.lds
+    address = (int(wave.scalars[M0]) & 0xFFFF) + instruction.fields["offset"]
+    try:
+        old = int.from_bytes(memory.read(address, 4), "little")
+        memory.write(address, (old + sign * len(_active(wave)) & 0xFFFFFFFF).to_bytes(4, "little"))
+    except AccessError as error:
+        raise fault(error, instruction, instruction.row.name, _active(wave)[0]) from None
+    _assign(wave, instruction, "D", np.full(LANES, old, np.uint32), what)
 
 
 def _texels(wave: Wave, instruction: Instruction, what: Semantics) -> None:

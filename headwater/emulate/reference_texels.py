@@ -224,8 +224,7 @@ def _packed(bits: int, width: int, kind: int) -> int:
         USCALED: (0, most, 1),
         SSCALED: (-(most >> 1) - 1, most >> 1, 1),
     }[kind]
-    bounded = Fraction(max(min(value, high), low))
+    scaled = float(max(min(value, high), low)) * scale  # in double precision
     if kind == SNORM_OGL:
-        # 2 n + 1 over the scale, as on the way in.
-        return _even((bounded * scale - 1) / 2) & most
-    return _even(bounded * scale) & most
+        scaled = (scaled - 1.0) / 2.0  # it stands for 2 n + 1 over the scale, as on the way in
+    return _even(Fraction(scaled)) & most

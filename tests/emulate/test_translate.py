@@ -305,3 +305,28 @@ def test_long_chains_of_integer_operations(lanes):
     """
     found, wanted = both(turn * 24, random_inputs(lanes, INTEGERS), lanes)
     assert differing(found, wanted, np.float32) == []
+
+
+@pytest.mark.parametrize("lanes", [64, 37])
+def test_counters_are_added_to_once_for_all_lanes(lanes):
+    """ds_append and ds_consume return what the counter was, in all lanes."""
+    snippet = """
+    v_mov_b32 v2, 0x80
+    v_mov_b32 v3, 5
+    s_mov_b32 m0, -1
+    ds_write_b32 v2, v3 offset:4
+    s_mov_b32 m0, 0x80
+    ds_append v20 offset:4
+    ds_append v21 offset:4
+    v_cmp_gt_u32 vcc, 10, v0
+    s_and_saveexec_b64 s[20:21], vcc
+    ds_consume v22 offset:4
+    s_mov_b64 exec, s[20:21]
+    s_mov_b32 m0, -1
+    s_waitcnt lgkmcnt(0)
+    ds_read_b32 v23, v2 offset:4
+    """
+    got, want = both(snippet, random_inputs(3, (0,)), lanes)
+    assert (got == want).all()
+    assert got[:4, 0].tolist() == [5, 5 + lanes, 5 + 2 * lanes, 5 + 2 * lanes - 10]
+    assert not got[2, 10:].any()

@@ -287,3 +287,23 @@ def test_brook():
     with hw.device("vega64"):
         b = program.twice(a)
     assert (np.asarray(b) == 2 * a).all()
+
+
+@pytest.mark.parametrize("name", ["hd7970", "vega64", "mi250x"])
+def test_a_counter_in_local_memory(name):
+    """clang's built-in becomes ds_append: each wavefront's active lanes get what the counter was."""
+    text = """kernel void k(global int *o) {
+      local int n;
+      int i = get_local_id(0);
+      if (i == 0) n = 100;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      o[i] = i % 3 == 0 ? __builtin_amdgcn_ds_append(&n) : -1;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (i == 0) o[128] = n;
+    }"""
+    out = np.zeros(129, np.int32)
+    hw.device(name).build(text, "k.cl").kernels["k"].prepare((128,), (128,))([out], None, None).wait()
+    chosen = np.arange(128) % 3 == 0
+    first = int(chosen[:64].sum())
+    assert (out[:128] == np.where(chosen, np.where(np.arange(128) < 64, 100, 100 + first), -1)).all()
+    assert out[128] == 100 + chosen.sum()
