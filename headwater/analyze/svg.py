@@ -153,3 +153,65 @@ def _open(title: str, width: int = _WIDTH, height: int = _HEIGHT) -> str:
         f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
         f'xmlns="http://www.w3.org/2000/svg"><title>{escape(title)}</title>'
     )
+
+
+_SIDE, _MARGIN = 560, 60
+_COLOURS = ("#2a6fbb", "#c8553d", "#2f8f5b", "#8a4fae", "#b8860b", "#4a4a4a")
+
+
+def scatter(points: Sequence[tuple[float, float, str, bool, str]], across: str, up: str) -> str:
+    """Points of (x, y, kind, hollow, name) on logarithmic axes of the same length, a colour for each kind, with the
+    diagonal and a quarter to both sides. A picture of its own, with all its styles."""
+    values = [value for x, y, *_ in points for value in (x, y)]
+    low, high = floor(log10(min(values))), ceil(log10(max(values)))
+    high = max(high, low + 1)
+    wide = _SIDE - 2 * _MARGIN
+
+    def at(value: float) -> float:
+        return wide * (log10(value) - low) / (high - low)
+
+    def x(value: float) -> str:
+        return _plain(_MARGIN + min(max(at(value), 0.0), wide))
+
+    def y(value: float) -> str:
+        return _plain(_SIDE - _MARGIN - min(max(at(value), 0.0), wide))
+
+    kinds = list(dict.fromkeys(kind for _, _, kind, _, _ in points))
+    colour = {kind: _COLOURS[n % len(_COLOURS)] for n, kind in enumerate(kinds)}
+    font = 'font-family="sans-serif" font-size="12"'
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_SIDE + 130} {_SIDE}" {font}>',
+        f'<rect width="{_SIDE + 130}" height="{_SIDE}" fill="#fff"/>',
+    ]
+    bottom, top = 10.0**low, 10.0**high
+    for power in range(low, high + 1):
+        value = 10.0**power
+        shown = f"{value:,.0f}" if power >= 0 else f"{value:g}"
+        out.append(
+            f'<path d="M{x(value)},{y(bottom)}V{y(top)}M{x(bottom)},{y(value)}H{x(top)}" stroke="#ddd"/>'
+            f'<text x="{x(value)}" y="{_SIDE - _MARGIN + 18}" text-anchor="middle">{shown}</text>'
+            f'<text x="{_MARGIN - 6}" y="{float(y(value)) + 4:g}" text-anchor="end">{shown}</text>'
+        )
+    for factor, dash in ((1.0, ""), (1.25, "4 4"), (0.8, "4 4")):
+        first, last = max(bottom, bottom / factor), min(top, top / factor)
+        out.append(
+            f'<line x1="{x(first)}" y1="{y(first * factor)}" x2="{x(last)}" y2="{y(last * factor)}" stroke="#888" '
+            f'stroke-dasharray="{dash}"/>'
+        )
+    for left, right, kind, hollow, name in points:
+        fill = "none" if hollow else colour[kind]
+        out.append(
+            f'<circle cx="{x(left)}" cy="{y(right)}" r="3.5" fill="{fill}" fill-opacity="0.7" stroke="{colour[kind]}">'
+            f"<title>{escape(name)}: {left:,.4g}, {right:,.4g} {escape(kind)}</title></circle>"
+        )
+    for n, kind in enumerate(kinds):
+        height = _MARGIN + 18 * n
+        out.append(f'<circle cx="{_SIDE - 30}" cy="{height}" r="4" fill="{colour[kind]}"/>')
+        out.append(f'<text x="{_SIDE - 20}" y="{height + 4}">{escape(kind)}</text>')
+    height = _MARGIN + 18 * len(kinds)
+    out.append(f'<circle cx="{_SIDE - 30}" cy="{height}" r="4" fill="none" stroke="#444"/>')
+    out.append(f'<text x="{_SIDE - 20}" y="{height + 4}">fitted</text>')
+    middle = _SIDE / 2
+    out.append(f'<text x="{middle:g}" y="{_SIDE - 14}" text-anchor="middle">{escape(across)}</text>')
+    out.append(f'<text transform="translate(16 {middle:g}) rotate(-90)" text-anchor="middle">{escape(up)}</text></svg>')
+    return "\n".join(out) + "\n"

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import fnmatch
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from headwater.analyze.code import Step
@@ -277,109 +276,3 @@ def simulate(result: Result) -> Result:
     except HeadwaterError as error:
         return replace(result, why=f"{result.why}; not simulated: {error.message}")
     return replace(result, simulated=value)
-
-
-# ---- the page --------------------------------------------------------------------------------------------------------
-
-_INTRODUCTION = """\
-# How accurate estimates are
-
-Made by `headwater validate --simulate --write docs/accuracy.md`: what static analysis says of published measurements
-of AMD GPUs, next to them. Every row of `benchmarks/validation/` is here, the bad ones and those of which nothing can
-be said included. *Error* is estimated over measured, less one: for rates +60 % says that the estimate promises more
-than was measured, for times and cycles −40 % does.
-
-An estimate is what the busiest part of the chip needs at least. It knows no conflicts of banks and channels, no
-refresh, no rows of DRAM, no cache between the nearest one and memory, nothing of drivers and launches; clocks are the
-maker's. So rates come out too high and times too low, and by how much is what this page tells. Peaks are estimates
-too: of a kernel with nothing else in its way. Rows of kind A are the vendor's own arithmetic, which must come out
-exactly.
-"""
-
-
-def summary(results: Sequence[Result]) -> list[tuple[str, int, int, float | None, float | None, float | None]]:
-    """For each group and at last for all measured rows: name, rows, estimated ones, median and mean of the errors'
-    size, and the part of them within 25 %."""
-    groups = list(dict.fromkeys(result.row.group for result in results))
-    made = []
-    for name in [*groups, "all measured", "the vendor's arithmetic"]:
-        if name == "all measured":
-            chosen = [r for r in results if r.row.kind != "A"]
-        elif name == "the vendor's arithmetic":
-            chosen = [r for r in results if r.row.kind == "A"]
-        else:
-            chosen = [r for r in results if r.row.group == name]
-        errors = [abs(r.error) for r in chosen if r.error is not None]
-        within = sum(e <= 0.25 for e in errors) / len(errors) if errors else None
-        mean = sum(errors) / len(errors) if errors else None
-        made.append((name, len(chosen), len(errors), median(errors) if errors else None, mean, within))
-    return made
-
-
-def page(results: Sequence[Result]) -> str:
-    """docs/accuracy.md."""
-    simulated = any(result.simulated is not None for result in results)
-    out = [_INTRODUCTION, "## Summary", ""]
-    out += ["| group | rows | estimated | median error | mean error | within 25 % |", "|---|--:|--:|--:|--:|--:|"]
-    for name, count, known, middle, mean, within in summary(results):
-        out.append(f"| {name} | {count} | {known} | {_percent(middle)} | {_percent(mean)} | {_percent(within)} |")
-    if simulated:
-        out += ["", _simulated(results)]
-    for group in dict.fromkeys(result.row.group for result in results):
-        out += ["", f"## {group[0].upper()}{group[1:]}", ""]
-        extra = " simulated | error |" if simulated else ""
-        out.append(f"| row | chip | measured | estimated | error |{extra} how | source |")
-        out.append(f"|---|---|--:|--:|--:|{'--:|--:|' if simulated else ''}---|---|")
-        for result in results:
-            if result.row.group == group:
-                out.append(_line(result, simulated))
-    return "\n".join(out) + "\n"
-
-
-def _simulated(results: Sequence[Result]) -> str:
-    parts = []
-    for fitted, name in (
-        (False, "rows that nothing was fitted to"),
-        (True, "rows that its parameters were fitted to (*)"),
-    ):
-        errors = [
-            abs(r.simulated_error)
-            for r in results
-            if r.simulated_error is not None and bool(r.row.data.get("fitted")) == fitted
-        ]
-        if errors:
-            middle, mean = _percent(median(errors)), _percent(sum(errors) / len(errors))
-            parts.append(f"{len(errors)} {name}: median error {middle}, mean {mean}")
-    return f"*Simulated* is what the cycle model says of rows with kernels. {'; '.join(parts)}."
-
-
-def _line(result: Result, simulated: bool) -> str:
-    row = result.row
-    measured = f"{_number(row.measured)} {row.unit}" if row.measured else "–"
-    told = result.why + (f". {row.note[0].upper()}{row.note[1:]}" if row.note else "")
-    kind = " (A)" if row.kind == "A" else ""
-    cells = [
-        row.id,
-        row.device or "–",
-        measured,
-        _number(result.estimated) if result.estimated is not None else "–",
-        _signed(result.error),
-    ]
-    if simulated:
-        mark = " *" if result.simulated is not None and row.data.get("fitted") else ""
-        cells.append(_number(result.simulated) + mark if result.simulated is not None else "–")
-        cells.append(_signed(result.simulated_error))
-    cells += [told.replace("|", "/"), row.source.replace("|", "/") + kind]
-    return f"| {' | '.join(cells)} |"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0%}".replace("%", " %")
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.0%}".replace("%", " %").replace("-", "−")

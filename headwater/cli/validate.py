@@ -31,10 +31,12 @@ def main(words: Sequence[str]) -> int:
     parser = Parser("validate", _USAGE, _DESCRIPTION, _EXAMPLES)
     parser.add_argument("rows", metavar="ROW", nargs="*", help="only rows whose names fit these patterns")
     parser.add_argument("--simulate", action="store_true", help="also run rows with kernels on the cycle model")
-    parser.add_argument("--write", metavar="FILE", help="write the page with all rows there")
+    parser.add_argument(
+        "--write", metavar="FILE", help="write the page with all rows there; with --simulate a picture, too"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse(words)
-    from headwater.analyze import validation
+    from headwater.analyze import accuracy, validation
 
     chosen = validation.rows()
     if args.rows:
@@ -47,8 +49,13 @@ def main(words: Sequence[str]) -> int:
     if args.write:
         from headwater.cli.results import write_all
 
-        write_all({Path(args.write): validation.page(results)})
-        print(args.write)
+        page = Path(args.write)
+        drawing = page.with_suffix(".svg")
+        files = {page: accuracy.page(results, drawing.name)}
+        if args.simulate and (drawn := accuracy.picture(results)):
+            files[drawing] = drawn
+        write_all(files)
+        print(*files, sep="\n")
         return 0
     if args.json:
         _print_json(results)
@@ -80,7 +87,7 @@ def _print_json(results: Sequence[Result]) -> None:
 
 
 def _print_table(results: Sequence[Result]) -> None:
-    from headwater.analyze.validation import summary
+    from headwater.analyze.accuracy import summary
     from headwater.cli.terminal import print_table
 
     simulated = any(r.simulated is not None for r in results)

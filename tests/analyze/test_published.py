@@ -3,10 +3,11 @@
 import json
 import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-from headwater.analyze import validation
+from headwater.analyze import accuracy, validation
 from headwater.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,11 +74,36 @@ def test_the_page_has_every_row_and_the_bad_ones():
     for row in ROWS:
         assert f"| {row.id} |" in page, row.id
     results = [validation.estimate_row(row) for row in PLAIN]
-    made = validation.page(results).splitlines()
+    made = accuracy.page(results).splitlines()
     for worst in sorted((r for r in results if r.error is not None), key=lambda r: -abs(r.error))[:5]:
         (line,) = [line for line in made if line.startswith(f"| {worst.row.id} |")]
-        assert validation._signed(worst.error) in line
+        assert accuracy._signed(worst.error) in line
         assert line.split(" | ")[:5] == next(x for x in page.splitlines() if x.startswith(line[:40])).split(" | ")[:5]
+
+
+def test_correlations_are_within_units():
+    rising = [("GB/s", n, 2.0 * n) for n in (1.0, 2.0, 3.0, 4.0)]
+    assert accuracy.correlation(rising) == (1.0, pytest.approx(1))
+    falling = [("GB/s", n, 1 / n) for n in (1.0, 2.0, 3.0)]
+    assert accuracy.correlation(falling) == (-1.0, pytest.approx(-1))
+    # Each unit's rows fall; that all of one unit are above those of the other says nothing.
+    apart = [*falling, *(("cycles", 1000 * a, 1000 * b) for _, a, b in falling)]
+    assert accuracy.correlation(apart) == (-1.0, pytest.approx(-1))
+    # Kendall's tau-b by hand: three pairs agree, two differ, one is tied on the right.
+    tied = [("us", 1.0, 1.0), ("us", 2.0, 2.0), ("us", 3.0, 2.0), ("us", 4.0, 1.5)]
+    assert accuracy.correlation(tied)[0] == pytest.approx((3 - 2) / (5 * 6) ** 0.5)
+    assert accuracy.correlation([("GB/s", 1.0, 1.0)]) == (None, None)
+
+
+def test_the_picture_has_every_simulated_row_and_marks_fitted_ones():
+    rows = [row for row in ROWS if "kernel" in row.data][:6]
+    results = [validation.Result(row, None, "", simulated=row.measured * 1.1) for row in rows]
+    drawn = ElementTree.fromstring(accuracy.picture(results))
+    points = [one for one in drawn.iter("{http://www.w3.org/2000/svg}circle") if len(one)]
+    assert [one[0].text.split(":")[0] for one in points] == [row.id for row in rows]
+    assert [one.get("fill") == "none" for one in points] == [bool(row.data.get("fitted")) for row in rows]
+    assert all(float(one.get("cy")) < 560 - float(one.get("cx")) for one in points)  # above the diagonal
+    assert accuracy.picture([validation.Result(row, 1.0, "") for row in rows]) == ""
 
 
 def test_the_command(capsys):
