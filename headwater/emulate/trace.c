@@ -1,16 +1,22 @@
 /* Segments and memory accesses of wavefronts in, as the code of staging.py tells them; the records of docs/trace.md out.
 
-   A wavefront's recorder counts how often what happened last has happened again, so that most calls write nothing. What a
-   wavefront recorded goes to its recorder's output when the next one begins, and from there to the file. */
+   A wavefront's recorder counts how often what happened last has happened again, so that most calls write nothing. When
+   the next one begins, what a wavefront recorded is compared with what the one before did: mostly the addresses have
+   moved on by the same distances as from that to its predecessor, and only that one more has done so is noted. What is
+   different goes to the recorder's output, and from there to the file. */
 
 typedef int (*write_function)(int file, const void *data, u64 bytes);
 
 enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, LINE_BYTES = 64, MOST_BANKS = 128 };
+enum { CHUNK_MAGIC = 0x43545748, SERIES_BYTES = 640 };
 enum { REPEAT_BITS = 26, MOST_REPEATS = (1 << REPEAT_BITS) - 1, CYCLES = 63 };
 
 struct path_record { u32 key, repeat; };
 struct memory_record { u16 site; unsigned char active, count; u32 first; i32 stride; u32 repeat; };
-struct chunk { u32 magic, wave; u64 group; u32 path, memory, lines, last; };
+struct chunk { u32 magic, wave; u64 group; u32 path, memory, lines, last, waves, step; };
+/* The accesses of a site that make one record, so far: `packed` is cycles of the address unit less 1 | flags | active << 16 |
+   count << 24. */
+struct run { u32 packed, first, stride, count; };
 struct range { u64 start, bytes, address; };
 
 /* What the launcher fills in. */
@@ -29,14 +35,26 @@ struct context {
     u32 banks, quads; /* of the LDS; whether the cycles of the address unit are VLIW chips' */
 };
 
-/* A recorder: this, the sites, path counters (u64[segments][4]), then the buffers. */
+enum { SERIES_PATHS = 64 }; /* records of the longest path that is compared */
+
+/* Wavefronts that did the same: `waves` from number `start` on, `step` apart. Runs of the first and of the last of them, and
+   what those of each are less those of the one before: nothing but distances of `first`. */
+struct series {
+    u64 start, last_number, step;
+    u32 waves, paths;
+    struct path_record path[SERIES_PATHS];
+    struct run *runs, *last, *delta;
+};
+_Static_assert(sizeof(struct series) <= SERIES_BYTES, "the launcher keeps too little room");
+
+/* A recorder: this, the sites, path counters (u64[segments][4]), four times runs of all sites, then the buffers. */
 struct recorder { /* begins as struct recorder_head says */
     u32 key, repeat;
     i32 paths;
     u32 wave;
     struct path_record *path;
     u64 group;
-    u32 open, memories, lines, unused;
+    u32 open, memories, lines, put; /* put: some of it is in the output */
     u64 output_bytes;
     struct context *context;
     struct site *sites;
@@ -44,10 +62,12 @@ struct recorder { /* begins as struct recorder_head says */
     struct memory_record *memory;
     u32 *line;
     unsigned char *output;
+    struct run *runs;
+    struct series *series;
 };
 
 /* Fields of a site's `known`. */
-enum { ALIGNMENT, PACKED, RUN_PACKED, RUN_FIRST, RUN_STRIDE, RUN_COUNT };
+enum { ALIGNMENT, PACKED };
 enum { SUM_TIMES, SUM_ACTIVE, SUM_COUNT, SUM_LISTS };
 
 static void put_output(struct recorder *r) {
@@ -60,31 +80,85 @@ static void put_output(struct recorder *r) {
     r->output_bytes = 0;
 }
 
-/* Move what was recorded to the output. */
-static void flush(struct recorder *r, u32 last) {
-    struct context *c = r->context;
-    for (i32 n = 0; n < r->paths; n++) {
-        u32 active = r->path[n].key >> 16;
-        u64 *counters = r->counters + 4 * (r->path[n].key & 0xffff), repeat = r->path[n].repeat;
+/* Add a path that `waves` wavefronts went to the counters. */
+static void count_path(struct recorder *r, const struct path_record *path, u32 paths, u64 waves) {
+    for (u32 n = 0; n < paths; n++) {
+        u32 active = path[n].key >> 16;
+        u64 *counters = r->counters + 4 * (path[n].key & 0xffff), repeat = path[n].repeat * waves;
         counters[0] += repeat;
         counters[1] += repeat * active;
         counters[2] += active == LANES ? repeat : 0;
         counters[3] += active == 0 ? repeat : 0;
     }
-    if (c->file >= 0) {
-        u64 path = r->paths * sizeof *r->path, memory = r->memories * sizeof *r->memory, line = r->lines * 4ull;
-        if (r->output_bytes + sizeof(struct chunk) + path + memory + line > c->output_room) put_output(r);
-        struct chunk head = {0x43545748, r->wave, r->group, r->paths, r->memories, r->lines, last};
-        unsigned char *at = r->output + r->output_bytes;
-        __builtin_memcpy(at, &head, sizeof head);
-        at += sizeof head;
-        for (u64 n = 0; n < path; n += sizeof *r->path) __builtin_memcpy(at + n, (char *)r->path + n, sizeof *r->path);
-        for (u64 n = 0; n < memory; n += sizeof *r->memory)
-            __builtin_memcpy(at + path + n, (char *)r->memory + n, sizeof *r->memory);
-        if (line) __builtin_memcpy(at + path + memory, r->line, line);
-        r->output_bytes += sizeof head + path + memory + line;
+}
+
+static void count_run(struct site *s, const struct run *run, u64 waves) {
+    u64 times = run->count * waves, active = run->packed >> 16 & 0xff, count = run->packed >> 24;
+    s->sums[SUM_TIMES] += times;
+    s->sums[SUM_ACTIVE] += times * active;
+    s->sums[SUM_COUNT] += times * count;
+    s->sums[SUM_LISTS] += run->packed & LIST ? times : 0;
+}
+
+static inline struct memory_record record_of(u32 site, const struct run *run) {
+    u32 packed = run->packed;
+    return (struct memory_record){site | (packed & 0xe000), packed >> 16, packed >> 24, run->first, run->stride,
+                                  run->count | (packed & CYCLES) << REPEAT_BITS};
+}
+
+/* Room for a chunk in the output, with its head and path written; 0 if there is no file. */
+static unsigned char *begin_chunk(struct recorder *r, struct chunk head, const struct path_record *path, u64 more) {
+    u64 bytes = head.path * sizeof *path;
+    if (r->context->file < 0) return 0;
+    if (r->output_bytes + sizeof head + bytes + more > r->context->output_room) put_output(r);
+    unsigned char *at = r->output + r->output_bytes;
+    __builtin_memcpy(at, &head, sizeof head);
+    at += sizeof head;
+    for (u64 n = 0; n < bytes; n += sizeof *path) __builtin_memcpy(at + n, (const char *)path + n, sizeof *path);
+    r->output_bytes += sizeof head + bytes + more;
+    return at + bytes;
+}
+
+static void put_series(struct recorder *r) {
+    struct series *f = r->series;
+    u32 sites = r->context->sites, memories = 0;
+    if (f->waves == 0) return;
+    count_path(r, f->path, f->paths, f->waves);
+    for (u32 n = 0; n < sites; n++) {
+        if (f->runs[n].count) count_run(&r->sites[n], &f->runs[n], f->waves);
+        memories += f->runs[n].count != 0;
+    }
+    u32 waves = r->context->waves, several = f->waves > 1;
+    struct chunk head = {CHUNK_MAGIC, f->start % waves, f->start / waves, f->paths, memories, 0, 1, f->waves, f->step};
+    unsigned char *at = begin_chunk(r, head, f->path, memories * (sizeof(struct memory_record) + several * 4ull));
+    if (at) {
+        unsigned char *deltas = at + memories * sizeof(struct memory_record);
+        for (u32 n = 0; n < sites; n++) {
+            if (f->runs[n].count == 0) continue;
+            struct memory_record one = record_of(n, &f->runs[n]);
+            __builtin_memcpy(at, &one, sizeof one);
+            at += sizeof one;
+            if (!several) continue;
+            __builtin_memcpy(deltas, &f->delta[n].first, 4);
+            deltas += 4;
+        }
+    }
+    f->waves = 0;
+}
+
+/* Move what was recorded to the output. */
+static void flush(struct recorder *r, u32 last) {
+    put_series(r);
+    count_path(r, r->path, r->paths, 1);
+    u64 memory = r->memories * sizeof *r->memory, line = r->lines * 4ull;
+    struct chunk head = {CHUNK_MAGIC, r->wave, r->group, r->paths, r->memories, r->lines, last, 1, 0};
+    unsigned char *at = begin_chunk(r, head, r->path, memory + line);
+    if (at) {
+        for (u64 n = 0; n < memory; n += sizeof *r->memory) __builtin_memcpy(at + n, (char *)r->memory + n, sizeof *r->memory);
+        if (line) __builtin_memcpy(at + memory, r->line, line);
     }
     r->paths = r->memories = r->lines = 0;
+    r->put = !last;
 }
 
 static inline void end_segment(struct recorder *r) {
@@ -97,47 +171,96 @@ static inline void end_segment(struct recorder *r) {
 HIDDEN void hw_path_full(struct recorder *r) { flush(r, 0); }
 
 static void end_run(struct recorder *r, struct site *s, u32 number) {
-    u32 *k = s->known, packed = k[RUN_PACKED];
-    if (k[RUN_COUNT] == 0) return;
-    u64 times = k[RUN_COUNT], active = packed >> 16 & 0xff, count = packed >> 24;
-    s->sums[SUM_TIMES] += times;
-    s->sums[SUM_ACTIVE] += times * active;
-    s->sums[SUM_COUNT] += times * count;
-    s->sums[SUM_LISTS] += packed & LIST ? times : 0;
-    u32 lines = packed & LIST ? count : 0;
+    struct run *run = &r->runs[number];
+    if (run->count == 0) return;
+    count_run(s, run, 1);
+    u32 lines = run->packed & LIST ? run->packed >> 24 : 0;
     if (r->memories == r->context->memory_room || r->lines + lines > r->context->line_room) flush(r, 0);
     if (lines) __builtin_memcpy(r->line + r->lines, s->lines, 4 * lines);
     r->lines += lines;
-    r->memory[r->memories++] = (struct memory_record){number | (packed & 0xe000), active, count, k[RUN_FIRST],
-                                                      k[RUN_STRIDE],
-                                                      k[RUN_COUNT] | (packed & CYCLES) << REPEAT_BITS};
-    k[RUN_COUNT] = 0;
+    r->memory[r->memories++] = record_of(number, run);
+    run->count = 0;
 }
 
-/* One access: `packed` is cycles of the address unit less 1 | flags | active << 16 | count << 24. */
+/* One access. */
 static inline void record(struct recorder *r, struct site *s, u32 number, u32 packed, u32 first) {
-    u32 *k = s->known;
-    if (k[RUN_COUNT] && packed == k[RUN_PACKED]) {
-        if (k[RUN_COUNT] == 1) k[RUN_STRIDE] = first - k[RUN_FIRST];
-        if (first == k[RUN_FIRST] + k[RUN_STRIDE] * k[RUN_COUNT] && k[RUN_COUNT] != MOST_REPEATS) {
-            k[RUN_COUNT]++;
+    struct run *run = &r->runs[number];
+    if (run->count && packed == run->packed) {
+        if (run->count == 1) run->stride = first - run->first;
+        if (first == run->first + run->stride * run->count && run->count != MOST_REPEATS) {
+            run->count++;
             return;
         }
     }
-    end_run(r, s, number);
-    k[RUN_PACKED] = packed;
-    k[RUN_FIRST] = first;
-    k[RUN_STRIDE] = 0;
-    k[RUN_COUNT] = 1;
+    if (run->count) end_run(r, s, number);
+    *run = (struct run){packed, first, 0, 1};
+}
+
+/* Whether the wavefront is what the series goes on with; then it is counted there. */
+static int continues(struct recorder *r, u64 number) {
+    struct series *f = r->series;
+    if (f->waves == 0 || f->paths != (u32)r->paths || (f->waves > 1 && number - f->last_number != f->step)) return 0;
+    for (i32 n = 0; n < r->paths; n++)
+        if (r->path[n].key != f->path[n].key || r->path[n].repeat != f->path[n].repeat) return 0;
+    /* Four runs at a time; nothing but `first` may differ. */
+    static const v16 firsts = {0, -1, 0, 0, 0, -1, 0, 0, 0, -1, 0, 0, 0, -1, 0, 0};
+    u32 blocks = (r->context->sites + 3) / 4;
+    v16 *now = (v16 *)r->runs, *last = (v16 *)f->last, *delta = (v16 *)f->delta, other = {0};
+    if (f->waves == 1) {
+        if (number <= f->start || number - f->start > ~0u >> 1) return 0;
+        for (u32 n = 0; n < blocks; n++) {
+            delta[n] = now[n] - last[n];
+            other |= delta[n] & ~firsts;
+        }
+        if (any(other)) return 0;
+        f->step = number - f->start;
+    } else {
+        for (u32 n = 0; n < blocks; n++) other |= (now[n] - last[n]) ^ delta[n];
+        if (any(other)) return 0;
+    }
+    for (u32 n = 0; n < blocks; n++) {
+        last[n] = now[n];
+        now[n] = (v16){0};
+    }
+    f->last_number = number;
+    f->waves++;
+    return 1;
+}
+
+/* Begin a series with the wavefront, if others can be like it. */
+static int starts(struct recorder *r, u64 number) {
+    struct series *f = r->series;
+    u32 sites = r->context->sites, blocks = (sites + 3) / 4;
+    v16 *now = (v16 *)r->runs, *first = (v16 *)f->runs, *last = (v16 *)f->last;
+    if (r->paths > SERIES_PATHS) return 0;
+    for (u32 n = 0; n < sites; n++)
+        if (r->runs[n].packed & LIST) return 0;
+    put_series(r);
+    f->start = f->last_number = number;
+    f->waves = 1;
+    f->step = 0;
+    f->paths = r->paths;
+    for (i32 n = 0; n < r->paths; n++) f->path[n] = r->path[n];
+    for (u32 n = 0; n < blocks; n++) {
+        first[n] = last[n] = now[n];
+        now[n] = (v16){0};
+    }
+    return 1;
 }
 
 static void end_wave(struct recorder *r) {
     if (!r->open) return;
     end_segment(r);
     r->key = ~0u;
-    for (u32 n = 0; n < r->context->sites; n++) end_run(r, &r->sites[n], n);
-    flush(r, 1);
     r->open = 0;
+    if (r->paths < 0) r->paths = 0; /* stopped before its first segment */
+    u64 number = r->group * r->context->waves + r->wave;
+    if (!r->put && !r->memories && (continues(r, number) || starts(r, number))) return;
+    for (u32 n = 0; n < r->context->sites; n++) {
+        end_run(r, &r->sites[n], n);
+        r->runs[n] = (struct run){0};
+    }
+    flush(r, 1);
 }
 
 HIDDEN void hw_begin(struct wave *w) {
@@ -157,6 +280,13 @@ HIDDEN void hw_begin(struct wave *w) {
         char *at = (char *)(r->sites + c->sites);
         r->counters = (u64 *)at;
         at += (c->segments * 32ull + 63) & ~63ull;
+        u64 runs = ((c->sites + 3ull) & ~3ull) * sizeof(struct run);
+        r->runs = (struct run *)at;
+        r->series = (struct series *)(at + 4 * runs);
+        r->series->runs = (struct run *)(at + runs);
+        r->series->last = (struct run *)(at + 2 * runs);
+        r->series->delta = (struct run *)(at + 3 * runs);
+        at += 4 * runs + SERIES_BYTES;
         r->path = (struct path_record *)at + 1; /* the first segment of a wavefront puts out what is none before it */
         at += (PATH_ROOM + 2) * sizeof *r->path;
         r->memory = (struct memory_record *)at;
@@ -183,6 +313,7 @@ EXPORT void hw_trace_end(struct context *c) {
         struct recorder *r = (struct recorder *)(c->recorders + n * c->recorder_bytes);
         if (r->context == 0) continue;
         end_wave(r);
+        put_series(r);
         put_output(r);
     }
 }
@@ -281,7 +412,10 @@ static u32 quad_cycles(const u32 *low, u64 mask, u32 bytes, u32 first, u32 line_
 }
 
 static void remember(struct site *s, u64 mask, u32 first, u32 alignment, u32 packed) {
-    for (u32 l = 0; l < LANES; l++) s->pattern[l] = mask >> l & 1 ? s->low[l] - first : 0;
+    for (u32 p = 0; p < 4; p++) {
+        v16 offsets = (part_of(s->low, p) - splat(first)) & lane_mask(mask, p);
+        __builtin_memcpy(s->pattern + 16 * p, &offsets, sizeof offsets);
+    }
     s->pattern_mask = mask;
     s->known[ALIGNMENT] = alignment;
     s->known[PACKED] = packed;
@@ -300,13 +434,51 @@ static int same_pattern(const struct site *s, u64 mask, u32 first) {
 }
 
 static u32 shape(const struct site *s, u64 mask, u32 first, u32 bytes, u32 from) {
-    u32 linear = LINEAR, uniform = UNIFORM;
-    for (u32 l = 0; l < LANES; l++) {
-        if (!(mask >> l & 1)) continue;
-        if (s->low[l] != first) uniform = 0;
-        if (s->low[l] != first + (l - from) * bytes) linear = 0;
+    v16 apart = {0}, gaps = {0}, wanted = (count_up() - from) * bytes;
+    for (u32 p = 0; p < 4; p++) {
+        v16 offset = part_of(s->low, p) - splat(first), lanes = lane_mask(mask, p);
+        apart |= offset & lanes;
+        gaps |= (offset ^ wanted) & lanes;
+        wanted += splat(16 * bytes);
     }
-    return linear | uniform;
+    return (any(gaps) ? 0 : LINEAR) | (any(apart) ? 0 : UNIFORM);
+}
+
+/* Whether `number` is not among `count` numbers, behind which 15 more can be read. */
+static inline int lacks(const u32 *all, u32 count, u32 number) {
+    for (u32 n = 0; n < count; n += 16) {
+        v16 some;
+        __builtin_memcpy(&some, all + n, sizeof some);
+        b16 equal = __builtin_convertvector((v16)(some == splat(number)), b16);
+        u16 bits;
+        __builtin_memcpy(&bits, &equal, 2);
+        if (count - n < 16) bits &= (1u << (count - n)) - 1;
+        if (bits) return 0;
+    }
+    return 1;
+}
+
+/* The cache lines of all lanes, in the order in which they touch them, in s->lines: how many. `follow`: whether each is the one
+   behind that before it. */
+static u32 lines_of(struct context *c, struct wave *w, struct recorder *r, struct site *s, u32 bytes, u64 base, u64 mask,
+                    u32 wide, u32 *follow) {
+    u32 *lines = s->lines, count = 0;
+    u64 seen[16] = {0}; /* a bit for each of 1024 classes of lines */
+    *follow = 1;
+    for (u64 left = mask; left; left &= left - 1) {
+        u32 l = __builtin_ctzll(left);
+        u64 lane = base + ((wide ? (u64)s->high[l] << 32 : 0) | s->low[l]);
+        u64 at = device_address(c, w, r, s, lane);
+        for (u64 line = at / LINE_BYTES; line <= (at + bytes - 1) / LINE_BYTES; line++) {
+            if (count && lines[count - 1] == (u32)line) continue;
+            u32 class = (u32)line * 0x9e3779b1u >> 22;
+            if (seen[class / 64] >> class % 64 & 1 && !lacks(lines, count, line)) continue;
+            seen[class / 64] |= 1ull << class % 64;
+            if (count && (u32)line != lines[count - 1] + 1) *follow = 0;
+            if (count < 2 * LANES) lines[count++] = line;
+        }
+    }
+    return count;
 }
 
 static void local(struct wave *w, struct recorder *r, struct site *s, u32 number, u32 bytes, u64 base, u64 mask) {
@@ -339,28 +511,23 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
         record(r, s, number, s->known[PACKED], address / LINE_BYTES);
         return;
     }
-    if (s->known[RUN_PACKED] & LIST) end_run(r, s, number); /* it needs the lines that are overwritten now */
-    u32 *lines = s->lines, count = 0, follow = 1;
-    for (u32 l = from; l < LANES; l++) {
-        if (!(mask >> l & 1)) continue;
-        u64 lane = base + ((wide ? (u64)s->high[l] << 32 : 0) | s->low[l]);
-        u64 at = device_address(c, w, r, s, lane);
-        for (u64 line = at / LINE_BYTES; line <= (at + bytes - 1) / LINE_BYTES; line++) {
-            u32 n = count;
-            while (n && lines[n - 1] != (u32)line) n--;
-            if (n) continue;
-            if (count && (u32)line != lines[count - 1] + 1) follow = 0;
-            if (count < 2 * LANES) lines[count++] = line;
-        }
-    }
-    u32 flags = one_high ? shape(s, mask, first, bytes, from) : 0;
+    if (r->runs[number].packed & LIST) end_run(r, s, number); /* it needs the lines that are overwritten now */
+    u32 flags = one_high ? shape(s, mask, first, bytes, from) : 0, follow = 1, count;
+    u64 end = host + (flags & UNIFORM ? bytes : __builtin_popcountll(mask) * bytes);
+    int together = flags & UNIFORM || (flags & LINEAR && ((mask >> from) & ((mask >> from) + 1)) == 0);
+    if (together && host - s->allocation[0] < s->allocation[1] && end - s->allocation[0] <= s->allocation[1]) {
+        s->lines[0] = address / LINE_BYTES;
+        count = (address + (end - host) - 1) / LINE_BYTES - address / LINE_BYTES + 1;
+    } else
+        count = lines_of(c, w, r, s, bytes, base, mask, wide, &follow);
     u32 cycles = flags & (LINEAR | UNIFORM) ? 4 : 0;
     if (c->quads) cycles = quad_cycles(s->low, mask, bytes, first, alignment & (LINE_BYTES - 1));
     else if (cycles == 0) cycles = address_cycles(s->low, mask, bytes);
     u32 packed = (cycles - 1) | flags | (follow ? 0 : LIST) | __builtin_popcountll(mask) << 16 | count << 24;
     remember(s, one_high ? mask : 0, first, alignment, packed);
-    u32 start = lines[0];
-    for (u32 n = 0; n < count; n++) lines[n] -= start;
+    u32 start = s->lines[0];
+    if (!follow)
+        for (u32 n = 0; n < count; n++) s->lines[n] -= start;
     record(r, s, number, packed, start);
 }
 

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from headwater.emulate.registers import Mask
     from headwater.runtime.simulated_launch import SimulatedTask
 
-VERSION: Final = 3
-MAGIC: Final = b"HWTRACE3"
+VERSION: Final = 4
+MAGIC: Final = b"HWTRACE4"
 CHUNK_MAGIC: Final = 0x43545748
 LINE_BYTES: Final = 64
 FIRST_ADDRESS: Final = 1 << 20
@@ -64,10 +64,12 @@ ACCESS: Final = np.dtype([*((name, MEMORY_RECORD[name]) for name in MEMORY_RECOR
 CHUNK: Final = np.dtype(
     [
         *(("magic", "<u4"), ("wave", "<u4"), ("group", "<u8"), ("path", "<u4"), ("memory", "<u4")),
-        *(("lines", "<u4"), ("last", "<u4")),
+        *((name, "<u4") for name in ("lines", "last", "waves", "step")),
     ]
 )
 _MEMORY_ROOM, _LINE_ROOM, _OUTPUT_ROOM = 2048, 8192, 1 << 18
+_RUN_BYTES, _SERIES_BYTES = 16, 640
+"""Of trace.c: what is known of a site in a wavefront, four times kept of each; what is known of wavefronts alike."""
 
 _CONTEXT: Final = Struct(
     "context",
@@ -82,7 +84,7 @@ _CONTEXT: Final = Struct(
 
 
 class _TraceObserver(Staged):
-    name = f"trace {VERSION}.1"
+    name = f"trace {VERSION}.2"
     library = ("trace.c",)
 
     def __init__(self) -> None:
@@ -138,8 +140,7 @@ class Recording:
         self.launch = launch
         self.tables = found = tables(launch.native.observed)
         self._recorder_bytes = round_up(
-            recorder_bytes(len(found.sites))
-            + round_up(32 * len(found.segments), 64)
+            _kept_bytes(found)
             + (PATH_ROOM + 2) * PATH_RECORD.itemsize
             + _MEMORY_ROOM * MEMORY_RECORD.itemsize
             + _LINE_ROOM * 4
@@ -161,8 +162,7 @@ class Recording:
 
     def begin(self, launch: Watched, task: SimulatedTask) -> None:
         assert self.tables is not None
-        counted = recorder_bytes(len(self.tables.sites)) + 32 * len(self.tables.segments)
-        self._recorders.reshape(self._count, self._recorder_bytes)[:, :counted] = 0
+        self._recorders.reshape(self._count, self._recorder_bytes)[:, : _kept_bytes(self.tables)] = 0
         places = Places(launch.regions(task))
         self._ranges = places.ranges
         self._file = self._open(launch, task, places)
@@ -291,6 +291,12 @@ def _outermost(regions: Sequence[Region]) -> list[Region]:
     return [region for region in regions if any(region is one for one in found)]
 
 
+def _kept_bytes(found: Tables) -> int:
+    """A recorder without its buffers."""
+    counters = round_up(32 * len(found.segments), 64)
+    return recorder_bytes(len(found.sites)) + counters + 4 * _RUN_BYTES * round_up(len(found.sites), 4) + _SERIES_BYTES
+
+
 def _write_function() -> int:
     """The address of the C library's ``write``."""
     library = ctypes.CDLL("msvcrt") if os.name == "nt" else ctypes.CDLL(None)
@@ -343,14 +349,17 @@ class Trace:
     def __iter__(self) -> Iterator[Wave]:
         """All wavefronts, by group and by number in the group. UsageError if the file is damaged."""
         data = np.memmap(self.path, np.uint8, "r")
-        index: dict[tuple[int, int], list[int]] = {}
+        waves_per_group = int(self.header["waves_per_group"])
+        index: dict[int, list[tuple[int, int]]] = {}
         at = self._start
         while at < len(data):
             head = _chunk(self.path, data, at)
-            index.setdefault((int(head["group"]), int(head["wave"])), []).append(at)
+            number, step = int(head["group"]) * waves_per_group + int(head["wave"]), int(head["step"])
+            for turn in range(int(head["waves"])):
+                index.setdefault(number + turn * step, []).append((at, turn))
             at += _chunk_bytes(head)
-        for group, wave in sorted(index):
-            yield _wave(self, data, group, wave, index[group, wave])
+        for number in sorted(index):
+            yield _wave(self, data, *divmod(number, waves_per_group), index[number])
 
 
 def _chunk(path: Path, data: Any, at: int) -> Any:
@@ -364,12 +373,14 @@ def _chunk(path: Path, data: Any, at: int) -> Any:
 
 def _chunk_bytes(head: Any) -> int:
     path, memory, lines = (int(head[n]) for n in ("path", "memory", "lines"))
-    return CHUNK.itemsize + path * PATH_RECORD.itemsize + memory * MEMORY_RECORD.itemsize + 4 * lines
+    deltas = memory if head["waves"] > 1 else 0
+    return CHUNK.itemsize + path * PATH_RECORD.itemsize + memory * MEMORY_RECORD.itemsize + 4 * (lines + deltas)
 
 
-def _wave(trace: Trace, data: Any, group: int, wave: int, chunks: list[int]) -> Wave:
+def _wave(trace: Trace, data: Any, group: int, wave: int, chunks: list[tuple[int, int]]) -> Wave:
+    """``chunks``: the wavefront's, each with its turn among those that the chunk is for."""
     parts: list[list[Any]] = [[], [], []]
-    for start in chunks:
+    for start, turn in chunks:
         head = _chunk(trace.path, data, start)
         at = start + CHUNK.itemsize
         for part, (dtype, count) in zip(
@@ -378,8 +389,11 @@ def _wave(trace: Trace, data: Any, group: int, wave: int, chunks: list[int]) -> 
             strict=True,
         ):
             size = dtype.itemsize * int(count)
-            part.append(np.frombuffer(data[at : at + size].tobytes(), dtype))
+            part.append(np.frombuffer(bytearray(data[at : at + size]), dtype))
             at += size
+        if turn:
+            deltas = np.frombuffer(data[at : at + 4 * int(head["memory"])].tobytes(), "<u4")
+            parts[1][-1]["first"] += deltas * np.uint32(turn)
     whole_path, records, lines = (np.concatenate(part) for part in parts)
     memory = np.zeros(len(records), ACCESS)
     for name in MEMORY_RECORD.names or ():

@@ -2,7 +2,7 @@
 
 enum { CHUNK_MAGIC = 0x43545748, LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, SITE_BITS = (1 << 13) - 1 };
 
-struct chunk { u32 magic, wave; u64 group; u32 path, memory, lines, last; };
+struct chunk { u32 magic, wave; u64 group; u32 path, memory, lines, last, waves, step; };
 struct path_record { u16 segment, active; u32 repeat; };
 struct memory_record { u16 site; u8 active, count; u32 first; i32 stride; u32 repeat; };
 
@@ -42,7 +42,12 @@ static inline const struct chunk *chunk_at(const struct trace *t, u32 number) {
 }
 
 static inline u64 chunk_bytes(const struct chunk *c) {
-    return sizeof *c + 8ull * c->path + 16ull * c->memory + 4ull * c->lines;
+    return sizeof *c + 8ull * c->path + 16ull * c->memory + 4ull * c->lines + (c->waves > 1 ? 4ull * c->memory : 0);
+}
+
+/* The number of the chunk's first wavefront. */
+static inline u64 number_of(const struct trace *t, const struct chunk *c) {
+    return c->group * t->waves_per_group + c->wave;
 }
 
 /* How many chunks there are; ~0 if the file is damaged. */
@@ -51,7 +56,10 @@ EXPORT u64 hw_chunks(struct trace *t) {
     while (at < t->bytes) {
         const struct chunk *c = (const struct chunk *)(t->data + at);
         if (at + sizeof *c > t->bytes || c->magic != CHUNK_MAGIC || at + chunk_bytes(c) > t->bytes) return ~0ull;
-        if (c->wave >= t->waves_per_group || c->group * t->waves_per_group + c->wave >= t->waves) return ~0ull;
+        if (c->wave >= t->waves_per_group || c->group >= t->waves || c->waves == 0) return ~0ull;
+        u64 wave = number_of(t, c);
+        if (wave >= t->waves || (c->waves - 1ull) * c->step >= t->waves - wave) return ~0ull;
+        if (c->waves > 1 && (c->step == 0 || c->lines || !c->last)) return ~0ull;
         at += chunk_bytes(c);
         count++;
     }
@@ -64,12 +72,14 @@ EXPORT u64 hw_index(struct trace *t, u32 *last) {
     for (u64 n = 0; n < t->waves; n++) t->first[n] = last[n] = ~0u;
     for (u32 n = 0; n < t->chunks; n++) {
         const struct chunk *c = (const struct chunk *)(t->data + at);
-        u64 wave = c->group * t->waves_per_group + c->wave;
+        u64 wave = number_of(t, c);
         t->offset[n] = at;
         t->next[n] = ~0u;
-        if (last[wave] == ~0u) t->first[wave] = n;
-        else t->next[last[wave]] = n;
-        last[wave] = n;
+        for (u32 turn = 0; turn < c->waves; turn++, wave += c->step) {
+            if (last[wave] == ~0u) t->first[wave] = n;
+            else t->next[last[wave]] = n;
+            last[wave] = n;
+        }
         at += chunk_bytes(c);
     }
     for (u64 n = 0; n < t->waves; n++) missing += last[n] == ~0u || !chunk_at(t, last[n])->last;
@@ -131,9 +141,11 @@ static int reader_begin(struct reader *r, const struct trace *t, u64 wave, void 
         const struct chunk *c = chunk_at(t, n);
         const struct memory_record *m = (const struct memory_record *)((const u8 *)(c + 1) + 8ull * c->path);
         const u32 *lines = (const u32 *)(m + c->memory), *end = lines + c->lines;
+        u32 turn = c->waves > 1 ? (wave - number_of(t, c)) / c->step : 0;
         for (u32 k = 0; k < c->memory; k++) {
             struct run *run = &r->runs[r->cursors[m[k].site & SITE_BITS].end++];
-            *run = (struct run){m[k].first, m[k].stride, m[k].repeat, m[k].site, m[k].active, m[k].count, 0};
+            u32 first = m[k].first + (turn ? turn * end[k] : 0); /* what it grows by lies behind the lines */
+            *run = (struct run){first, m[k].stride, m[k].repeat, m[k].site, m[k].active, m[k].count, 0};
             if (m[k].site & LIST) {
                 run->lines = lines;
                 lines += m[k].count;

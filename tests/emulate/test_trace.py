@@ -110,6 +110,24 @@ def test_a_file_holds_what_happened(program, tmp_path):
     assert [int(n) for n in waves[0].path["active"]] == [64] * len(waves[0].path)
 
 
+def test_wavefronts_alike_are_one_chunk(program, tmp_path):
+    """Distances are told once; a wavefront that does something else is told apart."""
+    count = 64 * 64
+    arrays = [np.zeros(count, np.float32) for _ in range(3)]
+    record(program, "add", (count,), (256,), arrays, tmp_path / "add")
+    trace = read(tmp_path / "add")
+    waves = list(trace)
+    assert [(w.group, w.index) for w in waves] == [(n // 4, n % 4) for n in range(64)]
+    (store,) = [n for n, site in enumerate(trace.sites) if site.writes]
+    firsts = [int(w.of_site(store)["first"][0]) for w in waves]
+    assert firsts == [firsts[0] + 4 * n for n in range(64)]
+    assert (tmp_path / "add").stat().st_size < 64 * 128  # 64 chunks would have more than 200 bytes each
+    out = np.zeros(count, np.int32)
+    recording = record(program, "strided", (count,), (256,), [np.zeros(16 * count, np.int32), out], tmp_path / "far")
+    found = [w.memory[w.memory["count"] == 64] for w in read(tmp_path / "far")]
+    assert sum(int(f["count"].sum()) for f in found) == accesses(recording, is_vector)[0].lines == count
+
+
 def test_addresses_are_the_same_in_every_run(program, tmp_path):
     texts = []
     for n in range(2):
