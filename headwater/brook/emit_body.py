@@ -125,6 +125,11 @@ class BodyEmitter:
     ``tiled``: the loops whose elements the work-group, of ``group`` work-items, brings to local memory.
     """
 
+    stored: frozenset[str] = frozenset({"scatter"})
+    """Arrays whose elements are written through `Storage`; others are variables."""
+    thread = "(int)get_local_id(0)"
+    sync = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)"
+
     def __init__(
         self,
         kernel: KernelInfo,
@@ -275,7 +280,7 @@ class BodyEmitter:
         if expression is None:
             lines.add(f"{indent};", node.line)
             return
-        element = _written_element(expression)
+        element = self._written_element(expression)
         if element is not None:
             self._scatter_statement(expression, element, lines, depth, node.line)
             return
@@ -320,6 +325,18 @@ class BodyEmitter:
             return f"{target} {node.operator} {text}"
         assert isinstance(node, ast.Unary)
         return f"{place}{_swizzle(node.operand)} {node.operator[-1]}= {_one(node.type)}"
+
+    def _written_element(self, node: ast.Expression) -> ast.Index | None:
+        """The element of an array of ``stored`` kind that an assignment or step writes."""
+        if isinstance(node, ast.Assign):
+            target = node.target
+        elif isinstance(node, ast.Unary) and node.operator.endswith(("++", "--")):
+            target = node.operand
+        else:
+            return None
+        while isinstance(target, ast.Member):
+            target = target.operand
+        return target if isinstance(target, ast.Index) and array_symbol(target).kind in self.stored else None
 
     # ---- expressions
 
@@ -410,7 +427,7 @@ class BodyEmitter:
 
     def _step(self, node: ast.Unary, discard: bool) -> Code:
         operator = node.operator
-        if _written_element(node) is not None:
+        if self._written_element(node) is not None:
             return self._scatter(node)
         target = self.expression(node.operand)
         if node.type.is_integer:
@@ -461,14 +478,14 @@ class BodyEmitter:
         return Code(f"convert_int{node.type.width}({code.text})")
 
     def _assign(self, node: ast.Assign) -> Code:
-        if _written_element(node) is not None:
+        if self._written_element(node) is not None:
             return self._scatter(node)
         target = self.expression(node.target)
         return Code(f"{target.at(UNARY)} {node.operator} {self.expression(node.value).at(ASSIGN)}", ASSIGN)
 
     def _scatter(self, node: ast.Assign | ast.Unary) -> Code:
         """A write to a scatter array whose value is used, or whose elements are packed: through a temporary element."""
-        element = _written_element(node)
+        element = self._written_element(node)
         assert element is not None
         symbol = array_symbol(element)
         indices, setup = self._indices(element)
@@ -509,9 +526,9 @@ class BodyEmitter:
         if node.function == "instance":
             return Code(POSITION)
         if node.function == "instanceInGroup":
-            return Code("(int4)((int)get_local_id(0), 0, 0, 0)", UNARY)
+            return Code(f"(int4)({self.thread}, 0, 0, 0)", UNARY)
         if node.function == "syncGroup":
-            return Code("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)")
+            return Code(self.sync)
         callee = next((k for k in self.kernel.calls if k.name == node.function), None)
         if callee is not None:
             return self._call_kernel(node, callee, discard)
@@ -572,7 +589,7 @@ class BodyEmitter:
     def _member(self, node: ast.Member) -> Code:
         operand = node.operand
         if isinstance(operand, ast.Call) and operand.function == "instanceInGroup" and node.name == "x":
-            return Code("(int)get_local_id(0)", UNARY)
+            return Code(self.thread, UNARY)
         if isinstance(operand, ast.IndexOf):
             if len(node.name) == 1:
                 return Code(f"(float){POSITION}.{node.name}", UNARY)
@@ -701,19 +718,6 @@ def array_symbol(node: ast.Index) -> Symbol:
     assert isinstance(node.array, ast.Name)
     assert node.array.symbol is not None
     return node.array.symbol
-
-
-def _written_element(node: ast.Expression) -> ast.Index | None:
-    """The scatter array's element that an assignment or step writes."""
-    if isinstance(node, ast.Assign):
-        target = node.target
-    elif isinstance(node, ast.Unary) and node.operator.endswith(("++", "--")):
-        target = node.operand
-    else:
-        return None
-    while isinstance(target, ast.Member):
-        target = target.operand
-    return target if isinstance(target, ast.Index) and array_symbol(target).kind == "scatter" else None
 
 
 def _swizzle(node: ast.Expression) -> str:

@@ -74,6 +74,7 @@ class KernelEmitter:
             symbol.c_name = self.names.user(symbol.name)
         self.inputs = [p for p in parameters if p.kind == "input"]
         self.outputs = [p for p in parameters if p.kind == "output"]
+        self.shared = kernel.shared
         self.near, self.clipped = position_indices(kernel) if not kernel.group_size else ({}, {})
         self.indices: dict[int, PositionIndex | ClippedIndex] = {**self.near, **self.clipped}
         self.inside_name = ""
@@ -150,7 +151,7 @@ class KernelEmitter:
         ).body()
         lines = Lines()
         parameters = [self._body_parameter(p) for p in kernel.parameters]
-        parameters += [f"__local {s.type.name} *{s.c_name}" for s in kernel.shared]
+        parameters += [f"__local {s.type.name} *{s.c_name}" for s in self.shared]
         if tiled:
             parameters += [f"__local {s.type.name} *{tile_name(s)}" for s in self.tiles]
         if kernel.uses_position:
@@ -384,7 +385,7 @@ class KernelEmitter:
                     arguments.append(self._struct_argument(p))
                 case _:
                     arguments.append(p.c_name)
-        arguments += [s.c_name for s in self.kernel.shared]
+        arguments += [s.c_name for s in self.shared]
         if self.kernel.uses_position:
             arguments.append(position)
         return f"{self.kernel.c_name}({', '.join(arguments)})"
@@ -535,7 +536,7 @@ class KernelEmitter:
         use = self.support.use
         domain, i, p, count = (names.fresh(name) for name in ("domain", "i", "p", "count"))
         self._argument(entry, "domain", domain, None, "const int4")
-        lines = [f"__local {s.type.name} {s.c_name}[{s.sizes[0]}];" for s in self.kernel.shared]
+        lines = [f"__local {s.type.name} {s.c_name}[{s.sizes[0]}];" for s in self.shared]
         lines += [
             f"const int {i} = get_global_id(0);",
             f"const int {count} = {domain}.x * {domain}.y * {domain}.z * {domain}.w;",

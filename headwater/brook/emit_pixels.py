@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headwater.brook import ast
+from headwater.brook.context import KernelInfo
 from headwater.brook.emit_body import (
     BodyEmitter,
     Code,
@@ -34,18 +35,28 @@ _PLANE = 2
 
 
 @dataclass
-class GlobalStorage(Storage):
-    """How elements lie in the global buffer: each in one of 128 bits."""
+class PixelStorage(Storage):
+    """How elements lie in the global buffer, each in one of 128 bits, and in shared memory, where a work-item has
+    ``stride`` elements of its own."""
 
     support: PixelSupport
+    shared: str
+    stride: int
 
     def has_places(self, type_: Type) -> bool:
         return False
 
     def load(self, pointer: str, index: str, type_: Type, space: str = "__global") -> Code:
+        if pointer == self.shared:
+            return Code(f"{self.support.shared_read(type_.element)}({self.stride}, {index})")
         return Code(f"{self.support.global_read(type_.element)}({index})")
 
     def store(self, pointer: str, index: str, type_: Type, value: str) -> str:
+        if pointer == self.shared:
+            # LLVM finds that the difference, the place in the work-item's own part, is constant.
+            own = f"4 * ({index} - {self.stride} * {self.support.use('__hw_vliw_thread')}())"
+            write = self.support.use("__hw_vliw_lds_write")
+            return f"{write}({4 * self.stride}, {own}, {words(type_.element, value)})"
         return f"{self.support.write('global_write', type_.element.lanes)}({index}, {words(type_.element, value)})"
 
 
@@ -53,9 +64,18 @@ class PixelBodyEmitter(BodyEmitter):
     """Prints the body of a kernel whose arrays are textures."""
 
     support: PixelSupport
+    stored = frozenset({"scatter", "shared"})
+    thread = "__hw_vliw_thread()"
+    sync = "__hw_vliw_sync()"
 
-    def __init__(self, kernel: Any, names: Names, support: PixelSupport, storage: Storage, *others: Any) -> None:
-        super().__init__(kernel, names, support, GlobalStorage(storage.structs, support), *others)
+    def __init__(self, kernel: KernelInfo, names: Names, support: PixelSupport, storage: Storage, *others: Any) -> None:
+        shared, stride = "", 0
+        for symbol in kernel.shared:
+            shared, stride = symbol.c_name, symbol.sizes[0] // kernel.group_size
+        super().__init__(kernel, names, support, PixelStorage(storage.structs, support, shared, stride), *others)
+        if kernel.group_size:
+            for name in ("__hw_vliw_thread", "__hw_vliw_sync"):
+                support.use(name)
 
     def _read(self, node: ast.Index) -> Code:
         symbol = array_symbol(node)
@@ -65,6 +85,9 @@ class PixelBodyEmitter(BodyEmitter):
         elif symbol.kind == "gather":
             at, setup = self._coordinates(node, symbol)
             code = f"{self.support.texel(symbol.type.element)}({symbol.c_name}.x, {at})"
+        elif symbol.kind == "shared":
+            place, setup = self._place(node)
+            code = self.storage.load(symbol.c_name, place, symbol.type).text
         else:
             return super()._read(node)
         return Code(", ".join([*setup, code]), 0) if setup else Code(code)
@@ -108,6 +131,10 @@ class PixelEmitter(KernelEmitter):
     support: PixelSupport
     body_emitter = PixelBodyEmitter
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.shared = []  # it is no variable
+
     def body(self) -> Lines:
         self.kernel.c_name = self.module_names.fresh(f"{self.kernel.name}_body")
         return self._function(self.kernel.c_name, {})
@@ -135,6 +162,8 @@ class PixelEmitter(KernelEmitter):
         kernel = self.kernel
         if kernel.result != VOID or any(not p.stream for p in self.outputs) or not (self.outputs or kernel.scatters):
             return []
+        if kernel.group_size:
+            return [] if self.outputs else [self._work_groups()]
         passes = self._passes(self.outputs)
         if passes is None or (len(passes) > 1 and kernel.scatters):
             return []  # a second pass would scatter again, and may read what the first one wrote
@@ -222,6 +251,36 @@ class PixelEmitter(KernelEmitter):
         for p in outputs:
             slot = self._output(entry, slot, p, f"{p.c_name}_value")
         return self._finish(entry)
+
+    def _work_groups(self) -> tuple[Entry, Lines]:
+        """Compute mode, for R700: linear work-items in groups. Surplus ones run too, as all must reach the barriers."""
+        entry = self._start_pixel()
+        names, use = self._entry_names(), self.support.use
+        shift, domain, origin, i, last, at = (
+            names.fresh(name) for name in ("shift", "domain", "origin", "i", "last", "at")
+        )
+        self._argument(entry, "shift", shift, None, "const int")
+        self._argument(entry, "domain", domain, None, "const int4")
+        self._argument(entry, "origin", origin, None, "const int4")
+        group = self.kernel.group_size
+        entry.lines += [
+            f"const int {i} = {use('__hw_vliw_group')}() * {group} + {use('__hw_vliw_thread')}();",
+            f"const int {last} = min({i}, {domain}.x * {domain}.y * {domain}.z * {domain}.w - 1);",
+        ]
+        if self.inputs:
+            place = f"{use('hw_unravel')}({last}, {domain})"
+            entry.lines += [
+                f"#ifdef {ADDRESS_TRANSLATION}",
+                f"const float2 {at} = {use('hw_address')}((int2)(0, {shift}), {last});",
+                "#else",
+                f"const float2 {at} = convert_float2({place}.xy);",
+                "#endif",
+            ]
+        inputs = {arg.param: arg.slot for arg in entry.args if arg.role == "input"}
+        position = f"{use('hw_unravel')}({i}, {domain}) + {origin}"
+        call = self._call(lambda p: f"{self.support.texel(p.type.element)}({inputs[p.name]}, {at})", position)
+        entry.lines.append(f"{call};")
+        return self._finish(entry, group)
 
     def _pixel(self, entry: Draft, names: Names) -> str:
         shift, domain = names.fresh("shift"), names.fresh("domain")

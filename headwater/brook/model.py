@@ -118,7 +118,8 @@ An element that is a struct has a texture or output for each member, from ``Arg.
 and vectors in it. Three components lie in textures of four lanes; in the global buffer, and in constant buffers, every
 element takes 16 bytes, its components 32 or 64 bits each.
 
-A reduction's shader is one pass, which folds tiles of a stream to a smaller one.
+A reduction's shader is one pass, which folds tiles of a stream to a smaller one. A kernel with a group size is a
+compute shader, for R700: a linear grid of such groups, enough for all elements, without outputs.
 
 Map tables
 ----------

@@ -25,6 +25,11 @@ _PROTOTYPES = {
     "__hw_vliw_window_y": "float __hw_vliw_window_y(void) __attribute__((const));",
     "__hw_vliw_sample": "uint4 __hw_vliw_sample(int n, float x, float y) __attribute__((const));",
     "__hw_vliw_constant": "uint4 __hw_vliw_constant(int n, int size, int i) __attribute__((const));",
+    "__hw_vliw_thread": "int __hw_vliw_thread(void) __attribute__((const));",
+    "__hw_vliw_group": "int __hw_vliw_group(void) __attribute__((const));",
+    "__hw_vliw_sync": "__attribute__((convergent)) void __hw_vliw_sync(void);",
+    "__hw_vliw_lds_read": "uint4 __hw_vliw_lds_read(int each, int thread, int dword) __attribute__((pure));",
+    "__hw_vliw_lds_write": "void __hw_vliw_lds_write(int each, int dword, uint4 v);",
     "__hw_vliw_global_read": "uint4 __hw_vliw_global_read(int i) __attribute__((pure));",
 }
 _FIXED = {
@@ -142,6 +147,14 @@ class PixelSupport(Support):
         if name not in self.texts:
             read = f"{self.use('__hw_vliw_global_read')}(i)"
             self._reader(name, type_, "int i", read, "Element i of the global buffer")
+        return name
+
+    def shared_read(self, type_: ElementType) -> str:
+        """The function that reads element i of shared memory, of which each work-item owns ``stride`` elements."""
+        name = f"hw_shared_{type_.name}"
+        if name not in self.texts:
+            read = f"{self.use('__hw_vliw_lds_read')}(4 * stride, i / stride, 4 * (i % stride))"
+            self._reader(name, type_, "int stride, int i", read, "Element i of shared memory, from its owner's part")
         return name
 
     def write(self, function: str, count: int) -> str:

@@ -109,8 +109,6 @@ def _emit(context: Context, *, pixels: bool = False) -> BrookModule:
     parts: list[Lines] = []
     kernels: dict[str, Kernel] = {}
     for info in context.kernels.values():
-        if pixels and info.group_size:
-            continue  # work-groups are no pixels
         emitter = _emitter(info, pixels)(info, names, support, storage)
         part = Lines()
         part.add(f"/* {_signature(context, info)} */", info.node.line)

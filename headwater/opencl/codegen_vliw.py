@@ -18,6 +18,8 @@ from headwater.opencl.modules import parse
 from headwater.opencl.platforms import VLIW_TRIPLE, Platform, vliw, with_intrinsics
 
 _NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")
+_CONVERGENT = re.compile(r"^(attributes #\d+ = \{ )convergent (.*\bmemory\((?:none|read)\))", re.MULTILINE)
+"""What OpenCL C says of all functions, and holds LLVM from finding two calls to be the same. No lane sees another."""
 _DEFINED = re.compile(r"^(define (?!.*\bamdgpu_kernel\b).*?\).*?) (#\d+ )", re.MULTILINE)
 _KERNEL = re.compile(r"^define [^\n]* !reqd_work_group_size !(?P<node>\d+)[^\n]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)
 _LOCAL_SIZE = re.compile(r"(?:tail )?call i32 @_Z14get_local_sizej\(i32 noundef (\d+)\)(?: #\d+)?")
@@ -93,7 +95,7 @@ def _inline(module: llvm.ModuleRef, builder: llvm.PassBuilder, wanted: set[str])
 def _prepared(ir: str) -> str:
     """The module's text with everything inlined, and built-ins that are instructions as LLVM's intrinsics."""
     text = re.sub(r"^(attributes #\d+ = .*)$", lambda m: _NOT_INLINED.sub("", m[1]), ir, flags=re.MULTILINE)
-    text = _DEFINED.sub(r"\1 alwaysinline \2", text)
+    text = _DEFINED.sub(r"\1 alwaysinline \2", _CONVERGENT.sub(r"\1\2", text))
     return with_intrinsics(_KERNEL.sub(_with_group_size, text), exponentials=False)
 
 

@@ -22,7 +22,7 @@ from headwater.runtime.arrays import Array
 from headwater.runtime.brook_arguments import Element, declaration
 from headwater.runtime.brook_pixels import Layout, Pass, Surface
 from headwater.runtime.cpu_launch import CpuBuffer
-from headwater.runtime.vliw import Loaded, bound_views, domain_sizes, load
+from headwater.runtime.vliw import Loaded, bound_views, domain_sizes, grid_sizes, load
 from headwater.runtime.vliw_launch import Inputs, View
 
 if TYPE_CHECKING:
@@ -96,11 +96,11 @@ class Drawing:
         for number, (one, (shader, slots)) in enumerate(zip(self.passes, self._shaders, strict=True)):
             views = call.views(one, slots, is_last=number + 1 == len(self.passes))
             bound = bound_views(views)
-            for rectangle in one.rectangles:
+            sizes = [domain_sizes(*rectangle) for rectangle in one.rectangles]
+            for size in sizes or [grid_sizes(shader.image, (one.groups,), None)]:
                 if event is not None and queue is None:
                     event.wait()
-                launch = shader.launch(domain_sizes(*rectangle), bound, {})
-                event = launch((Inputs(bound),), queue, time_limit)
+                event = shader.launch(size, bound, {})((Inputs(bound),), queue, time_limit)
         assert event is not None
         if call.finish:
             event.wait()

@@ -67,7 +67,8 @@ class Pass:
     """One pixel shader over rectangles of its domain.
 
     ``surfaces``: of streams and arrays; ``numbers``: the values of arguments with the roles shift, shape, domain,
-    origin and tile, by role and parameter. ``translated``: with `ADDRESS_TRANSLATION`.
+    origin and tile, by role and parameter. ``translated``: with `ADDRESS_TRANSLATION`. ``groups``: work-groups of a
+    compute shader, which has no rectangles.
     """
 
     entry: Entry
@@ -75,6 +76,7 @@ class Pass:
     rectangles: tuple[Rectangle, ...]
     surfaces: Mapping[str, Surface]
     numbers: Mapping[tuple[str, str], int | tuple[int, ...]]
+    groups: int = 0
 
 
 def plan_map(kernel: Kernel, views: Mapping[str, View], domain: Domain | None, texels: int) -> tuple[Pass, ...] | None:
@@ -89,7 +91,7 @@ def plan_map(kernel: Kernel, views: Mapping[str, View], domain: Domain | None, t
     surfaces, numbers, translated = _arrays(kernel.parameters, views, texels)
     streams = [p for p in kernel.parameters if p.kind in ("input", "output")]
     in_place = all(views[p.name].is_whole and views[p.name].shape == whole for p in streams)
-    window = in_place and natural(whole, texels) is not None and not translated
+    window = in_place and natural(whole, texels) is not None and not translated and not kernel.group_size
     shape = whole if window else run
     translated = translated or natural(shape, texels) is None
     layout = rolled(shape, texels) if translated else natural(shape, texels)
@@ -111,6 +113,9 @@ def plan_map(kernel: Kernel, views: Mapping[str, View], domain: Domain | None, t
         ("origin", ""): (0, 0, 0, 0) if window else extents(start, 0),
     }
     known = {name: surface for name, surface in surfaces.items() if surface is not None}
+    if kernel.group_size:
+        groups = -(-prod(run) // kernel.group_size)
+        return tuple(Pass(entry, translated, (), known, numbers, groups) for entry in kernel.entries)
     return tuple(Pass(entry, translated, rectangles, known, numbers) for entry in kernel.entries)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import headwater as hw
 from headwater.brook.model import extents
-from headwater.errors import SourceError
+from headwater.errors import ResourceError, SourceError
 from headwater.runtime.brook import BrookProgram
 from headwater.runtime.brook_pixels import Layout, natural, plan_reduction, rolled
 from headwater.runtime.devices import resolve
@@ -290,3 +290,36 @@ def test_passes_of_a_reduction_divide_by_prime_factors(pair):
         target = (1, 1) if name == "total" else (12, 1)
         passes = plan_reduction(kernel, source, result, (12, 8), target, 8192)
         assert [one.numbers["domain", ""] for one in passes] == [extents(shape) for shape in wanted]
+
+
+GROUPS = """
+Attribute[GroupSize(32)]
+kernel void rotate(int4 a<>, int4 b[], out int o[])
+{
+    shared int4 l[96];
+    int i = instance().x;
+    l[3 * instanceInGroup().x] = a;
+    l[3 * instanceInGroup().x + 2] = b[i];
+    l[3 * instanceInGroup().x + 1].xy = a.zw;
+    l[3 * instanceInGroup().x + 1].zw = b[i].xy;
+    syncGroup();
+    o[i] = l[(i * 7 + 1) % 96].x + l[3 * (31 - instanceInGroup().x) + 1].z + l[95 - instanceInGroup().x].w;
+}
+"""
+
+
+@pytest.mark.parametrize("count", [32, 1000, 9000])
+def test_work_groups_of_r700_own_parts_of_shared_memory(count):
+    program = hw.compile(GROUPS, language="brook")
+    a, b = numbers("i4", count, 4), numbers("i4", count + 5, 4)
+    want = program.rotate(a, b, shape=(count,), device="cpu")
+    whole = count // 32 * 32  # what surplus work-items put in shared memory is their own affair
+    got = program.rotate(a, b, shape=(count,), device="hd4870")
+    assert (got[:whole] == want[:whole]).all()
+
+
+def test_work_groups_are_refused_without_compute_shaders():
+    program = hw.compile(GROUPS, language="brook")
+    a = numbers("i4", 64, 4)
+    with pytest.raises(ResourceError, match="no compute shaders"):
+        program.rotate(a, a, shape=(64,), device="hd3870")

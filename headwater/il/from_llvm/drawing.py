@@ -11,9 +11,14 @@ functions, declared in its own text:
 ``uint4 __hw_vliw_global_read(i)``          element i of ``g[]``
 ``void __hw_vliw_global_write4(i, v)``      the same written; ``1`` to ``3`` for fewer lanes
 ``uint4 __hw_vliw_constant(n, size, i)``    element i of constant buffer n, which has ``size``
+``int __hw_vliw_thread(void)``              the work-item's number in its group; ``_group`` the group's
+``uint4 __hw_vliw_lds_read(each, t, k)``    LDS of R700: from dword k on of the ``each`` that work-item t owns
+``void __hw_vliw_lds_write(each, k, v)``    the same written, of the work-item's own
+``void __hw_vliw_sync(void)``               waits for the group
 ==========================================  ============================================================================
 
-``n`` and ``size`` must have become constants by the time everything is inlined.
+``n``, ``size`` and ``each``, and k of a write, must have become constants by the time everything is inlined. What calls
+one of the last five is a compute shader, with the work-group that it declares.
 """
 
 from __future__ import annotations
@@ -28,13 +33,15 @@ from headwater.opencl.spmd.ir import Function, Inst, Value
 
 _PREFIX = "__hw_vliw_"
 _OUTPUT, _WRITE = "output", "global_write"
-_NAMES = frozenset(
+_COMPUTE = frozenset(_PREFIX + name for name in ("thread", "group", "lds_read", "lds_write", "sync"))
+_NAMES = _COMPUTE | frozenset(
     _PREFIX + name
     for name in (
         *("window_x", "window_y", "sample", "global_read", "constant"),
         *(f"{name}{lanes}" for name in (_OUTPUT, _WRITE) for lanes in range(1, 5)),
     )
 )
+_THREADS = {"thread": "vTidInGrpFlat", "group": "vThreadGrpIdFlat"}
 _FORMAT = tuple(Modifier(f"fmt{lane}", ("float",)) for lane in LANES)
 SAMPLER = 0
 """The sampler of all textures: nobody sets it, so that it reads the nearest texel (ATI CAL Programming Guide)."""
@@ -43,6 +50,12 @@ SAMPLER = 0
 def draws(function: Function) -> bool:
     """Whether a kernel calls any of these functions: then its work-items are the pixels that it is run over."""
     return any(is_drawing(inst) for block in function.blocks.values() for inst in block.insts)
+
+
+def computes(function: Function) -> bool:
+    """Whether it is a compute shader's."""
+    calls = [inst.detail for block in function.blocks.values() for inst in block.insts if inst.op == "call"]
+    return not _COMPUTE.isdisjoint(calls)
 
 
 def is_drawing(inst: Inst) -> bool:
@@ -58,6 +71,8 @@ class Drawing:
     textures: set[int] = field(default_factory=set)
     outputs: set[int] = field(default_factory=set)
     constants: dict[int, int] = field(default_factory=dict)
+    lds_dwords: int = 0
+    """LDS of a work-item."""
 
     def translate(self, inst: Inst) -> list[Lane]:
         """The lanes of a call's result."""
@@ -79,6 +94,13 @@ class Drawing:
             number = self.number(args[0])
             self.constants[number] = max(self.number(args[1]), self.constants.get(number, 0))
             return b.each("mov", [Lane(self.element("cb", number, args[2]), lane) for lane in LANES])
+        if name in _THREADS:
+            return [Lane(Register(_THREADS[name]), "x")]
+        if name.startswith("lds_"):
+            return self.shared(name, args)
+        if name == "sync":
+            b.put("fence", modifiers=[Modifier("threads"), Modifier("lds"), Modifier("memory")])
+            return []
         held = b.plain(self.c.lanes(args[1]))
         if name.startswith(_OUTPUT):
             number = self.number(args[0])
@@ -86,6 +108,19 @@ class Drawing:
             self.move(Register("o", number), held)
         else:
             self.move(self.element("g", None, args[0]), held)
+        return []
+
+    def shared(self, name: str, args: Sequence[Value]) -> list[Lane]:
+        """A read or write of LDS."""
+        b = self.c.builder
+        self.lds_dwords = max(self.lds_dwords, self.number(args[0]))
+        if name == "lds_read":
+            made = b.new(4)
+            b.put("lds_read_vec", b.target(made), b.vector([self.c.lane(args[1]), self.c.lane(args[2])]))
+            return made
+        offset = Modifier("lOffset", (str(self.number(args[1])),))
+        own = Operand(Register("mem", None, Index(None, "", 0)), LANES)
+        b.put("lds_write_vec", own, b.vector(b.plain(self.c.lanes(args[2]))), modifiers=[offset])
         return []
 
     def move(self, target: Register, held: Sequence[Lane]) -> None:
@@ -106,13 +141,15 @@ class Drawing:
         lane = self.c.lane(value)
         if lane.register is not None:
             raise self.c.refuse(
-                "the number of a texture, an output or a constant buffer is not constant",
+                "the number of a texture, an output, a constant buffer or a place of shared memory is not constant",
                 "choose between arrays by if, so that each access names one of them",
             )
         return lane.bits
 
     def declarations(self) -> Iterable[Instruction]:
-        """What declares the outputs, textures and constant buffers."""
+        """What declares the outputs, textures, constant buffers and LDS."""
+        if self.lds_dwords:
+            yield Instruction("dcl_lds_size_per_thread", values=(self.lds_dwords,))
         for number in sorted(self.outputs):
             yield Instruction("dcl_output", (Modifier("generic"),), (Operand(Register("o", number)),))
         for number in sorted(self.textures):

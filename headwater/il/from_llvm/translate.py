@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from headwater.chips import Chip
 from headwater.il.from_llvm import arithmetic, intrinsics
 from headwater.il.from_llvm.builder import Lane, buffer_lane, constant
 from headwater.il.from_llvm.context import ALL, Context
-from headwater.il.from_llvm.drawing import Drawing, draws, is_drawing
+from headwater.il.from_llvm.drawing import Drawing, computes, draws, is_drawing
 from headwater.il.from_llvm.memory import ARENA, ARGUMENTS, BYTES, LDS, Memory
 from headwater.il.from_llvm.places import find_places
 from headwater.il.from_llvm.reducible import reducible
@@ -55,8 +56,8 @@ class _Kernel:
         self.memory = Memory(self.c, self.places, intrinsics.DATA_ADDRESS)
         self.c.pointer = self.memory.pointer
         self.flags: dict[Flag, Lane] = {}
-        self.pixel = not chip.vliw.compute_shader or not chip.vliw.shared_local_memory
         self.drawing = Drawing(self.c) if draws(self.function) else None
+        self.pixel = not chip.vliw.shared_local_memory and not computes(self.function)
 
     def translated(self) -> Translated:
         self.arguments()
@@ -73,7 +74,13 @@ class _Kernel:
         if numbered:
             self.b.put("endif")
         program = Program("ps" if self.pixel else "cs", "2_0", tuple(self.declarations()), tuple(self.b.code))
-        return Translated(program, tuple(self.slots), self.data, self.places.local_bytes)
+        return Translated(program, tuple(self.slots), self.data, self.places.local_bytes + self.owned_bytes())
+
+    def owned_bytes(self) -> int:
+        """LDS of a work-group whose work-items own parts of it."""
+        if self.drawing is None:
+            return 0
+        return 4 * self.drawing.lds_dwords * prod(self.info.reqd_group_size or (1,))
 
     # -- what is around the code ---------------------------------------------------------------------------------------
 
