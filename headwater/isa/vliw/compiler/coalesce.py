@@ -241,7 +241,8 @@ def bind_vectors(region: Region) -> None:
                 _bind_reads(item, indices, in_place, placed)
             placed.append(item)
             if item.kind == FETCH:
-                _bind_results(item, [-1] * len(item.results), placed, True)
+                in_place = item.name == "LOCAL_DS_READ"  # it has a write mask, but no selects
+                _bind_results(item, [k if in_place else -1 for k in range(len(item.results))], placed, True)
             elif item.kind == MEMORY:
                 _bind_results(item, list(range(len(item.results))), placed, True)
             elif item.kind == WIDE and item.name in PAIRED:
