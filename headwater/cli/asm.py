@@ -26,6 +26,8 @@ examples:
   headwater asm loop.s --target gfx803 -o loop.hsaco
   headwater asm matmul.isa --device hd5870                 writes matmul.cal, a CAL image
 """
+_ASSEMBLED = ("image", "raw")
+"""What can be made of VLIW assembly."""
 
 
 def parser() -> Parser:
@@ -38,7 +40,7 @@ def parser() -> Parser:
     )
     made.add_argument(
         "--emit",
-        choices=["hsaco", "obj", *vliw_code.EMITTED],
+        choices=["hsaco", "obj", *_ASSEMBLED],
         help="for GCN hsaco, a code object that can be loaded (default), or obj, the same before it is linked; for "
         "VLIW chips image, a CAL image (default), or raw, the machine code alone",
     )
@@ -53,12 +55,12 @@ def main(words: Sequence[str]) -> int:
     text, name = read_text(args.file, ".s")
     if vliw or (not chosen and vliw_code.is_listing(args.file, text)):
         emit = args.emit or "image"
-        if emit not in vliw_code.EMITTED or args.code_object_version:
+        if emit not in _ASSEMBLED or args.code_object_version:
             raise UsageError("code objects are for GCN chips", hint="VLIW chips have --emit image and --emit raw")
         write(vliw_code.assembled(text, name, vliw, emit), args.output, args.file, vliw_code.EMITTED[emit], binary=True)
         return 0
     emit = args.emit or "hsaco"
-    if emit in vliw_code.EMITTED:
+    if emit in _ASSEMBLED:
         raise UsageError(f"--emit {emit} is for VLIW chips", hint="name one: --device hd5870, or --target cypress")
     from headwater.opencl.gcn_build import assemble
 
