@@ -144,3 +144,19 @@ def test_a_check_of_the_compiler_that_fails_is_an_error_with_the_kernels_name(mo
     source = "kernel void never_seen_before(global int *out) { out[get_global_id(0)] = 4711; }"
     with pytest.raises(InternalError, match=r"never_seen_before.*131 words"):
         hw.compile(source).never_seen_before[(8,), None](np.zeros(8, np.int32), device="hd4870")
+
+
+@pytest.mark.parametrize("device", ["hd4870", "hd5870", "hd6970"])
+def test_products_and_sums_that_must_not_be_contracted_are_the_cpus(device):
+    """Where a*b+c may be contracted, the cpu rounds once and these chips' MULADD twice: escape times differ by that."""
+    source = """kernel void escape(global int *o, float x, float y, float step) {
+    float cx = x + get_global_id(0) * step, cy = y + get_global_id(1) * step, zx = 0, zy = 0; int i = 0;
+    while (i < 200 && zx * zx + zy * zy < 4.0f) {
+        float t = zx * zx - zy * zy + cx; zy = 2.0f * zx * zy + cy; zx = t; i++; }
+    o[get_global_id(1) * 64 + get_global_id(0)] = i;\n}\n"""
+    program = hw.compile("#pragma OPENCL FP_CONTRACT OFF\n" + source)
+    found = {}
+    for name in ("cpu", device):
+        found[name] = np.zeros((64, 64), np.int32)
+        program.escape[(64, 64), None](found[name], -0.8, 0.0, 0.004, device=name)
+    np.testing.assert_array_equal(found[device], found["cpu"])
