@@ -133,7 +133,7 @@ def build(
     module = Module(text)
     kernel = read_kernel(module, kernel_name, as_written=checked)
     code, frame_bytes, formats = vectorised(module, kernel, symbol, layout, masked, split, checked)
-    return compile_object(code, loops=kernel.has_loop), frame_bytes, formats
+    return compile_object(code), frame_bytes, formats
 
 
 def vectorised(
@@ -268,17 +268,38 @@ def _format_text(module: Module, name: str) -> str:
     return raw.removesuffix("\0").encode("latin-1").decode("utf-8", "replace")
 
 
-def compile_object(text: str, *, loops: bool = True) -> bytes:
-    """Optimise a module's text and emit object code for this machine; ``loops``: whether its kernel has any.
+QUICK_LINES = 2000
+"""Lines of generated code beyond which only what it needs is done to it. All of -O1's passes for functions take up to
+four times as long, and find nothing that could be measured (the histogram of the benchmarks, 5300 lines)."""
 
-    Without, the passes that take most of the time change nothing that could be measured: -O1 does.
+
+def compile_object(text: str) -> bytes:
+    """Optimise a module's text and emit object code for this machine.
+
+    What a work-item does has been through -O2 before it was vectorised. What is left to do is in the seams: chunks are
+    inlined into their loop, memory becomes registers, what does not change leaves loops. More passes find no more.
     """
     module = parse(text)
     tm = machine()
-    options = llvm.create_pipeline_tuning_options(speed_level=3 if loops else 1)
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
     options.loop_vectorization = False
     options.slp_vectorization = False  # gives nothing in chunks, and narrows some products' operands wrongly
-    options.loop_unrolling = loops
+    options.loop_unrolling = False
     builder = llvm.create_pass_builder(tm, options)
-    builder.getModulePassManager().run(module, builder)
+    first = llvm.create_new_module_pass_manager()
+    first.add_always_inliner_pass()
+    first.add_global_dead_code_eliminate_pass()
+    if text.count("\n") > QUICK_LINES:
+        first.add_sroa_pass()
+        first.add_simplify_cfg_pass()
+        first.add_instruction_combine_pass()
+        first.add_simplify_cfg_pass()
+        first.add_dead_code_elimination_pass()
+        first.run(module, builder)
+    else:
+        first.run(module, builder)
+        passes = builder.getFunctionPassManager()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
     return emit_object(module, tm)
