@@ -37,7 +37,7 @@ def test_every_row_has_a_meaning():
 def test_flags_and_texts_agree():
     for row in rows():
         meaning = semantics(row)
-        if meaning.unsupported or any(meaning.effect(k) for k in ("image", "format", "mfma", "nop")):
+        if meaning.unsupported or any(meaning.effect(k) for k in ("image", "format", "count", "mfma", "nop")):
             continue
         assert ("writes_exec" in row.flags) == ("EXEC" in {t for t, _ in meaning.assignments} and meaning.vector), (
             row.name
