@@ -12,6 +12,8 @@ from typing import Any
 from headwater.brook import ast
 from headwater.brook.context import KernelInfo
 from headwater.brook.emit_body import (
+    ASSIGN,
+    COMMA,
     BodyEmitter,
     Code,
     Lines,
@@ -90,7 +92,7 @@ class PixelBodyEmitter(BodyEmitter):
             code = self.storage.load(symbol.c_name, place, symbol.type).text
         else:
             return super()._read(node)
-        return Code(", ".join([*setup, code]), 0) if setup else Code(code)
+        return Code(", ".join([*setup, code]), COMMA) if setup else Code(code)
 
     def _coordinates(self, node: ast.Index, symbol: Symbol) -> tuple[str, list[str]]:
         """Where in its texture an element is, and what must run before; the sampler confines what is outside."""
@@ -107,12 +109,12 @@ class PixelBodyEmitter(BodyEmitter):
         (index,) = node.indices
         suffix = f"_{index.type.base}" if index.type.base in {"float", "uint"} else ""
         extent = f"{shape_name(symbol)}.x"
-        text = self.expression(index).text
+        text = self.expression(index).at(ASSIGN)
         return f"{self.support.use(f'hw_line{suffix}')}({symbol.c_name}, {text}, {extent})", []
 
     def _coordinate(self, index: ast.Expression) -> str:
         code = self.expression(index)
-        return code.text if index.type.base == "float" else f"(float)({code.text})"
+        return code.at(ASSIGN) if index.type.base == "float" else f"(float)({code.text})"
 
     def _place(self, node: ast.Index) -> tuple[str, list[str]]:
         """The row-major place of an element, confined to the array."""

@@ -28,6 +28,8 @@ kernel void plane(float i<>, float4 a[][], out float4 r<>)
 kernel void space(int i<>, int2 a[][][], int b[][][][], out int2 r<>)
 { int4 p = instance(); r = a[i][i + 1][i * 2] + a[p.z][p.y][p.x]; r.x += b[i][p.z][p.y][p.x]; }
 
+kernel void nested(float a[], float b[][], out float r<>) { r = a[b[indexof(r).xy]] + b[a[b[indexof(r).xy]]][1]; }
+
 kernel void place(out int4 r<>, out float4 f<>) { r = instance(); f = indexof(r); }
 
 kernel void mixed(Outer q<>, Inner v, out Outer o<>, out float3 z<>)
@@ -146,6 +148,12 @@ def test_arrays_in_streams_that_are_rolled_up(pair):
     i = RNG.uniform(-10, 110, (5, 41, 11)).astype(np.float32)
     pair.check("line", i, numbers("f4", 100))
     pair.check("plane", i, numbers("f4", 13, 11, 4))
+
+
+def test_an_array_that_indexes_another(pair):
+    pair.check(
+        "nested", np.arange(30, dtype=np.float32)[::-1].copy(), RNG.uniform(0, 30, (5, 7)).astype("f4"), shape=(4, 6)
+    )
 
 
 def test_arrays_of_more_dimensions(pair):
