@@ -2,7 +2,7 @@
 
 A row has ``device`` (a chip's name), ``chip`` (tables of figures that the measured board had otherwise), ``kernel``
 ("file:function"), ``options``, ``global``, ``local``, ``arguments``, ``work`` and ``unit``. Times are those of
-timestamps around the kernel. An argument is a number or made-up data: ``ones:TYPE:COUNT``, ``zeros:TYPE:COUNT``,
+timestamps around the kernel. An argument is a number or made-up data: ``ones:TYPE:SHAPE``, ``zeros:TYPE:SHAPE``,
 ``chain:LINES:ELEMENTS`` (the address of another line in the first of so many 64-bit elements, all in one circle in
 random order), ``indices:LINES:ELEMENTS`` (the same of 32-bit elements and their numbers).
 """
@@ -60,7 +60,7 @@ def simulate_row(row: Mapping[str, Any], folder: Path) -> tuple[float, Report]:
     file, _, function = str(row["kernel"]).partition(":")
     device = simulated(str(row["device"]))
     program = compile(folder / file, options=str(row.get("options", "")), device=device)
-    launcher = program[function][tuple(row["global"]), tuple(row["local"])]
+    launcher = program[function][tuple(row["global"]), tuple(row["local"]) or None]
     arguments = [_argument(word) for word in row["arguments"]]
     recorded = Recorded(lambda: launcher(*arguments, device=device))
     report = recorded.launches[0].report(chip_of(row))
@@ -74,7 +74,7 @@ def _argument(word: Any) -> Any:
     if kind in ("chain", "indices"):
         return _chain(int(what), int(count), addresses=kind == "chain")
     make = {"ones": np.ones, "zeros": np.zeros}[kind]
-    return make(int(count), _TYPES[what])
+    return make([int(n) for n in count.split("x")], _TYPES[what])
 
 
 def _chain(lines: int, elements: int, *, addresses: bool) -> np.ndarray[Any, Any]:

@@ -237,8 +237,11 @@ static u64 fetch_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
                 if (a.active) answer = later(answer, later(local_access(g, u, a.count, k->local_least, issued), issued + k->local_cycles));
                 continue;
             }
-            u32 cycles = (a.cycles * k->quad_sixteenths + SCALE - 1) / SCALE;
-            if (w->quads > QUADS) cycles = cycles * w->quads / QUADS;
+            u32 turns = a.cycles;
+            if (k->quads) { /* of 2 × 2, which are not the lanes that a record has side by side */
+                turns = a.count > w->quads ? a.count : w->quads;
+            }
+            u32 cycles = (turns * k->quad_sixteenths + SCALE - 1) / SCALE;
             if (a.active && a.count) answer = later(answer, fetch_lines(g, u, op, &a, at, cycles));
             else answer = later(answer, at + cycles + k->l1_cycles);
             at += cycles;
