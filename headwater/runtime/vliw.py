@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from headwater.emulate.vliw.bindings import Bindings, Name, Sampler
 from headwater.emulate.vliw.kernel import Kernel
-from headwater.errors import LaunchError, UsageError
+from headwater.errors import LaunchError, ResourceError, UsageError
 from headwater.isa.vliw.model import GENERATION_OF_TARGET
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime.cpu import CpuKernel, check_sizes
@@ -51,6 +51,22 @@ def machine_of(image: Image) -> Kernel:
         image.stack_entries,
         image.lines,
     )
+
+
+def check_limits(image: Image, chip: Chip) -> None:
+    """ResourceError if a program needs more than a chip has, whoever made it."""
+    registers = chip.registers.vgprs_per_wavefront + chip.vliw.clause_temporaries - image.clause_temporaries
+    for what, needed, most in (
+        ("registers for a work-item", image.gprs, registers),
+        ("entries of the control-flow stack", image.stack_entries, chip.vliw.stack_entries),
+        ("bytes of LDS for a work-group", image.lds_bytes, chip.local_memory.work_group_bytes),
+        ("work-items in a work-group", prod(image.group_size or (1,)), chip.compute.work_group_size),
+    ):
+        if needed > most:
+            raise ResourceError(
+                f"{image.name} needs {needed} {what}, {chip.name} has {most}",
+                hint="headwater disasm shows what it says",
+            )
 
 
 def bound_views(bindings: Mapping[str, View]) -> dict[Name, View]:
@@ -107,6 +123,7 @@ class Loaded:
                 f"{image.name} is machine code for {image.target}, and {chip.name} is a {chip.target}",
                 hint="compile it for this chip",
             )
+        check_limits(image, chip)
         self.image = image
         self.chip = chip
         self.machine = machine_of(image)

@@ -27,7 +27,7 @@ from headwater.runtime.images import Image as Picture
 from headwater.runtime.pool import Task
 from headwater.runtime.simulated import SimulatedDevice
 from headwater.runtime.simulated_launch import SimulatedTask
-from headwater.runtime.vliw import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, machine_of
+from headwater.runtime.vliw import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, check_limits, machine_of
 from headwater.runtime.vliw_images import image_of
 from headwater.runtime.vliw_launch import ARENA, Arena, Inputs, ShaderLaunch, Sizes, View
 
@@ -93,6 +93,7 @@ class ImageKernel(ShaderKernel):
 
     def __init__(self, device: VliwDevice, info: KernelInfo, image: Image, filename: str) -> None:
         super().__init__(device, info, "", filename, "")
+        check_limits(image, device.chip)
         self.image = image
 
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:

@@ -217,3 +217,20 @@ def test_kernels_that_the_chip_cannot_run_are_left_out(capsys, tmp_path, monkeyp
     assert main(["compile", "k.cl", "--device", "hd5770"]) == 0
     assert "twice is left out" in capsys.readouterr().err
     assert "k.cl:5" in refused(capsys, "compile", "k.cl", "--device", "hd5770", "--kernel", "twice")
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "said"),
+    [
+        ("SQ_PGM_RESOURCES:NUM_GPRS", 130, "needs 130 registers for a work-item, Radeon HD 4870 has 128"),
+        ("SQ_PGM_RESOURCES:STACK_SIZE", 600, "needs 600 entries of the control-flow stack, Radeon HD 4870 has 512"),
+        ("LdsSize", 70000, "needs 70000 bytes of LDS for a work-group, Radeon HD 4870 has 16384"),
+    ],
+)
+def test_code_that_needs_more_than_the_chip_has_is_refused(capsys, tmp_path, monkeypatch, fact, value, said):
+    monkeypatch.chdir(tmp_path)
+    Path("k.isa").write_text(
+        f"00 EXP_DONE: PIX0, R0\nEND_OF_PROGRAM\n\nTarget = rv770\nProgramType = ps\nOutputs = 0\n{fact} = {value}\n"
+    )
+    assert shown(capsys, "asm", "k.isa") == "k.cal\n"
+    assert said in refused(capsys, "run", "k.cal", "--device", "hd4870", "-g", "8,8")
