@@ -7,7 +7,9 @@ import pytest
 from vliw_runs import alu, around, cf, gpr, group, literal, op, random_inputs, referred, translated
 
 from headwater.emulate.layout import LANES
-from headwater.isa.vliw.model import GENERATIONS, Source, T
+from headwater.emulate.vliw.control import nestings
+from headwater.emulate.vliw.program import read_program
+from headwater.isa.vliw.model import GENERATIONS, Shader, Source, T
 
 STATE = range(6, 14)
 COUNTERS = (14, 15)
@@ -18,8 +20,9 @@ MASK = {"update_exec_mask": True, "update_pred": True, "write": False}
 class Writer:
     """Writes a random program of one generation."""
 
-    def __init__(self, generation, seed):
+    def __init__(self, generation, seed, *, indexed=True):
         self.g = generation
+        self.with_index = indexed
         self.rng = np.random.default_rng(seed)
         self.code = []
 
@@ -52,7 +55,7 @@ class Writer:
         if kind < 0.2:  # predicated
             test = op(self.g, "PRED_SETGT_INT", 0, 0, 0, self.operand(), self.operand(), update_pred=True, write=False)
             found += [group(test), self.group(pred_sel=2), self.group(pred_sel=3)]
-        elif kind < 0.35:  # indexed
+        elif kind < 0.35 and self.with_index:
             found += self.indexed()
         elif kind < 0.5:  # previous results
             after = op(self.g, "ADD_INT", 1, int(self.rng.choice(STATE)), 1, Source(254, 0), Source(254, 0))
@@ -144,12 +147,52 @@ class Writer:
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
-@pytest.mark.parametrize("seed", range(3))
-def test_random_control_flow(generation, seed):
-    shader = around(generation, Writer(generation, seed).program())
+@pytest.mark.parametrize(("seed", "indexed"), [(0, True), (1, True), (2, True), (3, False), (7, False), (10, False)])
+def test_random_control_flow(generation, seed, indexed):
+    """Without address registers a shader is one function, whose registers LLVM sees through."""
+    shader = around(generation, Writer(generation, seed, indexed=indexed).program())
+    assert nestings(read_program(shader, 32, 0)) is not None
     lanes = (LANES, 37)[seed % 2]
     inputs = random_inputs(seed)
     inputs[:, :, :2] = inputs[:, :, :2] % 16
     native, slow = translated(shader, inputs, lanes), referred(shader, inputs, lanes)
     bad = np.argwhere(native[:, :10] != slow[:, :10])
     assert not len(bad), f"{len(bad)} differ, first at lane, register, channel {bad[0]}"
+
+
+def test_constants_without_denormals():
+    """LLVM does not compute with a denormal literal what the chip does not."""
+    for generation in GENERATIONS:
+        product = op(generation, "MUL", 0, 6, 0, gpr(2), literal(1))
+        total = op(generation, "ADD", 1, 6, 1, literal(0x80000001), literal(0x80000002))
+        shader = around(generation, [alu(generation, group(product, total))])
+        inputs = random_inputs(0)
+        inputs[:, 0, 0] = 0xC1200000
+        native, slow = translated(shader, inputs), referred(shader, inputs)
+        assert (native[:, 0, :2] == slow[:, 0, :2]).all()
+        assert (native[:, 0, 0] == 0).all()  # 0 times anything is 0
+
+
+def test_nestings_that_are_known():
+    """Of a loop in a branch; code behind an unconditional break is never reached. A pop of nothing is left to run time."""
+    g = "evergreen"
+    test = group(op(g, "PRED_SETGT_INT", 0, 0, 0, gpr(2), literal(0), **MASK))
+
+    def found(*code):
+        return nestings(read_program(Shader(g, (*code, cf(g, "NOP", end_of_program=1))), 32, 0))
+
+    known = found(
+        alu(g, test, name="ALU_PUSH_BEFORE"),
+        cf(g, "JUMP", pop_count=1, addr=7),
+        cf(g, "LOOP_START_DX10", addr=6),
+        alu(g, test, name="ALU_PUSH_BEFORE"),
+        alu(g, test, name="ALU_BREAK"),
+        cf(g, "LOOP_END", addr=3),
+        cf(g, "POP", pop_count=1),
+    )
+    assert known is not None
+    assert [(n.depth, n.loops) for n in known] == [
+        (0, ()), (1, ()), (1, ()), (1, (1,)), (2, (1,)), (1, (1,)), (1, ()), (0, ()),
+    ]  # fmt: skip
+    assert found(cf(g, "POP", pop_count=1)) is None
+    assert found(cf(g, "LOOP_START_DX10", addr=3), cf(g, "CALL", addr=0), cf(g, "LOOP_END", addr=1)) is None

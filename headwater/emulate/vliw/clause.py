@@ -45,6 +45,11 @@ class Options:
     flushing: bool = True
     observer: Observer | None = None
 
+    @property
+    def attributes(self) -> str:
+        """What LLVM must know of a function: it folds constants itself, and knows nothing of the machine's state."""
+        return '"denormal-fp-math"="preserve-sign,preserve-sign"' if self.flushing else ""
+
 
 @dataclass(slots=True)
 class Resources:
@@ -118,7 +123,7 @@ class Clause(PutOff):
         head = "\n".join(f"  {name} = {text}" for name, text in self._head.items())
         return (
             f"define internal i32 @{self.name}(ptr noalias %w, ptr noalias %frame, i64 %active) "
-            f"{'alwaysinline ' if self.inlined else ''}#0 {{\n"
+            f"{'alwaysinline ' if self.inlined else ''}{self.options.attributes} #0 {{\n"
             f"entry:\n{head}\n  br label %begin\n{body}\nwave.stopped:\n  ret i32 1\n}}"
         )
 

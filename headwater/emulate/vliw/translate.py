@@ -117,7 +117,8 @@ class _Translator:
         b.start(f"cf.{len(shader.cf)}")
         self._stop("FAULT_UNSUPPORTED", place(len(shader.cf)))
         body = "\n".join(line for block in b.blocks[1:] for line in (f"{block.label}:", *block.lines))
-        wave = f"define hidden i32 @hw_wave(ptr noalias %w) #0 {{\n{self._head()}\n{body}\n{self._exits()}\n}}"
+        define = f"define hidden i32 @hw_wave(ptr noalias %w) {self.options.attributes} #0"
+        wave = f"{define} {{\n{self._head()}\n{body}\n{self._exits()}\n}}"
         self.declarations |= b.declarations
         parts = [*self.functions, wave, *self.declarations.values()]
         parts.append('!9100 = !{!"branch_weights", i32 2000, i32 1}')
