@@ -36,6 +36,13 @@ from headwater.cal.contexts import (
     calCtxWaitForEvents as calCtxWaitForEvents,
     calMemCopy as calMemCopy,
 )
+from headwater.cal.counters import (
+    calCtxBeginCounter as calCtxBeginCounter,
+    calCtxCreateCounter as calCtxCreateCounter,
+    calCtxDestroyCounter as calCtxDestroyCounter,
+    calCtxEndCounter as calCtxEndCounter,
+    calCtxGetCounter as calCtxGetCounter,
+)
 from headwater.cal.enums import (
     CALcountertype as CALcountertype,
     CALextid as CALextid,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +22,14 @@ from headwater.cal.enums import (
     CALtarget,
 )
 from headwater.cal.structs import CALdeviceattribs, CALfuncInfo
+from headwater.errors import InternalError
 
 if TYPE_CHECKING:
     from headwater.cal.compiler import Encoding
     from headwater.cal.state import Resource
     from headwater.il.checker import Facts
     from headwater.runtime.devices import Device
+    from headwater.timing import Report
 
 Array = np.ndarray[Any, Any]
 
@@ -129,6 +131,8 @@ class Board(ABC):
     max_width_1d: int
     max_width_2d: int
     max_height_2d: int
+    has_counters = False
+    """Whether `replayed` works."""
 
     @abstractmethod
     def storage(self, nbytes: int) -> Storage:
@@ -141,6 +145,10 @@ class Board(ABC):
     @abstractmethod
     def accepts(self, encoding: Encoding) -> bool:
         """Whether the program's code is for this board."""
+
+    def replayed(self, run: Callable[[], None]) -> list[Report]:
+        """Do what launches programs; what the cycle model says of them."""
+        raise InternalError(f"{self.name} has no cycle model")
 
     def sampler_error(self, param: CALsamplerparam, value: Any) -> str:
         """Why a sampler cannot be set so; "" if it can."""

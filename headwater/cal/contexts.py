@@ -11,6 +11,7 @@ import numpy as np
 
 from headwater.cal.boards import DeviceStorage, Launch, Loaded
 from headwater.cal.compiler import compile_program
+from headwater.cal.counters import Counter, counted
 from headwater.cal.enums import CALformat, CALresallocflags, CALresult
 from headwater.cal.errors import failed
 from headwater.cal.interpolated import interpolated, planes
@@ -44,6 +45,8 @@ def calCtxDestroy(ctx: int) -> None:
         _release(current.get(handle, Mem, "memory"))
     for handle in list(context.modules):
         unload(current.get(handle, Module, "module"))
+    for found in [one for one in current.objects.values() if isinstance(one, Counter) and one.context is context]:
+        current.drop(found.handle)
     context.device.contexts.discard(ctx)
     current.drop(ctx)
 
@@ -228,7 +231,7 @@ def _samplers(module: Module) -> dict[str, dict[int, Any]]:
 
 
 def _enqueue(context: Context, loaded: Loaded, launch: Launch) -> int:
-    return context.enqueue(lambda: loaded.run(launch))
+    return context.enqueue(counted(context, lambda: loaded.run(launch)))
 
 
 # -- copies and events -------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headwater.cal import contexts, memory, modules
+from headwater.cal import contexts, counters, memory, modules
 from headwater.cal.enums import CALextid, CALresult, CALsamplerparam
 from headwater.cal.errors import failed
 from headwater.cal.memory import owner
@@ -15,7 +15,7 @@ VERSION = (1, 0, 0)
 
 
 def calExtSupported(extid: CALextid) -> None:
-    """Returns if the extension is there; raises CAL_RESULT_NOT_SUPPORTED if not (Direct3D's and counters)."""
+    """Returns if the extension is there; raises CAL_RESULT_NOT_SUPPORTED if not (Direct3D's)."""
     session()
     wanted = member(CALextid, extid, "extension")
     if wanted not in _PROCEDURES:
@@ -98,6 +98,13 @@ def _named(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 
 
 _PROCEDURES: dict[CALextid, dict[str, Callable[..., Any]]] = {
+    CALextid.COUNTERS: _named(
+        counters.calCtxCreateCounter,
+        counters.calCtxDestroyCounter,
+        counters.calCtxBeginCounter,
+        counters.calCtxEndCounter,
+        counters.calCtxGetCounter,
+    ),
     CALextid.DOMAIN_PARAMS: _named(contexts.calCtxRunProgramParams),
     CALextid.RES_CREATE: _named(memory.calResCreate2D, memory.calResCreate1D),
     CALextid.COMPUTE_SHADER: _named(

@@ -13,12 +13,13 @@ from headwater.runtime.vliw import load
 from headwater.runtime.vliw_launch import View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from headwater.cal.compiler import Encoding
     from headwater.cal.state import Resource
     from headwater.chips import Chip, Features
     from headwater.isa.vliw.image import Image
+    from headwater.timing import Report
 
 PITCH_ELEMENTS = 64
 SURFACE_BYTES = 256
@@ -75,6 +76,13 @@ class MachineBoard(Board):
 
     def load(self, encoding: Encoding) -> Loaded:
         return _MachineLoaded(self, encoding.image)
+
+    has_counters = True
+
+    def replayed(self, run: Callable[[], None]) -> list[Report]:
+        from headwater.timing import Recorded
+
+        return Recorded(run).reports(self.chip)
 
     def sampler_error(self, param: CALsamplerparam, value: Any) -> str:
         wraps = (CALsamplerparam.WRAP_S, CALsamplerparam.WRAP_T, CALsamplerparam.WRAP_R)

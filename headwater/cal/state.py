@@ -129,6 +129,8 @@ class Context:
         default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="headwater-cal-context")
     )
     lock: threading.Lock = field(default_factory=threading.Lock)
+    counting: set[Any] = field(default_factory=set)
+    """Counters that have begun: see `headwater.cal.counters`."""
 
     def enqueue(self, job: Callable[[], Any]) -> int:
         """Put a job behind the others; its event."""
