@@ -35,7 +35,7 @@ class ForcedModule(HostModule):
     forced: Layout
 
     def layout(self, kernel: str, *sizes: Any) -> Layout:
-        return self.forced if self.facts[kernel].reducible else Layout(1)
+        return self.forced if self.facts(kernel).reducible else Layout(1)
 
 
 def forced(module: HostModule, layout: Layout) -> ForcedModule:

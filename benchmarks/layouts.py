@@ -141,7 +141,7 @@ def _prepared(case: Case, module: HostModule, launch: Launch) -> Callable[[Seque
 def _group(module: HostModule, launch: Launch) -> tuple[int, int, int]:
     whole = (*launch.global_size, 1, 1)[:3]
     if launch.local_size is None:
-        return choose_group(module.facts[launch.kernel], whole)
+        return choose_group(module.facts(launch.kernel), whole)
     return (*launch.local_size, 1, 1)[:3]
 
 
@@ -166,7 +166,7 @@ def measure(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]
 def sides(case: Case, launch: Launch, module: HostModule, wanted: Sequence[Layout]) -> dict[str, HostModule]:
     """What to compare: ``chosen``, the forced layouts, and ``masks`` where it makes a difference."""
     group = _group(module, launch)
-    layouts = fitting(group, module.facts[launch.kernel].dims)
+    layouts = fitting(group, module.facts(launch.kernel).dims)
     kept = [layout for layout in layouts if not wanted or layout in wanted]
     made: dict[str, HostModule] = {"chosen": module}
     made |= {layout_name(layout): forced(module, layout) for layout in kept}

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import llvmlite.binding as llvm
 
 from headwater.errors import InternalError
-from headwater.opencl.linking import link_library, refuse_recursion
+from headwater.opencl.linking import link_library, recursive, refuse_recursion
 from headwater.opencl.modules import Target, emit_object, host_target, machine, parse
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.spmd.aligned import Place, streaming_place
@@ -56,22 +56,29 @@ def retarget(text: str, target: Target) -> str:
     return re.sub(r"^(define .*?spir_func .*?\).*?) (#\d+ )", r"\1 alwaysinline \2", text, flags=re.MULTILINE)
 
 
-def prepare(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, dict[str, KernelFacts], int]:
-    """Link the device library in, inline everything into the kernels and simplify them.
+def link(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, int]:
+    """Link what a program needs of the device library to it.
 
-    Returns the module's text, for `build`, each kernel's facts, and the bytes of this machine's vector registers.
-    Raises SourceError for calls of functions that neither the program nor the device library defines.
+    Returns the module's text, for `prepare`, and the bytes of this machine's vector registers. Raises SourceError for
+    calls of functions that neither the program nor the device library defines, and for recursion.
     """
     target = host_target()
     module = parse(retarget(ir, target))
     link_library(module, filename, SPIR, lambda text: retarget(text, target))
-    wanted = set(kernels)
+    text = str(module)
+    refuse_recursion(recursive(text, kernels), filename)
+    return text, target.vector_bytes
+
+
+def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
+    """Inline everything into one kernel of a linked module and simplify it; the other kernels are left out.
+
+    Returns the text of a module with the kernel, for `build`, and its facts.
+    """
+    module = parse(text)
     for function in module.functions:
         if not function.is_declaration:
-            if function.name in wanted:
-                function.linkage = "external"
-            else:
-                function.linkage = "internal"
+            function.linkage = "external" if function.name == kernel else "internal"
     tm = machine()
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = False
@@ -92,10 +99,8 @@ def prepare(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, dict[s
     last.add_lcssa_pass()
     last.add_global_dead_code_eliminate_pass()
     last.run(module, builder)
-    text = str(module)
-    model = Module(text)
-    refuse_recursion([name for name in model.functions if name not in wanted], filename)
-    return text, {name: _facts(read_kernel(model, name)) for name in wanted}, target.vector_bytes
+    prepared = str(module)
+    return prepared, _facts(read_kernel(Module(prepared), kernel))
 
 
 def _facts(kernel: Kernel) -> KernelFacts:

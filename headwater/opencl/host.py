@@ -35,8 +35,9 @@ from headwater.opencl.shared import ENTRY, library_name, link_shared
 from headwater.opencl.spmd.layout import STATE_BYTES, Layout
 from headwater.opencl.spmd.plan import KernelFacts, Size, choose_group, choose_layout, needs_masks
 
-_FORMAT = "host 1"
+_FORMAT = "host 2"
 _IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = library_name(), "module.ll", "kernels.json", "code.json"
+_PREPARED_FILE, _FACTS_FILE = "kernel.ll", "facts.json"
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,10 @@ class HostKernel:
 
 
 class HostModule:
-    """A program compiled for this machine up to the choice of work-group sizes; ``kernels`` by name."""
+    """A program compiled for this machine up to its kernels' own code; ``kernels`` by name.
+
+    Of a kernel only what is asked for is compiled: its facts, then its code for work-group sizes.
+    """
 
     def __init__(self, key: str, text: str | Path, description: dict[str, Any], *, check: bool) -> None:
         self.key = key
@@ -73,30 +77,48 @@ class HostModule:
         self.includes: dict[str, str] = description["includes"]
         self.kernels: dict[str, KernelInfo] = {n: KernelInfo.from_json(d) for n, d in description["kernels"].items()}
         self._text = text
-        self.facts: dict[str, KernelFacts] = {n: _kernel_facts(d) for n, d in description["facts"].items()}
         self._vector_bytes: int = description["vector_bytes"]
         self._built: dict[tuple[object, ...], HostKernel] = {}
-        self._lock = threading.Lock()
+        self._prepared: dict[str, tuple[str | Path, KernelFacts]] = {}
+        self._lock = threading.RLock()
 
-    @property
-    def text(self) -> str:
-        """The module's LLVM IR before vectorisation, read from the cache when first wanted."""
-        if isinstance(self._text, Path):
-            self._text = self._text.read_text()
-        return self._text
+    def facts(self, kernel: str) -> KernelFacts:
+        """What a launcher must know of the kernel. Raises InternalError if LLVM cannot compile it."""
+        return self._prepare(kernel)[1]
+
+    def text(self, kernel: str) -> str:
+        """The LLVM IR of the kernel, with all that it calls inlined, before vectorisation."""
+        return _content(self._prepare(kernel)[0])
+
+    def _prepare(self, kernel: str) -> tuple[str | Path, KernelFacts]:
+        with self._lock:
+            known = self._prepared.get(kernel)
+            if known is None:
+                key = cache.key(self.key, kernel)
+                entry = cache.get(key)
+                if entry is not None:
+                    known = entry / _PREPARED_FILE, _kernel_facts(json.loads((entry / _FACTS_FILE).read_text()))
+                else:
+                    from headwater.opencl.worker import WORKER
+
+                    text, facts = WORKER.call("prepare", _content(self._text), kernel)
+                    cache.put(key, {_PREPARED_FILE: text.encode(), _FACTS_FILE: json.dumps(asdict(facts)).encode()})
+                    known = text, facts
+                self._prepared[kernel] = known
+        return known
 
     def layout(self, kernel: str, local_size: Size) -> Layout:
         """How chunks of work-items are laid out for such a launch."""
-        if self.check or not self.facts[kernel].reducible:
+        if self.check or not self.facts(kernel).reducible:
             return Layout(1)
-        return choose_layout(self.facts[kernel], local_size, self._vector_bytes)
+        return choose_layout(self.facts(kernel), local_size, self._vector_bytes)
 
     def specialise(self, kernel: str, global_size: Size, local_size: Size | None, work_dim: int) -> HostKernel:
         """The kernel's code for launches of these sizes, from memory, the disk cache or the compiler.
 
         Raises InternalError if LLVM cannot compile it.
         """
-        facts = self.facts[kernel]
+        facts = self.facts(kernel)
         group = local_size
         if group is None:
             required = self.kernels[kernel].reqd_group_size
@@ -121,7 +143,7 @@ class HostModule:
         if entry is None:
             entry = cache.put(key, self._build(kernel, layout, masked, split))
         code = json.loads((entry / _CODE_FILE).read_text())
-        facts = self.facts[kernel]
+        facts = self.facts(kernel)
         frame = code["frame_bytes"]
         return HostKernel(
             library=entry / _IMAGE_FILE,
@@ -140,7 +162,7 @@ class HostModule:
         from headwater.opencl.worker import WORKER
 
         code, frame_bytes, formats = WORKER.call(
-            "build", self.text, kernel, ENTRY, layout, masked=masked, split=split, checked=self.check
+            "build", self.text(kernel), kernel, ENTRY, layout, masked=masked, split=split, checked=self.check
         )
         needs = {"symbol": ENTRY, "frame_bytes": frame_bytes, "formats": formats}
         return {_IMAGE_FILE: link_shared(code), _CODE_FILE: json.dumps(needs).encode()}
@@ -169,21 +191,26 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
         description = json.loads((entry / _KERNELS_FILE).read_text())
         if unchanged(description["includes"]):
             return HostModule(key, entry / _MODULE_FILE, description, check=check)
-    from headwater.opencl import clang
     from headwater.opencl.worker import WORKER
 
-    WORKER.start()
+    WORKER.start()  # it takes longer than clang
+    from headwater.opencl import clang
+
     front = clang.compile_to_ir(source, filename, options, debug=check)
-    text, facts, vector_bytes = WORKER.call("prepare", front.ir, list(front.kernels), filename)
+    text, vector_bytes = WORKER.call("link", front.ir, list(front.kernels), filename)
     description = {
         "kernels": {name: asdict(info) for name, info in front.kernels.items()},
-        "facts": {name: asdict(f) for name, f in facts.items()},
         "warnings": front.warnings,
         "includes": digests(front.includes),
         "vector_bytes": vector_bytes,
     }
     cache.put(key, {_MODULE_FILE: text.encode(), _KERNELS_FILE: json.dumps(description).encode()})
     return HostModule(key, text, json.loads(json.dumps(description)), check=check)
+
+
+def _content(text: str | Path) -> str:
+    """A text, which may lie in a file of the cache."""
+    return text.read_text() if isinstance(text, Path) else text
 
 
 def _kernel_facts(data: dict[str, Any]) -> KernelFacts:

@@ -48,6 +48,27 @@ def refuse_recursion(left: Iterable[str], filename: str) -> None:
         )
 
 
+_DEFINITION = re.compile(r"^define [^\n]*?@([\w.$]+)\(.*?^\}", re.MULTILINE | re.DOTALL)
+
+
+def recursive(text: str, kernels: Iterable[str]) -> list[str]:
+    """The functions of a module's text that ``kernels`` come to call and that call themselves, by way of others too."""
+    bodies = {match[1]: match[0] for match in _DEFINITION.finditer(text)}
+    calls = {name: library.references(body.partition("\n")[2]) & bodies.keys() for name, body in bodies.items()}
+
+    def reached(starts: Iterable[str]) -> set[str]:
+        found: set[str] = set()
+        waiting = list(starts)
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting.extend(calls.get(name, ()))
+        return found
+
+    return sorted(name for name in reached(kernels) if name in reached(calls.get(name, ())))
+
+
 def _undefined(module: llvm.ModuleRef, platform: Platform) -> dict[str, str]:
     """Symbol -> ``declare`` line of what nobody defines."""
     return {

@@ -43,7 +43,7 @@ def test_factors_name_kernels_and_sides_that_exist(monkeypatch):
         (launch, *_) = [x for x in case.launches(case.make(True)) if x.kernel == claim.kernel]
         module = layouts.host.load(case.source.read_text(), str(case.source), case.options)
         group = layouts._group(module, launch)
-        names = {layouts.layout_name(x) for x in layouts.fitting(group, module.facts[claim.kernel].dims)}
+        names = {layouts.layout_name(x) for x in layouts.fitting(group, module.facts(claim.kernel).dims)}
         assert {claim.slow, claim.fast} <= names | {"chosen", "masks"}
     monkeypatch.setattr(layouts, "_claims", lambda base: [c for c in claims if c.case == "histogram"])
     (found,) = layouts.check_claims(quick=True, rounds=3)
