@@ -26,6 +26,11 @@ def machine() -> llvm.TargetMachine:
     )
 
 
+def prepare() -> None:
+    """Make what the first compilation would have to wait for, by compiling nothing."""
+    compile_wave("", 0)
+
+
 def compile_wave(text: str, size: int) -> bytes:
     """Optimise and compile the module that ``text`` is the body of; ``size`` is the kernel's number of instructions."""
     module = parse(_whole(text))

@@ -6,15 +6,18 @@ import functools
 import json
 import os
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater import cache
-from headwater.errors import InternalError
+from headwater.errors import HeadwaterError, InternalError
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Observer
     from headwater.isa.gcn.objects import CodeObject
+    from headwater.opencl.worker import Worker
 
 SYMBOL = "hw_entry"
 _FORMAT = "emulate 2"
@@ -56,7 +59,8 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
     from headwater.opencl.shared import link_shared
     from headwater.opencl.worker import WORKER
 
-    WORKER.start("emulate.codegen")
+    # The compiler process gets ready for this machine's code while the kernel is translated.
+    threading.Thread(target=_prepare, args=(WORKER,), daemon=True).start()
     made = translate_kernel(code, name, Options(full=full, avx512=has_avx512(), observer=observer))
     compiled: bytes = WORKER.call("emulate.codegen:compile_wave", made.text, made.instruction_count)
     facts = {
@@ -75,6 +79,12 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
     if observer is not None:
         objects += observer.objects()
     return {_LIBRARY: link_shared(*objects), _FACTS: json.dumps(facts).encode()}
+
+
+def _prepare(worker: Worker) -> None:
+    with suppress(HeadwaterError):  # the call that matters will tell
+        worker.start("emulate.codegen")
+        worker.call("emulate.codegen:prepare")
 
 
 @functools.cache
