@@ -14,6 +14,9 @@ kernel void matvec(global const float *a, global const float *x, global float *b
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int n = 0; n < NB; n++) {
     int own = (n * WG + at) * size;
+#ifdef ROWS
+    UNROLLED(ROWS)
+#endif
     for (int row = 0; row < size; row++) {
       float sum = 0;
       UNROLLED(UNROLL)
