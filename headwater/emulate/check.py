@@ -5,7 +5,6 @@ What is looked for, and what is not, is said in docs/checks.md; check.c looks.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -22,6 +21,7 @@ from headwater.emulate.staging import (
     LDS_KIND,
     Staged,
     Tables,
+    function_at_end,
     recorder_bytes,
     tables,
 )
@@ -187,10 +187,7 @@ class Checker:
             self._context[at : at + np.dtype(dtype).itemsize].view(dtype)[0] = values.get(name, 0)
 
     def end(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
-        library = ctypes.CDLL(str(launch.native.library))
-        library.hw_check_end.argtypes = (ctypes.c_void_p,)
-        library.hw_check_end.restype = None
-        library.hw_check_end(address(self._context))
+        function_at_end(launch.native.library, "hw_check_end")(address(self._context))
         for extent, shadow in self._shadows:
             self._note_written(extent, shadow)
         if task.record[0]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater import cache
-from headwater.errors import HeadwaterError, InternalError
+from headwater.errors import InternalError
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Observer
@@ -82,7 +82,7 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
 
 
 def _prepare(worker: Worker) -> None:
-    with suppress(HeadwaterError):  # the call that matters will tell
+    with suppress(Exception):  # the process may be ended meanwhile; the call that matters will tell
         worker.start("emulate.codegen")
         worker.call("emulate.codegen:prepare")
 

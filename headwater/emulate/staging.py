@@ -8,10 +8,12 @@ begin with `c_header`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
 from headwater.emulate.hooks import Accessing
@@ -358,6 +360,14 @@ def tables(facts: Any) -> Tables:
         tuple(Segment(block, tuple(a), tuple(s), first) for block, a, s, first in facts["segments"]),
         facts.get("barriers", 0),
     )
+
+
+@functools.cache
+def function_at_end(library: Path, name: str) -> Callable[[int], None]:
+    """A function of a watched kernel's library that takes the context's address, to be called behind each launch."""
+    found = getattr(ctypes.CDLL(str(library)), name)
+    found.argtypes, found.restype = (ctypes.c_void_p,), None
+    return cast("Callable[[int], None]", found)
 
 
 RECORDER_HEAD_BYTES: Final = 256

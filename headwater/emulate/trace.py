@@ -6,6 +6,7 @@ What is recorded and how the file is laid out is said in docs/trace.md. `Recordi
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
 import os
 from bisect import bisect_right
@@ -29,6 +30,7 @@ from headwater.emulate.staging import (
     Site,
     Staged,
     Tables,
+    function_at_end,
     recorder_bytes,
     tables,
 )
@@ -197,10 +199,7 @@ class Recording:
 
     def end(self, launch: Watched, task: SimulatedTask) -> None:
         try:
-            library = ctypes.CDLL(str(launch.native.library))
-            library.hw_trace_end.argtypes = (ctypes.c_void_p,)
-            library.hw_trace_end.restype = None
-            library.hw_trace_end(address(self._context))
+            function_at_end(launch.native.library, "hw_trace_end")(address(self._context))
             at = _CONTEXT.offset["failed"]
             failed = int(self._context[at : at + 4].view(np.uint32)[0])
         finally:
@@ -297,6 +296,7 @@ def _kept_bytes(found: Tables) -> int:
     return recorder_bytes(len(found.sites)) + counters + 4 * _RUN_BYTES * round_up(len(found.sites), 4) + _SERIES_BYTES
 
 
+@functools.cache
 def _write_function() -> int:
     """The address of the C library's ``write``."""
     library = ctypes.CDLL("msvcrt") if os.name == "nt" else ctypes.CDLL(None)
