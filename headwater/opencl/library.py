@@ -129,9 +129,9 @@ def _providers(platform: Platform) -> dict[tuple[str, str], str]:
     paths = sorted(UNITS.glob("*.cl"))
     paths += sorted((UNITS / platform.folder).glob("*.cl")) if platform.folder else []
     for path in paths:
+        unit = path.relative_to(UNITS).with_suffix("").as_posix()
         for code, names in re.findall(r"^// Provides (\S+): (.*)$", path.read_text(), re.MULTILINE):
-            for name in names.split():
-                table[code, name] = path.relative_to(UNITS).with_suffix("").as_posix()
+            table.update(((code, name), unit) for name in names.split())
     return table
 
 
