@@ -195,17 +195,27 @@ def successors(shader: Shader, index: int) -> set[int]:
     return {at for at in result if at < len(shader.cf)}
 
 
-def straight(shader: Shader) -> list[range]:
-    """Runs of control-flow instructions that always follow each other with the same lanes active."""
+def straight(program: Program) -> list[range]:
+    """Runs of control-flow instructions that always follow each other, those with clauses with the same lanes active."""
+    shader = program.shader
     count = len(shader.cf)
     begins = {0}
     for index, cf in enumerate(shader.cf):
         following = successors(shader, index)
+        loop = loop_of(program, index)
+        if cf.row.name in LEAVING and loop is not None:
+            following = {index + 1, loop[1]}
         begins |= following - {index + 1}
-        if following != {index + 1} or _changes_lanes(cf):
+        alike = index + 1 < count and not _has_lanes(shader.cf[index + 1])
+        if following != {index + 1} or (_changes_lanes(cf) and not alike):
             begins.add(index + 1)
     starts = sorted(at for at in begins if at < count)
     return [range(start, end) for start, end in zip(starts, [*starts[1:], count], strict=True)]
+
+
+def _has_lanes(cf: Cf) -> bool:
+    """Whether an instruction does something in lanes, not to their mask alone."""
+    return bool(cf.groups or cf.fetches) or cf.row.kind in ("EXPORT", "MEM", "RAT")
 
 
 def _changes_lanes(cf: Cf) -> bool:

@@ -105,7 +105,7 @@ class _Translator:
     def translate(self) -> Translation:
         b = self.b
         shader = self.kernel.shader
-        runs = {run[0]: run for run in reading.straight(shader)}
+        runs = {run[0]: run for run in reading.straight(self.program)}
         for index, cf in enumerate(shader.cf):
             b.start(f"cf.{index}")
             if not self.control.enter(index):
