@@ -180,7 +180,7 @@ def _image(row: Row, isa: str, rng: random.Random, encoded: dict[str, int], data
     encoded["da"] = int(layered if rng.random() < 0.9 else not layered)
     encoded["unorm"] = int(rng.random() < 0.3)
     fields = layouts(isa)["MIMG"]
-    if "tfe" in fields and not atomic and "store" not in row.flags:
+    if "tfe" in fields and "store" not in row.flags:
         encoded["tfe"] = int(rng.random() < 0.1)
     if "d16" in fields and not atomic and "pck" not in row.name and "info" not in row.name and "lod" not in row.name:
         encoded["d16"] = int(rng.random() < 0.2)

@@ -18,7 +18,7 @@ from headwater.emulate.layout import LANES, PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.emulate.modifiers import PAIRS, high_half
 from headwater.emulate.reference_memory import AccessError, Memories, Place, fault, places
 from headwater.errors import InternalError, KernelFault
-from headwater.isa.gcn import images, table
+from headwater.isa.gcn import images
 from headwater.isa.gcn.model import (
     EXEC,
     EXECZ,
@@ -564,7 +564,7 @@ def _scalar_memory(wave: Wave, instruction: Instruction, what: Semantics) -> Non
 def _vector_memory(wave: Wave, instruction: Instruction, what: Semantics) -> None:
     fields = instruction.fields
     if images.texels(instruction) is not None and not fields.get("lds"):
-        _texels(wave, instruction, what)
+        _texels(wave, instruction)
         return
     if fields.get("tfe") or (fields.get("lds") and instruction.row.encoding == "MUBUF"):
         raise KernelFault(f"{instruction.row.name} at {instruction.address:#x}: tfe and lds are not emulated")
@@ -628,7 +628,7 @@ def _count(wave: Wave, instruction: Instruction, what: Semantics, sign: int) -> 
     _assign(wave, instruction, "D", np.full(LANES, old, np.uint32), what)
 
 
-def _texels(wave: Wave, instruction: Instruction, what: Semantics) -> None:
+def _texels(wave: Wave, instruction: Instruction) -> None:
     """Instructions on images and formatted buffers."""
 
     def scalar(name: str) -> int:
@@ -661,7 +661,7 @@ def _texels(wave: Wave, instruction: Instruction, what: Semantics) -> None:
 
     try:
         if one.what.kind == "atomic":
-            _texel_atomic(wave, instruction, what, one)
+            _texel_atomic(wave, instruction, one)
             return
         result = reference_images.run(one, told)
     except AccessError as error:
@@ -672,16 +672,12 @@ def _texels(wave: Wave, instruction: Instruction, what: Semantics) -> None:
             wave.vectors[first + n] = np.where(wave.active, np.array(row, np.uint32), old)
 
 
-def _texel_atomic(wave: Wave, instruction: Instruction, what: Semantics, one: reference_images.Operation) -> None:
+def _texel_atomic(wave: Wave, instruction: Instruction, one: reference_images.Operation) -> None:
     """An atomic on an image; lanes outside of it get 0."""
-    dwords = len(one.data) // (2 if "cmpswap" in instruction.row.name else 1)
-    if dwords == 2:  # 64-bit elements: a buffer's row has the meaning
-        name = instruction.row.name.replace("image_", "buffer_") + "_x2"
-        row = table.named(wave.isa, "MUBUF", name)
-        assert row is not None
-        what = semantics(row)
+    what = semantics(images.atomic_row(instruction, wave.isa))
+    dwords = images.atomic_bytes(instruction) // 4
     type_ = what.types["D"]
-    words = [np.array(row, np.uint32) for row in one.data]
+    words = [np.array(row, np.uint32) for row in one.data[: len(one.data) - instruction.fields.get("tfe", 0)]]
     data: Wide = tuple(words) if len(words) > 2 else words[0]
     if len(words) == 2:
         data = words[0].astype(np.uint64) | words[1].astype(np.uint64) << np.uint64(32)
@@ -695,6 +691,9 @@ def _texel_atomic(wave: Wave, instruction: Instruction, what: Semantics, one: re
         wave.memories.memory.write(place, _bytes(dict(evaluate(what, operands, mode).results)["MEM"], 0))
     if instruction.dest("D") is not None:
         _assign(wave, instruction, "D", _as_lanes(returned, f"u{32 * dwords}"), what)
+        if instruction.fields.get("tfe"):
+            status = _index(wave, instruction, "D", instruction.dests[0].register) + dwords
+            wave.vectors[status] = np.where(wave.active, np.uint32(0), wave.vectors[status])
 
 
 def _atomic(

@@ -14,10 +14,9 @@ from headwater.emulate.builder import Value
 from headwater.emulate.control import scalar_operand
 from headwater.emulate.layout import LANES, Struct
 from headwater.emulate.memory import Address
-from headwater.emulate.program import meaning
 from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.emulate.vector import number, put
-from headwater.isa.gcn import images, resources, table
+from headwater.isa.gcn import images, resources
 from headwater.isa.gcn.model import EXEC, ISAS, Instruction, Register
 from headwater.isa.gcn.semantics import float_bits, semantics
 
@@ -131,7 +130,7 @@ def _put_facts(t: Translator, instruction: Instruction, what: images.Texels) -> 
     _put(t, "offset", str(fields.get("offset", 0)))
     _put(t, "data_format", str(fields.get("dfmt", 0)))
     _put(t, "num_format", str(fields.get("nfmt", 0)))
-    _put(t, "atomic_bytes", str(atomic_bytes(instruction) if what.kind == "atomic" else 0))
+    _put(t, "atomic_bytes", str(images.atomic_bytes(instruction) if what.kind == "atomic" else 0))
     bits = "-1" if t.exec_mask().full else t.regs.pair(EXEC)
     t.b.line(f"store i64 {bits}, ptr {_field(t, 'lanes')}, align 8")
 
@@ -211,7 +210,7 @@ def _tell(t: Translator, instruction: Instruction, what: images.Texels, slot: st
         known = resources.DATA_FORMATS.get(instruction.fields["dfmt"])
         sizes = set() if known is None else {known.nbytes}
     if what.kind == "atomic":
-        sizes = {atomic_bytes(instruction)}
+        sizes = {images.atomic_bytes(instruction)}
     now = t.slot_now(slot)
     head, body, following, done = (b.label(name) for name in ("taps", "tap", "following", "told"))
     _put(t, "tap", "0")
@@ -244,28 +243,10 @@ def _tell(t: Translator, instruction: Instruction, what: images.Texels, slot: st
 # ---- atomics ---------------------------------------------------------------------------------------------------------
 
 
-def atomic_bytes(instruction: Instruction) -> int:
-    """Bytes that an image's atomic updates: dmask says whether one register or two."""
-    data = instruction.source("DATA")
-    assert data is not None
-    assert isinstance(data.value, Register)
-    return 4 * data.value.dwords // (2 if "cmpswap" in instruction.row.name else 1)
-
-
-def atomic_meaning(instruction: Instruction, isa: str) -> str:
-    """The name of the row that says what an atomic on images of 64-bit elements does: a buffer's."""
-    name = instruction.row.name.replace("image_", "buffer_")
-    return name if atomic_bytes(instruction) == 4 else f"{name}_x2"
-
-
 def _update(t: Translator, instruction: Instruction, slot: str) -> None:
     b = t.b
-    what = meaning(instruction)
-    nbytes = atomic_bytes(instruction)
-    if nbytes == 8:
-        row = table.named(t.program.isa, "MUBUF", atomic_meaning(instruction, t.program.isa))
-        assert row is not None
-        what = semantics(row)
+    what = semantics(images.atomic_row(instruction, t.program.isa))
+    nbytes = images.atomic_bytes(instruction)
     wide, lanes = _places(t, None)
     for part, addresses in enumerate(wide):
         here = b.emit(f"getelementptr i8, ptr %addresses, i64 {8 * PART_LANES * part}")
@@ -273,16 +254,19 @@ def _update(t: Translator, instruction: Instruction, slot: str) -> None:
     data, dest = instruction.source("DATA"), instruction.dest("D")
     assert data is not None
     assert isinstance(data.value, Register)
-    for n in range(data.value.dwords):
-        for part in range(PARTS):
+    status = instruction.fields.get("tfe", 0)
+    dwords, results = data.value.dwords - status, nbytes // 4 + status
+    for part in range(PARTS):
+        for n in range(dwords):
             atomics.put_array(b, "%data", n, part, t.regs.vector(number(data.value) + n, part))
-            atomics.put_array(b, "%before", n, part, "zeroinitializer")  # what lanes outside of the image get
+        for n in range(results):  # what lanes outside of the image get
+            atomics.put_array(b, "%before", n, part, "zeroinitializer")
     atomics.update_lanes(
-        t, what, t.mode, nbytes, 0, slot, instruction.address, lanes, {"DATA": (0, data.value.dwords)},
+        t, what, t.mode, nbytes, 0, slot, instruction.address, lanes, {"DATA": (0, dwords)},
         keep_old=dest is not None,
     )  # fmt: skip
     if dest is not None:
-        _take(t, number(dest.register), nbytes // 4, "%before", 0)
+        _take(t, number(dest.register), results, "%before", 0)
 
 
 # ---- texels.c --------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headwater.isa.gcn import table
 from headwater.isa.gcn.model import Register
 from headwater.isa.gcn.semantics import semantics
 
@@ -97,3 +98,21 @@ def reads_neighbours(instruction: Instruction) -> bool:
     """Whether it looks at coordinates of other lanes, for their derivatives."""
     what = texels(instruction)
     return what is not None and what.level == "auto"
+
+
+def atomic_bytes(instruction: Instruction) -> int:
+    """Bytes that an image's atomic updates: dmask says whether one register or two."""
+    data = instruction.source("DATA")
+    assert data is not None
+    assert isinstance(data.value, Register)
+    dwords = data.value.dwords - instruction.fields.get("tfe", 0)
+    return 4 * dwords // (2 if "cmpswap" in instruction.row.name else 1)
+
+
+def atomic_row(instruction: Instruction, isa: str) -> Row:
+    """The row that says what an image's atomic does: its own, for elements of 64 bits that of a buffer's."""
+    if atomic_bytes(instruction) == 4:
+        return instruction.row
+    row = table.named(isa, "MUBUF", instruction.row.name.replace("image_", "buffer_") + "_x2")
+    assert row is not None
+    return row
