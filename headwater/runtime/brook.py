@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from headwater.runtime.brook_drawing import Drawing, Shaders
     from headwater.runtime.brook_pixels import Pass
     from headwater.runtime.devices import Prepared
-    from headwater.runtime.vliw import VliwDevice
 
 _KEPT_PLANS = 256  # per kernel; each holds the address tables of one combination of shapes
 _EXACT = "-D HW_EXACT_RANGE"
@@ -138,14 +137,14 @@ class BrookProgram(Program["BrookKernel"]):
             built = self._built[key] = device.build(self.module.source, f"{self.module.filename}.cl", options)
         return built
 
-    def shaders(self, device: VliwDevice) -> Shaders:
+    def shaders(self, device: Any) -> Shaders:
         """The program's pixel shaders, compiled for ``device`` as they are needed."""
         found = self._shaders.get(device)
         if found is None:
             from headwater.runtime.brook_drawing import Shaders
 
             assert self.module.pixels is not None
-            found = self._shaders[device] = Shaders(self.module.pixels, device, self._build_options)
+            found = self._shaders[device] = Shaders(self.module.pixels, self.source, device, self._build_options)
         return found
 
 
@@ -657,8 +656,7 @@ class BrookKernel(Kernel):
             from headwater.runtime.brook_pixels import plan_map as plan_pixels
 
             passes = plan_pixels(pixels, views, domain, device.stream_texels)
-            if passes is not None:
-                plan.steps = (self._drawing(device, passes),)
+            if self._draws(plan, passes):
                 return plan
         launch = plan_map(self.signature, views, domain, _is_gpu(device))
         if launch.tests:
@@ -675,12 +673,17 @@ class BrookKernel(Kernel):
         kernel = module.kernels.get(self.name) if module is not None and device.stream_texels else None
         return kernel if kernel is not None and kernel.launchable else None
 
-    def _drawing(self, device: Any, passes: Sequence[Pass]) -> _Step:
+    def _draws(self, plan: _Plan, passes: Sequence[Pass] | None) -> bool:
+        """Make a plan one of pixel shaders, if they can do it."""
         from headwater.runtime.brook_drawing import Drawing
 
+        shaders = self.program.shaders(plan.device)
+        if passes is None or not shaders.fit(passes):
+            return False
         count = len(self.signature.parameters)
-        drawing = Drawing(self.program.shaders(device), passes, self.signature.parameters)
-        return _Step(drawing, [None] * count, tuple((number, number) for number in range(count)))
+        drawing = Drawing(shaders, passes, self.signature.parameters)
+        plan.steps = (_Step(drawing, [None] * count, tuple((number, number) for number in range(count))),)
+        return True
 
     def _named(self, name: str) -> tuple[int, int]:
         """Where the items hold what a test names ``value.n`` or ``value.v.y``."""
@@ -701,8 +704,7 @@ class BrookKernel(Kernel):
             from headwater.runtime.brook_pixels import plan_reduction as plan_folding
 
             passes = plan_folding(pixels, source, result, views[source.name].shape, target, device.stream_texels)
-            if passes is not None:
-                plan.steps = (self._drawing(device, passes),)
+            if self._draws(plan, passes):
                 return plan
         launches, partial = plan_reduction(
             self.signature, source, result, views[source.name].shape, target, _is_gpu(device), device.has_local_memory

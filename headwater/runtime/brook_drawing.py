@@ -18,12 +18,12 @@ import numpy as np
 from headwater.brook.model import Arg, BrookModule, ElementType, Leaf, Parameter, leaves
 from headwater.brook.pixel_support import ADDRESS_TRANSLATION
 from headwater.emulate.vliw.bindings import Format
-from headwater.runtime.arrays import Array
+from headwater.runtime.arrays import Array, aligned_bytes
 from headwater.runtime.brook_arguments import Element, declaration
 from headwater.runtime.brook_pixels import Layout, Pass, Surface
 from headwater.runtime.cpu_launch import CpuBuffer
 from headwater.runtime.vliw import Loaded, bound_views, domain_sizes, grid_sizes, load
-from headwater.runtime.vliw_launch import Inputs, View
+from headwater.runtime.vliw_launch import ARENA, Arena, Inputs, View
 
 if TYPE_CHECKING:
     from headwater.il.from_llvm import Kernel as IlKernel
@@ -37,31 +37,45 @@ _NO_TEXEL = 3
 
 
 class Shaders:
-    """The pixel shaders of a module, compiled for a device: two ways, see ``ADDRESS_TRANSLATION``."""
+    """The pixel shaders of a module, compiled for a device: two ways, see ``ADDRESS_TRANSLATION``. ``source``: the
+    Brook+ text."""
 
-    def __init__(self, module: BrookModule, device: VliwDevice, options: str) -> None:
+    def __init__(self, module: BrookModule, source: str, device: VliwDevice, options: str) -> None:
         self.module = module
+        self.source = source
         self.device = device
         self.options = options
         self._kernels: dict[bool, Mapping[str, IlKernel]] = {}
-        self._loaded: dict[tuple[str, bool], tuple[Loaded, tuple[int, ...]]] = {}
+        self._loaded: dict[tuple[str, bool], tuple[Loaded, IlKernel]] = {}
 
-    def loaded(self, symbol: str, translated: bool) -> tuple[Loaded, tuple[int, ...]]:
-        """A shader, ready to be run, and where its arguments begin in constant buffer 1, in bytes.
-
-        SourceError for what the chip has no instructions for.
-        """
+    def loaded(self, symbol: str, translated: bool) -> tuple[Loaded, IlKernel]:
+        """A shader, ready to be run, and what it was made of. SourceError for what the chip has no instructions for."""
         found = self._loaded.get((symbol, translated))
         if found is None:
-            from headwater.runtime.vliw_images import kernel_image
+            from headwater.runtime.vliw_images import image_of
 
             kernel = self._compiled(translated)[symbol]
-            filename = f"{self.module.filename}.cl"
-            kernel.require(filename, self.module.source)
-            shader = load(kernel_image(kernel, self.device.chip), self.device.chip, filename)
-            shader.owner.device = self.device  # its queues are
-            found = self._loaded[symbol, translated] = shader, kernel.slots
+            kernel.require(f"{self.module.filename}.cl", self.module.source)
+            image = image_of(kernel.text, self.device.chip, f"{symbol}.il")
+            lines = tuple(tuple(self._line(kernel, line) for line in one) for one in image.lines)
+            image = replace(image, name=symbol, abi="headwater", lds_bytes=kernel.local_bytes, lines=lines)
+            shader = load(image, self.device.chip, self.module.filename)
+            shader.owner.device, shader.owner.program_source = self.device, self.source
+            found = self._loaded[symbol, translated] = shader, kernel
         return found
+
+    def fit(self, passes: Sequence[Pass]) -> bool:
+        """Whether the one global buffer is enough: a scatter array is in it, or tables of built-in functions."""
+        return not any(
+            self._compiled(one.translated)[one.entry.symbol].data
+            for one in passes
+            if any(arg.role == "scatter" for arg in one.entry.args)
+        )
+
+    def _line(self, kernel: IlKernel, line: int) -> int:
+        """The line of Brook+ that a line of IL came from; 0 if it is not known."""
+        line = kernel.lines[line - 1] if 0 < line <= len(kernel.lines) else 0
+        return self.module.line_map[line - 1] if 0 < line <= len(self.module.line_map) else 0
 
     def _compiled(self, translated: bool) -> Mapping[str, IlKernel]:
         if translated not in self._kernels:
@@ -93,14 +107,18 @@ class Drawing:
             queue = None
         call = _Call(self, args)
         event: Event | None = None
-        for number, (one, (shader, slots)) in enumerate(zip(self.passes, self._shaders, strict=True)):
-            views = call.views(one, slots, is_last=number + 1 == len(self.passes))
+        for number, (one, (shader, kernel)) in enumerate(zip(self.passes, self._shaders, strict=True)):
+            views = call.views(one, kernel.slots, is_last=number + 1 == len(self.passes))
+            arena = Arena()
+            if kernel.data:
+                views["cb0"] = _tables(kernel.data, arena)
             bound = bound_views(views)
             sizes = [domain_sizes(*rectangle) for rectangle in one.rectangles]
             for size in sizes or [grid_sizes(shader.image, (one.groups,), None)]:
                 if event is not None and queue is None:
                     event.wait()
-                event = shader.launch(size, bound, {})((Inputs(bound),), queue, time_limit)
+                launch = shader.launch(size, bound, {}, ARENA if kernel.data else None)
+                event = launch((Inputs(bound, arena),), queue, time_limit)
         assert event is not None
         if call.finish:
             event.wait()
@@ -239,6 +257,15 @@ class _Call:
         if arg.member:
             return _part(self._elements(arg.param), arg.member)
         return np.array(self.args[self.drawing.numbers[arg.param]], self.drawing.elements[arg.param].dtype)
+
+
+def _tables(data: bytes, arena: Arena) -> View:
+    """Constant buffer 0, which tells where the program's own constants are."""
+    memory = aligned_bytes(-(-len(data) // 4) * 4)
+    memory[: len(data)] = np.frombuffer(data, np.uint8)
+    head = np.zeros((5, 4), np.uint32)
+    head[4, 0] = arena.add("the program's constants", memory, writable=False)  # cb0[4].x: `headwater.il.from_llvm`
+    return View(head)
 
 
 def _texels(count: int, type_: ElementType) -> Array:

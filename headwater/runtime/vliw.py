@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from headwater.emulate.vliw.bindings import Bindings, Name, Sampler
+from headwater.emulate.vliw.bindings import Bindings, Bound, Name, Sampler
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.errors import LaunchError, ResourceError, UsageError
 from headwater.isa.vliw.model import GENERATION_OF_TARGET
@@ -157,9 +157,12 @@ class Loaded:
         launch = self.launch(shape, bound_views(bindings), samplers or {})
         return launch((Inputs(bound_views(bindings)),), queue, time_limit)
 
-    def launch(self, shape: Sizes, views: Mapping[Name, View], samplers: Mapping[int, Sampler]) -> ShaderLaunch:
-        """The launch for sizes and kinds of resources; kept for the next time."""
-        bindings = kinds_of(views, samplers)
+    def launch(
+        self, shape: Sizes, views: Mapping[Name, View], samplers: Mapping[int, Sampler], others: Bound | None = None
+    ) -> ShaderLaunch:
+        """The launch for sizes and kinds of resources (``others``: what is not among the views); kept for the next
+        time."""
+        bindings = replace(kinds_of(views, samplers), others=others)
         key = repr(shape), bindings.key()
         found = self._launches.get(key)
         if found is None:

@@ -10,7 +10,7 @@ import pytest
 
 import headwater as hw
 from headwater.brook.model import extents
-from headwater.errors import ResourceError, SourceError
+from headwater.errors import KernelFault, ResourceError, SourceError
 from headwater.runtime.brook import BrookProgram
 from headwater.runtime.brook_pixels import Layout, natural, plan_reduction, rolled
 from headwater.runtime.devices import resolve
@@ -270,6 +270,25 @@ def test_streams_parts_of_them_and_queues(pair):
 def test_too_large_for_textures_runs_with_buffers(pair):
     a = numbers("f4", 3, 8193, 4)
     pair.check("plane", EDGES.reshape(2, 8), a)
+
+
+def test_tables_of_built_in_functions_are_beside_textures_and_not_beside_scatter():
+    tables = Pair(
+        """kernel void f(float a<>, out float r<>) { r = (float)cos((double)a * 1.0e20); }
+        kernel void g(float a<>, out float r[]) { r[instance().x] = (float)cos((double)a * 1.0e20); }""",
+        "hd4870",
+    )
+    a = numbers("f4", 50)
+    tables.check("f", a)
+    tables.check("g", a, shape=(50,))
+
+
+def test_endless_loops_are_stopped():
+    program = hw.compile(
+        "kernel void f(float a<>,\n  out float b<>)\n{\n  while (a != 0.5f) { }\n  b = a; }", language="brook"
+    )
+    with pytest.raises(KernelFault, match="longer than its time limit"):
+        program.f(np.zeros(4, np.float32), device="hd4870", time_limit=0.2)
 
 
 def test_doubles_are_refused_where_there_are_none():
