@@ -191,17 +191,12 @@ static void count_other(struct wave *w, u64 done) {
     w->lgkm_done[w->lgkm_issued++ % SHORT_RING] = later(done, before);
 }
 
-static int next_access(struct gpu *g, struct wave *w, const struct op *op, u32 n, struct access *a) {
-    i32 same = g->trace->same[op->site + n];
-    return same >= 0 ? reader_again(&w->reader, same, a) : reader_access(&w->reader, op->site + n, a);
-}
-
 static void issue_vector(struct gpu *g, struct unit *u, struct wave *w, const struct op *op, u64 time) {
     u64 done = time + (op->sites ? 0 : g->chip->l1_cycles), local = 0, found = 0;
     struct access a;
     if (op->more & INVALIDATES) __builtin_memset(u->l1.tag, 0, 4ull * u->l1.sets * u->l1.slots);
     for (u32 n = 0; n < op->sites && !found; n++) {
-        if (!next_access(g, w, op, n, &a)) continue; /* it has sites for two kinds of memory, and runs one of them */
+        if (!reader_site(&w->reader, g->trace, op->site + n, &a)) continue; /* it has sites for two kinds of memory, and runs one of them */
         found = 1;
         if (a.active == 0) {
             u->address_free = later(time, u->address_free) + 4;
@@ -231,7 +226,7 @@ static void issue_local(struct gpu *g, struct unit *u, struct wave *w, const str
         g->lds_busy += op->other;
     }
     for (u32 n = 0; n < op->sites; n++) {
-        if (!next_access(g, w, op, n, &a)) { g->failed = TRACE_SHORT; break; }
+        if (!reader_site(&w->reader, g->trace, op->site + n, &a)) { g->failed = TRACE_SHORT; break; }
         if (a.active) done = local_access(g, u, op, &a, time);
     }
     w->lds_last = later(w->lds_last, done);
@@ -252,14 +247,9 @@ static inline void stall(struct gpu *g, struct unit *u, struct simd *x, u32 s, u
 /* The next instruction of the path; 0 after the last. */
 static inline int step(struct gpu *g, struct wave *w) {
     if (++w->op < w->end) return 1;
-    struct reader *r = &w->reader;
-    if (--r->repeat == 0) {
-        r->path++;
-        if (!reader_more(r, g->trace)) return 0;
-    }
-    u32 number = r->path->segment;
-    if (number >= g->trace->segments) return 0;
-    w->jumped = g->segments[w->segment].falls_to != (i32)number;
+    i64 number = reader_segment(&w->reader, g->trace);
+    if (number < 0) return 0;
+    w->jumped = g->segments[w->segment].falls_to != number;
     w->segment = number;
     w->op = g->segments[number].first;
     w->end = g->segments[number].end;

@@ -11,7 +11,8 @@ enum { FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK };
 enum { ISSUE, SWITCH, QUEUE_WAIT, FETCH_WAIT, LDS_WAIT, WRITE_WAIT, BARRIER_WAIT, START, CAUSES };
 enum { SHOW_ALU = CAUSES + 1, SHOW_FETCH, SHOW_WRITE };
 enum { LOCAL = 1, POPS = 2, BARRIER = 4, UNCACHED = 8, PIXEL = 16, COMPLETE = 32 };
-enum { SLOTS = 64, GROUPS = 64, PAIR = 2, QUANTUM = 512, MISSES = 256, QUADS = 16, SCALE = 16, LEAST_BYTES = 32 /* of a burst of GDDR */ };
+enum { SLOTS = 64, GROUPS = 64, PAIR = 2, QUANTUM = 512, MISSES = 256, QUADS = 16, SCALE = 16 };
+enum { LEAST_BYTES = 32 }; /* of a burst of GDDR */
 
 /* An instruction of control flow, a group, a fetch. `count`: groups or fetches behind the head of their clause; `cycles`: of
    the export bus for an element of 64 lanes that follow each other; `dwords`: of a lane. */
@@ -93,12 +94,15 @@ static u64 write_line(struct gpu *g, u32 line, u64 time, u32 work, u32 bytes) {
 }
 
 /* The set of a line: scrambled, so that rows of a power of two do not all want the same. */
-static u32 l1_set(const struct unit *u, u32 line) { return (line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 12) % u->l1.sets; }
+static u32 l1_set(const struct unit *u, u32 line) {
+    return (line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 12) % u->l1.sets;
+}
 
 /* One access of a fetch unit: when the wavefront has its data. */
 static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const struct access *a, u64 start, u32 cycles) {
     const struct chip *k = g->chip;
-    u64 there = (k->l2_cycles - k->l1_cycles) / 2, back = k->l2_cycles - k->l1_cycles - there, done = start + cycles + k->l1_cycles;
+    u64 there = (k->l2_cycles - k->l1_cycles) / 2, back = k->l2_cycles - k->l1_cycles - there;
+    u64 done = start + cycles + k->l1_cycles;
     g->load_lines += a->count;
     for (u32 n = 0; n < a->count; n++) {
         u32 line = a->first + (a->lines ? a->lines[n] : n);
@@ -135,11 +139,6 @@ static u64 local_access(struct gpu *g, struct unit *u, u32 cycles, u32 least, u6
     return calendar_take(u->lds, time, cycles);
 }
 
-static int next_access(struct gpu *g, struct wave *w, const struct op *op, u32 n, struct access *a) {
-    i32 same = g->trace->same[op->site + n];
-    return same >= 0 ? reader_again(&w->reader, same, a) : reader_access(&w->reader, op->site + n, a);
-}
-
 /* ---- clauses ----------------------------------------------------------------------------------------------------- */
 
 static inline void stall(struct gpu *g, struct unit *u, u32 slot, u32 op, u32 cause, u64 from, u64 to) {
@@ -162,7 +161,7 @@ static u64 local_groups(struct gpu *g, struct unit *u, struct wave *w, u32 head,
         until = time + cadence;
         for (u32 s = 0; s < op->sites; s++) {
             struct access a;
-            if (!next_access(g, w, op, s, &a)) { g->failed = TRACE_SHORT; break; }
+            if (!reader_site(&w->reader, g->trace, op->site + s, &a)) { g->failed = TRACE_SHORT; break; }
             if (a.active == 0) continue;
             u64 served = local_access(g, u, a.count, k->local_least, time);
             until = later(until, served);
@@ -197,7 +196,7 @@ static u64 alu_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
         g->cause[SWITCH] += switching;
         g->cause[w->why] += gap - switching;
     }
-    u32 own = cadence * w->quads / QUADS;
+    u32 own = cadence * w->quads / QUADS; /* of a block that is not whole, what its quads take */
     if (own == 0) own = 1;
     u64 end, plain = (u64)op->count * own;
     if (op->flags & LOCAL) {
@@ -230,11 +229,13 @@ static u64 fetch_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
         u64 issued = at, answer = done;
         for (u32 s = 0; s < op->sites; s++) {
             struct access a;
-            if (!next_access(g, w, op, s, &a)) { g->failed = TRACE_SHORT; break; }
+            if (!reader_site(&w->reader, g->trace, op->site + s, &a)) { g->failed = TRACE_SHORT; break; }
             g->loads++;
             if (op->flags & LOCAL) {
                 at += QUADS * k->quad_sixteenths / SCALE;
-                if (a.active) answer = later(answer, later(local_access(g, u, a.count, k->local_least, issued), issued + k->local_cycles));
+                if (!a.active) continue;
+                u64 served = local_access(g, u, a.count, k->local_least, issued);
+                answer = later(answer, later(served, issued + k->local_cycles));
                 continue;
             }
             u32 turns = a.cycles;
@@ -272,16 +273,17 @@ static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
     u64 start = later(time, u->export_free), at = start, done = start;
     for (u32 s = 0; s < op->sites; s++) {
         struct access a;
-        if (!next_access(g, w, op, s, &a)) { g->failed = TRACE_SHORT; break; }
+        if (!reader_site(&w->reader, g->trace, op->site + s, &a)) { g->failed = TRACE_SHORT; break; }
         u32 cycles = a.flags & LINEAR ? op->cycles : 2 * op->cycles;
         if (op->flags & PIXEL) {
             u64 drawn = calendar_take(g->render, at, (u32)(a.active ? a.active : 1) * op->dwords);
             if (drawn > at + k->write_buffer_cycles) at = drawn - k->write_buffer_cycles;
         }
-        if (a.active == 0) { at += cycles; continue; }
+        if (a.active == 0 || a.count == 0) { at += cycles; continue; }
         g->stores++;
         g->store_lines += a.count;
-        u32 bytes = 4 * op->dwords * a.active / a.count, work = op->flags & PIXEL ? 0 : (op->dwords > 1 ? k->wide_port_sixteenths : k->port_sixteenths) * bytes / 64;
+        u32 bytes = 4 * op->dwords * a.active / a.count, work = 0;
+        if (!(op->flags & PIXEL)) work = (op->dwords > 1 ? k->wide_port_sixteenths : k->port_sixteenths) * bytes / 64;
         if (op->flags & COMPLETE) { /* each lane on its own */
             work = k->atomic_sixteenths * bytes / 4;
             g->memory.atomics++;
@@ -324,14 +326,9 @@ static int step(struct gpu *g, struct wave *w) {
             if (w->active || g->ops[w->op].kind == FLOW) return 1;
             w->op += 1 + g->ops[w->op].count;
         }
-        struct reader *r = &w->reader;
-        if (--r->repeat == 0) {
-            r->path++;
-            if (!reader_more(r, g->trace)) return 0;
-        }
-        u32 number = r->path->segment;
-        if (number >= g->trace->segments) return 0;
-        w->active = r->path->active;
+        i64 number = reader_segment(&w->reader, g->trace);
+        if (number < 0) return 0;
+        w->active = w->reader.path->active;
         w->op = g->segments[number].first;
         w->end = g->segments[number].end;
     }
@@ -609,7 +606,7 @@ EXPORT void hw_vliw_result(struct gpu *g, u64 *out) {
 EXPORT void hw_vliw_end(struct gpu *g, void (*release)(void *)) {
     for (u32 n = 0; n < g->chip->units; n++)
         for (u32 slot = 0; slot < SLOTS; slot++) {
-            u8 *memory = g->units[n].waves[slot].reader.memory;
-            if (memory) release(memory);
+            struct reader *r = &g->units[n].waves[slot].reader;
+            if (r->owned) release(r->memory);
         }
 }

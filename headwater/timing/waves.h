@@ -188,3 +188,18 @@ static inline int reader_again(struct reader *r, u32 site, struct access *found)
                               (run->repeat >> REPEAT_BITS) + 1, run->lines};
     return 1;
 }
+
+/* The next access of a site, also of one that another tells. */
+static inline int reader_site(struct reader *r, const struct trace *t, u32 site, struct access *found) {
+    i32 same = t->same[site];
+    return same >= 0 ? reader_again(r, same, found) : reader_access(r, site, found);
+}
+
+/* The segment that is run next; -1 after the last. */
+static inline i64 reader_segment(struct reader *r, const struct trace *t) {
+    if (--r->repeat == 0) {
+        r->path++;
+        if (!reader_more(r, t)) return -1;
+    }
+    return r->path->segment < t->segments ? r->path->segment : -1;
+}
