@@ -1,11 +1,14 @@
 """Whole programs on the cpu device, in several layouts, against NumPy and PoCL."""
 
+import re
+
 import numpy as np
 import pytest
 from kernel_runs import LAYOUTS, on_pocl, source, verify
 
 from benchmarks.forced_layouts import build, run
 from headwater.errors import SourceError
+from headwater.opencl import host
 from headwater.runtime import Image
 
 FILE = "programs.cl"
@@ -141,6 +144,29 @@ def test_recursion_is_an_error():
     kernel void k(global int *a) { a[get_global_id(0)] = down(a[get_global_id(0)]); }"""
     with pytest.raises(SourceError, match="recurs"):
         run(build(text), "k", (4,), None, [np.arange(4, dtype=np.int32)])
+
+
+def test_recursion_by_way_of_another_is_an_error_when_the_program_is_compiled():
+    text = """int odd(int n);
+    int even(int n) { return n == 0 ? 1 : odd(n - 1); }
+    int odd(int n) { return n == 0 ? 0 : even(n - 1); }
+    kernel void fine(global int *a) { a[get_global_id(0)] = 1; }
+    kernel void k(global int *a) { a[get_global_id(0)] = even(a[get_global_id(0)]); }"""
+    with pytest.raises(SourceError, match="even, odd calls itself"):
+        host.load(text, "k.cl")
+
+
+def test_only_kernels_that_are_launched_are_prepared():
+    text = """int twice(int n) { return 2 * n; }
+    kernel void one(global int *a) { a[get_global_id(0)] += twice(1); }
+    kernel void other(global int *a) { a[get_global_id(0)] = twice(a[get_global_id(0)]); }"""
+    module = host.load(text, "two.cl")
+    one, other = (re.compile(rf"@{name}\(") for name in ("one", "other"))
+    assert one.search(module.text("one"))
+    assert not other.search(module.text("one"))
+    assert set(module._prepared) == {"one"}
+    found = run(build(text, None, "", "two.cl"), "other", (4,), None, [np.arange(4, dtype=np.int32)])
+    assert found[0].tolist() == [0, 2, 4, 6]
 
 
 def test_undefined_function_is_an_error():
