@@ -59,8 +59,8 @@ class Shaders:
             image = image_of(kernel.text, self.device.chip, f"{symbol}.il")
             lines = tuple(tuple(self._line(kernel, line) for line in one) for one in image.lines)
             image = replace(image, name=symbol, abi="headwater", lds_bytes=kernel.local_bytes, lines=lines)
-            shader = load(image, self.device.chip, self.module.filename)
-            shader.owner.device, shader.owner.program_source = self.device, self.source
+            shader = load(image, self.device.chip, self.module.filename, self.device)
+            shader.owner.program_source = self.source
             found = self._loaded[symbol, translated] = shader, kernel
         return found
 

@@ -4,6 +4,7 @@ import pytest
 
 from headwater.brook import translate
 from headwater.brook.model import BrookModule
+from headwater.brook.pixel_support import ADDRESS_TRANSLATION
 from headwater.opencl.clang import compile_to_ir
 from tests.brook import corpus_files
 
@@ -28,6 +29,18 @@ def test_clang_takes_the_translation_without_a_word(name):
     for kernel in module.kernels.values():
         for entry in kernel.entries:
             assert [argument.name for argument in compiled.kernels[entry.symbol].args] == [a.name for a in entry.args]
+
+
+@pytest.mark.parametrize("name", corpus_files.NAMES)
+@pytest.mark.parametrize("options", ["", f"-D {ADDRESS_TRANSLATION}"])
+def test_clang_takes_pixel_shaders_without_a_word(name, options):
+    pixels = translate(corpus_files.read(name), f"{name}.br", corpus_files.options(name)).pixels
+    compiled = compile_to_ir(pixels.source, f"{name}.cl", options)
+    assert compiled.warnings.strip() == ""
+    for kernel in pixels.kernels.values():
+        for entry in kernel.entries:
+            own = [argument.name for argument in entry.args if argument.slot < 0]
+            assert [argument.name for argument in compiled.kernels[entry.symbol].args] == own
 
 
 @pytest.mark.parametrize("name", corpus_files.NAMES)
