@@ -8,12 +8,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.isa_texels import check, differences, interpreted, make_trial, translated, usable
+import headwater
+from benchmarks.isa_texels import (
+    REGION_BYTES,
+    check,
+    differences,
+    interpreted,
+    kernel_text,
+    make_trial,
+    translated,
+    usable,
+)
 from headwater.emulate import texels
 from headwater.emulate.reference_memory import AccessError
 from headwater.emulate.reference_texels import Format, bits_of, float_of, format_of
+from headwater.errors import KernelFault
 from headwater.isa.gcn import images, resources
 from headwater.isa.gcn.table import named, rows
+from headwater.opencl.gcn_build import assemble
 
 
 def test_every_row_says_what_it_does():
@@ -238,3 +250,26 @@ def test_information_about_an_image():
 def test_outside_is_zero_with_ones_where_the_descriptor_has_them():
     image = {"dst_sel_y": resources.SEL_1}
     assert sampled("image_load", RAMP, [(4, 0), (3, 3)], image, dmask=3)[:2].T.tolist() == [[0.0, 1.0], [15.0, 1.0]]
+
+
+def test_descriptors_of_any_bits_end_in_a_result_or_a_fault(tmp_path):
+    rng, values = random.Random(8), np.random.default_rng(8)
+    row = named("gfx900", "MIMG", "image_sample_l")
+    trial = None
+    while trial is None:
+        trial = make_trial(row, "gfx900", rng, values)
+    path = tmp_path / "any.hsaco"
+    path.write_bytes(assemble(kernel_text([trial], "gfx900"), "any.s", "gfx900").code)
+    kernel = headwater.compile(path, device="vega64").k[(64,), (64,)]
+    faults = []
+    for _ in range(60):
+        region = np.zeros(REGION_BYTES // 4, np.uint32)
+        region[:16], region[64:] = trial.scalars, trial.vectors.reshape(-1)
+        for _ in range(rng.choice([1, 3, 300])):
+            region[rng.randrange(12)] ^= np.uint32(1 << rng.randrange(32))
+        try:
+            kernel(region, np.zeros(5 * 64, np.uint32), trial.memory.copy())
+        except KernelFault as error:
+            faults.append(str(error))
+    assert 10 < len(faults) < 60
+    assert all("descriptor" in fault or "reads" in fault for fault in faults)
