@@ -6,8 +6,8 @@ each gives AMD's CPU run-time's answers here, comes out.
 Data, answers and tolerances are `benchmarks.brook_oracle`'s. Only IL's own part is ours: AMD's compiler says which
 argument, or which of its fields, each texture, constant and output is, and what the run-time's part is: to bind them,
 to run a domain, and to tell reductions their factors. Calls that it serves with further programs (implicit resize,
-address translation) are left out, and so are reductions in several passes, and the one compute shader, whose plain program
-takes its two-dimensional stream for a line. The exit status is 0 if all that is compared agrees.
+address translation) are left out, and so are reductions in several passes, and the one compute shader, whose plain
+program takes its two-dimensional stream for a line. The exit status is 0 if all that is compared agrees.
 """
 
 from __future__ import annotations
