@@ -94,8 +94,11 @@ struct cache {
     u32 *tag, *used; /* [sets][slots]; tag: line + 1 */
     u64 *ready;      /* when the line is there */
     u8 *dirty;
+    u16 *guess;      /* where a line is, by its low bits: of caches with many ways, that all need not be compared */
     u64 hits, misses;
 };
+
+enum { GUESSES = 256 };
 
 struct arena { u8 *at, *end; };
 
@@ -116,20 +119,30 @@ static void cache_begin(struct cache *c, struct arena *a, u32 sets, u32 ways, u3
     c->used = give(a, all * 4);
     c->ready = give(a, all * 8);
     c->dirty = writes ? give(a, all) : 0;
+    c->guess = slots > 16 && all < 1 << 16 ? give(a, 2 * GUESSES) : 0;
     for (u64 n = 0; n < all; n++) c->used[n] = n % slots < ways ? 0 : ~0u;
 }
 
 static u64 cache_bytes(u32 sets, u32 ways, u32 writes) {
-    return (u64)sets * ((ways + 15) & ~15u) * (16 + (writes != 0)) + 4 * 128;
+    return (u64)sets * ((ways + 15) & ~15u) * (16 + (writes != 0)) + 2 * GUESSES + 5 * 128;
 }
 
 /* The line's place, or -1. */
 static inline i64 cache_find(struct cache *c, u32 set, u32 line) {
     u64 at = (u64)set * c->slots;
+    if (c->guess) {
+        u32 guess = c->guess[line % GUESSES];
+        if (c->tag[guess] == line + 1) {
+            c->used[guess] = ++c->clock;
+            c->hits++;
+            return guess;
+        }
+    }
     for (u32 w = 0; w < c->slots; w += 16) {
         u32 found = equal16(c->tag + at + w, line + 1);
         if (found) {
             at += w + __builtin_ctz(found);
+            if (c->guess) c->guess[line % GUESSES] = at;
             c->used[at] = ++c->clock;
             c->hits++;
             return at;
@@ -153,6 +166,7 @@ static inline u64 cache_place(struct cache *c, u32 set, u32 line) {
     best += __builtin_ctz(equal16(c->used + best, least));
     c->tag[best] = line + 1;
     c->used[best] = ++c->clock;
+    if (c->guess) c->guess[line % GUESSES] = best;
     return best;
 }
 
