@@ -1,15 +1,19 @@
-"""What the cycle model costs: replay, a report from the source, a sweep over chips. Prints processor time.
+"""What the cycle model costs: replay, a report from the source, traces of different lengths, a sweep over chips, and a
+kernel of 10⁹ instructions. Prints processor time; nothing is in the cache when it begins.
 
-Usage: python -m benchmarks.timing [--chips 100]
+Usage: python -m benchmarks.timing [--chips 100] [--large]
+
+The same sweep on the command line, a hundred chips: headwater simulate … --sweep compute.compute_units=8:106:50
+--sweep clock_mhz=1000,1500
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
+import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,7 @@ import numpy as np
 import headwater
 from headwater import chips
 from headwater.timing import Recorded
+from headwater.timing.sweep import sweep, variants
 
 SOURCE = """
 kernel void mm(global const float *x, global const float *y, global float *z, int n) {
@@ -55,7 +60,18 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--chips", type=int, default=0, help="replay the tiled product on so many variants of Vega 64")
-    many = parser.parse_args().chips
+    parser.add_argument("--large", action="store_true", help="also a kernel of 10^9 instructions: a minute or more")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["HEADWATER_CACHE_DIR"] = cache
+        _measure(args.chips, args.large)
+
+
+def _measure(many: int, large: bool) -> None:
+    start = _seconds()
+    first = headwater.compile("kernel void one(global int *a) { a[0] = 1; }", language="opencl", device="vega64")
+    first.one[(64,), (64,)].simulate(np.zeros(64, np.int32), device="vega64")
+    print(f"the engine, made once on a machine, and a kernel of one line: {_seconds() - start:.2f} s")
     begin, wall = _seconds(), time.perf_counter()
     program = headwater.compile(SOURCE, language="opencl", device="vega64")
     vega = chips.find("vega64")
@@ -84,19 +100,42 @@ def main() -> None:
             kept = made
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"memory of this process at most {peak:.0f} MiB")
+    _lengths(program)
+    if large:
+        _large(program)
     if many:
-        variants = [
-            replace(vega, compute=replace(vega.compute, compute_units=8 + 2 * (k % 50), clock_mhz=1000 + 5.0 * k))
-            for k in range(many)
-        ]
+        chosen = variants(vega, [f"compute.compute_units=8:106:{-(-many // 2)}", "clock_mhz=1000,1500"])[:many]
         begin, wall = _seconds(), time.perf_counter()
-        with ThreadPoolExecutor(2) as pool:
-            found = list(pool.map(kept.launches[0].report, variants))
+        found = [reports[0] for reports in sweep(kept, chosen)]
         best = min(found, key=lambda one: one.seconds)
         print(
-            f"{many} chips: {_seconds() - begin:.1f} s of processors, {time.perf_counter() - wall:.1f} s on the clock; "
-            f"the fastest has {best.chip.compute.compute_units} compute units, {best.microseconds:.1f} µs"
+            f"{len(found)} chips: {_seconds() - begin:.1f} s of processors, {time.perf_counter() - wall:.1f} s on the "
+            f"clock with {os.cpu_count()} cores; the fastest is {best.chip.name}, {best.microseconds:.1f} µs"
         )
+
+
+def _replayed(program: Any, items: int, turns: int) -> tuple[int, float]:
+    """Instructions of a launch of ``chain``, and seconds of its replay."""
+    y = np.zeros(items, np.float32)
+    launch = Recorded(lambda: program.chain[(y.size,), (256,)](y, turns, device="vega64")).launches[0]
+    start = _seconds()
+    report = launch.report(chips.find("vega64"))
+    return report.instructions, _seconds() - start
+
+
+def _lengths(program: Any) -> None:
+    """Traces that differ in length only: a million instructions should always take as long."""
+    for items, turns in ((1 << 18, 128), (1 << 18, 512), (1 << 20, 128), (1 << 20, 512)):
+        count, seconds = _replayed(program, items, turns)
+        what = f"{items:,} work-items, {turns} turns: {count / 1e6:6.1f} M instructions"
+        print(f"{what}, {seconds:5.2f} s, {1e9 * seconds / count:5.1f} ns for each")
+
+
+def _large(program: Any) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    count, seconds = _replayed(program, 1 << 22, 2200)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{count / 1e9:.2f} G instructions: {seconds:.1f} s; memory at most {peak:.0f} MiB, {before:.0f} before")
 
 
 if __name__ == "__main__":
