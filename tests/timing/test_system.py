@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from headwater import chips
+from headwater.cli import main
 from headwater.errors import UsageError
 from headwater.timing.host import LAUNCH_SECONDS, STAGING_BYTES_PER_SECOND, START_SECONDS, host, link_bytes_per_second
 from headwater.timing.sweep import variants
@@ -165,3 +166,34 @@ def test_variants_of_a_chip() -> None:
         variants(VEGA, ["clock_mhz=500:1000:1000", "memory.gigabytes_per_second=100:400:101"])
     with pytest.raises(UsageError, match="no figure 'clok_mhz'"):
         variants(VEGA, ["clok_mhz=1000"])
+
+
+def test_the_command_repeats_and_sweeps(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    body = "{ int i = get_global_id(0); y[i] = x[i] + 1; }"
+    (tmp_path / "k.cl").write_text(f"kernel void copy(global const float *x, global float *y) {body}")
+    words = ["simulate", str(tmp_path / "k.cl"), "x=ones:65536", "--local", "256", "--device", "vega64"]
+    found = {}
+    for queues in ("1", "2"):
+        assert (
+            main([*words, "--repeat", "6", "--queues", queues, "--json", "--timeline", str(tmp_path / "t.json")]) == 0
+        )
+        found[queues] = json.loads(capsys.readouterr().out)["program"]
+    assert found["2"]["seconds"] < 0.9 * found["1"]["seconds"]
+    assert found["1"]["system_gflops"] < found["1"]["kernel_gflops"]
+    assert len(found["2"]["commands"]) == 18
+    names = [event["name"] for event in json.loads((tmp_path / "t.json").read_text())["traceEvents"]]
+    assert names.count("copy") == 6
+    assert main([*words, "--repeat", "2", "--pageable"]) == 0
+    text = capsys.readouterr().out
+    assert "2 times in one queue, with copies" in text
+    assert "copying on the host" in text
+    assert main([*words, "--sweep", "memory.gigabytes_per_second=121,242", "--json"]) == 0
+    cycles = [one["cycles"] for one in json.loads(capsys.readouterr().out)["launches"]]
+    assert cycles[1] > 1.2 * cycles[2] > cycles[0]
+    for extra, message in (
+        (["--queues", "2"], "say --repeat N, too"),
+        (["--repeat", "0"], "--repeat wants a whole number from 1, not '0'"),
+        (["--sweep", "clock_mhz"], "--sweep takes FIGURE=VALUES"),
+    ):
+        assert main([*words, *extra]) == 2
+        assert message in capsys.readouterr().err
