@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from headwater.emulate.memory import Address
     from headwater.emulate.registers import Mask
     from headwater.emulate.staging import Site
+    from headwater.runtime.emulated import SimulatedTask
     from headwater.runtime.faults import Extent
-    from headwater.runtime.simulated_launch import SimulatedLaunch, SimulatedTask
+    from headwater.runtime.simulated_launch import SimulatedLaunch
 
 RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED = range(1, 7)
 _WRITES, _ATOMIC = 1 << 16, 1 << 17

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headwater.emulate.registers import Mask
     from headwater.emulate.translate import Translator
     from headwater.isa.gcn.model import Instruction
-    from headwater.runtime.simulated_launch import SimulatedTask
+    from headwater.runtime.emulated import SimulatedTask
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing, Region, Watched
     from headwater.emulate.memory import Address
     from headwater.emulate.registers import Mask
-    from headwater.runtime.simulated_launch import SimulatedTask
+    from headwater.runtime.emulated import SimulatedTask
 
 VERSION: Final = 4
 MAGIC: Final = b"HWTRACE4"

@@ -10,65 +10,30 @@ import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from headwater.emulate import dispatch, layout, unwritten
-from headwater.emulate.hooks import Region, wanted
+from headwater.emulate.hooks import Region
 from headwater.emulate.native import SYMBOL, native_kernel
-from headwater.errors import LaunchError, ResourceError
+from headwater.errors import LaunchError
 from headwater.runtime import pool as _pool, signature
 from headwater.runtime.arrays import ALIGNMENT, Array, address, aligned_bytes
-from headwater.runtime.cpu_launch import CpuLaunch, Slot, _image, _memory, _sampler
+from headwater.runtime.cpu_launch import Slot, _image, _memory, _sampler
+from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, SimulatedTask, fill
 from headwater.runtime.faults import Extent
 from headwater.runtime.pool import Task
 
 if TYPE_CHECKING:
+    from headwater.chips import Chip
     from headwater.emulate.hooks import Watcher
     from headwater.isa.gcn.objects import CodeObject, KernelArg, KernelObject
     from headwater.opencl.kernels import ArgInfo
-    from headwater.runtime.cpu_events import CpuEvent
-    from headwater.runtime.events import Queue
-    from headwater.runtime.gcn_images import BoundImage
     from headwater.runtime.simulated import SimulatedKernel
 
 PRINTF_BYTES = 1 << 20
 _PRINTF_HEADER_BYTES = 8
-_MEMORY_LIMIT = 1 << 31
-
-
-class EmulatedKernel(NamedTuple):
-    """What `CpuLaunch` wants to know of a kernel's native code (`headwater.runtime.cpu_launch.HostKernel`)."""
-
-    library: Path
-    symbol: str
-    local_size: tuple[int, int, int]
-    arg_offsets: tuple[int, ...]
-    args_bytes: int
-    static_local_bytes: int
-    frame_bytes: int
-    unbounded: bool = True
-    formats: tuple[str, ...] = ()
-    streaming: tuple[int, ...] = ()
-
-
-class SimulatedTask(Task):
-    """A task with what only emulation has: the error record, the table of allocations, the buffer of printf."""
-
-    __slots__ = ("extents", "images", "own", "printf", "record", "table")
-
-    def __init__(self, entry: Any, block: Array, args_bytes: int) -> None:
-        super().__init__(entry, block, args_bytes)
-        self.record = np.zeros(layout.RECORD_FIELDS, np.uint64)
-        self.table: Array = np.zeros(0, np.uint64)
-        self.extents: list[Extent] = []
-        self.printf: Array | None = None
-        self.images: dict[int, BoundImage] = {}
-        """Image arguments, by their identity."""
-        self.own: dict[str, Array] = {}
-        """Further memory that the kernel reads, by what a message calls it."""
 
 
 class Loaded:
@@ -87,7 +52,7 @@ class Loaded:
 _loaded: weakref.WeakKeyDictionary[CodeObject, Loaded] = weakref.WeakKeyDictionary()
 
 
-class SimulatedLaunch(CpuLaunch):
+class SimulatedLaunch(EmulatedLaunch):
     """One kernel with its sizes fixed. Calling it packs the kernarg segment, emulates the kernel and returns the
     event."""
 
@@ -182,12 +147,7 @@ class SimulatedLaunch(CpuLaunch):
         }
         if self.watcher is not None:
             fields["hooks"] = self.watcher.hooks(self)
-        for kind, name, count in layout.DISPATCH.fields:
-            if name in fields:
-                size = count * (8 if kind == "u64" else 4)
-                dtype = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}[kind]
-                at = layout.DISPATCH.offset[name]
-                memory[at : at + size].view(dtype)[:] = fields[name]
+        fill(memory, layout.DISPATCH, fields)
         self._dispatch = memory
         self._block[layout.BLOCK_DISPATCH] = address(memory)
 
@@ -220,43 +180,20 @@ class SimulatedLaunch(CpuLaunch):
         known.writes |= arg.access != "read"
         return int(known.address)
 
-    def _place_locals(self, sizes: tuple[int, ...]) -> None:
-        """Lay the dynamic local arguments behind the static local memory."""
-        position = self.host.static_local_bytes
-        offsets = []
-        for size in sizes:
-            position = layout.round_up(position, 16)
-            offsets.append(position)
-            position += size
-        limit = self.device.outline.work_group_bytes
-        if position > limit:
-            chip = self.device.chip.name
-            raise ResourceError(
-                f"{self._info.name} needs {position} bytes of local memory a group, {chip} has {limit}",
-                hint="use smaller tiles or groups",
-            )
-        total = layout.scratch_bytes(
-            self._waves, self.native.frame_bytes, self.abi.scratch_lane_bytes, self.native.cache_slots, position
-        )
-        if total > _MEMORY_LIMIT:
-            raise ResourceError(
-                f"{self._info.name} needs {total} bytes of private memory and frames for each group emulated",
-                hint="use smaller groups or smaller private arrays",
-            )
-        self._local_sizes, self._local_offsets = sizes, tuple(offsets)
-        self._frames, self._scratch_bytes = position, total
+    @property
+    def chip(self) -> Chip:
+        """The chip that is simulated."""
+        return self.device.chip
 
-    def _new_task(self) -> Task:
-        return SimulatedTask(self._entry, self._block, self.host.args_bytes)
+    @property
+    def local_limit_bytes(self) -> int:
+        """LDS that a work-group may have, known without the chip's file."""
+        return self.device.outline.work_group_bytes
 
-    def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> CpuEvent:
-        # Callers keep launches; who watches may come and go.
-        if self.watcher is None:
-            watcher = wanted()
-            if watcher is not None:
-                whole, group, offset = (size[: self._work_dim] for size in self._sizes)
-                return self.kernel.watched(whole, group, offset, watcher)(args, queue, time_limit)
-        return super().__call__(args, queue, time_limit)
+    def watched(self, watcher: Watcher) -> SimulatedLaunch:
+        """The same launch, of code that tells ``watcher`` what happens."""
+        whole, group, offset = (size[: self._work_dim] for size in self._sizes)
+        return self.kernel.watched(whole, group, offset, watcher)
 
     # -- one launch
     # -------------------------------------------------------------------------------------------------------
@@ -382,11 +319,6 @@ class SimulatedLaunch(CpuLaunch):
         """Private memory of a lane."""
         return self.abi.scratch_lane_bytes
 
-    @property
-    def local_banks(self) -> int:
-        """Banks of the chip's LDS."""
-        return self.device.chip.local_memory.banks
-
     def header(self, task: SimulatedTask, place: Callable[[int], int]) -> Mapping[str, Any]:
         """What a trace's header says of this launch."""
         global_size, local_size, _ = self._sizes
@@ -405,11 +337,6 @@ class SimulatedLaunch(CpuLaunch):
     def regions(self, task: SimulatedTask) -> list[Region]:
         """The launch's allocations, by the host's addresses."""
         return [Region(one.name, ((one.start, one.end - one.start),)) for one in task.extents]
-
-    @property
-    def wave_instructions(self) -> int:
-        """Instructions that the wavefronts of the last launch executed."""
-        return int(self._free[-1].block[layout.BLOCK_WAVE_INSTRUCTIONS]) if self._free else 0
 
 
 def _sampler_address(arg: ArgInfo, position: int, value: object) -> int:

@@ -15,8 +15,9 @@ from headwater.emulate import layout
 from headwater.isa.gcn import amdcl
 from headwater.runtime.arrays import Array, address, aligned_bytes
 from headwater.runtime.cpu_launch import _memory
+from headwater.runtime.emulated import SimulatedTask
 from headwater.runtime.pool import Task
-from headwater.runtime.simulated_launch import SimulatedLaunch, SimulatedTask
+from headwater.runtime.simulated_launch import SimulatedLaunch
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.objects import KernelArg

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.emulate import layout
-from headwater.emulate.hooks import Region, Watcher, wanted
+from headwater.emulate.hooks import Region, Watcher
 from headwater.emulate.vliw.bindings import RAW, Bindings, Bound, Format, Name, Sampler
 from headwater.emulate.vliw.layout import LAUNCH, RESOURCE
 from headwater.emulate.vliw.native import SYMBOL, NativeShader, native_shader
@@ -23,22 +23,18 @@ from headwater.emulate.vliw.watch import ARENA_KEY, TILED_KEY, tiled_bytes
 from headwater.errors import LaunchError, ResourceError
 from headwater.runtime import pool as _pool
 from headwater.runtime.arrays import Array, address, aligned_bytes
-from headwater.runtime.cpu_launch import CpuLaunch
+from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, SimulatedTask, fill
 from headwater.runtime.faults import Extent
 from headwater.runtime.pool import Task
-from headwater.runtime.simulated_launch import EmulatedKernel, SimulatedTask
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.emulate.vliw.kernel import Kernel
     from headwater.opencl.kernels import KernelInfo
-    from headwater.runtime.cpu_events import CpuEvent
-    from headwater.runtime.events import Queue
 
 ARENA_START = 1 << 16
 """The first address of the arena: those below are a null pointer's."""
 _ARENA_ALIGNMENT = 256
-_MEMORY_LIMIT = 1 << 31
 _NO_SGPRS = tuple(name for kind, name, _ in layout.DISPATCH.fields if kind == "i32")
 _WORD = (1 << 64) - 1
 
@@ -167,7 +163,7 @@ class Inputs:
     """Memory that must live as long as the launch."""
 
 
-class ShaderLaunch(CpuLaunch):
+class ShaderLaunch(EmulatedLaunch):
     """A kernel with its sizes and the kinds of its resources fixed. Called with `Inputs` as its only argument."""
 
     in_line = False
@@ -184,7 +180,7 @@ class ShaderLaunch(CpuLaunch):
         watcher: Watcher | None = None,
     ) -> None:
         self.machine = machine
-        self.chip = chip
+        self._chip = chip
         self.watcher = watcher
         if watcher is not None and self.mode == "pixel":
             sizes = rasterised(sizes)
@@ -226,7 +222,7 @@ class ShaderLaunch(CpuLaunch):
             "local": self.sizes.local,
             "waves": self._waves,
             "frame_bytes": self.native.frame_bytes,
-            "scratch_lane_bytes": layout.round_up(self.machine.scratch_bytes, 16),
+            "scratch_lane_bytes": self.private_lane_bytes,
             "cache_slots": self.native.cache_slots,
             "flush_denormals": int(self.native.flushing),
             **dict.fromkeys(_NO_SGPRS, -1),
@@ -236,37 +232,6 @@ class ShaderLaunch(CpuLaunch):
         fill(memory, layout.DISPATCH, fields)
         self._dispatch = memory
         self._block[layout.BLOCK_DISPATCH] = address(memory)
-
-    def _place_locals(self, sizes: tuple[int, ...]) -> None:
-        """Lay the dynamic local arguments behind the shader's own local memory."""
-        position = self.host.static_local_bytes
-        offsets = []
-        for size in sizes:
-            position = layout.round_up(position, 16)
-            offsets.append(position)
-            position += size
-        limit = self.chip.local_memory.work_group_bytes
-        if position > limit:
-            raise ResourceError(
-                f"{self._info.name} needs {position} bytes of local memory a group, {self.chip.name} has {limit}",
-                hint="use smaller tiles or groups",
-            )
-        scratch = layout.round_up(self.machine.scratch_bytes, 16)
-        total = layout.scratch_bytes(self._waves, self.native.frame_bytes, scratch, self.native.cache_slots, position)
-        if total > _MEMORY_LIMIT:
-            raise ResourceError(f"{self._info.name} needs {total} bytes of registers for each group emulated")
-        self._local_sizes, self._local_offsets = sizes, tuple(offsets)
-        self._frames, self._scratch_bytes = position, total
-
-    def _new_task(self) -> Task:
-        return SimulatedTask(self._entry, self._block, self.host.args_bytes)
-
-    def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> CpuEvent:
-        # Callers keep launches; who watches may come and go.
-        watcher = wanted() if self.watcher is None else None
-        if watcher is not None:
-            return self.watched(watcher)(args, queue, time_limit)
-        return super().__call__(args, queue, time_limit)
 
     def watched(self, watcher: Watcher) -> ShaderLaunch:
         """The same launch, of code that tells ``watcher`` what happens."""
@@ -364,14 +329,14 @@ class ShaderLaunch(CpuLaunch):
         return "pixel" if self.machine.kind == "ps" and not self.in_line else "compute"
 
     @property
+    def chip(self) -> Chip:
+        """The chip that is simulated."""
+        return self._chip
+
+    @property
     def private_lane_bytes(self) -> int:
         """Scratch memory of a work-item."""
         return layout.round_up(self.machine.scratch_bytes, 16)
-
-    @property
-    def local_banks(self) -> int:
-        """Banks of the chip's LDS."""
-        return self.chip.local_memory.banks
 
     def header(self, task: SimulatedTask, place: Callable[[int], int]) -> Mapping[str, Any]:
         """What a trace's header says of this launch."""
@@ -438,11 +403,6 @@ class ShaderLaunch(CpuLaunch):
             if view is not None and name[0] != "constant" and view.nbytes:
                 yield name, view, address(view.memory.reshape(-1).view(np.uint8)) + view.offset, view.nbytes
 
-    @property
-    def wave_instructions(self) -> int:
-        """ALU groups, fetches and control-flow instructions that the wavefronts of the last launch executed."""
-        return int(self._free[-1].block[layout.BLOCK_WAVE_INSTRUCTIONS]) if self._free else 0
-
 
 def rasterised(sizes: Sizes) -> Sizes:
     """A pixel shader's domain in wavefronts of 8 × 8 pixels, as the rasteriser makes them; of fewer rows or columns
@@ -456,15 +416,6 @@ def rasterised(sizes: Sizes) -> Sizes:
 def _power_of_two(number: int) -> int:
     """The least that is not below."""
     return 1 << max(number - 1, 0).bit_length()
-
-
-def fill(memory: Array, struct: layout.Struct, fields: Mapping[str, Any]) -> None:
-    """Write a structure's fields."""
-    for kind, name, count in struct.fields:
-        if name in fields:
-            dtype = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}[kind]
-            at = struct.offset[name]
-            memory[at : at + count * (8 if kind == "u64" else 4)].view(dtype)[:] = fields[name]
 
 
 __all__ = ["ARENA", "Allocation", "Arena", "Inputs", "Owner", "Sampler", "ShaderLaunch", "Sizes", "View", "fill"]

@@ -23,10 +23,10 @@ from headwater.runtime import signature
 from headwater.runtime.arrays import Array, address, aligned_bytes
 from headwater.runtime.cpu_launch import CpuLaunch, _memory
 from headwater.runtime.devices import DeviceProgram, Size
+from headwater.runtime.emulated import SimulatedTask
 from headwater.runtime.images import Image as Picture
 from headwater.runtime.pool import Task
 from headwater.runtime.simulated import SimulatedDevice
-from headwater.runtime.simulated_launch import SimulatedTask
 from headwater.runtime.vliw import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, check_limits, machine_of
 from headwater.runtime.vliw_images import image_of
 from headwater.runtime.vliw_launch import ARENA, Arena, Inputs, ShaderLaunch, Sizes, View

@@ -196,7 +196,7 @@ def successors(shader: Shader, index: int) -> set[int]:
 
 
 def straight(program: Program) -> list[range]:
-    """Runs of control-flow instructions that always follow each other, those with clauses with the same lanes active."""
+    """Runs of control-flow instructions that always follow each other; those with a clause have the same mask."""
     shader = program.shader
     count = len(shader.cf)
     begins = {0}

@@ -1,0 +1,141 @@
+"""What launches on simulated chips have in common, GCN's and VLIW ones': `EmulatedLaunch`, a `CpuLaunch` of the
+emulator's native code, so that threads, queues, time limits and Ctrl-C are the cpu device's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from headwater.emulate import layout
+from headwater.emulate.hooks import wanted
+from headwater.errors import ResourceError
+from headwater.runtime.arrays import Array
+from headwater.runtime.cpu_launch import CpuLaunch
+from headwater.runtime.faults import Extent
+from headwater.runtime.pool import Task
+
+if TYPE_CHECKING:
+    from headwater.chips import Chip
+    from headwater.emulate.hooks import Watcher
+    from headwater.runtime.cpu_events import CpuEvent
+    from headwater.runtime.events import Queue
+    from headwater.runtime.gcn_images import BoundImage
+
+_MEMORY_LIMIT = 1 << 31
+
+
+class EmulatedKernel(NamedTuple):
+    """What `CpuLaunch` wants to know of a kernel's native code (`headwater.runtime.cpu_launch.HostKernel`)."""
+
+    library: Path
+    symbol: str
+    local_size: tuple[int, int, int]
+    arg_offsets: tuple[int, ...]
+    args_bytes: int
+    static_local_bytes: int
+    frame_bytes: int
+    unbounded: bool = True
+    formats: tuple[str, ...] = ()
+    streaming: tuple[int, ...] = ()
+
+
+class SimulatedTask(Task):
+    """A task with what only emulation has: the error record, the table of allocations, the buffer of printf."""
+
+    __slots__ = ("extents", "images", "own", "printf", "record", "table")
+
+    def __init__(self, entry: Any, block: Array, args_bytes: int) -> None:
+        super().__init__(entry, block, args_bytes)
+        self.record = np.zeros(layout.RECORD_FIELDS, np.uint64)
+        self.table: Array = np.zeros(0, np.uint64)
+        self.extents: list[Extent] = []
+        self.printf: Array | None = None
+        self.images: dict[int, BoundImage] = {}
+        """Image arguments, by their identity."""
+        self.own: dict[str, Array] = {}
+        """Further memory that the kernel reads, by what a message calls it."""
+
+
+class EmulatedLaunch(CpuLaunch):
+    """A launch of native code that emulates a kernel's wavefronts; ``native`` has what `layout.scratch_bytes` asks."""
+
+    native: Any
+    watcher: Watcher | None
+    _waves: int
+
+    @property
+    def chip(self) -> Chip:
+        """The chip that is simulated."""
+        raise NotImplementedError
+
+    @property
+    def local_limit_bytes(self) -> int:
+        """LDS that a work-group may have."""
+        return self.chip.local_memory.work_group_bytes
+
+    @property
+    def private_lane_bytes(self) -> int:
+        """Private (scratch) memory of a lane."""
+        raise NotImplementedError
+
+    @property
+    def local_banks(self) -> int:
+        """Banks of the chip's LDS."""
+        return self.chip.local_memory.banks
+
+    def watched(self, watcher: Watcher) -> EmulatedLaunch:
+        """The same launch, of code that tells ``watcher`` what happens."""
+        raise NotImplementedError
+
+    def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> CpuEvent:
+        # Callers keep launches; who watches may come and go.
+        watcher = wanted() if self.watcher is None else None
+        if watcher is not None:
+            return self.watched(watcher)(args, queue, time_limit)
+        return super().__call__(args, queue, time_limit)
+
+    def _new_task(self) -> Task:
+        return SimulatedTask(self._entry, self._block, self.host.args_bytes)
+
+    def _place_locals(self, sizes: tuple[int, ...]) -> None:
+        """Lay the dynamic local arguments behind the kernel's own local memory."""
+        position = self.host.static_local_bytes
+        offsets = []
+        for size in sizes:
+            position = layout.round_up(position, 16)
+            offsets.append(position)
+            position += size
+        limit = self.local_limit_bytes
+        if position > limit:
+            raise ResourceError(
+                f"{self._info.name} needs {position} bytes of local memory a group, {self.chip.name} has {limit}",
+                hint="use smaller tiles or groups",
+            )
+        total = layout.scratch_bytes(
+            self._waves, self.native.frame_bytes, self.private_lane_bytes, self.native.cache_slots, position
+        )
+        if total > _MEMORY_LIMIT:
+            raise ResourceError(
+                f"{self._info.name} needs {total} bytes of private memory and frames for each group emulated",
+                hint="use smaller groups or smaller private arrays",
+            )
+        self._local_sizes, self._local_offsets = sizes, tuple(offsets)
+        self._frames, self._scratch_bytes = position, total
+
+    @property
+    def wave_instructions(self) -> int:
+        """Instructions that the wavefronts of the last launch executed; of VLIW shaders ALU groups, fetches and
+        control-flow instructions."""
+        return int(self._free[-1].block[layout.BLOCK_WAVE_INSTRUCTIONS]) if self._free else 0
+
+
+def fill(memory: Array, struct: layout.Struct, fields: Mapping[str, Any]) -> None:
+    """Write a structure's fields."""
+    for kind, name, count in struct.fields:
+        if name in fields:
+            dtype = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}[kind]
+            at = struct.offset[name]
+            memory[at : at + count * (8 if kind == "u64" else 4)].view(dtype)[:] = fields[name]
