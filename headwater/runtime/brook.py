@@ -284,7 +284,7 @@ class BrookKernel(Kernel):
         """
         key = [where, shape, domain]
         items: list[Any] = [None] * self._item_count
-        extents: list[tuple[int, int]] = []  # addresses of arrays
+        extents: list[tuple[int, int]] = []  # addresses of arrays, which outs must not share
         any_stream = False
         for position, number, dtype in self._places:
             value = args[position]
@@ -300,7 +300,8 @@ class BrookKernel(Kernel):
                 start = contiguous_address(value)
                 if start % ALIGNMENT:
                     return None
-                extents.append((start, start + value.nbytes))
+                if outs:
+                    extents.append((start, start + value.nbytes))
                 items[number] = value
             else:
                 return None
