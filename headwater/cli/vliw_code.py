@@ -6,6 +6,7 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,11 +67,13 @@ def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
         return _chosen(args.kernels, (made.name,), (made,), name)
     from headwater.il import from_llvm
 
-    options = build_options(args)
+    options, is_drawn = build_options(args), False
     if suffix != ".cl":
         from headwater.runtime.brook import translate
 
-        text, options = translate(text, name, options).drawn(chip.vliw.stream_texels).source, ""
+        module = translate(text, name, options)
+        is_drawn = module.drawn(chip.vliw.stream_texels) is not module
+        text, options = module.drawn(chip.vliw.stream_texels).source, ""
     built = from_llvm.kernels(text, chip, name, options)
     print(built.warnings, end="", file=sys.stderr)
     found = []
@@ -82,7 +85,9 @@ def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
         elif kernel.refused is not None:
             print(f"headwater: {kernel.info.name} is left out: {kernel.refused[0]}", file=sys.stderr)
             continue
-        found.append(kernel_image(kernel, chip))
+        image = kernel_image(kernel, chip)
+        # A pixel shader's textures and outputs are bound by name, as CAL does.
+        found.append(replace(image, abi="cal", args=()) if is_drawn else image)
     return _chosen(args.kernels, built.kernels, tuple(found), name)
 
 

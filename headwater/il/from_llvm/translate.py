@@ -129,7 +129,8 @@ class _Kernel:
         else:
             largest = self.chip.compute.work_group_size
             out.append(Instruction("dcl_max_thread_per_group", values=(largest,)))
-        out.append(_constant_buffer(0, intrinsics.ELEMENTS))
+        if self.drawing is None or any(_reads(made, 0) for made in self.b.code):
+            out.append(_constant_buffer(0, intrinsics.ELEMENTS))
         elements = -(-max((s + a.size_bytes for s, a in zip(self.slots, self.info.args, strict=True)), default=0) // 16)
         if elements:
             out.append(_constant_buffer(ARGUMENTS, elements))
@@ -272,6 +273,11 @@ class _Kernel:
 
 def _constant_buffer(number: int, elements: int) -> Instruction:
     return Instruction("dcl_cb", operands=(Operand(Register("cb", number, Index(None, "", elements))),))
+
+
+def _reads(made: Instruction, number: int) -> bool:
+    """Whether an instruction reads a constant buffer."""
+    return any((operand.register.kind, operand.register.number) == ("cb", number) for operand in made.operands)
 
 
 def _slots(info: KernelInfo) -> list[int]:
