@@ -307,3 +307,15 @@ stack_elements_per_entry = 4
     chip = chips.find(chip_file(tmp_path, text))
     assert (chip.lanes * chip.compute.vliw_width, chip.float32_gflops, chip.float64_gflops) == (1600, 2720, 544)
     assert (chip.vliw.stack_entries, chip.vliw.stack_entry_bug) == (512, False)
+
+
+@pytest.mark.parametrize("name", ["vega64", "RX Vega 64", "hd5870"])
+def test_outlines_are_of_the_chip_and_kept(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
+    chip = chips.find(name)
+    first = chips.outline(name)
+    assert first == chips.outline_of(chip)
+    assert (first.target, first.work_group_size) == (chip.target, chip.compute.work_group_size)
+    monkeypatch.setattr(chips, "find", lambda name: pytest.fail("read again"))
+    assert chips.outline(name) == first
+    assert chips.outline("no such chip") is None
