@@ -40,11 +40,15 @@ CONFIGURATIONS = {
     "plain, compute": "CALDGEMM_TRANSPOSED_A CALDGEMM_44 CALDGEMM_COMPUTE_SHADER=64 CALDGEMM_USE_MEMEXPORT",
     "8x4": "CALDGEMM_TRANSPOSED_A CALDGEMM_44 CALDGEMM_84 CALDGEMM_USE_MEMEXPORT",
     "4x8": "CALDGEMM_TRANSPOSED_A CALDGEMM_44 CALDGEMM_48 CALDGEMM_USE_MEMEXPORT",
-    "8x8": "CALDGEMM_TRANSPOSED_A CALDGEMM_44 CALDGEMM_88 CALDGEMM_USE_MEMEXPORT",
-    "single precision": "CALDGEMM_TRANSPOSED_A CALDGEMM_44 CALDGEMM_88 CALDGEMM_USE_MEMEXPORT CALDGEMM_SGEMM",
+    "8x8": "CALDGEMM_TRANSPOSED_A CALDGEMM_44 CALDGEMM_88 CALDGEMM_84 CALDGEMM_48 CALDGEMM_USE_MEMEXPORT",
+    "single precision": "CALDGEMM_TRANSPOSED_A CALDGEMM_44 CALDGEMM_88 CALDGEMM_84 CALDGEMM_48 CALDGEMM_USE_MEMEXPORT "
+    "CALDGEMM_SGEMM",
     "2x8": "",
 }
 _KERNELS = {"": "", ", alpha 1": "CALDGEMM_ALPHA1", ", Linpack": "CALDGEMM_ALPHA1 CALDGEMM_LINPACK_KERNEL"}
+STRIDES = ((32, 0, 0, 0), (0, 0, 0, 0), (0, 1024, 32, 0), (0, 1, 2, 3), (4, 4, 4, 4), (8, 8, 8, 8))
+"""What caldgemm's integer constants may be, so that no two work-items store to one place: blocks in a row; the global
+buffer's elements from block to block, and from part to part of a block."""
 DENORMAL = 2.0**-126
 LEFT_OUT = ("ConvolveRows5Virt_R", "ConvolveRows9Virt_R")
 """They compare integers by ``lt``, as floats: denormals, which VLIW chips take for 0 and the cpu device does not."""
@@ -92,6 +96,15 @@ def whole_constants(text: str) -> list[bool]:
     return [word == "LONGINT" for word in re.findall(r"\((REAL|LONGINT|varaable type)\)", said[1])] if said else []
 
 
+def whole_lanes(text: str) -> Iterator[tuple[int, int, int]]:
+    """Lanes of constants that integer operations read: buffer, element, component."""
+    for line in re.findall(r"^\s*(?:[iu](?:add|sub|mul|mad|div|mod|lt|ge|eq|ne)|itof|utof|mov g\[).*", text, re.M):
+        for buffer, element, components in re.findall(r"cb(\d+)\[(\d+)\](?:\.(\w+))?", line):
+            for component in components or "xyzw":
+                if component in "xyzw":
+                    yield int(buffer), int(element), "xyzw".index(component)
+
+
 def kinds(text: str) -> list[str]:
     """What a program's data may be."""
     said = re.search(r";\s*data type:(.*)", text)
@@ -116,7 +129,11 @@ def inputs(program: hw.Program, seed: int) -> Arrays:
                 values *= (
                     8  # lines shorter than the filter, or not of whole elements, are written by several work-items
                 )
-            found[parameter.name] = values.astype(np.float32).view(np.uint32) if as_float else values.view(np.uint32)
+            made = values.astype(np.float32).view(np.int32) if as_float else values.copy()
+            for number, element, component in set() if whole else whole_lanes(program.source):
+                if number == buffer and element < len(made):
+                    made[element, component] = STRIDES[element][component]
+            found[parameter.name] = made.view(np.uint32)
         elif parameter.role in ("global", "uav") or parameter.dimensions == 1:
             found[parameter.name] = lanes(rng, (BUFFER, 4), kind)
         else:
