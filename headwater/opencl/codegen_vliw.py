@@ -63,16 +63,26 @@ def compile(ir: str, kernels: Iterable[str], filename: str, abilities: Abilities
     _inline(module, builder, wanted)
     refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
     builder.getModulePassManager().run(module, builder)
-    module = _lowered(module, filename, platform, abilities, wanted)
+    lowered = _lowered(module, filename, platform, abilities, wanted)
+    _finish(lowered, builder, strength_reduction=True)
+    # Reducing the strength of an index may have made a quotient of 64 bits.
+    module = _lowered(lowered, filename, platform, abilities, wanted)
+    if module is not lowered:
+        _finish(module, builder, strength_reduction=False)
+    return str(module)
+
+
+def _finish(module: llvm.ModuleRef, builder: llvm.PassBuilder, *, strength_reduction: bool) -> None:
+    """Loops and exits as `headwater.il.from_llvm` wants them."""
     last = llvm.create_new_module_pass_manager()
     last.add_lower_switch_pass()
     last.add_unify_function_exit_nodes_pass()
     last.add_loop_simplify_pass()
-    last.add_loop_strength_reduce_pass()
+    if strength_reduction:
+        last.add_loop_strength_reduce_pass()
     last.add_dead_code_elimination_pass()
     last.add_global_dead_code_eliminate_pass()
     last.run(module, builder)
-    return str(module)
 
 
 def _builder() -> llvm.PassBuilder:

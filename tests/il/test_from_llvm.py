@@ -248,6 +248,22 @@ def test_quotients_and_roots_are_rounded_where_asked():
         assert (found[1] == exact).all(), chip
 
 
+def test_quotients_that_llvm_makes_of_indices():
+    """Reducing the strength of the inner loop's address leaves a remainder of 64 bits."""
+    source = """kernel void k(global const int *keys, global ulong *out, uint m) {
+      const uint i = get_global_id(0);
+      for (int q = 0; q < (keys[i] & 7); q++)
+        for (uint r = 1; r < (m & 3u) * 3u; r += 2u) out[i * 4 + (q & 3)] = (ulong)q % 5ul;
+    }"""
+    wanted = np.zeros((16, 4), np.uint64)
+    for i in range(16):
+        for q in range(i & 7):
+            wanted[i, q & 3] = q % 5
+    args = [np.arange(16, dtype=np.int32), np.zeros((16, 4), np.uint64), 3]
+    for chip in EVERY:
+        assert (run_il(source, "k", chip, (16,), (16,), args)[1] == wanted).all(), chip
+
+
 def test_vectors_stay_whole():
     made = from_llvm.kernel(
         "kernel void f(global float4 *a, float4 k) { size_t i = get_global_id(0); a[i] = a[i] * k; }",
