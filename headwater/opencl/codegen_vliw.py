@@ -49,7 +49,9 @@ class Abilities:
     exact: bool
 
 
-def compile(ir: str, kernels: Iterable[str], filename: str, abilities: Abilities) -> str:
+def compile(
+    ir: str, kernels: Iterable[str], filename: str, abilities: Abilities, strength_reduction: bool = True
+) -> str:
     """Link the device library in, inline everything into the kernels, optimise, and lower what IL does not have.
 
     Raises SourceError for recursion and calls of undefined
@@ -64,7 +66,7 @@ def compile(ir: str, kernels: Iterable[str], filename: str, abilities: Abilities
     refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
     builder.getModulePassManager().run(module, builder)
     lowered = _lowered(module, filename, platform, abilities, wanted)
-    _finish(lowered, builder, strength_reduction=True)
+    _finish(lowered, builder, strength_reduction=strength_reduction)
     # Reducing the strength of an index may have made a quotient of 64 bits.
     module = _lowered(lowered, filename, platform, abilities, wanted)
     if module is not lowered:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
+from benchmarks.random_kernels import random_case
 from headwater import chips
 from headwater.errors import SourceError, UsageError
 from headwater.il import from_llvm
@@ -262,6 +263,12 @@ def test_quotients_that_llvm_makes_of_indices():
     args = [np.arange(16, dtype=np.int32), np.zeros((16, 4), np.uint64), 3]
     for chip in EVERY:
         assert (run_il(source, "k", chip, (16,), (16,), args)[1] == wanted).all(), chip
+
+
+def test_a_kernel_on_which_llvm_stops_is_compiled_another_way():
+    """Its loops' indices, with their strength reduced, break what LLVM 22.1 asserts of loops."""
+    case = random_case(3100751, plain=True)
+    assert from_llvm.kernel(case.source, "k", chips.find("hd4870"), options=case.options).text
 
 
 def test_vectors_stay_whole():

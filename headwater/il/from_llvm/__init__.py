@@ -20,7 +20,7 @@ from pathlib import Path
 
 from headwater import cache
 from headwater.chips import Chip
-from headwater.errors import SourceError, Span, UsageError
+from headwater.errors import InternalError, SourceError, Span, UsageError
 from headwater.il.model import Program
 from headwater.opencl.kernels import KernelInfo
 
@@ -118,9 +118,19 @@ def _compile(source: str, chip: Chip, filename: str, options: str) -> Compiled:
     groups = chip.vliw.shared_local_memory
     front = clang.compile_to_ir(source, filename, options, debug=True, target=vliw(work_groups=groups).clang)
     exact = _EXACT in options.split()
-    found: dict[str, Kernel] = WORKER.call(
-        f"{_WORKER_MODULE}:kernels", front.ir, front.kernels, filename, chip, exact=exact
-    )
+
+    def translated(*, strength_reduction: bool) -> dict[str, Kernel]:
+        how = {"exact": exact, "strength_reduction": strength_reduction}
+        found: dict[str, Kernel] = WORKER.call(
+            f"{_WORKER_MODULE}:kernels", front.ir, front.kernels, filename, chip, **how
+        )
+        return found
+
+    try:
+        found = translated(strength_reduction=True)
+    except InternalError:
+        # The pass can leave a value of an inner loop used outside of it (LLVM 22.1), on which LLVM stops at the next.
+        found = translated(strength_reduction=False)
     return Compiled(found, front.warnings, digests(front.includes))
 
 

@@ -11,8 +11,11 @@ from headwater.opencl import codegen_vliw
 from headwater.opencl.kernels import KernelInfo
 
 
-def kernels(ir: str, infos: dict[str, KernelInfo], filename: str, chip: Chip, *, exact: bool) -> dict[str, Kernel]:
-    """Optimise the module and translate each kernel. ``exact``: float's quotients and roots, see `Abilities`."""
+def kernels(
+    ir: str, infos: dict[str, KernelInfo], filename: str, chip: Chip, *, exact: bool, strength_reduction: bool
+) -> dict[str, Kernel]:
+    """Optimise the module and translate each kernel. ``exact``: float's quotients and roots, see `Abilities`;
+    ``strength_reduction``: of the loops' indices."""
     features = chip.vliw
     abilities = codegen_vliw.Abilities(
         work_groups=features.shared_local_memory,
@@ -21,7 +24,7 @@ def kernels(ir: str, infos: dict[str, KernelInfo], filename: str, chip: Chip, *,
         bit_counts=features.bit_operations,
         exact=exact,
     )
-    text = codegen_vliw.compile(ir, list(infos), filename, abilities)
+    text = codegen_vliw.compile(ir, list(infos), filename, abilities, strength_reduction)
     found: dict[str, Kernel] = {}
     for name, info in infos.items():
         try:
