@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable
 
@@ -127,7 +128,15 @@ def main() -> None:
     results = {}
     for name in names:
         device = hw.device(name)
-        results[name] = {"device": device.description, **(cpu() if device.kind == "cpu" else opencl(name))}
+        if device.kind == "cpu":
+            results[name] = {"device": device.description, **cpu()}
+            continue
+        try:
+            results[name] = {"device": device.description, **opencl(name)}
+        except hw.HeadwaterError as error:  # a driver may be installed and refuse every kernel
+            if options.device:
+                raise
+            print(f"{name}, {device.description}: left out, {str(error).splitlines()[0]}", file=sys.stderr)
     if options.json:
         print(json.dumps(results, indent=1))
         return

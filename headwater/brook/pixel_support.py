@@ -116,12 +116,11 @@ class PixelSupport(Support):
 
     def texel(self, type_: ElementType) -> str:
         """The function that reads an element of texture n, or of a struct those of its members' textures from n on."""
+        if not type_.is_struct:
+            read = ("__hw_vliw_sample", "n, at.x, at.y")
+            return self._reader("texel", type_, "int n, float2 at", read, "The element of texture n at a place")
         name = f"hw_texel_{type_.name}"
         if name in self.texts:
-            return name
-        if not type_.is_struct:
-            sample = f"{self.use('__hw_vliw_sample')}(n, at.x, at.y)"
-            self._reader(name, type_, "int n, float2 at", sample, "The element of texture n at a place")
             return name
         names = Names()
         lines = [f"/* A {type_.name} whose members lie in textures n and following. */"]
@@ -135,27 +134,21 @@ class PixelSupport(Support):
 
     def constant(self, type_: ElementType) -> str:
         """The function that reads element i of a constant array."""
-        name = f"hw_constant_{type_.name}"
-        if name not in self.texts:
-            read = f"{self.use('__hw_vliw_constant')}(n, size, i)"
-            self._reader(name, type_, "int n, int size, int i", read, "Element i of an array in constant buffer n")
-        return name
+        read = ("__hw_vliw_constant", "n, size, i")
+        return self._reader(
+            "constant", type_, "int n, int size, int i", read, "Element i of an array in constant buffer n"
+        )
 
     def global_read(self, type_: ElementType) -> str:
         """The function that reads element i of the scatter array."""
-        name = f"hw_global_{type_.name}"
-        if name not in self.texts:
-            read = f"{self.use('__hw_vliw_global_read')}(i)"
-            self._reader(name, type_, "int i", read, "Element i of the global buffer")
-        return name
+        read = ("__hw_vliw_global_read", "i")
+        return self._reader("global", type_, "int i", read, "Element i of the global buffer")
 
     def shared_read(self, type_: ElementType) -> str:
         """The function that reads element i of shared memory, of which each work-item owns ``stride`` elements."""
-        name = f"hw_shared_{type_.name}"
-        if name not in self.texts:
-            read = f"{self.use('__hw_vliw_lds_read')}(4 * stride, i / stride, 4 * (i % stride))"
-            self._reader(name, type_, "int stride, int i", read, "Element i of shared memory, from its owner's part")
-        return name
+        read = ("__hw_vliw_lds_read", "4 * stride, i / stride, 4 * (i % stride)")
+        comment = "Element i of shared memory, from its owner's part"
+        return self._reader("shared", type_, "int stride, int i", read, comment)
 
     def write(self, function: str, count: int) -> str:
         """``__hw_vliw_output4`` or ``__hw_vliw_global_write4``: ``function`` for ``count`` lanes."""
@@ -164,8 +157,13 @@ class PixelSupport(Support):
         self.texts.setdefault(name, f"void {name}(int i, {kind} v);\n")
         return name
 
-    def _reader(self, name: str, type_: ElementType, parameters: str, read: str, comment: str) -> None:
-        self.texts[name] = (
-            f"/* {comment}. */\n{type_.name} {name}({parameters})\n{{\n"
-            f"    const uint4 v = {read};\n    return {_value(type_)};\n}}\n"
-        )
+    def _reader(self, what: str, type_: ElementType, parameters: str, read: tuple[str, str], comment: str) -> str:
+        """The function ``hw_what_type``, which makes a value of what the function and arguments of ``read`` give."""
+        name = f"hw_{what}_{type_.name}"
+        if name not in self.texts:
+            function, arguments = read
+            self.texts[name] = (
+                f"/* {comment}. */\n{type_.name} {name}({parameters})\n{{\n"
+                f"    const uint4 v = {self.use(function)}({arguments});\n    return {_value(type_)};\n}}\n"
+            )
+        return name

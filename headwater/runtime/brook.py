@@ -30,14 +30,15 @@ from headwater.runtime.brook_arguments import (
     aligned,
     bind,
     check_dtype,
-    declaration,
     dimensions,
     elements,
     empty,
     prototype,
+    refuse_aliases,
     stream_shape,
     to_array,
     value_converter,
+    whole,
     wrong,
     zeros,
 )
@@ -452,13 +453,13 @@ class BrookKernel(Kernel):
                 value = items[number] = to_array(signature, parameter, self._elements[parameter.name], value)
             views[parameter.name] = self._view(parameter, value)
             if isinstance(value, (Stream, SubStream)):
-                items[number] = _base(value).buffer
+                items[number] = whole(value).buffer
         for position, number, convert in self._values:
             items[number] = convert(args[position])
         for parameter in self._outs:
             if parameter.name in given:
                 views[parameter.name] = self._view(parameter, given[parameter.name])
-        _refuse_aliases(signature, {**{p.name: args[i] for i, p in self._arrays}, **given}, views)
+        refuse_aliases(signature, {**{p.name: args[i] for i, p in self._arrays}, **given}, views)
         for position, parameter in self._arrays:
             value = args[position]
             if isinstance(value, SubStream) and self._is_compacted(parameter):
@@ -494,7 +495,7 @@ class BrookKernel(Kernel):
         for parameter, (number, full, dtype, zero) in zip(self._outs, plan.outs, strict=True):
             target = given.get(parameter.name)
             if isinstance(target, (Stream, SubStream)):
-                items[number] = _base(target).buffer
+                items[number] = whole(target).buffer
             elif target is not None or plan.is_value or items[number] is not None:
                 target = items[number] if target is None else target
                 made = zeros(full, dtype) if target is None else aligned(target)
@@ -523,7 +524,7 @@ class BrookKernel(Kernel):
         element = self._elements[parameter.name]
         if isinstance(value, np.ndarray):
             return View.of(stream_shape(self.signature, parameter, element, value.shape))
-        base = _base(value)
+        base = whole(value)
         if isinstance(value, SubStream) and parameter.kind in ("scatter", "reduce"):
             raise wrong(
                 self.signature, parameter, "a sub-stream has no array of its own to write to", "pass the whole stream"
@@ -761,45 +762,5 @@ def _new_stream(device: Device, shape: Shape, dtype: np.dtype[Any], zero: bool) 
     return Stream(device, shape, dtype, buffer)
 
 
-def _base(stream: Stream | SubStream) -> Stream:
-    base: Stream = stream.base if isinstance(stream, SubStream) else stream
-    return base
-
-
 def _is_gpu(device: Device) -> bool:
     return bool(getattr(device, "is_gpu", False))
-
-
-def _refuse_aliases(kernel: Signature, values: Mapping[str, Any], views: Mapping[str, View]) -> None:
-    """Refuse an out that shares memory with another argument, as Brook+ did, unless the environment permits it."""
-    if os.environ.get("BRT_PERMIT_READ_WRITE_ALIASING"):
-        return
-    for out in kernel.parameters:
-        if out.kind not in ("output", "scatter", "reduce") or out.name not in values:
-            continue
-        for other in kernel.parameters:
-            if other is not out and other.name in values and _overlap(values, views, out.name, other.name):
-                raise wrong(
-                    kernel,
-                    out,
-                    f"it shares memory with `{declaration(other)}`; a kernel must not write what it reads",
-                    "write to another array, or set BRT_PERMIT_READ_WRITE_ALIASING=1 if every element is read only by "
-                    "the work-item that writes it",
-                )
-
-
-def _overlap(values: Mapping[str, Any], views: Mapping[str, View], one: str, two: str) -> bool:
-    a, b = values[one], values[two]
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return bool(np.may_share_memory(a, b))
-    if (
-        not isinstance(a, (Stream, SubStream))
-        or not isinstance(b, (Stream, SubStream))
-        or _base(a).buffer is not _base(b).buffer
-    ):
-        return False
-    first, second = views[one], views[two]
-    return all(
-        p < q + m and q < p + n
-        for p, n, q, m in zip(first.start, first.shape, second.start, second.shape, strict=False)
-    )

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from headwater.brook.model import BrookModule, ElementType, Kernel, Parameter, StructType
 from headwater.errors import LaunchError, ResourceError, UsageError
 from headwater.runtime.arrays import Array, address, aligned_bytes, view
+from headwater.runtime.streams import Stream, SubStream
+
+if TYPE_CHECKING:
+    from headwater.runtime.brook_plan import View
 
 Shape = tuple[int, ...]
 MAX_RANK = 4  # Brook+ Language Specification 1.4: streams have one to four dimensions
@@ -339,4 +344,45 @@ def _count_error(kernel: Kernel, names: Sequence[str], given: int, missing: Sequ
     return UsageError(
         f"{kernel.name} takes {takes}, {given} given{lacking}; it is declared {prototype(kernel)}",
         hint="out streams are not passed but returned; give their shape with shape=, or arrays for them with out=",
+    )
+
+
+def whole(stream: Stream | SubStream) -> Stream:
+    """The stream that a stream or a part of one lies in."""
+    base: Stream = stream.base if isinstance(stream, SubStream) else stream
+    return base
+
+
+def refuse_aliases(kernel: Kernel, values: Mapping[str, Any], views: Mapping[str, View]) -> None:
+    """Refuse an out that shares memory with another argument, as Brook+ did, unless the environment permits it."""
+    if os.environ.get("BRT_PERMIT_READ_WRITE_ALIASING"):
+        return
+    for out in kernel.parameters:
+        if out.kind not in ("output", "scatter", "reduce") or out.name not in values:
+            continue
+        for other in kernel.parameters:
+            if other is not out and other.name in values and _overlap(values, views, out.name, other.name):
+                raise wrong(
+                    kernel,
+                    out,
+                    f"it shares memory with `{declaration(other)}`; a kernel must not write what it reads",
+                    "write to another array, or set BRT_PERMIT_READ_WRITE_ALIASING=1 if every element is read only by "
+                    "the work-item that writes it",
+                )
+
+
+def _overlap(values: Mapping[str, Any], views: Mapping[str, View], one: str, two: str) -> bool:
+    a, b = values[one], values[two]
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return bool(np.may_share_memory(a, b))
+    if (
+        not isinstance(a, (Stream, SubStream))
+        or not isinstance(b, (Stream, SubStream))
+        or whole(a).buffer is not whole(b).buffer
+    ):
+        return False
+    first, second = views[one], views[two]
+    return all(
+        p < q + m and q < p + n
+        for p, n, q, m in zip(first.start, first.shape, second.start, second.shape, strict=False)
     )
