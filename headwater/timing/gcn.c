@@ -4,13 +4,11 @@
    Graphics Cores Next (GCN) Architecture, "CU scheduling"). As what is shared is reserved when it is asked for, the time at
    which an access will have ended is known when it is issued; s_waitcnt turns into a time to go on at. */
 
-enum { NEVER_BITS = 62 };
-#define NEVER (1ull << NEVER_BITS)
 enum { VALU, SCALAR, VMEM, LDS, BRANCH, CLASSES, WAIT = CLASSES, NOP, BARRIER, END };
 enum { ISSUE, DEPEND, FETCH, SMEM_WAIT, LDS_WAIT, VMEM_WAIT, BARRIER_WAIT, START, CAUSES };
 enum { WRITES = 1, ATOMIC = 2, GLC = 4, MAKES_MASK = 8, NEEDS_MASK = 16, NEW_LINE = 32, FLAT = 64, RETURNS = 128 };
 enum { SMEM = 1, MATRIX = 2, INVALIDATES = 4 };
-enum { SIMDS = 8, SLOTS = 16, GROUPS = 64, RING = 64, SHORT_RING = 16, QUANTUM = 512, MISSES = 256, READER_BYTES = 4096 };
+enum { SIMDS = 8, SLOTS = 16, GROUPS = 64, RING = 64, SHORT_RING = 16, MISSES = 256, READER_BYTES = 4096 };
 
 /* An instruction. `cycles`: that it takes the wavefront; of memory, that it takes the address unit when lanes follow each
    other; `other`: when they do not, or of the LDS the least. */
@@ -20,7 +18,6 @@ struct op {
     u16 site, other;
     u32 line;
 };
-struct segment { u32 first, end; i32 falls_to; u32 unused; };
 
 struct wave { /* what every instruction needs comes first */
     u32 op, end;
@@ -55,24 +52,12 @@ struct unit { /* a compute unit */
 };
 
 struct gpu {
-    const struct chip *chip;
-    const struct trace *trace;
-    const struct op *ops;
-    const struct segment *segments;
-    u64 *counts, *spent, *stalled; /* of each op */
+    struct machine m;
     struct unit *units;
-    struct memory memory;
-    struct timeline timeline;
-    struct series occupancy, traffic;
-    u64 now, next_group, ended_groups, groups, last, instructions;
-    u64 engine_free[64];
     u64 cause[CAUSES], wave_cause[CAUSES], empty;
-    u64 valu_busy, scalar_busy, branch_busy, lds_busy, lds_conflicts, address_busy, wave_cycles, waves, taken;
+    u64 valu_busy, scalar_busy, branch_busy, lds_busy, lds_conflicts, address_busy, taken;
     u64 loads, stores, load_lines, store_lines;
-    void *(*allocate)(void *, u64);
-    u32 failed;
 };
-enum { TRACE_SHORT = 1, STUCK = 2 };
 
 /* From `time` on, the SIMD's next turn; a period is a power of two. */
 static inline u64 align(u64 time, u32 simd, u32 period) {
@@ -84,22 +69,22 @@ static void end_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time);
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static u64 code_line(struct gpu *g, struct unit *u, u32 line, u64 time) {
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     struct cache *c = u->code;
     i64 at = cache_find(c, line % c->sets, line);
     if (at >= 0) return later(time, c->ready[at]);
     u64 place = cache_place(c, line % c->sets, line);
     u64 back = k->l2_cycles / 2;
-    return c->ready[place] = memory_access(&g->memory, line, time + k->l2_cycles - back, 0, 64) + back;
+    return c->ready[place] = memory_access(&g->m.memory, line, time + k->l2_cycles - back, 0, 64) + back;
 }
 
 static u64 scalar_load(struct gpu *g, struct unit *u, const struct op *op, struct wave *w, u64 time) {
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     struct access a;
     u64 start = later(time, u->scalar_free), done = start + k->scalar_cycles;
     u->scalar_free = start + op->cycles;
     if (op->sites == 0) return done;
-    if (!reader_access(&w->reader, op->site, &a)) { g->failed = TRACE_SHORT; return done; }
+    if (!reader_access(&w->reader, op->site, &a)) { g->m.failed = TRACE_SHORT; return done; }
     u64 back = (k->l2_cycles - k->scalar_cycles) / 2;
     for (u32 n = 0; n < a.count; n++) {
         u32 line = a.first + n;
@@ -110,7 +95,7 @@ static u64 scalar_load(struct gpu *g, struct unit *u, const struct op *op, struc
             continue;
         }
         u64 place = cache_place(c, line % c->sets, line);
-        u64 answer = memory_access(&g->memory, line, start + k->scalar_cycles + back, 0, 64) + back;
+        u64 answer = memory_access(&g->m.memory, line, start + k->scalar_cycles + back, 0, 64) + back;
         c->ready[place] = answer;
         done = later(done, answer);
     }
@@ -119,7 +104,7 @@ static u64 scalar_load(struct gpu *g, struct unit *u, const struct op *op, struc
 
 /* One access of a wavefront to cache lines; returns when the wavefront has its answer. */
 static u64 vector_lines(struct gpu *g, struct unit *u, const struct op *op, const struct access *a, u64 time) {
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     u32 cycles = a->flags & LINEAR ? op->cycles : op->other;
     if (a->flags & UNIFORM) cycles = op->flags & WRITES ? op->cycles : k->uniform_cycles[op->more >> 4];
     else if (!(a->flags & LINEAR)) {
@@ -136,7 +121,7 @@ static u64 vector_lines(struct gpu *g, struct unit *u, const struct op *op, cons
     if (op->flags & WRITES) { g->stores++; g->store_lines += a->count; }
     else { g->loads++; g->load_lines += a->count; }
     if (a->count > 1)
-        for (u32 n = 0; n < a->count; n++) memory_expect(&g->memory, a->first + (a->lines ? a->lines[n] : n));
+        for (u32 n = 0; n < a->count; n++) memory_expect(&g->m.memory, a->first + (a->lines ? a->lines[n] : n));
     u32 work = 64;
     if (op->flags & ATOMIC) work = a->flags & UNIFORM ? 64 * a->active : 64 * ((a->active + a->count - 1) / (a->count ? a->count : 1));
     for (u32 n = 0; n < a->count; n++) {
@@ -152,15 +137,15 @@ static u64 vector_lines(struct gpu *g, struct unit *u, const struct op *op, cons
             at = later(at, later(u->miss_free, u->miss_done[u->misses % MISSES]));
             u->miss_free = at + 1;
             u64 place = found >= 0 ? (u64)found : cache_place(&u->l1, own % u->l1.sets, own);
-            u64 answer = memory_access(&g->memory, line, at + there, 0, work) + back;
+            u64 answer = memory_access(&g->m.memory, line, at + there, 0, work) + back;
             u->l1.ready[place] = answer;
             u->miss_done[u->misses++ % MISSES] = answer;
             done = later(done, answer + k->l1_cycles);
         } else {
             at = later(at, u->miss_free);
             u->miss_free = at + 1;
-            u64 answer = memory_access(&g->memory, line, at + there, 1, work) + back;
-            if (op->flags & ATOMIC) g->memory.atomics++;
+            u64 answer = memory_access(&g->m.memory, line, at + there, 1, work) + back;
+            if (op->flags & ATOMIC) g->m.memory.atomics++;
             done = later(done, answer + k->l1_cycles);
         }
     }
@@ -178,7 +163,7 @@ static u64 local_access(struct gpu *g, struct unit *u, const struct op *op, cons
     u->lds_free = start + cycles;
     g->lds_busy += cycles;
     if (a->count > op->other) g->lds_conflicts += a->count - op->other;
-    return start + g->chip->local_cycles + cycles;
+    return start + g->m.chip->local_cycles + cycles;
 }
 
 static void count_vector(struct wave *w, u64 done) {
@@ -192,11 +177,11 @@ static void count_other(struct wave *w, u64 done) {
 }
 
 static void issue_vector(struct gpu *g, struct unit *u, struct wave *w, const struct op *op, u64 time) {
-    u64 done = time + (op->sites ? 0 : g->chip->l1_cycles), local = 0, found = 0;
+    u64 done = time + (op->sites ? 0 : g->m.chip->l1_cycles), local = 0, found = 0;
     struct access a;
     if (op->more & INVALIDATES) __builtin_memset(u->l1.tag, 0, 4ull * u->l1.sets * u->l1.slots);
     for (u32 n = 0; n < op->sites && !found; n++) {
-        if (!reader_site(&w->reader, g->trace, op->site + n, &a)) continue; /* it has sites for two kinds of memory, and runs one of them */
+        if (!reader_site(&w->reader, g->m.trace, op->site + n, &a)) continue; /* it has sites for two kinds of memory, and runs one of them */
         found = 1;
         if (a.active == 0) {
             u->address_free = later(time, u->address_free) + 4;
@@ -207,7 +192,7 @@ static void issue_vector(struct gpu *g, struct unit *u, struct wave *w, const st
             done = later(done, vector_lines(g, u, op, &a, time));
         }
     }
-    if (op->sites && !found) g->failed = TRACE_SHORT;
+    if (op->sites && !found) g->m.failed = TRACE_SHORT;
     done = later(done, local);
     count_vector(w, done);
     if (op->flags & FLAT) {
@@ -215,18 +200,18 @@ static void issue_vector(struct gpu *g, struct unit *u, struct wave *w, const st
         w->lds_last = later(w->lds_last, local);
     }
     if (op->flags & WRITES) w->export_done = later(w->export_done, u->address_free);
-    g->last = later(g->last, done);
+    g->m.last = later(g->m.last, done);
 }
 
 static void issue_local(struct gpu *g, struct unit *u, struct wave *w, const struct op *op, u64 time) {
     struct access a;
-    u64 done = time + g->chip->local_cycles;
+    u64 done = time + g->m.chip->local_cycles;
     if (op->sites == 0) {
         u->lds_free = later(time, u->lds_free) + op->other;
         g->lds_busy += op->other;
     }
     for (u32 n = 0; n < op->sites; n++) {
-        if (!reader_site(&w->reader, g->trace, op->site + n, &a)) { g->failed = TRACE_SHORT; break; }
+        if (!reader_site(&w->reader, g->m.trace, op->site + n, &a)) { g->m.failed = TRACE_SHORT; break; }
         if (a.active) done = local_access(g, u, op, &a, time);
     }
     w->lds_last = later(w->lds_last, done);
@@ -237,22 +222,20 @@ static void issue_local(struct gpu *g, struct unit *u, struct wave *w, const str
 
 static inline void stall(struct gpu *g, struct unit *u, struct simd *x, u32 s, u32 slot, u32 op, u32 cause, u64 from, u64 to) {
     if (to <= from) return;
-    g->stalled[op] += to - from;
-    g->spent[op] += to - from;
-    g->wave_cause[cause] += to - from;
+    count_stall(&g->m, &g->wave_cause[cause], op, to - from);
     x->why[slot] = cause;
-    note(&g->timeline, u->number, s, slot, cause, from, to - from, op);
+    note(&g->m.timeline, u->number, s, slot, cause, from, to - from, op);
 }
 
 /* The next instruction of the path; 0 after the last. */
 static inline int step(struct gpu *g, struct wave *w) {
     if (++w->op < w->end) return 1;
-    i64 number = reader_segment(&w->reader, g->trace);
+    i64 number = reader_segment(&w->reader, g->m.trace);
     if (number < 0) return 0;
-    w->jumped = g->segments[w->segment].falls_to != number;
+    w->jumped = g->m.segments[w->segment].falls_to != number;
     w->segment = number;
-    w->op = g->segments[number].first;
-    w->end = g->segments[number].end;
+    w->op = g->m.segments[number].first;
+    w->end = g->m.segments[number].end;
     return 1;
 }
 
@@ -260,8 +243,8 @@ static void settle(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time);
 
 /* All wavefronts of a group that have not ended are at a barrier: let them go on. */
 static void release(struct gpu *g, struct unit *u, struct group *p) {
-    u32 period = g->chip->period;
-    u64 go = p->latest + g->chip->barrier_cycles;
+    u32 period = g->m.chip->period;
+    u64 go = p->latest + g->m.chip->barrier_cycles;
     p->arrived = 0;
     p->latest = 0;
     for (u32 n = 0; n < p->waves; n++) {
@@ -297,10 +280,10 @@ static void classify(struct simd *x, u32 slot, u32 kind) {
 static void settle(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
     struct simd *x = &u->simd[s];
     struct wave *w = &x->waves[slot];
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     u32 period = k->period;
     for (;;) {
-        const struct op *op = &g->ops[w->op];
+        const struct op *op = &g->m.ops[w->op];
         if ((op->flags & NEW_LINE || w->jumped) && op->line != w->line) {
             w->line = op->line;
             u64 there = align(code_line(g, u, op->line, time), s, period);
@@ -329,8 +312,8 @@ static void settle(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
             return;
         }
         u64 until = time + k->issue_cycles, cause = DEPEND;
-        g->counts[w->op]++;
-        g->instructions++;
+        g->m.counts[w->op]++;
+        g->m.instructions++;
         if (op->kind == WAIT) {
             u64 reached = 0;
             if (w->vm_issued > op->vm && op->vm < RING) {
@@ -348,7 +331,7 @@ static void settle(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
             reached = align(reached, s, period);
             stall(g, u, x, s, slot, w->op, cause, time, reached);
             until = later(until, reached);
-            g->spent[w->op] += until - later(time, reached);
+            g->m.spent[w->op] += until - later(time, reached);
         } else if (op->kind == NOP) {
             until = align(time + op->cycles, s, period);
             stall(g, u, x, s, slot, w->op, DEPEND, time, until);
@@ -367,18 +350,14 @@ static void start_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time)
     struct simd *x = &u->simd[s];
     struct wave *w = &x->waves[slot];
     x->starting &= ~(1u << slot);
-    u64 wave = u->group[w->group].number * g->trace->waves_per_group + w->number;
-    if (!reader_begin(&w->reader, g->trace, wave, g->allocate) || w->reader.path->segment >= g->trace->segments) {
-        g->failed = TRACE_SHORT;
-        return;
-    }
+    if (!wave_begin(&g->m, &w->reader, u->group[w->group].number, w->number)) return;
     w->vm_issued = w->lgkm_issued = 0;
     __builtin_memset(w->vm_done, 0, sizeof w->vm_done);
     __builtin_memset(w->lgkm_done, 0, sizeof w->lgkm_done);
     w->export_done = w->lds_last = w->smem_last = w->mask_ready = 0;
     w->segment = w->reader.path->segment;
-    w->op = g->segments[w->segment].first;
-    w->end = g->segments[w->segment].end;
+    w->op = g->m.segments[w->segment].first;
+    w->end = g->m.segments[w->segment].end;
     w->jumped = 1;
     w->line = ~0u;
     w->since = w->begun = time;
@@ -387,14 +366,14 @@ static void start_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time)
 
 /* Give a group to a compute unit that has room. */
 static void place_group(struct gpu *g, struct unit *u, u64 time) {
-    const struct chip *k = g->chip;
-    u32 at = __builtin_ctzll(~u->groups), engine = u->number % k->engines, waves = g->trace->waves_per_group;
+    const struct chip *k = g->m.chip;
+    u32 at = __builtin_ctzll(~u->groups), engine = u->number % k->engines, waves = g->m.trace->waves_per_group;
     struct group *p = &u->group[at];
     u->groups |= 1ull << at;
     u->resident++;
-    *p = (struct group){.number = g->next_group++, .waves = waves, .left = waves};
-    u64 begin = later(time, g->engine_free[engine]);
-    g->engine_free[engine] = begin + waves * k->wave_dispatch_cycles;
+    *p = (struct group){.number = g->m.next_group++, .waves = waves, .left = waves};
+    u64 begin = later(time, g->m.engine_free[engine]);
+    g->m.engine_free[engine] = begin + waves * k->wave_dispatch_cycles;
     for (u32 n = 0; n < waves; n++) {
         u32 best = 0;
         for (u32 s = 1; s < k->simds; s++)
@@ -415,7 +394,7 @@ static void place_group(struct gpu *g, struct unit *u, u64 time) {
         x->waves[slot].group = at;
         x->waves[slot].number = n;
         p->member[n] = best * SLOTS + slot;
-        g->waves++;
+        g->m.waves++;
     }
 }
 
@@ -426,10 +405,7 @@ static void end_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
     x->alive &= ~(1u << slot);
     x->ready[slot] = NEVER;
     for (u32 n = 0; n < CLASSES; n++) x->of_class[n] &= ~(1u << slot);
-    g->wave_cycles += time - w->begun;
-    g->last = later(g->last, time);
-    series_add(&g->occupancy, w->begun, time, 1);
-    note(&g->timeline, u->number, s, slot, CAUSES, w->begun, time - w->begun, p->number * p->waves + w->number);
+    wave_end(&g->m, u->number, s, slot, CAUSES, w->begun, time, p->number * p->waves + w->number, 1);
     p->latest = later(p->latest, time);
     if (--p->left) {
         if (p->arrived == p->left) release(g, u, p); /* those that have ended are not waited for */
@@ -437,8 +413,8 @@ static void end_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
     }
     u->groups &= ~(1ull << w->group);
     u->resident--;
-    g->ended_groups++;
-    if (g->next_group < g->groups) place_group(g, u, p->latest);
+    g->m.ended_groups++;
+    if (g->m.next_group < g->m.groups) place_group(g, u, p->latest);
 }
 
 /* ---- issue ------------------------------------------------------------------------------------------------------- */
@@ -446,13 +422,13 @@ static void end_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
 static void issue(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
     struct simd *x = &u->simd[s];
     struct wave *w = &x->waves[slot];
-    const struct chip *k = g->chip;
-    const struct op *op = &g->ops[w->op];
+    const struct chip *k = g->m.chip;
+    const struct op *op = &g->m.ops[w->op];
     u64 until = time + k->issue_cycles;
-    g->counts[w->op]++;
-    g->instructions++;
+    g->m.counts[w->op]++;
+    g->m.instructions++;
     if (time > w->since) {
-        g->stalled[w->op] += time - w->since;
+        g->m.stalled[w->op] += time - w->since;
         g->wave_cause[ISSUE] += time - w->since;
     }
     switch (op->kind) {
@@ -484,13 +460,13 @@ static void issue(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
         break;
     case BRANCH:
         g->branch_busy++;
-        if (reader_peek(&w->reader, g->trace) != g->segments[w->segment].falls_to) {
+        if (reader_peek(&w->reader, g->m.trace) != g->m.segments[w->segment].falls_to) {
             until = time + k->taken_cycles;
             g->taken++;
         }
         break;
     }
-    g->spent[w->op] += until - w->since;
+    g->m.spent[w->op] += until - w->since;
     u32 more = step(g, w);
     if (more) settle(g, u, s, slot, until);
     else end_wave(g, u, s, slot, until);
@@ -498,7 +474,7 @@ static void issue(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
 
 static void visit(struct gpu *g, struct unit *u, u32 s) {
     struct simd *x = &u->simd[s];
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     u64 time = x->next;
     w16 now = {0};
     now += time;
@@ -517,7 +493,7 @@ static void visit(struct gpu *g, struct unit *u, u32 s) {
     u32 some = ready & x->of_class[VALU];
     if (some && x->valu_free <= time) {
         u32 slot = __builtin_ctz(some);
-        const struct op *op = &g->ops[x->waves[slot].op];
+        const struct op *op = &g->m.ops[x->waves[slot].op];
         if (!(op->more & MATRIX) || x->matrix_free <= time) {
             cycles = op->cycles;
             issued |= 1u << slot;
@@ -590,7 +566,7 @@ static u64 soonest(const struct unit *u, u32 simds, u32 *which) {
 
 /* What replaying a compute unit will want is far away in the host's memory by the time of its turn: ask for it before. */
 static void fetch_ahead(const struct gpu *g, u32 n, u32 deep) {
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     const struct unit *u = &g->units[n % k->units];
     for (u32 s = 0; s < k->simds; s++) {
         const struct simd *x = &u->simd[s];
@@ -603,7 +579,7 @@ static void fetch_ahead(const struct gpu *g, u32 n, u32 deep) {
                 __builtin_prefetch((const u8 *)w + 64, 1);
                 continue;
             }
-            const struct op *op = &g->ops[w->op];
+            const struct op *op = &g->m.ops[w->op];
             __builtin_prefetch(w->reader.path);
             __builtin_prefetch(&w->vm_done[w->vm_issued % RING], 1);
             if (op->sites) __builtin_prefetch(&w->reader.cursors[op->site], 1);
@@ -615,17 +591,14 @@ static void fetch_ahead(const struct gpu *g, u32 n, u32 deep) {
 
 /* Go on until `most` more instructions have been issued or all is done. 0: done, 1: there is more, 2: an error. */
 EXPORT u32 hw_gcn_run(struct gpu *g, u64 most) {
-    const struct chip *k = g->chip;
-    u64 stop = g->instructions + most;
-    while (g->ended_groups < g->groups) {
+    const struct chip *k = g->m.chip;
+    u64 stop = g->m.instructions + most;
+    while (g->m.ended_groups < g->m.groups) {
         u64 low = NEVER;
         for (u32 n = 0; n < k->units; n++) low = sooner(low, g->units[n].next);
-        if (low >= NEVER) g->failed = STUCK;
-        if (g->failed) return 2;
+        if (!quantum_begin(&g->m, low)) break;
         u64 end = low + QUANTUM;
-        memory_advance(&g->memory, low);
-        g->now = low;
-        u64 before = g->memory.fills + g->memory.write_backs;
+        u64 before = g->m.memory.fills + g->m.memory.write_backs;
         for (u32 n = 0; n < k->units; n++) {
             struct unit *u = &g->units[n];
             fetch_ahead(g, n + 2, 0);
@@ -637,16 +610,16 @@ EXPORT u32 hw_gcn_run(struct gpu *g, u64 most) {
                 u->next = soonest(u, k->simds, &s);
             }
         }
-        u64 moved = g->memory.fills + g->memory.write_backs - before;
-        if (moved) series_add(&g->traffic, low, low + QUANTUM, moved * k->l2_line_bytes);
-        if (g->instructions >= stop) return g->failed ? 2 : g->ended_groups < g->groups;
+        quantum_end(&g->m, (g->m.memory.fills + g->m.memory.write_backs - before) * k->l2_line_bytes);
+        if (g->m.instructions >= stop) break;
     }
+    if (state_of(&g->m)) return state_of(&g->m);
     for (u32 n = 0; n < k->units; n++)
         for (u32 s = 0; s < k->simds; s++) {
             struct simd *x = &g->units[n].simd[s];
-            g->empty += g->last > x->covered ? g->last - x->covered : 0;
+            g->empty += g->m.last > x->covered ? g->m.last - x->covered : 0;
         }
-    return g->failed ? 2 : 0;
+    return 0;
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------------------------- */
@@ -660,23 +633,11 @@ EXPORT u64 hw_gcn_bytes(const struct chip *k) {
 }
 
 /* `memory`: zeros, hw_gcn_bytes of them. */
-EXPORT struct gpu *hw_gcn_begin(const struct chip *k, const struct trace *t, const struct op *ops, const struct segment *segments,
-                                u64 *counters, u64 op_count, u64 groups, struct happening *happenings, u64 room, u32 units,
-                                void *(*allocate)(void *, u64), u8 *memory) {
+EXPORT struct gpu *hw_gcn_begin(const struct launch *from, u8 *memory) {
+    const struct chip *k = from->chip;
     struct arena a = {memory, memory + hw_gcn_bytes(k)};
     struct gpu *g = give(&a, sizeof *g);
-    g->chip = k;
-    g->trace = t;
-    g->ops = ops;
-    g->segments = segments;
-    g->counts = counters;
-    g->spent = counters + op_count;
-    g->stalled = counters + 2 * op_count;
-    g->groups = groups;
-    g->allocate = allocate;
-    g->timeline = (struct timeline){happenings, room, 0, units};
-    g->occupancy.step = g->traffic.step = 64;
-    memory_begin(&g->memory, k, &a);
+    machine_begin(&g->m, from, &a);
     g->units = give(&a, k->units * sizeof(struct unit));
     struct cache *scalar = 0, *code = 0;
     for (u32 n = 0; n < k->units; n++) {
@@ -707,13 +668,13 @@ EXPORT struct gpu *hw_gcn_begin(const struct chip *k, const struct trace *t, con
         r->room = READER_BYTES;
     }
     for (u32 turn = 0; turn < k->groups_per_unit; turn++)
-        for (u32 n = 0; n < k->units && g->next_group < groups; n++) place_group(g, &g->units[n], 0);
+        for (u32 n = 0; n < k->units && g->m.next_group < g->m.groups; n++) place_group(g, &g->units[n], 0);
     return g;
 }
 
 /* What was found, as numbers in the order of `SUMS` in replay.py. */
 EXPORT void hw_gcn_result(struct gpu *g, u64 *out) {
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     u64 l1[2] = {0}, scalar[2] = {0}, code[2] = {0}, l2[2] = {0}, banks = 0, channels = 0;
     struct cache *last = 0;
     for (u32 n = 0; n < k->units; n++) {
@@ -725,27 +686,27 @@ EXPORT void hw_gcn_result(struct gpu *g, u64 *out) {
         code[0] += u->code->hits; code[1] += u->code->misses;
     }
     for (u32 n = 0; n < k->l2_banks; n++) {
-        l2[0] += g->memory.l2[n].hits; l2[1] += g->memory.l2[n].misses;
-        banks += g->memory.banks[n].taken;
+        l2[0] += g->m.memory.l2[n].hits; l2[1] += g->m.memory.l2[n].misses;
+        banks += g->m.memory.banks[n].taken;
     }
-    for (u32 n = 0; n < k->channels; n++) channels += g->memory.channels[n].taken / 16;
-    u64 all[] = {later(g->last, g->now), g->instructions, g->waves, g->wave_cycles, g->empty, g->valu_busy, g->scalar_busy,
+    for (u32 n = 0; n < k->channels; n++) channels += g->m.memory.channels[n].taken / 16;
+    u64 all[] = {later(g->m.last, g->m.now), g->m.instructions, g->m.waves, g->m.wave_cycles, g->empty, g->valu_busy, g->scalar_busy,
                  g->branch_busy, g->taken, g->lds_busy, g->lds_conflicts, g->address_busy, g->loads, g->stores, g->load_lines,
                  g->store_lines, l1[0], l1[1], scalar[0], scalar[1], code[0], code[1], l2[0], l2[1], banks, channels,
-                 g->memory.reads, g->memory.writes, g->memory.atomics, g->memory.fills, g->memory.write_backs,
-                 g->memory.page_misses, g->ended_groups, g->failed, g->timeline.count, g->occupancy.step, g->traffic.step};
+                 g->m.memory.reads, g->m.memory.writes, g->m.memory.atomics, g->m.memory.fills, g->m.memory.write_backs,
+                 g->m.memory.page_misses, g->m.ended_groups, g->m.failed, g->m.timeline.count, g->m.occupancy.step, g->m.traffic.step};
     u32 at = 0;
     for (u32 n = 0; n < sizeof all / sizeof *all; n++) out[at++] = all[n];
     for (u32 n = 0; n < CAUSES; n++) out[at++] = g->cause[n];
     for (u32 n = 0; n < CAUSES; n++) out[at++] = g->wave_cause[n];
-    for (u32 n = 0; n < POINTS; n++) out[at++] = g->occupancy.value[n];
-    for (u32 n = 0; n < POINTS; n++) out[at++] = g->traffic.value[n];
+    for (u32 n = 0; n < POINTS; n++) out[at++] = g->m.occupancy.value[n];
+    for (u32 n = 0; n < POINTS; n++) out[at++] = g->m.traffic.value[n];
 }
 
 /* Free what the wavefronts' readers hold. */
 EXPORT void hw_gcn_end(struct gpu *g, void (*release)(void *)) {
-    for (u32 n = 0; n < g->chip->units; n++)
-        for (u32 s = 0; s < g->chip->simds; s++)
+    for (u32 n = 0; n < g->m.chip->units; n++)
+        for (u32 s = 0; s < g->m.chip->simds; s++)
             for (u32 slot = 0; slot < SLOTS; slot++) {
                 struct reader *r = &g->units[n].simd[s].waves[slot].reader;
                 if (r->owned && r->memory) release(r->memory);

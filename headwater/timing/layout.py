@@ -68,6 +68,13 @@ TRACE: Final = Struct(
 )
 """As ``struct trace`` of waves.h."""
 
+LAUNCH: Final = Struct(
+    "launch",
+    *(("u64", name, 1) for name in ("chip", "trace", "ops", "segments", "counters", "op_count", "groups")),
+    *(("u64", name, 1) for name in ("happenings", "room", "units", "allocate")),
+)
+"""As ``struct launch`` of machine.h."""
+
 OP: Final = np.dtype(
     [
         *((name, "u1") for name in ("kind", "cycles", "flags", "more", "vm", "lgkm", "exp", "sites")),
@@ -135,7 +142,7 @@ def engine(family: Family) -> Engine:
 
     here = Path(__file__).parent
     # The trace's structure stands in waves.h, with the types that its members point at.
-    files = ("parts.h", "waves.h", f"{family.name}.c")
+    files = ("parts.h", "waves.h", "machine.h", f"{family.name}.c")
     source = "\n".join((_TYPES, family.chip.declaration(), *((here / name).read_text() for name in files)))
     pointer, u64, u32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
     own = f"hw_{family.name}_"
@@ -143,7 +150,7 @@ def engine(family: Family) -> Engine:
         ("hw_chunks", u64, (pointer,)),
         ("hw_index", u64, (pointer, pointer)),
         (own + "bytes", u64, (pointer,)),
-        (own + "begin", pointer, (*(pointer,) * 5, u64, u64, pointer, u64, u32, pointer, pointer)),
+        (own + "begin", pointer, (pointer, pointer)),
         (own + "run", u32, (pointer, u64)),
         (own + "result", None, (pointer, pointer)),
         (own + "end", None, (pointer, pointer)),

@@ -12,7 +12,7 @@ import numpy as np
 from headwater.analyze.occupancy import Occupancy, occupancy
 from headwater.errors import InternalError, ResourceError, UsageError
 from headwater.runtime.arrays import address, aligned_bytes
-from headwater.timing.layout import HAPPENING, POINTS, SEGMENT, TRACE, c_functions, engine, filled
+from headwater.timing.layout import HAPPENING, LAUNCH, POINTS, SEGMENT, TRACE, c_functions, engine, filled
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -136,10 +136,23 @@ class Replayer:
         counters = np.zeros((3, max(len(ops), 1)), np.uint64)
         happenings = np.zeros(max(timeline, 1), HAPPENING)
         allocate, release = c_functions()
-        gpu = library.begin(
-            *(address(a) for a in (numbers, self._trace, ops, segments, counters)),
-            *(counters.shape[1], wanted, address(happenings), timeline, units, allocate, address(memory)),
+        launch = filled(
+            LAUNCH,
+            {
+                "chip": address(numbers),
+                "trace": address(self._trace),
+                "ops": address(ops),
+                "segments": address(segments),
+                "counters": address(counters),
+                "op_count": counters.shape[1],
+                "groups": wanted,
+                "happenings": address(happenings),
+                "room": timeline,
+                "units": units,
+                "allocate": allocate,
+            },
         )
+        gpu = library.begin(address(launch), address(memory))
         names, causes = self.family.sums, self.family.causes
         sums = np.zeros(len(names) + 2 * len(causes) + 2 * POINTS, np.uint64)
         complete, state = True, 1

@@ -5,13 +5,11 @@
    after the other through the texture unit; writes through the export bus. Nothing interrupts a clause, so each is
    reckoned in one go when its turn comes. */
 
-enum { NEVER_BITS = 62 };
-#define NEVER (1ull << NEVER_BITS)
 enum { FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK };
 enum { ISSUE, SWITCH, QUEUE_WAIT, FETCH_WAIT, LDS_WAIT, WRITE_WAIT, BARRIER_WAIT, START, CAUSES };
 enum { SHOW_ALU = CAUSES + 1, SHOW_FETCH, SHOW_WRITE };
 enum { LOCAL = 1, POPS = 2, BARRIER = 4, UNCACHED = 8, PIXEL = 16, COMPLETE = 32 };
-enum { SLOTS = 64, GROUPS = 64, PAIR = 2, QUANTUM = 512, MISSES = 256, QUADS = 16, SCALE = 16 };
+enum { SLOTS = 64, GROUPS = 64, PAIR = 2, MISSES = 256, QUADS = 16, SCALE = 16 };
 enum { LEAST_BYTES = 32 }; /* of a burst of GDDR */
 
 /* An instruction of control flow, a group, a fetch. `count`: groups or fetches behind the head of their clause; `cycles`: of
@@ -20,7 +18,6 @@ struct op {
     u8 kind, flags, dwords, cycles;
     u16 count, sites, site, unused;
 };
-struct segment { u32 first, end; i32 falls_to; u32 unused; };
 
 struct wave {
     u32 op, end, active, group, number, quads, why, switched;
@@ -44,25 +41,13 @@ struct unit { /* a SIMD engine */
 };
 
 struct gpu {
-    const struct chip *chip;
-    const struct trace *trace;
-    const struct op *ops;
-    const struct segment *segments;
-    u64 *counts, *spent, *stalled; /* of each op */
+    struct machine m;
     struct unit *units;
-    struct memory memory;
     struct calendar *ports, *render; /* writes of each channel; pixels of all render back-ends */
-    struct timeline timeline;
-    struct series occupancy, traffic;
-    u64 now, next_group, ended_groups, groups, last, instructions;
-    u64 engine_free[64];
     u64 cause[CAUSES], wave_cause[CAUSES];
-    u64 alu_busy, fetch_busy, export_busy, sequencer_busy, lds_busy, lds_conflicts, wave_cycles, waves, clauses;
+    u64 alu_busy, fetch_busy, export_busy, sequencer_busy, lds_busy, lds_conflicts, clauses;
     u64 loads, stores, load_lines, store_lines, moved;
-    void *(*allocate)(void *, u64);
-    u32 failed;
 };
-enum { TRACE_SHORT = 1, STUCK = 2 };
 
 static void end_wave(struct gpu *g, struct unit *u, u32 slot, u64 time);
 
@@ -70,8 +55,8 @@ static void end_wave(struct gpu *g, struct unit *u, u32 slot, u64 time);
 
 /* Past all caches: when the answer of memory leaves it. */
 static u64 uncached_read(struct gpu *g, u32 line, u64 time) {
-    struct memory *m = &g->memory;
-    const struct chip *k = g->chip;
+    struct memory *m = &g->m.memory;
+    const struct chip *k = g->m.chip;
     u32 bank = (line >> k->interleave_line_bits) % k->l2_banks;
     m->reads++;
     m->fills++;
@@ -83,8 +68,8 @@ static u64 uncached_read(struct gpu *g, u32 line, u64 time) {
 /* Bytes of a line that are written, or changed where they lie: when memory has them. `work`: 16ths of a cycle of the
    channel's port. */
 static u64 write_line(struct gpu *g, u32 line, u64 time, u32 work, u32 bytes) {
-    struct memory *m = &g->memory;
-    const struct chip *k = g->chip;
+    struct memory *m = &g->m.memory;
+    const struct chip *k = g->m.chip;
     u32 channel = (line >> k->interleave_line_bits) % k->channels;
     m->writes++;
     g->moved += bytes;
@@ -100,7 +85,7 @@ static u32 l1_set(const struct unit *u, u32 line) {
 
 /* One access of a fetch unit: when the wavefront has its data. */
 static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const struct access *a, u64 start, u32 cycles) {
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     u64 there = (k->l2_cycles - k->l1_cycles) / 2, back = k->l2_cycles - k->l1_cycles - there;
     u64 done = start + cycles + k->l1_cycles;
     g->load_lines += a->count;
@@ -121,9 +106,9 @@ static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const
         u64 answer;
         if (op->flags & UNCACHED || !k->has_l2) answer = uncached_read(g, line, at + there) + back;
         else {
-            u64 before = g->memory.fills;
-            answer = memory_access(&g->memory, line, at + there, 0, 64) + back;
-            g->moved += (g->memory.fills - before) * k->l2_line_bytes;
+            u64 before = g->m.memory.fills;
+            answer = memory_access(&g->m.memory, line, at + there, 0, 64) + back;
+            g->moved += (g->m.memory.fills - before) * k->l2_line_bytes;
         }
         u->miss_done[u->misses++ % MISSES] = answer;
         if (!(op->flags & UNCACHED)) u->l1.ready[place] = answer;
@@ -143,34 +128,32 @@ static u64 local_access(struct gpu *g, struct unit *u, u32 cycles, u32 least, u6
 
 static inline void stall(struct gpu *g, struct unit *u, u32 slot, u32 op, u32 cause, u64 from, u64 to) {
     if (to <= from) return;
-    g->stalled[op] += to - from;
-    g->spent[op] += to - from;
-    g->wave_cause[cause] += to - from;
-    note(&g->timeline, u->number, 0, slot, cause, from, to - from, op);
+    count_stall(&g->m, &g->wave_cause[cause], op, to - from);
+    note(&g->m.timeline, u->number, 0, slot, cause, from, to - from, op);
 }
 
 /* Groups that have to do with the LDS. A wavefront stands still until the banks have served its request, and where it
    takes an answer that is not there yet. */
 static u64 local_groups(struct gpu *g, struct unit *u, struct wave *w, u32 head, u64 time, u32 cadence) {
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     u64 answer = 0;
-    for (u32 n = head + 1; n <= head + g->ops[head].count; n++) {
-        const struct op *op = &g->ops[n];
+    for (u32 n = head + 1; n <= head + g->m.ops[head].count; n++) {
+        const struct op *op = &g->m.ops[n];
         u64 start = time, until;
         if (op->flags & POPS) time = later(time, answer);
         until = time + cadence;
         for (u32 s = 0; s < op->sites; s++) {
             struct access a;
-            if (!reader_site(&w->reader, g->trace, op->site + s, &a)) { g->failed = TRACE_SHORT; break; }
+            if (!reader_site(&w->reader, g->m.trace, op->site + s, &a)) { g->m.failed = TRACE_SHORT; break; }
             if (a.active == 0) continue;
             u64 served = local_access(g, u, a.count, k->local_least, time);
             until = later(until, served);
             answer = later(answer, later(served, time + k->local_cycles));
         }
-        g->counts[n]++;
-        g->spent[n] += until - start;
+        g->m.counts[n]++;
+        g->m.spent[n] += until - start;
         if (until - start > cadence) {
-            g->stalled[n] += until - start - cadence;
+            g->m.stalled[n] += until - start - cadence;
             g->wave_cause[LDS_WAIT] += until - start - cadence;
         }
         time = until;
@@ -179,9 +162,9 @@ static u64 local_groups(struct gpu *g, struct unit *u, struct wave *w, u32 head,
 }
 
 static u64 alu_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     struct wave *w = &u->waves[slot];
-    const struct op *op = &g->ops[w->op];
+    const struct op *op = &g->m.ops[w->op];
     u32 a = 0, cadence = k->group_cycles * k->pair;
     if (k->pair == 2) { /* of two that are free, the one that worked last: the other stays empty where one wavefront is alone */
         u64 first = u->alu_free[0], second = u->alu_free[1];
@@ -204,7 +187,7 @@ static u64 alu_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
         g->cause[LDS_WAIT] += end - start - plain;
     } else {
         end = start + plain;
-        u64 *counts = g->counts + w->op + 1, *spent = g->spent + w->op + 1;
+        u64 *counts = g->m.counts + w->op + 1, *spent = g->m.spent + w->op + 1;
         for (u32 n = 0; n < op->count; n++) {
             counts[n]++;
             spent[n] += own;
@@ -212,24 +195,24 @@ static u64 alu_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
     }
     g->cause[ISSUE] += plain;
     g->alu_busy += plain / k->pair;
-    g->instructions += op->count;
+    g->m.instructions += op->count;
     u->alu_free[a] = u->covered[a] = end;
-    note(&g->timeline, u->number, 0, slot, SHOW_ALU, start, end - start, w->op);
+    note(&g->m.timeline, u->number, 0, slot, SHOW_ALU, start, end - start, w->op);
     return end;
 }
 
 static u64 fetch_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     struct wave *w = &u->waves[slot];
     u32 head = w->op;
     u64 start = later(time, u->fetch_free), done = start, at = start;
     stall(g, u, slot, head, QUEUE_WAIT, time, start);
-    for (u32 n = head + 1; n <= head + g->ops[head].count; n++) {
-        const struct op *op = &g->ops[n];
+    for (u32 n = head + 1; n <= head + g->m.ops[head].count; n++) {
+        const struct op *op = &g->m.ops[n];
         u64 issued = at, answer = done;
         for (u32 s = 0; s < op->sites; s++) {
             struct access a;
-            if (!reader_site(&w->reader, g->trace, op->site + s, &a)) { g->failed = TRACE_SHORT; break; }
+            if (!reader_site(&w->reader, g->m.trace, op->site + s, &a)) { g->m.failed = TRACE_SHORT; break; }
             g->loads++;
             if (op->flags & LOCAL) {
                 at += QUADS * k->quad_sixteenths / SCALE;
@@ -248,32 +231,32 @@ static u64 fetch_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
             at += cycles;
         }
         if (op->sites == 0) at += QUADS, answer = later(answer, at + k->l1_cycles);
-        g->counts[n]++;
+        g->m.counts[n]++;
         if (answer > done) { /* what it adds to the clause's time */
-            g->spent[n] += answer - done;
-            g->stalled[n] += answer - done > at - issued ? answer - done - (at - issued) : 0;
+            g->m.spent[n] += answer - done;
+            g->m.stalled[n] += answer - done > at - issued ? answer - done - (at - issued) : 0;
             done = answer;
         }
     }
-    g->instructions += g->ops[head].count;
+    g->m.instructions += g->m.ops[head].count;
     g->fetch_busy += at - start;
     u->fetch_free = at;
     if (done > start) {
         g->wave_cause[FETCH_WAIT] += done - start;
-        note(&g->timeline, u->number, 0, slot, SHOW_FETCH, start, at - start, head);
-        note(&g->timeline, u->number, 0, slot, FETCH_WAIT, at, done - at, head);
+        note(&g->m.timeline, u->number, 0, slot, SHOW_FETCH, start, at - start, head);
+        note(&g->m.timeline, u->number, 0, slot, FETCH_WAIT, at, done - at, head);
     }
     return later(done, at);
 }
 
 static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     struct wave *w = &u->waves[slot];
-    const struct op *op = &g->ops[w->op];
+    const struct op *op = &g->m.ops[w->op];
     u64 start = later(time, u->export_free), at = start, done = start;
     for (u32 s = 0; s < op->sites; s++) {
         struct access a;
-        if (!reader_site(&w->reader, g->trace, op->site + s, &a)) { g->failed = TRACE_SHORT; break; }
+        if (!reader_site(&w->reader, g->m.trace, op->site + s, &a)) { g->m.failed = TRACE_SHORT; break; }
         u32 cycles = a.flags & LINEAR ? op->cycles : 2 * op->cycles;
         if (op->flags & PIXEL) {
             u64 drawn = calendar_take(g->render, at, (u32)(a.active ? a.active : 1) * op->dwords);
@@ -286,7 +269,7 @@ static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
         if (!(op->flags & PIXEL)) work = (op->dwords > 1 ? k->wide_port_sixteenths : k->port_sixteenths) * bytes / 64;
         if (op->flags & COMPLETE) { /* each lane on its own */
             work = k->atomic_sixteenths * bytes / 4;
-            g->memory.atomics++;
+            g->m.memory.atomics++;
         }
         bytes = bytes > 64 ? 64 : bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
         for (u32 n = 0; n < a.count; n++) {
@@ -299,15 +282,15 @@ static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
         at += cycles;
     }
     if (op->sites == 0) at += op->cycles;
-    g->counts[w->op]++;
-    g->spent[w->op] += at - start;
-    g->instructions++;
+    g->m.counts[w->op]++;
+    g->m.spent[w->op] += at - start;
+    g->m.instructions++;
     g->export_busy += at - start;
     stall(g, u, slot, w->op, WRITE_WAIT, time, start);
     u->export_free = later(u->export_free, at);
     w->written = later(w->written, done);
-    g->last = later(g->last, done);
-    note(&g->timeline, u->number, 0, slot, SHOW_WRITE, start, at - start, w->op);
+    g->m.last = later(g->m.last, done);
+    note(&g->m.timeline, u->number, 0, slot, SHOW_WRITE, start, at - start, w->op);
     return at;
 }
 
@@ -320,17 +303,17 @@ static void set_ready(struct unit *u, u32 slot, u64 time) {
 
 /* Go to what comes after the instruction or clause; 0 after the last. Without lanes only control flow is run. */
 static int step(struct gpu *g, struct wave *w) {
-    w->op += 1 + g->ops[w->op].count;
+    w->op += 1 + g->m.ops[w->op].count;
     for (;;) {
         while (w->op < w->end) {
-            if (w->active || g->ops[w->op].kind == FLOW) return 1;
-            w->op += 1 + g->ops[w->op].count;
+            if (w->active || g->m.ops[w->op].kind == FLOW) return 1;
+            w->op += 1 + g->m.ops[w->op].count;
         }
-        i64 number = reader_segment(&w->reader, g->trace);
+        i64 number = reader_segment(&w->reader, g->m.trace);
         if (number < 0) return 0;
         w->active = w->reader.path->active;
-        w->op = g->segments[number].first;
-        w->end = g->segments[number].end;
+        w->op = g->m.segments[number].first;
+        w->end = g->m.segments[number].end;
     }
 }
 
@@ -341,7 +324,7 @@ static void proceed(struct gpu *g, struct unit *u, u32 slot, u64 time) {
 
 /* All wavefronts of a group that have not ended are at a barrier: let them go on. */
 static void release(struct gpu *g, struct unit *u, struct group *p) {
-    u64 go = p->latest + g->chip->barrier_cycles;
+    u64 go = p->latest + g->m.chip->barrier_cycles;
     p->arrived = 0;
     p->latest = 0;
     for (u32 n = 0; n < p->waves; n++) {
@@ -367,9 +350,9 @@ static void arrive(struct gpu *g, struct unit *u, u32 slot, u64 time) {
 }
 
 static void run(struct gpu *g, struct unit *u, u32 slot, u64 time) {
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     struct wave *w = &u->waves[slot];
-    const struct op *op = &g->ops[w->op];
+    const struct op *op = &g->m.ops[w->op];
     u64 start = later(time, u->sequencer_free), end = start, change = k->switch_cycles;
     u32 cause = SWITCH;
     u->sequencer_free = start;
@@ -377,12 +360,12 @@ static void run(struct gpu *g, struct unit *u, u32 slot, u64 time) {
         u->sequencer_free += k->sequencer_cycles;
         g->sequencer_busy += k->sequencer_cycles;
         if (op->kind != FLOW) break;
-        g->counts[w->op]++;
-        g->instructions++;
+        g->m.counts[w->op]++;
+        g->m.instructions++;
         if (!step(g, w)) { end_wave(g, u, slot, start); return; }
-        op = &g->ops[w->op];
+        op = &g->m.ops[w->op];
     }
-    if (op->kind != WRITE) g->counts[w->op]++;
+    if (op->kind != WRITE) g->m.counts[w->op]++;
     g->clauses++;
     switch (op->kind) {
     case ALU:
@@ -416,38 +399,34 @@ static void run(struct gpu *g, struct unit *u, u32 slot, u64 time) {
 static void start_wave(struct gpu *g, struct unit *u, u32 slot, u64 time) {
     struct wave *w = &u->waves[slot];
     u->starting &= ~(1ull << slot);
-    u64 wave = u->group[w->group].number * g->trace->waves_per_group + w->number;
-    if (!reader_begin(&w->reader, g->trace, wave, g->allocate) || w->reader.path->segment >= g->trace->segments) {
-        g->failed = TRACE_SHORT;
-        return;
-    }
+    if (!wave_begin(&g->m, &w->reader, u->group[w->group].number, w->number)) return;
     u32 number = w->reader.path->segment;
     w->active = w->reader.path->active;
-    w->op = g->segments[number].first;
-    w->end = g->segments[number].end;
+    w->op = g->m.segments[number].first;
+    w->end = g->m.segments[number].end;
     w->begun = time;
     w->written = 0;
     w->why = START;
     w->switched = 0;
-    if (w->op < w->end && (w->active || g->ops[w->op].kind == FLOW)) run(g, u, slot, time);
+    if (w->op < w->end && (w->active || g->m.ops[w->op].kind == FLOW)) run(g, u, slot, time);
     else {
-        w->op -= 1 + g->ops[w->op].count;
+        w->op -= 1 + g->m.ops[w->op].count;
         proceed(g, u, slot, time);
     }
 }
 
 /* Give a group to a SIMD engine that has room. */
 static void place_group(struct gpu *g, struct unit *u, u64 time) {
-    const struct chip *k = g->chip;
-    u32 at = __builtin_ctzll(~u->groups), engine = u->number % k->engines, waves = g->trace->waves_per_group;
+    const struct chip *k = g->m.chip;
+    u32 at = __builtin_ctzll(~u->groups), engine = u->number % k->engines, waves = g->m.trace->waves_per_group;
     struct group *p = &u->group[at];
-    u64 turn = g->next_group++, number = k->order ? ((const u32 *)k->order)[turn] : turn;
+    u64 turn = g->m.next_group++, number = k->order ? ((const u32 *)k->order)[turn] : turn;
     u->groups |= 1ull << at;
     *p = (struct group){.number = number, .waves = waves, .left = waves};
-    u64 begin = later(time, g->engine_free[engine]);
+    u64 begin = later(time, g->m.engine_free[engine]);
     u32 quads = k->quads ? ((const u8 *)k->quads)[number] : QUADS;
     u32 each = (k->wave_dispatch_cycles * quads + QUADS - 1) / QUADS;
-    g->engine_free[engine] = begin + (u64)waves * each;
+    g->m.engine_free[engine] = begin + (u64)waves * each;
     for (u32 n = 0; n < waves; n++) {
         u32 slot = __builtin_ctzll(~u->alive);
         u->alive |= 1ull << slot;
@@ -457,28 +436,25 @@ static void place_group(struct gpu *g, struct unit *u, u64 time) {
         u->waves[slot].quads = k->quads || n + 1 < waves ? quads : k->last_quads;
         p->member[n] = slot;
         set_ready(u, slot, begin + (u64)(n + 1) * each);
-        g->waves++;
+        g->m.waves++;
     }
 }
 
 static void end_wave(struct gpu *g, struct unit *u, u32 slot, u64 time) {
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     struct wave *w = &u->waves[slot];
     struct group *p = &u->group[w->group];
     u->alive &= ~(1ull << slot);
     u->ready[slot] = NEVER;
-    g->wave_cycles += time - w->begun;
-    g->last = later(g->last, time);
-    series_add(&g->occupancy, w->begun, time, k->waves_per_record);
-    note(&g->timeline, u->number, 0, slot, CAUSES, w->begun, time - w->begun, p->number * p->waves + w->number);
+    wave_end(&g->m, u->number, 0, slot, CAUSES, w->begun, time, p->number * p->waves + w->number, k->waves_per_record);
     p->latest = later(p->latest, time);
     if (--p->left) {
         if (p->arrived == p->left) release(g, u, p); /* those that have ended are not waited for */
         return;
     }
     u->groups &= ~(1ull << w->group);
-    g->ended_groups++;
-    if (g->next_group < g->groups) place_group(g, u, p->latest);
+    g->m.ended_groups++;
+    if (g->m.next_group < g->m.groups) place_group(g, u, p->latest);
 }
 
 /* The wavefront that is next: of those that are ready at the same time the one in the lowest slot. */
@@ -498,32 +474,29 @@ static u32 first_ready(struct unit *u) {
 
 /* Go on until `most` more instructions have been issued or all is done. 0: done, 1: there is more, 2: an error. */
 EXPORT u32 hw_vliw_run(struct gpu *g, u64 most) {
-    const struct chip *k = g->chip;
-    u64 stop = g->instructions + most;
-    while (g->ended_groups < g->groups) {
+    const struct chip *k = g->m.chip;
+    u64 stop = g->m.instructions + most;
+    while (g->m.ended_groups < g->m.groups) {
         u64 low = NEVER;
         for (u32 n = 0; n < k->units; n++) low = sooner(low, g->units[n].next);
-        if (low >= NEVER) g->failed = STUCK;
-        if (g->failed) return 2;
+        if (!quantum_begin(&g->m, low)) break;
         u64 end = low + QUANTUM;
-        memory_advance(&g->memory, low);
         for (u32 n = 0; n < k->channels; n++) calendar_advance(&g->ports[n], low);
         calendar_advance(g->render, low);
-        g->now = low;
         u64 before = g->moved;
-        for (u32 n = 0; n < k->units && !g->failed; n++) {
+        for (u32 n = 0; n < k->units && !g->m.failed; n++) {
             struct unit *u = &g->units[n];
             if (u->next >= end) continue;
             calendar_advance(u->lds, low);
-            for (u32 slot = first_ready(u); u->next < end && !g->failed; slot = first_ready(u)) {
+            for (u32 slot = first_ready(u); u->next < end && !g->m.failed; slot = first_ready(u)) {
                 if (u->starting >> slot & 1) start_wave(g, u, slot, u->next);
                 else run(g, u, slot, u->next);
             }
         }
-        if (g->moved > before) series_add(&g->traffic, low, low + QUANTUM, g->moved - before);
-        if (g->instructions >= stop) return g->failed ? 2 : g->ended_groups < g->groups;
+        quantum_end(&g->m, g->moved - before);
+        if (g->m.instructions >= stop) break;
     }
-    return g->failed ? 2 : 0;
+    return state_of(&g->m);
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------------------------- */
@@ -534,23 +507,11 @@ EXPORT u64 hw_vliw_bytes(const struct chip *k) {
 }
 
 /* `memory`: zeros, hw_vliw_bytes of them. */
-EXPORT struct gpu *hw_vliw_begin(const struct chip *k, const struct trace *t, const struct op *ops, const struct segment *segments,
-                                 u64 *counters, u64 op_count, u64 groups, struct happening *happenings, u64 room, u32 units,
-                                 void *(*allocate)(void *, u64), u8 *memory) {
+EXPORT struct gpu *hw_vliw_begin(const struct launch *from, u8 *memory) {
+    const struct chip *k = from->chip;
     struct arena a = {memory, memory + hw_vliw_bytes(k)};
     struct gpu *g = give(&a, sizeof *g);
-    g->chip = k;
-    g->trace = t;
-    g->ops = ops;
-    g->segments = segments;
-    g->counts = counters;
-    g->spent = counters + op_count;
-    g->stalled = counters + 2 * op_count;
-    g->groups = groups;
-    g->allocate = allocate;
-    g->timeline = (struct timeline){happenings, room, 0, units};
-    g->occupancy.step = g->traffic.step = 64;
-    memory_begin(&g->memory, k, &a);
+    machine_begin(&g->m, from, &a);
     g->ports = give(&a, k->channels * sizeof(struct calendar));
     for (u32 n = 0; n < k->channels; n++) calendar_begin(&g->ports[n], BUCKET * SCALE);
     g->render = give(&a, sizeof(struct calendar));
@@ -567,13 +528,13 @@ EXPORT struct gpu *hw_vliw_begin(const struct chip *k, const struct trace *t, co
         for (u32 slot = 0; slot < SLOTS; slot++) u->ready[slot] = NEVER;
     }
     for (u32 turn = 0; turn < k->groups_per_unit; turn++)
-        for (u32 n = 0; n < k->units && g->next_group < groups; n++) place_group(g, &g->units[n], 0);
+        for (u32 n = 0; n < k->units && g->m.next_group < g->m.groups; n++) place_group(g, &g->units[n], 0);
     return g;
 }
 
 /* What was found, as numbers in the order of `SUMS` in vliw_report.py. Of a pair each half counts as half a SIMD. */
 EXPORT void hw_vliw_result(struct gpu *g, u64 *out) {
-    const struct chip *k = g->chip;
+    const struct chip *k = g->m.chip;
     u64 l1[2] = {0}, l2[2] = {0}, banks = 0, channels = 0, ports = 0, lds = 0;
     for (u32 n = 0; n < k->units; n++) {
         struct unit *u = &g->units[n];
@@ -582,29 +543,29 @@ EXPORT void hw_vliw_result(struct gpu *g, u64 *out) {
         lds += u->lds->taken;
     }
     for (u32 n = 0; n < k->l2_banks; n++) {
-        l2[0] += g->memory.l2[n].hits;
-        l2[1] += g->memory.l2[n].misses;
-        banks += g->memory.banks[n].taken;
+        l2[0] += g->m.memory.l2[n].hits;
+        l2[1] += g->m.memory.l2[n].misses;
+        banks += g->m.memory.banks[n].taken;
     }
     for (u32 n = 0; n < k->channels; n++) {
-        channels += g->memory.channels[n].taken / SCALE;
+        channels += g->m.memory.channels[n].taken / SCALE;
         ports += g->ports[n].taken / SCALE;
     }
-    u64 all[] = {later(g->last, g->now), g->instructions, g->waves * k->waves_per_record, g->wave_cycles * k->waves_per_record, g->ended_groups, g->failed, g->timeline.count,
-                 g->occupancy.step, g->traffic.step, g->alu_busy, g->fetch_busy, g->export_busy, g->sequencer_busy, lds,
+    u64 all[] = {later(g->m.last, g->m.now), g->m.instructions, g->m.waves * k->waves_per_record, g->m.wave_cycles * k->waves_per_record, g->m.ended_groups, g->m.failed, g->m.timeline.count,
+                 g->m.occupancy.step, g->m.traffic.step, g->alu_busy, g->fetch_busy, g->export_busy, g->sequencer_busy, lds,
                  g->lds_conflicts, g->clauses, g->loads, g->stores, g->load_lines, g->store_lines, l1[0], l1[1], l2[0], l2[1], banks,
-                 channels, ports, g->render->taken, g->moved, g->memory.reads, g->memory.writes, g->memory.atomics};
+                 channels, ports, g->render->taken, g->moved, g->m.memory.reads, g->m.memory.writes, g->m.memory.atomics};
     u32 at = 0;
     for (u32 n = 0; n < sizeof all / sizeof *all; n++) out[at++] = all[n];
     for (u32 n = 0; n < CAUSES; n++) out[at++] = g->cause[n] / k->pair;
     for (u32 n = 0; n < CAUSES; n++) out[at++] = g->wave_cause[n] * k->waves_per_record;
-    for (u32 n = 0; n < POINTS; n++) out[at++] = g->occupancy.value[n];
-    for (u32 n = 0; n < POINTS; n++) out[at++] = g->traffic.value[n];
+    for (u32 n = 0; n < POINTS; n++) out[at++] = g->m.occupancy.value[n];
+    for (u32 n = 0; n < POINTS; n++) out[at++] = g->m.traffic.value[n];
 }
 
 /* Free what the wavefronts' readers hold. */
 EXPORT void hw_vliw_end(struct gpu *g, void (*release)(void *)) {
-    for (u32 n = 0; n < g->chip->units; n++)
+    for (u32 n = 0; n < g->m.chip->units; n++)
         for (u32 slot = 0; slot < SLOTS; slot++) {
             struct reader *r = &g->units[n].waves[slot].reader;
             if (r->owned) release(r->memory);

@@ -1,0 +1,92 @@
+/* What the replay of a launch has on every machine, and what all of them do at its beginning and between quanta of time.
+   Each machine's own file says what an instruction, `struct op`, and a compute unit are. */
+
+enum { NEVER_BITS = 62, QUANTUM = 512 };
+#define NEVER (1ull << NEVER_BITS)
+enum { TRACE_SHORT = 1, STUCK = 2 }; /* what `failed` says */
+
+struct segment { u32 first, end; i32 falls_to; u32 unused; };
+
+struct machine {
+    const struct chip *chip;
+    const struct trace *trace;
+    const struct op *ops;
+    const struct segment *segments;
+    u64 *counts, *spent, *stalled; /* of each op */
+    struct memory memory;
+    struct timeline timeline;
+    struct series occupancy, traffic;
+    u64 now, next_group, ended_groups, groups, last, instructions;
+    u64 engine_free[64];
+    u64 wave_cycles, waves;
+    void *(*allocate)(void *, u64);
+    u32 failed;
+};
+
+/* A launch as its launcher gives it. `counters`: three for each op; `happenings`: room for so many of the first `units`
+   compute units. */
+struct launch {
+    const struct chip *chip;
+    const struct trace *trace;
+    const struct op *ops;
+    const struct segment *segments;
+    u64 *counters, op_count, groups;
+    struct happening *happenings;
+    u64 room, units;
+    void *(*allocate)(void *, u64);
+};
+
+static void machine_begin(struct machine *m, const struct launch *from, struct arena *a) {
+    m->chip = from->chip;
+    m->trace = from->trace;
+    m->ops = from->ops;
+    m->segments = from->segments;
+    m->counts = from->counters;
+    m->spent = from->counters + from->op_count;
+    m->stalled = from->counters + 2 * from->op_count;
+    m->groups = from->groups;
+    m->allocate = from->allocate;
+    m->timeline = (struct timeline){from->happenings, from->room, 0, from->units};
+    m->occupancy.step = m->traffic.step = 64;
+    memory_begin(&m->memory, from->chip, a);
+}
+
+/* Begin with the quantum in which something happens next, at `low`; 0 if nothing ever will. */
+static int quantum_begin(struct machine *m, u64 low) {
+    if (low >= NEVER) m->failed = STUCK;
+    if (m->failed) return 0;
+    memory_advance(&m->memory, low);
+    m->now = low;
+    return 1;
+}
+
+/* `moved`: bytes from and to memory in the quantum. */
+static void quantum_end(struct machine *m, u64 moved) {
+    if (moved) series_add(&m->traffic, m->now, m->now + QUANTUM, moved);
+}
+
+/* What a wavefront waited for, and where. */
+static inline void count_stall(struct machine *m, u64 *wave_cause, u32 op, u64 cycles) {
+    m->stalled[op] += cycles;
+    m->spent[op] += cycles;
+    *wave_cause += cycles;
+}
+
+/* Begin to read what a wavefront of a group did; 0 if the trace has not all of it. */
+static int wave_begin(struct machine *m, struct reader *r, u64 group, u32 number) {
+    const struct trace *t = m->trace;
+    if (reader_begin(r, t, group * t->waves_per_group + number, m->allocate) && r->path->segment < t->segments) return 1;
+    m->failed = TRACE_SHORT;
+    return 0;
+}
+
+/* A wavefront has ended. `kind`: of the happening; `weight`: how many of the chip's it stands for. */
+static void wave_end(struct machine *m, u32 unit, u32 simd, u32 slot, u32 kind, u64 begun, u64 time, u64 number, u32 weight) {
+    m->wave_cycles += time - begun;
+    m->last = later(m->last, time);
+    series_add(&m->occupancy, begun, time, weight);
+    note(&m->timeline, unit, simd, slot, kind, begun, time - begun, number);
+}
+
+/* 0: done, 1: there is more, 2: an error. */
+static u32 state_of(const struct machine *m) { return m->failed ? 2 : m->ended_groups < m->groups; }
