@@ -38,12 +38,13 @@ class Abilities:
     """What decides how instructions are lowered.
 
     ``work_groups``: see `headwater.opencl.platforms.vliw`. ``fused``: the chip has a fused multiply-add of float,
-    ``doubles``: arithmetic in double precision, ``bit_counts``: instructions that count and reverse bits. ``exact``:
-    quotients and roots of float are to be rounded to the nearest.
+    ``fused_doubles``: of double, ``doubles``: arithmetic in double precision, ``bit_counts``: instructions that count
+    and reverse bits. ``exact``: quotients and roots of float are to be rounded to the nearest.
     """
 
     work_groups: bool
     fused: bool
+    fused_doubles: bool
     doubles: bool
     bit_counts: bool
     exact: bool
@@ -247,6 +248,8 @@ class _Lowering:
             return self.calls(match, f"__hw_wide_{name}", sources, kind)
         if kind == "float" and name == "fma" and not self.abilities.fused:
             return self.calls(match, f"__hw_{'double' if self.abilities.doubles else 'float'}_fma", sources, kind)
+        if kind == "double" and name == "fma" and not self.abilities.fused_doubles:
+            return self.calls(match, "__hw_wide_fma", sources, kind)
         if kind == "half" and name == "round":
             return self.calls(match, "__hw_half_round", sources, kind)
         if kind == "float" and (name == "round" or (name == "sqrt" and self.abilities.exact)):

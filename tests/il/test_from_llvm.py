@@ -1,5 +1,7 @@
 """OpenCL C as IL for VLIW chips: what it leaves when it runs (on the cpu device), what it looks like, what is refused."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -232,6 +234,72 @@ def test_doubles(chip):
         direct(DOUBLES, "doubles", (N,), (16,), args), run_il(DOUBLES, "doubles", chip, (N,), (16,), args), strict=True
     ):
         np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+def _exact_fma(a, b, c):
+    """a * b + c of arrays, rounded once; not for results that are 0, infinite or NaN."""
+    return np.array([float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in zip(a, b, c, strict=True)])
+
+
+@pytest.mark.parametrize("chip", ["hd3870", "hd4870", "hd5870"])
+def test_fma_of_double_rounds_once(chip):
+    """Sums that cancel, results below the normal range, operands far apart or beyond the range, zeros and infinities."""
+    source = """kernel void d(global double *a, global const double *b, global const double *c) {
+      size_t i = get_global_id(0); a[i] = fma(a[i], b[i], c[i]);
+    }"""
+    r = np.random.default_rng(5)
+    n = 2048
+    a, b, c = (r.choice([-1.0, 1.0], n) * (1 + r.random(n)) * 2.0 ** r.integers(-6, 6, n) for _ in range(3))
+    quarter = n // 4
+    c[:quarter] = np.nextafter(-(a * b)[:quarter], r.choice([-9.0, 9.0], quarter))  # what is left are lost digits
+    low = slice(quarter, 2 * quarter)
+    a[low] *= 2.0**-530
+    b[low] *= 2.0 ** r.integers(-540, -480, quarter)
+    c[low] *= 2.0 ** r.integers(-1064, -1000, quarter)
+    far = slice(2 * quarter, 3 * quarter)
+    c[far] *= 2.0 ** r.integers(-900, 900, quarter)
+    wanted = _exact_fma(a, b, c)
+    found = run_il(source, "d", chip, (n,), (64,), [a, b, c])[0]
+    assert (found == wanted).all()
+
+    large, tiny, none, inf = 1e300, 1e-300, 0.0, np.inf
+    special = [  # a, b, c, a * b + c
+        (large, large, -inf, -inf), (large, -large, 1.0, -inf), (inf, 1.0, -inf, np.nan), (inf, none, 1.0, np.nan),
+        (tiny, -tiny, none, -0.0), (-none, 3.0, -none, -0.0), (-none, 3.0, none, 0.0), (3.0, 2.0, -6.0, 0.0),
+        (1.0, np.nan, 2.0, np.nan), (2.0, 3.0, np.nan, np.nan), (tiny, tiny, -5e-324, -5e-324),
+        (tiny, tiny, 5e-324, 5e-324), (-tiny, 4e-24, 2.0**-1074, 0.0), (large, large, large, inf),
+    ]  # fmt: skip
+    a, b, c, wanted = (np.array(column) for column in zip(*special, strict=True))
+    found = run_il(source, "d", chip, (len(a),), (len(a),), [a, b, c])[0]
+    np.testing.assert_array_equal(found, wanted)
+    assert (np.signbit(found) == np.signbit(wanted))[~np.isnan(wanted)].all()
+
+
+@pytest.mark.parametrize("kind", ["half", "float", "double"])
+def test_classes_of_numbers(kind):
+    """llvm.is.fpclass of every width, class by class."""
+    tests = " | ".join(f"(__builtin_isfpclass(x[i], {1 << k}) ? {1 << k} : 0)" for k in range(10))
+    several = " | ".join(f"(__builtin_isfpclass(x[i], {mask}) ? {mask << 10} : 0)" for mask in (3, 0x204, 0x198))
+    source = f"""#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+      kernel void k(global const {kind} *x, global uint *out) {{
+        size_t i = get_global_id(0); out[i] = {tests} | {several};
+      }}"""
+    number, whole, digits = {
+        "half": (np.float16, np.uint16, 10), "float": (np.float32, np.uint32, 23), "double": (np.float64, np.uint64, 52)
+    }[kind]  # fmt: skip
+    top = 8 * number().itemsize - 1
+    infinity = (1 << top) - (1 << digits)
+    # LLVM's order: signaling NaN, quiet NaN, then from -infinity up; the smallest and largest of each class.
+    positive = [(0, 0), (1, (1 << digits) - 1), (1 << digits, infinity - 1), (infinity, infinity)]
+    negative = [tuple(value | 1 << top for value in pair) for pair in reversed(positive)]
+    quiet = infinity | 1 << (digits - 1)
+    classes = [(infinity + 1, quiet - 1), (quiet, 2 * (1 << top) - 1), *negative, *positive]
+    values = np.array([value for pair in classes for value in pair], whole)
+    alone = np.repeat(1 << np.arange(10), 2)
+    wanted = alone | sum(np.where(alone & mask, mask << 10, 0) for mask in (3, 0x204, 0x198))
+    for chip in ("hd5870", "hd4870"):
+        found = run_il(source, "k", chip, (20,), (20,), [values.view(number), np.zeros(20, np.uint32)])[1]
+        assert (found == wanted).all(), chip
 
 
 def test_quotients_and_roots_are_rounded_where_asked():

@@ -323,35 +323,46 @@ def _to_integer_saturated(c: Context, inst: Inst) -> list[Lane] | None:
 
 
 def _is_class(c: Context, inst: Inst) -> list[Lane] | None:
-    """is.fpclass of floats, bit by bit of its mask (LLVM, Language Reference, llvm.is.fpclass)."""
-    if inst.args[0].ty.scalar.bits != 32 or inst.args[1].is_local:
+    """is.fpclass, bit by bit of its mask (LLVM, Language Reference, llvm.is.fpclass)."""
+    if inst.args[1].is_local:
         return None
-    mask = int(inst.args[1].text)
-    tests = ((0x004, 0xFF800000), (0x200, 0x7F800000), (0x020, 0x80000000), (0x040, 0))
-    out = []
-    for lane in c.builder.plain(c.lanes(inst.args[0])):
-        magnitude = c.one("iand", lane, 0x7FFFFFFF)
-        negative = c.one("ilt", lane, 0)
-        found: list[Lane] = []
-        if mask & 3:
-            quiet, nan = c.one("ult", 0x7FBFFFFF, magnitude), c.one("ult", 0x7F800000, magnitude)
-            by_kind = {3: nan, 2: quiet, 1: c.one("iand", nan, c.one("inot", quiet))}
-            found.append(by_kind[mask & 3])
-        found += [c.one("ieq", lane, value) for bit, value in tests if mask & bit]
-        exponent = c.one("iand", magnitude, 0x7F800000)
-        finite = c.one("ult", magnitude, 0x7F800000)
-        normal = c.one("iand", finite, c.one("ine", exponent, 0))
-        tiny = c.one("iand", c.one("ieq", exponent, 0), c.one("ine", magnitude, 0))
-        for kind, below, above in ((normal, 0x008, 0x100), (tiny, 0x010, 0x080)):
-            if mask & below:
-                found.append(c.one("iand", kind, negative))
-            if mask & above:
-                found.append(c.one("iand", kind, c.one("inot", negative)))
-        result = constant(0)
-        for test in found:
-            result = c.one("ior", test, result)
-        out.append(result)
-    return out
+    mask, scalar = int(inst.args[1].text), inst.args[0].ty.scalar
+    lanes = c.builder.plain(c.lanes(inst.args[0]))
+    if scalar.bits == 64:
+        # The high word, and one bit that tells of digits in the low word: only a zero and an infinity lack those.
+        tops = [c.one("ior", high, c.one("iand", c.one("ine", low, 0), 1)) for low, high in wide.pairs(lanes)]
+        return [_has_class(c, lane, mask, sign=31, mantissa=20) for lane in tops]
+    mantissa = 23 if scalar.bits == 32 else 10
+    return [_has_class(c, lane, mask, sign=scalar.bits - 1, mantissa=mantissa) for lane in lanes]
+
+
+def _has_class(c: Context, lane: Lane, mask: int, *, sign: int, mantissa: int) -> Lane:
+    """Whether a number of one word, its sign at bit ``sign``, is of a class in ``mask``."""
+    negative_bit, infinity, quiet_bit = 1 << sign, (1 << sign) - (1 << mantissa), 1 << (mantissa - 1)
+    tests = ((0x004, negative_bit | infinity), (0x200, infinity), (0x020, negative_bit), (0x040, 0))
+    magnitude = c.one("iand", lane, negative_bit - 1)
+    negative = c.one("ine", c.one("iand", lane, negative_bit), 0)
+    found: list[Lane] = []
+    if mask & 3:
+        quiet, nan = c.one("ult", infinity + quiet_bit - 1, magnitude), c.one("ult", infinity, magnitude)
+        by_kind = {3: nan, 2: quiet, 1: c.one("iand", nan, c.one("inot", quiet))}
+        found.append(by_kind[mask & 3])
+    if sign < 31:
+        lane = c.one("iand", lane, 2 * negative_bit - 1)
+    found += [c.one("ieq", lane, value) for bit, value in tests if mask & bit]
+    exponent = c.one("iand", magnitude, infinity)
+    finite = c.one("ult", magnitude, infinity)
+    normal = c.one("iand", finite, c.one("ine", exponent, 0))
+    tiny = c.one("iand", c.one("ieq", exponent, 0), c.one("ine", magnitude, 0))
+    for kind, below, above in ((normal, 0x008, 0x100), (tiny, 0x010, 0x080)):
+        if mask & below:
+            found.append(c.one("iand", kind, negative))
+        if mask & above:
+            found.append(c.one("iand", kind, c.one("inot", negative)))
+    result = constant(0)
+    for test in found:
+        result = c.one("ior", test, result)
+    return result
 
 
 _REDUCED = {"add": "iadd", "mul": "imul", "and": "iand", "or": "ior", "xor": "ixor", **_EXTREMES}

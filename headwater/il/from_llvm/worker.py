@@ -7,6 +7,7 @@ from headwater.errors import SourceError
 from headwater.il.from_llvm import Kernel
 from headwater.il.from_llvm.translate import translate
 from headwater.il.printer import text as text_of
+from headwater.isa.vliw.model import GENERATION_OF_TARGET
 from headwater.opencl import codegen_vliw
 from headwater.opencl.kernels import KernelInfo
 
@@ -20,6 +21,7 @@ def kernels(
     abilities = codegen_vliw.Abilities(
         work_groups=features.shared_local_memory,
         fused=chip.rates.float32_fma > 0,
+        fused_doubles=GENERATION_OF_TARGET[chip.target] in ("evergreen", "cayman"),
         doubles=chip.has_float64,
         bit_counts=features.bit_operations,
         exact=exact,

@@ -3,7 +3,7 @@
 // Provides *: __hw_wide_fptoui_float __hw_wide_fptosi_float __hw_wide_uitofp_float __hw_wide_sitofp_float
 // Provides *: __hw_wide_fptoui_double __hw_wide_fptosi_double __hw_wide_uitofp_double __hw_wide_sitofp_double
 // Provides *: __hw_wide_trunc __hw_wide_floor __hw_wide_ceil __hw_wide_rint __hw_wide_round __hw_wide_maxnum
-// Provides *: __hw_wide_minnum __hw_float_round __hw_float_fma __hw_float_ldexp __hw_wide_ldexp
+// Provides *: __hw_wide_minnum __hw_float_round __hw_float_fma __hw_float_ldexp __hw_wide_ldexp __hw_wide_fma
 // Provides *: __hw_float_div __hw_float_sqrt __hw_double_fma __hw_half_round
 // Provides *: __hw_popcount __hw_clz __hw_ctz __hw_reverse
 #include "../internal.h"
@@ -108,6 +108,62 @@ FUNCTION double __hw_wide_ldexp(double x, int n) {
   int third = n / 3;
   double step = __hw_wide_power(third);
   return x * step * step * __hw_wide_power(n - 2 * third);
+}
+
+/* The fused multiply-add of double where MULADD_64 rounds twice. The product is exact as a sum of two (Dekker, "A
+   floating-point technique for extending the available precision", 1971), and of the three parts the two small ones are
+   added to an odd last digit, so that the last sum rounds as if it were the only one (Boldo and Melquiond, "Emulation of
+   FMA and correctly rounded sums", 2008). Exponents are taken off before and given back at the end. */
+FUNCTION double __hw_sum(double a, double b, private double *error) {
+  double s = a + b, t = s - a;
+  *error = (a - (s - t)) + (b - t);
+  return s;
+}
+/* a + b; where it is inexact, of the two doubles next to it the one whose last digit is odd. */
+FUNCTION double __hw_odd_sum(double a, double b) {
+  double error, s = __hw_sum(a, b, &error);
+  ulong bits = as_ulong(s), odd = (error > 0.0) == (s > 0.0) ? bits + 1 : bits - 1;
+  return (bits & 1) == 0 && error != 0.0 ? as_double(odd) : s;
+}
+/* The significand with its sign, below 2, and what power of two it is to be multiplied by. */
+FUNCTION double __hw_significand(double x, private int *exponent) {
+  ulong bits = as_ulong(x), one = (bits & 0x8000000000000000ul) | 0x3FF0000000000000ul;
+  int field = (int)(HIGH(bits) >> 20 & 0x7FFu);
+  *exponent = field == 0 ? -1022 : field - 1023;
+  return as_double((bits & 0xFFFFFFFFFFFFFul) | one) - (field == 0 ? as_double(one) : 0.0);
+}
+/* Rounded to 26 bits, which leaves 26 bits and a sign. */
+FUNCTION double __hw_upper_half(double x) {
+  return as_double((as_ulong(x) + 0x4000000ul) & 0xFFFFFFFFF8000000ul);
+}
+FUNCTION double __hw_wide_fma(double a, double b, double c) {
+  bool finite = MAGNITUDE(a) < INFINITY && MAGNITUDE(b) < INFINITY;
+  if (a == 0.0 || b == 0.0 || c == 0.0 || !finite || !(MAGNITUDE(c) < INFINITY)) {
+    double product = a * b; /* its rounding is all that there is, or does not matter */
+    if (finite && !(MAGNITUDE(c) < INFINITY)) return c;
+    return a != 0.0 && b != 0.0 && c == 0.0 ? product : product + c; /* -0 may be less than 0 that was rounded */
+  }
+  int ea, eb, ec;
+  a = __hw_significand(a, &ea);
+  b = __hw_significand(b, &eb);
+  c = __hw_significand(c, &ec);
+  /* So far apart, only that the smaller one is there counts. */
+  int distance = ec - ea - eb, d = distance < -250 ? -250 : distance > 250 ? 250 : distance, e = ec - d;
+  e = distance < -250 ? ea + eb : e;
+  c *= __hw_wide_power(d);
+  double high = a * b, a_high = __hw_upper_half(a), b_high = __hw_upper_half(b), a_low = a - a_high, b_low = b - b_high;
+  double low = ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low;
+  double c_low, low_sum = __hw_sum(c, low, &c_low), rest, sum = __hw_sum(high, low_sum, &rest);
+  rest = __hw_odd_sum(c_low, rest);
+  double result = sum + rest;
+  /* Below the normal range digits end at 2^-1074: a large number that is added and taken off again ends them there. */
+  int exponent = (int)(HIGH(as_ulong(result)) >> 20 & 0x7FFu) - 1023;
+  if (result != 0.0 && exponent + e < -1022) {
+    double lost, large = SIGNED_AS(__hw_wide_power(-1022 - e), result), total = __hw_sum(large, sum, &lost);
+    result = SIGNED_AS((total + __hw_odd_sum(lost, rest)) - large, large);
+  }
+  int half_e = e >> 1;
+  return result * __hw_wide_power(half_e) * __hw_wide_power(e - half_e);
 }
 
 /* ---- float */
