@@ -7,12 +7,20 @@ analysis serves all boards with the same code.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any, Literal
 
 Family = Literal["gcn", "vliw"]
-Known = Literal["proved", "given", "unknown"]
+Known = Literal["proved", "given", "launch", "unknown"]
+KNOWN: dict[Known, str] = {
+    "proved": "proved",
+    "given": "as given",
+    "launch": "from the launch",
+    "unknown": "unknown, counted once",
+}
+"""How views say how a loop's trips are known."""
 
 GCN_CLASSES = ("VALU", "SALU", "SMEM", "VMEM", "LDS", "branch", "other")
 VLIW_CLASSES = ("ALU", "fetch", "write", "LDS", "flow", "other")
@@ -73,18 +81,21 @@ _STEP = attrgetter(*(part.name for part in fields(Step)))
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Steps ``first`` to ``last`` (not included) run one after the other; ``successors`` are indices of blocks."""
+    """Steps ``first`` to ``last`` (not included) run one after the other; ``successors`` are indices of blocks.
+    ``lanes``: the mean share of a wavefront's work-items that take part, 1 where that is not known."""
 
     first: int
     last: int
     successors: tuple[int, ...]
+    lanes: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
     """A loop: its name ("L1" in the order of addresses), blocks, the loop around it (index, -1 for none), lines.
 
-    ``trip``: how often its body runs each time it is reached; ``known``: how that is known. A loop whose trips are not
+    ``trip``: how often its body runs each time it is reached; ``known``: how that is known: "proved" by the code and
+    the arguments, "given", derived from the "launch" (then it is a mean over wavefronts). A loop whose trips are not
     known counts as run once. ``why``: what the proof rests on, or what stands in its way.
     ``tail``: its work stands before the test that ends it, and what follows runs in all but the last iteration.
     """
@@ -93,7 +104,7 @@ class Loop:
     header: int
     blocks: tuple[int, ...]
     parent: int
-    trip: int = 1
+    trip: float = 1
     known: Known = "unknown"
     why: str = ""
     lines: tuple[int, int] | None = None
@@ -106,6 +117,8 @@ class Code:
 
     ``vgprs``: vector registers of a wavefront (four-component ones on VLIW chips); ``sgprs`` as the code object counts
     them; ``scratch_bytes``: of a work-item. ``pixel``: whether it runs as a pixel shader. ``arguments``: name and type.
+    ``chances``: of branches that the launch decides, by the indices of both blocks: the share of the wavefronts that
+    come there that take them.
     """
 
     kernel: str
@@ -127,6 +140,7 @@ class Code:
     pixel: bool = False
     arguments: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = field(default=())
+    chances: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -147,6 +161,7 @@ class Code:
         data["steps"] = [_STEP(step) for step in self.steps]
         data["blocks"] = [asdict(block) for block in self.blocks]
         data["loops"] = [asdict(loop) for loop in self.loops]
+        data["chances"] = [[*edge, chance] for edge, chance in self.chances.items()]
         return data
 
     @classmethod
@@ -155,7 +170,7 @@ class Code:
         made = dict(data)
         rows: Any = ([tuple(v) if isinstance(v, list) else v for v in row] for row in data["steps"])
         made["steps"] = tuple(Step(*row) for row in rows)
-        made["blocks"] = tuple(Block(b["first"], b["last"], tuple(b["successors"])) for b in data["blocks"])
+        made["blocks"] = tuple(Block(b["first"], b["last"], tuple(b["successors"]), b["lanes"]) for b in data["blocks"])
         made["loops"] = tuple(
             Loop(**{**loop, "blocks": tuple(loop["blocks"]), "lines": tuple(loop["lines"]) if loop["lines"] else None})
             for loop in data["loops"]
@@ -163,4 +178,5 @@ class Code:
         made["reqd_group"] = tuple(data["reqd_group"]) if data["reqd_group"] else None
         made["arguments"] = tuple((name, kind) for name, kind in data["arguments"])
         made["notes"] = tuple(data["notes"])
+        made["chances"] = {(a, b): chance for a, b, chance in data["chances"]}
         return cls(**made)

@@ -106,13 +106,13 @@ def local_cycles(step: Step, chip: Chip) -> float:
     return wavefront * max(into, step.read_bytes) / chip.local_memory.bytes_per_cycle
 
 
-def work_of_step(step: Step, chip: Chip, *, coalesced: bool = True) -> Work:
-    """What a wavefront does where it issues one step once."""
+def work_of_step(step: Step, chip: Chip, *, coalesced: bool = True, lanes: float = 1.0) -> Work:
+    """What a wavefront does where it issues one step once, for that share of its ``lanes``."""
     work = Work(steps=1.0, classes={step.kind: 1.0})
     turn = turn_cycles(chip)
     if step.kind in ("VALU", "ALU"):
         work.alu_cycles = alu_cycles(step, chip)
-        work.groups, work.operations, work.flops = 1.0, step.slots, step.flops
+        work.groups, work.operations, work.flops = 1.0, step.slots, step.flops * lanes
     elif step.kind in ("SALU", "SMEM", "branch"):
         slow = any(part in step.text for part in _SLOW_SCALAR)
         work.scalar_cycles = 2 * turn if slow else turn
@@ -124,9 +124,9 @@ def work_of_step(step: Step, chip: Chip, *, coalesced: bool = True) -> Work:
         work.fetches = 1.0 if step.read_bytes else 0.0
         work.writes = 1.0 if step.write_bytes else 0.0
         if step.space == "scratch":
-            work.scratch_bytes = step.read_bytes + step.write_bytes
+            work.scratch_bytes = (step.read_bytes + step.write_bytes) * lanes
         else:
-            work.read_bytes, work.write_bytes = step.read_bytes, step.write_bytes
+            work.read_bytes, work.write_bytes = step.read_bytes * lanes, step.write_bytes * lanes
     work.waits = 1.0 if step.waits == "memory" else 0.0
     work.local_waits = 1.0 if step.waits in ("local", "scalar") else 0.0
     return work
@@ -138,7 +138,7 @@ def works_of_blocks(code: Code, chip: Chip, *, coalesced: bool = True) -> list[W
     for block in code.blocks:
         work = Work()
         for step in code.steps[block.first : block.last]:
-            work.add(work_of_step(step, chip, coalesced=coalesced), 1.0)
+            work.add(work_of_step(step, chip, coalesced=coalesced, lanes=block.lanes), 1.0)
         works.append(work)
     return works
 

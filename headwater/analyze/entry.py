@@ -10,6 +10,7 @@ from typing import Any
 from headwater import chips
 from headwater.analyze.code import Code
 from headwater.analyze.flow import MODES, Mode
+from headwater.analyze.launch import Given
 from headwater.analyze.report import Analysis, Question, Refused, Report
 from headwater.analyze.sources import SUFFIXES, Built, Source, build, from_text, read
 from headwater.analyze.whatif import Change, changed
@@ -83,7 +84,8 @@ def analyze(
     analyses: list[Analysis] = []
     refused: list[Refused] = []
     warnings = ""
-    builds = _build_all([one for one, _ in wanted], found, arguments)
+    given = Given(arguments or {}, question.size, question.group)
+    builds = _build_all([one for one, _ in wanted], found, given)
     for number, (one, names) in enumerate(wanted):
         rows: dict[str, list[Analysis]] = {}
         for chip in found:
@@ -111,25 +113,25 @@ def analyze(
 
 
 def _build_all(
-    sources: Sequence[Source], found: Sequence[Chip], arguments: Mapping[str, int] | None
+    sources: Sequence[Source], found: Sequence[Chip], given: Given
 ) -> dict[tuple[int, Chip], Built | HeadwaterError]:
     """Every source for every chip, or why there is none: while LLVM makes the code of one, another's is read."""
     jobs = [(number, chip) for number in range(len(sources)) for chip in dict.fromkeys(found)]
     if len(jobs) == 1:
-        return {jobs[0]: _built(sources[0], found[0], arguments)}
+        return {jobs[0]: _built(sources[0], found[0], given)}
     from concurrent.futures import ThreadPoolExecutor
 
     # One chip of each target first: boards with the same code find it in the cache.
     first = {(number, chip.target): (number, chip) for number, chip in reversed(jobs)}
     with ThreadPoolExecutor(_THREADS) as pool:
-        waiting = {job: pool.submit(_built, sources[job[0]], job[1], arguments) for job in first.values()}
+        waiting = {job: pool.submit(_built, sources[job[0]], job[1], given) for job in first.values()}
         made = {job: future.result() for job, future in waiting.items()}
-    return {job: made[job] if job in made else _built(sources[job[0]], job[1], arguments) for job in jobs}
+    return {job: made[job] if job in made else _built(sources[job[0]], job[1], given) for job in jobs}
 
 
-def _built(source: Source, chip: Chip, arguments: Mapping[str, int] | None) -> Built | HeadwaterError:
+def _built(source: Source, chip: Chip, given: Given) -> Built | HeadwaterError:
     try:
-        return build(source, chip, arguments)
+        return build(source, chip, given)
     except InternalError:
         raise
     except HeadwaterError as error:

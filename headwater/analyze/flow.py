@@ -114,7 +114,7 @@ class Paths:
         self,
         successors: Sequence[Sequence[int]],
         loops: Sequence[Cycle],
-        trips: Sequence[int],
+        trips: Sequence[float],
         weights: Sequence[float],
         likely: Mapping[tuple[int, int], float] | None = None,
     ) -> None:

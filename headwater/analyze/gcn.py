@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.analyze.code import Block, Code, Loop, Step
-from headwater.analyze.flow import find_loops
+from headwater.analyze.flow import Cycle, find_loops
+from headwater.analyze.lanes import Lanes
+from headwater.analyze.launch import Given
 from headwater.analyze.trips import Trips
 from headwater.emulate.program import live_before_each, read_program
 from headwater.isa.gcn.classes import kind_of
@@ -17,6 +19,7 @@ from headwater.isa.gcn.model import TYPE_BITS, Register
 from headwater.isa.gcn.printer import text
 
 if TYPE_CHECKING:
+    from headwater.chips import Chip
     from headwater.isa.gcn.model import Instruction, Row
     from headwater.isa.gcn.objects import CodeObject, KernelObject
 
@@ -37,8 +40,8 @@ _MATRIX_PASSES = {"4x4": 2, "16x16": 8, "32x32": 16}
 _SHAPE = re.compile(r"_(\d+)x\1x(\d+)")
 
 
-def gcn_code(code: CodeObject, kernel: KernelObject, arguments: Mapping[str, int] | None = None) -> Code:
-    """Analyze a kernel. ``arguments``: values of scalar arguments by name, to prove trip counts by.
+def gcn_code(code: CodeObject, kernel: KernelObject, chip: Chip, given: Given) -> Code:
+    """Analyze a kernel. ``given``: of the launch on ``chip``, to tell trip counts and branches by.
 
     Raises DecodeError or CodeObjectError for what is no machine code.
     """
@@ -75,8 +78,12 @@ def gcn_code(code: CodeObject, kernel: KernelObject, arguments: Mapping[str, int
         if block.problem:
             notes.append(f"{block.problem}, at {block.address:#x}")
     steps = _with_waits(steps)
-    trips = Trips(program, _kernarg_register(kernel), _dwords(kernel, arguments or {}))
-    loops = _loops(made, steps, trips, order)
+    cycles = find_loops([block.successors for block in made])
+    lanes = Lanes(kernel, code.target, given.arguments, given.launch(chip, kernel.reqd_group_size))
+    own = [Cycle(order[c.header], frozenset(order[b] for b in c.blocks), c.parent) for c in cycles]
+    trips = Trips(program, own, lanes)
+    made = [replace(block, lanes=trips.lanes_of(order[n])) for n, block in enumerate(made)]
+    chances = {(place[a], place[b]): chance for (a, b), chance in trips.chances.items()}
     return Code(
         kernel=kernel.name,
         family="gcn",
@@ -89,7 +96,8 @@ def gcn_code(code: CodeObject, kernel: KernelObject, arguments: Mapping[str, int
         code_bytes=sum(i.size_bytes for block in blocks for i in block.instructions),
         steps=tuple(steps),
         blocks=tuple(made),
-        loops=loops,
+        loops=_loops(made, steps, cycles, trips),
+        chances=chances,
         reqd_group=kernel.reqd_group_size,
         dynamic_lds=any(a.value_kind == "dynamic_shared_pointer" for a in kernel.args),
         arguments=tuple((a.name, a.type_name) for a in kernel.args if not a.value_kind.startswith("hidden_")),
@@ -139,13 +147,12 @@ def _with_waits(steps: list[Step]) -> list[Step]:
     return made
 
 
-def _loops(blocks: list[Block], steps: list[Step], trips: Trips, order: list[int]) -> tuple[Loop, ...]:
-    cycles = find_loops([block.successors for block in blocks])
+def _loops(blocks: list[Block], steps: list[Step], cycles: Sequence[Cycle], trips: Trips) -> tuple[Loop, ...]:
     by_address = sorted(range(len(cycles)), key=lambda n: steps[blocks[cycles[n].header].first].address)
     name = {number: f"L{place + 1}" for place, number in enumerate(by_address)}
     made = []
     for number, cycle in enumerate(cycles):
-        found = trips.of(order[cycle.header], frozenset(order[b] for b in cycle.blocks))
+        found = trips.found[number]
         lines = sorted(
             line[1]
             for b in cycle.blocks
@@ -159,36 +166,12 @@ def _loops(blocks: list[Block], steps: list[Step], trips: Trips, order: list[int
                 tuple(sorted(cycle.blocks)),
                 cycle.parent,
                 found.count if found.count is not None else 1,
-                "proved" if found.count is not None else "unknown",
+                "unknown" if found.count is None else "launch" if found.launch else "proved",
                 found.why,
                 (lines[0], lines[-1]) if lines else None,
             )
         )
     return tuple(made)
-
-
-def _kernarg_register(kernel: KernelObject) -> int:
-    """The scalar register that the kernarg segment's address is in (LLVM, AMDGPUUsage, "Initial Kernel Execution
-    State")."""
-    if not kernel.enable_kernarg_segment_ptr:
-        return -1
-    before = (
-        (kernel.enable_private_segment_buffer, 4),
-        (kernel.enable_dispatch_ptr, 2),
-        (kernel.enable_queue_ptr, 2),
-    )
-    return sum(size for enabled, size in before if enabled)
-
-
-def _dwords(kernel: KernelObject, values: Mapping[str, int]) -> dict[int, int]:
-    """What is known of the kernarg segment: offset of a dword -> its value."""
-    known: dict[int, int] = {}
-    for argument in kernel.args:
-        if argument.value_kind == "by_value" and argument.name in values:
-            bits = values[argument.name] & ((1 << 8 * max(argument.size, 4)) - 1)
-            for part in range(max(1, argument.size // 4)):
-                known[argument.offset + 4 * part] = bits >> 32 * part & 0xFFFFFFFF
-    return known
 
 
 def _step(instruction: Instruction, isa: str, live: int, line: tuple[str, int] | None, label: str, base: str) -> Step:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headwater.analyze import svg, units
-from headwater.analyze.code import OPERATIONS_APART
+from headwater.analyze.code import KNOWN, OPERATIONS_APART
 from headwater.analyze.flow import MODES
 from headwater.analyze.glossary import metrics
 from headwater.analyze.occupancy import curve, next_steps
@@ -206,7 +206,7 @@ def _loops(a: Analysis) -> str:
         return ""
     rows = "".join(
         f"<tr><td>{loop.name}</td><td>{f'{loop.lines[0]}–{loop.lines[1]}' if loop.lines else ''}</td>"
-        f"<td class=n>{loop.trip:,}</td><td>{'unknown, counted once' if loop.known == 'unknown' else loop.known}</td>"
+        f"<td class=n>{units.number(loop.trip)}</td><td>{KNOWN[loop.known]}</td>"
         f"<td class=soft>{escape(loop.why)}</td></tr>"
         for loop in a.code.loops
     )

@@ -24,6 +24,7 @@ from headwater.analyze.domain import Domain, domain
 from headwater.analyze.estimate import Estimate, estimate
 from headwater.analyze.flow import MODES, Cycle, Mode, Paths, likelihoods
 from headwater.analyze.glossary import metrics
+from headwater.analyze.launch import DEFAULT_PIXELS, DEFAULT_SIZE, group_of
 from headwater.analyze.occupancy import Needs, Occupancy, next_steps, occupancy
 from headwater.errors import HeadwaterError, UsageError
 
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from headwater.chips import Chip
 
 SCHEMA = "headwater analyze 1"
-DEFAULT_SIZE = (1 << 20,)
-DEFAULT_PIXELS = (1024, 1024)
-_GROUPS = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,7 @@ class Analysis:
             for block in code.blocks
         ]
         accesses = [any(step.space for step in code.steps[block.first : block.last]) for block in code.blocks]
-        likely = likelihoods(successors, cycles, writes, accesses)
+        likely = {**likelihoods(successors, cycles, writes, accesses), **code.chances}
         trips = [max(0, loop.trip - loop.tail) for loop in code.loops]
         # What a run of each block costs, in cycles of the parts that it keeps busy: paths are chosen by it.
         blocks = works_of_blocks(code, self.chip)
@@ -167,18 +165,7 @@ class Analysis:
     @cached_property
     def group(self) -> tuple[int, ...]:
         """The work-group assumed: the question's, the kernel's own, or 256 work-items."""
-        dimensions = len(self.size)
-        required = self.code.reqd_group
-        if required is not None:
-            if self.question.group is not None and prod(self.question.group) != prod(required):
-                asked = units.times(self.question.group)
-                raise UsageError(f"{self.name} has reqd_work_group_size {units.times(required)}, not {asked}")
-            return required if prod(required[dimensions:]) == 1 and dimensions < 3 else (*required,)
-        if self.question.group is not None:
-            return self.question.group
-        most = self.chip.compute.work_group_size
-        default = _GROUPS[dimensions]
-        return default if prod(default) <= most else (most,)
+        return group_of(self.chip, len(self.size), self.code.reqd_group, self.question.group, self.name)
 
     @cached_property
     def needs(self) -> Needs:
@@ -262,11 +249,12 @@ class Analysis:
     def lines(self) -> tuple[LineCost, ...]:
         """Every source line's share, the dearest first."""
         coalesced = self.question.coalesced
+        lanes = [block.lanes for block in self.code.blocks for _ in range(block.first, block.last)]
         works: dict[tuple[str, int] | None, Work] = {}
         places: dict[tuple[str, int] | None, list[int]] = {}
         for index, step in enumerate(self.code.steps):
             work = works.setdefault(step.line, Work())
-            work.add(work_of_step(step, self.chip, coalesced=coalesced), self.step_visits[index])
+            work.add(work_of_step(step, self.chip, coalesced=coalesced, lanes=lanes[index]), self.step_visits[index])
             places.setdefault(step.line, []).append(index)
         measure = {line: self.part(work) for line, work in works.items()}
         whole = sum(measure.values()) or 1.0
@@ -486,9 +474,11 @@ def _assumptions(a: Analysis) -> list[str]:
         if loop.known == "unknown":
             rows.append(f"loop {loop.name} ({lines}) runs once: {loop.why}; --trip {loop.name}=N says how often")
         elif loop.known == "given":
-            rows.append(f"loop {loop.name} ({lines}) runs {loop.trip:,} times, as given")
+            rows.append(f"loop {loop.name} ({lines}) runs {units.number(loop.trip)} times, as given")
+        elif loop.known == "launch":
+            rows.append(f"loop {loop.name} ({lines}) runs {units.number(loop.trip)} times in this launch: {loop.why}")
         else:
-            rows.append(f"loop {loop.name} ({lines}) runs {loop.trip:,} times: {loop.why}")
+            rows.append(f"loop {loop.name} ({lines}) runs {units.number(loop.trip)} times: {loop.why}")
     if a.code.dynamic_lds and not q.lds_bytes:
         rows.append("__local arguments take no LDS (--lds says how much)")
     rows += a.code.notes

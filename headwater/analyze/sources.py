@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater import cache
 from headwater.analyze.code import Code
+from headwater.analyze.launch import Given
 from headwater.analyze.remembered import state
 from headwater.chips import Chip
 from headwater.errors import SourceError, Span, UsageError
@@ -99,13 +100,14 @@ def from_text(text: str, language: str = "", name: str = "<source>", options: st
     return Source(name, language, text, b"", options)
 
 
-def build(source: Source, chip: Chip, arguments: Mapping[str, int] | None = None) -> Built:
+def build(source: Source, chip: Chip, given: Given | None = None) -> Built:
     """The source's kernels as machine code of the chip, analyzed.
 
-    ``arguments``: values of scalar arguments, by which trip counts may be proved. Raises SourceError for errors in the
+    ``given``: of the launch, by which trip counts may be told. Raises SourceError for errors in the
     source, UsageError where the chip or the language does not fit.
     """
-    known = dict(sorted((arguments or {}).items()))
+    given = given or Given()
+    known = [sorted(given.arguments.items()), given.size, given.group, chip.compute.work_group_size]
     key = cache.key(
         _FORMAT,
         state(),
@@ -123,16 +125,16 @@ def build(source: Source, chip: Chip, arguments: Mapping[str, int] | None = None
         found = _from_json(json.loads((entry / _FILE).read_bytes()))
         if unchanged(found.includes):
             return found
-    made = _build(source, chip, known)
+    made = _build(source, chip, given)
     cache.put(key, {_FILE: json.dumps(_as_json(made)).encode()})
     return made
 
 
-def _build(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
+def _build(source: Source, chip: Chip, given: Given) -> Built:
     if chip.family == "vliw":
         from headwater.analyze.vliw import build_vliw
 
-        return build_vliw(source, chip, arguments)
+        return build_vliw(source, chip, given)
     from headwater.isa.gcn.codeobject import load
     from headwater.opencl.gcn import compile_code_object
 
@@ -143,12 +145,12 @@ def _build(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
                 f"{source.name} holds code for {code.target}, and {chip.name} runs {chip.target}",
                 hint=f"choose a chip with {code.target}: headwater devices lists them",
             )
-        return Built(_codes(code, arguments), {source.name: ""}, ("machine code",))
+        return Built(_codes(code, chip, given), {source.name: ""}, ("machine code",))
     text, texts, via, lines, entries = translated(source)
     name = next(reversed(texts))
     options = source.options if source.language == "opencl" else ""
     made = compile_code_object(text, name, options, chip.target)
-    codes = _codes(load(made.code, name), arguments)
+    codes = _codes(load(made.code, name), chip, given)
     if not codes:
         raise UsageError(f"{source.name} has no kernels")
     if lines:
@@ -176,10 +178,10 @@ def translated(
     return text, {source.name: source.text, f"{source.name}.cl": text}, ("ATI IL", "OpenCL C"), (), {KERNEL: "main"}
 
 
-def _codes(code: CodeObject, arguments: Mapping[str, int]) -> tuple[Code, ...]:
+def _codes(code: CodeObject, chip: Chip, given: Given) -> tuple[Code, ...]:
     from headwater.analyze.gcn import gcn_code
 
-    return tuple(gcn_code(code, kernel, arguments) for kernel in code.kernels.values())
+    return tuple(gcn_code(code, kernel, chip, given) for kernel in code.kernels.values())
 
 
 def _mapped(code: Code, name: str, to: str, lines: tuple[int, ...]) -> Code:

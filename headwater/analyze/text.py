@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headwater.analyze import units
-from headwater.analyze.code import OPERATIONS_APART
+from headwater.analyze.code import KNOWN, OPERATIONS_APART
 from headwater.analyze.flow import MODES
 from headwater.analyze.glossary import metrics
 from headwater.analyze.occupancy import next_steps
@@ -227,9 +227,11 @@ def _loops(out: Console, a: Analysis) -> None:
         while at >= 0:
             depth, at = depth + 1, a.code.loops[at].parent
         lines = f"{loop.lines[0]}–{loop.lines[1]}" if loop.lines else ""
-        known = {"proved": "proved", "given": "as given", "unknown": "unknown, counted once"}[loop.known]
+        known = KNOWN[loop.known]
         style = "red" if loop.known == "unknown" else ""
-        table.add_row("  " * depth + loop.name, lines, f"{loop.trip:,}", Text(known, style), Text(loop.why, "dim"))
+        table.add_row(
+            "  " * depth + loop.name, lines, units.number(loop.trip), Text(known, style), Text(loop.why, "dim")
+        )
     out.print(table)
 
 

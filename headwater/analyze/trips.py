@@ -1,246 +1,377 @@
-"""A GCN kernel's blocks and one of its loops pass in; how often the loop's body runs, where the code itself tells, out.
+"""A GCN kernel's blocks, its loops and a launch pass in; how often loops run, which way branches go, how many lanes
+take part, where the code itself and the launch tell, out.
 
-Scalar registers are followed as numbers through the code before the loop, and as ``start + step × iteration`` through
-its body. A loop that leaves at one place, by a comparison of such a register with a number, has a count that is a
-fact. Numbers come from constants and from arguments whose values the caller gives. Everything else is said to be
+Registers are followed through the code (`headwater.analyze.lanes`), and as ``start + step × iteration`` through a
+loop's body. A loop that leaves at one place, by a comparison of such a register with a number, has a count that is a
+fact: of the code and its arguments, or of the launch if work-item numbers or sizes take part. Then it is a count for
+each work-item; a wavefront runs a loop as often as the work-item that stays longest. Everything else is said to be
 unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
-from headwater.emulate.program import BasicBlock, Program, effects, registers
-from headwater.isa.gcn.model import SCC, Constant, Instruction, Literal, Register, constant_bits
+import numpy as np
+
+from headwater.analyze.lanes import Lanes, State, Test, Value, gathering, number
+from headwater.analyze.launch import Array
+from headwater.emulate.program import effects, registers
+from headwater.isa.gcn.model import EXEC, SCC, VCC, Register
+
+if TYPE_CHECKING:
+    from headwater.analyze.flow import Cycle
+    from headwater.emulate.program import BasicBlock, Program
+    from headwater.isa.gcn.model import Instruction
 
 _MASK = 0xFFFFFFFF
 
 
-@dataclass(frozen=True, slots=True)
-class Affine:
-    """``start + step × iteration``, modulo 2³²."""
+class Affine(Protocol):
+    """``start + step × iteration``, modulo 2³²: numbers from 0, or arrays of them."""
 
-    start: int
-    step: int = 0
-
-
-State = dict[int, Affine]
-"""Scalar register -> what it holds; registers that are not known are absent."""
+    @property
+    def start(self) -> Any: ...
+    @property
+    def step(self) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Trip:
-    """``count`` None: not known, and ``why`` says what stands in the way."""
+    """``count`` None: not known, and ``why`` says what stands in the way. A mean over wavefronts if ``launch``, that
+    is, if the launch decides it; ``lanes``: the mean share of the work-items that take part in an iteration."""
 
-    count: int | None
+    count: float | None
     why: str
+    launch: bool = False
+    lanes: float = 1.0
+
+
+@dataclass(slots=True)
+class _Edge:
+    """What holds where one block goes on to another; ``waves``: those of the chosen wavefronts that may come by."""
+
+    state: State
+    waves: Array
 
 
 class Trips:
-    """Trip counts of a program's loops. ``arguments``: dwords of the kernarg segment by offset, as far as given;
-    ``kernarg``: the first of the two scalar registers that hold its address, -1 if there is none."""
+    """A program's loops and branches. ``cycles``: its loops, by the indices of blocks."""
 
-    def __init__(self, program: Program, kernarg: int, arguments: Mapping[int, int]) -> None:
+    def __init__(self, program: Program, cycles: Sequence[Cycle], lanes: Lanes) -> None:
         self._blocks: Sequence[BasicBlock] = list(program.blocks.values())
         self._index = {block.address: n for n, block in enumerate(self._blocks)}
-        self._program = program
-        self._kernarg = kernarg
-        self._arguments = arguments
-        self._before: list[list[int]] = [[] for _ in self._blocks]
-        for number, block in enumerate(self._blocks):
-            for follower in program.after(block):
-                self._before[self._index[follower.address]].append(number)
-        self._out: dict[int, State] = {}
-        self._constants()
+        self._followers = [[self._index[f.address] for f in program.after(block)] for block in self._blocks]
+        self._cycles = cycles
+        self._lanes = lanes
+        self._written = [self._writes(cycle.blocks) for cycle in cycles]
+        self._around: list[list[int]] = [
+            sorted((n for n, c in enumerate(cycles) if block in c.blocks), key=lambda n: -len(cycles[n].blocks))
+            for block in range(len(self._blocks))
+        ]
+        self._edges: dict[tuple[int, int], _Edge] = {}
+        self._ends: dict[int, State] = {}
+        self._heads: dict[int, _Edge] = {}
+        self._taking: dict[int, Array | None] = {}
+        self.chances: dict[tuple[int, int], float] = {}
+        """Of edges (by blocks' indices) whose branch is known: the share of wavefronts that take them."""
+        self._run(self._index[program.entry])
+        self.found: list[Trip] = [self._trip(n) for n in range(len(cycles))]
 
-    # -- numbers before loops ------------------------------------------------------------------------------------------
+    def lanes_of(self, block: int) -> float:
+        """The mean share of a wavefront's work-items that a block is run for, 1 where that is not known."""
+        share = 1.0
+        active = self._taking.get(block)
+        sample = self._lanes.sample
+        if active is not None and sample is not None:
+            waves = active.any(axis=1)
+            live = int(sample.live[waves].sum())
+            share = int((active & sample.live)[waves].sum()) / live if live else 1.0
+        for number_ in self._around[block]:
+            share *= self.found[number_].lanes
+        return share
 
-    def _constants(self) -> None:
-        """What is known at the end of each block, whichever way it was reached."""
-        entry = self._index[self._program.entry]
-        waiting = [entry]
-        rounds = 0
-        while waiting and rounds < 50 * len(self._blocks) + 100:
-            rounds += 1
-            number = waiting.pop(0)
-            state = self._merged([p for p in self._before[number] if p in self._out]) if number != entry else {}
-            for instruction in self._blocks[number].instructions:
-                self._run(instruction, state)
-            if self._out.get(number) != state:
-                self._out[number] = state
-                waiting += [self._index[f.address] for f in self._program.after(self._blocks[number])]
+    # -- the way through the code --------------------------------------------------------------------------------------
 
-    def _merged(self, blocks: Sequence[int]) -> State:
-        states = [self._out[b] for b in blocks]
-        if not states:
-            return {}
-        return {r: v for r, v in states[0].items() if all(other.get(r) == v for other in states[1:])}
+    def _run(self, entry: int) -> None:
+        sample = self._lanes.sample
+        everyone = np.ones((len(sample.live) if sample is not None else 1, 1), bool)
+        for block in self._order(entry):
+            arriving = [e for (a, b), e in self._edges.items() if b == block and not self._goes_back(a, b)]
+            if block == entry:
+                arriving.append(_Edge(self._lanes.start, everyone))
+            if not arriving:
+                continue
+            coming = _merged(arriving)
+            headed = [n for n, cycle in enumerate(self._cycles) if cycle.header == block]
+            for loop in headed:
+                self._heads[loop] = _Edge(coming.state.copy(), coming.waves)
+                coming.state = self._within(loop, coming.state)
+            state = coming.state
+            self._taking[block] = self._lanes.exec_lanes(state)
+            for instruction in self._blocks[block].instructions:
+                self._lanes.run(instruction, state)
+            self._ends[block] = state
+            self._leave(block, state, coming.waves)
 
-    def _value(self, value: object, state: State) -> Affine | None:
-        if isinstance(value, Constant):
-            return Affine(constant_bits(value.code, "b32"))
-        if isinstance(value, Literal):
-            return Affine(value.bits)
-        if isinstance(value, Register) and value.file == "s":
-            return state.get(value.index)
+    def _leave(self, block: int, state: State, waves: Array) -> None:
+        followers = self._followers[block]
+        taken = self._taken(block, state)
+        for follower in followers:
+            along = waves
+            if taken is not None and len(followers) == 2:
+                jumps = self._index.get(self._blocks[block].instructions[-1].target or -1, -1) == follower
+                along = waves & (taken if jumps else ~taken)
+                known = int(np.broadcast_to(waves, along.shape).sum())
+                if known and not any(follower not in self._cycles[n].blocks for n in self._around[block]):
+                    self.chances[block, follower] = int(along.sum()) / known
+            after = state.copy()
+            for loop in reversed(self._around[block]):
+                if follower not in self._cycles[loop].blocks:
+                    self._forget(loop, after)
+            self._edges[block, follower] = _Edge(after, along)
+
+    def _taken(self, block: int, state: State) -> Array | None:
+        """Whether each wavefront takes the branch at a block's end; None where that is not known."""
+        if not self._blocks[block].instructions or self._blocks[block].end != "branch":
+            return None
+        name = self._blocks[block].instructions[-1].row.name
+        if name in ("s_cbranch_scc0", "s_cbranch_scc1"):
+            scc = state.scalars.get(SCC)
+            return None if scc is None else (scc.start != 0) == name.endswith("1")
+        for register, word in ((EXEC, "exec"), (VCC, "vcc")):
+            if name in (f"s_cbranch_{word}z", f"s_cbranch_{word}nz"):
+                halves = [state.scalars.get(register + n) for n in (0, 1)]
+                if halves[0] is None or halves[1] is None:
+                    return None
+                return np.asarray(((halves[0].start | halves[1].start) == 0) != name.endswith("nz"))
         return None
 
-    def _run(self, instruction: Instruction, state: State) -> None:
-        """Follow an instruction: what it writes is known anew, or no more."""
-        e = effects(instruction)
-        name = instruction.row.name
-        made = self._result(name, instruction, state)
-        loaded = self._pair(name, instruction, state) or self._loaded(name, instruction)
-        for register in registers(e.scalar_write):
-            if register != SCC:
-                state.pop(register, None)
-        if made is not None and instruction.dests:
-            state[instruction.dests[0].register.index] = made
-        state.update(loaded)
+    def _order(self, entry: int) -> list[int]:
+        """All blocks that can be reached, each after those before it (but for ways back)."""
+        order: list[int] = []
+        seen = {entry}
+        stack = [(entry, iter(self._followers[entry]))]
+        while stack:
+            node, rest = stack[-1]
+            for follower in rest:
+                if follower not in seen:
+                    seen.add(follower)
+                    stack.append((follower, iter(self._followers[follower])))
+                    break
+            else:
+                order.append(node)
+                stack.pop()
+        return order[::-1]
 
-    def _pair(self, name: str, instruction: Instruction, state: State) -> State:
-        """Both halves of what s_mov_b64 writes."""
-        source = instruction.source("S0")
-        if name != "s_mov_b64" or source is None:
-            return {}
-        first = instruction.dests[0].register.index
-        value = source.value
-        if isinstance(value, Constant):
-            bits = constant_bits(value.code, "b64")
-            return {first: Affine(bits & _MASK), first + 1: Affine(bits >> 32)}
-        if isinstance(value, Register) and value.file == "s":
-            return {first + n: state[value.index + n] for n in (0, 1) if value.index + n in state}
-        return {}
+    def _goes_back(self, block: int, follower: int) -> bool:
+        return any(c.header == follower and block in c.blocks for c in self._cycles)
 
-    def _loaded(self, name: str, instruction: Instruction) -> State:
-        base = instruction.source("ADDR")
-        if not name.startswith("s_load_dword") or base is None or base.value != Register("s", self._kernarg, 2):
-            return {}
-        offset = instruction.fields.get("offset", 0)
-        scale = 4 if self._program.isa in ("gfx6", "gfx7") else 1
-        first = instruction.dests[0].register
-        return {
-            first.index + n: Affine(self._arguments[scale * offset + 4 * n] & _MASK)
-            for n in range(first.dwords)
-            if scale * offset + 4 * n in self._arguments
-        }
+    # -- loops ---------------------------------------------------------------------------------------------------------
 
-    def _result(self, name: str, instruction: Instruction, state: State) -> Affine | None:
-        if not instruction.dests or instruction.dests[0].register.file != "s":
+    def _writes(self, members: frozenset[int]) -> dict[tuple[str, int], list[tuple[int, Instruction]]]:
+        """Registers that these blocks write, and where."""
+        found: dict[tuple[str, int], list[tuple[int, Instruction]]] = {}
+        for block in members:
+            for instruction in self._blocks[block].instructions:
+                e = effects(instruction)
+                for register in registers(e.scalar_write):
+                    found.setdefault(("s", register), []).append((block, instruction))
+                for register in registers(e.vector_write | e.lanes_write):
+                    found.setdefault(("v", register), []).append((block, instruction))
+        return found
+
+    def _within(self, loop: int, coming: State) -> State:
+        """What is known at a loop's head in any iteration."""
+        written = self._written[loop]
+        state = State(
+            {r: v for r, v in coming.scalars.items() if ("s", r) not in written and v.step is None},
+            {r: v for r, v in coming.vectors.items() if ("v", r) not in written and v.step is None},
+        )
+        for register in (EXEC, EXEC + 1):  # of the first iteration: lanes that leave take no part in what follows
+            if register in coming.scalars:
+                state.scalars[register] = coming.scalars[register]
+        latches = self._latches(loop)
+        for (file, register), places in written.items():
+            before = (coming.scalars if file == "s" else coming.vectors).get(register)
+            if len(places) != 1 or register in (SCC, EXEC, EXEC + 1):
+                continue
+            block, instruction = places[0]
+            if not all(self._cut(loop, latch, block) for latch in latches):
+                continue
+            if file == "s" and self._gathers(instruction, register):
+                state.tests[register] = gathering()
+            elif before is not None and before.step is None:
+                step = self._step(instruction, file, register, state)
+                if step is not None:
+                    values = state.scalars if file == "s" else state.vectors
+                    values[register] = replace(before, step=step.start, launch=before.launch or step.launch)
+        return state
+
+    @staticmethod
+    def _gathers(instruction: Instruction, register: int) -> bool:
+        """Whether it is ``s_or_b64 s[n:n+1], …, s[n:n+1]``."""
+        own = Register("s", register, 2)
+        return (
+            instruction.row.name == "s_or_b64"
+            and instruction.dests[0].register == own
+            and sum(source.value == own for source in instruction.sources) == 1
+        )
+
+    def _step(self, instruction: Instruction, file: str, register: int, fixed: State) -> Value | None:
+        """By how much an instruction changes a register that it reads itself."""
+        dest = instruction.dests[0].register if instruction.dests else None
+        if dest is None or dest.file != file or dest.index != register or dest.dwords != 1:
             return None
-        first, second = (instruction.source(n) for n in ("S0", "S1"))
-        a = self._value(first.value, state) if first is not None else None
-        b = self._value(second.value, state) if second is not None else None
-        if name in ("s_movk_i32", "s_addk_i32", "s_mulk_i32"):
-            number = instruction.fields.get("simm16", 0)
-            number -= (number >> 15) << 16
-            if name == "s_movk_i32":
-                return Affine(number & _MASK)
-            old = state.get(instruction.dests[0].register.index)
-            if old is None:
+        carried = {"s_addc_u32", "v_addc_co_u32", "v_addc_u32"}
+        ends = []
+        for start in (0, 1):
+            state = fixed.copy()
+            own = replace(number(start), step=np.zeros((1, 1), np.uint32))
+            (state.scalars if file == "s" else state.vectors)[register] = own
+            if instruction.row.name in carried:
+                # Into the upper half; `Lanes` says why no carry counts.
+                state.scalars.update({SCC: number(0), VCC: number(0), VCC + 1: number(0)})
+            self._lanes.run(instruction, state)
+            made = (state.scalars if file == "s" else state.vectors).get(register)
+            if made is None or made.step is None:
                 return None
-            if name == "s_addk_i32":
-                return Affine((old.start + number) & _MASK, old.step)
-            return Affine((old.start * number) & _MASK, old.step * number)
-        if name in ("s_mov_b32", "v_readfirstlane_b32"):
-            return a
-        if a is None or b is None:
+            ends.append(made)
+        zero, one = ends
+        if bool(((one.start - zero.start) != 1).any()):
             return None
-        if name in ("s_add_i32", "s_add_u32"):
-            return Affine((a.start + b.start) & _MASK, a.step + b.step)
-        if name in ("s_sub_i32", "s_sub_u32"):
-            return Affine((a.start - b.start) & _MASK, a.step - b.step)
-        if name == "s_mul_i32" and not (a.step and b.step):
-            return Affine((a.start * b.start) & _MASK, a.step * b.start + b.step * a.start)
-        if name == "s_lshl_b32" and not b.step:
-            return Affine((a.start << (b.start & 31)) & _MASK, a.step << (b.start & 31))
-        if a.step or b.step:
-            return None
-        simple = {
-            "s_and_b32": a.start & b.start,
-            "s_or_b32": a.start | b.start,
-            "s_xor_b32": a.start ^ b.start,
-            "s_lshr_b32": a.start >> (b.start & 31),
-            "s_ashr_i32": (_signed(a.start) >> (b.start & 31)) & _MASK,
-            "s_min_i32": min(_signed(a.start), _signed(b.start)) & _MASK,
-            "s_max_i32": max(_signed(a.start), _signed(b.start)) & _MASK,
-            "s_min_u32": min(a.start, b.start),
-            "s_max_u32": max(a.start, b.start),
-        }
-        return Affine(simple[name]) if name in simple else None
+        return replace(zero, step=None)
 
-    # -- one loop ------------------------------------------------------------------------------------------------------
+    def _forget(self, loop: int, state: State) -> None:
+        """What is not known after a loop: what changed in it. Lanes that left gather to all that came."""
+        written = self._written[loop]
+        head = self._heads.get(loop)
+        gathered = [r for r, test in state.tests.items() if test.gathered and test.relation and r != EXEC]
+        now = [state.scalars.get(EXEC + n) for n in (0, 1)]
+        for values, file in ((state.scalars, "s"), (state.vectors, "v")):
+            for register in [r for r in values if (file, r) in written]:
+                del values[register]
+        left = EXEC in state.tests
+        state.tests.clear()
+        if head is None:
+            return
+        # What the loop left alone is as it was before, in whichever iteration of a loop around it.
+        for values, before, file in (
+            (state.scalars, head.state.scalars, "s"), (state.vectors, head.state.vectors, "v"),
+        ):  # fmt: skip
+            values.update({r: v for r, v in before.items() if (file, r) not in written})
+        state.tests.update({r: t for r, t in head.state.tests.items() if ("s", r) not in written})
+        came = [head.state.scalars.get(EXEC + n) for n in (0, 1)]
+        if came[0] is None or came[1] is None:
+            return
+        if ("s", EXEC) not in written or (_same(came[0], now[0]) and _same(came[1], now[1])):
+            state.scalars[EXEC], state.scalars[EXEC + 1] = came[0], came[1]
+        elif left:
+            state.scalars[EXEC] = state.scalars[EXEC + 1] = number(0)
+            for register in gathered:
+                state.scalars[register], state.scalars[register + 1] = came[0], came[1]
 
-    def of(self, header: int, members: frozenset[int]) -> Trip:
-        """The trips of the loop of these blocks, by their indices in the program."""
-        leaving = [b for b in members if any(f not in members for f in self._after(b))]
+    def _trip(self, loop: int) -> Trip:
+        cycle = self._cycles[loop]
+        header, members = cycle.header, cycle.blocks
+        leaving = [b for b in members if any(f not in members for f in self._followers[b])]
         if len(leaving) != 1:
             return Trip(None, "it ends at several places" if leaving else "it has no end")
         last = leaving[0]
-        chain = self._always(header, last, members)
-        if chain is None:
+        if not all(self._cut(loop, latch, last) for latch in self._latches(loop)):
             return Trip(None, "its end is not reached in every iteration")
-        start = self._merged([p for p in self._before[header] if p not in members and p in self._out])
-        state: State = dict(start)
-        steps = self._steps(header, members, start)
-        for register in list(state):
-            if register in steps:
-                step = steps[register]
-                if step is None:
-                    del state[register]
-                else:
-                    state[register] = Affine(state[register].start, step)
-        ends: tuple[Affine, Affine, str, bool] | None = None
-        for number in chain:
-            # What blocks beside the way write is not known after them.
-            for instruction in self._blocks[number].instructions:
-                if effects(instruction).scalar_write >> SCC & 1:
-                    ends = self._comparison(instruction, state)
-                self._run(instruction, state)
+        unknown = Trip(None, "what it compares is not known before it runs")
+        state = self._ends.get(last)
         branch = self._blocks[last].instructions[-1]
-        if branch.row.name not in ("s_cbranch_scc0", "s_cbranch_scc1"):
-            kind = "lanes" if "exec" in branch.row.name or "vcc" in branch.row.name else "something else"
-            return Trip(None, f"{kind} decide when it ends")
-        if ends is None:
-            return Trip(None, "what it compares is not known before it runs")
-        taken_out = branch.target is not None and self._index.get(branch.target, -1) not in members
-        leaves_when = (branch.row.name == "s_cbranch_scc1") == taken_out
-        left, right, relation, unsigned = ends
-        count = iterations(left, right, relation, unsigned, leaves_when)
-        if count is None:
-            return Trip(None, "what it compares is not known before it runs")
-        top = last == header and len(members) > 1 and header not in self._after(last)
-        number = count if top else count + 1
-        limit = right if left.step else left
-        step = left.step or right.step
-        goal = limit.start if unsigned else _signed(limit.start)
-        return Trip(number, f"a scalar counter goes to {goal} in steps of {step:+d}")
+        kind = branch.row.name.removeprefix("s_cbranch_")
+        register = {"scc": SCC, "exe": EXEC, "vcc": VCC}.get(kind[:3])
+        if state is None or register is None:
+            return unknown
+        test = state.tests.get(register)
+        if test is None or not test.relation:
+            return Trip(None, "lanes decide when it ends") if register != SCC else unknown
+        jumps_out = branch.target is not None and self._index.get(branch.target, -1) not in members
+        if register == EXEC:
+            # Lanes for which it came out true have left; the wavefront does when none is left.
+            ends_when = jumps_out == (kind == "execz")
+            leaves_when, last_lane = True, True
+            if not ends_when or not test.gathered:
+                return Trip(None, "lanes decide when it ends")
+        elif register == VCC:
+            leaves_when = jumps_out == (kind == "vccnz")
+            last_lane = not leaves_when
+        else:
+            leaves_when, last_lane = jumps_out == (kind == "scc1"), True
+        return self._counted(loop, test, leaves_when, last_lane, self._tested_first(last, header, members))
 
-    def _after(self, block: int) -> list[int]:
-        return [self._index[f.address] for f in self._program.after(self._blocks[block])]
+    def _tested_first(self, last: int, header: int, members: frozenset[int]) -> bool:
+        return last == header and len(members) > 1 and header not in self._followers[last]
 
-    def _always(self, header: int, last: int, members: frozenset[int]) -> list[int] | None:
-        """The blocks that every iteration runs before it may end, in order; None if some iteration goes past the end
-        test."""
-        if not all(self._cut(header, latch, last, members) for latch in self._latches(header, members)):
-            return None
-        return [
-            b
-            for b in self._in_order(header, members)
-            if b == last or (self._cut(header, last, b, members) and b != last)
-        ]
+    def _counted(self, loop: int, test: Test, leaves_when: bool, last_lane: bool, first: bool) -> Trip:
+        unknown = Trip(None, "what it compares is not known before it runs")
+        counts = iterations(test.left, test.right, test.relation, test.unsigned, leaves_when)
+        head = self._heads[loop]
+        active = self._lanes.exec_lanes(head.state)
+        known = [value.where for value in (test.left, test.right) if value.where is not None]
+        launch = test.left.launch or test.right.launch
+        step = _signed(test.left.step if test.left.step is not None else test.right.step)
+        if counts.size == 1:
+            if counts.flat[0] < 0 or step.size != 1:
+                return unknown
+            limit = test.right.start if test.left.step is not None else test.left.start
+            goal = limit if test.unsigned else _signed(limit)
+            counter = "a scalar counter" if test.left.start.shape[1] == 1 else "a counter"
+            return Trip(
+                int(counts.flat[0]) + (0 if first else 1),
+                f"{counter} goes to {_range(goal)} in steps of {int(step.flat[0]):+d}",
+                launch,
+            )
+        if active is None or any(bool((active & ~where).any()) for where in known):
+            return unknown
+        active = active & head.waves
+        counts = np.broadcast_to(counts, active.shape)
+        taking = active.any(axis=1)
+        if bool((counts[active] < 0).any()):
+            return unknown
+        why = self._reason(test, active)
+        if not taking.any():
+            return Trip(0, why, True)
+        counts = counts + (0 if first else 1)
+        longest = np.where(active, counts, 0).max(axis=1)
+        if not last_lane:
+            longest = np.where(active, counts, np.iinfo(np.int64).max).min(axis=1)
+        whole = int(longest[taking].sum())
+        done = int(np.minimum(counts, longest[:, None])[active].sum())
+        lanes = done / float((longest[:, None] * active)[taking].sum()) if whole else 1.0
+        mean = whole / int(taking.sum())
+        low, high = int(longest[taking].min()), int(longest[taking].max())
+        spread = "" if low == high else f"; wavefronts run it {low:,} to {high:,} times"
+        return Trip(int(mean) if mean == int(mean) else mean, why + spread, True, lanes)
 
-    def _latches(self, header: int, members: frozenset[int]) -> list[int]:
-        return [b for b in members if header in self._after(b)]
+    def _reason(self, test: Test, active: Array) -> str:
+        counter, limit = (test.left, test.right) if test.left.step is not None else (test.right, test.left)
 
-    def _cut(self, source: int, goal: int, through: int, members: frozenset[int]) -> bool:
-        """Whether every way from ``source`` to ``goal`` inside the loop passes ``through``."""
+        def shown(value: Array) -> str:
+            chosen = np.broadcast_to(value, active.shape)[active]
+            return _range(chosen if test.unsigned else _signed(chosen))
+
+        step = np.broadcast_to(_signed(counter.step), active.shape)[active]
+        return f"each work-item's counter goes to {shown(limit.start)} in steps of {_range(step)}"
+
+    def _latches(self, loop: int) -> list[int]:
+        cycle = self._cycles[loop]
+        return [b for b in cycle.blocks if cycle.header in self._followers[b]]
+
+    def _cut(self, loop: int, goal: int, through: int) -> bool:
+        """Whether every way from a loop's head to ``goal`` inside it passes ``through``."""
+        source, members = self._cycles[loop].header, self._cycles[loop].blocks
         if through in (source, goal):
             return True
         seen, waiting = {source}, [source]
         while waiting:
-            for follower in self._after(waiting.pop()):
+            for follower in self._followers[waiting.pop()]:
                 if follower == goal:
                     return False
                 if follower in members and follower not in (source, through) and follower not in seen:
@@ -248,104 +379,61 @@ class Trips:
                     waiting.append(follower)
         return True
 
-    def _in_order(self, header: int, members: frozenset[int]) -> list[int]:
-        order: list[int] = []
-        seen = {header}
-        stack = [(header, iter(self._after(header)))]
-        while stack:
-            node, rest = stack[-1]
-            for follower in rest:
-                if follower in members and follower not in seen:
-                    seen.add(follower)
-                    stack.append((follower, iter(self._after(follower))))
-                    break
-            else:
-                order.append(node)
-                stack.pop()
-        return order[::-1]
 
-    def _steps(self, header: int, members: frozenset[int], start: State) -> dict[int, int | None]:
-        """Registers that the loop writes -> by how much an iteration changes them; None where that is not one number.
-
-        A register counts only if a single addition of a number, in every iteration, is all that writes it.
-        """
-        writers: dict[int, list[tuple[int, Instruction]]] = {}
-        for number in members:
-            for instruction in self._blocks[number].instructions:
-                for register in registers(effects(instruction).scalar_write):
-                    if register != SCC:
-                        writers.setdefault(register, []).append((number, instruction))
-        fixed: State = {r: v for r, v in start.items() if r not in writers}
-        latches = self._latches(header, members)
-        found: dict[int, int | None] = {}
-        for register, places in writers.items():
-            found[register] = None
-            if len(places) != 1:
-                continue
-            number, instruction = places[0]
-            if not all(self._cut(header, latch, number, members) for latch in latches):
-                continue
-            probe = {**fixed, register: Affine(0)}
-            made = self._result(instruction.row.name, instruction, probe)
-            reads = instruction.row.name == "s_addk_i32" or any(
-                isinstance(s.value, Register) and s.value.index == register for s in instruction.sources
-            )
-            single = instruction.dests and instruction.dests[0].register == Register("s", register, 1)
-            twice = self._result(instruction.row.name, instruction, {**fixed, register: Affine(1)})
-            if (
-                made is not None
-                and twice is not None
-                and reads
-                and single
-                and twice.start - made.start in (1, 1 - 2**32)
-            ):
-                found[register] = _signed(made.start)
-        return found
-
-    def _comparison(self, instruction: Instruction, state: State) -> tuple[Affine, Affine, str, bool] | None:
-        name = instruction.row.name
-        first, second = (instruction.source(n) for n in ("S0", "S1"))
-        if name.startswith("s_cmpk_"):
-            number = instruction.fields.get("simm16", 0)
-            if name.endswith("i32"):
-                number -= (number >> 15) << 16
-            left = self._value(first.value, state) if first is not None else None
-            if left is None and instruction.fields.get("sdst") is not None:
-                left = state.get(instruction.fields["sdst"])
-            right: Affine | None = Affine(number & _MASK)
-        elif name.startswith("s_cmp_") and first is not None and second is not None:
-            left, right = self._value(first.value, state), self._value(second.value, state)
-        else:
-            return None
-        if left is None or right is None:
-            return None
-        relation = name.split("_")[2]
-        return left, right, relation, name.endswith(("u32", "u64"))
+def _merged(edges: Sequence[_Edge]) -> _Edge:
+    """What holds whichever edge was taken; edges that no wavefront takes say nothing."""
+    waves = edges[0].waves
+    for edge in edges[1:]:
+        waves = waves | edge.waves
+    taken = [edge for edge in edges if bool(edge.waves.any())] or list(edges)
+    first, *others = taken
+    state = first.state.copy()
+    for other in others:
+        for mine, theirs in ((state.scalars, other.state.scalars), (state.vectors, other.state.vectors)):
+            for register in [r for r, v in mine.items() if not _same(v, theirs.get(r))]:
+                del mine[register]
+        state.tests = {r: t for r, t in state.tests.items() if other.state.tests.get(r) is t}
+    return _Edge(state, waves)
 
 
-def _signed(bits: int) -> int:
-    bits &= _MASK
-    return bits - (1 << 32) if bits >> 31 else bits
+def _same(one: Value, other: Value | None) -> bool:
+    if one is other:
+        return True
+    if other is None:
+        return False
+    return all(
+        a is b or (a is not None and b is not None and np.array_equal(a, b))
+        for a, b in ((one.start, other.start), (one.step, other.step), (one.where, other.where))
+    )
 
 
-def iterations(left: Affine, right: Affine, relation: str, unsigned: bool, leaves_when: bool) -> int | None:
-    """The first iteration, from 0, whose comparison comes out as ``leaves_when``; None if that cannot be said."""
-    step = left.step - right.step
+def _signed(bits: Any) -> Array:
+    wide = np.asarray(bits).astype(np.int64) & _MASK
+    return np.asarray(wide - ((wide >> 31) << 32))
+
+
+def _range(values: Any) -> str:
+    low, high = int(np.min(values)), int(np.max(values))
+    return f"{low:,}" if low == high else f"{low:,}…{high:,}"
+
+
+def iterations(left: Affine, right: Affine, relation: str, unsigned: bool, leaves_when: bool) -> Array:
+    """The first iteration, from 0, whose comparison comes out as ``leaves_when``; -1 where that cannot be said."""
+    steps = [_signed(0 if side.step is None else side.step) for side in (left, right)]
+    step = steps[0] - steps[1]
+    safe = np.where(step == 0, 1, step)
+    a, b = (np.asarray(s.start).astype(np.int64) & _MASK if unsigned else _signed(s.start) for s in (left, right))
     if relation in ("eq", "lg"):
-        difference = _signed(right.start - left.start)
+        difference = _signed(b - a)
         if (relation == "eq") == leaves_when:
-            if step == 0:
-                return 0 if difference == 0 else None
-            count, rest = divmod(difference, step)
-            return count if rest == 0 and count >= 0 else None
-        return 0 if difference else (1 if step else None)
-    a, b = (x.start & _MASK if unsigned else _signed(x.start) for x in (left, right))
+            count, rest = np.divmod(difference, safe)
+            met = (step != 0) & (rest == 0) & (count >= 0)
+            return np.asarray(np.where(difference == 0, 0, np.where(met, count, -1)))
+        return np.asarray(np.where(difference != 0, 0, np.where(step != 0, 1, -1)))
     if not leaves_when:
         relation = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}[relation]
     # Leave when a + step·i RELATION b.
     if relation in ("lt", "le"):
-        a, b, step = -a, -b, -step
+        a, b, step, safe = -a, -b, -step, -safe
     bound = b + 1 if relation in ("gt", "lt") else b
-    if a >= bound:
-        return 0
-    return -(-(bound - a) // step) if step > 0 else None
+    return np.asarray(np.where(a >= bound, 0, np.where(step > 0, -(-(bound - a) // safe), -1)))

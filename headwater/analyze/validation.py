@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.analyze.code import Step
 from headwater.analyze.costs import fetch_cycles
+from headwater.analyze.launch import Given
 from headwater.analyze.report import Analysis, Question, spreadsheet
 from headwater.errors import HeadwaterError, UsageError
 
@@ -157,9 +158,9 @@ def _analysis(row: Row, kernel: str) -> Analysis:
     names = build(source, chip).code(function).arguments
     values = dict(zip((name for name, _ in names), row.data.get("arguments", ()), strict=False))
     known = {name: value for name, value in values.items() if isinstance(value, int)}
-    built = build(source, chip, known)
     size = tuple(row.data.get("global", (1 << 20,)))
     group = tuple(row.data.get("local", ())) or None
+    built = build(source, chip, Given(known, size, group))
     question = Question(
         size, group, hit=float(row.data.get("hit", 0.0)), coalesced=bool(row.data.get("coalesced", True))
     )

@@ -17,6 +17,7 @@ from headwater.isa.vliw import printer
 from headwater.isa.vliw.encode import clause_words
 
 if TYPE_CHECKING:
+    from headwater.analyze.launch import Given
     from headwater.analyze.sources import Built, Source
     from headwater.chips import Chip
     from headwater.isa.vliw.model import AluGroup, Cf, Fetch, Shader
@@ -331,12 +332,12 @@ def _loop_end(shader: Shader, start: int) -> int:
 # ---- sources ---------------------------------------------------------------------------------------------------------
 
 
-def build_vliw(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
+def build_vliw(source: Source, chip: Chip, given: Given) -> Built:
     """The source's kernels as machine code of a VLIW chip. Raises what the front ends and the compiler raise."""
-    return _BUILDERS[source.language](source, chip, arguments)
+    return _BUILDERS[source.language](source, chip, given)
 
 
-def _from_il(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
+def _from_il(source: Source, chip: Chip, given: Given) -> Built:
     from headwater.analyze.sources import Built
     from headwater.il.parser import parse
     from headwater.isa.vliw.compiler import compile_program
@@ -356,7 +357,7 @@ def _from_il(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
     return Built((code,), {source.name: source.text}, ("ATI IL",))
 
 
-def _from_opencl(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
+def _from_opencl(source: Source, chip: Chip, given: Given) -> Built:
     """OpenCL C, or what Brook+ became: by way of LLVM IR and IL."""
     from headwater.analyze.sources import Built, translated
     from headwater.il.from_llvm import kernels
@@ -393,9 +394,10 @@ def _from_opencl(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Bu
             kernel.info.reqd_group_size,
         )
         known = {
-            (1, (slot + 4 * part) // 16, (slot + 4 * part) % 16 // 4): arguments[arg.name] >> 32 * part & 0xFFFFFFFF
+            (1, (slot + 4 * part) // 16, (slot + 4 * part) % 16 // 4): given.arguments[arg.name] >> 32 * part
+            & 0xFFFFFFFF
             for slot, arg in zip(kernel.slots, kernel.info.args, strict=True)
-            if arg.name in arguments and arg.kind == "value"
+            if arg.name in given.arguments and arg.kind == "value"
             for part in range(max(1, arg.size_bytes // 4))
         }
         code = vliw_code(compiled.shader, needs, chip.target, compiled.lines, places, il_name, known)
@@ -406,7 +408,7 @@ def _from_opencl(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Bu
     return Built(tuple(codes), texts, (*via, "ATI IL"), made.warnings, made.includes, entries, refused)
 
 
-def _from_machine(source: Source, chip: Chip, arguments: Mapping[str, int]) -> Built:
+def _from_machine(source: Source, chip: Chip, given: Given) -> Built:
     from headwater.analyze.sources import Built
     from headwater.errors import UsageError
     from headwater.isa.vliw.image import read_all

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headwater.analyze.trips import Affine, iterations
+from headwater.analyze.trips import iterations
 from headwater.isa.vliw.model import HALF, KCACHE_STARTS, LITERAL, MINUS_ONE_INT, ONE, ONE_INT, PS, PV, ZERO
 
 if TYPE_CHECKING:
@@ -26,6 +26,14 @@ _KCACHE_LENGTH = 32
 _MASKED = 7
 
 Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """``start + step × iteration``, modulo 2³²."""
+
+    start: int
+    step: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +164,8 @@ def trips_of(
         return None, "what it compares is not known before it runs"
     # ALU_BREAK: lanes that the predicate turned off leave. JUMP and LOOP_BREAK: those that it let through do.
     leaves_when = shader.cf[place].row.name == "LOOP_BREAK"
-    count = iterations(test.left, test.right, test.relation, test.unsigned, leaves_when)
-    if count is None:
+    count = int(iterations(test.left, test.right, test.relation, test.unsigned, leaves_when))
+    if count < 0:
         return None, "what it compares is not known before it runs"
     step = test.left.step or test.right.step
     goal = test.right if test.left.step else test.left

@@ -143,6 +143,8 @@ class _Evaluation:
 
     def select(self, node: Node) -> Wide:
         condition = self.plain(node.args[0])
+        if node.args[0].op == "operand" and node.args[0].name == "CLAMP":
+            return self.value(node.args[1 if condition[0] else 2])  # saturating is slow here, and hardly ever asked for
         yes, no = self.value(node.args[1]), self.value(node.args[2])
         if isinstance(yes, tuple) and isinstance(no, tuple):
             return tuple(np.where(condition, y, n) for y, n in zip(yes, no, strict=True))

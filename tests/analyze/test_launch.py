@@ -1,0 +1,155 @@
+"""Trip counts, branches and lanes that the launch decides: against what running the kernel's own arithmetic gives."""
+
+import numpy as np
+import pytest
+
+import headwater
+from headwater.analyze.launch import Launch
+from headwater.analyze.trips import iterations
+
+STRIDE = """kernel void k(global const float *a, global float *c, INT n) {
+  float s = 0;
+  for (INT i = get_global_id(0); i < n; i += get_global_size(0)) s += a[i];
+  c[get_global_id(0)] = s;
+}
+"""
+
+
+def analyzed(text, device="vega64", **options):
+    return headwater.analyze(text, device=device, **options)[0]
+
+
+def trips(starts, step, limit):
+    """What 64 work-items in a row do together: the iterations of the one that stays longest, and the mean over all."""
+    counts = np.maximum(0, -(-(limit - starts) // step)).reshape(-1, 64)
+    return counts.max(axis=1), counts
+
+
+@pytest.mark.parametrize("device", ["hd7970", "r9-290x", "rx480", "vega64", "mi100", "mi250x"])
+def test_a_grid_stride_loop(device):
+    analysis = analyzed(STRIDE.replace("INT", "int"), device, size=4096, arguments={"n": 10_000})
+    (loop,) = analysis.code.loops
+    longest, counts = trips(np.arange(4096), 4096, 10_000)
+    assert (loop.trip, loop.known) == (longest.mean(), "launch")
+    assert "10,000 in steps of 4,096" in loop.why
+    assert "2 to 3 times" in loop.why
+    # Every element is read once, whatever wavefronts do beside.
+    assert analysis.work.read_bytes == pytest.approx(4 * 10_000 / 4096)
+    assert counts.sum() == 10_000
+
+
+@pytest.mark.parametrize("kind", ["uint", "ulong", "long"])
+def test_counters_of_other_types(kind):
+    (loop,) = analyzed(STRIDE.replace("INT", kind), size=4096, arguments={"n": 10_000}).code.loops
+    assert (loop.trip, loop.known) == (trips(np.arange(4096), 4096, 10_000)[0].mean(), "launch")
+
+
+def test_without_the_argument_nothing_is_guessed():
+    (loop,) = analyzed(STRIDE.replace("INT", "int"), size=4096).code.loops
+    assert (loop.trip, loop.known) == (1, "unknown")
+    assert analyzed(STRIDE.replace("INT", "int"), size=4096, trips={"L1": 7}).code.loops[0].known == "given"
+
+
+def test_the_size_that_is_assumed_counts_too():
+    (loop,) = analyzed(STRIDE.replace("INT", "int"), arguments={"n": 1 << 22}).code.loops
+    assert (loop.trip, loop.known) == (4, "launch")
+
+
+def test_a_loop_in_strides_of_the_work_group():
+    text = """kernel void k(global float *a, int n) {
+      float s = 0;
+      for (int i = get_local_id(0); i < n; i += get_local_size(0)) s += a[get_group_id(0) * n + i];
+      a[get_global_id(0)] = s;
+    }"""
+    (loop,) = analyzed(text, size=4096, group=64, arguments={"n": 1000}).code.loops
+    assert (loop.trip, loop.known) == (16, "launch")  # 1,000 = 15 × 64 + 40
+    (block,) = [b for b in analyzed(text, size=4096, group=64, arguments={"n": 1000}).code.blocks if b.lanes < 1]
+    assert block.lanes == pytest.approx(1000 / 1024)
+
+
+def test_a_scalar_counter_from_the_work_groups_number():
+    text = """kernel void k(global float *a, int n) {
+      float s = 0;
+      for (int i = get_group_id(0); i < n; i += get_num_groups(0)) s += a[i * 256 + get_local_id(0)];
+      a[get_global_id(0)] = s;
+    }"""
+    (loop,) = analyzed(text, size=4096, arguments={"n": 100}).code.loops
+    assert (loop.trip, loop.known) == (100 / 16, "launch")
+
+
+def test_a_loop_in_a_loop():
+    text = """kernel void k(global float *a, int w, int h) {
+      for (int y = get_global_id(1); y < h; y += get_global_size(1))
+        for (int x = get_global_id(0); x < w; x += get_global_size(0)) a[y * w + x] *= 2;
+    }"""
+    analysis = analyzed(text, size=(64, 16), arguments={"w": 640, "h": 480})
+    assert [(loop.trip, loop.known) for loop in analysis.code.loops] == [(30, "launch"), (10, "launch")]
+    assert analysis.work.read_bytes == 4 * 640 * 480 / 1024
+
+
+def test_a_triangle():
+    text = """kernel void k(global float *a) {
+      int g = get_global_id(0);
+      float s = 0;
+      for (int i = 0; i < g; i++) s += a[g + i];
+      a[g] = s;
+    }"""
+    analysis = analyzed(text, size=4096)
+    longest = np.arange(4096).reshape(-1, 64).max(axis=1)
+    assert analysis.code.loops[0].trip == pytest.approx(longest.mean(), rel=0.02)
+    assert analysis.work.read_bytes == pytest.approx(4 * np.arange(4096).mean(), rel=0.02)
+
+
+def test_an_early_way_out_leaves_it_open():
+    text = STRIDE.replace("INT", "int").replace("s += a[i];", "{ if (a[i] < 0) break; s += a[i]; }")
+    (loop,) = analyzed(text, size=4096, arguments={"n": 10_000}).code.loops
+    assert loop.known == "unknown"
+
+
+GUARD = """kernel void k(global float *a, int n) {
+  int g = get_global_id(0);
+  if (g >= n) return;
+  a[g] = 2;
+  if (get_local_id(0) == 0) a[n + get_group_id(0)] = 1;
+}"""
+
+
+def test_branches_that_the_launch_decides():
+    analysis = analyzed(GUARD, size=4096, arguments={"n": 1024})
+    # A quarter of the work-items, and of those one of each 256.
+    assert analysis.work.write_bytes == pytest.approx(4 * 1024 / 4096 * (1 + 1 / 256))
+    assert analysis.work.classes["VMEM"] == pytest.approx(0.25 + 0.25 * 0.25)
+    assert analyzed(GUARD, size=4096).code.chances == {}
+    half = analyzed(GUARD, size=4096, arguments={"n": 4096 - 32}).work
+    assert half.write_bytes == pytest.approx(4 * (4064 + 16) / 4096)
+
+
+def test_all_wavefronts_of_a_small_launch_and_some_of_a_large_one():
+    small = Launch((100, 3, 1), (10, 3, 1), 2).sample()
+    assert (small.live.shape, small.whole, int(small.live.sum())) == ((10, 64), True, 300)
+    ids = small.group[0] * 10 + small.local[0], small.local[1]
+    assert len(set(zip(ids[0][small.live], ids[1][small.live], strict=True))) == 300
+    edge = Launch((100, 1, 1), (64, 1, 1)).sample()
+    assert int(edge.live.sum()) == 100
+    large = Launch((1 << 20, 1, 1), (256, 1, 1)).sample()
+    assert (large.live.shape, large.whole) == ((128, 64), False)
+    assert (large.group[0].min(), large.group[0].max()) == (64, 4032)
+
+
+def test_iterations_are_those_of_the_loop():
+    from headwater.analyze.lanes import Value
+
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        start, limit = rng.integers(-50, 50, 2)
+        step = int(rng.choice([-7, -3, -1, 1, 2, 5]))
+        relation = str(rng.choice(["lt", "le", "gt", "ge", "eq", "lg"]))
+        leaves = bool(rng.integers(2))
+        holds = {
+            "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y,
+            "ge": lambda x, y: x >= y, "eq": lambda x, y: x == y, "lg": lambda x, y: x != y,
+        }[relation]  # fmt: skip
+        wanted = next((n for n in range(200) if holds(start + n * step, limit) == leaves), -1)
+        left = Value(np.array([[start & 0xFFFFFFFF]], np.uint32), np.array([[step & 0xFFFFFFFF]], np.uint32))
+        right = Value(np.array([[limit & 0xFFFFFFFF]], np.uint32))
+        assert iterations(left, right, relation, False, leaves) == wanted, (start, step, relation, limit, leaves)
