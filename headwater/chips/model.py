@@ -105,7 +105,10 @@ class LocalMemory:
 class Caches:
     """From the compute unit outwards: vector L1 of each, scalar and instruction cache of a few, L2 of all.
 
-    A ``line`` is what a cache keeps under one tag; rates are those of one L1 and of one of ``l2_banks``.
+    A ``line`` is what a cache keeps under one tag; rates are those of one L1 and of one of ``l2_banks``. On VLIW chips
+    the scalar cache is that of constants, and each shader engine has an instruction cache; ``vertex_bytes``: of the
+    chip's cache for vertex fetches alone, 0 where they go the texture units' way; ``compute_units_per_l1``: that share
+    an L1 (VLIW chips only).
     """
 
     l1_bytes: int = _number("bytes", 0, 1 << 24)
@@ -121,6 +124,8 @@ class Caches:
     instruction_bytes: int = _number("bytes", 0, 1 << 20, 32_768)
     compute_units_per_scalar_cache: int = _number("", 1, 64, 4)
     texture_units_per_compute_unit: int = _number("", 0, 64, 4)
+    vertex_bytes: int = _number("bytes", 0, 1 << 20, 0)
+    compute_units_per_l1: int = _number("", 1, 64, 1)
 
 
 @dataclass(frozen=True)

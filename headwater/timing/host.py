@@ -19,10 +19,12 @@ LINK_EFFICIENCY: Final = 0.67
 """Fitted: SHOC, BusSpeedDownload on HD 5870, 5.39 of 8 GB/s."""
 STAGING_BYTES_PER_SECOND: Final = 6e9
 """An estimate: one core of the time copying from memory to memory."""
-LAUNCH_SECONDS: Final = 42e-6
-"""SHOC, QueueDelay, ocl_kernel on FirePro W9100: from submission to the start of a kernel."""
-
-
+LAUNCH_SECONDS: Final = {"gcn": 42e-6, "vliw": 81e-6}
+"""From submission to the start of a kernel: SHOC, QueueDelay, ocl_kernel on FirePro W9100, and on HD 5870."""
+COMMAND_BUFFER_BYTES: Final = 65_536
+"""Of commands that the driver hands over at once: Linux, radeon driver, radeon_cs.c, 16 × 1024 dwords."""
+CALL_BYTES: Final = 1024
+"""An estimate: commands that set up and start a kernel, beside itself and its constants."""
 START_SECONDS: Final = 6e-6
 """Fitted: ROCm, rocprofiler-compute, vcopy on MI100, 19.2 µs: what timestamps around a kernel hold beside its
 wavefronts."""
@@ -32,7 +34,7 @@ wavefronts."""
 class Host:
     """What a launch costs beside the kernel: ``bytes_in`` and ``bytes_out`` over the link, once each, and the seconds
     that this takes from pinned memory. ``staging_seconds``: more if memory is not pinned; ``launch_seconds``: of the
-    driver, for each launch."""
+    driver, for each launch. ``command_bytes``: what has to be in the command queue for it."""
 
     bytes_in: int
     bytes_out: int
@@ -40,6 +42,7 @@ class Host:
     out_seconds: float
     staging_seconds: float
     launch_seconds: float
+    command_bytes: int = CALL_BYTES
 
     def seconds(self, kernel_seconds: float, *, pinned: bool = True) -> float:
         """Of the whole: copies, launch and kernel one after the other."""
@@ -57,8 +60,16 @@ def copy_engines(chip: Chip) -> int:
     return 2 if chip.family == "gcn" or chip.generation.startswith("TeraScale 3") else 1
 
 
-def host(chip: Chip, bytes_in: int, bytes_out: int) -> Host:
-    """What it costs to bring so many bytes to the chip and back."""
+def packages(command_bytes: int) -> int:
+    """In how many packages commands go to the board: those that the buffer cannot hold are packed anew (AMD, Technical
+    Overview, ATI Stream Computing, 3.3.7)."""
+    return max(1, -(-command_bytes // COMMAND_BUFFER_BYTES))
+
+
+def host(chip: Chip, bytes_in: int, bytes_out: int, code_bytes: int = 0) -> Host:
+    """What it costs to bring so many bytes to the chip and back. ``code_bytes``: of the kernel and its constants, which
+    are elements of the command queue (the same, 2.6.2)."""
     per_second = link_bytes_per_second(chip)
     staging = (bytes_in + bytes_out) / STAGING_BYTES_PER_SECOND
-    return Host(bytes_in, bytes_out, bytes_in / per_second, bytes_out / per_second, staging, LAUNCH_SECONDS)
+    copies = bytes_in / per_second, bytes_out / per_second
+    return Host(bytes_in, bytes_out, *copies, staging, LAUNCH_SECONDS[chip.family], CALL_BYTES + code_bytes)

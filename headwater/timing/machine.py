@@ -61,6 +61,10 @@ class Machine(Protocol):
         """The chip for the engine; ``held`` says how many work-groups a compute unit takes."""
         ...
 
+    def command_bytes(self) -> int:
+        """What a launch puts into the command queue beside its call."""
+        ...
+
     def described(self, table: Steps) -> tuple[Sequence[str], Sequence[Line]]:
         """Each op's text and source line."""
         ...
@@ -101,6 +105,9 @@ class GcnMachine:
 
     def numbers(self, trace: Trace, chip: Chip, held: Occupancy) -> Memory:
         return rules.chip_numbers(chip, held)
+
+    def command_bytes(self) -> int:
+        return 0  # a dispatch packet has addresses of code and arguments, which are in memory
 
     def described(self, table: Steps) -> tuple[Sequence[str], Sequence[Line]]:
         from headwater.isa.gcn.printer import text

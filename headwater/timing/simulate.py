@@ -95,7 +95,7 @@ class Launch:
             texts=texts,
             lines=lines,
             flops=self.machine.flops(replayer.trace, self._totals, table),
-            host=host(chip, *self._bytes),
+            host=host(chip, *self._bytes, self.machine.command_bytes()),
             cycles=cycles,
             error=error,
         )

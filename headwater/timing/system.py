@@ -13,6 +13,10 @@ order; commands of different queues run at the same time where they need differe
 time, has one or two DMA engines (`headwater.timing.host.copy_engines`), and its link moves data in both directions at
 once. Commands can wait for those of other queues and boards (events), and the host for any command.
 
+Launches go by way of the command queue: constants and kernels wait there, on the host's side, until a launch flushes it
+(AMD, Technical Overview, ATI Stream Computing, 2.6.2); the command processor reads them over the link before the kernel
+runs. What its buffer cannot hold the host has to hand over in several packages (3.3.7). Copies do not wait there.
+
 Memory that is not pinned is copied twice, by one of the host's cores and by the DMA engine (AMD, ATI Stream Computing
 User Guide, "Memory Architecture and Access").
 """
@@ -28,11 +32,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headwater.errors import UsageError
 from headwater.timing.host import (
+    CALL_BYTES,
     LAUNCH_SECONDS,
     STAGING_BYTES_PER_SECOND,
     START_SECONDS,
     copy_engines,
     link_bytes_per_second as link_rate,
+    packages,
 )
 
 if TYPE_CHECKING:
@@ -40,8 +46,8 @@ if TYPE_CHECKING:
     from headwater.timing.report import Report
 
 SUBMIT_SECONDS: Final = 5e-6
-"""An estimate: what the host needs to give a command to a queue."""
-_KERNELS, _COPIES, _HOST = "kernels", "copies", "copying on the host"
+"""An estimate: what the host needs to give a command, or a package of them, to a queue."""
+_COMMANDS, _KERNELS, _COPIES, _HOST = "commands", "kernels", "copies", "copying on the host"
 
 
 @dataclass(eq=False)
@@ -49,7 +55,7 @@ class Command:
     """Something for a queue, and an event at the same time: ``after`` of other commands takes it.
 
     ``steps``: names of the things that it needs one after the other, and for how many seconds. ``begin`` and ``end``:
-    seconds from the program's start, once it has run.
+    seconds from the program's start, once it has run. ``packages``: in how many the host hands it over.
     """
 
     name: str
@@ -61,6 +67,7 @@ class Command:
     after: tuple[Command, ...]
     nbytes: int = 0
     flops: int = 0
+    packages: int = 1
     begin: float = -1.0
     end: float = -1.0
 
@@ -84,6 +91,7 @@ class Queue:
     def __init__(self, system: System, device: int, number: int) -> None:
         self._system = system
         self._last: Command | None = None
+        self._buffered = 0
         self.device = device
         self.number = number
 
@@ -99,6 +107,13 @@ class Queue:
         steps = (dma,) if pinned else (dma, (_HOST, nbytes / STAGING_BYTES_PER_SECOND))
         return self._given(name or "copy to the host", "read", steps, after, nbytes=nbytes)
 
+    def buffer(self, nbytes: int) -> None:
+        """Put so many bytes of constants, state or kernels into the command queue, which the next launch flushes.
+        UsageError for less than none."""
+        if nbytes < 0:
+            raise UsageError(f"{nbytes} bytes of commands cannot be given")
+        self._buffered += nbytes
+
     def launch(
         self, kernel: Report | float, *, after: Iterable[Command] = (), name: str = "", flops: int = 0
     ) -> Command:
@@ -107,15 +122,19 @@ class Queue:
         UsageError for a report of another chip than the board's, and for less than no time.
         """
         if isinstance(kernel, (int, float)):
-            seconds = float(kernel)
+            seconds, commands = float(kernel), CALL_BYTES
         else:
             board = self._system.chips[self.device]
             if kernel.chip.name != board.name:
                 raise UsageError(f"the report is of {kernel.chip.name}, and the queue's board is a {board.name}")
             seconds, flops, name = kernel.seconds, kernel.flops, name or kernel.kernel
+            commands = kernel.host.command_bytes
         if not seconds >= 0:
             raise UsageError(f"a kernel cannot take {seconds:g} s")
-        return self._given(name or "kernel", "kernel", ((_KERNELS, seconds),), after, flops=flops)
+        commands += self._buffered
+        self._buffered = 0
+        steps = ((_COMMANDS, self._moved(commands)), (_KERNELS, seconds))
+        return self._given(name or "kernel", "kernel", steps, after, flops=flops, commands=commands)
 
     def _moved(self, nbytes: int) -> float:
         if nbytes < 0:
@@ -131,6 +150,7 @@ class Queue:
         *,
         nbytes: int = 0,
         flops: int = 0,
+        commands: int = 0,
     ) -> Command:
         waits = tuple(after)
         known = self._system.commands
@@ -138,7 +158,10 @@ class Queue:
             if not (one.number < len(known) and known[one.number] is one):
                 raise UsageError(f"{one.name!r} is a command of another system, which cannot be waited for here")
         before = (self._last,) if self._last is not None else ()
-        made = Command(name, kind, self.device, self.number, len(known), steps, (*before, *waits), nbytes, flops)
+        made = Command(
+            *(name, kind, self.device, self.number, len(known), steps, (*before, *waits), nbytes, flops),
+            packages=packages(commands),
+        )
         self._system._give(made)
         self._last = made
         return made
@@ -202,7 +225,7 @@ class _Run:
         now = 0.0
         for what, command in self._system._program:
             if what == "give":
-                now += SUBMIT_SECONDS
+                now += SUBMIT_SECONDS * command.packages
                 self._given(command, now)
                 continue
             while command.end < 0:
@@ -215,7 +238,9 @@ class _Run:
 
     def _given(self, command: Command, now: float) -> None:
         # A launch reaches the board by way of the driver; copies begin at once (DMA is no part of the command queue).
-        self._ready[command.number] = now - SUBMIT_SECONDS + (LAUNCH_SECONDS if command.kind == "kernel" else 0.0)
+        self._ready[command.number] = now - SUBMIT_SECONDS
+        if command.kind == "kernel":
+            self._ready[command.number] += LAUNCH_SECONDS[self._system.chips[command.device].family]
         open_ones = [one for one in dict.fromkeys(command.after) if one.end < 0]
         for one in command.after:
             if one.end >= 0:
@@ -238,7 +263,8 @@ class _Run:
         end = begin + seconds
         # Behind a kernel, the command processor needs some time before the next one runs.
         self._free[device, place] = end + (START_SECONDS if place == _KERNELS else 0.0)
-        self._steps.append(Step(command.name, command.kind, device, place, begin, end, command.nbytes))
+        name = f"commands of {command.name}" if place == _COMMANDS else command.name
+        self._steps.append(Step(name, command.kind, device, place, begin, end, command.nbytes))
         if number == 0:
             command.begin = begin
         if number + 1 < len(command.steps):
@@ -338,7 +364,8 @@ class SystemTimeline:
 
 
 _TRACKS: Final = {
-    _KERNELS: "command processor",
+    _COMMANDS: "command processor",
+    _KERNELS: "kernels",
     _COPIES: "DMA engine",
     f"{_COPIES} in": "DMA engine to the board",
     f"{_COPIES} out": "DMA engine to the host",

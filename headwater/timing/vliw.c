@@ -6,21 +6,28 @@
    reckoned in one go when its turn comes. */
 
 enum { FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK };
-enum { ISSUE, SWITCH, QUEUE_WAIT, FETCH_WAIT, LDS_WAIT, WRITE_WAIT, BARRIER_WAIT, START, CAUSES };
+enum { ISSUE, SWITCH, QUEUE_WAIT, FETCH_WAIT, LDS_WAIT, WRITE_WAIT, CODE_WAIT, BARRIER_WAIT, START, CAUSES };
 enum { SHOW_ALU = CAUSES + 1, SHOW_FETCH, SHOW_WRITE };
-enum { LOCAL = 1, POPS = 2, BARRIER = 4, UNCACHED = 8, PIXEL = 16, COMPLETE = 32 };
+enum { LOCAL = 1, POPS = 2, BARRIER = 4, UNCACHED = 8, PIXEL = 16, COMPLETE = 32, VERTEX = 64 };
 enum { SLOTS = 64, GROUPS = 64, PAIR = 2, MISSES = 256, QUADS = 16, SCALE = 16 };
 enum { LEAST_BYTES = 32 }; /* of a burst of GDDR */
+/* Instructions and constants come in blocks of 256 bytes. A window into a constant buffer, where it is not 0: the buffer's
+   number above that of the first of its one or two blocks. Their lines in memory are made up, apart from those of the trace. */
+enum { BLOCK_LINES = 4, WINDOWS = 4, TWO_BLOCKS = 1 << 14, WINDOW_BITS = (1 << 12) - 1 };
+enum { CODE_LINE = 1 << 30, CONSTANT_LINE = 1 << 29 };
 
 /* An instruction of control flow, a group, a fetch. `count`: groups or fetches behind the head of their clause; `cycles`: of
-   the export bus for an element of 64 lanes that follow each other; `dwords`: of a lane. */
+   the export bus for an element of 64 lanes that follow each other; `dwords`: of a lane. `block`: the first of the `blocks`
+   of the program that a clause lies in; `windows`: the constants that it locks. */
 struct op {
     u8 kind, flags, dwords, cycles;
-    u16 count, sites, site, unused;
+    u16 count, sites, site, blocks;
+    u32 block;
+    u16 windows[WINDOWS];
 };
 
 struct wave {
-    u32 op, end, active, group, number, quads, why, switched;
+    u32 op, end, active, group, number, quads, why, switched, held, unused; /* held: its clause's code is there */
     u64 begun, written, stall_from;
     struct reader reader;
 } __attribute__((aligned(64)));
@@ -30,14 +37,14 @@ struct group { u64 number, latest; u32 waves, left, arrived; u8 member[SLOTS]; }
 struct unit { /* a SIMD engine */
     u64 ready[SLOTS];
     u64 alive, starting, waiting, groups;
-    u64 next, alu_free[PAIR], covered[PAIR], fetch_free, export_free, sequencer_free, miss_free;
+    u64 next, alu_free[PAIR], covered[PAIR], fetch_free, vertex_free, export_free, sequencer_free, miss_free;
     u64 miss_done[MISSES];
     u64 misses;
     u32 number;
     struct wave *waves;
     struct group group[GROUPS];
     struct calendar *lds;
-    struct cache l1;
+    struct cache *l1, *vertex, *code, *constants; /* which it may share with others */
 };
 
 struct gpu {
@@ -45,7 +52,7 @@ struct gpu {
     struct unit *units;
     struct calendar *ports, *render; /* writes of each channel; pixels of all render back-ends */
     u64 cause[CAUSES], wave_cause[CAUSES];
-    u64 alu_busy, fetch_busy, export_busy, sequencer_busy, lds_busy, lds_conflicts, clauses;
+    u64 alu_busy, fetch_busy, vertex_busy, export_busy, sequencer_busy, lds_busy, lds_conflicts, clauses;
     u64 loads, stores, load_lines, store_lines, moved;
 };
 
@@ -79,8 +86,36 @@ static u64 write_line(struct gpu *g, u32 line, u64 time, u32 work, u32 bytes) {
 }
 
 /* The set of a line: scrambled, so that rows of a power of two do not all want the same. */
-static u32 l1_set(const struct unit *u, u32 line) {
-    return (line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 12) % u->l1.sets;
+static u32 set_of(const struct cache *c, u32 line) {
+    return (line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 12) % c->sets;
+}
+
+/* 256 bytes of the program or of constants, whose lines in memory begin at `base`: when they are in the cache. */
+static u64 read_block(struct gpu *g, struct cache *c, u32 base, u32 block, u64 time) {
+    const struct chip *k = g->m.chip;
+    i64 found = cache_find(c, block % c->sets, block);
+    if (found >= 0) return later(time, c->ready[found]);
+    u64 place = cache_place(c, block % c->sets, block), done = time, there = k->l2_cycles / 2;
+    for (u32 n = 0; n < BLOCK_LINES; n++)
+        done = later(done, uncached_read(g, base + block * BLOCK_LINES + n, time + there) + k->l2_cycles - there);
+    return c->ready[place] = done;
+}
+
+/* When a clause that is to begin at `time` has its instructions, and the constants that it locks. */
+static u64 code_ready(struct gpu *g, struct unit *u, const struct op *op, u64 time) {
+    const struct chip *k = g->m.chip;
+    u64 done = time, misses = u->code->misses;
+    for (u32 n = 0; n < op->blocks; n++) done = later(done, read_block(g, u->code, CODE_LINE, op->block + n, time));
+    if (u->code->misses > misses) { /* what follows is likely to be wanted next */
+        u32 next = op->block + op->blocks, end = sooner(next + k->blocks_ahead, k->program_blocks);
+        for (; next < end; next++) read_block(g, u->code, CODE_LINE, next, time);
+    }
+    for (u32 n = 0; n < WINDOWS && op->windows[n]; n++) {
+        u32 first = op->windows[n] & WINDOW_BITS;
+        done = later(done, read_block(g, u->constants, CONSTANT_LINE, first, time));
+        if (op->windows[n] & TWO_BLOCKS) done = later(done, read_block(g, u->constants, CONSTANT_LINE, first + 1, time));
+    }
+    return done;
 }
 
 /* One access of a fetch unit: when the wavefront has its data. */
@@ -88,18 +123,19 @@ static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const
     const struct chip *k = g->m.chip;
     u64 there = (k->l2_cycles - k->l1_cycles) / 2, back = k->l2_cycles - k->l1_cycles - there;
     u64 done = start + cycles + k->l1_cycles;
+    struct cache *near = op->flags & VERTEX && u->vertex ? u->vertex : u->l1;
     g->load_lines += a->count;
     for (u32 n = 0; n < a->count; n++) {
         u32 line = a->first + (a->lines ? a->lines[n] : n);
         u64 at = start + (u64)n * cycles / a->count, place = 0;
         if (!(op->flags & UNCACHED)) {
             u32 own = line >> k->l1_line_shift;
-            i64 found = cache_find(&u->l1, l1_set(u, own), own);
+            i64 found = cache_find(near, set_of(near, own), own);
             if (found >= 0) {
-                done = later(done, u->l1.ready[found] + k->l1_cycles);
+                done = later(done, near->ready[found] + k->l1_cycles);
                 continue;
             }
-            place = cache_place(&u->l1, l1_set(u, own), own);
+            place = cache_place(near, set_of(near, own), own);
         }
         at = later(at, later(u->miss_free, u->miss_done[u->misses % MISSES]));
         u->miss_free = at + 1;
@@ -111,7 +147,7 @@ static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const
             g->moved += (g->m.memory.fills - before) * k->l2_line_bytes;
         }
         u->miss_done[u->misses++ % MISSES] = answer;
-        if (!(op->flags & UNCACHED)) u->l1.ready[place] = answer;
+        if (!(op->flags & UNCACHED)) near->ready[place] = answer;
         done = later(done, answer + k->l1_cycles);
     }
     return done;
@@ -205,7 +241,9 @@ static u64 fetch_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
     const struct chip *k = g->m.chip;
     struct wave *w = &u->waves[slot];
     u32 head = w->op;
-    u64 start = later(time, u->fetch_free), done = start, at = start;
+    u32 own_units = g->m.ops[head].flags & VERTEX && u->vertex;
+    u64 *free = own_units ? &u->vertex_free : &u->fetch_free;
+    u64 start = later(time, *free), done = start, at = start;
     stall(g, u, slot, head, QUEUE_WAIT, time, start);
     for (u32 n = head + 1; n <= head + g->m.ops[head].count; n++) {
         const struct op *op = &g->m.ops[n];
@@ -239,8 +277,8 @@ static u64 fetch_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
         }
     }
     g->m.instructions += g->m.ops[head].count;
-    g->fetch_busy += at - start;
-    u->fetch_free = at;
+    *(own_units ? &g->vertex_busy : &g->fetch_busy) += at - start;
+    *free = at;
     if (done > start) {
         g->wave_cause[FETCH_WAIT] += done - start;
         note(&g->m.timeline, u->number, 0, slot, SHOW_FETCH, start, at - start, head);
@@ -365,6 +403,18 @@ static void run(struct gpu *g, struct unit *u, u32 slot, u64 time) {
         if (!step(g, w)) { end_wave(g, u, slot, start); return; }
         op = &g->m.ops[w->op];
     }
+    if (op->blocks && !w->held) {
+        u64 there = code_ready(g, u, op, start);
+        if (there > start) {
+            stall(g, u, slot, w->op, CODE_WAIT, start, there);
+            w->why = CODE_WAIT;
+            w->switched = 0;
+            w->held = 1;
+            set_ready(u, slot, there);
+            return;
+        }
+    }
+    w->held = 0;
     if (op->kind != WRITE) g->m.counts[w->op]++;
     g->clauses++;
     switch (op->kind) {
@@ -407,7 +457,7 @@ static void start_wave(struct gpu *g, struct unit *u, u32 slot, u64 time) {
     w->begun = time;
     w->written = 0;
     w->why = START;
-    w->switched = 0;
+    w->switched = w->held = 0;
     if (w->op < w->end && (w->active || g->m.ops[w->op].kind == FLOW)) run(g, u, slot, time);
     else {
         w->op -= 1 + g->m.ops[w->op].count;
@@ -501,9 +551,19 @@ EXPORT u32 hw_vliw_run(struct gpu *g, u64 most) {
 
 /* ---- beginning and end ------------------------------------------------------------------------------------------- */
 
+enum { CACHES = 4 }; /* that a SIMD engine has or shares */
+
+static struct cache *made(struct arena *a, u32 sets, u32 ways) {
+    struct cache *c = give(a, sizeof *c);
+    cache_begin(c, a, sets, ways, 0);
+    return c;
+}
+
 EXPORT u64 hw_vliw_bytes(const struct chip *k) {
-    u64 unit = sizeof(struct unit) + SLOTS * sizeof(struct wave) + sizeof(struct calendar) + cache_bytes(k->l1_sets, k->l1_ways, 0);
-    return sizeof(struct gpu) + k->units * (unit + 1024) + (k->channels + 1) * sizeof(struct calendar) + memory_need(k) + 4096;
+    u64 unit = sizeof(struct unit) + SLOTS * sizeof(struct wave) + sizeof(struct calendar) + CACHES * sizeof(struct cache);
+    unit += cache_bytes(k->l1_sets, k->l1_ways, 0) + cache_bytes(k->vertex_sets, k->vertex_ways, 0);
+    unit += cache_bytes(k->code_sets, k->code_ways, 0) + cache_bytes(k->constant_sets, k->constant_ways, 0);
+    return sizeof(struct gpu) + k->units * (unit + 2048) + (k->channels + 1) * sizeof(struct calendar) + memory_need(k) + 4096;
 }
 
 /* `memory`: zeros, hw_vliw_bytes of them. */
@@ -524,7 +584,11 @@ EXPORT struct gpu *hw_vliw_begin(const struct launch *from, u8 *memory) {
         u->waves = give(&a, SLOTS * sizeof(struct wave));
         u->lds = give(&a, sizeof(struct calendar));
         calendar_begin(u->lds, BUCKET);
-        cache_begin(&u->l1, &a, k->l1_sets, k->l1_ways, 0);
+        u32 of_l1 = n % k->units_per_l1 == 0, of_constants = n % k->units_per_constant_cache == 0;
+        u->l1 = of_l1 ? made(&a, k->l1_sets, k->l1_ways) : u[-1].l1;
+        if (k->vertex_sets) u->vertex = n == 0 ? made(&a, k->vertex_sets, k->vertex_ways) : u[-1].vertex;
+        u->constants = of_constants ? made(&a, k->constant_sets, k->constant_ways) : u[-1].constants;
+        u->code = n < k->engines ? made(&a, k->code_sets, k->code_ways) : g->units[n % k->engines].code;
         for (u32 slot = 0; slot < SLOTS; slot++) u->ready[slot] = NEVER;
     }
     for (u32 turn = 0; turn < k->groups_per_unit; turn++)
@@ -532,14 +596,22 @@ EXPORT struct gpu *hw_vliw_begin(const struct launch *from, u8 *memory) {
     return g;
 }
 
-/* What was found, as numbers in the order of `SUMS` in vliw_report.py. Of a pair each half counts as half a SIMD. */
+static void add_uses(u64 *uses, const struct cache *c) {
+    if (c == 0) return;
+    uses[0] += c->hits;
+    uses[1] += c->misses;
+}
+
+/* What was found, as numbers in the order of `SUMS` in vliw_layout.py. Of a pair each half counts as half a SIMD. */
 EXPORT void hw_vliw_result(struct gpu *g, u64 *out) {
     const struct chip *k = g->m.chip;
-    u64 l1[2] = {0}, l2[2] = {0}, banks = 0, channels = 0, ports = 0, lds = 0;
+    u64 near[CACHES][2] = {{0}}, l2[2] = {0}, banks = 0, channels = 0, ports = 0, lds = 0;
     for (u32 n = 0; n < k->units; n++) {
         struct unit *u = &g->units[n];
-        l1[0] += u->l1.hits;
-        l1[1] += u->l1.misses;
+        add_uses(near[0], n % k->units_per_l1 ? 0 : u->l1);
+        add_uses(near[1], n ? 0 : u->vertex);
+        add_uses(near[2], n < k->engines ? u->code : 0);
+        add_uses(near[3], n % k->units_per_constant_cache ? 0 : u->constants);
         lds += u->lds->taken;
     }
     for (u32 n = 0; n < k->l2_banks; n++) {
@@ -552,8 +624,9 @@ EXPORT void hw_vliw_result(struct gpu *g, u64 *out) {
         ports += g->ports[n].taken / SCALE;
     }
     u64 all[] = {later(g->m.last, g->m.now), g->m.instructions, g->m.waves * k->waves_per_record, g->m.wave_cycles * k->waves_per_record, g->m.ended_groups, g->m.failed, g->m.timeline.count,
-                 g->m.occupancy.step, g->m.traffic.step, g->alu_busy, g->fetch_busy, g->export_busy, g->sequencer_busy, lds,
-                 g->lds_conflicts, g->clauses, g->loads, g->stores, g->load_lines, g->store_lines, l1[0], l1[1], l2[0], l2[1], banks,
+                 g->m.occupancy.step, g->m.traffic.step, g->alu_busy, g->fetch_busy, g->vertex_busy, g->export_busy, g->sequencer_busy, lds,
+                 g->lds_conflicts, g->clauses, g->loads, g->stores, g->load_lines, g->store_lines, near[0][0], near[0][1],
+                 near[1][0], near[1][1], near[2][0], near[2][1], near[3][0], near[3][1], l2[0], l2[1], banks,
                  channels, ports, g->render->taken, g->moved, g->m.memory.reads, g->m.memory.writes, g->m.memory.atomics};
     u32 at = 0;
     for (u32 n = 0; n < sizeof all / sizeof *all; n++) out[at++] = all[n];

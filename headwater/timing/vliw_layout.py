@@ -9,7 +9,7 @@ import numpy as np
 from headwater.emulate.layout import Struct
 from headwater.timing.layout import Family
 
-CAUSES: Final = ("issue", "clause switch", "fetch queue", "fetch", "LDS", "write", "barrier", "start")
+CAUSES: Final = ("issue", "clause switch", "fetch queue", "fetch", "LDS", "write", "code", "barrier", "start")
 """Why a SIMD engine has no group to issue, or a wavefront waits, in the engine's order."""
 CLAUSES: Final = ("ALU clause", "fetch clause", "write")
 """Happenings behind those of wavefronts."""
@@ -25,7 +25,10 @@ CHIP: Final = Struct(
             *("quad_sixteenths", "local_cycles", "local_least"),
             *("port_sixteenths", "wide_port_sixteenths", "atomic_sixteenths", "write_sixteenths"),
             *("pixels_per_cycle", "write_buffer_cycles", "l1_cycles", "l2_cycles", "memory_more_cycles"),
-            *("l1_sets", "l1_ways", "l1_line_shift", "has_l2", "l2_sets", "l2_ways", "l2_banks", "l2_line_bytes"),
+            *("l1_sets", "l1_ways", "l1_line_shift", "units_per_l1", "vertex_sets", "vertex_ways"),
+            *("code_sets", "code_ways", "blocks_ahead", "program_blocks"),
+            *("constant_sets", "constant_ways", "units_per_constant_cache"),
+            *("has_l2", "l2_sets", "l2_ways", "l2_banks", "l2_line_bytes"),
             *("interleave_line_bits", "channel_hash", "bank_bucket_bytes", "channels", "channel_bucket_sixteenths"),
             *("tlb_entries", "page_line_bits", "tlb_miss_cycles"),
         )
@@ -37,15 +40,28 @@ work-groups' turns and of their quads, or 0."""
 OP: Final = np.dtype(
     [
         *((name, "u1") for name in ("kind", "flags", "dwords", "cycles")),
-        *((name, "<u2") for name in ("count", "sites", "site", "unused")),
+        *((name, "<u2") for name in ("count", "sites", "site", "blocks")),
+        ("block", "<u4"),
+        ("windows", "<u2", (4,)),
     ]
 )
 """As ``struct op`` of vliw.c."""
 
 SUMS: Final = (
     *("cycles", "instructions", "waves", "wave_cycles", "groups", "failed", "happenings", "occupancy_step"),
-    *("traffic_step", "alu_busy", "fetch_busy", "export_busy", "sequencer_busy", "lds_busy", "lds_conflict_cycles"),
-    *("clauses", "loads", "stores", "load_lines", "store_lines", "l1_hits", "l1_misses", "l2_hits", "l2_misses"),
+    *(
+        "traffic_step",
+        "alu_busy",
+        "fetch_busy",
+        "vertex_busy",
+        "export_busy",
+        "sequencer_busy",
+        "lds_busy",
+        "lds_conflict_cycles",
+    ),
+    *("clauses", "loads", "stores", "load_lines", "store_lines", "l1_hits", "l1_misses"),
+    *("vertex_hits", "vertex_misses", "code_hits", "code_misses", "constant_hits", "constant_misses"),
+    *("l2_hits", "l2_misses"),
     *("bank_bytes", "channel_bytes", "port_cycles", "pixels", "moved", "reads", "writes", "atomics"),
 )
 

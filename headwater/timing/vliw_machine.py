@@ -17,7 +17,16 @@ from headwater.isa.vliw.model import GENERATION_OF_TARGET
 from headwater.runtime.arrays import address
 from headwater.timing.layout import Memory
 from headwater.timing.vliw_layout import VLIW
-from headwater.timing.vliw_rules import ALU, FETCH, GROUP, Table, chip_numbers
+from headwater.timing.vliw_rules import (
+    ALU,
+    BLOCK_BYTES,
+    FETCH,
+    GROUP,
+    Table,
+    chip_numbers,
+    locked_blocks,
+    program_bytes,
+)
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -68,9 +77,11 @@ class VliwMachine:
         if self._drawn:
             self._order, self._quads = rasterised(trace)
             order, quads = address(self._order), address(self._quads)
-        return chip_numbers(
-            chip, held, int(trace.header["waves_per_group"]), prod(trace.header["local_size"]), order, quads
-        )
+        waves, size = int(trace.header["waves_per_group"]), prod(trace.header["local_size"])
+        return chip_numbers(chip, held, waves, size, program_bytes(self.shader), order, quads)
+
+    def command_bytes(self) -> int:
+        return program_bytes(self.shader) + BLOCK_BYTES * len(locked_blocks(self.shader))
 
     def described(self, table: Steps) -> tuple[Sequence[str], Sequence[Line]]:
         if self._described is None:

@@ -41,7 +41,16 @@ def described(counted: Counted, chip: Chip, cycles: int) -> Described:
             units * local.bytes_per_cycle * clock / 1e9,
         ),
     )
-    hits = ((name, s[f"{key}_hits"], s[f"{key}_misses"]) for name, key in (("texture L1", "l1"), ("L2", "l2")))
+    if caches.vertex_bytes:
+        vertex = Unit("vertex fetch units", s["vertex_busy"] / (cycles * units), "indices of four work-items a cycle")
+        found.insert(2, vertex)
+    names = (
+        *(("texture L1", "l1"), ("vertex", "vertex"), ("L2", "l2")),
+        *(("instruction", "code"), ("constant", "constant")),
+    )
+    hits = (
+        (name, s[f"{key}_hits"], s[f"{key}_misses"]) for name, key in names if key != "vertex" or caches.vertex_bytes
+    )
     used = tuple(CacheUse(name, there + not_, there / max(1, there + not_)) for name, there, not_ in hits)
     return Described(tuple(found), used, ways, _WAITS, _REMEDIES)
 
@@ -52,11 +61,13 @@ _WAITS = {
     "fetch": "for what they fetch",
     "LDS": "for local memory",
     "write": "for writes",
+    "code": "for instructions and constants",
     "barrier": "at barriers",
 }
 _REMEDIES = {
     "stream cores": "fewer groups for the same result would make it faster: use vectors, so that groups are full",
     "fetch units": "fetch four components at once, or keep more in registers or LDS",
+    "vertex fetch units": "fetch four components at once, or lock constants instead of indexing them",
     "export": "write four components at once",
     "sequencer": "clauses are too short: unroll loops, and select instead of branching",
     "LDS": "avoid bank conflicts, or keep more in registers",

@@ -2,8 +2,9 @@
 passes out.
 
 Sources, by letter behind each figure: [G] AMD, APP OpenCL Programming Guide rev. 1.3f, chapter 4; [S] AMD, Technical
-Overview, ATI Stream Computing; [A] AnandTech, The Radeon HD 4850 and 4870; [H] SHOC, results of HD 5870 and HD 5670.
-(e): an estimate, nobody has published it.
+Overview, ATI Stream Computing; [I] AMD, Evergreen-Family Instruction Set Architecture; [K] Linux, radeon driver; [A]
+AnandTech, The Radeon HD 4850 and 4870; [H] SHOC, results of HD 5870 and HD 5670. (e): an estimate, nobody has published
+it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from headwater.analyze.occupancy import Occupancy
 from headwater.emulate.layout import LANES
 from headwater.emulate.vliw.clause import place
 from headwater.errors import UsageError
+from headwater.isa.vliw.encode import clause_words, layout
 from headwater.isa.vliw.model import LDS_OQ_A, LDS_OQ_B_POP
 from headwater.timing.layout import SEGMENT, Memory, filled
 from headwater.timing.vliw_layout import CHIP, OP
@@ -28,6 +30,12 @@ if TYPE_CHECKING:
     from headwater.isa.vliw.model import AluGroup, Cf, Shader
 
 LINE_BYTES: Final = 64
+BLOCK_BYTES: Final = (
+    256  # [I] of a line of constants, 16 of 128 bits; (e) of instructions, whose programs [K] align to it
+)
+BLOCK_WAYS: Final = 16  # (e) of the caches of instructions and constants
+BLOCKS_AHEAD: Final = 4  # (e) of instructions that are asked for behind those that were missing
+VERTEX_WAYS: Final = 16  # (e)
 PAIR: Final = 2  # [G] 4.11: an even and an odd wavefront take turns, so that one issues every 8 cycles
 SWITCH_CYCLES: Final = 40  # [G] 4.14: from the end of a clause to the same wavefront's next one
 SEQUENCER_CYCLES: Final = 4  # (e) of the sequencer for one instruction of control flow
@@ -48,7 +56,9 @@ WRITE_WEIGHT: Final = 1.22
 CHANNEL_BITS: Final = 32  # [G]
 
 (FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK) = range(7)
-LOCAL, POPS, BARRIER, UNCACHED, PIXEL, COMPLETE = (1 << n for n in range(6))
+LOCAL, POPS, BARRIER, UNCACHED, PIXEL, COMPLETE, VERTEX = (1 << n for n in range(7))
+WINDOW, TWO_BLOCKS = 1 << 15, 1 << 14
+LOCK_TWO: Final = 2
 MOST_RECORDS: Final = 64  # what the engine has room for in a SIMD engine
 QUADS: Final = 16
 """Quads of 2 × 2 work-items in a record of 64 lanes."""
@@ -56,9 +66,18 @@ QUADS: Final = 16
 _GLOBAL_BUFFER: Final = frozenset(("fetch 126", "fetch 127", "global 0"))
 
 
-def chip_numbers(chip: Chip, held: Occupancy, records: int, local_size: int, order: int = 0, quads: int = 0) -> Memory:
+def chip_numbers(
+    chip: Chip,
+    held: Occupancy,
+    records: int,
+    local_size: int,
+    program_bytes: int,
+    order: int = 0,
+    quads: int = 0,
+) -> Memory:
     """The chip for the engine; ``held`` says how many work-groups of ``local_size`` a SIMD engine takes, ``records``
-    of 64 lanes each. ``order`` and ``quads``: addresses of `rasterised` blocks, which are the work-groups then.
+    of 64 lanes each, running a program of ``program_bytes``. ``order`` and ``quads``: addresses of `rasterised` blocks,
+    which are the work-groups then.
 
     UsageError for caches that cannot be: fewer bytes than a line of each way.
     """
@@ -69,6 +88,9 @@ def chip_numbers(chip: Chip, held: Occupancy, records: int, local_size: int, ord
     per_cycle = memory.gigabytes_per_second * 1e9 * memory.efficiency / clock_hz / banks
     l2_bytes = caches.l2_bytes or banks * caches.l2_line_bytes * caches.l2_ways
     port = 16 * LINE_BYTES / (PORT_BYTES_PER_CYCLE * channels)
+    vertex = caches.vertex_bytes
+    if vertex:
+        vertex = _sets(chip, "vertex_bytes", vertex, caches.l1_line_bytes, VERTEX_WAYS)
     waves = max(1, LANES // compute.wavefront_size)
     # A record is 64 lanes: of a chip with smaller wavefronts that is two or four of them, which take turns themselves.
     groups = max(1, held.work_groups // waves) if order else held.work_groups
@@ -105,6 +127,16 @@ def chip_numbers(chip: Chip, held: Occupancy, records: int, local_size: int, ord
             "l1_sets": _sets(chip, "l1_bytes", caches.l1_bytes, caches.l1_line_bytes, caches.l1_ways),
             "l1_ways": caches.l1_ways,
             "l1_line_shift": max(0, (caches.l1_line_bytes // LINE_BYTES).bit_length() - 1),
+            "units_per_l1": caches.compute_units_per_l1,
+            "vertex_sets": vertex,
+            "vertex_ways": VERTEX_WAYS,
+            "code_sets": _sets(chip, "instruction_bytes", caches.instruction_bytes, BLOCK_BYTES, BLOCK_WAYS),
+            "code_ways": BLOCK_WAYS,
+            "blocks_ahead": BLOCKS_AHEAD,
+            "program_blocks": -(-program_bytes // BLOCK_BYTES),
+            "constant_sets": _sets(chip, "scalar_bytes", caches.scalar_bytes, BLOCK_BYTES, BLOCK_WAYS),
+            "constant_ways": BLOCK_WAYS,
+            "units_per_constant_cache": caches.compute_units_per_scalar_cache,
             "has_l2": int(caches.l2_bytes > 0),
             "l2_sets": _sets(chip, "l2_bytes", l2_bytes // banks, caches.l2_line_bytes, caches.l2_ways),
             "l2_ways": caches.l2_ways,
@@ -132,15 +164,32 @@ def _sets(chip: Chip, name: str, nbytes: int, line_bytes: int, ways: int) -> int
     return sets
 
 
+def program_bytes(shader: Shader) -> int:
+    """Of its instructions, clauses included."""
+    words, clauses = layout(shader)
+    ends = [at + clause_words(cf) for cf, at in zip(shader.cf, clauses, strict=True) if at is not None]
+    return 8 * max([words[-1], *ends])
+
+
+def locked_blocks(shader: Shader) -> set[int]:
+    """The lines of constants that its clauses lock, below their buffers' numbers."""
+    found = set()
+    for window in (window for cf in shader.cf for window in _windows(cf) if window):
+        first = window & ~(WINDOW | TWO_BLOCKS)
+        found |= {first, first + 1} if window & TWO_BLOCKS else {first}
+    return found
+
+
 class Table:
     """A shader's clauses for the engine: ``ops`` (`OP`), ``segments`` (`SEGMENT`), and each op's place as
     ``addresses``: behind the head of a clause come its groups or fetches. ``segment_of``: of each op."""
 
     def __init__(self, segments: Sequence[Segment], sites: Sequence[Site], shader: Shader) -> None:
-        self._rows: list[tuple[int, ...]] = []
+        self._rows: list[tuple[int | tuple[int, ...], ...]] = []
         self._sites = sites
         self._of: dict[tuple[int, int], list[int]] = {}
         self.generation = shader.generation
+        self._clauses = layout(shader)[1]
         for number, site in enumerate(sites):
             self._of.setdefault((site.address >> 12, (site.address & 0xFFF) >> 3), []).append(number)
         self.addresses: list[int] = []
@@ -155,10 +204,21 @@ class Table:
         self.ops = np.array(self._rows, OP)
 
     def _add(
-        self, at: int, kind: int, flags: int = 0, count: int = 0, sites: Sequence[int] = (), cycles: int = 0
+        self,
+        at: int,
+        kind: int,
+        flags: int = 0,
+        count: int = 0,
+        sites: Sequence[int] = (),
+        cycles: int = 0,
+        words: range = range(0),
+        windows: tuple[int, ...] = (0, 0, 0, 0),
     ) -> None:
+        """``words``: of 64 bits, from the shader's start, that a clause lies in; ``windows``: as `_windows`."""
         dwords = max((self._sites[n].nbytes + 3) // 4 for n in sites) if sites else 1
-        self._rows.append((kind, flags, dwords, cycles, count, len(sites), sites[0] if sites else 0, 0))
+        first, end = words.start * 8 // BLOCK_BYTES, -(-words.stop * 8 // BLOCK_BYTES)
+        site = sites[0] if sites else 0
+        self._rows.append((kind, flags, dwords, cycles, count, len(sites), site, end - first, first, windows))
         self.addresses.append(at)
 
     def _instruction(self, cf: Cf, index: int) -> None:
@@ -166,10 +226,13 @@ class Table:
         if cf.groups:
             self._alu(cf, index)
         elif cf.fetches:
-            self._add(place(index), FETCHES, 0, len(cf.fetches))
+            start = self._clauses[index] or 0
+            vertex = VERTEX if name == "VTX" and self.generation in ("r600", "r700") else 0
+            words = range(start, start + clause_words(cf))
+            self._add(place(index), FETCHES, vertex, len(cf.fetches), words=words)
             for number in range(len(cf.fetches)):
                 own = self._of.get((index, number), [])
-                self._add(place(index, number), FETCH, self._way(own), 0, own)
+                self._add(place(index, number), FETCH, vertex | self._way(own), 0, own)
         elif cf.row.kind in ("EXPORT", "MEM", "RAT"):
             own = sorted(n for (at, _), found in self._of.items() if at == index for n in found)
             flags = PIXEL if cf.row.kind == "EXPORT" else 0
@@ -181,7 +244,7 @@ class Table:
 
     def _alu(self, cf: Cf, index: int) -> None:
         """A clause, in parts where the wavefront may wait at a barrier."""
-        begin = 0
+        begin, start, windows = 0, self._clauses[index] or 0, _windows(cf)
         for number, group in enumerate(cf.groups):
             waits = any(op.row.name == "GROUP_BARRIER" for op in group.ops)
             if not waits and number + 1 < len(cf.groups):
@@ -189,10 +252,11 @@ class Table:
             part = range(begin, number + 1)
             flags = [self._group_flags(cf.groups[n], index, n) for n in part]
             head = (BARRIER if waits else 0) | (LOCAL if any(flags) else 0)
-            self._add(place(index, begin), ALU, head, len(part))
+            words = range(start, start + sum(cf.groups[n].slots for n in part))
+            self._add(place(index, begin), ALU, head, len(part), words=words, windows=windows)
             for n, own in zip(part, flags, strict=True):
                 self._add(place(index, n), GROUP, own, 0, self._of.get((index, n), []))
-            begin = number + 1
+            begin, start = number + 1, words.stop
 
     def _group_flags(self, group: AluGroup, index: int, number: int) -> int:
         takes = any(LDS_OQ_A <= source.sel <= LDS_OQ_B_POP for op in group.ops for source in op.sources)
@@ -210,3 +274,15 @@ class Table:
         if self.generation in ("r600", "r700") and site.resource in _GLOBAL_BUFFER:
             return UNCACHED  # [S] 2.5.3: loads from a global buffer are not cached
         return 0
+
+
+def _windows(cf: Cf) -> tuple[int, ...]:
+    """The lines of constants that a clause locks (Evergreen ISA, "CF_ALU_WORD0", KCACHE_MODE): for each window that is
+    used, how many lines, and the buffer's number above that of the first."""
+    found = []
+    for n in range(4):
+        mode = cf.fields[f"kcache_mode{n}"]
+        if mode:
+            first = cf.fields[f"kcache_bank{n}"] << 8 | cf.fields[f"kcache_addr{n}"]
+            found.append(WINDOW | (TWO_BLOCKS if mode == LOCK_TWO else 0) | first)
+    return (*found, 0, 0, 0, 0)[:4]

@@ -9,13 +9,23 @@ import pytest
 from headwater import chips
 from headwater.cli import main
 from headwater.errors import UsageError
-from headwater.timing.host import LAUNCH_SECONDS, STAGING_BYTES_PER_SECOND, START_SECONDS, host, link_bytes_per_second
+from headwater.timing.host import (
+    CALL_BYTES,
+    COMMAND_BUFFER_BYTES,
+    LAUNCH_SECONDS,
+    STAGING_BYTES_PER_SECOND,
+    START_SECONDS,
+    host,
+    link_bytes_per_second,
+)
 from headwater.timing.sweep import variants
 from headwater.timing.system import SUBMIT_SECONDS, System
 
 VEGA, HD5870, HD6970 = chips.find("vega64"), chips.find("hd5870"), chips.find("hd6970")
 MIB = 1 << 20
 KERNEL = 3e-3
+LAUNCH = LAUNCH_SECONDS["gcn"]
+COMMANDS = CALL_BYTES / link_bytes_per_second(VEGA)
 
 
 def program(chip: Any, queues: int, times: int, nbytes: int, *, pinned: bool = True) -> Any:
@@ -32,7 +42,7 @@ def program(chip: Any, queues: int, times: int, nbytes: int, *, pinned: bool = T
 def test_one_launch_takes_what_the_sums_say() -> None:
     figures = host(VEGA, 64 * MIB, 64 * MIB)
     found = program(VEGA, 1, 1, 64 * MIB).seconds
-    assert found == pytest.approx(figures.seconds(KERNEL) - LAUNCH_SECONDS)  # the driver works while data is copied
+    assert found == pytest.approx(figures.seconds(KERNEL) - LAUNCH + COMMANDS)  # the driver works while data is copied
     small = program(VEGA, 1, 1, 64).seconds
     assert small == pytest.approx(host(VEGA, 64, 64).seconds(KERNEL), abs=2 * SUBMIT_SECONDS)
 
@@ -61,7 +71,7 @@ def test_kernels_of_all_queues_take_turns_and_nothing_overlaps_itself() -> None:
     by_place: dict[str, list[tuple[float, float]]] = {}
     for step in found.steps:
         by_place.setdefault(step.place, []).append((step.begin, step.end))
-    assert set(by_place) == {"kernels", "copies in", "copies out"}
+    assert set(by_place) == {"commands", "kernels", "copies in", "copies out"}
     for place, times in by_place.items():
         ordered = sorted(times)
         assert all(after[0] >= before[1] for before, after in pairwise(ordered)), place
@@ -92,9 +102,11 @@ def test_events_order_queues_and_boards() -> None:
     assert last.begin >= there.end
     assert found.seconds == pytest.approx(last.end)
     assert set(found.busy()) == {
+        "commands of board 0",
         "kernels of board 0",
         "copies out of board 0",
         "copies of board 1",
+        "commands of board 1",
         "kernels of board 1",
     }
 
@@ -116,8 +128,37 @@ def test_a_host_that_waits_gives_nothing_meanwhile() -> None:
                 system.wait(one)
         return system.run().seconds
 
-    assert seconds(True) == pytest.approx(10 * (LAUNCH_SECONDS + 100e-6), rel=0.1)  # each launch's way to the board
-    assert seconds(False) == pytest.approx(LAUNCH_SECONDS + 10 * (100e-6 + START_SECONDS), rel=0.1)
+    assert seconds(True) == pytest.approx(10 * (LAUNCH + 100e-6), rel=0.1)  # each launch's way to the board
+    assert seconds(False) == pytest.approx(LAUNCH + 10 * (100e-6 + START_SECONDS), rel=0.1)
+
+
+def test_launches_flush_the_command_queue_and_short_ones_leave_gaps() -> None:
+    """Technical Overview, ATI Stream Computing, 2.6.2 and 3.3.7."""
+
+    def seconds(kernel: float, buffered: int, launches: int = 10) -> float:
+        system = System(HD5870)
+        queue = system.queue()
+        for _ in range(launches):
+            queue.buffer(buffered)
+            queue.launch(kernel)
+        return system.run().seconds
+
+    rate = link_bytes_per_second(HD5870)
+    reading = [CALL_BYTES / rate, (CALL_BYTES + COMMAND_BUFFER_BYTES - 4096) / rate]
+    assert reading[0] < START_SECONDS < reading[1]  # in the time between two kernels, or longer
+    first = LAUNCH_SECONDS["vliw"] + 10 * 1e-3
+    assert seconds(1e-3, 0) == pytest.approx(first + reading[0] + 9 * START_SECONDS)
+    assert seconds(1e-3, COMMAND_BUFFER_BYTES - 4096) == pytest.approx(first + 10 * reading[1])
+    assert 10 * 10e-6 / seconds(10e-6, 0) < 0.5 < 10 * 1e-3 / seconds(1e-3, 0)
+    # Too much for the buffer: the host packs it anew, and is what short kernels wait for.
+    assert seconds(10e-6, 4 * COMMAND_BUFFER_BYTES) > seconds(10e-6, 2 * COMMAND_BUFFER_BYTES) > seconds(10e-6, 0)
+    system = System(HD5870)
+    queue = system.queue()
+    queue.buffer(3 * COMMAND_BUFFER_BYTES)
+    assert queue.launch(1e-3).packages == 4
+    assert queue.launch(1e-3).packages == 1
+    with pytest.raises(UsageError, match="-1 bytes of commands"):
+        queue.buffer(-1)
 
 
 def test_a_program_can_be_run_again() -> None:

@@ -99,18 +99,24 @@ def stream(program: Any) -> Any:
 # ---- machine code, to the cycle
 
 
-def cycles(body: str, wavefronts: int = 1, lds_bytes: int = 0) -> int:
-    """Of a shader of Evergreen on one SIMD engine; ``CF`` stands for the number of an instruction of control flow."""
+def cycles(body: str, wavefronts: int = 1, lds_bytes: int = 0, chip: Any = HD5870) -> int:
+    """Of a shader of Evergreen on one SIMD engine; ``CF`` stands for the number of an instruction of control flow. What
+    the second of two work-groups takes, which begins when the first has ended and finds its instructions in the cache.
+    """
     parts = (body + "CF NOP END_OF_PROGRAM\n").split("CF ")
     text = "".join(f"{number:02d} {part}" for number, part in enumerate(parts[1:]))
     shader = parse(text, "evergreen")
     digest = hashlib.sha256(text.encode()).hexdigest()
     kernel = Kernel(lambda: shader, "cs", 8, 0, lds_bytes, 0, digest=digest, stack_entries=2)
-    items = 64 * wavefronts
-    sizes = Sizes((items, 1, 1), (items, 1, 1))
-    launch = ShaderLaunch(Owner(None, KernelInfo("test", (), None)), kernel, HD5870, sizes, Bindings({}, {}))
-    launches = Recorded(lambda: launch((Inputs({}),), None, 60)).launches
-    return launches[0].report(with_(HD5870, "compute", compute_units=1, shader_engines=1)).cycles
+    one = with_(chip, "compute", compute_units=1, shader_engines=1, wavefronts_per_simd=wavefronts)
+
+    def took(groups: int) -> int:
+        sizes = Sizes((64 * wavefronts * groups, 1, 1), (64 * wavefronts, 1, 1))
+        launch = ShaderLaunch(Owner(None, KernelInfo("test", (), None)), kernel, HD5870, sizes, Bindings({}, {}))
+        launches = Recorded(lambda: launch((Inputs({}),), None, 60)).launches
+        return launches[0].report(one).cycles
+
+    return took(2) - took(1)
 
 
 def clause(groups: int) -> str:
@@ -168,6 +174,28 @@ def test_each_conflict_of_lds_banks_costs_a_cycle() -> None:
     assert same == linear
     assert pairs == linear
     assert bank - linear == 16 * (64 - 8)
+
+
+def test_instructions_come_from_a_cache() -> None:
+    body = clause(110) * 8  # 7 KiB
+    few, some, many = (cycles(body, chip=with_(HD5870, "caches", instruction_bytes=n << 10)) for n in (4, 16, 32))
+    assert some == many == pytest.approx(8 * (8 * 110 + 40), abs=16)
+    assert few > many + 500
+    slow = with_(with_(HD5870, "caches", instruction_bytes=4096), "latencies", memory_cycles=1000)
+    assert cycles(body, chip=slow) > few + 500
+
+
+def test_locked_constants_come_from_a_cache() -> None:
+    """Evergreen ISA, "CF_ALU_WORD0": lines of 16 constants, one or two of them in a window."""
+
+    def body(lines: int) -> str:
+        windows = [f"CF ALU: KCACHE0(CB1:{16 * n}-{16 * n + 15 + 16 * (lines - 1)})\n" for n in range(0, 40, lines)]
+        return "".join(f"{head}  {n} x: ADD R1.x, R1.x, R1.x\n" for n, head in enumerate(windows))
+
+    for lines in (1, 2):  # 10 KiB in 40 or 20 clauses
+        few, some, many = (cycles(body(lines), chip=with_(HD5870, "caches", scalar_bytes=n << 10)) for n in (4, 12, 48))
+        assert some == many < 40 * 50
+        assert few - many > 40 // lines * 300
 
 
 # ---- kernels
@@ -257,6 +285,53 @@ def test_a_domain_one_wide_uses_half_the_hardware(device: str) -> None:
     assert took(6554, 10) / whole == pytest.approx(1, rel=0.15)  # what is over of a block fills others
 
 
+VERTICES = """il_ps_2_0
+dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__
+dcl_output_generic o0
+dcl_cb cb0[4096]
+dcl_resource_id(0)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)
+ftoi r1.xy, vWinCoord0.xyyy
+mov r3, cb0[r1.x]
+"""
+for at in range(16):
+    VERTICES += f"""mov r2, cb0[r1.x + {at}]
+sample_resource(0)_sampler(0)_aoffimmi({at % 4},{at // 4},0) r4, vWinCoord0.xyyy
+mad r3, r3, r2, r4
+"""
+VERTICES += "mov o0, r3\nret_dyn\nend\n"
+
+
+@pytest.mark.parametrize("device", ["hd3870", "hd4870"])
+def test_vertex_fetches_have_a_cache_of_their_own(device: str) -> None:
+    program = hw.compile(VERTICES, language="il", device=device)
+    n = 256
+    arrays = np.ones((n, n, 4), np.float32), np.ones((4096, 4), np.float32), np.zeros((n, n, 4), np.float32)
+    launch = Recorded(lambda: program.main[(n, n), None](*arrays, device=device)).launches[0]
+    chip = chips.find(device)
+    report = launch.report(chip)
+    used = {cache.name: cache for cache in report.caches}
+    assert used["vertex"].lookups > 16 * n * n // 64
+    assert used["vertex"].hit_rate > 0.9
+    assert used["texture L1"].lookups > 16 * n * n // 64
+    # Without it both take their turns at the texture units.
+    without = launch.report(with_(chip, "caches", vertex_bytes=0))
+    assert without.cycles > 1.3 * report.cycles
+    assert "vertex" not in {cache.name for cache in without.caches}
+    small = launch.report(with_(chip, "caches", vertex_bytes=1024))
+    assert small.cycles >= report.cycles
+    assert {cache.name: cache for cache in small.caches}["vertex"].hit_rate < used["vertex"].hit_rate
+
+
+def test_simd_engines_of_r600_share_a_texture_cache() -> None:
+    program = hw.compile(VERTICES, language="il", device="hd3870")
+    n = 256
+    arrays = np.ones((n, n, 4), np.float32), np.ones((4096, 4), np.float32), np.zeros((n, n, 4), np.float32)
+    launch = Recorded(lambda: program.main[(n, n), None](*arrays, device="hd3870")).launches[0]
+    shared, own = (launch.report(with_(chips.find("hd3870"), "caches", compute_units_per_l1=n)) for n in (4, 1))
+    misses = [report.caches[0].lookups * (1 - report.caches[0].hit_rate) for report in (shared, own)]
+    assert misses[0] < misses[1]  # what one engine brought others find there
+
+
 def test_barriers_are_waited_for(program: Any) -> None:
     report = simulated(program, "barriers", 4096, 256, np.zeros(4096, np.float32), 50)
     assert report.wave_causes["barrier"] > 0.02
@@ -271,7 +346,7 @@ def test_four_pixels_at_a_time_are_about_a_fifth_faster() -> None:
     """AMD, OpenCL on the ATI Radeon HD 4870: the median filter that makes four pixels of six 128-bit loads."""
     path = Path(__file__).parents[2] / "examples" / "median" / "median.cl"
     program = hw.compile(path.read_text(), language="opencl", device="hd4870")
-    width, height = 256, 128
+    width, height = 512, 256
     image = np.random.default_rng(1).integers(0, 1 << 32, (height, width), dtype=np.uint64).astype(np.uint32)
     results = [np.zeros_like(image) for _ in range(2)]
     one, four = (
