@@ -8,11 +8,12 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
+from headwater.opencl.ir_text import split
 from headwater.opencl.linking import link_library, refuse_recursion
 from headwater.opencl.modules import parse
 from headwater.opencl.platforms import VLIW_TRIPLE, Platform, vliw, with_intrinsics
@@ -199,7 +200,7 @@ class _Lowering:
         match = _MOVE.match(line)
         if match is None:
             return None
-        target, source, count, *_ = _split(match["arguments"])
+        target, source, count, *_ = split(match["arguments"])
         to = _POINTER.match(target)
         size = count.split()[-1]
         if to is None or not size.isdigit() or int(size) > _MOST_BYTES:
@@ -243,7 +244,7 @@ class _Lowering:
         if found is None:
             return None
         name, kind = _SAME.get(found[1], found[1]), match["type"]
-        sources = [_typed(text) for text in _split(found[2])]
+        sources = [_typed(text) for text in split(found[2])]
         if kind == "double" and name in _OF_DOUBLE:
             return self.calls(match, f"__hw_wide_{name}", sources, kind)
         if kind == "float" and name == "fma" and not self.abilities.fused:
@@ -278,7 +279,7 @@ class _Lowering:
         ]
 
     def binary(self, match: re.Match[str], function: str) -> list[str]:
-        first, second = _split(match["rest"])[:2]
+        first, second = split(match["rest"])[:2]
         return self.calls(match, function, [(match["type"], first), (match["type"], second)], match["type"])
 
     def calls(self, match: re.Match[str], function: str, sources: list[tuple[str, str]], result: str) -> list[str]:
@@ -309,21 +310,6 @@ _POINTER = re.compile(
     r"(?P<type>ptr(?: addrspace\(\d+\))?) (?:(?!align)\S+ )*(?:align (?P<align>\d+) )?(?:(?!align)\S+ )*(?P<name>\S+)$"
 )
 _MOST_BYTES = 4096
-
-
-def _split(text: str) -> list[str]:
-    """The parts of a list at its commas, those in brackets left alone."""
-
-    def parts() -> Iterator[str]:
-        depth = start = 0
-        for position, mark in enumerate(text):
-            depth += (mark in "<([{") - (mark in ">)]}")
-            if mark == "," and depth == 0:
-                yield text[start:position].strip()
-                start = position + 1
-        yield text[start:].strip()
-
-    return list(parts())
 
 
 def _typed(text: str) -> tuple[str, str]:

@@ -11,12 +11,17 @@ from __future__ import annotations
 
 import re
 import struct
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from headwater.errors import KernelFault
+from headwater.runtime.arrays import Array, aligned_bytes
 from headwater.runtime.printf import Piece, Specifier, parse, render
 
+MEMORY_BYTES = 1 << 20
 HEADER_BYTES = 8
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "v": "\v", "t": "\t", "\\": "\\"}
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
@@ -27,6 +32,21 @@ class Format(NamedTuple):
 
     pieces: tuple[Piece, ...]
     sizes: tuple[int, ...]
+
+
+def new_memory() -> Array:
+    """Memory of `MEMORY_BYTES` for a launch's records, with its header."""
+    memory = aligned_bytes(MEMORY_BYTES)
+    memory[:] = 0  # LLVM's code leaves out the zeros that end a string of 4, 8, … bytes
+    memory[:HEADER_BYTES].view(np.uint32)[:] = 0, MEMORY_BYTES - HEADER_BYTES
+    return memory
+
+
+def show(memory: Array, entries: Sequence[str]) -> None:
+    """Write to standard output what a launch printed. KernelFault if the records make no sense."""
+    used = int(memory[:4].view(np.uint32)[0])
+    if used:
+        sys.stdout.write(text(bytes(memory[: min(HEADER_BYTES + used, memory.nbytes)]), entries))
 
 
 def read_formats(entries: Sequence[str]) -> dict[int, Format]:

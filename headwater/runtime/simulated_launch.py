@@ -6,7 +6,6 @@ here: the kernarg segment with its hidden arguments, the dispatch structure, the
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
@@ -18,8 +17,8 @@ from headwater.emulate import dispatch, layout, unwritten
 from headwater.emulate.hooks import Region
 from headwater.emulate.native import SYMBOL, native_kernel
 from headwater.errors import LaunchError
-from headwater.runtime import pool as _pool, signature
-from headwater.runtime.arrays import ALIGNMENT, Array, address, aligned_bytes
+from headwater.runtime import gcn_printf, pool as _pool, signature
+from headwater.runtime.arrays import ALIGNMENT, address, aligned_bytes
 from headwater.runtime.cpu_launch import Slot, _image, _memory, _sampler
 from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, SimulatedTask, fill
 from headwater.runtime.faults import Extent
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
     from headwater.isa.gcn.objects import CodeObject, KernelArg, KernelObject
     from headwater.opencl.kernels import ArgInfo
     from headwater.runtime.simulated import SimulatedKernel
-
-PRINTF_BYTES = 1 << 20
-_PRINTF_HEADER_BYTES = 8
 
 
 class Loaded:
@@ -220,10 +216,7 @@ class SimulatedLaunch(EmulatedLaunch):
         task.printf = None
         printf = 0
         if any(a.value_kind == "hidden_printf_buffer" for a in self._hidden) and self.code.printf_formats:
-            task.printf = aligned_bytes(PRINTF_BYTES)
-            task.printf[:] = 0  # LLVM's code leaves out the zeros that end a string of 4, 8, … bytes
-            header = task.printf[:_PRINTF_HEADER_BYTES].view(np.uint32)
-            header[:] = 0, PRINTF_BYTES - _PRINTF_HEADER_BYTES
+            task.printf = gcn_printf.new_memory()
             printf = address(task.printf)
         values = dispatch.hidden_values(
             self._work_dim,
@@ -295,19 +288,11 @@ class SimulatedLaunch(EmulatedLaunch):
         if self.watcher is not None:
             self.watcher.end(self, task)
         if task.printf is not None:
-            self._print(task.printf)
+            gcn_printf.show(task.printf, self.code.printf_formats)
         if task.record[0]:
             from headwater.runtime.simulated_faults import explain
 
             raise explain(self, task.record.tolist(), task.extents)
-
-    def _print(self, buffer: Array) -> None:
-        from headwater.runtime.gcn_printf import text
-
-        used = int(buffer[:4].view(np.uint32)[0])
-        if used:
-            end = min(_PRINTF_HEADER_BYTES + used, buffer.nbytes)
-            sys.stdout.write(text(bytes(buffer[:end]), self.code.printf_formats))
 
     # -- what headwater.emulate.hooks.Watched says
     # ------------------------------------------------------------------------------------------

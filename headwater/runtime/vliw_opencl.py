@@ -19,7 +19,7 @@ from headwater.emulate.layout import round_up
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
 from headwater.errors import UsageError
 from headwater.opencl.kernels import KernelInfo
-from headwater.runtime import signature
+from headwater.runtime import gcn_printf, signature
 from headwater.runtime.arrays import Array, address, aligned_bytes
 from headwater.runtime.cpu_launch import CpuLaunch, _memory
 from headwater.runtime.devices import DeviceProgram, Size
@@ -49,7 +49,7 @@ class Convention:
     """How a kernel gets its arguments: the constant buffer, where they begin there, and each one's place from then on.
 
     ``data``: the program's constants; ``local_bytes``: LDS in front of ``__local`` arguments; ``lines``: of the source,
-    for each line of IL.
+    for each line of IL; ``formats``: of printf, see `headwater.runtime.gcn_printf`.
     """
 
     bank: int
@@ -58,6 +58,7 @@ class Convention:
     data: bytes
     local_bytes: int
     lines: tuple[int, ...] = ()
+    formats: tuple[str, ...] = ()
 
 
 def build(device: VliwDevice, source: str, filename: str, options: str) -> DeviceProgram:
@@ -119,7 +120,7 @@ class CompiledKernel(ShaderKernel):
         self.il.require(self.program_filename, self.program_source)
         image = replace(image_of(self.il.text, device.chip, f"{self.info.name}.il"), abi="headwater")
         shape, start = self.shape(global_size, local_size, offset)
-        convention = Convention(1, 0, self.il.slots, self.il.data, self.il.local_bytes, self.il.lines)
+        convention = Convention(1, 0, self.il.slots, self.il.data, self.il.local_bytes, self.il.lines, self.il.formats)
         return OpenClLaunch(self, image, convention, shape, start)
 
 
@@ -194,9 +195,17 @@ class OpenClLaunch(ShaderLaunch):
                 continue
             packed[at : at + 4] = struct.pack("<I", where)
             packed[at + 4 : at + 8] = bytes(4)
-        views = self._constants(bytes(packed), arena, keep)
+        task.printf = gcn_printf.new_memory() if self.convention.formats else None
+        views = self._constants(bytes(packed), arena, keep, task.printf)
         self.bind(task, Inputs(views, arena, keep))
         return task
+
+    def _inspect(self, task: Task) -> None:
+        """Called when a launch has ended: print what it printed, and raise its fault."""
+        assert isinstance(task, SimulatedTask)
+        if task.printf is not None:
+            gcn_printf.show(task.printf, self.convention.formats)
+        super()._inspect(task)
 
     def _place(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Any) -> int:
         """A buffer's address in the arena. The chip accesses whole dwords, so others than these are copied."""
@@ -221,7 +230,7 @@ class OpenClLaunch(ShaderLaunch):
         keep.append(description)
         return arena.add(f"the descriptor of `{arg.name}`", description.view(np.uint8), writable=False)
 
-    def _constants(self, packed: bytes, arena: Arena, keep: list[Array]) -> dict[Name, View]:
+    def _constants(self, packed: bytes, arena: Arena, keep: list[Array], printed: Array | None) -> dict[Name, View]:
         """The constant buffers with sizes and arguments, as the image's calling convention has them."""
         shape, convention = self.asked, self.convention
         if self.image.abi == "llvm":
@@ -233,12 +242,13 @@ class OpenClLaunch(ShaderLaunch):
             memory[: len(convention.data)] = np.frombuffer(convention.data, np.uint8)
             keep.append(memory)
             data = arena.add("the program's constants", memory, writable=False)
+        records = 0 if printed is None else arena.add("printf's memory", printed, writable=True)
         vectors = (
             (*shape.whole, shape.dimensions),
             (*shape.local, 0),
             (*shape.groups, 0),
             (*self._start, 0),
-            (data, self.sizes.whole[0], prod(shape.whole), 0),
+            (data, self.sizes.whole[0], prod(shape.whole), records),
         )
         head = b"".join(struct.pack("<4I", *vector) for vector in vectors)
         found = {("constant", 0): _view(head), ("constant", 1): _view(packed)}

@@ -365,7 +365,8 @@ REFUSED = [
     ("hd3870", "atomic_add(a, 1);", "the kernel uses atomic operations, on Radeon HD 3870"),
     ("hd4870", "((global uchar *)a)[get_global_id(0)] = 1;", "the kernel stores a byte, and global memory is written"),
     ("hd5770", "a[0] = (int)((double)a[1] * 3.5);", "the kernel computes in double precision, which there is not"),
-    ("hd5870", 'printf("%d", a[0]);', "printf is not supported, on Radeon HD 5870"),
+    ("hd4870", 'printf("%d", a[0]);', "printf is not supported, on Radeon HD 4870"),
+    ("hd5870", 'printf(a[0] ? "yes" : "no");', "printf of a format or string that is no literal, on Radeon HD 5870"),
     ("hd5870", "atom_add((global long *)a, 1L);", "atomic operations on 64 bits, on Radeon HD 5870"),
 ]
 

@@ -26,6 +26,21 @@ SCATTER = """kernel void scatter(global int *to, global const int *from, int n, 
 }
 kernel void wait(global volatile int *flag) { while (flag[0] == 0) {} }
 """
+PRINTF = r"""
+void tell(int n, float x) { if (n > 0) printf("%d: %f\\ %s%s|%-4s\n", n, x, "", "a\\b", "four"); }
+kernel void k(global const int *i, global const float *f, global const char4 *c, global const short2 *s,
+              global const long *l) {
+  int n = get_global_id(0);
+  uchar3 u = (uchar3)(n, 200, 255);
+  printf("%d %5d|%-4x|%c: %u %e %a %.3f%%\n", n, i[n], i[n], 'a' + n, i[n], f[n], f[n], 1.1);
+  printf("%v4hhd %v3hhu %v2hd %v4hlf %v3d\n", c[n], u, s[n], (float4)(f[n], 1, 2, 3), (int3)(n, -n, 7));
+  if (n == 1) printf("one \\n line\n");
+  tell(n, f[n]);
+  printf("%ld %#lx %hhd %hu\n", l[n], l[n], (char)i[n], (ushort)i[n]);
+}
+kernel void many(void) { printf("work-item %d\n", (int)get_global_id(0)); }
+kernel void silent(global int *a) { a[get_global_id(0)] = 1; }
+"""
 
 
 @pytest.mark.parametrize("device", ["hd3870", "hd6970"])
@@ -160,3 +175,33 @@ def test_products_and_sums_that_must_not_be_contracted_are_the_cpus(device):
         found[name] = np.zeros((64, 64), np.int32)
         program.escape[(64, 64), None](found[name], -0.8, 0.0, 0.004, device=name)
     np.testing.assert_array_equal(found[device], found["cpu"])
+
+
+@pytest.mark.parametrize("device", ["hd5770", "hd6970"])
+def test_printf_prints_what_the_cpu_prints(capsys, device):
+    """One of them without doubles: floats are told as they are. In what order work-items print is open."""
+    rng = np.random.default_rng(5)
+    arguments = [
+        rng.integers(-1000, 1000, 3).astype(np.int32),
+        rng.normal(size=3).astype(np.float32),
+        rng.integers(-128, 128, (3, 4)).astype(np.int8),
+        rng.integers(-9999, 9999, (3, 2)).astype(np.int16),
+        rng.integers(-(2**60), 2**60, 3),
+    ]
+    program = hw.compile(PRINTF, language="opencl")
+    said = {}
+    for where in ("cpu", device):
+        program.k[(3,), (1,)](*arguments, device=where).wait()
+        said[where] = sorted(capsys.readouterr().out.splitlines())
+    assert said[device] == said["cpu"]
+    assert len(said[device]) == 12
+    program.silent[(64,), None](np.zeros(64, np.int32), device=device).wait()
+    assert capsys.readouterr().out == ""
+
+
+def test_printf_loses_what_does_not_fit(capsys):
+    """A record has 8 bytes, the memory 1 MiB less the headers."""
+    program = hw.compile(PRINTF, language="opencl")
+    program.many[(1 << 18,), (256,)](device="hd5870").wait()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(set(lines)) == (1 << 17) - 2

@@ -5,7 +5,8 @@ A kernel finds its sizes in constant buffer 0 and its arguments in constant buff
 ==============  ================================================================================================
 cb0[0]          global size x, y, z; number of dimensions
 cb0[1] to [3]   local size, number of work-groups, global offset, each x, y, z
-cb0[4]          address of the program's constants; for pixel shaders the domain's width and the work-items' number
+cb0[4]          address of the program's constants; for pixel shaders the domain's width and the work-items' number;
+                address of printf's memory
 cb1[k …]        arguments as they lie in memory, each from an element of its own on
 uav11, uav8     global memory: words, and bytes and shorts; both are all of it, pointers are byte addresses
 LDS 1           local memory: the kernel's own variables from 0 on, ``__local`` arguments where the launcher says
@@ -25,7 +26,7 @@ from headwater.il.model import Program
 from headwater.opencl.kernels import KernelInfo
 
 _WORKER_MODULE = "il.from_llvm.worker"
-_FORMAT = "vliw 1"
+_FORMAT = "vliw 2"
 _EXACT = "-cl-fp32-correctly-rounded-divide-sqrt"
 
 
@@ -36,6 +37,7 @@ class Kernel:
     ``slots``: where in constant buffer 1 each argument begins, in bytes; pointers are 32-bit byte addresses there, of
     ``__local`` arguments offsets in LDS, at least ``local_bytes``. ``data``: the program's constants, to be put at the
     address in cb0[4].x. ``lines``: of the OpenCL C, for each instruction of ``text`` by its line there, 0 if unknown.
+    ``formats``: what the kernel prints, see `headwater.runtime.gcn_printf`, which its memory is laid out for.
     ``refused``: why there is no ``text``, where the chip lacks what this kernel needs: message, line, hint.
     """
 
@@ -45,6 +47,7 @@ class Kernel:
     data: bytes
     local_bytes: int
     lines: tuple[int, ...]
+    formats: tuple[str, ...] = ()
     refused: tuple[str, int, str] | None = None
 
     def require(self, filename: str, source: str = "") -> None:
@@ -151,6 +154,7 @@ def _from_json(data: dict[str, object]) -> Compiled:
             bytes.fromhex(str(item["data"])),
             int(item["local_bytes"]),  # type: ignore[call-overload]
             tuple(item["lines"]),  # type: ignore[arg-type]
+            tuple(item["formats"]),  # type: ignore[arg-type]
             tuple(item["refused"]) if item["refused"] else None,  # type: ignore[arg-type]
         )
     return Compiled(found, str(data["warnings"]), dict(data["includes"]))  # type: ignore[call-overload]

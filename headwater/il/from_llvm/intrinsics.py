@@ -33,6 +33,9 @@ DATA_ADDRESS = buffer_lane(0, 4, "x")
 DOMAIN_WIDTH = buffer_lane(0, 4, "y")
 WORK_ITEMS = buffer_lane(0, 4, "z")
 """For pixel shaders: how wide the domain is, and how many of its pixels are work-items."""
+PRINTF_ADDRESS = buffer_lane(0, 4, "w")
+PRINTF_MEMORY = "__hw_vliw_printf_memory"
+"""The function that gives `PRINTF_ADDRESS`."""
 ELEMENTS = 5
 FLAT_ID = "flat id"
 """The name under which `Context.values` keeps a pixel shader's work-item number."""
@@ -66,6 +69,8 @@ def _machine(c: Context, name: str, inst: Inst) -> list[Lane] | None:
         return [c.one("umul_high", *(c.lanes(value)[0] for value in inst.args[:2]))]
     if name == "work_dim":
         return [WORK_DIM]
+    if inst.detail == PRINTF_MEMORY:
+        return [PRINTF_ADDRESS]
     if name == "flat_id":
         return c.values[FLAT_ID]
     base, dimension = name[:-2], int(name[-1])

@@ -27,12 +27,14 @@ SLOT_BYTES = 16
 
 @dataclass(frozen=True)
 class Translated:
-    """``slots``: where in constant buffer 1 each argument begins, in bytes. ``data``: the program's constants."""
+    """``slots``: where in constant buffer 1 each argument begins, in bytes. ``data``: the program's constants.
+    ``prints``: whether printf's memory is used."""
 
     program: Program
     slots: tuple[int, ...]
     data: bytes
     local_bytes: int
+    prints: bool
 
 
 def translate(text: str, info: KernelInfo, chip: Chip, filename: str) -> Translated:
@@ -74,7 +76,9 @@ class _Kernel:
         if numbered:
             self.b.put("endif")
         program = Program("ps" if self.pixel else "cs", "2_0", tuple(self.declarations()), tuple(self.b.code))
-        return Translated(program, tuple(self.slots), self.data, self.places.local_bytes + self.owned_bytes())
+        called = {inst.detail for block in self.function.blocks.values() for inst in block.insts if inst.op == "call"}
+        local_bytes = self.places.local_bytes + self.owned_bytes()
+        return Translated(program, tuple(self.slots), self.data, local_bytes, intrinsics.PRINTF_MEMORY in called)
 
     def owned_bytes(self) -> int:
         """LDS of a work-group whose work-items own parts of it."""
@@ -242,7 +246,9 @@ class _Kernel:
         found = intrinsics.translate(self.c, inst) if op == "call" else None
         if found is None:
             what = inst.detail if op == "call" else op
-            hint = "printf needs a GCN chip or the cpu device" if what == "printf" else ""
+            if what == "printf" and self.chip.vliw.unordered_views:
+                raise self.c.refuse("printf of a format or string that is no literal", "write it out in the call")
+            hint = "printf needs atomic operations: an HD 5000 or later" if what == "printf" else ""
             raise self.c.refuse(f"{what} is not supported", hint)
         return found
 

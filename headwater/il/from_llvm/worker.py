@@ -10,6 +10,7 @@ from headwater.il.printer import text as text_of
 from headwater.isa.vliw.model import GENERATION_OF_TARGET
 from headwater.opencl import codegen_vliw
 from headwater.opencl.kernels import KernelInfo
+from headwater.opencl.printf_vliw import with_records
 
 
 def kernels(
@@ -26,6 +27,8 @@ def kernels(
         bit_counts=features.bit_operations,
         exact=exact,
     )
+    # Chips without atomic operations refuse printf where it is called.
+    ir, formats = with_records(ir) if features.unordered_views else (ir, ())
     text = codegen_vliw.compile(ir, list(infos), filename, abilities, strength_reduction)
     found: dict[str, Kernel] = {}
     for name, info in infos.items():
@@ -33,9 +36,10 @@ def kernels(
             made = translate(text, info, chip, filename)
         except SourceError as error:
             line = error.span.line if error.span is not None else 0
-            found[name] = Kernel(info, "", (), b"", 0, (), (error.message, line, error.hint))
+            found[name] = Kernel(info, "", (), b"", 0, (), (), (error.message, line, error.hint))
             continue
         before = 1 + len(made.program.declarations)  # lines without code: the first and the declarations
         lines = (*([0] * before), *(instruction.line for instruction in made.program.body), 0)
-        found[name] = Kernel(info, text_of(made.program), made.slots, made.data, made.local_bytes, lines)
+        printed = formats if made.prints else ()
+        found[name] = Kernel(info, text_of(made.program), made.slots, made.data, made.local_bytes, lines, printed)
     return found

@@ -5,7 +5,7 @@
 // Provides *: __hw_wide_trunc __hw_wide_floor __hw_wide_ceil __hw_wide_rint __hw_wide_round __hw_wide_maxnum
 // Provides *: __hw_wide_minnum __hw_float_round __hw_float_fma __hw_float_ldexp __hw_wide_ldexp __hw_wide_fma
 // Provides *: __hw_float_div __hw_float_sqrt __hw_double_fma __hw_half_round
-// Provides *: __hw_popcount __hw_clz __hw_ctz __hw_reverse
+// Provides *: __hw_popcount __hw_clz __hw_ctz __hw_reverse __hw_printf_record
 #include "../internal.h"
 
 #define FUNCTION __attribute__((always_inline, const))
@@ -312,3 +312,15 @@ FUNCTION float __hw_double_fma(float a, float b, float c) {
   return (float)as_double(even && inexact ? odd : bits);
 }
 FUNCTION half __hw_half_round(half x) { return (half)__hw_float_round((float)x); }
+
+/* ---- printf: room for a record, its number written already; null if there is none, which is counted all the same */
+global uint *__hw_vliw_printf_memory(void) __attribute__((const));
+
+__attribute__((always_inline)) global uint *__hw_printf_record(uint number, uint bytes) {
+  global uint *head = __hw_vliw_printf_memory();
+  uint at = __scoped_atomic_fetch_add(head, bytes, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+  if (8 + at + bytes > head[1]) return 0;
+  global uint *record = head + 2 + (at >> 2);
+  record[0] = number;
+  return record + 1;
+}
