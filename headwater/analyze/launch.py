@@ -20,8 +20,8 @@ Size = tuple[int, int, int]
 DEFAULT_SIZE = (1 << 20,)
 DEFAULT_PIXELS = (1024, 1024)
 _GROUPS = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
-_MOST_WAVEFRONTS = 128
-"""Of larger launches whole work-groups are chosen, evenly spread, that have about as many wavefronts."""
+_MOST_LANES = 8192
+"""Of larger launches whole work-groups are chosen, evenly spread, that have about as many lanes."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Launch:
         """All wavefronts of ``lanes`` lanes, or evenly chosen ones."""
         each = -(-prod(self.group) // lanes)
         total = prod(self.groups)
-        count = min(total, max(1, _MOST_WAVEFRONTS // each))
+        count = min(total, max(1, _MOST_LANES // (each * lanes)))
         # The middle of each of `count` equal parts: neither the first nor the last group is taken for typical.
         chosen = (2 * np.arange(count, dtype=np.int64) + 1) * total // (2 * count)
         groups = np.repeat(chosen, each)

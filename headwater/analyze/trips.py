@@ -316,16 +316,16 @@ class Trips:
         active = self._lanes.exec_lanes(head.state)
         known = [value.where for value in (test.left, test.right) if value.where is not None]
         launch = test.left.launch or test.right.launch
-        step = _signed(test.left.step if test.left.step is not None else test.right.step)
+        step = signed(test.left.step if test.left.step is not None else test.right.step)
         if counts.size == 1:
             if counts.flat[0] < 0 or step.size != 1:
                 return unknown
             limit = test.right.start if test.left.step is not None else test.left.start
-            goal = limit if test.unsigned else _signed(limit)
+            goal = limit if test.unsigned else signed(limit)
             counter = "a scalar counter" if test.left.start.shape[1] == 1 else "a counter"
             return Trip(
                 int(counts.flat[0]) + (0 if first else 1),
-                f"{counter} goes to {_range(goal)} in steps of {int(step.flat[0]):+d}",
+                f"{counter} goes to {across(goal)} in steps of {int(step.flat[0]):+d}",
                 launch,
             )
         if active is None or any(bool((active & ~where).any()) for where in known):
@@ -355,10 +355,10 @@ class Trips:
 
         def shown(value: Array) -> str:
             chosen = np.broadcast_to(value, active.shape)[active]
-            return _range(chosen if test.unsigned else _signed(chosen))
+            return across(chosen if test.unsigned else signed(chosen))
 
-        step = np.broadcast_to(_signed(counter.step), active.shape)[active]
-        return f"each work-item's counter goes to {shown(limit.start)} in steps of {_range(step)}"
+        step = np.broadcast_to(signed(counter.step), active.shape)[active]
+        return f"each work-item's counter goes to {shown(limit.start)} in steps of {across(step)}"
 
     def _latches(self, loop: int) -> list[int]:
         cycle = self._cycles[loop]
@@ -407,24 +407,26 @@ def _same(one: Value, other: Value | None) -> bool:
     )
 
 
-def _signed(bits: Any) -> Array:
+def signed(bits: Any) -> Array:
+    """The same bits as signed numbers."""
     wide = np.asarray(bits).astype(np.int64) & _MASK
     return np.asarray(wide - ((wide >> 31) << 32))
 
 
-def _range(values: Any) -> str:
+def across(values: Any) -> str:
+    """The least and the greatest of numbers, as text."""
     low, high = int(np.min(values)), int(np.max(values))
     return f"{low:,}" if low == high else f"{low:,}…{high:,}"
 
 
 def iterations(left: Affine, right: Affine, relation: str, unsigned: bool, leaves_when: bool) -> Array:
     """The first iteration, from 0, whose comparison comes out as ``leaves_when``; -1 where that cannot be said."""
-    steps = [_signed(0 if side.step is None else side.step) for side in (left, right)]
+    steps = [signed(0 if side.step is None else side.step) for side in (left, right)]
     step = steps[0] - steps[1]
     safe = np.where(step == 0, 1, step)
-    a, b = (np.asarray(s.start).astype(np.int64) & _MASK if unsigned else _signed(s.start) for s in (left, right))
+    a, b = (np.asarray(s.start).astype(np.int64) & _MASK if unsigned else signed(s.start) for s in (left, right))
     if relation in ("eq", "lg"):
-        difference = _signed(b - a)
+        difference = signed(b - a)
         if (relation == "eq") == leaves_when:
             count, rest = np.divmod(difference, safe)
             met = (step != 0) & (rest == 0) & (count >= 0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from headwater.analyze.code import OPERATIONS_APART, Block, Code, Loop, Step
 from headwater.analyze.flow import find_loops
-from headwater.analyze.vliw_trips import trips_of
+from headwater.analyze.vliw_trips import Start, start_of, trips_of, way_of
 from headwater.isa.vliw import printer
 from headwater.isa.vliw.encode import clause_words
 
@@ -55,13 +55,13 @@ def vliw_code(
     lines: Sequence[Sequence[int]] = (),
     places: Mapping[int, tuple[str, int]] | None = None,
     name: str = "",
-    known: Mapping[tuple[int, int, int], int] | None = None,
+    start: Start | None = None,
 ) -> Code:
     """What a shader is made of.
 
     ``lines``: for each control-flow instruction the lines, in the text called ``name``, of its groups, fetches or
-    write; ``places`` maps these to lines of what that text was made from. ``known``: constants by buffer, element
-    and component, to prove trip counts by.
+    write; ``places`` maps these to lines of what that text was made from. ``start``: what is known when
+    it starts, to tell trip counts by.
     """
     heads = [match[1] for line in printer.text(shader).splitlines() if (match := _HEADER.match(line))]
     steps: list[Step] = []
@@ -86,9 +86,13 @@ def vliw_code(
     by_address = sorted(range(len(cycles)), key=lambda n: cycles[n].header)
     names = {number: f"L{place + 1}" for place, number in enumerate(by_address)}
     loops = []
+    shares, chances = way_of(shader, start or Start())
     for number, cycle in enumerate(cycles):
-        count, why = trips_of(shader, min(cycle.blocks), max(cycle.blocks), known or {})
         tail = _tested_last(shader, cycle.blocks)
+        trip = trips_of(shader, min(cycle.blocks), max(cycle.blocks), start or Start(), tail=tail)
+        count = trip.count
+        for block in cycle.blocks:
+            shares[block] *= trip.lanes
         found = sorted(
             line[1]
             for b in cycle.blocks
@@ -101,9 +105,9 @@ def vliw_code(
                 cycle.header,
                 tuple(sorted(cycle.blocks)),
                 cycle.parent,
-                1 if count is None else count + tail,
-                "unknown" if count is None else "proved",
-                why,
+                1 if count is None else count,
+                "unknown" if count is None else "launch" if trip.launch else "proved",
+                trip.why,
                 (found[0], found[-1]) if found else None,
                 tail,
             )
@@ -121,12 +125,13 @@ def vliw_code(
         scratch_bytes=needs.scratch_bytes,
         code_bytes=words,
         steps=tuple(steps),
-        blocks=blocks,
+        blocks=tuple(replace(block, lanes=share) for block, share in zip(blocks, shares, strict=True)),
         loops=tuple(loops),
         reqd_group=needs.group,
         stack_entries=needs.stack_entries,
         clause_temporaries=needs.clause_temporaries,
         pixel=needs.kind == "ps",
+        chances=chances,
     )
 
 
@@ -400,7 +405,10 @@ def _from_opencl(source: Source, chip: Chip, given: Given) -> Built:
             if arg.name in given.arguments and arg.kind == "value"
             for part in range(max(1, arg.size_bytes // 4))
         }
-        code = vliw_code(compiled.shader, needs, chip.target, compiled.lines, places, il_name, known)
+        pixel = compiled.kind == "ps"
+        launch = given.launch(chip, None if pixel else kernel.info.reqd_group_size)
+        start = start_of(launch, known, chip.compute.wavefront_size, pixel=pixel)
+        code = vliw_code(compiled.shader, needs, chip.target, compiled.lines, places, il_name, start)
         texts[il_name] = kernel.text
         kinds = tuple((arg.name, arg.type_name) for arg in kernel.info.args)
         local = any(arg.kind == "local" for arg in kernel.info.args)
