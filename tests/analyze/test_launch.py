@@ -70,7 +70,8 @@ def test_a_loop_in_strides_of_the_work_group(device):
     assert (loop.trip, loop.known) == (16, "launch")  # 1,000 = 15 × 64 + 40
     (share,) = {analysis.code.blocks[b].lanes for b in loop.blocks}
     assert share == pytest.approx(1000 / 1024)
-    assert analysis.work.read_bytes == pytest.approx(4 * 1000 / 64)
+    hidden = 8 if device == "vega64" else 0  # LLVM has each work-item load the global offset
+    assert analysis.work.read_bytes == pytest.approx(4 * 1000 / 64 + hidden)
 
 
 def test_a_scalar_counter_from_the_work_groups_number():
