@@ -117,7 +117,9 @@ def machine_of(launch: Any) -> Machine:
 
     if isinstance(launch, ShaderLaunch):
         from headwater.timing.vliw_machine import VliwMachine
+        from headwater.timing.vliw_spin import refuse_spinning_shader
 
+        refuse_spinning_shader(launch)
         return VliwMachine(launch)
     from headwater.timing.machine import GcnMachine
 
@@ -154,7 +156,7 @@ def simulated(device: Device | str | None) -> Device:
         name = "the default device" if found is None else found.name
         raise UsageError(
             f"{name} is no simulated chip: its time is measured, not simulated",
-            hint="choose a chip with device, such as vega64 or hd5870; headwater devices --chips lists them",
+            hint="choose a chip with device= (--device on the command line), such as vega64 or hd5870; headwater devices --chips lists them",
         )
     return found
 

@@ -2,11 +2,13 @@
 
 How often such a loop runs follows from when the others write, and emulation runs them at other times than the chip
 would: a replay would tell a wrong time. A loop is taken to wait if what a load that goes past the L1 (GLC: an atomic or
-volatile one) brings decides whether it goes on, while the load's address stays the same.
+volatile one) brings decides whether it goes on, while the load's operands stay the same. Atomic instructions that count
+bring something else each time and are no loads in this sense; locks are made of the others.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from headwater.errors import UsageError
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from headwater.isa.gcn.model import Instruction
     from headwater.isa.gcn.objects import CodeObject
 
-_SCC = 1 << 253
+_COUNTING = re.compile(r"atomic_(add|sub|rsub|inc|dec|fadd|f?add_\w+|pk_add)")
 
 
 def refuse_spinning(code: CodeObject, kernel: str) -> None:
@@ -46,7 +48,7 @@ def _waits(instruction: Instruction) -> bool:
     return (
         bool(instruction.fields.get("glc", 0))
         and bool(instruction.dests)
-        and "atomic" not in row.name
+        and not _COUNTING.search(row.name)
         and row.encoding in ("FLAT", "GLOBAL", "MUBUF", "SMEM")
     )
 
@@ -101,10 +103,16 @@ def _decides(body: list[BasicBlock], load: Instruction) -> bool:
     facts = [(i, effects(i)) for i in instructions]
     own = effects(load)
     scalar_address, vector_address = own.scalar_read & ~(3 << 126), own.vector_read
+    if "atomic" in load.row.name:  # what it exchanges may lie where it returns what was there: made anew each time
+        vector_address &= ~own.vector_write
+    scalar = vector = 0
+    for _, e in facts:
+        scalar, vector = scalar | e.scalar_write, vector | e.vector_write | e.lanes_write
     for instruction, e in facts:
-        if instruction is not load and (
-            e.scalar_write & scalar_address or (e.vector_write | e.lanes_write) & vector_address
-        ):
+        always_the_same = not (e.scalar_read & ~(3 << 126) & scalar or (e.vector_read | e.lanes_read) & vector)
+        if instruction is load or always_the_same:
+            continue
+        if e.scalar_write & scalar_address or (e.vector_write | e.lanes_write) & vector_address:
             return False
     scalar, vector = own.scalar_write, own.vector_write | own.lanes_write
     changed = True

@@ -55,11 +55,6 @@ kernel void chase(global const uint *next, global uint *y, int n) {
   for (int k = 0; k < n; k++) at = next[at];
   y[0] = at;
 }
-kernel void spin(global volatile int *flag, global int *y) {
-  if (get_global_id(0) != 0) while (flag[0] == 0) ;
-  flag[0] = 1;
-  y[get_global_id(0)] = 1;
-}
 kernel void nothing(global int *y) {}
 """
 VEGA = chips.find("vega64")
@@ -183,11 +178,6 @@ def test_a_kernel_that_does_nothing_takes_some_cycles(program: Any) -> None:
     report = simulated(program, "nothing", 4096, 64, np.zeros(1, np.int32))
     assert 0 < report.cycles < 5000
     assert report.wavefronts == 64
-
-
-def test_waiting_for_another_group_is_refused_with_the_line(program: Any) -> None:
-    with pytest.raises(UsageError, match=r"spin waits in line \d+ .* other work-groups"):
-        simulated(program, "spin", 1, 1, np.zeros(1, np.int32), np.zeros(1, np.int32))
 
 
 def test_a_sample_says_how_far_off_it_may_be(program: Any) -> None:
