@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 from importlib import import_module
 from pathlib import Path
@@ -129,12 +130,21 @@ def outline_of(chip: Chip) -> Outline:
     )
 
 
-@functools.cache
 def load(path: str | Path) -> Chip:
-    """The chip that a TOML file describes.
+    """The chip that a TOML file describes; read once, and again when the file has changed.
 
     Raises UsageError if it cannot be read, SourceError with the line for a missing, unknown or impossible figure.
     """
+    try:
+        found = os.stat(path)
+        state = found.st_mtime_ns, found.st_size
+    except OSError:
+        state = 0, 0  # told where it is read
+    return _load(str(path), state)
+
+
+@functools.cache
+def _load(path: str, state: tuple[int, int]) -> Chip:
     from headwater.chips.reader import read
 
     return read(Path(path))

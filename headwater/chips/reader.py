@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from headwater.chips import VLIW_TARGETS, find, model
-from headwater.chips.model import Chip, Family, Features, Range
+from headwater.chips.model import Chip, Family, Features, Memory, Range
 from headwater.errors import SourceError, Span, UsageError
 
 _TABLES = {
@@ -17,6 +17,15 @@ _TABLES = {
 }
 _VLIW_TABLE = "features"
 _TEXTS = ("name", "chip", "family", "generation", "target")
+_GCN_WAVEFRONT = 64
+_POWERS_OF_TWO = (
+    ("caches", "l1_line_bytes"),
+    ("caches", "l2_line_bytes"),
+    ("local_memory", "banks"),
+    ("local_memory", "bank_bytes"),
+)
+_TRANSFERS = 16
+"""More than any memory moves over a wire in one cycle of its clock: GDDR5 moves 4, GDDR6 8 or 16 as one counts."""
 _KEYS = ("base", *_TEXTS, "aliases", *_TABLES, _VLIW_TABLE)
 
 
@@ -29,7 +38,7 @@ class _Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self.text = path.read_text(encoding="utf-8")
+            self.text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise UsageError(f"cannot read the chip file {path}: {reason}") from None
@@ -60,6 +69,8 @@ class _Reader:
             values[_VLIW_TABLE] = self._table(_VLIW_TABLE, Features, base.features if base is not None else None)
         elif _VLIW_TABLE in self.data:
             raise self._fault("[features] is for VLIW chips", _VLIW_TABLE, "", 'this one says family = "gcn"')
+        if base is not None:
+            values["memory"] = self._with_bandwidth(values["memory"], base.memory)
         chip = Chip(**values, file=str(self.path))
         self._check_together(chip)
         return chip
@@ -153,6 +164,13 @@ class _Reader:
                 hint = f"did you mean {close[0]}? " if close else ""
                 raise self._fault(f"{where} no {key!r}", table, key, f"{hint}it may have {', '.join(known)}")
 
+    def _with_bandwidth(self, memory: Memory, base: Memory) -> Memory:
+        """The bandwidth follows the clock and the bus unless the file says it, as with ``--set``."""
+        if "gigabytes_per_second" in self.data.get("memory", {}):
+            return memory
+        faster = memory.clock_mhz / base.clock_mhz * memory.bus_bits / base.bus_bits
+        return replace(memory, gigabytes_per_second=base.gigabytes_per_second * faster)
+
     def _check_together(self, chip: Chip) -> None:
         """What no field can tell alone."""
         registers, local, compute = chip.registers, chip.local_memory, chip.compute
@@ -167,6 +185,20 @@ class _Reader:
             size = f"compute.wavefront_size is {compute.wavefront_size}"
             hint = f"it is a multiple of compute.lanes_per_simd, {compute.lanes_per_simd}"
             raise self._fault(size, "compute", "wavefront_size", hint)
+        if chip.family == "gcn" and compute.wavefront_size != _GCN_WAVEFRONT:
+            size = f"compute.wavefront_size is {compute.wavefront_size}"
+            hint = f"the machine code of {chip.target} is for wavefronts of {_GCN_WAVEFRONT}"
+            raise self._fault(size, "compute", "wavefront_size", hint)
+        for table, key in _POWERS_OF_TWO:
+            value = getattr(getattr(chip, table), key)
+            if value & (value - 1):
+                raise self._fault(f"{table}.{key} is {value}", table, key, "it is a power of two")
+        memory = chip.memory
+        most_bandwidth = memory.bus_bits / 8 * memory.clock_mhz * _TRANSFERS / 1000
+        if memory.gigabytes_per_second > most_bandwidth:
+            told = f"memory.gigabytes_per_second is {memory.gigabytes_per_second:g}"
+            hint = f"{memory.bus_bits} bits at {memory.clock_mhz:g} MHz move at most {most_bandwidth:g} GB/s"
+            raise self._fault(told, "memory", "gigabytes_per_second", hint)
 
     def _fault(self, message: str, table: str, key: str, hint: str) -> SourceError:
         line = self._line(table, key)

@@ -48,7 +48,7 @@ class SimulatedDevice(CpuDevice):
         """All that is known of the chip."""
         from headwater import chips
 
-        return chips.load(Path(self.outline.file))
+        return chips.load(self.outline.file)
 
     @property
     def description(self) -> str:  # type: ignore[override]
@@ -265,13 +265,24 @@ def _load(code: bytes, filename: str) -> CodeObject:
     return loaded
 
 
-@functools.cache
-def _device(outline: Outline) -> SimulatedDevice:
-    if outline.family == "gcn":
-        return SimulatedDevice(outline)
-    from headwater.runtime.vliw import VliwDevice
+_devices: dict[Outline, SimulatedDevice] = {}
 
-    return VliwDevice(outline)
+
+def _device(outline: Outline) -> SimulatedDevice:
+    """One device for a chip, and another one where a file of the user's has changed."""
+    from headwater import chips
+
+    found = _devices.get(outline)
+    if found is not None and (Path(outline.file).parent == chips.FOLDER or found.chip is chips.load(outline.file)):
+        return found
+    if outline.family == "gcn":
+        found = SimulatedDevice(outline)
+    else:
+        from headwater.runtime.vliw import VliwDevice
+
+        found = VliwDevice(outline)
+    _devices[outline] = found
+    return found
 
 
 def find(name: str) -> SimulatedDevice | None:

@@ -170,6 +170,18 @@ def test_a_file_changes_what_differs_from_its_base(tmp_path):
     assert mine.aliases == ()
 
 
+def test_bandwidth_follows_the_clock_and_the_bus_unless_it_is_said(tmp_path):
+    file = chip_file(tmp_path, 'base = "hd5870"\n[memory]\nclock_mhz = 2400\nbus_bits = 128')
+    assert chips.find(file).memory.gigabytes_per_second == pytest.approx(153.6)
+    file = chip_file(tmp_path, 'base = "hd5870"\n[memory]\nclock_mhz = 2400\ngigabytes_per_second = 200')
+    assert chips.find(file).memory.gigabytes_per_second == 200
+
+
+def test_a_file_may_begin_with_a_byte_order_mark_and_have_crlf(tmp_path):
+    (tmp_path / "mine.toml").write_bytes(b'\xef\xbb\xbfbase = "vega64"\r\nname = "X"\r\n')
+    assert chips.find(str(tmp_path / "mine.toml")).name == "X"
+
+
 def test_a_base_can_be_a_file_beside_it(tmp_path):
     (tmp_path / "first.toml").write_text('base = "mi50"\nname = "First"\n[compute]\ncompute_units = 7\n')
     assert chips.find(chip_file(tmp_path, 'base = "first.toml"\n')).compute.compute_units == 7
@@ -226,6 +238,20 @@ def test_a_base_can_be_a_file_beside_it(tmp_path):
             4,
             "local_memory.work_group_bytes is 131072, more than the 65536 that there are",
             "",
+        ),
+        (
+            'base = "vega64"\n[compute]\nwavefront_size = 32',
+            3,
+            "compute.wavefront_size is 32",
+            "the machine code of gfx900 is for wavefronts of 64",
+        ),
+        ('base = "vega64"\n[caches]\nl1_line_bytes = 60', 3, "caches.l1_line_bytes is 60", "it is a power of two"),
+        ('base = "vega64"\n[local_memory]\nbanks = 31', 3, "local_memory.banks is 31", "it is a power of two"),
+        (
+            'base = "vega64"\n[memory]\ngigabytes_per_second = 99999',
+            3,
+            "memory.gigabytes_per_second is 99999",
+            "2048 bits at 945 MHz move at most 3870.72 GB/s",
         ),
         (
             'base = "vega64"\n[compute]\nwavefront_size = 40',
