@@ -5,6 +5,7 @@ What is recorded and how the file is laid out is said in docs/trace.md. `Recordi
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import json
@@ -36,6 +37,7 @@ from headwater.emulate.staging import (
 )
 from headwater.errors import InternalError, ResourceError, UsageError
 from headwater.runtime.arrays import Array, address, aligned_bytes
+from headwater.runtime.pool import STOP
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing, Region, Watched
@@ -206,12 +208,15 @@ class Recording:
             if self._file >= 0:
                 os.close(self._file)
                 self._file = -1
+        stopped = bool(task.block[STOP] or task.record[0])
+        if self.path is not None and (failed or stopped):
+            self._part.unlink(missing_ok=True)  # no part of a trace passes for one
         if failed == 1:
             raise ResourceError(f"cannot write the trace {self.path}", hint="is there room on the disk?")
         if failed:
             raise InternalError("a launch had more wavefronts at a time than the trace has recorders")
         self.totals = self._sum()
-        if self.path is not None:
+        if self.path is not None and not stopped:
             self._part.replace(self.path)
 
     # ---- the file
@@ -231,9 +236,12 @@ class Recording:
         text += b" " * (-len(text) % 8)
         self._part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
         try:
-            file = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
-            os.write(file, MAGIC + len(text).to_bytes(8, "little") + text)
+            with open(self._part, "wb") as begun:
+                begun.write(MAGIC + len(text).to_bytes(8, "little") + text)
+            file = os.open(self._part, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
         except OSError as error:
+            with contextlib.suppress(OSError):
+                self._part.unlink()
             raise UsageError(f"cannot write the trace {self.path}: {error.strerror}") from None
         return file
 
