@@ -13,6 +13,8 @@ A shape is ``1000``, ``512x512`` (rows x columns) or ``4Mi``.
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import os
 import re
 import warnings
@@ -24,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from headwater.errors import ResourceError, UsageError
+from headwater.errors import ResourceError, SourceError, Span, UsageError
 from headwater.runtime.signature import SCALARS, parse_type
 
 if TYPE_CHECKING:
@@ -134,10 +136,16 @@ def read(text: str) -> Given:
     name, rest = _split(text)
     path = Path(name)
     suffix = path.suffix.lower()
+    if not name:
+        raise UsageError(f"{text!r} names no file", hint="write FILE, FILE:member or FILE:type:shape")
+    if path.is_symlink() and not path.exists():
+        raise UsageError(f"{name!r} is a link that leads nowhere")
     if not path.exists():
         raise UsageError(f"there is no file {name!r}", hint=_similar(path))
     if path.is_dir():
         raise UsageError(f"{name!r} is a directory")
+    if rest and suffix in (*PICTURES, ".npy"):
+        raise UsageError(f"{text!r}: {suffix} files have no parts", hint=f"leave :{rest} out")
     try:
         if suffix in PICTURES:
             given = _picture(text, path)
@@ -150,7 +158,7 @@ def read(text: str) -> Given:
             given = Given(text, "text", _table(path, TEXTS[suffix], rest))
         else:
             given = Given(text, "exact", _raw(path, rest))
-    except UsageError:
+    except (UsageError, SourceError):
         raise
     except MemoryError as error:
         raise ResourceError(f"{name} does not fit into memory") from error
@@ -186,13 +194,17 @@ def _similar(path: Path) -> str:
 def _reading_hint(suffix: str) -> str:
     if suffix == ".npy":
         return "the file is damaged, or holds Python objects; save plain numbers with numpy.save"
+    if suffix in TEXTS:
+        return "a table is UTF-8 text: numbers, a line for each row, headings on the first if you like"
     return "the file is damaged or not what its name says" if suffix in (*PICTURES, ".npz") else ""
 
 
 def _member(path: Path, member: str) -> Array:
-    from zipfile import BadZipFile
+    from zipfile import BadZipFile, is_zipfile
 
     try:
+        if not is_zipfile(path):
+            raise ValueError("it is no archive of NumPy's, or not all of it is there")
         with np.load(path, allow_pickle=False) as archive:
             names = list(archive.files)
             if not member and len(names) == 1:
@@ -209,9 +221,14 @@ def _member(path: Path, member: str) -> Array:
 
 
 def _table(path: Path, delimiter: str, column: str) -> Array:
-    with open(path, encoding="utf-8-sig") as file:
-        first = file.readline().rstrip("\r\n")
-    cells = [cell.strip().strip('"') for cell in first.split(delimiter)]
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        try:
+            first = next(csv.reader(file, delimiter=delimiter), [])
+        except csv.Error as error:
+            raise ValueError(str(error)) from None
+    cells = [cell.strip() for cell in first]
+    if not cells:
+        raise ValueError("its first line is empty")
     heading = not all(_is_number(cell) for cell in cells)
     columns = None
     if column:
@@ -222,20 +239,43 @@ def _table(path: Path, delimiter: str, column: str) -> Array:
         else:
             known = ", ".join(cells) if heading else f"0 to {len(cells) - 1}"
             raise UsageError(f"{path} has no column {column!r}", hint=f"it has: {known}")
-    if not first:
-        raise ValueError("its first line is empty")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of no data below the heading: the caller refuses empty arrays
-        array = np.loadtxt(
-            path,
-            delimiter=delimiter,
-            skiprows=int(heading),
-            usecols=columns,
-            ndmin=1,
-            encoding="utf-8-sig",
-            comments=None,
-        )
+        try:
+            array = np.loadtxt(
+                path,
+                delimiter=delimiter,
+                skiprows=int(heading),
+                usecols=columns,
+                ndmin=1,
+                encoding="utf-8-sig",
+                comments=None,
+                quotechar='"',
+            )
+        except ValueError as error:
+            fault = _fault_of_table(path, delimiter, cells if heading else [], columns, len(cells))
+            raise fault or error from None
     return cast(Array, array)
+
+
+def _fault_of_table(
+    path: Path, delimiter: str, heads: Sequence[str], column: int | None, width: int
+) -> SourceError | None:
+    """The first line of a table that does not hold the numbers it should; None if each does."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        rows = csv.reader(file, delimiter=delimiter)
+        for row in rows:
+            if not row or (heads and rows.line_num == 1):
+                continue
+            place = Span(str(path), rows.line_num)
+            if len(row) <= column if column is not None else len(row) != width:
+                return SourceError(f"this line has {len(row)} cells, the first one {width}", place)
+            for index in range(width) if column is None else [column]:
+                if not _is_number(row[index]):
+                    name = heads[index] if heads else str(index)
+                    hint = "every cell is a number; name one column to read it alone" if column is None else ""
+                    return SourceError(f"{row[index]!r} in column {name!r} is no number", place, hint=hint)
+    return None
 
 
 def _is_list(text: str) -> bool:
@@ -518,7 +558,8 @@ def write(outputs: Sequence[Output]) -> list[str]:
         raise UsageError(f"cannot write {staged[-1][1] if staged else 'the outputs'}: {_reason(error)}") from error
     finally:
         for temporary, _ in staged:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # none there, or a folder that cannot be written
+                temporary.unlink()
     return notes
 
 

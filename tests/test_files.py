@@ -8,7 +8,7 @@ from PIL import Image
 
 from headwater import files
 from headwater.data import photograph
-from headwater.errors import ResourceError, UsageError
+from headwater.errors import ResourceError, SourceError, UsageError
 from headwater.files import Element, Output
 
 
@@ -320,3 +320,49 @@ def test_several_outputs_share_an_npz(tmp_path):
     with np.load(path) as archive:
         assert sorted(archive.files) == ["call", "p"]
         assert archive["p"].tolist() == [0, 2, 4]
+
+
+# -- what careless people give -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("x,y\n1,2\n3,foo\n", ":y", "t.csv:3: error: 'foo' in column 'y' is no number"),
+        ("x,y\n1,\n", ":y", "t.csv:2: error: '' in column 'y' is no number"),
+        ("x,y\n1,2\n3\n", ":y", "t.csv:3: error: this line has 1 cells, the first one 2"),
+        ("1,2\n\n3,4,5\n", "", "t.csv:3: error: this line has 3 cells, the first one 2"),
+    ],
+)
+def test_faults_of_a_table_are_told_with_their_line(tmp_path, monkeypatch, text, column, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(SourceError) as error:
+        files.read(f"t.csv{column}")
+    assert str(error.value).splitlines()[0] == message
+
+
+def test_quoted_headings_may_hold_the_delimiter(tmp_path):
+    (tmp_path / "t.csv").write_text('"a,b",y\n"1",2\n"3",4\n')
+    assert read_as(f"{tmp_path}/t.csv:a,b", "float").tolist() == [1, 3]
+    assert read_as(f"{tmp_path}/t.csv:y", "float").tolist() == [2, 4]
+
+
+def test_bytes_that_are_no_archive_are_not_unpickled(tmp_path):
+    (tmp_path / "a.npz").write_bytes(b"\x80\x04" + bytes(100))
+    with pytest.raises(UsageError, match="it is no archive of NumPy's") as error:
+        files.read(str(tmp_path / "a.npz"))
+    assert "allow_pickle" not in str(error.value)
+
+
+def test_names_that_name_nothing_are_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop.npy").symlink_to("loop.npy")
+    np.save("a.npy", np.zeros(3))
+    for text, message in [
+        ("loop.npy", "is a link that leads nowhere"),
+        (":", "':' names no file"),
+        ("a.npy:x", ".npy files have no parts"),
+    ]:
+        with pytest.raises(UsageError, match=message):
+            files.read(text)
