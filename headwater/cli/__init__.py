@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -67,10 +68,15 @@ def overview() -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is returned. Every fault of the input becomes one message on stderr."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
+    warnings.showwarning = _warn
     try:
-        return _dispatch(words)
-    except SystemExit as done:  # argparse after --help
-        return int(done.code or 0)
+        try:
+            status = _dispatch(words)
+        except SystemExit as done:  # argparse after --help
+            status = int(done.code or 0)
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         print("headwater: interrupted", file=sys.stderr)
         return 130
@@ -82,6 +88,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         from headwater.cli.failures import report
 
         return report(error, words)
+
+
+def _open_streams() -> None:
+    """Where a shell closed stdout or stderr (``>&-``), Python has none: what is printed there goes nowhere, then."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it stays open
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning as a line of ours, without the place in our code that raised it."""
+    print(f"headwater: warning: {message}", file=sys.stderr)
 
 
 def _dispatch(words: list[str]) -> int:
@@ -107,6 +125,4 @@ def _dispatch(words: list[str]) -> int:
         if suffix in ("cl", "br", "il"):
             hint = f"headwater run {name} …"
         raise UsageError(f"there is no command {name!r}", hint=hint)
-    status = import_module(COMMANDS[name][0]).main(words[1:])
-    sys.stdout.flush()
-    return int(status)
+    return int(import_module(COMMANDS[name][0]).main(words[1:]))

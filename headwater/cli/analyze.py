@@ -82,8 +82,12 @@ def main(words: Sequence[str]) -> int:
         return _spreadsheet(args)
     if not args.files:
         raise UsageError("which kernel?", hint="give a .cl, .br or .il file, or --counts alu=…,fetch=…")
+    if args.pixel:
+        raise UsageError("--pixel goes with --counts", hint="a kernel's code says whether it is one of pixels")
     from headwater.analyze import remembered
+    from headwater.cli.results import refuse_overwriting, write_all
 
+    refuse_overwriting([args.html], args.files)
     width, colour = _terminal()
     views = ["json" if args.json else "text", *(["html"] if args.html else [])]
     texts, warnings = remembered.views(
@@ -91,8 +95,6 @@ def main(words: Sequence[str]) -> int:
     )
     print(warnings, end="", file=sys.stderr)
     if args.html:
-        from headwater.cli.results import write_all
-
         write_all({Path(args.html): texts["html"]})
         print(f"wrote {args.html}", file=sys.stderr)
     if not args.html or args.json:
@@ -147,7 +149,7 @@ def number(text: str, option: str) -> float:
     except ValueError:
         value = -1.0
     if not value >= 0:
-        raise UsageError(f"{option} takes a number from 0, not {text!r}")
+        raise UsageError(f"{option} takes a number from 0, not {text.strip()!r}")
     return value
 
 
@@ -158,7 +160,7 @@ def whole(text: str, option: str) -> int:
     except ValueError:
         value = -1
     if value < 0:
-        raise UsageError(f"{option} takes a whole number, not {text!r}")
+        raise UsageError(f"{option} takes a whole number from 0, not {text.strip()!r}")
     return value
 
 
@@ -166,7 +168,7 @@ def sizes(text: str, option: str) -> tuple[int, ...]:
     """One to three whole numbers, set apart by commas."""
     parts = text.replace("x", ",").split(",")
     found = tuple(whole(part.strip(), option) for part in parts)
-    if not 1 <= len(found) <= 3 or any(n < 1 for n in found):
+    if not 1 <= len(found) <= 3 or any(not 1 <= n < 1 << 62 for n in found):
         raise UsageError(f"{option} takes one to three numbers from 1, as 1024,1024, not {text!r}")
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -57,4 +59,14 @@ def main(words: Sequence[str]) -> int:
         value = getattr(args, option)
         command += [f"--{option}", value] if value else []
     command += ["--quick"] if args.quick else []
-    return subprocess.run(command, check=False).returncode
+    # In a session of its own Ctrl-C does not reach it: every process of it would tell where in its code it was.
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        return process.wait()
+    except BaseException:
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGTERM)  # and the processes that it has started
+        else:
+            process.terminate()
+        process.wait()
+        raise

@@ -417,7 +417,11 @@ def _number(slot: Slot, text: str, kind: str) -> int | float:
     text = text.strip()
     try:
         if kind == "f":
-            return float.fromhex(text) if text.lower().startswith("0x") else float(text.rstrip("fF") or text)
+            return (
+                float.fromhex(text)
+                if text.lower().startswith("0x")
+                else float(text if text[-3:].lower() == "inf" else text.rstrip("fF") or text)
+            )
         return int(text.rstrip("uUlL"), 0)
     except ValueError:
         wanted = "a number" if kind == "f" else "a whole number"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from headwater.cli.options import Parser
-from headwater.cli.results import write_all
+from headwater.cli.results import refuse_overwriting, write_all
 from headwater.errors import UsageError
 
 _USAGE = "[-o PREFIX] [-D NAME[=VALUE]] [-pp] [-a] [-c] [-x] [-w LEVEL] FILE.br …"
@@ -16,7 +17,8 @@ _DESCRIPTION = """\
 Translate Brook+ files, as AMD's brcc did.
 
 For each FILE.br it writes PREFIX.cl, OpenCL C that any OpenCL driver compiles, and PREFIX.py, a typed Python
-module: import it and call the kernels as functions of NumPy arrays. Either both are written or none.
+module: import it and call the kernels as functions of NumPy arrays. Either both are written or none; a file of that
+name that brcc has not made is kept.
 """
 _EXAMPLES = """\
 examples:
@@ -27,6 +29,9 @@ examples:
 Flags of the old brcc that only chose its targets or debugged it (-k -r -s -b -f -e -l -v, -p, -i, -n) are
 accepted and change nothing.
 """
+
+_MADE = re.compile(r"translated from .* by Headwater")
+"""In the first line of all that is written here."""
 
 
 def parser() -> Parser:
@@ -61,17 +66,34 @@ def main(words: Sequence[str]) -> int:
     results: dict[Path, str] = {}
     for name in args.files:
         results |= _translate(Path(name), args.prefix, " ".join(options))
+    refuse_overwriting(results, args.files)
+    for path in results:
+        _refuse_handwritten(path)
     write_all(results)
     for path in results:
         print(path)
     return 0
 
 
+def _refuse_handwritten(path: Path) -> None:
+    """UsageError if a file of this name is there that no translation has written."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            known = _MADE.search(file.readline())
+    except OSError:
+        return  # none there; what else is wrong with the name is found when it is written
+    if not known:
+        raise UsageError(
+            f"{path} is there, and was not made by brcc: it is not overwritten",
+            hint="choose other names with -o PREFIX",
+        )
+
+
 def _translate(path: Path, prefix: str | None, options: str) -> dict[Path, str]:
     from headwater.brook.brcc import generate
 
     try:
-        source = path.read_text(encoding="utf-8", errors="surrogateescape")
+        source = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     base = Path(prefix) if prefix else path.with_suffix("")

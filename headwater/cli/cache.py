@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from headwater.cli.options import Parser
+from headwater.errors import UsageError
 
 _DESCRIPTION = """\
 Show or clear the compiled kernels kept on disk. Clearing is always safe: kernels are compiled again when needed.
@@ -38,6 +39,11 @@ def main(words: Sequence[str]) -> int:
     elif removed is not None:
         print(f"removed {_kernels(removed)}, {stats.bytes / 2**20:.1f} MiB, from {stats.path}")
     else:
+        if stats.path.exists() and not stats.path.is_dir():
+            raise UsageError(
+                f"{stats.path} is no directory: nothing can be kept there",
+                hint="set HEADWATER_CACHE_DIR to a directory",
+            )
         size, limit = stats.bytes / 2**20, stats.limit / 2**20
         print(f"{stats.path}: {_kernels(stats.entries)}, {size:.1f} MiB of at most {limit:.0f} MiB")
     return 0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from headwater.cli import vliw_code
 from headwater.cli.options import Parser, add_build_options, build_options
-from headwater.cli.results import write_all
+from headwater.cli.results import refuse_overwriting, write_all
 from headwater.errors import UsageError
 
 _USAGE = "[--target gfx906 | --device vega64] [-o OUTPUT] [--emit KIND] [-D NAME[=VALUE]] [-I DIR] FILE"
@@ -35,6 +35,8 @@ To change the machine code by hand: --emit asm, edit, headwater asm.
 SUFFIXES = {"hsaco": ".hsaco", "obj": ".o", "asm": ".s", "ir": ".ll"}
 _EMITTED = (*SUFFIXES, *(kind for kind in vliw_code.EMITTED if kind not in SUFFIXES))
 _LARGEST_GROUP = 256
+# What GCN code is not compiled from at once, and the command that makes OpenCL C of it.
+_TRANSLATED = {".br": ("Brook+", "brcc"), ".brh": ("Brook+", "brcc"), ".il": ("ATI IL", "ilc --opencl")}
 
 
 def parser() -> Parser:
@@ -137,7 +139,7 @@ def _image(args: Namespace) -> int:
         raise UsageError("--code-object-version and --largest-group are for GCN chips", hint="leave them out")
     suffix = Path(args.file).suffix
     if args.file == "-":
-        data, name = sys.stdin.buffer.read(), "<stdin>"
+        data, name = sys.stdin.buffer.read(), "<stdin>.cl"  # the suffix says the language, here too
     elif suffix in vliw_code.SOURCE_SUFFIXES:
         data, name = read_text(args.file, suffix)[0].encode("utf-8", "surrogateescape"), args.file
     else:
@@ -152,10 +154,13 @@ def read_text(file: str, suffix: str) -> tuple[str, str]:
     if file == "-":
         return sys.stdin.read(), "<stdin>"
     path = Path(file)
-    if path.suffix == ".br" and suffix == ".cl":
-        raise UsageError(f"{file} is Brook+, and this compiles OpenCL C", hint=f"headwater brcc {file} translates it")
+    if suffix == ".cl" and path.suffix in _TRANSLATED:
+        language, command = _TRANSLATED[path.suffix]
+        raise UsageError(
+            f"{file} is {language}, and this compiles OpenCL C", hint=f"headwater {command} {file} translates it"
+        )
     try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape"), file
+        return path.read_text(encoding="utf-8-sig", errors="surrogateescape"), file
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from None
 
@@ -171,5 +176,6 @@ def write(code: bytes, output: str | None, file: str, suffix: str, *, binary: bo
         sys.stdout.buffer.write(code)
         return
     path = Path(output) if output else Path(file).with_suffix(suffix)
+    refuse_overwriting([path], [file])
     write_all({path: code})
     print(path)

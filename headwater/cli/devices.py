@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from headwater.cli.options import Parser
+from headwater.errors import HeadwaterError
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -62,7 +64,11 @@ def _machine() -> list[dict[str, Any]]:
     """The devices that are here."""
     from headwater.runtime.devices import devices, resolve
 
-    chosen = resolve(None)
+    try:
+        chosen = resolve(None)
+    except HeadwaterError as error:  # the environment names one that is not here: this list says which are
+        print(f"headwater: warning: {error.message}", file=sys.stderr)
+        chosen = None
     return [
         {
             "name": device.name,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from headwater.cli import vliw_code
 from headwater.cli.compile import target
 from headwater.cli.options import Parser, add_build_options, build_options
+from headwater.cli.results import refuse_overwriting, write_all
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ an object of LLVM's r600 back end or a binary of AMD's OpenCL 1.x driver, OpenCL
 code alone, with --target cypress, say, or --device hd5870.
 """
 _SOURCES = (".cl", ".br", ".brh")
+_NOT_CODE = {".il": "ATI IL", ".s": "assembly", ".isa": "assembly"}
+_HINTS = {
+    ".il": "name a VLIW chip to compile it for, as --device hd5870",
+    ".s": "headwater asm {} makes a code object of it",
+    ".isa": "headwater asm {} makes an image of it",
+}
 _EXAMPLES = """\
 examples:
   headwater disasm matmul.hsaco
@@ -70,6 +77,7 @@ def main(words: Sequence[str]) -> int:
         raise UsageError(f"--source and --bytes belong to the text form, not to {shape}")
     if shape == "asm" and args.kernels:
         raise UsageError("--format asm writes the whole code object", hint="leave --kernel out")
+    refuse_overwriting([args.output], [args.file])
     data, name = _read(args.file)
     vliw = vliw_code.target(args.target, args.device)
     if vliw or _is_vliw(data):
@@ -97,8 +105,6 @@ def _put(text: str, output: str) -> None:
     if output == "-":
         sys.stdout.write(text)
     else:
-        from headwater.cli.results import write_all
-
         write_all({Path(output): text})
 
 
@@ -125,6 +131,8 @@ def _load(args: Namespace, data: bytes, name: str) -> tuple[CodeObject, dict[str
 
     suffix = Path(args.file).suffix
     chosen = target(args.target, args.device)
+    if suffix in _NOT_CODE:
+        raise UsageError(f"{name} is {_NOT_CODE[suffix]}, no machine code", hint=_HINTS[suffix].format(name))
     if suffix not in _SOURCES:
         code = load(data, name)
         if chosen:
@@ -137,7 +145,7 @@ def _load(args: Namespace, data: bytes, name: str) -> tuple[CodeObject, dict[str
         raise UsageError("say what chip to compile for", hint="--device vega64, say, or --target gfx906")
     from headwater.opencl.gcn import compile_code_object
 
-    text = data.decode("utf-8", "surrogateescape")
+    text = data.decode("utf-8-sig", "surrogateescape")
     options = build_options(args)
     if suffix != ".cl":
         from headwater.runtime.brook import translate

@@ -31,6 +31,12 @@ def main(words: Sequence[str]) -> int:
     from headwater.analyze.explain import explain
     from headwater.analyze.glossary import metrics
 
+    if args.list and args.json:
+        import json
+        from dataclasses import asdict
+
+        print(json.dumps([asdict(entry) for entry in metrics().values()], ensure_ascii=False))
+        return 0
     if args.list:
         width = max(map(len, metrics()))
         for entry in metrics().values():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import re
@@ -13,21 +15,36 @@ from collections.abc import Sequence
 
 from headwater.errors import HeadwaterError, InternalError, SourceError
 
-_PLACE = re.compile(r"\S.*:\d+:\d+: error: ")
+_PLACE = re.compile(r"\S.*:\d+(:\d+)?: error: ")
+_FULL = {getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS") if hasattr(errno, name)}
+"""What says that a disk is full, broken or not to be written: EDQUOT is unknown on Windows."""
 
 
 def report(error: Exception, words: Sequence[str]) -> int:
     """Print the error on stderr (as JSON on stdout too if ``--json`` is among the words); the exit code is returned."""
     if isinstance(error, MemoryError):
         error = HeadwaterError("out of memory", hint="use smaller arrays, or run on a device with more memory")
+    if isinstance(error, OSError) and error.errno in _FULL:
+        where = f" {error.filename}" if error.filename else ""
+        error = HeadwaterError(f"cannot write{where}: {error.strerror}", hint="make room, or write somewhere else")
     if isinstance(error, HeadwaterError) and not isinstance(error, InternalError):
         text, code = _message(error), error.exit_code
     else:
         text, code = _defect(error, words), InternalError.exit_code
     if "--json" in words:
-        print(json.dumps({"error": _as_json(error, code)}))
+        with contextlib.suppress(OSError):
+            print(json.dumps({"error": _as_json(error, code)}))
+    _drop_output()
     print(f"headwater: {text}", file=sys.stderr)
     return code
+
+
+def _drop_output() -> None:
+    """Throw away what stdout does not take any more: Python would fail at its exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _message(error: HeadwaterError) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headwater.cli.options import Parser
-from headwater.cli.results import write_all
+from headwater.cli.results import refuse_overwriting, write_all
 from headwater.errors import UsageError
 
 _USAGE = "[--print | --opencl] [-o OUTPUT] FILE.il … | --device CHIP [--kernel NAME] FILE.cl"
@@ -45,6 +45,7 @@ def main(words: Sequence[str]) -> int:
     args = parser().parse(words)
     if args.output and (len(args.files) > 1 or args.form is None):
         raise UsageError("-o takes the result of one file, with --print or --opencl")
+    refuse_overwriting([args.output], args.files)
     for name in args.files:
         text = _result(Path(name), args.form, args.device, args.kernel)
         if args.output:
@@ -57,12 +58,17 @@ def main(words: Sequence[str]) -> int:
 
 def _result(path: Path, form: str | None, device: str | None, kernel: str | None) -> str:
     try:
-        source = path.read_text(encoding="utf-8", errors="replace")
+        source = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     if path.suffix == ".cl":
         made = [_form(text, f"{path}:{name}", form) for name, text in _from_opencl(path, source, device, kernel)]
         return ("\n" if form else "").join(made)
+    if path.suffix in (".br", ".brh"):
+        raise UsageError(
+            f"{path} is Brook+",
+            hint=f"headwater compile {path} --device hd4870 --emit ir -o - prints its IL for a chip",
+        )
     if device or kernel:
         raise UsageError(f"{path} is IL, for every chip", hint="--device and --kernel are for OpenCL C (.cl)")
     return _form(source, str(path), form)

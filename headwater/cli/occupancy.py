@@ -72,7 +72,7 @@ def _whole(text: str, option: str) -> int:
     except ValueError:
         number = -1
     if number < 0:
-        raise UsageError(f"{option} takes a whole number, not {text!r}")
+        raise UsageError(f"{option} takes a whole number from 0, not {text.strip()!r}")
     return number
 
 

@@ -71,12 +71,20 @@ def build_options(args: argparse.Namespace) -> str:
     return " ".join([*parts, args.options]).strip()
 
 
-def add_device_option(parser: Parser) -> None:
-    """Where to run."""
+def whole_from_one(text: str, option: str) -> int:
+    """The whole number, 1 or more, that an option was given."""
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise UsageError(f"{option} takes a whole number from 1, not {text.strip()!r}")
+    return int(text)
+
+
+def add_device_option(parser: Parser, what: str = "") -> None:
+    """Where to run; ``what`` the option takes, if that is not any device."""
     parser.add_argument(
         "--device",
         "-d",
         metavar="DEVICE",
         default=None,
-        help="cpu (the default), gpu, opencl:0:0 or part of a name; headwater devices lists them",
+        help=f"{what or 'cpu (the default), gpu, opencl:0:0, part of a name or a simulated chip'}; "
+        "headwater devices lists them",
     )

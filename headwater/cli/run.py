@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater.cli.options import Parser, add_build_options, add_device_option, build_options
+from headwater.cli import crash
+from headwater.cli.options import Parser, add_build_options, add_device_option, build_options, whole_from_one
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ _BUDGET = 2.0  # seconds that --time may take beyond three runs
 
 _USAGE = "FILE [ARG …] [--kernel NAME] [--device DEVICE] [-o OUTPUT] [options]"
 _DESCRIPTION = """\
-Run a kernel of an OpenCL C (.cl), Brook+ (.br) or ATI IL (.il) file.
+Run a kernel of an OpenCL C (.cl), Brook+ (.br) or ATI IL (.il) file, or, on a simulated chip, of machine code
+(.hsaco, .cal).
 
 Arguments go to the kernel's parameters: arrays to buffers and streams, numbers to values, each in order;
 or by name, as in width=640. An array is
@@ -52,7 +54,7 @@ examples:
   is it right on the GPU, and how fast?
     headwater run saxpy.cl x=random:16Mi y=random:16Mi a=2 --device gpu --verify cpu --time
 
-exit codes: 0 done, 1 --verify found a difference, 2 bad input
+exit codes: 0 done, 1 --verify found a difference, 2 bad input, 130 interrupted
 """
 
 
@@ -65,7 +67,7 @@ def parser() -> Parser:
     checks.add_argument("--verify", metavar="DEVICE", help="run there too and compare; exit code 1 if they differ")
     checks.add_argument("--tolerance", metavar="T", help="of --verify, relative (default: 1e-5 for float, 0 for int)")
     checks.add_argument("--time", action="store_true", help="run repeatedly and print the median")
-    checks.add_argument("--repeat", metavar="N", default="20", help="runs for --time (default 20, about 2 s at most)")
+    checks.add_argument("--repeat", metavar="N", help="runs for --time (default 20, about 2 s at most)")
     checks.add_argument("--time-limit", metavar="S", help="give up after S seconds (an endless loop, say)")
     printing = made.add_argument_group("printing")
     printing.add_argument("--json", action="store_true", help="print one JSON object instead of text")
@@ -74,11 +76,12 @@ def parser() -> Parser:
     return made
 
 
-def add_launch_options(made: Parser) -> None:
-    """What tells a kernel and its arguments, for all commands that launch one."""
-    made.add_argument("file", metavar="FILE", help="the kernel's source, .cl, .br or .il")
+def add_launch_options(made: Parser, *, simulated: bool = False) -> None:
+    """What tells a kernel and its arguments, for all commands that launch one; ``simulated``: on a chip that is not
+    here only."""
+    made.add_argument("file", metavar="FILE", help="the kernel: .cl, .br, .il; machine code: .hsaco, .cal")
     made.add_argument("words", metavar="ARG", nargs="*", help="arrays and numbers, in order or as name=value")
-    add_device_option(made)
+    add_device_option(made, "a simulated chip, such as vega64 or a TOML file" if simulated else "")
     made.add_argument("--kernel", "-k", metavar="NAME", help="which kernel; needed if the file has several")
     made.add_argument(
         "-o",
@@ -87,7 +90,8 @@ def add_launch_options(made: Parser) -> None:
         metavar="[NAME=]FILE",
         action="append",
         default=[],
-        help="write an output: .npy, .npz, .csv, .bin or a picture; without -o outputs are summed up as text",
+        help="write an output: .npy, .npz, .csv, .bin or a picture"
+        + ("" if simulated else "; without -o outputs are summed up as text"),
     )
     sizes = made.add_argument_group("sizes (x first, as in OpenCL: 640,480)")
     sizes.add_argument(
@@ -103,7 +107,7 @@ def main(words: Sequence[str]) -> int:
     """Run the command; the exit code is returned."""
     begin = time.perf_counter()
     args = parser().parse(words)
-    with _checking(args.check):
+    with _checking(args.check), crash.told():
         return _run(args, begin)
 
 
@@ -125,7 +129,11 @@ def _checking(wanted: bool) -> Iterator[None]:
 def _run(args: argparse.Namespace, begin: float) -> int:
     limit = _positive(args.time_limit, "--time-limit")
     tolerance = _positive(args.tolerance, "--tolerance", zero=True)
-    repeats = int(_positive(args.repeat, "--repeat") or 0)
+    if args.repeat is not None and not args.time:
+        raise UsageError("--repeat says how often --time runs", hint="add --time")
+    if args.tolerance is not None and not args.verify:
+        raise UsageError("--tolerance is that of --verify", hint="add --verify cpu, say")
+    repeats = whole_from_one(args.repeat or "20", "--repeat")
     path = Path(args.file)
 
     import headwater
@@ -153,8 +161,8 @@ def _run(args: argparse.Namespace, begin: float) -> int:
     seconds: list[float] = []
     if args.time:
         with progress(f"timing {name} on {device.name}"):
-            seconds = job.times(device, max(repeats, 1), _BUDGET)
-    notes = _write(job, outputs)
+            seconds = job.times(device, repeats, _BUDGET)
+    notes = write_outputs(job, outputs)
     result = _Result(path, name, device, job, outputs, notes, compiled, first, seconds, other, differences, local_size)
     if args.json:
         import json
@@ -261,7 +269,8 @@ def _verify(job: Job, outputs: dict[str, Array], other: Device, tolerance: float
     return [compare(name, outputs[name], reference[name], tolerance) for name in outputs]
 
 
-def _write(job: Job, outputs: dict[str, Array]) -> list[str]:
+def write_outputs(job: Job, outputs: dict[str, Array]) -> list[str]:
+    """Write the outputs that have a file; remarks on what was done to their values are returned."""
     if not job.binding.targets:
         return []
     from headwater import files
@@ -273,6 +282,14 @@ def _write(job: Job, outputs: dict[str, Array]) -> list[str]:
             for name, target in job.binding.targets.items()
         ]
     )
+
+
+def tell_written(job: Job, outputs: dict[str, Array]) -> None:
+    """Write the outputs that have a file and say so on stderr, for commands whose answer is another."""
+    for note in write_outputs(job, outputs):
+        print(f"note: {note}", file=sys.stderr)
+    for name, target in job.binding.targets.items():
+        print(_wrote(target, name, outputs[name]), file=sys.stderr)
 
 
 def _element_of(array: Array) -> Any:

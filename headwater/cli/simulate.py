@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater.cli.options import Parser, build_options
-from headwater.cli.run import add_launch_options, bind_words, choose_kernel
+from headwater.cli.options import Parser, build_options, whole_from_one
+from headwater.cli.results import refuse_overwriting
+from headwater.cli.run import add_launch_options, bind_words, choose_kernel, tell_written
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _LINES = 12
 def parser() -> Parser:
     """The options of ``headwater simulate``."""
     made = Parser("simulate", _USAGE, _DESCRIPTION, _EXAMPLES)
-    add_launch_options(made)
+    add_launch_options(made, simulated=True)
     what = made.add_argument_group("simulation")
     what.add_argument("--also", metavar="CHIPS", help="more chips, with commas: the table compares them")
     what.add_argument(
@@ -78,11 +79,12 @@ def _simulate(args: argparse.Namespace) -> int:
     from headwater.timing.system import repeated
 
     path = Path(args.file)
+    refuse_overwriting([args.html, args.timeline, *args.outputs], [path])
     names = [args.device, *(name for name in (args.also or "").split(",") if name)]
     chips = [simulated(name) for name in names]
     sample = _part(args.sample)
-    times = _count(args.repeat, "--repeat") if args.repeat is not None else 0
-    queues = _count(args.queues, "--queues")
+    times = whole_from_one(args.repeat, "--repeat") if args.repeat is not None else 0
+    queues = whole_from_one(args.queues, "--queues")
     if not times and (queues > 1 or args.pageable):
         raise UsageError("--queues and --pageable are of a program of many launches", hint="say --repeat N, too")
     others = variants(chips[0].chip, args.sweep) if args.sweep else []  # type: ignore[attr-defined]
@@ -100,7 +102,9 @@ def _simulate(args: argparse.Namespace) -> int:
 
             def run(job: Job = job, device: Any = device) -> None:
                 with progress(f"running {job.kernel.name} on {device.name}") as watcher:
-                    job.run(device, watcher)
+                    outputs, _ = job.run(device, watcher)
+                if device is chips[0]:
+                    tell_written(job, outputs)
 
             recorded[key] = Recorded(run)
             if not recorded[key].launches:
@@ -141,12 +145,6 @@ def _part(word: str | None) -> float | None:
         return float(word)
     except ValueError:
         raise UsageError(f"--sample wants a part such as 0.1, not {word!r}") from None
-
-
-def _count(word: str, option: str) -> int:
-    if not word.isdecimal() or int(word) < 1:
-        raise UsageError(f"{option} wants a whole number from 1, not {word!r}")
-    return int(word)
 
 
 class Told:

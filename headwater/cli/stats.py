@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headwater.cli.options import Parser, build_options
-from headwater.cli.run import add_launch_options, bind_words, choose_kernel
+from headwater.cli.results import refuse_overwriting
+from headwater.cli.run import add_launch_options, bind_words, choose_kernel, tell_written
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _LINES = 20
 def parser() -> Parser:
     """The options of ``headwater stats``."""
     made = Parser("stats", _USAGE, _DESCRIPTION, _EXAMPLES)
-    add_launch_options(made)
+    add_launch_options(made, simulated=True)
     what = made.add_argument_group("statistics")
     what.add_argument("--instructions", action="store_true", help="list every instruction")
     what.add_argument("--trace", metavar="FILE", help="keep the trace, for programs: see docs/trace.md")
@@ -63,6 +64,7 @@ def _stats(args: argparse.Namespace) -> int:
     from headwater.emulate.trace import Recording
 
     path = Path(args.file)
+    refuse_overwriting([args.trace, *args.outputs], [path])
     device = headwater.device(args.device)
     if device.kind != "simulated":
         raise UsageError(
@@ -83,7 +85,8 @@ def _stats(args: argparse.Namespace) -> int:
         return recordings[-1]
 
     with progress(f"running {name} on {device.name}") as watcher, watching(record):
-        job.run(device, watcher)
+        outputs, _ = job.run(device, watcher)
+    tell_written(job, outputs)
     found = [statistics(recording) for recording in recordings if recording.totals is not None]
     for recording in recordings:
         if recording.path is not None:

@@ -10,6 +10,8 @@ from typing import Any
 
 from headwater.files import Array
 
+_WIDEST = 1000
+
 
 def print_table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", numbers: Sequence[int] = ()
@@ -32,8 +34,15 @@ def print_table(
         table.add_column(head, justify="right" if index in numbers else "left", no_wrap=index in numbers)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    # Into a file or pipe a table is as wide as it needs to be.
-    Console(width=None if sys.stdout.isatty() else 120).print(table)
+    # Into a file or pipe a table is as wide as its columns need, and 120 if longer texts can be wrapped.
+    console = Console()
+    if not sys.stdout.isatty():
+        wide = console.options.update(width=_WIDEST)
+        console = Console(width=max(120, min(table.__rich_measure__(console, wide).minimum, _WIDEST)))
+    with console.capture() as made:
+        console.print(table)
+    # Printed here, as Rich would end the process itself where the reader of a pipe has gone.
+    print(made.get(), end="")
 
 
 def shows_colour() -> bool:

@@ -60,8 +60,8 @@ def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
     from headwater.runtime.vliw_images import image_of, kernel_image
 
     chip = chips.find(args.device or args.target)
-    text = data.decode("utf-8", "surrogateescape")
-    suffix = Path(args.file).suffix
+    text = data.decode("utf-8-sig", "surrogateescape")
+    suffix = Path(name).suffix
     if suffix == IL_SUFFIX:
         made = image_of(text, chip, name)
         return _chosen(args.kernels, (made.name,), (made,), name)

@@ -324,14 +324,17 @@ def unknown_device(name: str, reason: str = "") -> DeviceError:
     """A DeviceError that says which devices exist, and which the name is nearest to."""
     import difflib
 
+    from headwater import chips
+
     existing = devices()
-    names = [device.name for device in existing]
-    known = {**{n.lower(): n for n in names}, **{d.description.lower(): d.description for d in existing}, "gpu": "gpu"}
+    names = [*(device.name for device in existing), *chips.names(), "gpu"]
+    known = {**{n.lower(): n for n in names}, **{d.description.lower(): d.description for d in existing}}
     near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
     listing = ", ".join(f"{device.name} ({device.description})" for device in existing)
     suggestion = f"did you mean {known[near[0]]!r}? " if near else ""
     return DeviceError(
-        f"no device {name!r}{f': {reason}' if reason else ''}", hint=f"{suggestion}the devices here are {listing}"
+        f"no device {name!r}{f': {reason}' if reason else ''}",
+        hint=f"{suggestion}the devices here are {listing}; headwater devices lists the simulated chips, too",
     )
 
 

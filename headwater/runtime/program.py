@@ -351,6 +351,8 @@ def _read(path_or_source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
     """Source text, or the bytes of machine code, and the name that messages give it."""
     if isinstance(path_or_source, str) and any(mark in path_or_source for mark in "\n{}"):
         return path_or_source, "<source>"
+    if isinstance(path_or_source, str) and not path_or_source.strip():
+        raise UsageError("the source is empty", hint="pass a file's name or a kernel's text")
     try:
         path = Path(path_or_source)
     except TypeError:
@@ -363,8 +365,10 @@ def _read(path_or_source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
         raise UsageError(f"{path} is a directory, not a source file") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    if data.startswith(_MACHINE_CODE) or path.suffix in (".hsaco", ".co"):
+    if data.startswith(_MACHINE_CODE) or path.suffix in (".hsaco", ".co", ".cal"):
         return data, str(path)
+    if path.suffix in (".s", ".isa"):
+        raise UsageError(f"{path} is assembly", hint=f"headwater asm {path} makes machine code of it, which runs")
     if b"\0" in data:
         raise UsageError(f"{path} is not a text file")
     try:

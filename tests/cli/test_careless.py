@@ -1,0 +1,162 @@
+"""What careless people do: outputs over sources, full disks, closed pipes, kernels that run wild, odd files."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+ADD_BR = "kernel void add(float a<>, float b<>, out float c<>) { c = a + b; }\n"
+FILL_CL = "kernel void fill(global float *x) { x[get_global_id(0)] = 1; }\n"
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="of Linux")
+
+
+def command(*words, stdout=subprocess.PIPE, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "headwater", *words],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["compile", "k.cl", "--device", "vega64", "-o", "k.cl"], "cannot write k.cl: it is an input"),
+        (["disasm", "k.cl", "--device", "vega64", "-o", "./k.cl"], "cannot write ./k.cl: it is an input"),
+        (["analyze", "k.cl", "-d", "vega64", "--html", "k.cl"], "cannot write k.cl: it is an input"),
+        (["compile", "k.cl", "--device", "vega64", "-o", "."], "cannot write .: it is a directory"),
+        (
+            ["simulate", "k.cl", "random:9", "-d", "vega64", "--html", "a", "--timeline", "a"],
+            "cannot write a: another output has that name",
+        ),
+    ],
+)
+def test_no_output_replaces_a_source_or_another_output(folder, headwater, words, message):
+    (folder / "k.cl").write_text(FILL_CL)
+    ran = headwater(*words)
+    assert (ran.code, ran.err.splitlines()[0]) == (2, f"headwater: error: {message}")
+    assert (folder / "k.cl").read_text() == FILL_CL
+
+
+def test_brcc_keeps_files_that_it_has_not_made(folder, headwater):
+    (folder / "add.br").write_text(ADD_BR)
+    assert headwater("brcc", "add.br").code == 0
+    assert headwater("brcc", "add.br").code == 0  # over its own
+    (folder / "add.cl").write_text(FILL_CL)
+    ran = headwater("brcc", "add.br")
+    assert ran.code == 2
+    assert "add.cl is there, and was not made by brcc: it is not overwritten" in ran.err
+    assert (folder / "add.cl").read_text() == FILL_CL
+
+
+@pytest.mark.parametrize("command_name", ["simulate", "stats"])
+def test_outputs_are_written_by_all_commands_that_run_a_kernel(folder, headwater, command_name):
+    (folder / "k.cl").write_text(FILL_CL)
+    ran = headwater(command_name, "k.cl", "zeros:9", "-d", "vega64", "-o", "x.npy")
+    assert ran.code == 0
+    assert "wrote x.npy: x, float32 9, 1 to 1" in ran.err
+    assert np.load("x.npy").tolist() == [1] * 9
+
+
+@LINUX
+@pytest.mark.parametrize("words", [["devices", "--chips", "--json"], ["explain", "--list"], ["--help"]])
+def test_a_full_disk_under_stdout_is_told(words):
+    with open("/dev/full", "w") as full:
+        ran = command(*words, stdout=full)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("headwater: error: cannot write: No space left on device\n")
+
+
+@LINUX
+def test_closed_streams_are_no_defect(folder):
+    (folder / "k.cl").write_text(FILL_CL)
+    for closed in ("1", "2"):
+        line = f'exec "$@" {closed}>&-'
+        words = ["bash", "-c", line, "sh", sys.executable, "-m", "headwater", "run", "k.cl", "zeros:9"]
+        ran = subprocess.run(words, capture_output=True, text=True, timeout=120)
+        assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@LINUX
+def test_an_interrupted_or_failed_run_leaves_no_trace(folder, headwater):
+    (folder / "k.cl").write_text(FILL_CL)
+    ran = headwater("stats", "k.cl", "zeros:9", "--global", "20", "-d", "vega64", "--trace", "k.trace")
+    assert ran.code == 2
+    assert "work-item (9) of fill writes 4 bytes at byte 36" in ran.err
+    assert not [name for name in os.listdir() if "trace" in name]
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="of Linux on x86-64")
+def test_a_kernel_that_runs_wild_ends_in_a_message(folder):
+    (folder / "wild.cl").write_text("kernel void wild(global float *x) { x[get_global_id(0) + (1ul << 40)] = 1; }\n")
+    ran = command("run", "wild.cl", "zeros:9")
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("headwater: error: the kernel accessed memory that is not there, and was ended\n")
+    assert "--check" in ran.stderr
+
+
+def test_a_device_that_is_not_here_does_not_hide_those_that_are(headwater, monkeypatch):
+    monkeypatch.setenv("HEADWATER_DEVICE", "vega65")
+    ran = headwater("devices", "--json")
+    assert ran.code == 0
+    assert json.loads(ran.out)[0]["name"] == "cpu"
+    assert ran.err == "headwater: warning: HEADWATER_DEVICE=vega65: no device 'vega65'\n"
+
+
+def test_an_unknown_device_suggests_chips(folder, headwater):
+    (folder / "k.cl").write_text(FILL_CL)
+    ran = headwater("run", "k.cl", "zeros:9", "-d", "vega65")
+    assert ran.code == 2
+    assert "did you mean 'vega64'?" in ran.err
+
+
+def test_options_that_would_do_nothing_are_refused(folder, headwater):
+    (folder / "k.cl").write_text(FILL_CL)
+    assert "add --time" in headwater("run", "k.cl", "zeros:9", "--repeat", "3").err
+    assert "--tolerance is that of --verify" in headwater("run", "k.cl", "zeros:9", "--tolerance", "1").err
+    assert "--pixel goes with --counts" in headwater("analyze", "k.cl", "-d", "vega64", "--pixel").err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("k.s", "v_nop", "k.s is assembly"),
+        ("k.cal", "", "k.cal: the file is empty"),
+    ],
+)
+def test_run_says_what_files_are(folder, headwater, name, text, message):
+    (folder / name).write_text(text)
+    ran = headwater("run", name, "zeros:9", "-d", "hd5870")
+    assert ran.code == 2
+    assert message in ran.err
+
+
+def test_other_languages_are_named_where_only_some_will_do(folder, headwater):
+    (folder / "add.br").write_text(ADD_BR)
+    (folder / "k.il").write_text("il_ps_2_0\nend\n")
+    assert "k.il is ATI IL, and this compiles OpenCL C" in headwater("compile", "k.il", "--device", "vega64").err
+    assert "k.il is ATI IL, no machine code" in headwater("disasm", "k.il", "--device", "vega64").err
+    assert "add.br is Brook+" in headwater("ilc", "add.br", "--device", "hd5870").err
+
+
+def test_opencl_c_is_read_from_stdin_for_vliw_chips_too(folder):
+    ran = command("compile", "-", "--device", "hd5870", "--emit", "ir", "-o", "-", input=FILL_CL)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("il_cs_2_0")
+
+
+def test_infinity_is_a_number(folder, headwater):
+    (folder / "k.cl").write_text("kernel void k(global float *x, float a) { x[get_global_id(0)] = a; }")
+    assert headwater("run", "k.cl", "zeros:1", "inf").out == "x = inf\n"
+    assert headwater("run", "k.cl", "zeros:1", "2.5f").out == "x = 2.5\n"
+
+
+def test_metrics_are_listed_as_json(headwater):
+    rows = json.loads(headwater("explain", "--list", "--json").out)
+    assert "occupancy" in {row["name"] for row in rows}
