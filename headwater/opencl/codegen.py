@@ -28,6 +28,9 @@ from headwater.opencl.spmd.plan import KernelFacts
 from headwater.opencl.spmd.shapes import Shapes
 from headwater.opencl.spmd.vectorise import ChunkCode, Vectoriser
 
+FULL, MASKED, SINGLE = "chunk.full", "chunk.masked", "chunk.single"
+"""Functions for a chunk of lanes and rows, for one that lacks some of them, and for one work-item."""
+
 ID_RANGE = "range(i64 0, 2147483648)"
 """Work-item ids and sizes are below 2^31: the launcher refuses larger launches, so 32-bit index arithmetic is exact."""
 
@@ -157,10 +160,10 @@ def vectorised(
     shapes = Shapes(kernel.function, kernel.cfg, layout, dict(interleaved))
     guard = None if resumable or kernel.cfg.irreducible else entry_guard(kernel.function, kernel.cfg, shapes)
     again = frozenset() if resumable or layout.lanes == 1 else restartable(kernel.function, kernel.cfg)
-    gives_up = guard is not None
+    gives_up, single = guard is not None, False
     uneven = uneven_loops(kernel.function, kernel.cfg) if layout.lanes == 1 else frozenset()
     place: Place | None = None
-    for name, is_masked in (("chunk.full", False), ("chunk.masked", True)):
+    for name, is_masked in ((FULL, False), (MASKED, True)):
         if is_masked and not masked:
             continue
         passed = guard if not is_masked else None
@@ -170,9 +173,11 @@ def vectorised(
             layout,
             dict(interleaved),
             together=kernel.cfg.entry if passed is not None else "",
-            restartable=again if not is_masked else frozenset(),
+            # One by one, work-items cannot wait for each other.
+            restartable=again if not is_masked or not kernel.has_barrier else frozenset(),
         )
         gives_up |= bool(shapes.assumed)
+        single |= is_masked and bool(shapes.assumed)
         masked |= gives_up
         linear = Linear(kernel.function, kernel.cfg, shapes)
         sizes = _known_sizes(module, kernel) if checked else {}
@@ -183,16 +188,20 @@ def vectorised(
         codes.append(writer.write())
         declares |= codes[-1].declares
     frame_bytes = max(c.frame_bytes for c in codes) if resumable else None
+    if single:
+        codes.append(_single(kernel, formats))
+        declares |= codes[-1].declares
     own = params[: len(params) - len(kernel.locals_bytes)]
     entry = write_entry(
         symbol,
-        "chunk.full",
-        "chunk.masked" if masked else None,
+        FULL,
+        MASKED if masked else None,
         own,
         kernel.locals_bytes,
         layout,
         frame_bytes,
         gives_up=gives_up,
+        single=SINGLE if single else None,
         lane_bytes=place.lane_bytes if place is not None else 0,
         agreeing=checked and resumable,
     )
@@ -213,6 +222,16 @@ def vectorised(
         _METADATA,
     ]
     return "\n\n".join(parts) + "\n", frame_bytes, tuple(_format_text(module, g) for g in formats)
+
+
+def _single(kernel: Kernel, formats: dict[str, int]) -> ChunkCode:
+    """The function for one work-item."""
+    one = Layout(1)
+    for loop in kernel.cfg.loops:
+        loop.divergent = False
+    shapes = Shapes(kernel.function, kernel.cfg, one, {})
+    linear = Linear(kernel.function, kernel.cfg, shapes)
+    return Vectoriser(kernel.function, kernel.cfg, shapes, linear, one, Variant(SINGLE), formats).write()
 
 
 def _place_code(kernel: Kernel, place: Place) -> str:
@@ -236,8 +255,8 @@ def _known_sizes(module: Module, kernel: Kernel) -> dict[str, tuple[str, int]]:
 
 
 def codes_text(codes: list[ChunkCode]) -> list[str]:
-    """The chunk functions; full chunks are inlined into the loop over chunks, the odd masked ones are called."""
-    return [c.text.replace(") #0 {", ") #2 {", 1) if "@chunk.masked(" in c.text else c.text for c in codes]
+    """The chunk functions; full chunks are inlined into the loop over chunks, the others are called."""
+    return [c.text if f"@{FULL}(" in c.text else c.text.replace(") #0 {", ") #2 {", 1) for c in codes]
 
 
 def _struct_body(ty: object) -> str:

@@ -166,9 +166,10 @@ class CpuLaunch:
         self._streaming = host.streaming
         self._trial: Trial | None = None
         self._large = False
-        self._last_level = _last_level_cache() // 2
-        # Launches are large if one word for each work-item is more than that.
-        self._flags = _pool.FLAG_LARGE if 4 * prod(global_size) > self._last_level else 0
+        own, shared = _caches()
+        self._last_level = shared // 2
+        # Launches are large if one word for each work-item is more than the cores' own caches hold.
+        self._flags = _pool.FLAG_LARGE if 4 * prod(global_size) > own * pool.size else 0
         block[_pool.FLAGS] = self._flags
         self._unbounded = host.unbounded
         self._inline = not check and (interrupt.SUPPORTED or not host.unbounded)
@@ -652,15 +653,15 @@ def _print(text: str) -> None:
 
 
 @functools.cache
-def _last_level_cache() -> int:
-    """Bytes of the last-level cache; 16 MiB where the system does not say."""
-    best = 0
-    for index in range(6):
+def _caches() -> tuple[int, int]:
+    """Bytes of a core's second-level cache and of the last-level one; 1 and 16 MiB where the system does not say."""
+    sizes = {}
+    for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
         try:
-            text = Path(f"/sys/devices/system/cpu/cpu0/cache/index{index}/size").read_text().strip()
-        except OSError:
+            level, text = int((path / "level").read_text()), (path / "size").read_text().strip()
+        except (OSError, ValueError):
             continue
         scale = {"K": 1 << 10, "M": 1 << 20}.get(text[-1:], 1)
         digits = text.rstrip("KM")
-        best = max(best, int(digits) * scale if digits.isdecimal() else 0)
-    return best or 16 << 20
+        sizes[level] = int(digits) * scale if digits.isdecimal() else 0
+    return sizes.get(2, 0) or 1 << 20, max(sizes.values(), default=0) or 16 << 20

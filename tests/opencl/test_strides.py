@@ -70,19 +70,20 @@ def test_an_index_that_wraps_around_is_extended_lane_by_lane(layout, start):
     assert (run("below_a_guard", np.uint32(70)) == np.where(x < 70, int32(x + start), 0)).all()
 
 
+@pytest.mark.parametrize(("width", "height"), [(64, 8), (50, 7)])
 @pytest.mark.parametrize("start", STARTS)
-def test_every_row_is_tested(layout, start):
+def test_every_row_is_tested(layout, start, width, height):
     program = hw.compile(f"{EXTENSIONS}// {layout}", device="cpu")
-    x, y = np.arange(64, dtype=np.int64), np.arange(8, dtype=np.int64)[:, None]
-    out = np.zeros((8, 64), np.int64)
-    program.rows[(64, 8), (64, 8)](out, np.uint32(start)).wait()
+    x, y = np.arange(width, dtype=np.int64), np.arange(height, dtype=np.int64)[:, None]
+    out = np.zeros((height, width), np.int64)
+    program.rows[(width, height), (width, height)](out, np.uint32(start)).wait()
     assert (out == int32(x + start * y) - int32(x + start)).all()
 
 
 @pytest.mark.parametrize("element", ["uchar", "short", "int", "double", "float4", "uchar4", "float3"])
 @pytest.mark.parametrize("shift", [0, 1, 7, 100])
 def test_streams_that_begin_anywhere(monkeypatch, element, shift):
-    monkeypatch.setattr(cpu_launch, "_last_level_cache", lambda: 0)  # every store is worth a streaming store
+    monkeypatch.setattr(cpu_launch, "_caches", lambda: (0, 0))  # every store is worth a streaming store
     source = f"""
 kernel void shifted(global const {element} *in, global {element} *out, int pitch, int shift)
 {{

@@ -39,7 +39,7 @@ def test_the_cpu_device_describes_itself_without_proc_and_sysconf(monkeypatch: p
     monkeypatch.setattr(Path, "read_text", missing)
     assert cpu.cpu_device().memory_bytes == 0
     assert cpu._processor_name.__wrapped__()
-    assert cpu_launch._last_level_cache.__wrapped__() == 16 << 20
+    assert cpu_launch._caches.__wrapped__() == (1 << 20, 16 << 20)
     monkeypatch.setattr(cpu.platform, "system", lambda: "Darwin")
     assert list(cpu._processor_names())[1] == ""  # no sysctlbyname here, or no such name
 

@@ -205,25 +205,17 @@ class Arithmetic(Packed):
 
     def _assumed_extension(self, inst: Inst, op: str) -> None:
         """Extend lane 0, and give the chunk up if extending it does not extend all lanes: that is tested once."""
-        source, layout = inst.args[0], self.layout
-        rows = self.rows(self.shapes.of[inst.name])
-        stride = self.shapes.shape(source).stride
-        assert stride is not None
-        in_line = layout.row_dim == layout.lane_dim
-        for row in rows[:1] if in_line else rows:
-            fits = self._no_wrap(op, source, row, layout.lanes * (len(rows) if in_line else 1))
+        source, shape = inst.args[0], self.shapes.of[inst.name]
+        for row in self.rows(shape):
+            fits = self._no_wrap(op, source, row, self.layout.lanes * (self.layout.rows if shape.in_line else 1))
             fits = self.writer.let(f"freeze i1 {fits}")  # where no lane runs, what lanes share may be poison
             go_on, parted = self.writer.fresh_label("fits"), self.writer.fresh_label("wraps")
             self.writer.branch(fits, go_on, parted)
             self.writer.start(parted)
             self.writer.line(f"ret i32 {PARTED}")
             self.writer.start(go_on)
-        first = ""
-        for row in rows:
-            if row and in_line:  # a row goes on along the lanes where the one before ends
-                text = self.writer.let(f"add {inst.ty} {first}, {row * layout.lanes * stride}")
-            else:
-                first = text = self.writer.let(f"{op} {source.ty} {self.part(source, row)} to {inst.ty}")
+        for row in self.rows(shape):
+            text = self.writer.let(f"{op} {source.ty} {self.part(source, row)} to {inst.ty}")
             self.set_part(inst, row, "s", text)
 
     def _no_wrap(self, op: str, source: Value, row: int, lanes: int) -> str:

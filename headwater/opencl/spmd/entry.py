@@ -59,10 +59,12 @@ def write_entry(
     frame_bytes: int | None,
     *,
     gives_up: bool,
+    single: str | None = None,
     lane_bytes: int = 0,
     agreeing: bool = False,
 ) -> str:
     """The entry's text. ``frame_bytes`` is None if no chunk stops at barriers; ``gives_up``: full chunks may;
+    ``single``: the function for one work-item, which runs those of a masked chunk that gives up, if masked ones may;
     ``lane_bytes``: what a lane stores where `PLACE` tells, to which lines of chunks are aligned (0: they are not);
     ``agreeing``: the launch stops if the chunks of a work-group, one work-item each, stopped at different barriers."""
     places, _ = argument_places(params)
@@ -90,7 +92,7 @@ def write_entry(
     arguments = _load_arguments(places, locals_bytes, lines)
     lines += _GROUP_LOOP.splitlines()
     ids = _chunk_ids(layout)
-    call = _Caller(full, masked, arguments, ids, layout, frame_bytes, gives_up, lane_bytes, agreeing)
+    call = _Caller(full, masked, arguments, ids, layout, frame_bytes, gives_up, single, lane_bytes, agreeing)
     lines += call.lines()
     lines += ["group.end:", "  %g.next = add i64 %g, 1", "  %g.more = icmp slt i64 %g.next, %last"]
     lines += ["  br i1 %g.more, label %group, label %grab", "leave:", "  ret void", "}"]
@@ -179,6 +181,7 @@ class _Caller:
     layout: Layout
     frame_bytes: int | None
     gives_up: bool
+    single: str | None
     lane_bytes: int
     agreeing: bool
 
@@ -254,7 +257,7 @@ class _Caller:
                 "  br i1 %masked.more, label %masked.call, label %lane.end",
                 "masked.call:",
                 *self._call("m", self.masked, masked=True),
-                "  br label %masked.done",
+                *self._one_by_one(row),
                 "masked.done:",
             ]
             if resumable:
@@ -329,6 +332,39 @@ class _Caller:
             "  br i1 %parted, label %masked.head, label %full.done",
         ]
 
+    def _one_by_one(self, row: int) -> list[str]:
+        """Where not even the masked code can run a chunk, its work-items run by themselves."""
+        if self.single is None:
+            return ["  br label %masked.done"]
+        out = [
+            f"  %wraps = icmp eq i32 %result.m, {PARTED}",
+            "  br i1 %wraps, label %single.rows, label %masked.done",
+            "single.rows:",
+            f"  %row.s.end = call i64 @llvm.umin.i64(i64 %row.next, i64 %lsz{row})",
+            "  br label %single.row",
+            "single.row:",
+            "  %row.s = phi i64 [ %row, %single.rows ], [ %row.s.next, %single.row.end ]",
+            "  %row.s.more = icmp ult i64 %row.s, %row.s.end",
+            "  br i1 %row.s.more, label %single.lanes, label %masked.done",
+            "single.lanes:",
+            "  br label %single.lane",
+            "single.lane:",
+            "  %lane.s = phi i64 [ %lane.m, %single.lanes ], [ %lane.s.next, %single.call ]",
+            "  %lane.s.more = icmp ult i64 %lane.s, %lane.m.next",
+            "  br i1 %lane.s.more, label %single.call, label %single.row.end",
+            "single.call:",
+        ]
+        texts = self._call_operands("s", out, "%lane.s", row="%row.s")
+        return [
+            *out,
+            f"  call i32 @{self.single}({texts})",
+            "  %lane.s.next = add i64 %lane.s, 1",
+            "  br label %single.lane",
+            "single.row.end:",
+            "  %row.s.next = add i64 %row.s, 1",
+            "  br label %single.row",
+        ]
+
     def _call(self, tag: str, function: str, *, masked: bool) -> list[str]:
         out: list[str] = []
         frame, state = "%scratch", "0"
@@ -358,9 +394,11 @@ class _Caller:
             ]
         return out
 
-    def _call_operands(self, tag: str, out: list[str], lane: str, frame: str = "%scratch", state: str = "0") -> str:
-        """What chunk functions are called with, masks apart, for the chunk that begins at ``lane``."""
-        position = {"lane": lane, "row": "%row", "outer": "%outer"}
+    def _call_operands(
+        self, tag: str, out: list[str], lane: str, frame: str = "%scratch", state: str = "0", row: str = "%row"
+    ) -> str:
+        """What chunk functions are called with, masks apart, for the chunk that begins at ``lane`` and ``row``."""
+        position = {"lane": lane, "row": row, "outer": "%outer"}
         ids = []
         for name in ID_PARAMS:
             kind, dim = name[:-1], int(name[-1])

@@ -9,12 +9,13 @@ from headwater.errors import InternalError
 from headwater.opencl.spmd.cfg import Cfg
 from headwater.opencl.spmd.combine import combine_loads
 from headwater.opencl.spmd.cost import LANES
+from headwater.opencl.spmd.extensions import restore_extensions
 from headwater.opencl.spmd.ir import Block, Function, Inst, Module, Param, Value
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.regroup import regroup
 from headwater.opencl.spmd.shapes import PRIMITIVE, Shapes
 from headwater.opencl.spmd.swizzle import fold_shuffles
-from headwater.opencl.spmd.types import I32, I64, VOID, ptr_type
+from headwater.opencl.spmd.types import VOID, ptr_type
 from headwater.opencl.spmd.vectorise import polled_loops
 
 LOCAL_GLOBAL = re.compile(r"= .*addrspace\(3\) global ")
@@ -81,28 +82,11 @@ def _make_vectors(function: Function, private: dict[str, int]) -> None:
     """Put together what belongs to one vector of a work-item."""
     cfg = Cfg(function)
     if not cfg.irreducible:
-        _masks_to_extensions(function)
+        restore_extensions(function)
         shapes = Shapes(function, cfg, Layout(LANES), dict(private))
         fold_shuffles(function)
         combine_loads(function, shapes)
         regroup(function, shapes)
-
-
-def _masks_to_extensions(function: Function) -> None:
-    """``(4 * id) & 0xfffffffc``, as LLVM has it, to the extension of 32 bits that it was, which may keep a stride."""
-    defs = {i.name: i for b in function.blocks.values() for i in b.insts if i.name}
-    for block in function.blocks.values():
-        insts: list[Inst] = []
-        for inst in block.insts:
-            if inst.op == "and" and inst.ty == I64 and inst.args[1].text.isdigit():
-                mask, low = int(inst.args[1].text), defs.get(inst.args[0].text)
-                clear = int(low.args[1].text) if low and low.op == "shl" and low.args[1].text.isdigit() else 0
-                if mask | ((1 << clear) - 1) == 0xFFFFFFFF:
-                    short = Inst("trunc", I32, f"%hwm.{inst.name[1:]}".replace('"', ""), [inst.args[0]])
-                    insts.append(short)
-                    inst.op, inst.flags, inst.args = "zext", (), [Value(I32, short.name)]
-            insts.append(inst)
-        block.insts = insts
 
 
 def _locals_to_parameters(module: Module, function: Function) -> list[int]:

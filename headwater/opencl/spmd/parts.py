@@ -98,7 +98,8 @@ class Parts:
         return {"s": ty, "v": self.lanes_of(ty) if form == "v" else ty, "g": I1}[form]
 
     def rows(self, shape: Shape) -> range:
-        return range(self.layout.rows if shape.deps & ROW else 1)
+        """The rows that a value of this shape is kept for."""
+        return range(self.layout.rows if shape.by_row else 1)
 
     @staticmethod
     def components(ty: Type) -> list[Type]:
@@ -124,6 +125,8 @@ class Parts:
         row = row if shape.deps & ROW else 0
         key = (value.text, component, row, form)
         known = self.cache.get(key)
+        if known is None and row and shape.in_line:
+            known = self.cache[key] = self._further_row(value, row, form, shape)
         if known is None and form == "s" and value.text in self.fixed:
             known = self.fixed[value.text][row]
             if value.ty.kind == "vec":  # a parameter that is a vector comes whole
@@ -139,6 +142,16 @@ class Parts:
                 raise AssertionError(f"no form {form} of {value.text}: {shape}")
             self.cache[key] = known
         return known
+
+    def _further_row(self, value: Value, row: int, form: str, shape: Shape) -> str:
+        """A part of a row that goes on along the lanes where the one before ends, from row 0's."""
+        assert shape.stride is not None
+        base, first = self.part(value), row * self.layout.lanes
+        if form == "v":
+            return self._spread(base, value.ty, shape, first)
+        if value.ty.kind == "ptr":
+            return self.writer.let(f"getelementptr i8, {value.ty} {base}, i64 {first * shape.stride}")
+        return self.writer.let(f"add {value.ty} {base}, {first * shape.stride}")
 
     def _constant_part(self, value: Value, form: str, component: int) -> str:
         ty = self.components(value.ty)[component]
@@ -170,11 +183,12 @@ class Parts:
             f"shufflevector {vector} {one}, {vector} poison, <{self.layout.lanes} x i32> zeroinitializer"
         )
 
-    def _spread(self, base: str, ty: Type, shape: Shape) -> str:
-        """All lanes' values from lane 0's."""
+    def _spread(self, base: str, ty: Type, shape: Shape, first: int = 0) -> str:
+        """The values of as many lanes as there are, from lane ``first`` on, from lane 0's."""
         if not shape.deps & LANE or not shape.stride:
             return self.splat(base, ty)
-        steps = ", ".join(f"{I64 if ty.kind == 'ptr' else ty} {i * shape.stride}" for i in range(self.layout.lanes))
+        numbers = range(first, first + self.layout.lanes)
+        steps = ", ".join(f"{I64 if ty.kind == 'ptr' else ty} {i * shape.stride}" for i in numbers)
         if ty.kind == "ptr":
             return self.writer.let(f"getelementptr i8, {ty} {base}, <{self.layout.lanes} x i64> <{steps}>")
         return self.writer.let(f"add {self.lanes_of(ty)} {self.splat(base, ty)}, <{steps}>")

@@ -24,7 +24,8 @@ class Shape:
 
     ``signed_safe``/``unsigned_safe``: stepping from lane 0 to any active lane is known not to wrap around in that
     reading, even if lane 0 is idle, so that extending the base extends every active lane; both: lane 0 is not negative
-    either. ``guarded``: the stride holds only where a run-time guard says so.
+    either. ``guarded``: the stride holds only where a run-time guard says so. ``in_line``: rows follow each other along
+    the lanes, so that lane 0 of a row is one stride after the last lane of the row before.
     """
 
     deps: int = 0
@@ -32,6 +33,12 @@ class Shape:
     signed_safe: bool = False
     unsigned_safe: bool = False
     guarded: bool = False
+    in_line: bool = False
+
+    @property
+    def by_row(self) -> bool:
+        """Whether each row has a value of its own, which cannot be had from row 0's."""
+        return bool(self.deps & ROW) and not self.in_line
 
     @property
     def varying(self) -> bool:
@@ -51,13 +58,23 @@ def _varying(deps: int) -> Shape:
 
 
 def _strided(
-    deps: int, stride: int | None, guarded: bool = False, signed: bool = False, unsigned: bool = False
+    deps: int,
+    stride: int | None,
+    guarded: bool = False,
+    signed: bool = False,
+    unsigned: bool = False,
+    in_line: bool = False,
 ) -> Shape:
     if stride is None or (stride == 0 and guarded):  # lanes that are alike only if a guard holds are not alike
         return _varying(deps)
     if stride == 0:
-        return Shape(deps & ~LANE)
-    return Shape(deps | LANE, stride, signed, unsigned, guarded)
+        return Shape(deps & ~(LANE | ROW) if in_line else deps & ~LANE)
+    return Shape(deps | LANE, stride, signed, unsigned, guarded, in_line and not guarded)
+
+
+def _in_line(shapes: list[Shape]) -> bool:
+    """Whether what is added up or scaled by constants from such values lies in line."""
+    return any(s.in_line for s in shapes) and all(s.in_line or not s.deps for s in shapes)
 
 
 class Shapes:
@@ -183,6 +200,7 @@ class Shapes:
             guarded=any(s.guarded for s in shapes),
             signed=all(s.signed_safe for s in known) and not constants,
             unsigned=all(s.unsigned_safe for s in known) and not constants,
+            in_line=not join and all(s.in_line for s in shapes),
         )
 
     def _escapes_loop(self, block: Block, inst: Inst) -> bool:
@@ -269,7 +287,7 @@ class Shapes:
             dim = int(primitive[2])
             row = self.row_bit if dim == self.layout.row_dim else 0
             if dim == self.layout.lane_dim and self.lane_bit:
-                return Shape(LANE | row, 1, signed_safe=True, unsigned_safe=True)
+                return Shape(LANE | row, 1, signed_safe=True, unsigned_safe=True, in_line=bool(row))
             return Shape(row)
         if inst.detail == "printf":
             return UNIFORM
@@ -286,7 +304,7 @@ class Shapes:
         if inst.op == "sub":
             # What is not negative, less any number of its type, is not below the least one.
             signed = "nsw" in inst.flags and a.stride > 0 == b.stride and _not_negative(a, inst.args[0])
-            return _strided(deps, a.stride - b.stride, guarded, signed, False)
+            return _strided(deps, a.stride - b.stride, guarded, signed, False, _in_line(shapes))
         # Where values rise from lane to lane, an idle lane 0 has less than the active ones, whose sums do not wrap
         # around (that is what the flags say); so only falling below the least number has to be ruled out.
         rises = min(a.stride, b.stride) >= 0
@@ -294,9 +312,9 @@ class Shapes:
         unsigned = all(s.unsigned_safe or not s.strided for s in (a, b))
         high, low = (_not_negative(s, v) for s, v in zip(shapes, inst.args, strict=True))
         signed = (high and (low or b.signed_safe or not b.strided)) or (low and (a.signed_safe or not a.strided))
-        return _strided(
-            deps, a.stride + b.stride, guarded, rises and signed and "nsw" in kept, rises and unsigned and "nuw" in kept
-        )
+        signed = rises and signed and "nsw" in kept
+        unsigned = rises and unsigned and "nuw" in kept
+        return _strided(deps, a.stride + b.stride, guarded, signed, unsigned, _in_line(shapes))
 
     def _scale(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
         for shape, other in ((shapes[0], inst.args[1]), (shapes[1], inst.args[0])):
@@ -311,7 +329,7 @@ class Shapes:
                 rises = shape.stride > 0 and factor > 0
                 signed = rises and "nsw" in inst.flags and shape.signed_safe and shape.unsigned_safe
                 unsigned = rises and "nuw" in inst.flags and shape.unsigned_safe
-                return _strided(deps, shape.stride * factor, guarded, signed, unsigned)
+                return _strided(deps, shape.stride * factor, guarded, signed, unsigned, shape.in_line)
         return _varying(deps)
 
     def _extend(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
@@ -327,7 +345,7 @@ class Shapes:
             needs_guard = False
         else:
             self.assumed.discard(inst.name)
-        return _strided(deps, shape.stride, guarded or needs_guard, True, inst.op == "zext")
+        return _strided(deps, shape.stride, guarded or needs_guard, True, inst.op == "zext", shape.in_line)
 
     def _truncate(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
         shape = shapes[0]
@@ -337,7 +355,7 @@ class Shapes:
         # LLVM knows that work-item ids are below 2^31 (the launcher's guarantee); an idle lane 0 has less than others.
         fits = {"nuw", "nsw"} <= set(inst.flags) and shape.stride > 0
         small = fits and shape.signed_safe and shape.unsigned_safe and not guarded and bits == 32
-        return _strided(deps, shape.stride, guarded, small, small)
+        return _strided(deps, shape.stride, guarded, small, small, shape.in_line)
 
     def _keep(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
         return replace(shapes[0]) if inst.args[0].ty.kind != "vec" else _varying(deps)
@@ -346,7 +364,9 @@ class Shapes:
         condition, a, b = shapes
         if condition.deps & LANE or a.stride is None or a.stride != b.stride:
             return _varying(deps)
-        return _strided(deps, a.stride, guarded, a.signed_safe and b.signed_safe, a.unsigned_safe and b.unsigned_safe)
+        signed, unsigned = a.signed_safe and b.signed_safe, a.unsigned_safe and b.unsigned_safe
+        in_line = not condition.deps and a.in_line and b.in_line
+        return _strided(deps, a.stride, guarded, signed, unsigned, in_line)
 
     def _gep(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
         factor = self.interleave_factor(inst.args[0].text)
@@ -356,7 +376,7 @@ class Shapes:
         narrow = any(s.strided and v.ty.bits < 64 for v, s in zip(inst.args[1:], shapes[1:], strict=True))
         if narrow and not all(s.signed_safe for s in shapes[1:] if s.strided):
             return _varying(deps)
-        return _strided(deps, stride, guarded)
+        return _strided(deps, stride, guarded, in_line=_in_line(shapes))
 
     def interleave_factor(self, name: str) -> int:
         """By how much offsets into a private array grow because its lanes lie side by side."""

@@ -16,7 +16,7 @@ from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
 from headwater.opencl.spmd.memory import Memory
 from headwater.opencl.spmd.parts import ID_PARAMS, PARTED, Variant, private_name
-from headwater.opencl.spmd.shapes import ROW, Shape, Shapes
+from headwater.opencl.spmd.shapes import Shape, Shapes
 from headwater.opencl.spmd.types import I1, Type, vec_type
 
 DONE = -1
@@ -375,7 +375,7 @@ class Vectoriser(Memory):
 
     def _choosing(self, lanes: list[str | None], row: int, shape: Shape) -> str | None:
         """The lanes that come over an edge, None for all: of a row, or of any row for a value that all rows share."""
-        if shape.deps & ROW or len(lanes) == 1:
+        if shape.by_row or len(lanes) == 1:
             return lanes[row]
         return self.union(lanes)
 

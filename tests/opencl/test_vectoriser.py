@@ -1,0 +1,78 @@
+"""What the vectoriser writes for a chunk of work-items: parts that rows share, and prefetches."""
+
+import re
+
+import pytest
+
+from headwater.opencl import clang, codegen
+from headwater.opencl.spmd.ir import Module
+from headwater.opencl.spmd.kernel import read_kernel
+from headwater.opencl.spmd.layout import Layout
+from headwater.opencl.spmd.sums import Sums
+
+SUM = """
+kernel void k(global const float *in, global float *out, int n)
+{
+    float total = 0;
+    for (int i = get_local_id(0); i < n; i += get_local_size(0)) total += in[i];
+    out[get_local_id(0)] = total;
+}
+"""
+STENCIL = """
+kernel void k(global const float *in, global float *out, int width)
+{
+    int i = (get_global_id(1) + 1) * width + get_global_id(0) + 1;
+    out[i] = in[i - 1] + in[i] + in[i + 1] + in[i - width] + in[i - width - 1] + in[i + width] + in[i + width + 1];
+}
+"""
+
+
+def prepared(source):
+    front = clang.compile_to_ir(source, "k.cl", "")
+    linked, _ = codegen.link(front.ir, ["k"], "k.cl")
+    module = Module(codegen.prepare(linked, "k")[0])
+    return module, read_kernel(module, "k")
+
+
+def vectorised(source, layout):
+    module, kernel = prepared(source)
+    return codegen.vectorised(module, kernel, "entry", layout, False, False, False)[0]
+
+
+@pytest.mark.parametrize("layout", [Layout(16), Layout(16, 4, 0, 0), Layout(16, 4, 0, 1)], ids=str)
+def test_a_strided_loop_counts_once_for_all_lanes_and_rows(layout):
+    full = vectorised(SUM, layout).split("@chunk.masked(")[0]
+    assert re.findall(r" = alloca (i\d+)$", full, re.MULTILINE) == ["i64"]
+    assert "load <16 x float>, ptr addrspace(1)" in full
+    assert "gather" not in full
+
+
+@pytest.mark.parametrize("index", ["int", "uint"])
+@pytest.mark.parametrize("shift", ["", " + 1", " - 3", " + get_global_size(0)"])
+def test_indices_of_32_bits_keep_their_stride(index, shift):
+    source = f"""
+    kernel void k(global const float *in, global float *out, int width)
+    {{
+        {index} i = get_global_id(1) * width + get_global_id(0){shift};
+        out[get_global_id(0)] = in[i] + in[i + 2];
+    }}
+    """
+    full = vectorised(source, Layout(16)).split("@chunk.masked(")[0]
+    assert full.count("load <16 x float>, ptr addrspace(1)") == 2
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_loads_a_constant_apart_are_prefetched_once(rows):
+    full = vectorised(STENCIL, Layout(16, rows, 0, 0)).split("@chunk.masked(")[0]
+    assert full.count("call void @llvm.prefetch") == 3 * rows  # three lines of the picture, of 64 bytes a row
+
+
+def test_sums_of_addresses():
+    _, kernel = prepared(STENCIL)
+    sums = Sums(kernel.function)
+    insts = [i for block in kernel.function.blocks.values() for i in block.insts]
+    places = [dict(sums.of(i.args[0])) for i in insts if i.op == "load"]
+    offsets = sorted(place.pop((), 0) for place in places)
+    lines = {frozenset(place.items()) for place in places}
+    assert offsets == [0, 0, 4, 4, 4, 8, 8]  # bytes from the element before the middle
+    assert len(lines) == 3
