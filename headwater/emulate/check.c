@@ -154,19 +154,55 @@ static inline int same_pattern(const struct site *s, u64 mask, u32 first) {
     return !any(other);
 }
 
-static inline u32 odd_bits(u32 bytes) { return bytes >= 4 ? 3 : bytes - 1; }
+SCALAR static inline u32 odd_bits(u32 bytes) { return bytes >= 4 ? 3 : bytes - 1; }
+
+/* The granules of a pattern in its record number `n`, if it begins at granule `move` of the first. */
+SCALAR static inline u64 of_pattern(const u64 *granules, u32 words, u32 n, u32 move) {
+    u64 here = n < words ? granules[n] << move : 0;
+    return n && move ? here | granules[n - 1] >> (GRANULES - move) : here;
+}
+
+/* Which granules all sites that are told together access. */
+static void remember_chain(struct context *c, struct site *s, u32 number, u32 bytes) {
+    const struct site_facts *table = (const struct site_facts *)c->site_table;
+    u64 *all = (u64 *)s->lines + MOST_WORDS;
+    const u64 *once = (const u64 *)s->lines;
+    i32 least = 0;
+    u32 last = 0;
+    for (u32 site = number; (site = table[site].next);)
+        if ((i32)table[site].delta < least) least = table[site].delta;
+    __builtin_memset(all, 0, MOST_WORDS * 8);
+    for (u32 site = number;; site = table[site].next) {
+        u32 offset = table[site].delta - least, at = offset >> c->granule_shift, move = at % GRANULES;
+        if (offset & odd_bits(bytes) || at + s->known[LAST] >= MOST_WORDS * GRANULES) return;
+        for (u32 n = 0; n <= s->known[WORDS] && at / GRANULES + n < MOST_WORDS; n++)
+            all[at / GRANULES + n] |= of_pattern(once, s->known[WORDS], n, move);
+        if (at + s->known[LAST] > last) last = at + s->known[LAST];
+        if (table[site].next == 0) break;
+    }
+    s->known[CHAIN_WORDS] = last / GRANULES + 1;
+    s->known[CHAIN_LAST] = last;
+    s->known[CHAIN_LEAST] = least;
+}
 
 /* Keep the pattern, and which granules are accessed if all are by several lanes, or each by one. */
-static void remember(struct site *s, u64 mask, u32 first, u32 bytes, u32 shift) {
+static void remember(struct context *c, struct site *s, u32 number, u64 mask, u32 first, u32 bytes) {
     u64 *once = (u64 *)s->lines, again[MOST_WORDS] = {0}, both = 0, single = 0;
-    u32 least = 0, last = 0, each = bytes >> shift;
+    u32 least = 0, last = 0, shift = c->granule_shift, each = bytes >> shift;
+    v16 start = splat(first), wrong = {0}, wanted = count_up() * bytes;
+    for (u32 p = 0; p < 4; p++) {
+        v16 offset = (part_of(s->low, p) - start) & lane_mask(mask, p);
+        ((v16 *)s->pattern)[p] = offset;
+        wrong |= (offset ^ wanted) & lane_mask(mask, p);
+        wanted += splat(16 * bytes);
+    }
     for (u64 left = mask; left; left &= left - 1) {
         u32 l = __builtin_ctzll(left);
-        s->pattern[l] = s->low[l] - first;
         if ((i32)s->pattern[l] < (i32)least) least = s->pattern[l];
     }
     s->pattern_mask = mask;
-    s->known[WORDS] = 0;
+    s->known[WORDS] = s->known[CHAIN_WORDS] = 0;
+    s->known[ROW] = mask & 1 && !(mask & (mask + 1)) && each && !(bytes & (bytes - 1)) && !any(wrong);
     if (each == 0) return;
     __builtin_memset(once, 0, MOST_WORDS * 8);
     for (u64 left = mask; left; left &= left - 1) {
@@ -188,22 +224,17 @@ static void remember(struct site *s, u64 mask, u32 first, u32 bytes, u32 shift) 
     s->known[CROWD] = both != 0;
     s->known[LEAST] = least;
     s->known[LAST] = last;
+    if (both) remember_chain(c, s, number, bytes);
 }
 
-/* The granules of a pattern in its record number `n`, if it begins at granule `move` of the first. */
-static inline u64 of_pattern(const struct site *s, u32 n, u32 move) {
-    const u64 *granules = (const u64 *)s->lines;
-    u64 here = n < s->known[WORDS] ? granules[n] << move : 0;
-    return n && move ? here | granules[n - 1] >> (GRANULES - move) : here;
-}
-
-/* Lanes read local memory, several each granule: 1, and it is noted, if nothing is to be reported. `from`: the least address. */
-static inline int crowd_reads(const struct shadow *h, const struct site *s, u32 site, u32 from, u32 shift, u32 epoch) {
-    u32 at = from >> shift, move = at % GRANULES;
-    u32 words = s->known[WORDS] + ((at + s->known[LAST]) / GRANULES - at / GRANULES >= s->known[WORDS]);
-    if (at + (u64)s->known[LAST] >= h->count) return 0;
+/* Lanes read local memory, several each granule: 1, and it is noted, if nothing is to be reported. `from`: the least address;
+   `last`: of its granules, which `granules` has, from it on. */
+SCALAR static inline int crowd_reads(const struct shadow *h, const u64 *granules, u32 count, u32 last, u32 site, u32 from,
+                                     u32 shift, u32 epoch) {
+    u32 at = from >> shift, move = at % GRANULES, words = count + ((at + last) / GRANULES - at / GRANULES >= count);
+    if (at + (u64)last >= h->count) return 0;
     for (u32 n = 0; n < words; n++) {
-        u64 here = of_pattern(s, n, move);
+        u64 here = of_pattern(granules, count, n, move);
         if (here == 0) continue;
         struct record *r = &h->records[at / GRANULES + n];
         struct local *l = &h->local[at / GRANULES + n];
@@ -215,57 +246,73 @@ static inline int crowd_reads(const struct shadow *h, const struct site *s, u32 
     return 1;
 }
 
-/* The same for lanes that access granules of their own, if nobody else accesses these until the next barrier. */
-static int each_its_own(const struct access *a, const struct site *s, u32 offset, u64 mask) {
-    const struct shadow *h = a->shadow;
-    u32 shift = a->c->granule_shift, each = a->bytes >> shift, now = a->epoch + 1, writes = a->flags & WRITES;
-    u32 at = (offset + s->low[__builtin_ctzll(mask)] + s->known[LEAST]) >> shift, move = at % GRANULES;
+/* The same for all sites that are told together, where they lie near each other. */
+SCALAR static inline int chain_reads(struct wave *w, const struct site *s, u32 number, u32 offset, u32 first) {
+    struct context *c = (struct context *)w->hooks[0];
+    struct recorder *r = (struct recorder *)w->hooks[1];
+    const struct site_facts *table = (const struct site_facts *)c->site_table;
+    u32 bytes = table[number].facts >> 8 & 0xff, from = offset + first + s->known[LEAST] + s->known[CHAIN_LEAST];
+    return s->known[CHAIN_WORDS] && !(from & odd_bits(bytes)) &&
+           crowd_reads(&r->team->local, (const u64 *)s->lines + MOST_WORDS, s->known[CHAIN_WORDS], s->known[CHAIN_LAST], number,
+                       from, c->granule_shift, r->epoch);
+}
+
+/* Lanes access granules of their own, as the pattern says: 1, and it is noted, if nobody else accesses these until the next
+   barrier. */
+SCALAR static inline int each_its_own(struct wave *w, const struct site *s, u32 site, u32 offset, u64 mask) {
+    struct context *c = (struct context *)w->hooks[0];
+    struct recorder *r = (struct recorder *)w->hooks[1];
+    const struct shadow *h = &r->team->local;
+    u32 facts = ((const struct site_facts *)c->site_table)[site].facts, bytes = facts >> 8 & 0xff, writes = facts & WRITES;
+    u32 shift = c->granule_shift, each = bytes >> shift, now = r->epoch + 1, start = s->low[__builtin_ctzll(mask)];
+    u32 at = (offset + start + s->known[LEAST]) >> shift, move = at % GRANULES;
     u32 words = s->known[WORDS] + ((at + s->known[LAST]) / GRANULES - at / GRANULES >= s->known[WORDS]);
-    if (at + (u64)s->known[LAST] >= h->count) return 0;
+    if ((offset + start) & odd_bits(bytes) || at + (u64)s->known[LAST] >= h->count) return 0;
     for (u32 n = 0; n < words; n++) {
-        u64 here = of_pattern(s, n, move);
-        const struct record *r = &h->records[at / GRANULES + n];
+        u64 here = of_pattern((const u64 *)s->lines, s->known[WORDS], n, move);
+        const struct record *record = &h->records[at / GRANULES + n];
         const struct local *l = &h->local[at / GRANULES + n];
-        if (here & ~(r->written | r->writers) && !writes) return 0;
-        if (l->wrote_epoch == now && (here & (r->written | r->writers) || !writes)) return 0;
-        if (l->read_epoch == now && here & (r->read | r->readers)) return 0;
+        u64 known = record->written | record->writers;
+        if (here & ~known && !writes) return 0;
+        if (l->wrote_epoch == now && (here & known || !writes)) return 0;
+        if (l->read_epoch == now && here & (record->read | record->readers)) return 0;
         if (writes && l->crowd_epoch == now && here & l->crowd) return 0;
     }
     for (u32 n = 0; n < words; n++) {
-        u64 here = of_pattern(s, n, move);
+        u64 here = of_pattern((const u64 *)s->lines, s->known[WORDS], n, move);
         if (here == 0) continue;
-        struct record *r = &h->records[at / GRANULES + n];
+        struct record *record = &h->records[at / GRANULES + n];
         struct local *l = &h->local[at / GRANULES + n];
-        r->read &= ~here;
-        r->readers &= ~here;
-        r->several &= ~here;
+        record->read &= ~here;
+        record->readers &= ~here;
+        record->several &= ~here;
         if (writes) {
-            r->written &= ~here;
-            r->writers |= here;
+            record->written &= ~here;
+            record->writers |= here;
             l->wrote_epoch = now;
         } else {
-            r->readers |= here;
+            record->readers |= here;
             l->read_epoch = now;
         }
     }
+    u64 *more = h->more + (writes ? 0 : GRANULES), mine = (u64)site << SITE_SHIFT | (u64)r->epoch << EPOCH_SHIFT | r->tag;
     for (u64 left = mask; left; left &= left - 1) {
         u32 l = __builtin_ctzll(left), granule = (offset + s->low[l]) >> shift;
-        for (u32 n = granule; n < granule + each; n++) {
-            h->more[n / GRANULES * 2 * GRANULES + (writes ? 0 : GRANULES) + n % GRANULES] = a->identity | (a->tag + l);
-        }
+        for (u32 n = granule; n < granule + each; n++) more[n + (n & ~(GRANULES - 1))] = mine + l;
     }
     return 1;
 }
 
-/* Accesses to local memory that a pattern does for: those that remain are returned. */
-static inline u64 by_pattern(const struct access *a, struct site *s, u32 offset, u64 mask) {
+/* Accesses to local memory that a pattern, which has been remembered, does for: those that remain are returned. */
+static inline u64 by_pattern(struct wave *w, const struct access *a, struct site *s, u32 offset, u64 mask) {
     u32 first = s->low[__builtin_ctzll(mask)];
-    if (!same_pattern(s, mask, first)) remember(s, mask, first, a->bytes, a->c->granule_shift);
     if (s->known[WORDS] == 0 || (offset + first) & odd_bits(a->bytes)) return mask;
-    if (!s->known[CROWD]) return each_its_own(a, s, offset, mask) ? 0 : mask;
+    if (!s->known[CROWD]) return each_its_own(w, s, a->site, offset, mask) ? 0 : mask;
     if (a->flags & WRITES) return mask;
     u32 from = offset + first + s->known[LEAST];
-    if (!crowd_reads(a->shadow, s, a->site, from, a->c->granule_shift, a->epoch)) return mask;
+    if (!crowd_reads(a->shadow, (const u64 *)s->lines, s->known[WORDS], s->known[LAST], a->site, from, a->c->granule_shift,
+                     a->epoch))
+        return mask;
     s->known[BASE] = offset;
     s->known[EPOCH] = a->epoch + 1;
     return 0;
@@ -303,7 +350,7 @@ static inline void check_alignment(struct context *c, struct wave *w, struct rec
 
 /* `lanes` lanes from one with `tag` on access what follows each other from granule `at` on, where nobody else does or all only
    read. 0 if it is anything else; then it may have been noted in part, which does no harm. */
-static inline int row(const struct shadow *h, u64 fixed, u32 tag, u32 first_tag, u32 span, int writes, u64 at, u32 rule,
+SCALAR static inline int row(const struct shadow *h, u64 fixed, u32 tag, u32 first_tag, u32 span, int writes, u64 at, u32 rule,
                       u32 lanes) {
     u64 end = at + ((u64)lanes << rule), in_record = h->record_shift, room = 1ull << in_record;
     if (end > h->count) return 0;
@@ -346,37 +393,53 @@ static inline int row(const struct shadow *h, u64 fixed, u32 tag, u32 first_tag,
     return 1;
 }
 
-/* What is most frequent in global memory: 64 lanes in a row, or rows of 16. 0 if that does not do for them. */
-static inline int rows(struct wave *w, struct site *s, u32 number, u32 wide, u64 base) {
+/* What is most frequent in global memory: lanes in a row, or all lanes in rows of 16. 0 if that does not do for them.
+   `s` has the lanes' low halves. */
+SCALAR static inline int rows(struct wave *w, struct site *s, u32 number, u64 start, u32 active) {
     struct context *c = (struct context *)w->hooks[0];
     struct recorder *r = (struct recorder *)w->hooks[1];
     u32 facts = ((const struct site_facts *)c->site_table)[number].facts, bytes = facts >> 8 & 0xff, granule = c->granule_shift;
-    u32 each = bytes >> granule, rule = __builtin_ctz(each | 1u << 31);
-    u64 high = wide ? (u64)s->high[0] << 32 : 0;
-    if (each != 1u << rule || bytes > 16) return 0;
-    v16 wrong = {0}, wanted = count_up() * bytes;
-    for (u32 p = 0; p < 4; p++) wrong |= (part_of(s->low, p) - s->low[16 * p]) ^ wanted;
-    if (wide)
-        for (u32 p = 0; p < 4; p++) wrong |= part_of(s->high, p) ^ splat(high >> 32);
-    const struct range *range = any(wrong) ? 0 : find(c, s, base + (high | s->low[0]));
-    if (range == 0) return 0;
+    u32 rule = __builtin_ctz(bytes) - granule, low = s->low[0];
+    const struct range *range = (const struct range *)s->allocation[0];
+    if (range == 0 || start + low - range->start >= range->bytes) return 0;
     const struct shadow *h = (const struct shadow *)range->shadow;
-    u64 offset = base + high - range->start;
+    u64 offset = start - range->start;
     u64 fixed = (u64)number << SITE_SHIFT | (u64)r->epoch << EPOCH_SHIFT | (u64)rule << RULE_SHIFT;
     if (rule >= h->record_shift || h->unwritten) return 0;
     u32 first_tag = r->tag - (w->index << 6), span = c->waves << 6, writes = facts & WRITES;
-    for (u32 p = 1; p < 4; p++) {
-        u64 at = (offset + s->low[16 * p]) >> granule;
-        if (at < h->count) __builtin_prefetch(&h->records[at >> h->record_shift], 1);
+    for (u32 at = 16; at < active; at += 16) {
+        u64 one = (offset + s->low[at]) >> granule;
+        if (one < h->count) __builtin_prefetch(&h->records[one >> h->record_shift], 1);
     }
-    for (u32 p = 0; p < 4;) {
-        u64 place = offset + s->low[16 * p];
-        u32 lanes = 16, first = p++;
-        for (; p < 4 && s->low[16 * p] == s->low[16 * p - 16] + 16 * bytes; p++) lanes += 16;
+    for (u32 at = 0; at < active;) {
+        u64 place = offset + s->low[at];
+        u32 lanes = 16, first = at;
+        for (at += 16; at < active && s->low[at] == s->low[at - 16] + 16 * bytes; at += 16) lanes += 16;
+        if (at > active) lanes -= at - active;
         if (place & (bytes - 1)) return 0;
-        if (!row(h, fixed, r->tag + 16 * first, first_tag, span, writes, place >> granule, rule, lanes)) return 0;
+        if (!row(h, fixed, r->tag + first, first_tag, span, writes, place >> granule, rule, lanes)) return 0;
     }
     return 1;
+}
+
+/* Whether global memory is accessed in rows: how many lanes, or 0. Then the pattern is kept. */
+static inline u32 in_rows(struct context *c, struct site *s, u32 number, u32 wide, u64 base, u64 mask) {
+    u32 bytes = ((const struct site_facts *)c->site_table)[number].facts >> 8 & 0xff, active = __builtin_popcountll(mask);
+    u64 high = wide ? s->high[0] : 0;
+    if (!(mask & 1) || mask & (mask + 1) || bytes & (bytes - 1) || bytes >> c->granule_shift == 0 || bytes > 16) return 0;
+    v16 wrong = {0}, wanted = count_up() * bytes;
+    for (u32 p = 0; p < 4; p++) {
+        u32 first = s->low[mask == ~0ull ? 16 * p : 0];
+        v16 other = (part_of(s->low, p) - first) ^ wanted;
+        if (wide) other |= part_of(s->high, p) ^ splat(high);
+        wrong |= other & lane_mask(mask, p);
+        if (mask != ~0ull) wanted += splat(16 * bytes);
+    }
+    if (any(wrong) || find(c, s, base + (high << 32 | s->low[0])) == 0) return 0;
+    v16 base_lane = splat(s->low[0]);
+    for (u32 p = 0; p < 4; p++) ((v16 *)s->pattern)[p] = part_of(s->low, p) - base_lane;
+    s->pattern_mask = mask;
+    return active;
 }
 
 /* One site's access. */
@@ -418,10 +481,12 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
         for (u32 p = 0; p < 4; p++) other |= (part_of(s->high, p) ^ splat(high >> 32)) & lane_mask(mask, p);
         regular &= !any(other);
     }
+    if (local && !(facts & IS_ATOMIC) && !same_pattern(s, mask, s->low[from]))
+        remember(c, s, ((const struct site_facts *)c->site_table)[number].leader, mask, s->low[from], bytes);
     u64 left = regular ? regular_lanes(&a, s->low, base + high - a.origin, mask, each) : mask;
     if (left && local)
         left = facts & IS_ATOMIC ? atomic_lanes(&a, s->low, base - a.origin, left)
-             : left == mask      ? by_pattern(&a, s, base - a.origin, mask)
+             : left == mask      ? by_pattern(w, &a, s, base - a.origin, mask)
                                  : left;
     if (!local)
         for (u64 ahead = left; ahead; ahead &= ahead - 1) {
@@ -452,20 +517,88 @@ static inline void local_reads(struct wave *w, struct site *s, u32 number, u64 b
     struct context *c = (struct context *)w->hooks[0];
     struct recorder *r = (struct recorder *)w->hooks[1];
     const struct site_facts *table = (const struct site_facts *)c->site_table;
-    u32 bytes = table[number].facts >> 8 & 0xff, shift = c->granule_shift, first = s->low[__builtin_ctzll(mask)];
-    u32 offset = base - w->lds;
-    if (!same_pattern(s, mask, first)) remember(s, mask, first, bytes, shift);
+    u32 bytes = table[number].facts >> 8 & 0xff, first = s->low[__builtin_ctzll(mask)], offset = base - w->lds;
+    if (!same_pattern(s, mask, first)) remember(c, s, number, mask, first, bytes);
     int crowd = s->known[WORDS] && s->known[CROWD];
     if (crowd) {
         s->known[BASE] = offset;
         s->known[EPOCH] = r->epoch + 1;
+        if (chain_reads(w, s, number, offset, first)) return;
     }
     for (u32 site = number;; site = table[site].next) {
         u32 delta = table[site].delta, from = offset + delta + first + s->known[LEAST];
-        if (!crowd || from & odd_bits(bytes) || !crowd_reads(&r->team->local, s, site, from, shift, r->epoch))
+        if (!crowd || from & odd_bits(bytes) ||
+            !crowd_reads(&r->team->local, (const u64 *)s->lines, s->known[WORDS], s->known[LAST], site, from, c->granule_shift,
+                         r->epoch))
             access_at(w, s, site, 0, base + delta, mask);
         if (table[site].next == 0) return;
     }
+}
+
+/* Lanes in a row access local memory which nobody else has since the last barrier, or only read. 0 if it is anything else;
+   what has been noted by then does no harm. */
+SCALAR static inline int local_row(struct wave *w, const struct site *s, u32 site, u32 offset, u32 lanes) {
+    struct context *c = (struct context *)w->hooks[0];
+    struct recorder *r = (struct recorder *)w->hooks[1];
+    const struct shadow *h = &r->team->local;
+    u32 facts = ((const struct site_facts *)c->site_table)[site].facts, bytes = facts >> 8 & 0xff, writes = facts & WRITES;
+    u32 rule = __builtin_ctz(bytes) - c->granule_shift, from = offset + s->low[0], epoch = r->epoch;
+    u64 at = from >> c->granule_shift, end = at + ((u64)lanes << rule);
+    u64 fixed = (u64)site << SITE_SHIFT | (u64)epoch << EPOCH_SHIFT | (u64)rule << RULE_SHIFT;
+    if (from & (bytes - 1) || end > h->count) return 0;
+    for (u64 one = at / GRANULES; one <= (end - 1) / GRANULES; one++) {
+        u64 start = one * GRANULES, granules = ~0ull, mine = fixed | ((r->tag + (start >> rule) - (at >> rule)) & WHO);
+        struct record *record = &h->records[one];
+        struct local *l = &h->local[one];
+        if (start < at) granules &= ~0ull << (at - start);
+        if (start + GRANULES > end) granules &= ~0ull >> (GRANULES - (end - start));
+        if (l->wrote_epoch > epoch || granules & record->readers) return 0;
+        if (writes) {
+            if (l->read_epoch > epoch || l->crowd_epoch > epoch || record->written & ~granules) return 0;
+            record->writer = mine;
+            record->written = granules;
+            record->writers &= ~granules;
+            record->read &= ~granules;
+            record->several &= ~granules;
+            l->wrote_epoch = epoch + 1;
+            continue;
+        }
+        if (granules & ~(record->written | record->writers)) return 0;
+        if (record->read == 0 || (!(record->read & ~granules) && record->reader >> EPOCH_SHIFT < epoch)) {
+            record->reader = mine;
+            record->read = granules;
+            record->several &= ~granules;
+        } else if (record->reader != mine || granules & ~record->read)
+            return 0;
+        l->read_epoch = epoch + 1;
+    }
+    return 1;
+}
+
+/* An access of lanes that lie to lane 0 as in the site's access before: 1 if nothing else is to be looked at. */
+SCALAR HIDDEN u32 hw_again(struct wave *w, struct site *s, u32 what, u64 base, u64 mask) {
+    struct context *c = (struct context *)w->hooks[0];
+    struct recorder *r = (struct recorder *)w->hooks[1];
+    u32 number = what & SITE_BITS, kind = what >> KIND_SHIFT & KIND_BITS;
+    u32 facts = ((const struct site_facts *)c->site_table)[number].facts;
+    if (mask != s->pattern_mask || !(mask & 1) || facts & IS_ATOMIC || c->exhausted) return 0;
+    if (kind == KIND_GLOBAL)
+        return rows(w, s, number, base + (what & WIDE ? (u64)s->high[0] << 32 : 0), __builtin_popcountll(mask));
+    if (kind != KIND_LDS) return 0;
+    u32 offset = base - w->lds;
+    if (s->known[ROW] || (s->known[WORDS] && !s->known[CROWD])) {
+        const struct site_facts *table = (const struct site_facts *)c->site_table;
+        for (u32 site = number;; site = table[site].next) {
+            u32 from = offset + table[site].delta;
+            if (!(s->known[ROW] ? local_row(w, s, site, from, __builtin_popcountll(mask)) : each_its_own(w, s, site, from, mask)))
+                return 0;
+            if (table[site].next == 0) return 1;
+        }
+    }
+    if (facts & WRITES || !chain_reads(w, s, number, offset, s->low[0])) return 0;
+    s->known[BASE] = offset;
+    s->known[EPOCH] = r->epoch + 1;
+    return 1;
 }
 
 HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 base, u64 mask) {
@@ -478,15 +611,24 @@ HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 
         local_reads(w, s, number, base, mask);
         return;
     }
-    if (mask == ~0ull && kind == KIND_GLOBAL && !(facts & IS_ATOMIC) && rows(w, s, number, wide, base)) return;
+    if (kind == KIND_GLOBAL && !(facts & IS_ATOMIC)) {
+        u32 active = in_rows(c, s, number, wide, base, mask);
+        if (active && rows(w, s, number, base + (wide ? (u64)s->high[0] << 32 : 0), active)) return;
+    }
     access_at(w, s, number, wide, base, mask);
+}
+
+/* The kernel's arguments, again. */
+SCALAR HIDDEN u32 hw_scalar_again(struct wave *w, struct site *s, u32 number, u64 address) {
+    (void)w; (void)number;
+    return s->allocation[1] == address;
 }
 
 HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 address) {
     struct context *c = (struct context *)w->hooks[0];
     struct recorder *r = (struct recorder *)w->hooks[1];
     u32 facts = ((const struct site_facts *)c->site_table)[number].facts, bytes = facts >> 8 & 0xff;
-    if (s->allocation[1] == address || c->exhausted) return; /* the kernel's arguments, again */
+    if (s->allocation[1] == address || c->exhausted) return;
     const struct range *range = find(c, s, address);
     if (range == 0) {
         s->allocation[1] = address;

@@ -70,10 +70,11 @@ struct recorder { u32 tag, epoch; struct team *team; };
 enum { MOST_WORDS = 32 }; /* of 64 granules */
 /* Fields of a site's `known`. WORDS: how many words of `lines` tell of the pattern's granules, from the LEAST address on up to
    granule LAST; 0: it is irregular. CROWD: each granule is accessed by several lanes; otherwise by one. BASE and EPOCH: of the
-   last access by a crowd. */
-enum { WORDS, CROWD, LEAST, LAST, BASE, EPOCH };
+   last access by a crowd. CHAIN_WORDS: the same of all sites that are told together, in the other half of `lines`, from
+   CHAIN_LEAST bytes further on. ROW: lanes follow each other from lane 0 on. */
+enum { WORDS, CROWD, LEAST, LAST, BASE, EPOCH, CHAIN_WORDS, CHAIN_LEAST, CHAIN_LAST, ROW };
 
-static inline void pause(void) {
+SCALAR static inline void pause(void) {
 #ifdef __x86_64__
     __builtin_ia32_pause();
 #endif
@@ -152,7 +153,7 @@ static inline v8 by_rule(u64 identity, u32 place) {
     return (more + identity) & WHO;
 }
 
-static inline u32 one_by_rule(u64 identity, u32 granule) {
+SCALAR static inline u32 one_by_rule(u64 identity, u32 granule) {
     u32 rule = identity >> RULE_SHIFT & 7;
     return (identity + (rule == ALL_THE_SAME ? 0 : granule >> rule)) & WHO;
 }
@@ -231,11 +232,11 @@ static inline void note(const struct access *a, u64 *identity, u64 *by_it, u64 *
 /* A record that is being worked on, and what belongs to it. */
 struct place { struct record *r; u64 *writers, *readers, *unwritten; struct local *local; u64 shared; };
 
-static inline void lock(struct record *r) {
+SCALAR static inline void lock(struct record *r) {
     while (__atomic_fetch_or(&r->writer, LOCK, __ATOMIC_ACQUIRE) & LOCK) pause();
 }
 
-static inline void unlock(struct record *r) { __atomic_store_n(&r->writer, r->writer & ~LOCK, __ATOMIC_RELEASE); }
+SCALAR static inline void unlock(struct record *r) { __atomic_store_n(&r->writer, r->writer & ~LOCK, __ATOMIC_RELEASE); }
 
 static inline struct place open_place(const struct access *a, u64 number) {
     const struct shadow *h = a->shadow;
@@ -333,24 +334,29 @@ static int same_value(const struct access *a, u32 tag, u64 host, u64 other) {
     return __builtin_memcmp(theirs, value, bytes) == 0;
 }
 
-/* A lane that was among those that read a granule of local memory at once: by its number and the site; the lane itself and the
-   site that is known if it has accessed other places since. */
+/* A lane that was among those that read a granule of local memory at once, by the site or one that is told with it: its number
+   and its site; the lane itself and the site that is known if it has accessed other places since. */
 static void one_of_crowd(const struct access *a, u64 at, u32 tag, u32 site, u32 *other, u32 *other_site) {
     struct context *c = a->c;
     *other = tag;
     *other_site = site;
     struct team *t = a->team;
+    const struct site_facts *table = (const struct site_facts *)c->site_table;
     for (u32 n = 0; n < t->begun; n++) {
         struct recorder *r = recorder_of(c, t, n);
-        const struct site_facts *facts = &((const struct site_facts *)c->site_table)[site];
-        const struct site *s = (const struct site *)((char *)r + RECORDER_HEAD_BYTES) + facts->leader;
-        u32 bytes = facts->facts >> 8 & 0xff;
-        for (u32 l = 0; l < LANES; l++) {
-            u32 offset = s->low[l] + s->known[BASE] + facts->delta;
-            if (!(s->pattern_mask >> l & 1) || s->known[EPOCH] != a->epoch + 1 || r->tag + l == tag) continue;
-            if (at < offset >> c->granule_shift || at > (offset + bytes - 1) >> c->granule_shift) continue;
-            *other = r->tag + l;
-            return;
+        const struct site *s = (const struct site *)((char *)r + RECORDER_HEAD_BYTES) + table[site].leader;
+        if (s->known[EPOCH] != a->epoch + 1) continue;
+        for (u32 one = site;; one = table[one].next) {
+            u32 bytes = table[one].facts >> 8 & 0xff;
+            for (u32 l = 0; l < LANES; l++) {
+                u32 offset = s->low[l] + s->known[BASE] + table[one].delta;
+                if (!(s->pattern_mask >> l & 1) || r->tag + l == tag) continue;
+                if (at < offset >> c->granule_shift || at > (offset + bytes - 1) >> c->granule_shift) continue;
+                *other = r->tag + l;
+                *other_site = one;
+                return;
+            }
+            if (table[one].next == 0) break;
         }
     }
 }

@@ -15,10 +15,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from headwater.emulate import again
 from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
 from headwater.emulate.hooks import Accessing
 from headwater.emulate.layout import LANES, WAVE, Struct, c_header as _layout_header
-from headwater.emulate.native import compile_c
+from headwater.emulate.native import compile_c, has_avx512
 from headwater.emulate.program import effects
 from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.errors import ResourceError
@@ -49,7 +50,8 @@ SITE: Final = Struct(
     ("u32", "pattern", LANES),
     ("u64", "pattern_mask", 1),
     ("u64", "allocation", 3),
-    ("u32", "known", 8),
+    ("u32", "known", 12),
+    ("u32", "differs", 1),  # from the pattern, so far
     ("u32", "lines", 2 * LANES),
     ("u64", "sums", 4),
 )
@@ -127,6 +129,8 @@ class Staged:
         self._turns: dict[tuple[int, int], int] = {}
         self._segment_of: dict[int, int] = {}
         self._barriers = 0
+        self._values: dict[int, dict[int, Sequence[str]]] = {}
+        """What an access that is being told stores, by site and part."""
 
     # ---- what headwater.emulate.hooks.Observer wants
 
@@ -194,18 +198,31 @@ class Staged:
         stage = f"i64 {recorder_bytes(0) + site * SITE.size_bytes}"
         here = b.emit(f"getelementptr i8, ptr {recorder}, {stage}")
 
-        def put(kind: str, value: str, field: str, more: int, align: int) -> None:
-            place = b.emit(f"getelementptr i8, ptr {here}, i64 {SITE.offset[field] + more}")
-            b.line(f"store {kind} {value}, ptr {place}, align {align}")
+        def place(field: str, more: int) -> str:
+            return b.emit(f"getelementptr i8, ptr {here}, i64 {SITE.offset[field] + more}")
 
-        put(PART, at.low or "zeroinitializer", "low", part * PART_LANES * 4, 64)
+        def put(value: str, field: str, at_part: int, at_dword: int = 0) -> None:
+            more = (at_dword * LANES + at_part * PART_LANES) * 4
+            b.line(f"store {PART} {value}, ptr {place(field, more)}, align 64")
+
+        def put_values() -> None:
+            for one, dwords in self._values.pop(site, {}).items():
+                for n, value in enumerate(dwords):
+                    put(value, "values", one, n)
+
+        put(at.low or "zeroinitializer", "low", part)
         if at.high is not None:
-            put(PART, at.high, "high", part * PART_LANES * 4, 64)
+            put(at.high, "high", part)
         if self.takes_values:
-            for n, value in enumerate(values[:VALUE_DWORDS]):
-                put(PART, value, "values", (n * LANES + part * PART_LANES) * 4, 64)
+            self._values.setdefault(site, {})[part] = values[:VALUE_DWORDS]
         # What is there before a store can be seen only if the parts before it have not been stored.
         alone = self.takes_values and writes and bool(values) and not ahead
+        if has_avx512() and not alone:
+            differs = again.compare(b, place, at, part, lanes)
+            if part == PARTS - 1:
+                again.tell(b, here, site, kind, at, _whole(b, lanes), differs, put_values)
+            return
+        put_values()
         if part == PARTS - 1 or alone:
             b.declare("declare hidden void @hw_access(ptr, ptr, i32, i32, i64, i64) nounwind")
             wide = int(at.high is not None)
@@ -217,6 +234,9 @@ class Staged:
         site = self._site(_accessing(instruction), 0, SCALAR_KIND, nbytes, writes)
         b = t.b
         here = b.emit(f"getelementptr i8, ptr {self._recorder(b)}, i64 {recorder_bytes(0) + site * SITE.size_bytes}")
+        if has_avx512():
+            again.tell_scalar(b, here, site, address)
+            return
         b.declare("declare hidden void @hw_scalar_access(ptr, ptr, i32, i64) nounwind")
         b.line(f"call void @hw_scalar_access(ptr %w, ptr {here}, i32 {site}, i64 {address})")
 
@@ -387,5 +407,6 @@ def c_header() -> str:
         for name, what in (("HIDDEN", "hidden"), ("EXPORT", "default"))
     )
     head = f"#define RECORDER_HEAD_BYTES {RECORDER_HEAD_BYTES}\n#define PATH_ROOM {PATH_ROOM}\n{RECORDER.declaration()}"
-    lanes = Path(__file__).with_name("lanes.h").read_text()
+    here = Path(__file__)
+    lanes = "".join(here.with_name(name).read_text() for name in ("lanes.h", "again.h"))
     return f"{_layout_header()}{kinds}{head}{visible}{SITE.declaration()}{lanes}"

@@ -182,18 +182,27 @@ static void end_run(struct recorder *r, struct site *s, u32 number) {
     run->count = 0;
 }
 
+/* One access, if it goes on with the site's run. */
+SCALAR static inline int goes_on(struct run *run, u32 packed, u32 first) {
+    if (run->count == 0) {
+        run->packed = packed;
+        run->first = first;
+        run->stride = 0;
+        run->count = 1;
+        return 1;
+    }
+    if (packed != run->packed || run->count == MOST_REPEATS) return 0;
+    if (run->count == 1) run->stride = first - run->first;
+    if (first != run->first + run->stride * run->count) return 0;
+    run->count++;
+    return 1;
+}
+
 /* One access. */
 static inline void record(struct recorder *r, struct site *s, u32 number, u32 packed, u32 first) {
-    struct run *run = &r->runs[number];
-    if (run->count && packed == run->packed) {
-        if (run->count == 1) run->stride = first - run->first;
-        if (first == run->first + run->stride * run->count && run->count != MOST_REPEATS) {
-            run->count++;
-            return;
-        }
-    }
-    if (run->count) end_run(r, s, number);
-    *run = (struct run){packed, first, 0, 1};
+    if (goes_on(&r->runs[number], packed, first)) return;
+    end_run(r, s, number);
+    goes_on(&r->runs[number], packed, first);
 }
 
 /* Whether the wavefront is what the series goes on with; then it is counted there. */
@@ -320,11 +329,19 @@ EXPORT void hw_trace_end(struct context *c) {
 
 /* ---- addresses -------------------------------------------------------------------------------------------------- */
 
-/* The deterministic address of a host address; 0 if it is in no allocation (the access will be a fault). */
-static u64 device_address(struct context *c, struct wave *w, struct recorder *r, struct site *s, u64 host) {
+/* The deterministic address of a host address in private memory or the allocation of the access before; else 0. */
+SCALAR static inline u64 known_address(const struct context *c, const struct wave *w, const struct recorder *r,
+                                       const struct site *s, u64 host) {
     if (host - s->allocation[0] < s->allocation[1]) return host - s->allocation[0] + s->allocation[2];
     if (host - w->scratch < w->scratch_bytes)
         return c->private_address + (r->group * c->waves + r->wave) * c->private_bytes + (host - w->scratch);
+    return 0;
+}
+
+/* The deterministic address of a host address; 0 if it is in no allocation (the access will be a fault). */
+static u64 device_address(struct context *c, struct wave *w, struct recorder *r, struct site *s, u64 host) {
+    u64 known = known_address(c, w, r, s, host);
+    if (known) return known;
     const struct range *all = (const struct range *)c->ranges;
     u64 low = 0, high = c->range_count;
     while (low < high) {
@@ -339,53 +356,102 @@ static u64 device_address(struct context *c, struct wave *w, struct recorder *r,
     return host - s->allocation[0] + s->allocation[2];
 }
 
+/* The lanes whose number is this one, as bits. */
+static inline u32 equal_lanes(v16 some, u32 number) {
+    b16 equal = __builtin_convertvector((v16)(some == splat(number)), b16);
+    u16 bits;
+    __builtin_memcpy(&bits, &equal, 2);
+    return bits;
+}
+
+/* How many different dwords the bank has of which most are wanted. All are compared with each, as branches on them would be
+   mispredicted. */
+static inline __attribute__((always_inline)) u32 most_of_a_bank(const v16 *word, const v16 *bank, u32 count, u32 parts) {
+    u32 most = 0, once[MOST_BANKS / 16] = {0};
+    for (u32 n = 0; n < count; n++) {
+        u32 same = 0, one = ((const u32 *)word)[n], bit = 1u << n % 16;
+        for (u32 p = 0; p < parts; p++) {
+            u32 earlier = n / 16 > p ? 0xffff : n / 16 == p ? bit - 1 : 0;
+            same |= equal_lanes(word[p], one) & earlier;
+        }
+        once[n / 16] |= same ? 0 : bit;
+    }
+    for (u32 n = 0; n < count; n++) {
+        u32 load = 0, one = ((const u32 *)bank)[n];
+        for (u32 p = 0; p < parts; p++) load += __builtin_popcount(equal_lanes(bank[p], one) & once[p]);
+        most = load > most ? load : most;
+    }
+    return most;
+}
+
 /* Cycles of the LDS: lanes come in groups that want a dword for each bank, and a bank serves one dword a cycle. */
 static u32 lds_cycles(u32 all_banks, const u32 *offset, u64 mask, u32 bytes) {
     u32 words = (bytes + 3) / 4, lanes = all_banks / (words == 3 ? 4 : words), total = 0;
+    u32 low_bits = all_banks & (all_banks - 1) ? 0 : all_banks - 1;
+    lanes = lanes < 1 ? 1 : lanes > LANES ? LANES : lanes;
     for (u32 from = 0; from < LANES; from += lanes) {
-        u32 seen[64], banks[MOST_BANKS] = {0}, count = 0, most = 0;
-        for (u32 l = from; l < from + lanes; l++) {
-            if (!(mask >> l & 1)) continue;
-            for (u32 d = 0; d < words; d++) {
-                u32 word = offset[l] / 4 + d, n = 0;
-                while (n < count && seen[n] != word) n++;
-                if (n < count) continue;
-                seen[count++] = word;
-                u32 load = ++banks[word % all_banks];
-                if (load > most) most = load;
+        u32 count = 0;
+        v16 word[MOST_BANKS / 16], bank[MOST_BANKS / 16];
+        for (u64 left = mask >> from & (~0ull >> (64 - lanes)); left; left &= left - 1) {
+            u32 l = from + __builtin_ctzll(left);
+            for (u32 d = 0; d < words; d++, count++) {
+                u32 one = offset[l] / 4 + d;
+                ((u32 *)word)[count] = one;
+                ((u32 *)bank)[count] = low_bits ? one & low_bits : one % all_banks;
             }
         }
-        total += most;
+        total += count <= 32 ? most_of_a_bank(word, bank, count, 2) : most_of_a_bank(word, bank, count, (count + 15) / 16);
     }
     return total;
+}
+
+/* One of each four lanes: lane `n` of every quad. */
+static inline v16 of_quads(const u32 *lanes, u32 n) {
+    v16 a = part_of(lanes, 0), b = part_of(lanes, 1), c = part_of(lanes, 2), d = part_of(lanes, 3), result = {0};
+    for (u32 q = 0; q < 4; q++) {
+        result[q] = a[4 * q + n];
+        result[4 + q] = b[4 * q + n];
+        result[8 + q] = c[4 * q + n];
+        result[12 + q] = d[4 * q + n];
+    }
+    return result;
 }
 
 /* Cycles of the unit that takes addresses to cache lines, four lanes a cycle. Lanes that go on where those before them in
    their 16 ended share a cycle with these; four lanes want as many cycles as the bank of which they want most dwords, and odd
    distances, for which that is one, 7 cycles for 4 of them: RRZE-HPC, gpu-benches, gpu-strides, measured on MI210. */
 static u32 address_cycles(const u32 *low, u64 mask, u32 bytes) {
-    u32 quarters = 0;
     if (bytes > 8) return 16;
-    u32 unit = bytes < 4 ? 4 : bytes, banks = bytes == 8 ? 8 : 4;
-    for (u32 from = 0; from < LANES; from += 4) {
-        u32 many[8] = {0}, seen[4], count = 0, most = 0, least = ~0u, greatest = 0;
-        if ((mask >> from & 15) == 0) continue;
-        u32 follows = from % 16 != 0 && bytes <= 4;
-        for (u32 l = from; l < from + 4; l++) {
-            if (follows) follows = (mask >> (l - 1) & 3) == 3 && low[l] == low[l - 1] + bytes;
-            if (!(mask >> l & 1)) continue;
-            u32 word = low[l] / unit, n = 0;
-            least = word < least ? word : least;
-            greatest = word > greatest ? word : greatest;
-            while (n < count && seen[n] != word) n++;
-            if (n < count) continue;
-            seen[count++] = word;
-            u32 load = ++many[word % banks];
-            most = load > most ? load : most;
-        }
-        if (follows) continue;
-        quarters += most == 1 && greatest - least > 12 && bytes <= 4 ? 7 : 4 * most;
+    u32 unit = bytes == 8 ? 3 : 2, banks = bytes == 8 ? 8 : 4, active[LANES], quarters = 0;
+    for (u32 p = 0; p < 4; p++) ((v16 *)active)[p] = lane_mask(mask, p);
+    v16 at[4], word[4], on[4], first[4], least = splat(~0u), greatest = {0}, most = {0};
+    for (u32 j = 0; j < 4; j++) {
+        at[j] = of_quads(low, j);
+        on[j] = of_quads(active, j);
+        word[j] = at[j] >> unit;
+        first[j] = on[j];
+        for (u32 k = 0; k < j; k++) first[j] &= ~(on[k] & (v16)(word[k] == word[j]));
+        v16 low_word = word[j] | ~on[j], high_word = word[j] & on[j], lower = (v16)(low_word < least), higher = (v16)(high_word > greatest);
+        least = (low_word & lower) | (least & ~lower);
+        greatest = (high_word & higher) | (greatest & ~higher);
     }
+    for (u32 j = 0; j < 4; j++) {
+        v16 load = {0};
+        for (u32 k = 0; k < 4; k++) load -= first[k] & (v16)(((word[k] ^ word[j]) & splat(banks - 1)) == splat(0));
+        load &= first[j];
+        v16 more = (v16)(load > most);
+        most = (load & more) | (most & ~more);
+    }
+    v16 follows = {0}, none = {0};
+    if (bytes <= 4) {
+        v16 earlier = __builtin_shufflevector(at[3], at[3], 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+        v16 before = __builtin_shufflevector(on[3], none, 16, 0, 1, 2, 16, 4, 5, 6, 16, 8, 9, 10, 16, 12, 13, 14);
+        follows = before & on[0] & on[1] & on[2] & on[3] & (v16)(at[0] == earlier + bytes);
+        for (u32 j = 1; j < 4; j++) follows &= (v16)(at[j] == at[j - 1] + bytes);
+    }
+    v16 odd = bytes <= 4 ? (v16)(most == splat(1)) & (v16)(greatest - least > splat(12)) : none;
+    v16 cost = ((odd & splat(7)) | (~odd & most << 2)) & ~follows;
+    for (u32 q = 0; q < 16; q++) quarters += cost[q];
     u32 cycles = (quarters + 3) / 4;
     return cycles < 4 ? 4 : cycles > 64 ? 64 : cycles;
 }
@@ -531,6 +597,20 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
     record(r, s, number, packed, start);
 }
 
+/* An access of lanes that lie to lane 0 as in the site's access before: 1 if nothing else is to be looked at. */
+SCALAR HIDDEN u32 hw_again(struct wave *w, struct site *s, u32 what, u64 base, u64 mask) {
+    struct recorder *r = (struct recorder *)w->hooks[1];
+    u32 number = what & SITE_BITS, kind = what >> KIND_SHIFT & KIND_BITS, first = s->low[0];
+    if (mask != s->pattern_mask || !(mask & 1)) return 0;
+    if (kind == KIND_LDS || kind == KIND_GDS)
+        return (first & 3) == s->known[ALIGNMENT] && goes_on(&r->runs[number], s->known[PACKED], 0);
+    u64 high = what & WIDE ? s->high[0] : 0;
+    if (kind == KIND_FLAT && (high == SHARED_APERTURE || high == PRIVATE_APERTURE)) return 0;
+    u64 address = known_address(r->context, w, r, s, base + (high << 32 | first));
+    if (address == 0 || ((address & (LINE_BYTES - 1)) | 1u << 31) != s->known[ALIGNMENT]) return 0;
+    return goes_on(&r->runs[number], s->known[PACKED], address / LINE_BYTES);
+}
+
 HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 base, u64 mask) {
     struct recorder *r = (struct recorder *)w->hooks[1];
     u32 facts = ((const u32 *)r->context->site_table)[number], kind = facts & 0xff, bytes = facts >> 8;
@@ -550,12 +630,23 @@ HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 
     else memory(w, r, s, number, bytes, base, mask, wide);
 }
 
+SCALAR static inline u32 packed_scalar(u64 address, u32 bytes) {
+    u32 count = (address + bytes - 1) / LINE_BYTES - address / LINE_BYTES + 1;
+    return UNIFORM | 1 << 16 | count << 24;
+}
+
+SCALAR HIDDEN u32 hw_scalar_again(struct wave *w, struct site *s, u32 number, u64 host) {
+    struct recorder *r = (struct recorder *)w->hooks[1];
+    u32 bytes = ((const u32 *)r->context->site_table)[number] >> 8;
+    u64 address = known_address(r->context, w, r, s, host);
+    return address && goes_on(&r->runs[number], packed_scalar(address, bytes), address / LINE_BYTES);
+}
+
 HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 host) {
     struct recorder *r = (struct recorder *)w->hooks[1];
     u32 bytes = ((const u32 *)r->context->site_table)[number] >> 8;
     u64 address = device_address(r->context, w, r, s, host);
-    u32 count = (address + bytes - 1) / LINE_BYTES - address / LINE_BYTES + 1;
-    record(r, s, number, UNIFORM | 1 << 16 | count << 24, address / LINE_BYTES);
+    record(r, s, number, packed_scalar(address, bytes), address / LINE_BYTES);
 }
 
 HIDDEN void hw_barrier(struct wave *w, u64 pc, u64 exec) {

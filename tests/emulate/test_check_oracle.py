@@ -11,7 +11,7 @@ from headwater.emulate import check
 
 SOURCE = """
 kernel void play(global int *mem, global const int *ops, global const int *at, int steps, int items, global int *out) {
-  local int tile[2048];
+  local int tile[2112];
   int id = get_global_id(0), sum = 0;
   for (int k = 0; k < steps; k++) {
     int op = ops[k], a = at[k * items + id];
@@ -19,11 +19,15 @@ kernel void play(global int *mem, global const int *ops, global const int *at, i
     else if (op == 1) { if (a >= 0) mem[a] = id * 1000 + k + 1; }
     else if (op == 2) { if (a >= 0) sum += tile[a]; }
     else if (op == 3) { if (a >= 0) tile[a] = id * 1000 + k + 1; }
+    else if (op == 6) { if (a >= 0) sum += tile[a] + tile[a + 1] + tile[a + 40]; }
     else barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   out[id] = sum;
 }"""
 BARRIER = 4
+AT_ONCE = 6
+"""Reads of local memory that a check is told of together."""
+OFFSETS = {AT_ONCE: (0, 1, 40)}
 WORDS = {False: 4096, True: 2048}
 
 
@@ -75,11 +79,12 @@ def expected(ops, at, local, groups):
                 for step in steps:
                     items = range(group * local + wave, group * local + min(wave + 64, local))
                     for item in (n for n in items if at[step][n] >= 0):
-                        place, op = int(at[step][item]), ops[step]
-                        unwritten |= op == 2 and place not in written
-                        accesses["local" if op > 1 else "global", group * (op > 1), place].append(
-                            (item, group, epoch, op % 2)
-                        )
+                        op = ops[step]
+                        for place in (int(at[step][item]) + offset for offset in OFFSETS.get(op, (0,))):
+                            unwritten |= op in (2, AT_ONCE) and place not in written
+                            accesses["local" if op > 1 else "global", group * (op > 1), place].append(
+                                (item, group, epoch, op % 2)
+                            )
                     if ops[step] == 3:
                         written.update(int(at[step][n]) for n in items)
     races = {
@@ -99,7 +104,7 @@ def test_findings_are_those_of_all_accesses(serial_waves, monkeypatch):
     for _ in range(80):
         local, groups = rng.choice([16, 64, 64, 100, 128, 192]), rng.choice([1, 2, 3])
         items = local * groups
-        ops = [rng.choice([0, 0, 1, 2, 2, 3, 3, BARRIER, BARRIER]) for _ in range(rng.randint(1, 6))]
+        ops = [rng.choice([0, 0, 1, 2, 2, AT_ONCE, 3, 3, BARRIER, BARRIER]) for _ in range(rng.randint(1, 6))]
         at = np.array([places(rng, local, items, op > 1) for op in ops])
         args = [-np.arange(1, 4097, dtype=np.int32), np.array(ops, np.int32), at.reshape(-1), len(ops), items]
         try:
