@@ -1,8 +1,9 @@
 """The documentation's blocks are run: files are made, commands print what the page shows, Python does not raise.
 
 ``c file=NAME``: the block is saved under that name. ``console``: a shell runs the lines after ``$``, and the lines up
-to the next ``$`` are what they print (``…`` for anything); ``# exit code N`` says what they end with. ``python``:
-executed, all blocks of a page in one namespace.
+to the next ``$`` are what they print (``…`` for anything); ``# exit code N`` says what they end with. ``sh``: every
+command ends well. ``python``: executed, all blocks of a page in one namespace. Pages are run where ``examples`` and
+``headwater`` are those of the checkout.
 """
 
 import os
@@ -30,6 +31,17 @@ def run_console(text, folder):
         if command is not None:
             check(command, "\n".join(expected), folder)
         command, expected = line[2:], []
+
+
+# What takes minutes, or makes an environment: the installation is what runs these tests, and the two programs have tests
+# of their own.
+NOT_RUN = ("python3 -m venv", "headwater bench", "headwater validate")
+
+
+def run_commands(text, folder):
+    for command in text.splitlines():
+        if command.strip() and not command.startswith(NOT_RUN):
+            check(command, "…", folder)
 
 
 def check(command, expected, folder):
@@ -61,12 +73,20 @@ def check(command, expected, folder):
 @pytest.mark.parametrize(
     "name",
     [
+        "docs/brook.md",
+        "docs/cal.md",
+        "docs/checks.md",
+        "docs/emulator.md",
+        "docs/il.md",
+        "docs/runtime.md",
+        "docs/trace.md",
         "docs/tutorial.md",
         "docs/chips.md",
         "docs/gcn-isa.md",
         "docs/vliw-isa.md",
         "docs/analyzer.md",
         "docs/timing.md",
+        "examples/README.md",
         "README.md",
     ],
 )
@@ -74,6 +94,8 @@ def test_a_page_says_what_is_so(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delenv("HEADWATER_DEVICE", raising=False)
+    for folder in ("examples", "headwater"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     namespace = {}
     found = blocks(ROOT / name)
     assert found
@@ -82,6 +104,8 @@ def test_a_page_says_what_is_so(name, tmp_path, monkeypatch):
             (tmp_path / info.removeprefix("file=")).write_text(text)
         elif kind == "console":
             run_console(text, tmp_path)
+        elif kind == "sh":
+            run_commands(text, tmp_path)
         elif kind == "python":
             exec(compile(text, name, "exec"), namespace)
 
