@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,11 @@ from headwater.chips import Chip
 from headwater.errors import HeadwaterError, InternalError, LaunchError, ResourceError, SourceError, Span, UsageError
 
 DEFAULT_DEVICE = "vega64"
+_MOST_TRIPS = 1 << 48
 _THREADS = 4
 """Enough that LLVM always finds the next program waiting while others are linked and read."""
+_BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
+_NO_NUMBER = re.compile(r"half$|float|double|u?(?:char|short|int|long)\d")
 # Which of the OpenCL kernels that a Brook+ kernel became is analyzed if none is named: as a GPU would be given it.
 _VARIANTS = ("linear4", "linear", "pixel", "mapped")
 
@@ -56,11 +61,13 @@ def analyze(
     """
     if path not in MODES:
         raise UsageError(f"there is no path {path!r}", hint=", ".join(MODES))
-    if hit < 0 or hit > 1:
+    if not 0 <= hit <= 1:
         raise UsageError(f"a share of reads that caches serve is 0 to 1, not {hit:g}")
     for name, count in (trips or {}).items():
-        if count < 0:
-            raise UsageError(f"loop {name} cannot run {count} times")
+        if not 0 <= count <= _MOST_TRIPS:
+            raise UsageError(f"loop {name} cannot run {count} times", hint=f"0 to {_MOST_TRIPS:,}")
+    if transfer_bytes is not None and not all(0 <= number < math.inf for number in transfer_bytes):
+        raise UsageError(f"bytes over PCI Express are from 0, not {transfer_bytes}")
     question = Question(
         _size(size) if size is not None else None,
         _size(group) if group is not None else None,
@@ -76,6 +83,8 @@ def analyze(
         raise UsageError("which chip?", hint=f"the chips are {', '.join(chips.names())}")
     found = [_chip(one) for one in devices]
     sources = list(source) if isinstance(source, (list, tuple)) else [source]
+    if not sources:
+        raise UsageError("which kernel?", hint="give a file, source text, a program or a kernel")
     kernels = [kernel] if isinstance(kernel, str) else list(kernel or ())
     wanted: list[tuple[Source, list[str]]] = []
     for one in sources:
@@ -86,6 +95,7 @@ def analyze(
     warnings = ""
     given = Given(arguments or {}, question.size, question.group)
     builds = _build_all([one for one, _ in wanted], found, given)
+    _check_arguments(given.arguments, [built for built in builds.values() if isinstance(built, Built)])
     for number, (one, names) in enumerate(wanted):
         rows: dict[str, list[Analysis]] = {}
         for chip in found:
@@ -107,8 +117,8 @@ def analyze(
                 except (LaunchError, ResourceError) as error:
                     refused.append(Refused(shown, chip.name, error))
         analyses += [analysis for row in rows.values() for analysis in row]
-    if not analyses and refused:
-        raise refused[0].error
+    if not analyses:
+        raise refused[0].error if refused else UsageError(f"{', '.join(one.name for one, _ in wanted)} has no kernels")
     return Report(tuple(analyses), warnings, tuple(refused))
 
 
@@ -136,6 +146,27 @@ def _built(source: Source, chip: Chip, given: Given) -> Built | HeadwaterError:
         raise
     except HeadwaterError as error:
         return error
+
+
+def _check_arguments(values: Mapping[str, int], builds: Sequence[Built]) -> None:
+    """UsageError for values of arguments that no kernel has, or that are none of their type."""
+    kinds: dict[str, dict[str, None]] = {}
+    for name, kind in [argument for built in builds for code in built.codes for argument in code.arguments]:
+        kinds.setdefault(name, {})[kind] = None
+    for name, value in values.items() if builds else ():
+        if name not in kinds:
+            import difflib
+
+            close = difflib.get_close_matches(name, kinds, 1)
+            hint = f"did you mean {close[0]}? " if close else ""
+            known = f"there are {', '.join(kinds)}" if kinds else "they have none that could be given"
+            raise UsageError(f"no kernel has an argument {name!r}", hint=hint + known)
+        whole = [kind for kind in kinds[name] if not (kind.endswith("*") or _NO_NUMBER.match(kind))]
+        if not whole:
+            raise UsageError(f"argument {name} is {' and '.join(kinds[name])}, no whole number")
+        bits = max(_BITS.get(kind.removeprefix("u"), 64) for kind in whole)
+        if not -(1 << (bits - 1)) <= value < 1 << bits:
+            raise UsageError(f"argument {name} cannot be {value:,}: {whole[0]} has {bits} bits")
 
 
 def _on(chip: Chip, code: Code, question: Question, built: Built, name: str, settings: Sequence[str]) -> list[Analysis]:

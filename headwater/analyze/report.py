@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from headwater.analyze.whatif import Change
     from headwater.chips import Chip
 
+_MOST_COUNT = 1e12
 SCHEMA = "headwater analyze 1"
 
 
@@ -358,8 +359,8 @@ def spreadsheet(
     for name, value in counts.items():
         if name not in ("alu", "fetch", "read", "write", "flops"):
             raise UsageError(f"there is no count {name!r}", hint="alu, fetch, read, write (bytes), flops")
-        if value < 0:
-            raise UsageError(f"{name} cannot be {value:g}")
+        if not 0 <= value <= _MOST_COUNT:
+            raise UsageError(f"{name} is 0 to {_MOST_COUNT:g}, not {value:g}")
     group = question.group or (chip.compute.wavefront_size,)
     size = question.size or (DEFAULT_PIXELS if pixel else DEFAULT_SIZE)
     launch = domain(chip, size, group, pixel=pixel)

@@ -82,6 +82,8 @@ def read(path: str | os.PathLike[str], options: str = "") -> Source:
     if language is None:
         known = ", ".join(dict.fromkeys(SUFFIXES))
         raise UsageError(f"{name} is no kernel file", hint=f"kernels are in {known} files, or in code objects")
+    if b"\0" in data:
+        raise UsageError(f"{name} is no text: it has bytes of 0", hint=f"{LANGUAGES[language]} was expected in it")
     return Source(name, language, data.decode("utf-8", "surrogateescape"), b"", options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shutil
 import sys
@@ -148,7 +149,7 @@ def number(text: str, option: str) -> float:
         value = float(text)
     except ValueError:
         value = -1.0
-    if not value >= 0:
+    if not 0 <= value < math.inf:
         raise UsageError(f"{option} takes a number from 0, not {text.strip()!r}")
     return value
 
