@@ -110,6 +110,8 @@ DISPATCH: Final = Struct(
     ("u64", "code", 1),
     ("u64", "gds", 1),
     ("u64", "hooks", 8),
+    ("u64", "quads", 1),  # u32[drawn][16]: pixels' wavefronts, see headwater.emulate.vliw.raster; or 0
+    ("u64", "drawn", 1),  # how many there are
     ("u32", "local", 3),  # work-items of a full group
     ("u32", "packed_ids", 1),  # v0 holds all three work-item ids, 10 bits each (gfx90a)
     ("u32", "waves", 1),  # wavefronts of a full group

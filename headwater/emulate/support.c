@@ -353,6 +353,21 @@ static void fill_ids(struct wave *waves, u32 count, const u32 *size, u32 packed)
     }
 }
 
+/* The same of pixels: four lanes for each of a wavefront's 16 quads, x | y << 16. What the group's number says is taken off,
+   as code adds it. */
+static void fill_pixels(struct wave *w, const u32 *quads, const u32 *group, const u32 *local, const i64 *whole) {
+    u32 *ids = (u32 *)w->ids;
+    w->exec = 0;
+    for (u32 lane = 0; lane < LANES; lane++) {
+        u32 quad = quads[lane / 4], x = 2 * (quad & 0xffff) + (lane & 1), y = 2 * (quad >> 16) + (lane >> 1 & 1);
+        u32 inside = quad != ~0u && x < whole[0] && y < whole[1];
+        ids[lane] = inside ? x - group[0] * local[0] : 0;
+        ids[LANES + lane] = inside ? y - group[1] * local[1] : 0;
+        ids[2 * LANES + lane] = 0;
+        w->exec |= (u64)inside << lane;
+    }
+}
+
 static void start_wave(struct wave *w, const struct dispatch *d, u64 args, u64 scratch, u32 index, u32 count) {
     __builtin_memcpy(w->sgprs, d->sgprs, sizeof w->sgprs);
     u64 bytes = (u64)d->scratch_lane_bytes * LANES;
@@ -446,16 +461,22 @@ static void run_groups(i64 *block, u64 args, u64 memory, const struct dispatch *
         u64 end = next + batch < total ? next + batch : total;
         u32 group[3] = {next % groups_x, next / groups_x % groups_y, next / groups_x / groups_y};
         for (; next < end && going; next++) {
-            u32 now[3], same = 1;
-            for (u32 axis = 0; axis < 3; axis++) { /* groups at the edge may be smaller */
-                u64 left = block[GLOBAL + axis] - (u64)group[axis] * full[axis];
-                now[axis] = left < full[axis] ? left : full[axis];
-                same &= now[axis] == size[axis];
-            }
-            if (!same) {
-                count = (now[0] * now[1] * now[2] + LANES - 1) / LANES;
-                fill_ids(waves, count, now, d->packed_ids);
-                __builtin_memcpy(size, now, sizeof size);
+            if (d->quads) {
+                if (next >= d->drawn) break; /* fewer wavefronts than blocks, as parts of blocks are put together */
+                count = 1;
+                fill_pixels(waves, (const u32 *)d->quads + 16 * next, group, full, block + GLOBAL);
+            } else {
+                u32 now[3], same = 1;
+                for (u32 axis = 0; axis < 3; axis++) { /* groups at the edge may be smaller */
+                    u64 left = block[GLOBAL + axis] - (u64)group[axis] * full[axis];
+                    now[axis] = left < full[axis] ? left : full[axis];
+                    same &= now[axis] == size[axis];
+                }
+                if (!same) {
+                    count = (now[0] * now[1] * now[2] + LANES - 1) / LANES;
+                    fill_ids(waves, count, now, d->packed_ids);
+                    __builtin_memcpy(size, now, sizeof size);
+                }
             }
             for (u32 n = 0; n < count; n++) __builtin_memcpy(waves[n].group, group, sizeof group);
             going = run_group(waves, count, d, args, scratch);

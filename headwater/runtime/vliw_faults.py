@@ -100,13 +100,9 @@ def _signed(address: int) -> int:
 
 def work_item(launch: ShaderLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The global number of the lane that the record names, and its group's."""
-    sizes = launch.sizes
     group = record[AT["group_x"]], record[AT["group_y"]], record[AT["group_z"]]
-    size = [max(min(sizes.local[n], sizes.whole[n] - group[n] * sizes.local[n]), 1) for n in range(3)]
-    flat = record[AT["wave"]] * layout.LANES + record[AT["lane"]]
-    local = flat % size[0], flat // size[0] % size[1], flat // size[0] // size[1]
-    item = tuple(sizes.origin[n] + group[n] * sizes.local[n] + local[n] for n in range(3))
-    return launch.called((item[0], item[1], item[2]), group)
+    item = launch.work_item(group, record[AT["wave"]] * layout.LANES + record[AT["lane"]])
+    return launch.called(item, group)
 
 
 def instruction_text(launch: ShaderLaunch, pc: int) -> str:

@@ -19,6 +19,7 @@ from headwater.emulate.hooks import Region, Watcher
 from headwater.emulate.vliw.bindings import RAW, Bindings, Bound, Format, Name, Sampler
 from headwater.emulate.vliw.layout import LAUNCH, RESOURCE
 from headwater.emulate.vliw.native import SYMBOL, NativeShader, native_shader
+from headwater.emulate.vliw.raster import BLOCK, Wavefronts, rasterised
 from headwater.emulate.vliw.watch import ARENA_KEY, TILED_KEY, tiled_bytes
 from headwater.errors import LaunchError, ResourceError
 from headwater.runtime import pool as _pool
@@ -182,8 +183,10 @@ class ShaderLaunch(EmulatedLaunch):
         self.machine = machine
         self._chip = chip
         self.watcher = watcher
+        self.wavefronts: Wavefronts | None = None
         if watcher is not None and self.mode == "pixel":
-            sizes = rasterised(sizes)
+            self.wavefronts = rasterised(*sizes.whole[:2])
+            sizes = replace(sizes, local=(BLOCK, BLOCK, 1))
         self.sizes = sizes
         self.bindings = bindings
         items = prod(sizes.local)
@@ -229,6 +232,9 @@ class ShaderLaunch(EmulatedLaunch):
         }
         if self.watcher is not None:
             fields["hooks"] = self.watcher.hooks(self)
+        if self.wavefronts is not None:
+            self._quads = np.ascontiguousarray(self.wavefronts.quads)
+            fields["quads"], fields["drawn"] = address(self._quads), len(self._quads)
         fill(memory, layout.DISPATCH, fields)
         self._dispatch = memory
         self._block[layout.BLOCK_DISPATCH] = address(memory)
@@ -319,6 +325,16 @@ class ShaderLaunch(EmulatedLaunch):
         """How a message calls a work-item of the grid or domain, and its group."""
         return item[: self.sizes.dimensions], group[: self.sizes.dimensions]
 
+    def work_item(self, group: tuple[int, int, int], lane: int) -> tuple[int, int, int]:
+        """The number of a work-item, by its group and its lane of all the group's."""
+        sizes, (left, above, front) = self.sizes, self.sizes.origin
+        if self.wavefronts is not None:
+            quad = int(self.wavefronts.quads[group[1] * sizes.groups[0] + group[0], lane // 4])
+            return left + 2 * (quad & 0xFFFF) + lane % 2, above + 2 * (quad >> 16) + lane // 2 % 2, front
+        x, y, z = (group[n] * sizes.local[n] for n in range(3))
+        across, down = (max(min(sizes.local[n], sizes.whole[n] - at), 1) for n, at in ((0, x), (1, y)))
+        return left + x + lane % across, above + y + lane // across % down, front + z + lane // across // down
+
     # ---- what headwater.emulate.hooks.Watched says
 
     fetches_by_quads = True
@@ -402,20 +418,6 @@ class ShaderLaunch(EmulatedLaunch):
             view = inputs.views.get(name)
             if view is not None and name[0] != "constant" and view.nbytes:
                 yield name, view, address(view.memory.reshape(-1).view(np.uint8)) + view.offset, view.nbytes
-
-
-def rasterised(sizes: Sizes) -> Sizes:
-    """A pixel shader's domain in wavefronts of 8 × 8 pixels, as the rasteriser makes them; of fewer rows or columns
-    where it has fewer (AMD, ATI Stream Computing Technical Overview, §2.4 "Thread Creation")."""
-    width, height, _ = sizes.whole
-    down = min(8, _power_of_two(height))
-    across = min(layout.LANES // down, _power_of_two(width))
-    return replace(sizes, local=(across, layout.LANES // across, 1))
-
-
-def _power_of_two(number: int) -> int:
-    """The least that is not below."""
-    return 1 << max(number - 1, 0).bit_length()
 
 
 __all__ = ["ARENA", "Allocation", "Arena", "Inputs", "Owner", "Sampler", "ShaderLaunch", "Sizes", "View", "fill"]

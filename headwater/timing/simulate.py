@@ -156,7 +156,8 @@ def simulated(device: Device | str | None) -> Device:
         name = "the default device" if found is None else found.name
         raise UsageError(
             f"{name} is no simulated chip: its time is measured, not simulated",
-            hint="choose a chip with device= (--device on the command line), such as vega64 or hd5870; headwater devices --chips lists them",
+            hint="choose a chip with device= (--device on the command line), such as vega64 or hd5870; "
+            "headwater devices --chips lists them",
         )
     return found
 

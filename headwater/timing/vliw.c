@@ -215,7 +215,7 @@ static u64 alu_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
         g->cause[SWITCH] += switching;
         g->cause[w->why] += gap - switching;
     }
-    u32 own = cadence * w->quads / QUADS; /* of a block that is not whole, what its quads take */
+    u32 own = cadence * w->quads / QUADS; /* a record may stand for several wavefronts, and not all be there */
     if (own == 0) own = 1;
     u64 end, plain = (u64)op->count * own;
     if (op->flags & LOCAL) {
@@ -259,11 +259,8 @@ static u64 fetch_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
                 answer = later(answer, later(served, issued + k->local_cycles));
                 continue;
             }
-            u32 turns = a.cycles;
-            if (k->quads) { /* of 2 × 2, which are not the lanes that a record has side by side */
-                turns = a.count > w->quads ? a.count : w->quads;
-            }
-            u32 cycles = (turns * k->quad_sixteenths + SCALE - 1) / SCALE;
+            u32 quads = a.cycles < QUADS ? a.cycles : QUADS; /* a record counts lines of quads; a quad of several takes no longer */
+            u32 cycles = (quads * k->quad_sixteenths + SCALE - 1) / SCALE;
             if (a.active && a.count) answer = later(answer, fetch_lines(g, u, op, &a, at, cycles));
             else answer = later(answer, at + cycles + k->l1_cycles);
             at += cycles;
@@ -295,7 +292,7 @@ static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
     for (u32 s = 0; s < op->sites; s++) {
         struct access a;
         if (!reader_site(&w->reader, g->m.trace, op->site + s, &a)) { g->m.failed = TRACE_SHORT; break; }
-        u32 cycles = a.flags & LINEAR ? op->cycles : 2 * op->cycles;
+        u32 cycles = a.flags & LINEAR || op->flags & PIXEL ? op->cycles : 2 * op->cycles; /* back-ends take quads */
         if (op->flags & PIXEL) {
             u64 drawn = calendar_take(g->render, at, (u32)(a.active ? a.active : 1) * op->dwords);
             if (drawn > at + k->write_buffer_cycles) at = drawn - k->write_buffer_cycles;
@@ -470,12 +467,11 @@ static void place_group(struct gpu *g, struct unit *u, u64 time) {
     const struct chip *k = g->m.chip;
     u32 at = __builtin_ctzll(~u->groups), engine = u->number % k->engines, waves = g->m.trace->waves_per_group;
     struct group *p = &u->group[at];
-    u64 turn = g->m.next_group++, number = k->order ? ((const u32 *)k->order)[turn] : turn;
+    u64 turn = g->m.next_group++, number = k->turns ? ((const u32 *)k->turns)[turn] : turn;
     u->groups |= 1ull << at;
     *p = (struct group){.number = number, .waves = waves, .left = waves};
     u64 begin = later(time, g->m.engine_free[engine]);
-    u32 quads = k->quads ? ((const u8 *)k->quads)[number] : QUADS;
-    u32 each = (k->wave_dispatch_cycles * quads + QUADS - 1) / QUADS;
+    u32 each = k->wave_dispatch_cycles;
     g->m.engine_free[engine] = begin + (u64)waves * each;
     for (u32 n = 0; n < waves; n++) {
         u32 slot = __builtin_ctzll(~u->alive);
@@ -483,7 +479,7 @@ static void place_group(struct gpu *g, struct unit *u, u64 time) {
         u->starting |= 1ull << slot;
         u->waves[slot].group = at;
         u->waves[slot].number = n;
-        u->waves[slot].quads = k->quads || n + 1 < waves ? quads : k->last_quads;
+        u->waves[slot].quads = n + 1 < waves ? QUADS : k->last_quads;
         p->member[n] = slot;
         set_ready(u, slot, begin + (u64)(n + 1) * each);
         g->m.waves++;

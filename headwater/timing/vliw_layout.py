@@ -16,7 +16,7 @@ CLAUSES: Final = ("ALU clause", "fetch clause", "write")
 
 CHIP: Final = Struct(
     "chip",
-    *(("u64", name, 1) for name in ("order", "quads")),
+    ("u64", "turns", 1),
     *(
         ("u32", name, 1)
         for name in (
@@ -34,8 +34,8 @@ CHIP: Final = Struct(
         )
     ),
 )
-"""A chip as the engine wants it: counts, bytes and cycles of the core clock; ``order`` and ``quads``: addresses of the
-work-groups' turns and of their quads, or 0."""
+"""A chip as the engine wants it: counts, bytes and cycles of the core clock; ``turns``: the address of the
+work-groups' numbers in the order in which they begin, or 0."""
 
 OP: Final = np.dtype(
     [

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from headwater.analyze.occupancy import Needs, Occupancy
 from headwater.analyze.vliw import group_flops
+from headwater.emulate.vliw.raster import Wavefronts, rasterised
 from headwater.errors import UsageError
 from headwater.isa.vliw import printer
 from headwater.isa.vliw.model import GENERATION_OF_TARGET
@@ -49,6 +48,7 @@ class VliwMachine:
         self.shader: Shader = launch.machine.shader
         self._drawn = launch.mode == "pixel"
         """Whether wavefronts are made by the rasteriser, from quads."""
+        self._rasterised: Wavefronts | None = None
         self._table: Table | None = None
         self._described: tuple[Sequence[str], Sequence[Line]] | None = None
 
@@ -59,7 +59,15 @@ class VliwMachine:
         return Needs(group, gprs, 0, int(header["lds_bytes"]), stack)
 
     def groups(self, trace: Trace) -> int:
-        return prod(_blocks(trace))
+        if self._drawn:
+            return len(self._wavefronts(trace).turns)
+        sizes = zip(trace.header["global_size"], trace.header["local_size"], strict=True)
+        return prod(-(-whole // part) for whole, part in sizes)
+
+    def _wavefronts(self, trace: Trace) -> Wavefronts:
+        if self._rasterised is None:
+            self._rasterised = rasterised(*trace.header["global_size"][:2])
+        return self._rasterised
 
     def table(self, trace: Trace, chip: Chip) -> Table:
         generation = GENERATION_OF_TARGET.get(chip.target)
@@ -73,12 +81,9 @@ class VliwMachine:
         return self._table
 
     def numbers(self, trace: Trace, chip: Chip, held: Occupancy) -> Memory:
-        order = quads = 0
-        if self._drawn:
-            self._order, self._quads = rasterised(trace)
-            order, quads = address(self._order), address(self._quads)
+        turns = address(self._wavefronts(trace).turns) if self._drawn else 0
         waves, size = int(trace.header["waves_per_group"]), prod(trace.header["local_size"])
-        return chip_numbers(chip, held, waves, size, program_bytes(self.shader), order, quads)
+        return chip_numbers(chip, held, waves, size, program_bytes(self.shader), turns)
 
     def command_bytes(self) -> int:
         return program_bytes(self.shader) + BLOCK_BYTES * len(locked_blocks(self.shader))
@@ -113,33 +118,3 @@ class VliwMachine:
             if kind == GROUP:
                 found += lanes[segment] * group_flops(self.shader.cf[at >> 12].groups[(at & 0xFFF) >> 3])
         return found
-
-
-def _blocks(trace: Trace) -> tuple[int, ...]:
-    sizes = zip(trace.header["global_size"], trace.header["local_size"], strict=True)
-    return tuple(-(-whole // part) for whole, part in sizes)
-
-
-def rasterised(trace: Trace) -> tuple[np.ndarray[Any, np.dtype[np.uint32]], np.ndarray[Any, np.dtype[np.uint8]]]:
-    """The turns of a domain's blocks, and how many quads of 2 × 2 pixels each has.
-
-    Blocks are taken along a Z, and along a Z of these, and so on (AMD, Technical Overview, ATI Stream Computing, 1.6:
-    "hierarchical Z"). A block that is not whole fills a wavefront with others (2.4.2), so that it counts by its quads;
-    of a quad with one row or column half of the lanes are idle (2.4).
-    """
-    (width, height, *_), (across, down, *_) = trace.header["global_size"], trace.header["local_size"]
-    columns, rows = _blocks(trace)[:2]
-    x, y = (grid.reshape(-1) for grid in np.meshgrid(np.arange(columns), np.arange(rows)))
-    order = np.argsort(_interleaved(x) | _interleaved(y) << np.uint64(1), kind="stable").astype(np.uint32)
-    wide, high = np.minimum(width - x * across, across), np.minimum(height - y * down, down)
-    quads = ((wide + 1) // 2 * ((high + 1) // 2)).astype(np.uint8)
-    return order, quads
-
-
-def _interleaved(values: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Each number's bits with a zero in front of each."""
-    found = np.zeros(values.shape, np.uint64)
-    numbers = values.astype(np.uint64)
-    for bit in range(16):
-        found |= (numbers >> np.uint64(bit) & np.uint64(1)) << np.uint64(2 * bit)
-    return found

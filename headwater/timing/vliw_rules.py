@@ -72,12 +72,11 @@ def chip_numbers(
     records: int,
     local_size: int,
     program_bytes: int,
-    order: int = 0,
-    quads: int = 0,
+    turns: int = 0,
 ) -> Memory:
     """The chip for the engine; ``held`` says how many work-groups of ``local_size`` a SIMD engine takes, ``records``
-    of 64 lanes each, running a program of ``program_bytes``. ``order`` and ``quads``: addresses of `rasterised` blocks,
-    which are the work-groups then.
+    of 64 lanes each, running a program of ``program_bytes``. ``turns``: where the order stands in which
+    pixels' wavefronts are made, which are the work-groups then.
 
     UsageError for caches that cannot be: fewer bytes than a line of each way.
     """
@@ -93,14 +92,13 @@ def chip_numbers(
         vertex = _sets(chip, "vertex_bytes", vertex, caches.l1_line_bytes, VERTEX_WAYS)
     waves = max(1, LANES // compute.wavefront_size)
     # A record is 64 lanes: of a chip with smaller wavefronts that is two or four of them, which take turns themselves.
-    groups = max(1, held.work_groups // waves) if order else held.work_groups
+    groups = max(1, held.work_groups // waves) if turns else held.work_groups
     last = local_size % LANES or LANES
     last_waves = -(-last // compute.wavefront_size)
     return filled(
         CHIP,
         {
-            "order": order,
-            "quads": quads,
+            "turns": turns,
             "units": compute.compute_units,
             "engines": min(compute.shader_engines, compute.compute_units),
             "groups_per_unit": min(groups, MOST_RECORDS // records),

@@ -1,5 +1,7 @@
 """Traces of small launches on VLIW chips, whose accesses can be counted by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,8 +10,9 @@ from headwater.emulate.hooks import watching
 from headwater.emulate.stats import is_lds, is_vector, statistics
 from headwater.emulate.trace import LINEAR, LIST, UNIFORM, Recording, read
 from headwater.emulate.vliw.clause import PC_CF_SHIFT
+from headwater.emulate.vliw.raster import NO_QUAD, rasterised
 from headwater.emulate.vliw.watch import tiled_bytes
-from headwater.runtime.vliw_launch import Sizes, rasterised
+from headwater.runtime.vliw_launch import ShaderLaunch, Sizes
 
 SOURCE = """
 kernel void add(global const float *a, global const float *b, global float *c) {
@@ -204,7 +207,8 @@ def test_addresses_are_the_same_in_every_run(program, tmp_path):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_pictures_lie_in_tiles(device, tmp_path):
-    """Wavefronts are blocks of 8 × 8 pixels, and of 16-byte elements such a block is 16 lines that follow each other."""
+    """Wavefronts are blocks of 8 × 8 pixels, and of 16-byte elements such a block is 16 lines, one for each quad. Parts
+    of blocks are put together."""
     source = tmp_path / "p.il"
     source.write_text(PICTURE)
     program = hw.compile(source, device=device)
@@ -222,24 +226,56 @@ def test_pictures_lie_in_tiles(device, tmp_path):
     )  # fmt: skip
     assert [site.unit for site in trace.sites] == ["texture", "export"]
     waves = list(trace)
-    assert len(waves) == 15
+    assert len(waves) == 13
     for site, resource in ((0, texture), (1, target)):
         found = [w.of_site(site)[0] for w in waves]
-        assert [int(r["first"]) for r in found] == [resource["address"] // 64 + 16 * n for n in range(15)]
-        assert [int(r["count"]) for r in found] == [16] * 10 + [8] * 5
-        assert [int(r["active"]) for r in found] == [64] * 10 + [32] * 5
+        assert [int(r["first"]) - resource["address"] // 64 for r in found[:10]] == [16 * n for n in range(10)]
+        assert [int(r["count"]) for r in found] == [16] * 12 + [8]
+        assert [int(r["active"]) for r in found] == [64] * 12 + [32]
+        assert [int(r["cycles"]) for r in found] == [16] * 12 + [8]  # a cycle for each quad
     statistic = statistics(recordings[0])
     assert statistic.mode == "pixel"
     assert {line for _, line in statistic.lines} == {5, 6}
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "block"),
-    [(40, 20, (8, 8)), (1000, 1, (64, 1)), (100, 2, (32, 2)), (100, 3, (16, 4)), (4, 100, (4, 16)), (3, 3, (4, 16))],
+    ("width", "height", "wavefronts"),
+    [(40, 24, 15), (40, 20, 13), (1000, 1, 32), (64, 2, 2), (100, 2, 4), (1, 64, 2), (3, 3, 1), (17, 9, 3), (8, 7, 1)],
 )
-def test_blocks_of_pixels(width, height, block):
-    found = rasterised(Sizes((width, height, 1), (64, 1, 1), dimensions=2))
-    assert found.local == (*block, 1)
+def test_the_rasteriser_fills_wavefronts_with_quads(width, height, wavefronts):
+    quads, turns = rasterised(width, height)
+    assert quads.shape == (wavefronts, 16)
+    made = quads[quads != NO_QUAD]
+    assert len(made) == len(set(made.tolist())) == -(-width // 2) * -(-height // 2)
+    assert (quads[turns[:-1]] != NO_QUAD).all()  # only the last one is not full
+    assert sorted(turns.tolist()) == list(range(wavefronts))
+    # A domain of height 2 is made of 32 × 2 (Technical Overview, ATI Stream Computing, 2.4.2).
+    if (width, height) == (64, 2):
+        assert (quads == [[16 * wavefront + x for x in range(16)] for wavefront in range(2)]).all()
+
+
+def test_blocks_follow_a_hierarchical_z():
+    quads, turns = rasterised(32, 32)
+    corners = [(int(q) & 0xFFFF, int(q) >> 16) for q in quads[turns, 0]]
+    assert corners[:8] == [(0, 0), (4, 0), (0, 4), (4, 4), (8, 0), (12, 0), (8, 4), (12, 4)]
+    assert [(int(q) & 0xFFFF, int(q) >> 16) for q in quads[0, :6]] == [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0)]
+
+
+def test_faults_name_the_pixel():
+    """Of a recorded launch, too, whose lanes are quads."""
+    sizes = Sizes((20, 20, 1), (8, 8, 1), (100, 200, 0), 2)
+
+    def place(group, lane):
+        fake = SimpleNamespace(sizes=sizes, wavefronts=rasterised(20, 20))
+        return ShaderLaunch.work_item(fake, group, lane)
+
+    assert place((0, 0, 0), 3) == (101, 201, 0)
+    assert place((1, 0, 0), 4) == (110, 200, 0)
+    assert place((1, 1, 0), 0) == (
+        116,
+        200,
+        0,
+    )  # the first one that is put together: of the block behind two whole ones
 
 
 def test_bytes_of_tiles():

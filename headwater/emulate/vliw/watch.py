@@ -25,6 +25,13 @@ ARENA_KEY: Final = 1 << 61
 TILED_KEY: Final = 1 << 62
 TILE: Final = 8
 """Elements of a row, and rows, of a tile (AMD, Evergreen 3D Register Reference Guide, ARRAY_1D_TILED_THIN1)."""
+_TILE_BITS: Final = {
+    **{1: ("x0", "x1", "x2", "y1", "y0", "y2"), 2: ("x0", "x1", "x2", "y0", "y1", "y2")},
+    **{4: ("x0", "x1", "y0", "x2", "y1", "y2"), 8: ("x0", "y0", "x1", "x2", "y1", "y2")},
+    16: ("y0", "x0", "x1", "x2", "y1", "y2"),
+}
+"""Which bits of x and y number a tile's elements, the lowest first, by an element's bytes: AMD, addrlib,
+ComputePixelIndexWithinMicroTile. Quads of 4 bytes and more lie in one line of 64 bytes."""
 
 
 class Watch:
@@ -78,9 +85,10 @@ class Watch:
         tile = b.binary("add", row, b.binary("lshr", x, number(3)))
         if len(whole) > 2:
             tile = b.binary("add", tile, b.binary("mul", whole[2], b.binary("mul", tiles("pitch"), tiles("height"))))
-        within = b.binary("and", b.binary("shl", y, number(3)), number(TILE * TILE - TILE))
-        within = b.binary("or", within, b.binary("and", x, number(TILE - 1)))
-        element = b.binary("or", b.binary("shl", tile, number(6)), within)
+        element = b.binary("shl", tile, number(6))
+        for at_bit, bit in enumerate(_TILE_BITS.get(nbytes, _TILE_BITS[4])):
+            one = b.binary("and", b.binary("lshr", x if bit[0] == "x" else y, number(int(bit[1]))), number(1))
+            element = b.binary("or", element, b.binary("shl", one, number(at_bit)))
         low = b.splat(b.binary("mul", element, number(nbytes)), PART_LANES)
         base = b.binary("add", Value(at.base, "u64"), b.constant("u64", TILED_KEY))
         self.tell(part, replace(at, low=low.text, base=base.text), nbytes, lanes)
