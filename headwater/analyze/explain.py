@@ -38,7 +38,7 @@ _SLOTS = {
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """``kind``: "metric", "instruction" or "field"; ``heading`` names it; ``lines``: (what, text) in order."""
+    """``kind``: "metric", "instruction", "field" or "key"; ``heading`` names it; ``lines``: (what, text) in order."""
 
     kind: str
     heading: str
@@ -51,7 +51,7 @@ class Explanation:
 
 def explain(name: str) -> tuple[Explanation, ...]:
     """All that a name can mean. UsageError, with the nearest names, if it means nothing."""
-    found = (*_metric(name), *_instructions(name), *_fields(name))
+    found = (*_metric(name), *_instructions(name), *_fields(name)) or tuple(_key(name))
     if found:
         return found
     close = difflib.get_close_matches(name.lower(), [known.lower() for known in names()], 4, 0.6)
@@ -67,7 +67,7 @@ def names() -> tuple[str, ...]:
 
     fields = [name for family in field_texts().values() for name in family if not re.search(r"[*\[]", name)]
     vliw = [name for row in vliw_table.rows() for name in (row.name, row.mnemonic)]
-    return tuple(dict.fromkeys([*metrics(), *(row.name for row in table.rows()), *vliw, *fields]))
+    return tuple(dict.fromkeys([*metrics(), *(row.name for row in table.rows()), *vliw, *fields, *_keys()]))
 
 
 def _metric(name: str) -> Iterator[Explanation]:
@@ -209,3 +209,45 @@ def _fields(name: str) -> Iterator[Explanation]:
         text = field_text(family, name.lower())
         if text is not None:
             yield Explanation("field", f"{name}: field of {title} instructions", (("means", text),))
+
+
+# ---- keys of the JSON ------------------------------------------------------------------------------------------------
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of ``headwater analyze --json``."""
+    import json
+
+    made: dict[str, Any] = json.loads((Path(__file__).parent / "schema.json").read_text(encoding="utf-8"))
+    return made
+
+
+@functools.cache
+def _keys() -> Mapping[str, tuple[tuple[str, str], ...]]:
+    """Key -> where it stands, and what it means there."""
+    whole = schema()
+    found: dict[str, dict[str, str]] = {}
+
+    def walk(part: Mapping[str, Any], path: str) -> None:
+        part = whole["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+        for name, inner in part.get("properties", {}).items():
+            place = f"{path}.{name}" if path else name
+            if "description" in inner:
+                found.setdefault(name, {})[place] = inner["description"]
+            walk(inner, place)
+        for inner in (part.get("items"), part.get("additionalProperties")):
+            if isinstance(inner, dict):
+                walk(inner, f"{path}[]")
+
+    walk(whole, "")
+    return {name: tuple(places.items()) for name, places in found.items()}
+
+
+def _key(name: str) -> Iterator[Explanation]:
+    places = dict(_keys().get(name.lower(), ()))
+    if places:
+        told: dict[str, str] = {}
+        for place, meaning in places.items():
+            told.setdefault(meaning, place)
+        lines = tuple((place, meaning) for meaning, place in told.items())
+        yield Explanation("key", f"{name.lower()}: in what headwater analyze --json prints", lines)

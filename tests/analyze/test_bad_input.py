@@ -147,7 +147,7 @@ def test_analyze(words, message, folder, capsys):
         ("explain Ocupancy", "did you mean occupancy"),
         ("explain v_.*[", "nothing here is called"),
         ("validate [", "no row is called"),
-        ("validate copy-* --write none/page.md", "cannot write none/page.md"),
+        ("validate add-latency-hd5670 --write none/page.md", "cannot write none/page.md"),
     ],
 )
 def test_other_commands(words, message, folder, capsys):
