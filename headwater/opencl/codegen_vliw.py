@@ -61,7 +61,8 @@ def compile(
     """
     platform = vliw(work_groups=abilities.work_groups)
     wanted = set(kernels)
-    module = parse(_prepared(ir))
+    # The program's own fma() is rounded once; the library's functions do with less.
+    module = parse(_Lowering(0, abilities, exact=True).fused_only(_prepared(ir)))
     link_library(module, filename, platform, str)
     builder = _builder()
     _inline(module, builder, wanted)
@@ -155,11 +156,21 @@ def _lowered(
 
 
 class _Lowering:
-    def __init__(self, round: int, abilities: Abilities) -> None:
+    def __init__(self, round: int, abilities: Abilities, *, exact: bool = False) -> None:
         self.abilities = abilities
         self.round = round
+        self.exact = exact
         self.moves = 0
         self.declared: dict[str, str] = {}
+
+    def fused_only(self, module: str) -> str:
+        """The module's text with only fused multiply-adds lowered."""
+        lines: list[str] = []
+        for line in module.split("\n"):
+            match = _LINE.match(line) if "@llvm.fma." in line else None
+            made = None if match is None else self.intrinsic(match)
+            lines += [line] if made is None else made
+        return "\n".join([*lines, *self.declared.values()])
 
     def text(self, module: str) -> str | None:
         """The module's text after lowering; None if nothing was to be done."""
@@ -247,10 +258,8 @@ class _Lowering:
         sources = [_typed(text) for text in split(found[2])]
         if kind == "double" and name in _OF_DOUBLE:
             return self.calls(match, f"__hw_wide_{name}", sources, kind)
-        if kind == "float" and name == "fma" and not self.abilities.fused:
-            return self.calls(match, f"__hw_{'double' if self.abilities.doubles else 'float'}_fma", sources, kind)
-        if kind == "double" and name == "fma" and not self.abilities.fused_doubles:
-            return self.calls(match, "__hw_wide_fma", sources, kind)
+        if name == "fma" and (function := self.fused(kind)):
+            return self.calls(match, function if self.exact else f"{function}_near", sources, kind)
         if kind == "half" and name == "round":
             return self.calls(match, "__hw_half_round", sources, kind)
         if kind == "float" and (name == "round" or (name == "sqrt" and self.abilities.exact)):
@@ -260,6 +269,14 @@ class _Lowering:
         if kind == "i32" and name in _BITS and not self.abilities.bit_counts:
             return self.calls(match, f"__hw_{_BITS[name]}", sources[:_ONE_SOURCE], kind)
         return None
+
+    def fused(self, kind: str) -> str:
+        """The helper that is a fused multiply-add of this type, "" where the chip has one."""
+        if kind == "double":
+            return "" if self.abilities.fused_doubles else "__hw_wide_fma"
+        if kind != "float" or self.abilities.fused:
+            return ""
+        return "__hw_double_fma" if self.abilities.doubles else "__hw_float_fma"
 
     def by_way_of_float(self, match: re.Match[str]) -> list[str]:
         """A conversion between half and i64 in two steps, each exact where the result is in the range."""

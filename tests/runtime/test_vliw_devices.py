@@ -205,3 +205,31 @@ def test_printf_loses_what_does_not_fit(capsys):
     program.many[(1 << 18,), (256,)](device="hd5870").wait()
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(set(lines)) == (1 << 17) - 2
+
+
+def test_exponentials_reach_down_to_the_least_normal_number():
+    """These chips flush what is below, also on the way."""
+    source = "kernel void k(global float *x) { size_t i = get_global_id(0); x[i] = exp2(x[i]); }"
+    x = np.linspace(-126, -120, 256, dtype=np.float32)
+    found = x.copy()
+    hw.compile(source, language="opencl").k[(256,), (64,)](found, device="hd5870").wait()
+    np.testing.assert_allclose(found, np.exp2(x.astype(np.float64)), rtol=3e-7)
+
+
+@pytest.mark.parametrize("device", ["hd2600-xt", "hd4870"])
+def test_library_functions_without_a_fused_multiply_add(device):
+    """Their products lose nothing before the sum, so that powers are as exact as on the cpu device."""
+    source = """#pragma OPENCL FP_CONTRACT OFF
+    kernel void k(global float *x, global const float *y) {
+        size_t i = get_global_id(0);
+        x[i] = pow(x[i], y[i]) + sin(y[i]) * exp(x[i]);
+    }"""
+    rng = np.random.default_rng(7)
+    x, y = rng.uniform(0.1, 20, 2048).astype(np.float32), rng.uniform(-20, 20, 2048).astype(np.float32)
+    options = "-cl-fp32-correctly-rounded-divide-sqrt"
+    program = hw.compile(source, language="opencl", options=options)
+    found = {}
+    for where in ("cpu", device):
+        found[where] = x.copy()
+        program.k[(2048,), (64,)](found[where], y, device=where).wait()
+    np.testing.assert_array_equal(found[device], found["cpu"])

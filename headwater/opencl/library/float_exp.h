@@ -1,8 +1,9 @@
 /* The core of the float exponentials; coefficients: minimax fits by `python benchmarks/minimax.py`. */
 
-/* p * 2^n for p in [0.5, 2], -190 < n <= 129, rounded once: results below the normal range are made 64 binades higher. */
+/* p * 2^n for p in [0.5, 2], -190 < n <= 129, rounded once: results below the normal range are made 64 binades higher.
+   So are the lowest normal ones: half of them is no normal number, and 0 on chips that flush. */
 HELPER float times_two_to(float p, int n) {
-  bool low = n < -125;
+  bool low = n < -124;
   float scale = as_float((uint)(n + (low ? 127 + 64 : 126)) << 23);
   return p * scale * (low ? 0x1p-64f : 2.0f);
 }

@@ -4,6 +4,7 @@
 // Provides *: __hw_wide_fptoui_double __hw_wide_fptosi_double __hw_wide_uitofp_double __hw_wide_sitofp_double
 // Provides *: __hw_wide_trunc __hw_wide_floor __hw_wide_ceil __hw_wide_rint __hw_wide_round __hw_wide_maxnum
 // Provides *: __hw_wide_minnum __hw_float_round __hw_float_fma __hw_float_ldexp __hw_wide_ldexp __hw_wide_fma
+// Provides *: __hw_wide_fma_near __hw_double_fma_near __hw_float_fma_near
 // Provides *: __hw_float_div __hw_float_sqrt __hw_double_fma __hw_half_round
 // Provides *: __hw_popcount __hw_clz __hw_ctz __hw_reverse __hw_printf_record
 #include "../internal.h"
@@ -136,6 +137,14 @@ FUNCTION double __hw_significand(double x, private int *exponent) {
 FUNCTION double __hw_upper_half(double x) {
   return as_double((as_ulong(x) + 0x4000000ul) & 0xFFFFFFFFF8000000ul);
 }
+/* a × b - product, from halves whose products are exact. */
+FUNCTION double __hw_lost(double a, double b, double product, double a_high, double b_high) {
+#pragma OPENCL FP_CONTRACT ON
+  double a_low = a - a_high, b_low = b - b_high, lost = a_high * b_high - product;
+  lost = a_high * b_low + lost;
+  lost = a_low * b_high + lost;
+  return a_low * b_low + lost;
+}
 FUNCTION double __hw_wide_fma(double a, double b, double c) {
   bool finite = MAGNITUDE(a) < INFINITY && MAGNITUDE(b) < INFINITY;
   if (a == 0.0 || b == 0.0 || c == 0.0 || !finite || !(MAGNITUDE(c) < INFINITY)) {
@@ -151,8 +160,7 @@ FUNCTION double __hw_wide_fma(double a, double b, double c) {
   int distance = ec - ea - eb, d = distance < -250 ? -250 : distance > 250 ? 250 : distance, e = ec - d;
   e = distance < -250 ? ea + eb : e;
   c *= __hw_wide_power(d);
-  double high = a * b, a_high = __hw_upper_half(a), b_high = __hw_upper_half(b), a_low = a - a_high, b_low = b - b_high;
-  double low = ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low;
+  double high = a * b, low = __hw_lost(a, b, high, __hw_upper_half(a), __hw_upper_half(b));
   double c_low, low_sum = __hw_sum(c, low, &c_low), rest, sum = __hw_sum(high, low_sum, &rest);
   rest = __hw_odd_sum(c_low, rest);
   double result = sum + rest;
@@ -164,6 +172,29 @@ FUNCTION double __hw_wide_fma(double a, double b, double c) {
   }
   int half_e = e >> 1;
   return result * __hw_wide_power(half_e) * __hw_wide_power(e - half_e);
+}
+
+/* What the device library's own functions need of a fused multiply-add: that nothing of the product is lost before the
+   sum. The sum's last digit is wrong where it would be nearly a tie, and where digits fall below the normal range. */
+FUNCTION double __hw_wide_fma_near(double a, double b, double c) {
+  ulong upper = 0xFFFFFFFFF8000000ul;
+  double product = a * b, rest, sum = __hw_sum(product, c, &rest);
+  rest += __hw_lost(a, b, product, as_double(as_ulong(a) & upper), as_double(as_ulong(b) & upper));
+  return MAGNITUDE(sum) < INFINITY ? sum + rest : sum;
+}
+FUNCTION float __hw_double_fma_near(float a, float b, float c) {
+#pragma OPENCL FP_CONTRACT ON
+  return (float)((double)a * (double)b + (double)c);
+}
+FUNCTION float __hw_float_fma_near(float a, float b, float c) {
+#pragma OPENCL FP_CONTRACT ON
+  float product = a * b, sum = product + c, t = sum - product, rest = (product - (sum - t)) + (c - t);
+  float a_high = as_float(as_uint(a) & 0xFFFFF000u), b_high = as_float(as_uint(b) & 0xFFFFF000u);
+  float a_low = a - a_high, b_low = b - b_high, lost = a_high * b_high - product;
+  lost = a_high * b_low + lost;
+  lost = a_low * b_high + lost;
+  lost = a_low * b_low + lost;
+  return ABS(sum) < INFINITY ? sum + (rest + lost) : sum;
 }
 
 /* ---- float */
