@@ -284,6 +284,10 @@ _HINTS: tuple[tuple[str, str], ...] = (
         r"(get_\w+_linear_id|work_group_(reduce|scan|all|any|broadcast)\w*|atomic_(fetch|load|store|exchange|compare)\w*)'",
         "needs -cl-std=CL2.0 or CL3.0",
     ),
+    (
+        r"(get_\w*sub_group\w*|sub_group_\w+)'",
+        "sub-groups are there on simulated GCN chips alone (--device vega64), with -cl-std=CL2.0 or CL3.0",
+    ),
     (r"unknown type name 'atomic_", "needs -cl-std=CL2.0 or CL3.0"),
     (r"no matching function for call to '(\w+)'", "see the candidates' argument types below"),
     (r"pointers to functions are not allowed", "OpenCL C has no function pointers; use switch"),

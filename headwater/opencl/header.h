@@ -11,6 +11,11 @@
 #define __opencl_c_named_address_space_builtins 1
 #endif
 
+/* The name by which clang declares functions of sub-groups. */
+#if defined(cl_khr_subgroups) || defined(__opencl_c_subgroups)
+#define __opencl_subgroup_builtins 1
+#endif
+
 /* ---- scalar types (6.1.1) */
 typedef unsigned char uchar;
 typedef unsigned short ushort;

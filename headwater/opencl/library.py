@@ -229,6 +229,8 @@ def _with_intrinsics(text: str, platform: Platform) -> str:
 _FUNCTION = re.compile(r"^define [^\n]*?@([\w.$]+)\([^\n]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)
 _GLOBAL = re.compile(r"^@([\w.$]+) = [^\n]*", re.MULTILINE)
 _DECLARE = re.compile(r"^declare [^\n]*?@([\w.$]+)\([^\n]*", re.MULTILINE)
+# Work-items of a group or a sub-group do it together.
+_CONVERGES = re.compile(r"@(__hw_barrier|llvm\.amdgcn\.(ds\.swizzle|readlane|ballot|wave\.barrier))\b")
 _KEPT_ATTRIBUTES = re.compile(r"alwaysinline|convergent|mustprogress|no\w+|willreturn|memory\([^)]*\)")
 
 
@@ -249,7 +251,7 @@ def split(ir: str) -> _Unit:
             text = re.sub(r"\bconvergent ", "", text)
         return text
 
-    functions = {m[1]: clean(m[0], converges="@__hw_barrier" in m[0]) for m in _FUNCTION.finditer(ir)}
+    functions = {m[1]: clean(m[0], converges=_CONVERGES.search(m[0]) is not None) for m in _FUNCTION.finditer(ir)}
     variables = {m[1]: clean(m[0], converges=True) for m in _GLOBAL.finditer(ir)}
-    declares = {m[1]: clean(m[0], converges=m[1] == "__hw_barrier") for m in _DECLARE.finditer(ir)}
+    declares = {m[1]: clean(m[0], converges=_CONVERGES.search(m[0]) is not None) for m in _DECLARE.finditer(ir)}
     return _Unit(heading, functions, variables, declares)

@@ -56,6 +56,7 @@ SPIR = Platform(
 )
 
 GCN_TRIPLE = "amdgcn-amd-amdhsa"
+_SUBGROUPS = ("-Xclang", "-cl-ext=+cl_khr_subgroups,+__opencl_c_subgroups")
 
 
 def gcn(abi: int) -> Platform:
@@ -68,7 +69,7 @@ def gcn(abi: int) -> Platform:
     hidden = 5 if abi >= 5 else 4  # what versions 5 and 6 pass beside the arguments is the same
     return Platform(
         name=f"gcn{hidden}",
-        clang=("-target", GCN_TRIPLE, "-nogpulib", f"-mcode-object-version={hidden}"),
+        clang=("-target", GCN_TRIPLE, "-nogpulib", f"-mcode-object-version={hidden}", *_SUBGROUPS),
         heading=f'target triple = "{GCN_TRIPLE}"',
         folder="gcn",
         calling="",

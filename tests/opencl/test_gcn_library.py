@@ -139,6 +139,59 @@ def test_work_groups_work_together():
         np.testing.assert_array_equal(chip, cpu)
 
 
+SUB_GROUPS = """
+kernel void k(global const T *x, global T *out, global int *ids) {
+  size_t i = get_global_id(0);
+  T v = x[i];
+  global T *o = out + 10 * i;
+  o[0] = sub_group_scan_inclusive_add(v); o[1] = sub_group_scan_inclusive_min(v); o[2] = sub_group_scan_inclusive_max(v);
+  o[3] = sub_group_scan_exclusive_add(v); o[4] = sub_group_scan_exclusive_min(v); o[5] = sub_group_scan_exclusive_max(v);
+  sub_group_barrier(CLK_LOCAL_MEM_FENCE);
+  o[6] = sub_group_reduce_add(v); o[7] = sub_group_reduce_min(v); o[8] = sub_group_reduce_max(v);
+  sub_group_barrier(CLK_GLOBAL_MEM_FENCE, memory_scope_device);
+  o[9] = sub_group_broadcast(v, get_sub_group_size() / 2);
+  global int *d = ids + 8 * i;
+  d[0] = get_sub_group_size(); d[1] = get_max_sub_group_size(); d[2] = get_num_sub_groups();
+  d[3] = get_enqueued_num_sub_groups(); d[4] = get_sub_group_id(); d[5] = get_sub_group_local_id();
+  d[6] = sub_group_all(v != 7); d[7] = sub_group_any(v == 7);
+}"""
+LIMITS = {"int": (-(2**31), 2**31 - 1), "ulong": (0, 2**64 - 1), "half": (-np.inf, np.inf), "double": (-np.inf, np.inf)}
+
+
+def scans(values, lowest, highest):
+    """What a sub-group's functions give for its values, by column."""
+    sums, least, most = np.cumsum(values), np.minimum.accumulate(values), np.maximum.accumulate(values)
+    before = [np.concatenate([[first], scan[:-1]]) for first, scan in ((0, sums), (highest, least), (lowest, most))]
+    alike = [np.full(len(values), one) for one in (sums[-1], least[-1], most[-1], values[len(values) // 2])]
+    return np.stack([sums, least, most, *before, *alike], 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "chip"),
+    [("int", "vega64"), ("ulong", "vega64"), ("half", "vega64"), ("int", "hd7970"), ("double", "hd7970")],
+)
+def test_sub_groups_are_wavefronts(kind, chip):
+    dtype = {"int": np.int32, "ulong": np.uint64, "half": np.float16, "double": np.float64}[kind]
+    program = hw.compile(SUB_GROUPS, language="opencl", options=f"-cl-std=CL3.0 -D T={kind}", device=chip)
+    for local in (64, 100, 33):
+        values = np.random.default_rng(local).integers(0, 20, 3 * local).astype(dtype)
+        out, ids = np.zeros((3 * local, 10), dtype), np.zeros((3 * local, 8), np.int32)
+        program.k[(3 * local,), (local,)](values, out, ids, device=chip).wait()
+        parts = [range(g + s, g + min(s + 64, local)) for g in range(0, 3 * local, local) for s in range(0, local, 64)]
+        for part in parts:
+            mine, lanes = values[part], np.arange(len(part))
+            np.testing.assert_array_equal(out[part], scans(mine, *(dtype(limit) for limit in LIMITS[kind])))
+            whole, count = min(local, 64), -(-local // 64)
+            facts = [len(part), whole, count, count, part[0] % local // 64, lanes, (mine != 7).all(), (mine == 7).any()]
+            np.testing.assert_array_equal(ids[part], np.stack([lanes * 0 + fact for fact in facts], 1))
+
+
+def test_sub_groups_are_refused_where_there_are_none():
+    for device, options in (("cpu", "-cl-std=CL3.0"), ("vega64", "")):
+        with pytest.raises(hw.SourceError, match=r"(?s)sub_group_all.*simulated GCN chips alone.*-cl-std=CL2\.0"):
+            hw.compile("kernel void k(global int *a) { a[0] = sub_group_all(a[1]); }", options=options, device=device)
+
+
 IMAGES = """
 kernel void k(read_only image2d_t in, sampler_t given, write_only image2d_t out, global float4 *o, global int *sizes) {
   const sampler_t smooth = CLK_NORMALIZED_COORDS_TRUE | CLK_ADDRESS_REPEAT | CLK_FILTER_LINEAR;
