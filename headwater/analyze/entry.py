@@ -25,6 +25,7 @@ _THREADS = 4
 """Enough that LLVM always finds the next program waiting while others are linked and read."""
 _BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
 _NO_NUMBER = re.compile(r"half$|float|double|u?(?:char|short|int|long)\d")
+_TEXT = re.compile(r"[\n({;]")
 # Which of the OpenCL kernels that a Brook+ kernel became is analyzed if none is named: as a GPU would be given it.
 _VARIANTS = ("linear4", "linear", "pixel", "mapped")
 
@@ -209,7 +210,7 @@ def _source(source: Any, language: str, options: str) -> tuple[Source, list[str]
     if isinstance(source, os.PathLike):
         return read(os.fspath(source), options), []
     if isinstance(source, str):
-        if "\n" not in source and (Path(source).suffix.lower() in SUFFIXES or Path(source).is_file()):
+        if not _TEXT.search(source) or ("\n" not in source and Path(source).suffix.lower() in SUFFIXES):
             return read(source, options), []
         return from_text(source, language, options=options), []
     program = getattr(source, "program", source)

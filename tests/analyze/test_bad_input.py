@@ -181,7 +181,7 @@ def test_from_python(options):
         headwater.analyze(FILES["mm.cl"].decode(), **{"device": "vega64", **options})
 
 
-@pytest.mark.parametrize("source", [None, 7, b"kernel", [], ["missing.cl"]], ids=str)
+@pytest.mark.parametrize("source", [None, 7, b"kernel", [], ["missing.cl"], "", "mm", "no file"], ids=str)
 def test_what_is_no_source(source):
     with pytest.raises(HeadwaterError):
         headwater.analyze(source, device="vega64")
