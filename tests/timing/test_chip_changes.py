@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,8 +14,10 @@ import headwater as hw
 from headwater import chips
 from headwater.timing import Recorded
 
-SOURCE = """
-kernel void stream(global const float *x, global float *y) { size_t i = get_global_id(0); y[i] = x[i]; }
+STREAM = "kernel void stream(global const float *x, global float *y) { int i = get_global_id(0); y[i] = x[i]; }"
+SOURCE = (
+    STREAM
+    + """
 kernel void again(global const float *x, global float *y, int size, int n) {
   float s = 0;
   for (int k = 0; k < n; k++) s += x[(get_global_id(0) + k * 1024) & (size - 1)];
@@ -55,12 +58,14 @@ CHAIN(roots, float, native_sqrt(s) + a)
 kernel void atomics(global int *y) { atomic_inc(y + (get_global_id(0) & 1023)); }
 kernel void nothing(global int *y) {}
 """
-VEGA = chips.find("vega64")
+)
+VEGA, HD5870 = chips.find("vega64"), chips.find("hd5870")
 ITEMS = 1 << 16
 
 
 @pytest.fixture(scope="module")
 def launches() -> dict[str, Any]:
+    """Recorded on Vega 64; the name of those on HD 5870 says so."""
     program = hw.compile(SOURCE, language="opencl", device="vega64")
     floats = np.ones(ITEMS, np.float32)
     made: dict[str, tuple[int, int, tuple[Any, ...]]] = {
@@ -82,14 +87,25 @@ def launches() -> dict[str, Any]:
         kernel = program["again" if name == "near" else name]
         run = kernel[(items,), (local,)]
         found[name] = Recorded(lambda run=run, arguments=arguments: run(*arguments, device="vega64")).launches[0]
+    vliw = hw.compile(STREAM, language="opencl", device="hd5870").stream[(1 << 19,), (64,)]
+    wide = np.ones(1 << 19, np.float32), np.zeros(1 << 19, np.float32)
+    found["stream hd5870"] = Recorded(partial(vliw, *wide, device="hd5870")).launches[0]
     return found
 
 
-def seconds(launch: Any, table: str, figure: str, values: tuple[float, ...]) -> list[float]:
+def seconds(launches: dict[str, Any], kernel: str, figure: str, values: tuple[float, ...]) -> list[float]:
+    chip = HD5870 if kernel.endswith("hd5870") else VEGA
+    table, _, name = figure.partition(".")
     return [
-        launch.report(replace(VEGA, **{table: replace(getattr(VEGA, table), **{figure: value})})).seconds
+        launches[kernel].report(replace(chip, **{table: replace(getattr(chip, table), **{name: value})})).seconds
         for value in values
     ]
+
+
+@pytest.mark.parametrize("kernel", ["stream", "stream hd5870"])
+def test_replays_are_the_same_each_time(launches: dict[str, Any], kernel: str) -> None:
+    chip = HD5870 if kernel.endswith("hd5870") else VEGA
+    assert launches[kernel].report(chip).as_json() == launches[kernel].report(chip).as_json()
 
 
 SLACK = 1.03
@@ -114,6 +130,11 @@ FASTER = [
     ("products", "rates.int32_multiply", (0.0625, 0.25, 1), 1.8),
     ("roots", "rates.transcendental", (0.0625, 0.25, 1), 2),
     ("nothing", "compute.shader_engines", (1, 2, 4), 1.5),
+    ("stream hd5870", "memory.gigabytes_per_second", (38.4, 76.8, 153.6, 300), 2.5),
+    ("stream hd5870", "memory.bus_bits", (128, 256, 512), 1.5),
+    ("stream hd5870", "compute.compute_units", (2, 5, 10, 20, 40), 1.5),
+    ("stream hd5870", "caches.l2_bank_bytes_per_cycle", (8, 64, 128), 1.0),
+    ("stream hd5870", "features.texture_units", (20, 80, 160), 1.0),
 ]
 
 
@@ -121,8 +142,7 @@ FASTER = [
 def test_more_is_never_slower(
     launches: dict[str, Any], kernel: str, figure: str, values: tuple[float, ...], least: float
 ) -> None:
-    table, _, name = figure.partition(".")
-    found = seconds(launches[kernel], table, name, values)
+    found = seconds(launches, kernel, figure, values)
     for worse, better in pairwise(found):
         assert better <= worse * SLACK, found
     assert found[0] / found[-1] >= least, found
@@ -135,6 +155,7 @@ SLOWER = [
     ("again", "latencies.memory_cycles", (300, 600, 1200), 1.05),
     ("again", "latencies.l2_cycles", (150, 250, 350), 1.02),
     ("stream", "latencies.memory_cycles", (300, 600, 1200), 1.05),
+    ("stream hd5870", "latencies.memory_cycles", (350, 500, 2000), 1.05),
 ]
 
 
@@ -142,8 +163,7 @@ SLOWER = [
 def test_longer_latencies_are_never_faster(
     launches: dict[str, Any], kernel: str, figure: str, values: tuple[float, ...], least: float
 ) -> None:
-    table, _, name = figure.partition(".")
-    found = seconds(launches[kernel], table, name, values)
+    found = seconds(launches, kernel, figure, values)
     for better, worse in pairwise(found):
         assert better <= worse * SLACK, found
     assert found[-1] / found[0] >= least, found
@@ -163,13 +183,12 @@ UNTOUCHED = [
 def test_what_is_not_used_changes_nothing(
     launches: dict[str, Any], kernel: str, figure: str, values: tuple[float, ...]
 ) -> None:
-    table, _, name = figure.partition(".")
-    few, many = seconds(launches[kernel], table, name, values)
+    few, many = seconds(launches, kernel, figure, values)
     assert few == many
 
 
 def test_atomics_on_one_place_do_not_scale(launches: dict[str, Any]) -> None:
-    few, many = seconds(launches["atomics"], "compute", "compute_units", (16, 64))
+    few, many = seconds(launches, "atomics", "compute.compute_units", (16, 64))
     assert few / many < 3
     assert many <= few * SLACK
 
