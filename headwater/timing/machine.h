@@ -62,7 +62,7 @@ static int quantum_begin(struct machine *m, u64 low) {
 
 /* `moved`: bytes from and to memory in the quantum. */
 static void quantum_end(struct machine *m, u64 moved) {
-    if (moved) series_add(&m->traffic, m->now, m->now + QUANTUM, moved);
+    if (moved) series_spread(&m->traffic, m->now, m->now + QUANTUM, moved);
 }
 
 /* What a wavefront waited for, and where. */

@@ -283,15 +283,29 @@ enum { POINTS = 512 };
 /* A quantity over time: `value[n]` is its sum over the cycles of step n. Steps grow as time goes on. */
 struct series { u64 step; u64 value[POINTS]; };
 
-static void series_add(struct series *s, u64 from, u64 to, u64 weight) {
+static void series_reach(struct series *s, u64 to) {
     while (to > s->step * POINTS) {
         for (u32 n = 0; n < POINTS / 2; n++) s->value[n] = s->value[2 * n] + s->value[2 * n + 1];
         for (u32 n = POINTS / 2; n < POINTS; n++) s->value[n] = 0;
         s->step *= 2;
     }
+}
+
+/* `weight` in each cycle. */
+static void series_add(struct series *s, u64 from, u64 to, u64 weight) {
+    series_reach(s, to);
     for (u64 n = from / s->step; n * s->step < to; n++) {
         u64 low = later(from, n * s->step), high = sooner(to, (n + 1) * s->step);
         s->value[n] += (high - low) * weight;
+    }
+}
+
+/* `amount` in all, evenly over the cycles. */
+static void series_spread(struct series *s, u64 from, u64 to, u64 amount) {
+    series_reach(s, to);
+    for (u64 n = from / s->step; n * s->step < to; n++) {
+        u64 low = later(from, n * s->step), high = sooner(to, (n + 1) * s->step);
+        s->value[n] += amount * (high - from) / (to - from) - amount * (low - from) / (to - from);
     }
 }
 
