@@ -39,7 +39,9 @@ def parser() -> Parser:
     made = Parser("analyze", _USAGE, _DESCRIPTION, _EXAMPLES)
     made.add_argument("files", metavar="FILE", nargs="*", help="kernel files; several compare")
     made.add_argument("--device", "-d", metavar="CHIP", action="append", default=[], help="a chip; several compare")
-    made.add_argument("--kernel", dest="kernels", metavar="NAME", action="append", default=[], help="only this kernel")
+    made.add_argument(
+        "--kernel", "-k", dest="kernels", metavar="NAME", action="append", default=[], help="only this kernel"
+    )
     launch = made.add_argument_group("what is assumed of the launch")
     launch.add_argument(
         "--global", dest="size", metavar="N,…", help="work-items, x first (default: 1,048,576; of pixels 1024,1024)"

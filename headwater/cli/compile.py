@@ -56,6 +56,7 @@ def parser() -> Parser:
     )
     made.add_argument(
         "--kernel",
+        "-k",
         dest="kernels",
         metavar="NAME",
         action="append",

@@ -54,7 +54,9 @@ def parser() -> Parser:
     where = made.add_mutually_exclusive_group()
     where.add_argument("--target", metavar="GFX", help="compile for this (gfx600 to gfx90a, …); what code is for")
     where.add_argument("--device", "-d", metavar="CHIP", help="the same by a chip of headwater devices (vega64)")
-    made.add_argument("--kernel", dest="kernels", metavar="NAME", action="append", default=[], help="only this kernel")
+    made.add_argument(
+        "--kernel", "-k", dest="kernels", metavar="NAME", action="append", default=[], help="only this kernel"
+    )
     made.add_argument("--source", action="store_true", help="put the lines of the source in between")
     made.add_argument("--bytes", action="store_true", help="show the encodings, as 32-bit words")
     made.add_argument(
