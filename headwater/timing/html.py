@@ -27,7 +27,8 @@ _STYLE: Final = """\
 :root { color-scheme: light dark; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 66em; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.5em; margin-bottom: 0; } h2 { font-size: 1.1em; margin-top: 2em; }
-table { border-collapse: collapse; margin-bottom: 1em; } td, th { padding: .15em .9em .15em 0; text-align: left; vertical-align: top; }
+table { border-collapse: collapse; margin-bottom: 1em; }
+td, th { padding: .15em .9em .15em 0; text-align: left; vertical-align: top; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; } .lead { font-size: 1.15em; }
 .key { display: inline-block; width: .8em; height: .8em; margin-right: .35em; border-radius: 2px; }
 .legend span { margin-right: 1.2em; white-space: nowrap; }
