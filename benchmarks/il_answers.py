@@ -125,7 +125,12 @@ def inputs(program: hw.Program, seed: int) -> Arrays:
             values = rng.integers(1, 9, (parameter.elements, 4), np.int32)
             buffer = int(parameter.name.removeprefix("cb"))
             as_float = not whole[buffer] if buffer < len(whole) else True
-            if not as_float and "Convolve" in program.filename:
+            if not as_float and "Convolve3DY" in program.filename:
+                # Width and what it is divided by 4, and from one plane to the next: planes must not overlap, as several
+                # work-items would write one element.
+                values[0, 1] *= 8
+                values[1, 1:3] = values[0, 1], values[0, 1] * values[0, 3]
+            elif not as_float and "Convolve" in program.filename:
                 values *= (
                     8  # lines shorter than the filter, or not of whole elements, are written by several work-items
                 )
