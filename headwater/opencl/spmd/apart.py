@@ -70,8 +70,8 @@ class Apart(Arithmetic):
         return self.writer.let(f"{inst.op} {inst.args[0].ty} {texts[0]} to {inst.ty}")
 
     def fetch(self, atomic: Inst, row: int) -> None:
-        """Load what an atomic's operands are made of in one row. Done one row ahead, such loads need not wait for the
-        addresses of all stores before them; done for all rows before, they would not find room in registers."""
+        """Load what an atomic's operands are made of in one row. More rows at once would not find room in registers, and
+        spilling them takes the port for stores, which atomics keep busy."""
         work = list(atomic.args)
         while work:
             value = work.pop()

@@ -664,8 +664,7 @@ class Memory(Checks):
         """All lanes one after the other, their operands computed as scalars as far as that is cheap."""
         fields = self.components(inst.ty)
         results = ["poison"] * len(fields)
-        for ahead in (row, row + 1):
-            self.fetch(inst, ahead)
+        self.fetch(inst, row)
         for lane in range(self.layout.lanes):
             texts = [self.lane_value(value, row, lane) for value in inst.args]
             for c, (ty, text) in enumerate(zip(fields, self._atomic_once(inst, texts), strict=True)):
