@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Size = tuple[int, int, int]
 
-DEFAULT_SIZE = (1 << 20,)
 DEFAULT_PIXELS = (1024, 1024)
+_SIZES = {1: (1 << 20,), 2: DEFAULT_PIXELS, 3: (128, 128, 64)}
+"""2**20 work-items, by the dimensions of the work-group: one of 16 × 16 would fill a line of them by a sixteenth."""
 _GROUPS = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
 _MOST_LANES = 8192
 """Of larger launches whole work-groups are chosen, evenly spread, that have about as many lanes."""
@@ -35,7 +36,7 @@ class Given:
 
     def launch(self, chip: Chip, required: Size | None) -> Launch | None:
         """The launch of a kernel that demands groups of ``required``; None if there can be none like this."""
-        size = self.size or DEFAULT_SIZE
+        size = self.size or default_size(required or self.group)
         try:
             group = group_of(chip, len(size), required, self.group)
         except UsageError:
@@ -45,6 +46,11 @@ class Given:
         if prod(part) > chip.compute.work_group_size or prod(whole) > 1 << 40:
             return None
         return Launch((whole[0], whole[1], whole[2]), (part[0], part[1], part[2]), len(size))
+
+
+def default_size(group: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The size of a launch of which only the work-group is known, if that."""
+    return _SIZES[max((axis for axis, n in enumerate(group or (), 1) if n > 1), default=1)]
 
 
 def group_of(

@@ -24,7 +24,7 @@ from headwater.analyze.domain import Domain, domain
 from headwater.analyze.estimate import Estimate, estimate
 from headwater.analyze.flow import MODES, Cycle, Mode, Paths, likelihoods
 from headwater.analyze.glossary import metrics
-from headwater.analyze.launch import DEFAULT_PIXELS, DEFAULT_SIZE, group_of
+from headwater.analyze.launch import DEFAULT_PIXELS, default_size, group_of
 from headwater.analyze.occupancy import Needs, Occupancy, next_steps, occupancy
 from headwater.errors import HeadwaterError, UsageError
 
@@ -161,7 +161,8 @@ class Analysis:
     @property
     def size(self) -> tuple[int, ...]:
         """The launch's work-items assumed."""
-        return self.question.size or (DEFAULT_PIXELS if self.code.pixel else DEFAULT_SIZE)
+        known = self.code.reqd_group or self.question.group
+        return self.question.size or (DEFAULT_PIXELS if self.code.pixel else default_size(known))
 
     @cached_property
     def group(self) -> tuple[int, ...]:
@@ -362,7 +363,7 @@ def spreadsheet(
         if not 0 <= value <= _MOST_COUNT:
             raise UsageError(f"{name} is 0 to {_MOST_COUNT:g}, not {value:g}")
     group = question.group or (chip.compute.wavefront_size,)
-    size = question.size or (DEFAULT_PIXELS if pixel else DEFAULT_SIZE)
+    size = question.size or (DEFAULT_PIXELS if pixel else default_size(question.group))
     launch = domain(chip, size, group, pixel=pixel)
     return estimate(
         chip,

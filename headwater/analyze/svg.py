@@ -7,7 +7,7 @@ from html import escape
 from math import ceil, floor, log10
 
 _WIDTH, _HEIGHT = 360, 190
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 24, 14, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 24, 14, 34
 
 
 def _plain(value: float) -> str:

@@ -44,7 +44,10 @@ def parser() -> Parser:
     )
     launch = made.add_argument_group("what is assumed of the launch")
     launch.add_argument(
-        "--global", dest="size", metavar="N,…", help="work-items, x first (default: 1,048,576; of pixels 1024,1024)"
+        "--global",
+        dest="size",
+        metavar="N,…",
+        help="work-items, x first (default: 1,048,576; of pixels and groups of two dimensions 1024,1024)",
     )
     launch.add_argument("--local", dest="group", metavar="N,…", help="work-items of a group (default: 256)")
     launch.add_argument(

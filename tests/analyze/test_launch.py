@@ -174,3 +174,14 @@ def test_iterations_are_those_of_the_loop():
         left = Value(np.array([[start & 0xFFFFFFFF]], np.uint32), np.array([[step & 0xFFFFFFFF]], np.uint32))
         right = Value(np.array([[limit & 0xFFFFFFFF]], np.uint32))
         assert iterations(left, right, relation, False, leaves) == wanted, (start, step, relation, limit, leaves)
+
+
+@pytest.mark.parametrize(
+    ("group", "size"), [("64", (1 << 20,)), ("16, 16, 1", (1024, 1024)), ("4, 4, 4", (128, 128, 64))]
+)
+def test_a_launch_has_the_dimensions_of_its_work_groups(group, size):
+    required = f"{group}, 1, 1" if "," not in group else group
+    text = f"kernel __attribute__((reqd_work_group_size({required}))) void k(global float *x) {{ x[0] = 1; }}"
+    found = analyzed(text)
+    assert found.size == size
+    assert {one.name: one.value for one in found.metrics}["lane_efficiency"] == 1
