@@ -442,6 +442,29 @@ static inline u32 in_rows(struct context *c, struct site *s, u32 number, u32 wid
     return active;
 }
 
+/* A lane reads one granule of global memory that nobody has written: most lanes of gathers. 0 if it is anything else. */
+static inline int lane_reads(const struct access *a, u64 offset, u32 tag) {
+    const struct shadow *h = a->shadow;
+    u64 at = offset >> a->c->granule_shift, number = at >> h->record_shift, place = at & ((1ull << h->record_shift) - 1);
+    u64 bit = 1ull << place;
+    if (at >= h->count || offset & (a->bytes - 1) || h->unwritten) return 0;
+    struct record *r = &h->records[number];
+    u64 *reader = &h->more[((2 * number + 1) << h->record_shift) + place];
+    if (r->groups & bit && !((r->written | r->writers) & bit)) return 1;
+    if (h->shared) lock(r);
+    int fine = !((r->written | r->writers | r->read) & bit);
+    if (fine && !(r->readers & bit)) {
+        *reader = a->identity | tag;
+        r->readers |= bit;
+    } else if (fine && !of_group(a, *reader & WHO)) {
+        r->several |= bit;
+        r->groups |= bit;
+    } else
+        fine = 0;
+    if (h->shared) unlock(r);
+    return fine;
+}
+
 /* One site's access. */
 static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 base, u64 mask) {
     struct context *c = (struct context *)w->hooks[0];
@@ -498,9 +521,11 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
             __builtin_prefetch(&a.shadow->records[number], 1);
             __builtin_prefetch(facts & WRITES ? more : more + room, 1);
         }
+    int one_granule = !local && bytes == 1u << c->granule_shift && !(facts & (WRITES | IS_ATOMIC));
     for (; left; left &= left - 1) {
         u32 l = __builtin_ctzll(left);
         u64 address = base + ((wide ? (u64)s->high[l] << 32 : 0) | s->low[l]);
+        if (one_granule && lane_reads(&a, address - a.origin, r->tag + l)) continue;
         if (local) address = a.origin + (u32)(address - a.origin); /* their addresses wrap */
         else if (address - a.origin >= a.shadow->count << c->granule_shift) {
             const struct range *range = find(c, s, address);

@@ -111,12 +111,18 @@ class Shadow:
     others: tuple[Array, ...]
 
     @staticmethod
-    def of(count: int, room: int, unwritten: Array, *, shared: bool) -> Shadow:
-        """Of ``count`` granules that nobody has accessed, ``room`` in a record; ``shared``: by several threads."""
+    def of(count: int, room: int, unwritten: Array, *, shared: bool, earlier: Shadow | None = None) -> Shadow:
+        """Of ``count`` granules that nobody has accessed, ``room`` in a record; ``shared``: by several threads.
+
+        ``earlier``: of a launch that has ended, as large: its memory is used again.
+        """
         number = _records(count, room)
-        records = aligned_bytes(number * _RECORD_BYTES)
+        if earlier is None:
+            records = aligned_bytes(number * _RECORD_BYTES)
+            more = np.empty(number * room * _MORE_BYTES, np.uint8)  # never read before written, and mostly neither
+        else:
+            records, more = earlier.others
         records[:] = 0
-        more = np.empty(number * room * _MORE_BYTES, np.uint8)  # never read before it is written, and mostly neither
         memory = aligned_bytes(_SHADOW.size_bytes)
         places = [address(records), address(more), address(unwritten) if unwritten.size else 0, 0]
         memory[:56].view(np.uint64)[:] = [*places, count, int(shared), room.bit_length() - 1]
@@ -132,6 +138,8 @@ class Checker:
 
     def __init__(self) -> None:
         self.observer = _CheckObserver()
+        self._kept: dict[int, list[Shadow]] = {}
+        """Shadows of the launch before, by their granules."""
 
     # ---- what headwater.emulate.hooks.Watcher wants
 
@@ -189,8 +197,10 @@ class Checker:
 
     def end(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
         function_at_end(launch.native.library, "hw_check_end")(address(self._context))
+        self._kept = {}
         for extent, shadow in self._shadows:
             self._note_written(extent, shadow)
+            self._kept.setdefault(self._granules(extent), []).append(shadow)
         if task.record[0]:
             return  # a fault, which is told
         if self._field("failed"):
@@ -208,7 +218,7 @@ class Checker:
         return int(self._context[at : at + 4].view(np.uint32)[0])
 
     def _shadow(self, extent: Extent, shared: bool) -> Shadow:
-        count = -(-(extent.end - extent.start) // self._granule)
+        count = self._granules(extent)
         known = unwritten.words(extent.start)
         words = np.zeros(0, np.uint64)
         if known is not None:
@@ -218,7 +228,11 @@ class Checker:
             missing[: len(repeated)] = repeated
             granules[:, : self._room] = missing.reshape(-1, self._room)
             words = np.packbits(granules.reshape(-1), bitorder="little").view(np.uint64)
-        return Shadow.of(count, self._room, words, shared=shared)
+        earlier = self._kept.get(count)
+        return Shadow.of(count, self._room, words, shared=shared, earlier=earlier.pop() if earlier else None)
+
+    def _granules(self, extent: Extent) -> int:
+        return -(-(extent.end - extent.start) // self._granule)
 
     def _note_written(self, extent: Extent, shadow: Shadow) -> None:
         known = unwritten.words(extent.start)

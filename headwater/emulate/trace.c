@@ -38,10 +38,11 @@ struct context {
 enum { SERIES_PATHS = 64 }; /* records of the longest path that is compared */
 
 /* Wavefronts that did the same: `waves` from number `start` on, `step` apart. Runs of the first and of the last of them, and
-   what those of each are less those of the one before: nothing but distances of `first`. */
+   what those of each are less those of the one before: nothing but distances of `first`. Lists of lines are those that the sites
+   have: none has had another since, or the recorder would have `relisted` more often. */
 struct series {
     u64 start, last_number, step;
-    u32 waves, paths;
+    u32 waves, paths, lines, relisted;
     struct path_record path[SERIES_PATHS];
     struct run *runs, *last, *delta;
 };
@@ -55,6 +56,7 @@ struct recorder { /* begins as struct recorder_head says */
     struct path_record *path;
     u64 group;
     u32 open, memories, lines, put; /* put: some of it is in the output */
+    u32 relisted, unused;
     u64 output_bytes;
     struct context *context;
     struct site *sites;
@@ -119,6 +121,9 @@ static unsigned char *begin_chunk(struct recorder *r, struct chunk head, const s
     return at + bytes;
 }
 
+/* Cache lines that a run lists. */
+static inline u32 lines_in(const struct run *run) { return run->count && run->packed & LIST ? run->packed >> 24 : 0; }
+
 static void put_series(struct recorder *r) {
     struct series *f = r->series;
     u32 sites = r->context->sites, memories = 0;
@@ -129,15 +134,18 @@ static void put_series(struct recorder *r) {
         memories += f->runs[n].count != 0;
     }
     u32 waves = r->context->waves, several = f->waves > 1;
-    struct chunk head = {CHUNK_MAGIC, f->start % waves, f->start / waves, f->paths, memories, 0, 1, f->waves, f->step};
-    unsigned char *at = begin_chunk(r, head, f->path, memories * (sizeof(struct memory_record) + several * 4ull));
+    struct chunk head = {CHUNK_MAGIC, f->start % waves, f->start / waves, f->paths, memories, f->lines, 1, f->waves, f->step};
+    unsigned char *at = begin_chunk(r, head, f->path, memories * (sizeof(struct memory_record) + several * 4ull) + f->lines * 4ull);
     if (at) {
-        unsigned char *deltas = at + memories * sizeof(struct memory_record);
+        unsigned char *lines = at + memories * sizeof(struct memory_record), *deltas = lines + f->lines * 4ull;
         for (u32 n = 0; n < sites; n++) {
             if (f->runs[n].count == 0) continue;
             struct memory_record one = record_of(n, &f->runs[n]);
             __builtin_memcpy(at, &one, sizeof one);
             at += sizeof one;
+            u32 count = lines_in(&f->runs[n]);
+            if (count) __builtin_memcpy(lines, r->sites[n].lines, 4 * count);
+            lines += 4 * count;
             if (!several) continue;
             __builtin_memcpy(deltas, &f->delta[n].first, 4);
             deltas += 4;
@@ -174,7 +182,7 @@ static void end_run(struct recorder *r, struct site *s, u32 number) {
     struct run *run = &r->runs[number];
     if (run->count == 0) return;
     count_run(s, run, 1);
-    u32 lines = run->packed & LIST ? run->packed >> 24 : 0;
+    u32 lines = lines_in(run);
     if (r->memories == r->context->memory_room || r->lines + lines > r->context->line_room) flush(r, 0);
     if (lines) __builtin_memcpy(r->line + r->lines, s->lines, 4 * lines);
     r->lines += lines;
@@ -208,7 +216,7 @@ static inline void record(struct recorder *r, struct site *s, u32 number, u32 pa
 /* Whether the wavefront is what the series goes on with; then it is counted there. */
 static int continues(struct recorder *r, u64 number) {
     struct series *f = r->series;
-    if (f->waves == 0 || f->paths != (u32)r->paths || (f->waves > 1 && number - f->last_number != f->step)) return 0;
+    if (f->waves == 0 || f->paths != (u32)r->paths || (f->lines && f->relisted != r->relisted) || (f->waves > 1 && number - f->last_number != f->step)) return 0;
     for (i32 n = 0; n < r->paths; n++)
         if (r->path[n].key != f->path[n].key || r->path[n].repeat != f->path[n].repeat) return 0;
     /* Four runs at a time; nothing but `first` may differ. */
@@ -241,10 +249,12 @@ static int starts(struct recorder *r, u64 number) {
     struct series *f = r->series;
     u32 sites = r->context->sites, blocks = (sites + 3) / 4;
     v16 *now = (v16 *)r->runs, *first = (v16 *)f->runs, *last = (v16 *)f->last;
-    if (r->paths > SERIES_PATHS) return 0;
-    for (u32 n = 0; n < sites; n++)
-        if (r->runs[n].packed & LIST) return 0;
+    u32 lines = 0;
+    for (u32 n = 0; n < sites; n++) lines += lines_in(&r->runs[n]);
+    if (r->paths > SERIES_PATHS || lines > r->context->line_room) return 0;
     put_series(r);
+    f->lines = lines;
+    f->relisted = r->relisted;
     f->start = f->last_number = number;
     f->waves = 1;
     f->step = 0;
@@ -577,7 +587,9 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
         record(r, s, number, s->known[PACKED], address / LINE_BYTES);
         return;
     }
-    if (r->runs[number].packed & LIST) end_run(r, s, number); /* it needs the lines that are overwritten now */
+    /* The lines that are overwritten now are still to be written. */
+    if (r->series->waves && lines_in(&r->series->runs[number])) put_series(r);
+    if (r->runs[number].packed & LIST) end_run(r, s, number);
     u32 flags = one_high ? shape(s, mask, first, bytes, from) : 0, follow = 1, count;
     u64 end = host + (flags & UNIFORM ? bytes : __builtin_popcountll(mask) * bytes);
     int together = flags & UNIFORM || (flags & LINEAR && ((mask >> from) & ((mask >> from) + 1)) == 0);
@@ -592,8 +604,10 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
     u32 packed = (cycles - 1) | flags | (follow ? 0 : LIST) | __builtin_popcountll(mask) << 16 | count << 24;
     remember(s, one_high ? mask : 0, first, alignment, packed);
     u32 start = s->lines[0];
-    if (!follow)
+    if (!follow) {
+        r->relisted++;
         for (u32 n = 0; n < count; n++) s->lines[n] -= start;
+    }
     record(r, s, number, packed, start);
 }
 

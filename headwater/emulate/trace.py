@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from headwater.emulate.registers import Mask
     from headwater.runtime.emulated import SimulatedTask
 
-VERSION: Final = 4
-MAGIC: Final = b"HWTRACE4"
+VERSION: Final = 5
+MAGIC: Final = b"HWTRACE5"
 CHUNK_MAGIC: Final = 0x43545748
 LINE_BYTES: Final = 64
 FIRST_ADDRESS: Final = 1 << 20
@@ -88,7 +88,7 @@ _CONTEXT: Final = Struct(
 
 
 class _TraceObserver(Staged):
-    name = f"trace {VERSION}.2"
+    name = f"trace {VERSION}"
     library = ("trace.c",)
 
     def __init__(self) -> None:

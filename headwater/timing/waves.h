@@ -59,7 +59,7 @@ EXPORT u64 hw_chunks(struct trace *t) {
         if (c->wave >= t->waves_per_group || c->group >= t->waves || c->waves == 0) return ~0ull;
         u64 wave = number_of(t, c);
         if (wave >= t->waves || (c->waves - 1ull) * c->step >= t->waves - wave) return ~0ull;
-        if (c->waves > 1 && (c->step == 0 || c->lines || !c->last)) return ~0ull;
+        if (c->waves > 1 && (c->step == 0 || !c->last)) return ~0ull;
         at += chunk_bytes(c);
         count++;
     }

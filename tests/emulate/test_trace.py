@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 import headwater as hw
+from headwater import chips
 from headwater.emulate.hooks import watching
 from headwater.emulate.stats import is_lds, is_vector, statistics
-from headwater.emulate.trace import LINEAR, LIST, MAGIC, UNIFORM, Recording, read
+from headwater.emulate.trace import FIRST_ADDRESS, LINEAR, LIST, MAGIC, UNIFORM, Recording, read
+from headwater.timing.replay import Replayer
+from headwater.timing.simulate import machine_of
 
 SOURCE = """
 kernel void add(global const float *a, global const float *b, global float *c) {
@@ -149,6 +152,26 @@ def test_lists_tell_lines_relative_to_the_first(program, tmp_path):
     record(made, "far", (64,), (64,), [np.zeros(1 << 12, np.int32), np.zeros(64, np.int32)], path)
     (wave,) = read(path)
     assert wave.lines.tolist() == list(range(0, 256, 4))
+
+
+def test_wavefronts_with_the_same_lists_are_one_chunk(tmp_path):
+    """The lists of those alike are told once, and not for the one whose lines are others."""
+    source = """
+kernel void far(global const int *in, global int *out) {
+  int i = get_global_id(0), step = get_group_id(0) == 40 ? 32 : 64;
+  out[i] = in[i * step];
+}"""
+    made, groups, path = hw.device("vega64").build(source, "far.cl"), 64, tmp_path / "far.trace"
+    args = [np.zeros(4096 * groups, np.int32), np.zeros(64 * groups, np.int32)]
+    recording = record(made, "far", (64 * groups,), (64,), args, path)
+    for wave in read(path):
+        (load,) = wave.memory[wave.memory["count"] == 64]
+        step = 2 if wave.group == 40 else 4
+        assert int(load["first"]) == FIRST_ADDRESS // 64 + wave.group * 64 * step
+        assert wave.lines.tolist() == list(range(0, 64 * step, step))
+    assert path.stat().st_size < 64 * 200  # each list has 256 bytes
+    chip, replayer = chips.find("vega64"), Replayer(read(path), machine_of(recording.launch))
+    assert replayer.run(chip, replayer.table(chip)).sums["load_lines"] == 64 * groups
 
 
 def test_launches_inside_are_watched(program):
