@@ -269,3 +269,14 @@ def test_lanes_that_leave_two_loops_at_once(rng):
         again = (values[5 : N + 5] <= 1) & ((turn == 0) | (values[9 : N + 9] >= 50))
         sums = np.where(again, sums + values[7 : N + 7], sums)
     assert (found == sums).all()
+
+
+@pytest.mark.parametrize("m", [1, 5])
+def test_lanes_that_leave_together_a_loop_that_others_left(rng, m):
+    values = rng.integers(0, 80, N).astype(np.int32)
+    found = verify(FILE, "leaves_together_what_others_left", (N,), None, [values, zeros(), m], layouts=LAYOUTS)[1]
+    turns = np.where(values < 40, 6, 1) * (((np.arange(N) ^ values[0]) & 4) != 0) * (m <= 2)
+    sums = np.zeros(N, np.int64)
+    for turn in range(6):
+        sums = np.where(turn < turns, sums * 7 + values, sums)
+    assert (found == sums.astype(np.int32)).all()

@@ -142,7 +142,7 @@ class Shapes:
     def _spread_divergence(self) -> bool:
         changed = False
         for loop in self.cfg.loops:
-            if not loop.divergent and self._leaves_divergently(loop):
+            if not loop.divergent and (self._leaves_divergently(loop) or _leaves_divergent_loop(loop)):
                 loop.divergent = changed = True
         return changed
 
@@ -384,6 +384,19 @@ class Shapes:
 
     def _load(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
         return _varying(deps)
+
+
+def _leaves_divergent_loop(loop: Loop) -> bool:
+    """Whether lanes that leave ``loop`` leave a divergent loop around it at once.
+
+    They wait for others that are still in the outer loop, and must not go round the inner one meanwhile.
+    """
+    outer = loop.parent
+    while outer is not None:
+        if outer.divergent and any(target not in outer for _, target in loop.exits):
+            return True
+        outer = outer.parent
+    return False
 
 
 def _not_negative(shape: Shape, value: Value) -> bool:

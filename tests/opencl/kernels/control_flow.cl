@@ -339,3 +339,18 @@ kernel void goes_on_within_and_without(global const float *in, global float *out
     }
     out[i] = sum;
 }
+
+kernel void leaves_together_what_others_left(global const int *in, global int *out, int m)
+{
+    // Lanes in the inner loop that LLVM makes of `continue` leave it together, and with it a loop that others have left.
+    const uint i = get_global_id(0);
+    int sum = 0, left = 6;
+    do {
+        int turns = 1;
+        while (((i ^ (uint)in[0]) & 4) && turns-- > 0) {
+            if (m > 2) continue;
+            sum = sum * 7 + in[i];
+        }
+    } while (--left > 0 && in[i] < 40);
+    out[i] = sum;
+}
