@@ -182,7 +182,7 @@ def _write(args: argparse.Namespace, reports: Sequence[Report], program: SystemT
 def _print(report: Report, instructions: bool) -> None:
     from headwater.cli.terminal import print_table
 
-    whole, group = " × ".join(map(str, report.global_size)), " × ".join(map(str, report.local_size))
+    whole, group = (" × ".join(f"{n:,}" for n in size) for size in (report.global_size, report.local_size))
     waves = f"{report.wavefronts:,} wavefronts, {report.mean_waves_per_simd:.1f} a SIMD"
     if not report.complete:
         print("INTERRUPTED: what follows is a part of the launch.")

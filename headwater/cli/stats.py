@@ -107,9 +107,9 @@ def _stats(args: argparse.Namespace) -> int:
 def _print(found: Statistics, instructions: bool) -> None:
     from headwater.cli.terminal import print_table
 
-    whole, group = " × ".join(map(str, found.global_size)), " × ".join(map(str, found.local_size))
+    whole, group = (" × ".join(f"{n:,}" for n in size) for size in (found.global_size, found.local_size))
     items = f"{whole} pixels in blocks of" if found.mode == "pixel" else f"{whole} work-items in groups of"
-    print(f"{found.kernel} on {found.target}: {items} {group}, {found.wavefronts} wavefronts")
+    print(f"{found.kernel} on {found.target}: {items} {group}, {found.wavefronts:,} wavefronts")
     print()
     total = max(found.total.count, 1)
     rows = [

@@ -38,7 +38,7 @@ svg { width: 100%; height: auto; } .muted { opacity: .7; }"""
 def page(report: Report) -> str:
     """The report as HTML."""
     chip = report.chip
-    whole, group = (" × ".join(map(str, size)) for size in (report.global_size, report.local_size))
+    whole, group = (" × ".join(f"{n:,}" for n in size) for size in (report.global_size, report.local_size))
     state = "" if report.complete else "<p><b>Interrupted: this is a part of the launch.</b></p>"
     title = f"{escape(report.kernel)} on {escape(chip.name)}"
     clock = f"{report.cycles:,} cycles at {chip.compute.clock_mhz:g} MHz"
