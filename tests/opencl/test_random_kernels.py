@@ -2,8 +2,10 @@
 
 import os
 
+import numpy as np
 import pytest
 
+from benchmarks.forced_layouts import differences
 from benchmarks.fuzz_opencl import Against, check, fuzz, main
 from benchmarks.random_kernels import random_case
 
@@ -17,6 +19,15 @@ def test_layouts_agree(seed):
 def test_values_of_branches_stay_apart_on_chips(seed):
     """What LLVM's StructurizeCFG got wrong before they were annotated."""
     assert check(seed, Against(0, pocl=False, devices=("vega64",), only_devices=True)) == []
+
+
+def test_vliw_chips_may_flush_floats_and_nothing_else():
+    expected = [np.float32([1, 1e-40, -1e-40, 2]), np.float64([1e-310])]
+    flushed = [np.float32([1, 0, -0.0, 2]), np.float64([1e-310])]
+    assert differences(expected, flushed, flushed=True) == []
+    assert "2 of 4" in differences(expected, flushed)[0]
+    assert "1 of 4" in differences(expected, [np.float32([1, 0, -0.0, 0]), expected[1]], flushed=True)[0]
+    assert "1 of 1" in differences(expected, [flushed[0], np.float64([0])], flushed=True)[0]
 
 
 def test_a_seed_means_one_kernel():
