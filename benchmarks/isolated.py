@@ -46,7 +46,8 @@ class _Batch:
 
     def __post_init__(self) -> None:
         context = multiprocessing.get_context("spawn")
-        self.folder = tempfile.TemporaryDirectory()
+        # What a killed process started may still write there.
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self.pipe, theirs = context.Pipe()
         what = (self.function, self.items, self.folder.name, self.threads, theirs)
         self.process = context.Process(target=_serve, args=what)
