@@ -12,7 +12,9 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from headwater.analyze import units
+from headwater.analyze.costs import fetch_cycles
 from headwater.analyze.occupancy import next_steps, occupancy
+from headwater.analyze.patterns import LINE_BYTES, Pattern
 from headwater.errors import LaunchError
 
 if TYPE_CHECKING:
@@ -36,7 +38,11 @@ def advise(a: Analysis) -> Iterator[Advice]:
     """All advice for an analysis, what concerns the part that binds first."""
     found = [item for rule in _RULES for item in rule(a)]
     bound = a.estimate.bound_by
-    about = {"latency": ("occupancy", "fill", "latency"), "memory": ("bandwidth", "hit"), "fetch": ("alu_fetch_ratio",)}
+    about = {
+        "latency": ("occupancy", "fill", "latency"),
+        "memory": ("bandwidth", "hit"),
+        "fetch": ("line_use", "alu_fetch_ratio"),
+    }
     yield from sorted(found, key=lambda item: (item.metric != "trip", item.metric not in about.get(bound, ())))
 
 
@@ -231,6 +237,38 @@ def _wider(a: Analysis) -> Iterator[Advice]:
     )
 
 
+def _strides(a: Analysis) -> Iterator[Advice]:
+    """Accesses whose lanes lie so far apart that a wavefront touches many cache lines."""
+    found: list[tuple[float, int, Pattern]] = []
+    saved = 0.0
+    for index, step in enumerate(a.code.steps):
+        if step.pattern is None or not a.step_visits[index]:
+            continue
+        pattern = Pattern(*step.pattern)
+        costs = fetch_cycles(step, a.chip, coalesced=True)
+        best = fetch_cycles(replace(step, pattern=None), a.chip, coalesced=True)
+        if pattern.lines >= 2 * max(1.0, pattern.least) and costs > best:
+            found.append((a.step_visits[index] * (costs - best), index, pattern))
+            saved += found[-1][0]
+    if found:
+        _, index, pattern = max(found)
+        step = a.code.steps[index]
+        where = f" in line {step.line[1]}" if step.line else ""
+        which = f"the {'load' if step.read_bytes else 'store'}{where}"
+        more = f", and {len(found) - 1} more like it" if len(found) > 1 else ""
+        whole = a.work.fetch_cycles
+        yield Advice(
+            "strides",
+            "let neighbouring work-items access neighbouring elements, or go through local memory",
+            f"{which} touches {units.number(round(pattern.lines, 1))} cache lines of {LINE_BYTES} bytes a wavefront, "
+            f"where {units.number(round(max(1.0, pattern.least), 1))} would hold its bytes{more}; address units take "
+            f"{units.number(round(fetch_cycles(step, a.chip, coalesced=True), 1))} cycles for it instead of "
+            f"{units.number(fetch_cycles(replace(step, pattern=None), a.chip, coalesced=True))}",
+            "line_use",
+            whole / (whole - saved) if whole > saved else 0.0,
+        )
+
+
 def _reuse(a: Analysis) -> Iterator[Advice]:
     found = a.estimate
     if found.bound_by in ("memory", "read") and found.hit_needed is not None and found.read_bytes > found.write_bytes:
@@ -304,6 +342,7 @@ _RULES = (
     _fetch_bound,
     _packing,
     _vector_fetches,
+    _strides,
     _wider,
     _reuse,
     _doubles,

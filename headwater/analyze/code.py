@@ -51,7 +51,8 @@ class Step:
     ``atomic``: whether it reads and writes in one. ``live``: vector registers that hold what is still needed, before
     it. ``line``: file and line of the source; ``clause``: number of the clause on VLIW chips, else -1. ``passes``:
     cycles of a matrix instruction over four. ``waits``: "memory", "local" or "scalar" if the wavefront waits there for
-    what it asked for before.
+    what it asked for before. ``pattern``: `headwater.analyze.patterns.Pattern` of an access to memory whose addresses
+    the launch tells.
     """
 
     address: int
@@ -74,6 +75,7 @@ class Step:
     via: tuple[str, int] | None = None
     base: str = ""
     offset: int = 0
+    pattern: tuple[float, float, float, float] | None = None
 
 
 _STEP = attrgetter(*(part.name for part in fields(Step)))

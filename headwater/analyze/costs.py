@@ -7,9 +7,10 @@ Guide, "Performance and Optimization" (VLIW chips); sebbbi, perftest (cycles of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 from headwater.analyze.code import Code, Step
+from headwater.analyze.patterns import Pattern
 from headwater.chips import Chip
 
 _SLOW_SCALAR = ("saveexec", "s_setreg")
@@ -89,6 +90,8 @@ def alu_cycles(step: Step, chip: Chip) -> float:
 def fetch_cycles(step: Step, chip: Chip, *, coalesced: bool) -> float:
     """Cycles of a vector memory instruction in the compute unit's address units: four addresses a cycle, sixteen of
     lanes in a row of four bytes."""
+    if step.pattern is not None:
+        return _known_cycles(step, chip, Pattern(*step.pattern))
     wavefront = chip.compute.wavefront_size
     units = addresses_per_cycle(chip)
     size = step.read_bytes or step.write_bytes
@@ -96,6 +99,18 @@ def fetch_cycles(step: Step, chip: Chip, *, coalesced: bool) -> float:
         return wavefront / (4 * units)
     cycles = wavefront / units
     return 2 * cycles if size == 12 and not coalesced else cycles
+
+
+def _known_cycles(step: Step, chip: Chip, found: Pattern) -> float:
+    """The same where addresses are known: a cycle at least for each cache line, and on gfx90a what conflicts of banks
+    within lines take (RRZE-HPC, gpu-benches, gpu-strides); perftest's chips do not have them."""
+    plain = replace(step, pattern=None)
+    linear, other = (fetch_cycles(plain, chip, coalesced=coalesced) for coalesced in (True, False))
+    apart = chip.compute.wavefront_size / addresses_per_cycle(chip)
+    seen = found.conflicts if chip.target == "gfx90a" else min(found.conflicts, apart)
+    if seen >= apart or linear >= apart:  # else groups of lanes follow each other
+        seen = max(seen, other)
+    return found.linear * linear + (1 - found.linear) * max(seen, found.lines)
 
 
 def local_cycles(step: Step, chip: Chip) -> float:

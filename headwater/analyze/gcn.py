@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.analyze.code import Block, Code, Loop, Step
 from headwater.analyze.flow import Cycle, find_loops
 from headwater.analyze.lanes import Lanes
-from headwater.analyze.launch import Given
+from headwater.analyze.launch import Array, Given
+from headwater.analyze.patterns import pattern
 from headwater.analyze.trips import Trips
 from headwater.emulate.program import live_before_each, read_program
 from headwater.isa.gcn.classes import kind_of
@@ -82,6 +83,7 @@ def gcn_code(code: CodeObject, kernel: KernelObject, chip: Chip, given: Given) -
     lanes = Lanes(kernel, code.target, given.arguments, given.launch(chip, kernel.reqd_group_size))
     own = [Cycle(order[c.header], frozenset(order[b] for b in c.blocks), c.parent) for c in cycles]
     trips = Trips(program, own, lanes)
+    steps = [_patterned(step, trips.accesses) for step in steps]
     made = [replace(block, lanes=trips.lanes_of(order[n])) for n, block in enumerate(made)]
     chances = {(place[a], place[b]): chance for (a, b), chance in trips.chances.items()}
     return Code(
@@ -103,6 +105,14 @@ def gcn_code(code: CodeObject, kernel: KernelObject, chip: Chip, given: Given) -
         arguments=tuple((a.name, a.type_name) for a in kernel.args if not a.value_kind.startswith("hidden_")),
         notes=tuple(notes),
     )
+
+
+def _patterned(step: Step, accesses: Mapping[int, tuple[Array, Array]]) -> Step:
+    if step.space != "memory" or step.address not in accesses:
+        return step
+    low, active = accesses[step.address]
+    found = pattern(low, active, (step.read_bytes or step.write_bytes) // max(1, step.accesses))
+    return replace(step, pattern=found) if found is not None else step
 
 
 def _base(instruction: Instruction, versions: dict[tuple[str, int], int]) -> str:

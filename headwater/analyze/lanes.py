@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from headwater.isa.gcn.model import Source
     from headwater.isa.gcn.objects import KernelObject
 
-# Upper halves of addresses that stand for the arguments' and the dispatch packet's memory.
-_KERNARG, _PACKET = 0x7F01, 0x7F02
+# Upper halves of addresses that stand for the memory of the arguments, of the dispatch packet and of each buffer.
+_KERNARG, _PACKET, _BUFFERS = 0x7F01, 0x7F02, 0x7F10
 _COMPARE = re.compile(r"(?:v_cmp|s_cmpk?)_(lt|eq|le|gt|lg|ne|ge)_([iu])(32|64)$")
 _PASSED_ON = ("s_and_b64", "s_mov_b64", "s_or_b64")
 _LINEAR = {
@@ -378,6 +378,26 @@ class Lanes:
         made = _combined(kind, values)
         return [(dest.register.file, dest.register.index, made)] if made is not None else []
 
+    def address(self, instruction: Instruction, state: State) -> Array | None:
+        """The addresses, modulo 2³², that lanes give to global memory; None where they are not known. Buffers begin at
+        a multiple of 2³²."""
+        fields = instruction.fields
+        if instruction.row.encoding == "MUBUF" and (fields.get("idxen") or fields.get("lds")):
+            return None
+        total = np.full((1, 1), fields.get("offset", 0) & _ONES, np.uint32)
+        for name in ("ADDR", "SADDR", "RSRC", "SOFFSET"):
+            source = instruction.source(name)
+            if source is None:
+                continue
+            part = self.read(source, state)
+            if part is None or part.step is not None:
+                return None
+            active = self.exec_lanes(state)
+            if part.where is not None and (active is None or bool((active & ~part.where).any())):
+                return None
+            total = total + part.start
+        return total
+
     # -- tests ---------------------------------------------------------------------------------------------------------
 
     def _test(self, instruction: Instruction, state: State) -> Test | None:
@@ -497,6 +517,8 @@ def _memory(
             bits = arguments[argument.name] & ((1 << 8 * max(argument.size, 4)) - 1)
             for part in range(max(1, argument.size // 4)):
                 known[argument.offset + 4 * part] = bits >> 32 * part & 0xFFFFFFFF, False
+        if argument.value_kind == "global_buffer":
+            known[argument.offset], known[argument.offset + 4] = (0, False), (_BUFFERS + len(known), False)
     if launch is None:
         return {_KERNARG: known}
     size = tuple(n * g for n, g in zip(launch.groups, launch.group, strict=True))

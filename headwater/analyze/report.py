@@ -26,6 +26,7 @@ from headwater.analyze.flow import MODES, Cycle, Mode, Paths, likelihoods
 from headwater.analyze.glossary import metrics
 from headwater.analyze.launch import DEFAULT_PIXELS, default_size, group_of
 from headwater.analyze.occupancy import Needs, Occupancy, next_steps, occupancy
+from headwater.analyze.patterns import Pattern
 from headwater.errors import HeadwaterError, UsageError
 
 if TYPE_CHECKING:
@@ -247,6 +248,13 @@ class Analysis:
         fetch = chip.compute.wavefront_size / addresses_per_cycle(chip)
         return simds * fetch / turn_cycles(chip)
 
+    @property
+    def line_use(self) -> float | None:
+        """Bytes asked for over those of the cache lines touched; None where no addresses are known."""
+        known = [(n, Pattern(*s.pattern)) for n, s in enumerate(self.code.steps) if s.pattern is not None]
+        touched = sum(self.step_visits[n] * found.lines for n, found in known)
+        return sum(self.step_visits[n] * found.least for n, found in known) / touched if touched else None
+
     @cached_property
     def lines(self) -> tuple[LineCost, ...]:
         """Every source line's share, the dearest first."""
@@ -431,6 +439,8 @@ def _metrics(a: Analysis) -> list[Metric]:
     if not vliw:
         scalar = sum(a.step_visits[n] for n, s in enumerate(code.steps) if s.kind == "SMEM" and s.read_bytes)
         rows.append(Metric("scalar_loads", scalar, units.number(scalar)))
+    if (use := a.line_use) is not None:
+        rows.append(Metric("line_use", use, units.percent(use), "good" if use >= 0.5 else "watch"))
     lanes, tail = a.launch.lane_efficiency, a.launch.tail_efficiency
     roof = found.roofline
     rows += [
@@ -468,7 +478,7 @@ def _assumptions(a: Analysis) -> list[str]:
         f"the {q.path} path through the kernel",
         f"{units.percent(q.hit)} of the bytes read come from caches: "
         + ("every load goes to memory, an upper bound (--hit changes that)" if q.hit == 0 else "as given"),
-        "lanes in a row access memory in a row" if q.coalesced else "lanes access memory at random",
+        _accesses(a),
         f"memory moves {units.percent(a.chip.memory.efficiency)} of its peak, as fitted (--set memory.efficiency=1)",
     ]
     for loop in a.code.loops:
@@ -485,6 +495,17 @@ def _assumptions(a: Analysis) -> list[str]:
         rows.append("__local arguments take no LDS (--lds says how much)")
     rows += a.code.notes
     return rows
+
+
+def _accesses(a: Analysis) -> str:
+    steps = [s for s in a.code.steps if s.space == "memory" and (s.read_bytes or s.write_bytes)]
+    known = sum(step.pattern is not None for step in steps)
+    rest = "lanes in a row access memory in a row" if a.question.coalesced else "lanes access memory at random"
+    if not known:
+        return rest
+    if known == len(steps):
+        return "the launch tells the addresses of all accesses to memory"
+    return f"the launch tells the addresses of {known} of {len(steps)} accesses to memory; in the others {rest}"
 
 
 def _as_json(a: Analysis) -> dict[str, Any]:
@@ -567,6 +588,7 @@ def _as_json(a: Analysis) -> dict[str, Any]:
                 "runs": round(a.step_visits[index], 3),
                 "line": list(step.line) if step.line else None,
                 "live_registers": step.live,
+                "cache_lines": round(step.pattern[0], 3) if step.pattern is not None else None,
             }
             for index, step in enumerate(code.steps)
         ],

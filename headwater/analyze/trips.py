@@ -61,6 +61,7 @@ class Trips:
     """A program's loops and branches. ``cycles``: its loops, by the indices of blocks."""
 
     def __init__(self, program: Program, cycles: Sequence[Cycle], lanes: Lanes) -> None:
+        self._first = False
         self._blocks: Sequence[BasicBlock] = list(program.blocks.values())
         self._index = {block.address: n for n, block in enumerate(self._blocks)}
         self._followers = [[self._index[f.address] for f in program.after(block)] for block in self._blocks]
@@ -79,6 +80,11 @@ class Trips:
         """Of edges (by blocks' indices) whose branch is known: the share of wavefronts that take them."""
         self._run(self._index[program.entry])
         self.found: list[Trip] = [self._trip(n) for n in range(len(cycles))]
+        self.accesses: dict[int, tuple[Array, Array]] = {}
+        """Address of an instruction -> the addresses that lanes give to memory there, in the first iteration of the
+        loops around it, and which lanes do, where both are known."""
+        if lanes.sample is not None:
+            self._follow_once(self._index[program.entry])
 
     def lanes_of(self, block: int) -> float:
         """The mean share of a wavefront's work-items that a block is run for, 1 where that is not known."""
@@ -92,6 +98,21 @@ class Trips:
         for number_ in self._around[block]:
             share *= self.found[number_].lanes
         return share
+
+    def _follow_once(self, entry: int) -> None:
+        """Go through the code again, through loops in their first iteration, and note accesses to memory."""
+        kept = self._edges, self._ends, self._heads, self._taking, self.chances
+        self._edges, self._ends, self._heads, self._taking, self.chances = {}, {}, {}, {}, {}
+        self._first = True
+        self._run(entry)
+        self._first = False
+        self._edges, self._ends, self._heads, self._taking, self.chances = kept
+
+    def _note(self, instruction: Instruction, state: State) -> None:
+        low = self._lanes.address(instruction, state)
+        active = self._lanes.exec_lanes(state)
+        if low is not None and active is not None:
+            self.accesses[instruction.address] = low, active
 
     # -- the way through the code --------------------------------------------------------------------------------------
 
@@ -108,10 +129,13 @@ class Trips:
             headed = [n for n, cycle in enumerate(self._cycles) if cycle.header == block]
             for loop in headed:
                 self._heads[loop] = _Edge(coming.state.copy(), coming.waves)
-                coming.state = self._within(loop, coming.state)
+                if not self._first:
+                    coming.state = self._within(loop, coming.state)
             state = coming.state
             self._taking[block] = self._lanes.exec_lanes(state)
             for instruction in self._blocks[block].instructions:
+                if self._first and instruction.row.encoding in ("GLOBAL", "FLAT", "MUBUF"):
+                    self._note(instruction, state)
                 self._lanes.run(instruction, state)
             self._ends[block] = state
             self._leave(block, state, coming.waves)

@@ -1,0 +1,89 @@
+"""Cache lines and address units' cycles of accesses whose addresses the launch tells."""
+
+import numpy as np
+import pytest
+
+import headwater
+from headwater.analyze.patterns import Pattern, address_cycles, pattern
+
+ALL = np.ones((1, 64), bool)
+
+
+def analyzed(text, device="vega64", **options):
+    return headwater.analyze(text, device=device, **options)[0]
+
+
+def accesses(text, device="vega64", **options):
+    steps = analyzed(text, device, **options).code.steps
+    return [s.pattern and Pattern(*s.pattern) for s in steps if s.space == "memory"]
+
+
+@pytest.mark.parametrize(
+    ("stride", "cycles"), [(2, 32.2), (3, 16.2), (4, 64.4), (5, 28.2), (6, 32.2), (8, 64.4), (12, 64.4), (16, 64.4)]
+)
+def test_strides_of_floats_as_measured_on_mi210(stride, cycles):
+    """RRZE-HPC, gpu-benches, gpu-strides."""
+    at = (np.arange(64, dtype=np.uint32) * np.uint32(4 * stride))[None]
+    assert address_cycles(at, ALL, 4)[0] == pytest.approx(cycles, rel=0.02)
+
+
+@pytest.mark.parametrize(("stride", "cycles"), [(1, 16.2), (4, 32.2), (8, 64.4), (16, 64.4)])
+def test_strides_of_doubles_as_measured_on_mi210(stride, cycles):
+    at = (np.arange(64, dtype=np.uint32) * np.uint32(8 * stride))[None]
+    assert address_cycles(at, ALL, 8)[0] == pytest.approx(cycles, rel=0.02)
+
+
+def test_lines_are_counted_lane_by_lane():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        at = rng.integers(0, 4096, (3, 64)).astype(np.uint32) * np.uint32(4)
+        active = rng.random((3, 64)) < 0.5
+        found = pattern(at, active, 8)
+        counts = []
+        for row in range(3):
+            lines = {(int(a) + byte) // 64 for a, on in zip(at[row], active[row], strict=True) if on for byte in (0, 7)}
+            counts.append(len(lines))
+        assert found.lines == pytest.approx(np.mean(counts))
+    assert pattern(at, np.zeros((3, 64), bool), 4) is None
+
+
+@pytest.mark.parametrize("device", ["hd7970", "r9-290x", "rx480", "vega64", "mi100", "mi250x"])
+def test_what_kernels_access(device):
+    text = """kernel void k(global const float *a, global const int *order, global float *c, int w) {
+      int i = get_global_id(0);
+      c[i] = a[i] + a[16 * i] + a[i / 64 * 64] + a[order[i]] + a[i % 64 * w];
+    }"""
+    found = accesses(text, device, size=4096, arguments={"w": 4})
+    lines = sorted(one.lines for one in found if one is not None)
+    # In a row: c, a, order; all at one place; 16 and 64 floats apart.
+    assert lines == [1, 4, 4, 4, 16, 64]
+    assert found.count(None) == 1
+    unknown = accesses(text, device, size=4096)
+    assert unknown.count(None) == 2
+
+
+def test_strided_access_costs_a_cycle_for_each_line():
+    text = """kernel void k(global const float *a, global float *c, int stride) {
+      c[get_global_id(0)] = a[get_global_id(0) * stride];
+    }"""
+    near, far = (analyzed(text, "hd7970", size=1 << 16, arguments={"stride": n}) for n in (1, 32))
+    store = 16
+    assert (near.work.fetch_cycles, far.work.fetch_cycles) == (4 + store, 64 + store)
+    assert near.metric("line_use").value == 1
+    assert far.metric("line_use").value == pytest.approx(8 / 68)
+    (advice,) = [one for one in far.advice if one.name == "strides"]
+    assert "the load in line 2 touches 64 cache lines of 64 bytes a wavefront, where 4 would" in advice.because
+    assert advice.gain == pytest.approx(80 / 20)
+    assert not [one for one in near.advice if one.name == "strides"]
+    assert "the launch tells the addresses of all accesses to memory" in far.assumptions
+
+
+def test_the_first_iteration_stands_for_loops():
+    text = """kernel void k(global const float *a, global float *c, int w) {
+      float s = 0;
+      for (int i = 0; i < w; i++) s += a[get_global_id(0) * w + i];
+      c[get_global_id(0)] = s;
+    }"""
+    (loop,) = analyzed(text, size=4096, arguments={"w": 100}).code.loops
+    assert loop.trip == 100
+    assert max(one.lines for one in accesses(text, size=4096, arguments={"w": 100}) if one) == 64
