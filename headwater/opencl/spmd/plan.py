@@ -24,6 +24,10 @@ WIDE_VECTORS = 4
 MAX_ROWS = 4
 """Rows of a chunk: loads that rows share are then done once for four of them (matrix multiply: 1.9× over one row)."""
 
+STRAIGHT_ROWS = 2
+"""Rows of kernels without loops, which share nothing: more of them read memory in longer turns from each place (saxpy,
+five-point stencil: 1.03× over 4 rows) and leave more to masked chunks; one is slower from the caches (median: 1.05×)."""
+
 SMALL_KERNEL = 80
 """Instructions up to which a kernel's values are few enough to be kept in registers for several vectors of lanes."""
 
@@ -89,6 +93,8 @@ def choose_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> La
         lanes *= 2
     row_dim = 1 if lane_dim == 0 else 0
     most = MAX_ROWS if facts.size <= SMALL_KERNEL else MAX_ROWS // 2 if facts.size <= LARGE_KERNEL else 1
+    if not facts.has_loop:
+        most = min(most, STRAIGHT_ROWS)
     if not (facts.has_loop and row_dim in facts.dims and local_size[row_dim] >= 2):
         row_dim = lane_dim
     room = local_size[row_dim] // (lanes if row_dim == lane_dim else 1)
