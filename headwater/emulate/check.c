@@ -407,15 +407,18 @@ SCALAR static inline int rows(struct wave *w, struct site *s, u32 number, u64 st
     u64 fixed = (u64)number << SITE_SHIFT | (u64)r->epoch << EPOCH_SHIFT | (u64)rule << RULE_SHIFT;
     if (rule >= h->record_shift || h->unwritten) return 0;
     u32 first_tag = r->tag - (w->index << 6), span = c->waves << 6, writes = facts & WRITES;
-    for (u32 at = 16; at < active; at += 16) {
+    if (s->known[ROW]) {
+        u64 place = offset + low;
+        return !(place & (bytes - 1)) && row(h, fixed, r->tag, first_tag, span, writes, place >> granule, rule, active);
+    }
+    for (u32 at = 16; at < LANES; at += 16) {
         u64 one = (offset + s->low[at]) >> granule;
         if (one < h->count) __builtin_prefetch(&h->records[one >> h->record_shift], 1);
     }
-    for (u32 at = 0; at < active;) {
+    for (u32 at = 0; at < LANES;) {
         u64 place = offset + s->low[at];
         u32 lanes = 16, first = at;
-        for (at += 16; at < active && s->low[at] == s->low[at - 16] + 16 * bytes; at += 16) lanes += 16;
-        if (at > active) lanes -= at - active;
+        for (at += 16; at < LANES && s->low[at] == s->low[at - 16] + 16 * bytes; at += 16) lanes += 16;
         if (place & (bytes - 1)) return 0;
         if (!row(h, fixed, r->tag + first, first_tag, span, writes, place >> granule, rule, lanes)) return 0;
     }
@@ -427,17 +430,18 @@ static inline u32 in_rows(struct context *c, struct site *s, u32 number, u32 wid
     u32 bytes = ((const struct site_facts *)c->site_table)[number].facts >> 8 & 0xff, active = __builtin_popcountll(mask);
     u64 high = wide ? s->high[0] : 0;
     if (!(mask & 1) || mask & (mask + 1) || bytes & (bytes - 1) || bytes >> c->granule_shift == 0 || bytes > 16) return 0;
-    v16 wrong = {0}, wanted = count_up() * bytes;
+    v16 wrong = {0}, apart = {0}, wanted = count_up() * bytes;
     for (u32 p = 0; p < 4; p++) {
-        u32 first = s->low[mask == ~0ull ? 16 * p : 0];
-        v16 other = (part_of(s->low, p) - first) ^ wanted;
-        if (wide) other |= part_of(s->high, p) ^ splat(high);
-        wrong |= other & lane_mask(mask, p);
-        if (mask != ~0ull) wanted += splat(16 * bytes);
+        v16 lanes = lane_mask(mask, p), in_row = wanted + splat(16 * bytes * p);
+        apart |= ((part_of(s->low, p) - s->low[0]) ^ in_row) & lanes;
+        wrong |= ((part_of(s->low, p) - s->low[16 * p]) ^ wanted) & lanes;
+        if (wide) wrong |= (part_of(s->high, p) ^ splat(high)) & lanes;
     }
-    if (any(wrong) || find(c, s, base + (high << 32 | s->low[0])) == 0) return 0;
-    v16 base_lane = splat(s->low[0]);
-    for (u32 p = 0; p < 4; p++) ((v16 *)s->pattern)[p] = part_of(s->low, p) - base_lane;
+    s->known[ROW] = !any(apart);
+    if (any(wrong) || !(s->known[ROW] || mask == ~0ull)) return 0;
+    if (find(c, s, base + (high << 32 | s->low[0])) == 0) return 0;
+    for (u32 p = 0; p < 4; p++) /* of lanes in a row, those that are not active now may be in the next access */
+        ((v16 *)s->pattern)[p] = s->known[ROW] ? wanted + splat(16 * bytes * p) : part_of(s->low, p) - splat(s->low[0]);
     s->pattern_mask = mask;
     return active;
 }
@@ -606,7 +610,9 @@ SCALAR HIDDEN u32 hw_again(struct wave *w, struct site *s, u32 what, u64 base, u
     struct recorder *r = (struct recorder *)w->hooks[1];
     u32 number = what & SITE_BITS, kind = what >> KIND_SHIFT & KIND_BITS;
     u32 facts = ((const struct site_facts *)c->site_table)[number].facts;
-    if (mask != s->pattern_mask || !(mask & 1) || facts & IS_ATOMIC || c->exhausted) return 0;
+    int row_of_others = kind == KIND_GLOBAL && s->known[ROW] && !(mask & (mask + 1));
+    if (!s->pattern_mask || (mask != s->pattern_mask && !row_of_others) || !(mask & 1) || facts & IS_ATOMIC || c->exhausted)
+        return 0;
     if (kind == KIND_GLOBAL)
         return rows(w, s, number, base + (what & WIDE ? (u64)s->high[0] << 32 : 0), __builtin_popcountll(mask));
     if (kind != KIND_LDS) return 0;

@@ -299,6 +299,7 @@ kernel void wrapping_index(global const int *a, global int *o, uint start, uint 
 }
 
 kernel void mandelbrot(global int *o, float x0, float y0, float dx, int w, int most) {
+#pragma OPENCL FP_CONTRACT OFF
   int px = get_global_id(0), py = get_global_id(1);
   float cx = x0 + px * dx, cy = y0 + py * dx, zx = 0, zy = 0;
   int i = 0;
