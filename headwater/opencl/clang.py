@@ -286,7 +286,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"(get_\w*sub_group\w*|sub_group_\w+)'",
-        "sub-groups are there on simulated GCN chips alone (--device vega64), with -cl-std=CL2.0 or CL3.0",
+        "sub-groups are there on the cpu and on simulated GCN chips (--device vega64), with -cl-std=CL2.0 or CL3.0",
     ),
     (r"unknown type name 'atomic_", "needs -cl-std=CL2.0 or CL3.0"),
     (r"no matching function for call to '(\w+)'", "see the candidates' argument types below"),

@@ -36,10 +36,12 @@ class Platform:
     sampler_shift: int = 0
 
 
+_SUBGROUPS = ("-Xclang", "-cl-ext=+cl_khr_subgroups,+__opencl_c_subgroups")
+
 # The layout and triple that clang gives spir64; the vectoriser's code knows its address spaces.
 SPIR = Platform(
     name="spir",
-    clang=("-target", "spir64-unknown-unknown"),
+    clang=("-target", "spir64-unknown-unknown", *_SUBGROUPS),
     heading=(
         'target datalayout = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-G1"\n'
         'target triple = "spir64-unknown-unknown"'
@@ -56,7 +58,6 @@ SPIR = Platform(
 )
 
 GCN_TRIPLE = "amdgcn-amd-amdhsa"
-_SUBGROUPS = ("-Xclang", "-cl-ext=+cl_khr_subgroups,+__opencl_c_subgroups")
 
 
 def gcn(abi: int) -> Platform:

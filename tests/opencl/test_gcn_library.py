@@ -186,9 +186,21 @@ def test_sub_groups_are_wavefronts(kind, chip):
             np.testing.assert_array_equal(ids[part], np.stack([lanes * 0 + fact for fact in facts], 1))
 
 
+@pytest.mark.parametrize("kind", ["int", "ulong", "half", "double"])
+def test_sub_groups_of_the_cpu_are_work_items(kind):
+    dtype = {"int": np.int32, "ulong": np.uint64, "half": np.float16, "double": np.float64}[kind]
+    program = hw.compile(SUB_GROUPS, language="opencl", options=f"-cl-std=CL3.0 -D T={kind}", device="cpu")
+    values = np.random.default_rng(1).integers(0, 20, 3 * 100).astype(dtype)
+    out, ids = np.zeros((300, 10), dtype), np.zeros((300, 8), np.int32)
+    program.k[(300,), (100,)](values, out, ids, device="cpu").wait()
+    for i, value in enumerate(values):
+        np.testing.assert_array_equal(out[i : i + 1], scans(values[i : i + 1], *(dtype(x) for x in LIMITS[kind])))
+        assert ids[i].tolist() == [1, 1, 100, 100, i % 100, 0, value != 7, value == 7]
+
+
 def test_sub_groups_are_refused_where_there_are_none():
-    for device, options in (("cpu", "-cl-std=CL3.0"), ("vega64", "")):
-        with pytest.raises(hw.SourceError, match=r"(?s)sub_group_all.*simulated GCN chips alone.*-cl-std=CL2\.0"):
+    for device, options in (("hd5870", "-cl-std=CL3.0"), ("vega64", "")):
+        with pytest.raises(hw.SourceError, match=r"(?s)sub_group_all.*simulated GCN chips.*-cl-std=CL2\.0"):
             hw.compile("kernel void k(global int *a) { a[0] = sub_group_all(a[1]); }", options=options, device=device)
 
 
