@@ -33,6 +33,7 @@ examples:
   headwater simulate saxpy.cl --device hd5870 … --repeat 16 --queues 2 --timeline program.json
 """
 _LINES = 12
+_MOST_TIMES = 100_000
 
 
 def parser() -> Parser:
@@ -84,6 +85,8 @@ def _simulate(args: argparse.Namespace) -> int:
     chips = [simulated(name) for name in names]
     sample = _part(args.sample)
     times = whole_from_one(args.repeat, "--repeat") if args.repeat is not None else 0
+    if times > _MOST_TIMES:
+        raise UsageError(f"--repeat {times:,}: each launch is simulated, {_MOST_TIMES:,} at most")
     queues = whole_from_one(args.queues, "--queues")
     if not times and (queues > 1 or args.pageable):
         raise UsageError("--queues and --pageable are of a program of many launches", hint="say --repeat N, too")

@@ -17,7 +17,7 @@ import numpy as np
 
 from headwater.emulate.layout import round_up
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
-from headwater.errors import UsageError
+from headwater.errors import LaunchError, UsageError
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime import gcn_printf, signature
 from headwater.runtime.arrays import Array, address, aligned_bytes
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _LLVM_ARGUMENTS = 36
 """Where LLVM's arguments begin in constant buffer 0, behind groups, global and local size (LLVM, AMDGPUUsage)."""
+_WORDS = 1 << 32
 _DOMAIN_WIDTH = 4096
 """Pixels of a row of the domain that work-items of R600 and R700 are laid out in."""
 
@@ -140,6 +141,12 @@ class OpenClLaunch(ShaderLaunch):
     ) -> None:
         device = kernel.device
         assert isinstance(device, SimulatedDevice)
+        if prod(shape.whole) >= _WORDS or any(sum(pair) >= _WORDS for pair in zip(shape.whole, start, strict=True)):
+            size = " x ".join(map(str, shape.whole[: shape.dimensions]))
+            raise LaunchError(
+                f"{size} work-items: {device.chip.name} counts them in 32 bits",
+                hint="launch parts, one after the other",
+            )
         self.image = image
         self.convention = convention
         self.asked = shape

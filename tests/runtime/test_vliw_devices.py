@@ -233,3 +233,12 @@ def test_library_functions_without_a_fused_multiply_add(device):
         found[where] = x.copy()
         program.k[(2048,), (64,)](found[where], y, device=where).wait()
     np.testing.assert_array_equal(found[device], found["cpu"])
+
+
+@pytest.mark.parametrize("device", ["hd4870", "hd5870"])
+@pytest.mark.parametrize("size", [(1 << 32,), (1 << 16, 1 << 16), ((1 << 32) + 1, 1, 1)])
+def test_sizes_beyond_the_chips_words_are_refused(device, size):
+    program = hw.compile(SCATTER, device=device)
+    to = np.zeros(4, np.int32)
+    with pytest.raises(LaunchError, match="counts them in 32 bits"):
+        program.scatter[size, None](to, to, 0, 1, device=device)
