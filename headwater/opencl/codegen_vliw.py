@@ -258,6 +258,8 @@ class _Lowering:
         sources = [_typed(text) for text in split(found[2])]
         if kind == "double" and name in _OF_DOUBLE:
             return self.calls(match, f"__hw_wide_{name}", sources, kind)
+        if kind == "i64" and name in _TO_INTEGER:
+            return self.calls(match, f"__hw_wide_{name}_sat_{sources[0][0]}", sources, kind)
         if name == "fma" and (function := self.fused(kind)):
             return self.calls(match, function if self.exact else f"{function}_near", sources, kind)
         if kind == "half" and name == "round":

@@ -302,6 +302,25 @@ def test_classes_of_numbers(kind):
         assert (found == wanted).all(), chip
 
 
+@pytest.mark.parametrize(("chip", "kind"), [("hd5770", "float"), ("hd3870", "double"), ("hd5870", "double")])
+def test_saturated_conversions(chip, kind):
+    source = f"""#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+    kernel void k(global const {kind} *x, global long *s, global ulong *u, global int *i, global uint *w) {{
+      size_t n = get_global_id(0);
+      s[n] = convert_long_sat(x[n]); u[n] = convert_ulong_sat(x[n]);
+      i[n] = convert_int_sat(x[n]); w[n] = convert_uint_sat(x[n]);
+    }}"""
+    ends = np.ldexp(1.0, [0, 30, 31, 32, 33, 52, 62, 63, 64, 65, 100])
+    x = np.concatenate([ends, np.nextafter(ends, 0), ends * 1.2345, [0.0, 0.4, np.inf, np.nan, 1e-30]])
+    x = np.concatenate([x, -x]).astype(np.float32 if kind == "float" else np.float64)
+    args = [x, *(np.zeros(len(x), dtype) for dtype in (np.int64, np.uint64, np.int32, np.uint32))]
+    found = run_il(source, "k", chip, (len(x),), (len(x),), args)[1:]
+    for array in found:
+        limits = np.iinfo(array.dtype)
+        wanted = [0 if np.isnan(v) else limits.max if v > limits.max else max(v, limits.min) for v in x.tolist()]
+        assert array.tolist() == [int(v) for v in wanted]
+
+
 def test_quotients_and_roots_are_rounded_where_asked():
     source = """kernel void d(global float *a, global float *b, global const float *c) {
       size_t i = get_global_id(0);

@@ -322,9 +322,18 @@ def _overflow(c: Context, inst: Inst) -> list[Lane] | None:
 
 def _to_integer_saturated(c: Context, inst: Inst) -> list[Lane] | None:
     """fptosi.sat and fptoui.sat to 32 bits: IL's conversions saturate."""
-    if inst.args[0].ty.scalar.bits != 32 or inst.ty.scalar.bits != 32:
+    source, lanes = inst.args[0].ty.scalar, c.lanes(inst.args[0])
+    if inst.ty.scalar.bits != 32 or source.bits == 16:
         return None
-    return c.builder.each("ftoi" if ".fptosi." in inst.detail else "ftou", c.lanes(inst.args[0]), floats=True)
+    letter = "i" if ".fptosi." in inst.detail else "u"
+    if source.bits == 32:
+        return c.builder.each(f"fto{letter}", lanes, floats=True)
+    refuse_double(c, source)
+    made = []
+    for pair in wide.pairs(lanes):
+        made += c.builder.new(1)
+        c.builder.put(f"dto{letter}", c.builder.target(made[-1:]), c.builder.vector(pair))
+    return made
 
 
 def _is_class(c: Context, inst: Inst) -> list[Lane] | None:

@@ -2,6 +2,8 @@
 // Provides *: __hw_wide_udiv __hw_wide_urem __hw_wide_sdiv __hw_wide_srem
 // Provides *: __hw_wide_fptoui_float __hw_wide_fptosi_float __hw_wide_uitofp_float __hw_wide_sitofp_float
 // Provides *: __hw_wide_fptoui_double __hw_wide_fptosi_double __hw_wide_uitofp_double __hw_wide_sitofp_double
+// Provides *: __hw_wide_fptoui_sat_float __hw_wide_fptosi_sat_float __hw_wide_fptoui_sat_double
+// Provides *: __hw_wide_fptosi_sat_double
 // Provides *: __hw_wide_trunc __hw_wide_floor __hw_wide_ceil __hw_wide_rint __hw_wide_round __hw_wide_maxnum
 // Provides *: __hw_wide_minnum __hw_float_round __hw_float_fma __hw_float_ldexp __hw_wide_ldexp __hw_wide_fma
 // Provides *: __hw_wide_fma_near __hw_double_fma_near __hw_float_fma_near
@@ -69,6 +71,19 @@ FUNCTION ulong __hw_wide_fptoui_double(double x) {
   return (long)bits < 0 ? -value : value;
 }
 FUNCTION long __hw_wide_fptosi_double(double x) { return (long)__hw_wide_fptoui_double(x); }
+/* The same, saturated; NaN gives 0. */
+#define SATURATED(T) \
+  FUNCTION ulong __hw_wide_fptoui_sat_##T(T x) { \
+    ulong within = x > (T)0 ? __hw_wide_fptoui_##T(x) : 0; \
+    return x >= (T)0x1p64 ? ULONG_MAX : within; \
+  } \
+  FUNCTION long __hw_wide_fptosi_sat_##T(T x) { \
+    long within = x > -(T)0x1p63 ? __hw_wide_fptosi_##T(x) : LONG_MIN; \
+    within = x >= (T)0x1p63 ? LONG_MAX : within; \
+    return x != x ? 0 : within; \
+  }
+SATURATED(float)
+SATURATED(double)
 FUNCTION double __hw_wide_uitofp_double(ulong x) { return (double)HIGH(x) * 4294967296.0 + (double)(uint)x; }
 FUNCTION double __hw_wide_sitofp_double(long x) { return (double)(int)HIGH(x) * 4294967296.0 + (double)(uint)x; }
 
