@@ -49,7 +49,8 @@ class HostKernel:
     a value's bytes, a local pointer's 8-byte offset into the scratch block, a sampler's 4-byte value. A thread's
     scratch block is ``static_local_bytes`` plus the dynamic local memory, rounded up to 128, plus ``frame_bytes``.
     ``unbounded``: it may run for ever and polls the launch block's stop field. ``formats``: printf formats by number.
-    ``streaming``: arguments that are only written, for which streaming stores may be asked.
+    ``streaming``: arguments that are only written, for which streaming stores may be asked. ``straight``: it has no
+    loop, so that launches take about as long whatever their arguments are.
     """
 
     library: Path
@@ -62,6 +63,7 @@ class HostKernel:
     unbounded: bool
     formats: tuple[str, ...]
     streaming: tuple[int, ...]
+    straight: bool
 
 
 class HostModule:
@@ -156,6 +158,7 @@ class HostModule:
             unbounded=facts.unbounded,
             formats=tuple(code["formats"]),
             streaming=facts.streaming,
+            straight=facts.reducible and not facts.has_loop,
         )
 
     def _build(self, kernel: str, layout: Layout, masked: bool, split: bool) -> dict[str, bytes]:

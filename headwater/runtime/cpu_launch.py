@@ -69,6 +69,8 @@ class HostKernel(Protocol):
     def formats(self) -> tuple[str, ...]: ...
     @property
     def streaming(self) -> tuple[int, ...]: ...
+    @property
+    def straight(self) -> bool: ...
 
 
 Slot = Callable[[Any, Task], Any]
@@ -172,6 +174,7 @@ class CpuLaunch:
         self._flags = _pool.FLAG_LARGE if 4 * prod(global_size) > own * pool.size else 0
         block[_pool.FLAGS] = self._flags
         self._unbounded = host.unbounded
+        self._straight = host.straight
         self._inline = not check and (interrupt.SUPPORTED or not host.unbounded)
         self._cost = BOUNDED_NS  # nothing is known of the first launch: it may be a long one
 
@@ -290,8 +293,9 @@ class CpuLaunch:
         if self._total == 0:
             return self._nothing(task)
         if self._cost < INLINE_NS or self._tickets == 1:
-            # Also for code that ends by itself: it may have been short so far only for its arguments.
-            if interrupt.SUPPORTED and _get_ident() == _MAIN_THREAD:
+            # Also for loops that end by themselves: they may have been short so far only for the launches' arguments.
+            short = self._straight and self._cost < INLINE_NS
+            if not short and interrupt.SUPPORTED and _get_ident() == _MAIN_THREAD:
                 start, end = self._watched(task)
             else:
                 start = _now()

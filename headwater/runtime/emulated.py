@@ -40,6 +40,7 @@ class EmulatedKernel(NamedTuple):
     unbounded: bool = True
     formats: tuple[str, ...] = ()
     streaming: tuple[int, ...] = ()
+    straight: bool = False
 
 
 class SimulatedTask(Task):
