@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headwater.opencl.kernels import KernelInfo
 
 MAX_GROUP_SIZE = 4096  # work-items; a group's local memory and frames should fit a core's cache
+MAX_ID = 1 << 31  # ids are below it, which makes 32-bit index arithmetic exact (`headwater.opencl.codegen.ID_RANGE`)
 _CACHED_SIZES = 512
 
 
@@ -209,6 +210,12 @@ class CpuKernel(DeviceKernel):
         start = (0,) * len(whole) if _is_empty(offset) else sizes(offset, "global offset")
         if len(start) != len(whole):
             raise LaunchError(f"the global offset {start} has not as many dimensions as the global size {whole}")
+        if any(size + first > MAX_ID for size, first in zip(whole, start, strict=True)):
+            shift = f" from offset {start}" if any(start) else ""
+            raise LaunchError(
+                f"the global size {whole}{shift} takes work-item ids to 2**31 or beyond in one dimension",
+                hint="launch parts of it, or spread it over two dimensions",
+            )
         module: HostModule = self._checked() if check else self._module
         empty = prod(whole) == 0
         # Code for an empty launch is never run; any size will do to know the arguments.

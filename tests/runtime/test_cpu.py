@@ -192,6 +192,7 @@ def test_empty_launch_does_nothing(built) -> None:
         ((8192,), (8192,), "allows 4096"),
         ((2**40, 2**40), None, "beyond"),
         ((2**70,), None, "beyond 64 bits"),
+        ((2**31 + 1,), (1,), r"ids to 2\*\*31 or beyond"),
         ((True,), None, "whole numbers"),
     ],
 )
@@ -199,6 +200,12 @@ def test_bad_sizes_are_explained(built, global_size, local_size, message) -> Non
     a, b, c = vectors(64)
     with pytest.raises(LaunchError, match=f"(?s){message}"):
         launch(built, "vadd", global_size, local_size, a, b, c, 64)
+
+
+def test_offsets_that_lead_beyond_32_bits_are_refused(built) -> None:
+    a, b, c = vectors(64)
+    with pytest.raises(LaunchError, match=r"\(64,\) from offset \(2147483600,\) takes work-item ids to 2\*\*31"):
+        launch(built, "vadd", (64,), None, a, b, c, 64, offset=(2**31 - 48,))
 
 
 def test_remainders_are_allowed_from_opencl_2_on(tmp_path) -> None:
