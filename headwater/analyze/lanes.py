@@ -208,6 +208,8 @@ class Lanes:
         name, row = instruction.row.name, instruction.row
         if row.encoding == "SMEM":
             return self._loaded(instruction, state)
+        if name == "v_pk_mov_b32":
+            return self._pair_moved(instruction, state)
         what = meaning(instruction)
         fields = instruction.fields
         if what.unsupported or what.packed or what.accesses or what.effects or fields.get("indexed"):
@@ -340,6 +342,17 @@ class Lanes:
                 return []
             start = np.take_along_axis(np.broadcast_to(start, active.shape), first, 1)
         return [("s", instruction.dests[0].register.index, Value(start, value.step, None, value.launch))]
+
+    def _pair_moved(self, instruction: Instruction, state: State) -> list[tuple[str, int, Value]]:
+        """Of either source the half that op_sel chooses."""
+        dest = instruction.dests[0].register
+        made: list[tuple[str, int, Value]] = []
+        for n, name in enumerate(("S0", "S1")):
+            source = instruction.source(name)
+            halves = self._halves(source, state) if source is not None else None
+            if source is not None and halves is not None and halves[source.op_sel & 1].step is None:
+                made.append((dest.file, dest.index + n, halves[source.op_sel & 1]))
+        return made
 
     def _loaded(self, instruction: Instruction, state: State) -> list[tuple[str, int, Value]]:
         base = instruction.source("ADDR")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from headwater.isa.gcn.model import Instruction
 
 _MASK = 0xFFFFFFFF
+_MOST_ITERATIONS, _MOST_FOLLOWED = 64, 4096  # a loop's iterations, and instructions in all, followed one by one
+NOBODY = "no work-item of the launch comes to it"
 
 
 class Affine(Protocol):
@@ -62,6 +64,7 @@ class Trips:
 
     def __init__(self, program: Program, cycles: Sequence[Cycle], lanes: Lanes) -> None:
         self._first = False
+        self._blocks_in_order: list[int] = []
         self._blocks: Sequence[BasicBlock] = list(program.blocks.values())
         self._index = {block.address: n for n, block in enumerate(self._blocks)}
         self._followers = [[self._index[f.address] for f in program.after(block)] for block in self._blocks]
@@ -119,7 +122,8 @@ class Trips:
     def _run(self, entry: int) -> None:
         sample = self._lanes.sample
         everyone = np.ones((len(sample.live) if sample is not None else 1, 1), bool)
-        for block in self._order(entry):
+        self._blocks_in_order = self._order(entry)
+        for block in self._blocks_in_order:
             arriving = [e for (a, b), e in self._edges.items() if b == block and not self._goes_back(a, b)]
             if block == entry:
                 arriving.append(_Edge(self._lanes.start, everyone))
@@ -298,14 +302,19 @@ class Trips:
                 state.scalars[register], state.scalars[register + 1] = came[0], came[1]
 
     def _trip(self, loop: int) -> Trip:
-        cycle = self._cycles[loop]
-        header, members = cycle.header, cycle.blocks
+        members = self._cycles[loop].blocks
         leaving = [b for b in members if any(f not in members for f in self._followers[b])]
         if len(leaving) != 1:
             return Trip(None, "it ends at several places" if leaving else "it has no end")
         last = leaving[0]
         if not all(self._cut(loop, latch, last) for latch in self._latches(loop)):
             return Trip(None, "its end is not reached in every iteration")
+        found = self._by_steps(loop, last)
+        return found if found.count is not None else self._one_by_one(loop, last) or found
+
+    def _by_steps(self, loop: int, last: int) -> Trip:
+        """From a counter that changes by one number in each iteration. ``last``: the block that the loop ends in."""
+        header, members = self._cycles[loop].header, self._cycles[loop].blocks
         unknown = Trip(None, "what it compares is not known before it runs")
         state = self._ends.get(last)
         branch = self._blocks[last].instructions[-1]
@@ -329,6 +338,67 @@ class Trips:
         else:
             leaves_when, last_lane = jumps_out == (kind == "scc1"), True
         return self._counted(loop, test, leaves_when, last_lane, self._tested_first(last, header, members))
+
+    def _one_by_one(self, loop: int, last: int) -> Trip | None:
+        """By following a few iterations, of what starts known and is halved, doubled, … from one to the next."""
+        header, members = self._cycles[loop].header, self._cycles[loop].blocks
+        head = self._heads.get(loop)
+        latches = self._latches(loop)
+        always = {b for b in members if all(self._cut(loop, latch, b) for latch in latches)}
+        always -= {b for b in members for n in self._around[b] if n != loop and self._cycles[n].blocks < members}
+        order = [block for block in self._blocks_in_order if block in members]
+        size = sum(len(self._blocks[block].instructions) for block in order)
+        if head is None or size > _MOST_FOLLOWED or last not in always:
+            return None
+        scalars, vectors = head.state.scalars.items(), head.state.vectors.items()
+        state = State({r: v for r, v in scalars if v.step is None}, {r: v for r, v in vectors if v.step is None})
+        came = self._lanes.exec_lanes(state)
+        staying = head.waves & came.any(axis=1, keepdims=True) if came is not None else head.waves
+        if not staying.any():
+            return Trip(0, NOBODY, True)
+        entering = staying
+        counts = np.zeros(staying.shape, np.int64)
+        taking = done = 0
+        launch = False
+        first = self._tested_first(last, header, members)
+        branch = self._blocks[last].instructions[-1]
+        jumps_out = branch.target is not None and self._index.get(branch.target, -1) not in members
+        for _ in range(min(_MOST_ITERATIONS, _MOST_FOLLOWED // size)):
+            active = self._lanes.exec_lanes(state)
+            if active is not None and came is not None:
+                taking, done = taking + int((came & staying).sum()), done + int((active & staying).sum())
+            leaves: Array | None = None
+            for block in order:
+                if block not in always:
+                    self._drop(block, state)
+                    continue
+                for instruction in self._blocks[block].instructions:
+                    self._lanes.run(instruction, state)
+                if block == last:
+                    leaves = self._taken(block, state)
+                    scc = state.scalars.get(SCC)
+                    launch |= "scc" not in branch.row.name or (scc is not None and scc.launch)
+            if leaves is None:
+                return None
+            leaves = leaves if jumps_out else ~leaves
+            counts += staying & (~leaves if first else True)
+            staying = staying & ~leaves
+            if not staying.any():
+                found = np.broadcast_to(counts, np.broadcast_shapes(counts.shape, entering.shape))[entering]
+                mean, low, high = float(found.mean()), int(found.min()), int(found.max())
+                spread = "" if low == high else f": wavefronts run it {low:,} to {high:,} times"
+                why = f"followed iteration by iteration{spread}"
+                return Trip(int(mean) if mean == int(mean) else mean, why, launch, done / taking if taking else 1.0)
+        return None
+
+    def _drop(self, block: int, state: State) -> None:
+        """Forget what a block writes that not every iteration, or not every wavefront runs."""
+        for instruction in self._blocks[block].instructions:
+            e = effects(instruction)
+            for register in registers(e.scalar_write):
+                state.scalars.pop(register, None)
+            for register in registers(e.vector_write | e.lanes_write):
+                state.vectors.pop(register, None)
 
     def _tested_first(self, last: int, header: int, members: frozenset[int]) -> bool:
         return last == header and len(members) > 1 and header not in self._followers[last]
@@ -359,9 +429,9 @@ class Trips:
         taking = active.any(axis=1)
         if bool((counts[active] < 0).any()):
             return unknown
-        why = self._reason(test, active)
         if not taking.any():
-            return Trip(0, why, True)
+            return Trip(0, NOBODY, True)
+        why = self._reason(test, active)
         counts = counts + (0 if first else 1)
         longest = np.where(active, counts, 0).max(axis=1)
         if not last_lane:

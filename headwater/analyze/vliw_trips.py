@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headwater.analyze.launch import Array
-from headwater.analyze.trips import Trip, across, iterations, signed
+from headwater.analyze.trips import NOBODY, Trip, across, iterations, signed
 from headwater.emulate.evaluate_numpy import evaluate
 from headwater.isa.gcn.semantics import Mode
 from headwater.isa.vliw.model import HALF, KCACHE_STARTS, LITERAL, MINUS_ONE_INT, ONE, ONE_INT, PS, PV, ZERO
@@ -285,7 +285,7 @@ def _trip(test: Comparison, counts: Array, entering: Array | None) -> Trip:
         return unknown
     why = f"each work-item's counter goes to {across(goal)} in steps of {across(step)}"
     if not taking.any():
-        return Trip(0, why, True)
+        return Trip(0, NOBODY, True)
     longest = np.where(entering, counts, 0).max(axis=1)[taking]
     low, high = int(longest.min()), int(longest.max())
     spread = "" if low == high else f"; wavefronts run it {low:,} to {high:,} times"

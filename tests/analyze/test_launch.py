@@ -108,6 +108,57 @@ def test_a_triangle():
     assert analysis.work.read_bytes == pytest.approx(4 * np.arange(4096).mean(), rel=0.02)
 
 
+@pytest.mark.parametrize("device", ["vega64", "hd5870"])
+def test_a_loop_that_nobody_comes_to(device):
+    text = """kernel void k(global float *a, int n) {
+      int g = get_global_id(0);
+      if (g >= 100000) for (int i = g; i < n; i += get_local_size(0)) a[i] = 1;
+      a[g] = 2;
+    }"""
+    analysis = analyzed(text, device, size=1024, arguments={"n": 1 << 20})
+    assert [(loop.trip, loop.known) for loop in analysis.code.loops] == [(0, "launch")]
+    assert analysis.work.write_bytes == 4
+
+
+REDUCTION = """kernel void k(global float *a, local float *l) {
+  int i = get_local_id(0);
+  l[i] = a[get_global_id(0)];
+#pragma unroll 1
+  for (int n = HOW) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i < n) l[i] += l[i + n];
+  }
+  a[get_global_id(0)] = l[i];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("how", "group", "expected"),
+    [
+        ("get_local_size(0) / 2; n > 0; n /= 2", 256, 8),
+        ("get_local_size(0) >> 1; n > 16; n >>= 1", 128, 2),
+        ("1; n < get_local_size(0); n <<= 1", 256, 8),
+        ("1; n < (int)get_local_size(0); n *= 3", 256, 6),
+    ],
+)
+@pytest.mark.parametrize("device", ["hd7970", "vega64", "mi250x"])
+def test_counters_that_are_halved_and_doubled(how, group, expected, device):
+    analysis = analyzed(REDUCTION.replace("HOW", how), device, size=4096, group=group, lds_bytes=1024)
+    assert [(loop.trip, loop.known) for loop in analysis.code.loops] == [(expected, "launch")]
+
+
+def test_halving_by_work_item():
+    text = """kernel void k(global int *a) {
+      int i = get_global_id(0), s = 0;
+      for (int n = i; n > 0; n >>= 1) s += a[n + i];
+      a[i] = s;
+    }"""
+    (loop,) = analyzed(text, size=4096).code.loops
+    bits = np.array([int(n).bit_length() for n in range(4096)]).reshape(-1, 64)
+    assert (loop.trip, loop.known) == (bits.max(axis=1).mean(), "launch")
+    assert analyzed(text, size=4096).work.read_bytes == pytest.approx(4 * bits.mean(), rel=1e-3)
+
+
 def test_an_early_way_out_leaves_it_open():
     text = STRIDE.replace("INT", "int").replace("s += a[i];", "{ if (a[i] < 0) break; s += a[i]; }")
     (loop,) = analyzed(text, size=4096, arguments={"n": 10_000}).code.loops
