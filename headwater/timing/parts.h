@@ -27,14 +27,15 @@ static inline u32 equal16(const u32 *all, u32 one) {
 
 enum { BUCKET_BITS = 4, BUCKET = 1 << BUCKET_BITS, WINDOW = 4096 };
 
+struct bucket { u32 used, skip; }; /* skip: how many buckets from here on are known to be full */
+
 struct calendar {
     u32 capacity;    /* of a bucket of 16 cycles, in units of the resource */
     float per_unit;  /* cycles */
     u64 base;        /* the window's first bucket */
     u64 tail;        /* cycle up to which all is taken behind the window */
     u64 taken;       /* units, in all */
-    u32 used[WINDOW];
-    u16 skip[WINDOW]; /* how many buckets from here on are known to be full */
+    struct bucket bucket[WINDOW];
 };
 
 static void calendar_begin(struct calendar *c, u32 capacity) {
@@ -51,18 +52,20 @@ static void calendar_advance(struct calendar *c, u64 time) {
     if (to - from > WINDOW) from = to - WINDOW;
     for (u64 b = from; b < to; b++) {
         u32 full = (b << BUCKET_BITS) < c->tail;
-        c->used[b % WINDOW] = full ? c->capacity : 0;
-        c->skip[b % WINDOW] = full;
+        c->bucket[b % WINDOW] = (struct bucket){full ? c->capacity : 0, full};
     }
     c->base = base;
 }
 
+/* The first bucket from `b` on that is not full. Ways that are gone are made shorter. */
 static inline u64 calendar_free(struct calendar *c, u64 b) {
-    u64 end = c->base + WINDOW, at = b;
-    u32 more;
-    while (at < end && (more = c->skip[at % WINDOW])) at += more;
-    if (at > b + 1) c->skip[b % WINDOW] = at - b > WINDOW ? WINDOW : at - b;
-    return at;
+    u64 end = c->base + WINDOW;
+    u32 more, beyond;
+    while (b < end && (more = c->bucket[b % WINDOW].skip)) {
+        if (b + more < end && (beyond = c->bucket[(b + more) % WINDOW].skip)) c->bucket[b % WINDOW].skip = more += beyond;
+        b += more;
+    }
+    return b;
 }
 
 /* When `amount` units asked for at `time` have been served. */
@@ -71,14 +74,14 @@ static u64 calendar_take(struct calendar *c, u64 time, u32 amount) {
     u32 left = amount;
     c->taken += amount;
     for (b = calendar_free(c, later(b, c->base)); b < end; b = calendar_free(c, b + 1)) {
-        u32 *used = &c->used[b % WINDOW], room = c->capacity - *used;
+        struct bucket *one = &c->bucket[b % WINDOW];
+        u32 room = c->capacity - one->used;
         if (left < room) {
-            *used += left;
-            done = (b << BUCKET_BITS) + (u64)(*used * c->per_unit);
+            one->used += left;
+            done = (b << BUCKET_BITS) + (u64)(one->used * c->per_unit);
             return later(done, time + (u64)(amount * c->per_unit));
         }
-        *used = c->capacity;
-        c->skip[b % WINDOW] = 1;
+        *one = (struct bucket){c->capacity, 1};
         left -= room;
         if (left == 0) return later((b + 1) << BUCKET_BITS, time + (u64)(amount * c->per_unit));
     }
@@ -248,6 +251,31 @@ static u64 memory_access(struct memory *m, u32 line, u64 time, u32 writes, u32 w
     u64 wait = memory_translate(m, line);
     u64 done = calendar_take(channel, time + wait, k->l2_line_bytes * 16) + k->memory_more_cycles;
     c->ready[place] = done;
+    return done;
+}
+
+enum { TOGETHER = 16 }; /* lines that are asked for at once, at most */
+
+/* When the answer to `count` reads of 64 bytes leaves the L2. They are asked for at once, as all are of the same bank: lines
+   between two changes of the bank. */
+static u64 memory_read(struct memory *m, const u32 *lines, u32 count, u64 time) {
+    const struct chip *k = m->chip;
+    u32 bank, own = memory_place(m, lines[0], &bank), missing = 0;
+    struct cache *c = &m->l2[bank];
+    u64 place[TOGETHER], missed[TOGETHER], done = time = calendar_take(&m->banks[bank], time, 64 * count);
+    m->reads += count;
+    for (u32 n = 0; n < count; n++, own = n < count ? memory_place(m, lines[n], &bank) : 0) {
+        i64 found = cache_find(c, own % c->sets, own);
+        if (found >= 0) place[n] = found;
+        else place[n] = missed[missing++] = cache_place(c, own % c->sets, own);
+    }
+    if (missing) {
+        u64 there = time + memory_translate(m, lines[0]);
+        there = calendar_take(&m->channels[bank % k->channels], there, missing * k->l2_line_bytes * 16) + k->memory_more_cycles;
+        m->fills += missing;
+        for (u32 n = 0; n < missing; n++) c->ready[missed[n]] = there;
+    }
+    for (u32 n = 0; n < count; n++) done = later(done, c->ready[place[n]]);
     return done;
 }
 

@@ -60,29 +60,38 @@ static void end_wave(struct gpu *g, struct unit *u, u32 slot, u64 time);
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Past all caches: when the answer of memory leaves it. */
-static u64 uncached_read(struct gpu *g, u32 line, u64 time) {
+static inline u32 line_of(const struct access *a, u32 n) { return a->first + (a->lines ? a->lines[n] : n); }
+
+/* How many lines of an access, from the n-th on, lie in one channel's part of memory. */
+static inline u32 together(const struct access *a, u32 n, u32 bits) {
+    u32 part = line_of(a, n) >> bits, count = 1;
+    while (n + count < a->count && line_of(a, n + count) >> bits == part) count++;
+    return count;
+}
+
+/* Lines of one channel, past all caches: when the answer of memory leaves it. */
+static u64 uncached_read(struct gpu *g, u32 line, u32 count, u64 time) {
     struct memory *m = &g->m.memory;
     const struct chip *k = g->m.chip;
     u32 bank = (line >> k->interleave_line_bits) % k->l2_banks;
-    m->reads++;
-    m->fills++;
-    g->moved += 64;
-    time = calendar_take(&m->banks[bank], time, 64);
-    return calendar_take(&m->channels[bank % k->channels], time, 64 * SCALE) + k->memory_more_cycles;
+    m->reads += count;
+    m->fills += count;
+    g->moved += 64 * count;
+    time = calendar_take(&m->banks[bank], time, 64 * count);
+    return calendar_take(&m->channels[bank % k->channels], time, 64 * SCALE * count) + k->memory_more_cycles;
 }
 
-/* Bytes of a line that are written, or changed where they lie: when memory has them. `work`: 16ths of a cycle of the
-   channel's port. */
-static u64 write_line(struct gpu *g, u32 line, u64 time, u32 work, u32 bytes) {
+/* Bytes of lines of one channel that are written, or changed where they lie: when memory has them. `work`: 16ths of a cycle
+   of the channel's port, and `bytes`: for each line. */
+static u64 write_lines(struct gpu *g, u32 line, u32 count, u64 time, u32 work, u32 bytes) {
     struct memory *m = &g->m.memory;
     const struct chip *k = g->m.chip;
     u32 channel = (line >> k->interleave_line_bits) % k->channels;
-    m->writes++;
-    g->moved += bytes;
-    if (work) time = calendar_take(&g->ports[channel], time, work);
-    m->write_backs++;
-    return calendar_take(&m->channels[channel], time, bytes * k->write_sixteenths / 64) + k->l2_cycles / 2;
+    m->writes += count;
+    g->moved += bytes * count;
+    if (work) time = calendar_take(&g->ports[channel], time, work * count);
+    m->write_backs += count;
+    return calendar_take(&m->channels[channel], time, count * (bytes * k->write_sixteenths / 64)) + k->l2_cycles / 2;
 }
 
 /* The set of a line: scrambled, so that rows of a power of two do not all want the same. */
@@ -95,9 +104,8 @@ static u64 read_block(struct gpu *g, struct cache *c, u32 base, u32 block, u64 t
     const struct chip *k = g->m.chip;
     i64 found = cache_find(c, block % c->sets, block);
     if (found >= 0) return later(time, c->ready[found]);
-    u64 place = cache_place(c, block % c->sets, block), done = time, there = k->l2_cycles / 2;
-    for (u32 n = 0; n < BLOCK_LINES; n++)
-        done = later(done, uncached_read(g, base + block * BLOCK_LINES + n, time + there) + k->l2_cycles - there);
+    u64 place = cache_place(c, block % c->sets, block), done, there = k->l2_cycles / 2;
+    done = uncached_read(g, base + block * BLOCK_LINES, BLOCK_LINES, time + there) + k->l2_cycles - there;
     return c->ready[place] = done;
 }
 
@@ -125,29 +133,38 @@ static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const
     u64 done = start + cycles + k->l1_cycles;
     struct cache *near = op->flags & VERTEX && u->vertex ? u->vertex : u->l1;
     g->load_lines += a->count;
-    for (u32 n = 0; n < a->count; n++) {
-        u32 line = a->first + (a->lines ? a->lines[n] : n);
-        u64 at = start + (u64)n * cycles / a->count, place = 0;
-        if (!(op->flags & UNCACHED)) {
-            u32 own = line >> k->l1_line_shift;
-            i64 found = cache_find(near, set_of(near, own), own);
-            if (found >= 0) {
-                done = later(done, near->ready[found] + k->l1_cycles);
-                continue;
+    for (u32 n = 0; n < a->count;) {
+        u32 missing = 0, lines[TOGETHER], bits = k->interleave_line_bits;
+        u64 at = start + (u64)n * cycles / a->count, places[TOGETHER], answer;
+        do { /* lines of one channel that are missing go on together */
+            u32 line = line_of(a, n);
+            if (missing && line >> bits != lines[0] >> bits) break;
+            n++;
+            if (!(op->flags & UNCACHED)) {
+                u32 own = line >> k->l1_line_shift;
+                i64 found = cache_find(near, set_of(near, own), own);
+                if (found >= 0) {
+                    done = later(done, near->ready[found] + k->l1_cycles);
+                    break;
+                }
+                places[missing] = cache_place(near, set_of(near, own), own);
+                near->ready[places[missing]] = at;
             }
-            place = cache_place(near, set_of(near, own), own);
-        }
-        at = later(at, later(u->miss_free, u->miss_done[u->misses % MISSES]));
-        u->miss_free = at + 1;
-        u64 answer;
-        if (op->flags & UNCACHED || !k->has_l2) answer = uncached_read(g, line, at + there) + back;
+            lines[missing++] = line;
+        } while (!a->lines && missing < TOGETHER && n < a->count);
+        if (missing == 0) continue;
+        at = later(at, later(u->miss_free, u->miss_done[(u->misses + missing - 1) % MISSES]));
+        u->miss_free = at + missing;
+        if (op->flags & UNCACHED || !k->has_l2) answer = uncached_read(g, lines[0], missing, at + there) + back;
         else {
             u64 before = g->m.memory.fills;
-            answer = memory_access(&g->m.memory, line, at + there, 0, 64) + back;
+            if (missing == 1) answer = memory_access(&g->m.memory, lines[0], at + there, 0, 64) + back;
+            else answer = memory_read(&g->m.memory, lines, missing, at + there) + back;
             g->moved += (g->m.memory.fills - before) * k->l2_line_bytes;
         }
-        u->miss_done[u->misses++ % MISSES] = answer;
-        if (!(op->flags & UNCACHED)) near->ready[place] = answer;
+        for (u32 m = 0; m < missing; m++) u->miss_done[u->misses++ % MISSES] = answer;
+        if (!(op->flags & UNCACHED))
+            for (u32 m = 0; m < missing; m++) near->ready[places[m]] = answer;
         done = later(done, answer + k->l1_cycles);
     }
     return done;
@@ -307,9 +324,9 @@ static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
             g->m.memory.atomics++;
         }
         bytes = bytes > 64 ? 64 : bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
-        for (u32 n = 0; n < a.count; n++) {
-            u32 line = a.first + (a.lines ? a.lines[n] : n);
-            u64 there = write_line(g, line, at + (u64)n * cycles / a.count + k->l2_cycles / 2, work, bytes);
+        for (u32 n = 0, some; n < a.count; n += some) {
+            some = together(&a, n, k->interleave_line_bits);
+            u64 there = write_lines(g, line_of(&a, n), some, at + (u64)n * cycles / a.count + k->l2_cycles / 2, work, bytes);
             done = later(done, there);
             u64 room = k->write_buffer_cycles + k->l2_cycles;
             if (there > at + room) u->export_free = later(u->export_free, there - room);

@@ -233,7 +233,7 @@ def test_the_command_repeats_and_sweeps(tmp_path: Any, capsys: pytest.CaptureFix
     assert cycles[1] > 1.2 * cycles[2] > cycles[0]
     for extra, message in (
         (["--queues", "2"], "say --repeat N, too"),
-        (["--repeat", "0"], "--repeat wants a whole number from 1, not '0'"),
+        (["--repeat", "0"], "--repeat takes a whole number from 1, not '0'"),
         (["--sweep", "clock_mhz"], "--sweep takes FIGURE=VALUES"),
     ):
         assert main([*words, *extra]) == 2
