@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import llvmlite.binding as llvm
 
-from headwater.errors import InternalError
+from headwater.errors import InternalError, SourceError
 from headwater.opencl.linking import link_library, recursive, refuse_recursion
 from headwater.opencl.modules import Target, emit_object, host_target, machine, parse
 from headwater.opencl.platforms import SPIR
@@ -125,6 +125,9 @@ def _facts(kernel: Kernel) -> KernelFacts:
         unbounded=kernel.unbounded,
         streaming=kernel.streaming,
         reducible=not kernel.cfg.irreducible,
+        private_bytes=sum(
+            i.source.size_bytes for b in kernel.function.blocks.values() for i in b.insts if i.op == "alloca"
+        ),
     )
 
 
@@ -286,7 +289,10 @@ def _format_text(module: Module, name: str) -> str:
     if match is None:
         if "zeroinitializer" in line:
             return ""
-        raise InternalError(f"the format of printf must be a string constant: {name}")
+        raise SourceError(
+            "the format of printf must be a string literal (OpenCL C 1.2 specification 6.12.13.1)",
+            hint="write each one out in a call of its own",
+        )
     # LLVM writes a backslash as two, and what cannot be printed as one and two digits.
     raw = re.sub(r"\\(\\|[0-9A-Fa-f]{2})", lambda m: "\\" if m[1] == "\\" else chr(int(m[1], 16)), match[1])
     return raw.removesuffix("\0").encode("latin-1").decode("utf-8", "replace")

@@ -29,11 +29,12 @@ from pathlib import Path
 from typing import Any
 
 from headwater import cache
+from headwater.errors import ResourceError
 from headwater.opencl.freshness import digests, identity, unchanged
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.shared import ENTRY, library_name, link_shared
 from headwater.opencl.spmd.layout import STATE_BYTES, Layout
-from headwater.opencl.spmd.plan import KernelFacts, Size, choose_group, choose_layout, needs_masks
+from headwater.opencl.spmd.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
 
 _FORMAT = "host 2"
 _IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = library_name(), "module.ll", "kernels.json", "code.json"
@@ -118,9 +119,15 @@ class HostModule:
     def specialise(self, kernel: str, global_size: Size, local_size: Size | None, work_dim: int) -> HostKernel:
         """The kernel's code for launches of these sizes, from memory, the disk cache or the compiler.
 
-        Raises InternalError if LLVM cannot compile it.
+        Raises InternalError if LLVM cannot compile it, ResourceError if its private arrays are too large.
         """
         facts = self.facts(kernel)
+        if facts.private_bytes > MAX_PRIVATE_BYTES:
+            raise ResourceError(
+                f"{kernel}: the private arrays of a work-item take {facts.private_bytes} bytes, the cpu device has "
+                f"{MAX_PRIVATE_BYTES} for them",
+                hint="put large arrays into global memory, a part for each work-item",
+            )
         group = local_size
         if group is None:
             required = self.kernels[kernel].reqd_group_size

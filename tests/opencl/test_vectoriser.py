@@ -2,8 +2,10 @@
 
 import re
 
+import numpy as np
 import pytest
 
+import headwater as hw
 from headwater.opencl import clang, codegen
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import read_kernel
@@ -76,3 +78,32 @@ def test_sums_of_addresses():
     lines = {frozenset(place.items()) for place in places}
     assert offsets == [0, 0, 4, 4, 4, 8, 8]  # bytes from the element before the middle
     assert len(lines) == 3
+
+
+LARGE = """
+kernel void k(global float *out)
+{
+    float own[SIZE];
+    for (int i = 0; i < SIZE; ++i) own[i] = out[0] + i;
+    out[get_global_id(0)] = own[(int)out[0] + get_global_id(0)];
+}
+"""
+
+
+@pytest.mark.parametrize("size", [1000, 20_000, 200_000])
+def test_large_private_arrays_leave_room_on_the_stack(size):
+    out = np.zeros(64, np.float32)
+    hw.compile(LARGE, options=f"-D SIZE={size}", device="cpu").k[64, None](out)
+    assert (out == np.arange(64)).all()
+
+
+def test_private_arrays_that_are_too_large_are_refused():
+    program = hw.compile(LARGE, options="-D SIZE=4000000", device="cpu")
+    with pytest.raises(hw.ResourceError, match="k: the private arrays of a work-item take 16000000 bytes"):
+        program.k[64, None](np.zeros(64, np.float32))
+
+
+def test_a_chosen_format_of_printf_is_refused():
+    source = 'kernel void k(global float *a) { printf(a[get_global_id(0)] > 1 ? "more %f" : "less %f", a[0]); }'
+    with pytest.raises(hw.SourceError, match="the format of printf must be a string literal"):
+        hw.compile(source, device="cpu").k[64, None](np.zeros(64, np.float32))

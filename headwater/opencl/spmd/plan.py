@@ -26,10 +26,13 @@ MAX_ROWS = 4
 
 STRAIGHT_ROWS = 2
 """Rows of kernels without loops, which share nothing: more of them read memory in longer turns from each place (saxpy,
-five-point stencil: 1.03× over 4 rows) and leave more to masked chunks; one is slower from the caches (median: 1.05×)."""
+five-point stencil: 1.03× over 4 rows) and leave more to masked chunks; one is slower in caches (median: 1.05×)."""
 
 SMALL_KERNEL = 80
 """Instructions up to which a kernel's values are few enough to be kept in registers for several vectors of lanes."""
+
+MAX_PRIVATE_BYTES = 1 << 20
+"""Bytes of private arrays of a chunk, which lie on the stack: secondary threads have 8 MiB on Linux, some systems 2."""
 
 LARGE_KERNEL = 600
 """Instructions beyond which a second row costs more time to compile than it is likely to save."""
@@ -43,7 +46,7 @@ class KernelFacts:
     `headwater.opencl.host.HostKernel`. ``flat``: any grouping of its work-items will do. ``masked_loops``: work-items
     side by side may leave a loop at different trips. ``scalar_pays``: one by one they are estimated to run faster.
     ``size``: its instructions. ``dims``: the dimensions of the ids it asks for. ``reducible``: its control flow is made
-    of proper loops, so that it can be vectorised.
+    of proper loops, so that it can be vectorised. ``private_bytes``: of a work-item's private arrays.
     """
 
     arg_offsets: tuple[int, ...]
@@ -59,6 +62,7 @@ class KernelFacts:
     unbounded: bool
     streaming: tuple[int, ...]
     reducible: bool
+    private_bytes: int
 
 
 def vector_lanes(vector_bytes: int) -> int:
@@ -78,6 +82,15 @@ def choose_group(facts: KernelFacts, global_size: Size) -> Size:
 
 
 def choose_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> Layout:
+    """The layout that is best for speed, or as much of it as the stack has room for."""
+    layout = _fastest_layout(facts, local_size, vector_bytes)
+    lanes, rows = layout.lanes, layout.rows
+    while lanes * rows > 1 and lanes * rows * facts.private_bytes > MAX_PRIVATE_BYTES:
+        lanes, rows = (lanes, rows // 2) if rows > 1 else (lanes // 2, 1)
+    return Layout(lanes, rows, layout.lane_dim, layout.row_dim)
+
+
+def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> Layout:
     """One vector of lanes along the longest suitable dimension, and rows as far as the kernel's values stay few.
 
     Rows along the other dimension share loads in loops; else they follow each other along the lanes.
