@@ -70,8 +70,8 @@ class Apart(Arithmetic):
         return self.writer.let(f"{inst.op} {inst.args[0].ty} {texts[0]} to {inst.ty}")
 
     def fetch(self, atomic: Inst, row: int) -> None:
-        """Load what an atomic's operands are made of in one row. More rows would not find room in registers, and spilling
-        takes the port for stores, which atomics keep busy."""
+        """Load what an atomic's operands are made of in one row. More rows would not stay in registers, and spills take
+        the port for stores, which atomics keep busy."""
         work = list(atomic.args)
         while work:
             value = work.pop()
