@@ -80,8 +80,11 @@ def tell_scalar(b: Builder, site: str, number: int, address: str) -> None:
     fine = _by_registers(b, "hw_scalar_again", f"ptr %w, ptr {site}, i32 {number}, i64 {address}, i64 0")
     b.line(f"br i1 {fine}, label %{done}, label %{other}, {_LIKELY}")
     b.start(other)
-    b.declare("declare hidden void @hw_scalar_access(ptr, ptr, i32, i64) #1")
-    b.line(f"call void @hw_scalar_access(ptr %w, ptr {site}, i32 {number}, i64 {address})")
+    operands = f"ptr %w, ptr {site}, i32 {number}, i64 {address}"
+    b.line(
+        f'call void asm sideeffect "call hw_scalar_access_keep", "{{rdi}},{{rsi}},{{edx}},{{rcx}},~{{eax}},{_CLOBBERS}"'
+        f"({operands})"
+    )
     b.jump(done)
     b.start(done)
 
