@@ -17,6 +17,8 @@ COMPARED = ("0.0", "0.5", "1.0", "-0.5", "-1.0")
 ZERO_RULES = ("fltmax", "zero", "infinity", "inf_else_max")
 MAX_CALL_DEPTH = 32
 """AMD, Intermediate Language Specification: the hardware's stack bounds nested calls."""
+MAX_BLOCK_DEPTH = 1000
+"""More than any chip's stack holds, and less than what compilers of the translation refuse (clang: 2048 brackets)."""
 
 POSITION_KINDS = ("v", "vWinCoord")
 THREAD_KINDS = {
@@ -177,6 +179,8 @@ class _Checker:
             name = made.mnemonic
             if name in _OPEN:
                 stack.append((made, False))
+                if len(stack) > MAX_BLOCK_DEPTH:
+                    raise self.error(f"blocks nest deeper than {MAX_BLOCK_DEPTH}", made)
             elif name in ("endif", "endloop", "endswitch"):
                 if not stack or _OPEN[stack[-1][0].mnemonic] != name:
                     open_one = f"{stack[-1][0].mnemonic} of line {stack[-1][0].line} is open" if stack else ""

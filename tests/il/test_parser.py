@@ -143,3 +143,12 @@ def test_nothing_but_errors_comes_of_rubbish(words, headed):
         to_opencl(program)
     except HeadwaterError:
         return
+
+
+def test_blocks_nest_only_so_deep() -> None:
+    depth = 1001
+    source = "il_ps_2_0\n" + "if_logicalnz r0.x\n" * depth + "endif\n" * depth + "end\n"
+    with pytest.raises(SourceError, match="blocks nest deeper than 1000") as error:
+        check(parse(source))
+    assert error.value.span is not None
+    assert error.value.span.line == depth + 1
