@@ -216,6 +216,21 @@ def test_exponentials_reach_down_to_the_least_normal_number():
     np.testing.assert_allclose(found, np.exp2(x.astype(np.float64)), rtol=3e-7)
 
 
+def test_integers_become_floats_in_any_rounding_without_doubles():
+    source = """kernel void k(global const int *x, global float *o) {
+        size_t i = get_global_id(0); float4 all = (float4)(convert_float_rtz(x[i]), convert_float_rtp(x[i]),
+            convert_float_rtn((uint)x[i]), convert_float_rtp((uint)x[i]));
+        vstore4(all, i, o);
+    }"""
+    x = np.array([2**24 + 1, -(2**24) - 1, 2**31 - 1, -(2**31), -1, 0, 7], np.int32)
+    found = {}
+    for device in ("cpu", "hd5770"):
+        found[device] = np.zeros((len(x), 4), np.float32)
+        hw.compile(source, language="opencl", device=device).k[(len(x),), None](x, found[device], device=device).wait()
+    assert (found["hd5770"] == found["cpu"]).all()
+    assert found["cpu"][2].tolist() == [2**31 - 128, 2**31, 2**31 - 128, 2**31]
+
+
 @pytest.mark.parametrize("device", ["hd2600-xt", "hd4870"])
 def test_library_functions_without_a_fused_multiply_add(device):
     """Their products lose nothing before the sum, so that powers are as exact as on the cpu device."""

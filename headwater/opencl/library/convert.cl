@@ -25,9 +25,9 @@ NEIGHBOURS(half, short, ushort, as_half, as_short, 0x8000)
   PURE T __hw_##T##_rtz(S x) { T r = (T)x; return round_rtz(r, order, x < (S)0); } \
   PURE T __hw_##T##_rtp(S x) { T r = (T)x; return round_rtp(r, order, x < (S)0); } \
   PURE T __hw_##T##_rtn(S x) { T r = (T)x; return round_rtn(r, order, x < (S)0); }
-/* int and uint are exact in double; long and ulong are compared as integers, 2^63 and 2^64 being above all of them. */
-MODES(float, int, COMPARE((double)r, (double)x))
-MODES(float, uint, COMPARE((double)r, (double)x))
+/* Integers are compared as such, without double, which not all chips have; 2^31 to 2^64 are above all of their type. */
+MODES(float, int, (r >= 0x1p31f ? 1 : COMPARE((int)r, x)))
+MODES(float, uint, (r >= 0x1p32f ? 1 : COMPARE((uint)r, x)))
 MODES(float, long, (r >= 0x1p63f ? 1 : COMPARE((long)r, x)))
 MODES(float, ulong, (r >= 0x1p64f ? 1 : COMPARE((ulong)r, x)))
 MODES(float, double, COMPARE((double)r, x))
