@@ -14,6 +14,7 @@ import os
 import resource
 import tempfile
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ kernel void plain(global const float *x, global const float *y, global float *z,
   for (int k = 0; k < n; k++) sum += x[row * n + k] * y[k * n + column];
   z[row * n + column] = sum;
 }
+kernel void copy(global const float4 *x, global float4 *y) { y[get_global_id(0)] = x[get_global_id(0)]; }
 kernel void chain(global float *y, int n) {
   float s = get_global_id(0);
   for (int k = 0; k < n; k++) { s = s * 1.5f + 1; s = s * 0.5f + 2; s = s * 1.5f + 3; s = s * 0.5f + 4; }
@@ -98,13 +100,15 @@ def _measure(many: int, large: bool) -> None:
                 f"       source to report: {_seconds() - begin:.2f} s, {time.perf_counter() - wall:.2f} s on the clock"
             )
             kept = made
+    _vliw()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"memory of this process at most {peak:.0f} MiB")
     _lengths(program)
     if large:
         _large(program)
     if many:
-        chosen = variants(vega, [f"compute.compute_units=8:106:{-(-many // 2)}", "clock_mhz=1000,1500"])[:many]
+        sizes = ",".join(str(8 + 2 * n) for n in range(-(-many // 2)))
+        chosen = variants(vega, [f"compute.compute_units={sizes}", "clock_mhz=1000,1500"])[:many]
         begin, wall = _seconds(), time.perf_counter()
         found = [reports[0] for reports in sweep(kept, chosen)]
         best = min(found, key=lambda one: one.seconds)
@@ -112,6 +116,28 @@ def _measure(many: int, large: bool) -> None:
             f"{len(found)} chips: {_seconds() - begin:.1f} s of processors, {time.perf_counter() - wall:.1f} s on the "
             f"clock with {os.cpu_count()} cores; the fastest is {best.chip.name}, {best.microseconds:.1f} µs"
         )
+
+
+def _vliw() -> None:
+    """The same on HD 5870, in ALU groups, fetches and control-flow instructions; a copy is bound by memory."""
+    program, chip = headwater.compile(SOURCE, language="opencl", device="hd5870"), chips.find("hd5870")
+    n = 512
+    x, z, wide = np.ones((n, n), np.float32), np.zeros((n, n), np.float32), np.ones((1 << 21, 4), np.float32)
+    out, y = np.zeros_like(wide), np.zeros(1 << 18, np.float32)
+    runs: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        **{name: (program[name][(n, n), (16, 16)], (x, x, z, n)) for name in ("mm", "plain")},
+        "copy": (program.copy[(1 << 21,), (256,)], (wide, out)),
+        "chain": (program.chain[(y.size,), (256,)], (y, 1024)),
+    }
+    for name, (run, arguments) in runs.items():
+        start = _seconds()
+        launch = Recorded(partial(run, *arguments, device="hd5870")).launches[0]
+        middle = _seconds()
+        report = launch.report(chip)
+        end = _seconds()
+        costs = f"emulated in {middle - start:5.2f} s, replayed in {end - middle:5.2f} s"
+        rate = f"{report.instructions / (end - middle) / 1e6:5.1f} M/s"
+        print(f"{name:6} {report.instructions / 1e6:7.1f} M groups and others on HD 5870: {costs}, {rate}")
 
 
 def _replayed(program: Any, items: int, turns: int) -> tuple[int, float]:

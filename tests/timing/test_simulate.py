@@ -228,7 +228,7 @@ def test_the_command_compares_chips(tmp_path: Path, capsys: Any) -> None:
     words = ["simulate", str(tmp_path / "k.cl"), "--kernel", "copy", "x=ones:65536", "--local", "256"]
     assert main([*words, "--device", "vega64"]) == 0
     text = capsys.readouterr().out
-    assert "copy on Radeon RX Vega 64: 65536 work-items in groups of 256, 1,024 wavefronts" in text
+    assert "copy on Radeon RX Vega 64: 65,536 work-items in groups of 256, 1,024 wavefronts" in text
     assert "k.cl:2" in text
     assert main([*words, "--device", "vega64", "--also", str(mine), "--json"]) == 0
     first, second = json.loads(capsys.readouterr().out)["launches"]
