@@ -218,7 +218,7 @@ def _neighbours(a: Analysis) -> list[list[int]]:
 def _wider(a: Analysis) -> Iterator[Advice]:
     """Every access moves four bytes or less: several elements in a work-item would use the paths to memory better."""
     moves = [s for s in a.code.steps if s.space == "memory" and (s.read_bytes or s.write_bytes) and not s.atomic]
-    if not moves or a.estimate.bound_by not in ("memory", "fetch", "latency", "read", "write"):
+    if not moves or a.estimate.bound_by not in ("memory", "fetch", "latency", "read", "write", "stores"):
         return
     widest = max(max(step.read_bytes, step.write_bytes) for step in moves)
     if widest > 4:

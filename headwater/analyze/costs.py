@@ -22,7 +22,8 @@ class Work:
 
     ``alu_cycles`` and ``scalar_cycles``: of its SIMD's turns; ``fetch_cycles``: of its compute unit's address and
     texture units; ``local_cycles``: of the LDS. ``read_bytes``, ``write_bytes``, ``scratch_bytes``: of a work-item, to
-    memory. ``waits``: how often it waits for memory, ``local_waits`` for the LDS. ``groups``, ``operations``: ALU
+    memory. ``store_cycles``: of one channel of a VLIW chip's memory, for a work-item's stores. ``waits``: how often it
+    waits for memory, ``local_waits`` for the LDS. ``groups``, ``operations``: ALU
     instructions (groups, on VLIW chips), and operations in them.
     """
 
@@ -33,6 +34,7 @@ class Work:
     read_bytes: float = 0.0
     write_bytes: float = 0.0
     scratch_bytes: float = 0.0
+    store_cycles: float = 0.0
     flops: float = 0.0
     waits: float = 0.0
     local_waits: float = 0.0
@@ -121,6 +123,15 @@ def local_cycles(step: Step, chip: Chip) -> float:
     return wavefront * max(into, step.read_bytes) / chip.local_memory.bytes_per_cycle
 
 
+def store_cycles(step: Step) -> float:
+    """Cycles of one channel of a VLIW chip's memory for what a work-item stores: a channel takes less of stores of
+    single dwords than memory could write (`headwater.timing.vliw_rules` has the measurements)."""
+    from headwater.timing.vliw_rules import PORT_BYTES_PER_CYCLE, WIDE_PORT
+
+    wide = step.write_bytes > 4 * step.slots
+    return step.write_bytes / (PORT_BYTES_PER_CYCLE * (WIDE_PORT if wide else 1))
+
+
 def work_of_step(step: Step, chip: Chip, *, coalesced: bool = True, lanes: float = 1.0) -> Work:
     """What a wavefront does where it issues one step once, for that share of its ``lanes``."""
     work = Work(steps=1.0, classes={step.kind: 1.0})
@@ -141,6 +152,8 @@ def work_of_step(step: Step, chip: Chip, *, coalesced: bool = True, lanes: float
         if step.space == "scratch":
             work.scratch_bytes = (step.read_bytes + step.write_bytes) * lanes
         else:
+            if chip.family == "vliw" and step.write_bytes and step.accesses:
+                work.store_cycles = store_cycles(step) * lanes
             work.read_bytes, work.write_bytes = step.read_bytes * lanes, step.write_bytes * lanes
     work.waits = 1.0 if step.waits == "memory" else 0.0
     work.local_waits = 1.0 if step.waits in ("local", "scalar") else 0.0

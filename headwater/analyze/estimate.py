@@ -143,6 +143,15 @@ def estimate(
         Term("write", writes / rate, f"{_bytes(writes)} {at}"),
         Term("memory", (reads + writes) / rate, f"{_bytes(reads + writes)} {at}"),
     ]
+    if work.store_cycles:
+        channels = max(1, chip.memory.bus_bits // 32)
+        terms.append(
+            Term(
+                "stores",
+                items * work.store_cycles / (channels * hertz),
+                f"{items:,} work-items × {work.store_cycles:.3g} cycles of a channel of memory; {channels} channels",
+            )
+        )
     if resident:
         terms.append(_latency(chip, work, waves, simds, resident, hit))
     seconds = max(term.seconds for term in terms)

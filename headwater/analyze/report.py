@@ -279,7 +279,13 @@ class Analysis:
         if bound == "latency":
             latencies = self.chip.latencies
             return work.issue_cycles + work.waits * latencies.memory_cycles + work.local_waits * latencies.local_cycles
-        name = {"ALU": "alu_cycles", "fetch": "fetch_cycles", "scalar": "scalar_cycles", "LDS": "local_cycles"}[bound]
+        name = {
+            "ALU": "alu_cycles",
+            "fetch": "fetch_cycles",
+            "scalar": "scalar_cycles",
+            "LDS": "local_cycles",
+            "stores": "store_cycles",
+        }[bound]
         return float(getattr(work, name))
 
     # -- what is shown -------------------------------------------------------------------------------------------------

@@ -277,7 +277,7 @@ def _write(cf: Cf, clause: int, head: str) -> Step:
         space=space,
         read_bytes=size if reads else 0,
         write_bytes=0 if reads else size,
-        accesses=1,
+        accesses=0 if cf.row.kind == "EXPORT" else 1,  # a pixel goes where it lies
         atomic=cf.row.kind == "RAT" and fields["rat_inst"] % 32 >= _SELECTS,
         clause=clause,
     )
