@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 _LLVM_ARGUMENTS = 36
 """Where LLVM's arguments begin in constant buffer 0, behind groups, global and local size (LLVM, AMDGPUUsage)."""
 _WORDS = 1 << 32
+_AMD_VIEWS, _AMD_BYTES = 142, 8
+"""Fetch resource of AMD's view 0, and the id of its view of bytes; the others are fetched by the numbers of their words
+(as the programs that AMD's OpenCL 1.x compiled for Cypress do: view 11 is resource 153)."""
 _DOMAIN_WIDTH = 4096
 """Pixels of a row of the domain that work-items of R600 and R700 are laid out in."""
 
@@ -156,6 +159,9 @@ class OpenClLaunch(ShaderLaunch):
         bound |= {("fetch", CONSTANT_FETCH + bank): Bound(stride=16) for bank in (0, 1)}
         if image.abi == "llvm":
             bound["fetch", TEXT_FETCH] = Bound()
+        if image.abi == "amd":
+            views = [view for view in image.uavs if view != _AMD_BYTES]
+            bound |= {("fetch", _AMD_VIEWS + view): replace(ARENA, stride=4) for view in views}
         infos = zip(kernel.info.args, convention.places, strict=True)
         self._packed_bytes = round_up(max([16, *(at + _size(arg) for arg, at in infos)]), 16)
         laid_out = _as_domain(shape) if image.kind == "ps" else shape
@@ -250,13 +256,13 @@ class OpenClLaunch(ShaderLaunch):
             keep.append(memory)
             data = arena.add("the program's constants", memory, writable=False)
         records = 0 if printed is None else arena.add("printf's memory", printed, writable=True)
-        vectors = (
-            (*shape.whole, shape.dimensions),
-            (*shape.local, 0),
-            (*shape.groups, 0),
-            (*self._start, 0),
-            (data, self.sizes.whole[0], prod(shape.whole), records),
-        )
+        vectors = [(*shape.whole, shape.dimensions), (*shape.local, 0), (*shape.groups, 0)]
+        if self.image.abi == "amd":  # the offset's place is that of the later chips' programs, see amdcl.block
+            none = (0, 0, 0, 0)
+            offset = (*self._start, prod(self._start[: shape.dimensions]) & 0xFFFFFFFF)
+            vectors += [none, none, none, offset, none, none, offset]
+        else:
+            vectors += [(*self._start, 0), (data, self.sizes.whole[0], prod(shape.whole), records)]
         head = b"".join(struct.pack("<4I", *vector) for vector in vectors)
         found = {("constant", 0): _view(head), ("constant", 1): _view(packed)}
         return found | {

@@ -8,7 +8,7 @@ import pytest
 from vliw_samples import COMPUTE, KERNEL, LOOP, METADATA, OBJECTS, PIXEL, opencl_binary
 
 from headwater.errors import CodeObjectError, HeadwaterError, SourceError, UsageError
-from headwater.isa.vliw import image, image_text
+from headwater.isa.vliw import image, image_cal, image_text
 from headwater.isa.vliw.image import Image
 
 
@@ -82,6 +82,18 @@ def test_opencl_binaries() -> None:
     assert (found.lds_bytes, found.group_size) == (1024, (64, 1, 1))
     assert [(a.arg.name, a.arg.offset, a.resource) for a in found.args] == [("out", 0, 11), ("n", 16, -1)]
     assert found.args[0].arg.type_name == "float*"
+
+
+def test_il_tokens_are_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AMD's driver has them before a chip's machine code, under another chip's number, and no registers for them."""
+    written = image_cal._notes
+    monkeypatch.setattr(
+        image_cal, "_notes", lambda made: image_cal._note(1, b"") if made.target == "juniper" else written(made)
+    )
+    tokens = replace(KERNEL, target="juniper", code=bytes.fromhex("5901ff3f02010000"))
+    data = opencl_binary({"add": (image.write(tokens, KERNEL), METADATA)})
+    assert [found.target for found in image.read_all(data)] == ["cypress"]
+    assert [found.code for found in image.read_all(image.write(tokens))] == [tokens.code]
 
 
 def test_opencl_binary_without_metadata() -> None:

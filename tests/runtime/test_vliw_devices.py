@@ -6,9 +6,33 @@ import pytest
 import headwater as hw
 from headwater.emulate.vliw.bindings import CAL_FORMATS
 from headwater.errors import InternalError, KernelFault, LaunchError, UsageError
+from headwater.isa.gcn.objects import KernelArg
+from headwater.isa.vliw.assembly import parse
+from headwater.isa.vliw.encode import encode
+from headwater.isa.vliw.image import Argument, Image
 from headwater.runtime.vliw import load
 from headwater.runtime.vliw_images import image_of
 from headwater.runtime.vliw_launch import View
+from headwater.runtime.vliw_opencl import kernels
+
+# As AMD's OpenCL 1.x compiles: the offset in cb0[6], view 11 fetched by the number of a word, as resource 153.
+TWICE = """\
+00 ALU: ADDR(32) CNT(10) KCACHE0(CB0:0-15) KCACHE1(CB1:0-15)
+      0  x: ADD_INT     ____,  R0.x,  KC0[6].x
+      1  w: LSHL        R2.w,  PV0.x,  (0x00000002, 2.802596929e-45f).x
+      2  y: ADD_INT     R2.y,  KC1[0].x,  PV1.w
+         z: ADD_INT     R2.z,  KC1[1].x,  PV1.w
+      3  x: LSHR        R3.x,  R2.z,  (0x00000002, 2.802596929e-45f).x
+         y: LSHR        R2.y,  R2.y,  (0x00000002, 2.802596929e-45f).x
+         w: SUB_INT     R3.w,  KC1[2].x,  R0.x
+01 TEX: ADDR(48) CNT(1)
+      4  VFETCH R0.x___, R2.y, fc153 MEGA(4)
+         FETCH_TYPE(NO_INDEX_OFFSET)
+02 ALU: ADDR(42) CNT(1)
+      5  x: ADD_INT     R0.x,  R0.x,  R3.w
+03 MEM_RAT_CACHELESS_STORE_RAW: RAT(11)[R3].x___, R0, ARRAY_SIZE(4) MARK VPM
+END_OF_PROGRAM
+"""
 
 BLEND = """il_ps_2_0
 dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__
@@ -257,3 +281,20 @@ def test_sizes_beyond_the_chips_words_are_refused(device, size):
     to = np.zeros(4, np.int32)
     with pytest.raises(LaunchError, match="counts them in 32 bits"):
         program.scatter[size, None](to, to, 0, 1, device=device)
+
+
+def test_a_program_of_amds_driver_finds_its_views_and_offset():
+    args = (
+        Argument(KernelArg("a", 0, 8, "global_buffer", "global", "int*", "", False), 11),
+        Argument(KernelArg("b", 16, 8, "global_buffer", "global", "int*", "", False), 11),
+        Argument(KernelArg("n", 32, 4, "by_value", "", "int", "", False)),
+    )
+    made = Image(
+        "cypress", "cs", encode(parse(TWICE, "evergreen")), name="k", gprs=4, clause_temporaries=4,
+        constant_buffers={0: 15, 1: 3}, uavs=(11, 8), abi="amd", args=args,
+    )  # fmt: skip
+    device = hw.device("hd5870")
+    a, b = np.arange(100, 150, dtype=np.int32), np.zeros(50, np.int32)
+    kernels(device, [made], "k.bin")["k"].prepare((40,), (40,), (10,))([a, b, 7], None, 20.0).wait()
+    np.testing.assert_array_equal(b[10:], a[10:] + 7 - np.arange(40))
+    assert not b[:10].any()

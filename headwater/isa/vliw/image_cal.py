@@ -48,21 +48,27 @@ _OLD = ("r600", "r700")
 
 
 def read(elf: Elf) -> tuple[Image, ...]:
-    """The programs for all VLIW chips that the file has. Raises CodeObjectError."""
+    """The programs for all VLIW chips that the file has. Raises CodeObjectError.
+
+    The binaries of AMD's OpenCL 1.x driver have another encoding before a chip's: IL as tokens, under the number of
+    another machine. There are no registers to set for it.
+    """
     dictionary = next((s for s in elf.segments if s.kind == _DICTIONARY), None)
     if dictionary is None:
         raise elf.error("has no encoding dictionary", hint="it is no CAL image, or damaged")
     table = elf.bytes_at(dictionary.offset, dictionary.file_size, "the encoding dictionary")
-    images = []
+    images: list[Image] = []
+    tokens: list[Image] = []
     others = []
     for machine, _, offset, size, _ in _ENTRY.iter_unpack(table[: len(table) // _ENTRY.size * _ENTRY.size]):
         if machine not in MACHINES:
             others.append(str(machine))
             continue
-        images.append(_image(elf, MACHINES[machine], offset, offset + size))
-    if not images:
+        facts, image = _image(elf, MACHINES[machine], offset, offset + size)
+        (images if facts.info else tokens).append(image)
+    if not images and not tokens:
         raise elf.error(f"has no program for a VLIW machine (machines: {', '.join(others) or 'none'})")
-    return tuple(images)
+    return tuple(images or tokens)
 
 
 def _segment(elf: Elf, kind: int, start: int, end: int) -> Segment:
@@ -72,7 +78,7 @@ def _segment(elf: Elf, kind: int, start: int, end: int) -> Segment:
     raise elf.error(f"has an encoding without {'notes' if kind == PT_NOTE else 'code'}")
 
 
-def _image(elf: Elf, target: str, start: int, end: int) -> Image:
+def _image(elf: Elf, target: str, start: int, end: int) -> tuple[_Facts, Image]:
     notes = _segment(elf, PT_NOTE, start, end)
     load = _segment(elf, PT_LOAD, start, end)
 
@@ -88,12 +94,9 @@ def _image(elf: Elf, target: str, start: int, end: int) -> Image:
         facts.add(elf, note)
     data, il = section(".data", load.offset, load_end), section(".il", start, end)
     constants = elf.data(data) if data is not None else b""
-    return facts.image(
-        elf,
-        code=elf.data(text),
-        constants=constants if any(constants) else b"",
-        il=elf.data(il).decode("utf-8", "replace") if il is not None else "",
-    )
+    il_text = elf.data(il).decode("utf-8", "replace") if il is not None else ""
+    code = elf.data(text)
+    return facts, facts.image(elf, code=code, constants=constants if any(constants) else b"", il=il_text)
 
 
 def _words(note: Note, size: int) -> list[tuple[int, ...]]:
