@@ -40,6 +40,13 @@ PRODUCT = """kernel void mm(global const float *a, global const float *b, global
   for (int k = 0; k < n; k++) s += a[y * n + k] * b[k * n + x];
   c[y * n + x] = s;
 }"""
+MCA = next(
+    filter(
+        None,
+        (shutil.which(name) for name in ("llvm-mca", *(f"llvm-mca-{version}" for version in range(22, 13, -1)))),
+    ),
+    "",
+)
 MCA_KERNELS = (("add", ADD, {}), ("polynomial", POLYNOMIAL, {}), ("mm", PRODUCT, {"n": 1024}))
 
 
@@ -74,7 +81,7 @@ def speed(rounds):
 def simulated(text):
     """llvm-mca's report; version 14 ends with SIGSEGV every second time, whatever its input."""
     for _ in range(20):
-        words = ["llvm-mca", "-mtriple=amdgcn", "-mcpu=gfx900", "-iterations=1", "-"]
+        words = [MCA, "-mtriple=amdgcn", "-mcpu=gfx900", "-iterations=1", "-"]
         done = subprocess.run(words, input=text, capture_output=True, text=True)
         if done.returncode == 0:
             return done
@@ -82,7 +89,7 @@ def simulated(text):
 
 
 def mca():
-    if shutil.which("llvm-mca") is None:
+    if not MCA:
         sys.exit("llvm-mca is not here: install LLVM")
     from headwater import analyze
 

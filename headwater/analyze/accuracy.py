@@ -23,9 +23,9 @@ An estimate is what the busiest part of the chip needs at least; of its memory's
 chip's file says is reached, which is fitted to some of the copies here, and on VLIW chips what channels take of stores
 of single dwords, fitted to HD 5870's copies and to what SHOC writes. It knows the addresses that the launch decides,
 not those that data do; no conflicts of channels, no refresh, no rows of DRAM, no cache between the nearest one and
-memory, nothing of drivers and launches; clocks are the maker's. So rates come out too high and times too low, and by how much is what this page tells. Peaks are estimates
-too: of a kernel with nothing else in its way. Rows of kind A are the vendor's own arithmetic, which must come out
-exactly.
+memory, nothing of drivers and launches; clocks are the maker's. So rates come out too high and times too low, and by
+how much is what this page tells. Peaks are estimates too: of a kernel with nothing else in its way. Rows of kind A are
+the vendor's own arithmetic, which must come out exactly.
 """
 
 

@@ -118,6 +118,26 @@ def test_curve_says_zero_where_nothing_fits():
     assert points[256] == 0.0
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--group 128 --vgprs 24 --lds 65536", 0.05),
+        ("--group 128 --vgprs 24 --lds 2048", 0.8),
+        ("--group 256 --vgprs 24 --lds 4096", 1.0),
+        ("--group 256 --vgprs 27 --lds 4096", 0.9),
+    ],
+)
+def test_the_lecture_on_the_command_line(words, expected, capsys):
+    assert main(["occupancy", "--device", "vega64", *words.split(), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["occupancy"] == expected
+
+
+def test_sizes_of_groups_that_fill_a_compute_unit():
+    """The lecture's corollary: to fill it, a work-group has 1, 4, 5 or 8 wavefronts (or 10, which it leaves out)."""
+    full = [n for n in range(1, 17) if occupancy(VEGA, Needs(64 * n, 24)).occupancy == 1]
+    assert full == [1, 4, 5, 8, 10]
+
+
 def test_command(capsys):
     words = ["occupancy", "--device", "vega64", "--group", "256", "--vgprs", "27", "--lds", "4096"]
     assert main([*words, "--json", "--curve", "group"]) == 0
