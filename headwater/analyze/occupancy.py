@@ -27,7 +27,8 @@ class Needs:
     """What one kernel takes: work-items of a group, registers of a wavefront, LDS bytes of a group.
 
     ``sgprs`` counts those that the hardware adds for VCC and the like, as a code object's header does. ``stack``:
-    entries of a VLIW chip's control-flow stack that a wavefront may need.
+    entries of a VLIW chip's control-flow stack that a wavefront may need. ``shared_vgprs``: of a SIMD's register file
+    that all its wavefronts share, once for each lane (AMD, Technical Overview, ATI Stream Computing, 1.6).
     """
 
     group: int = 64
@@ -35,6 +36,7 @@ class Needs:
     sgprs: int = 0
     lds_bytes: int = 0
     stack: int = 0
+    shared_vgprs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ def occupancy(chip: Chip, needs: Needs) -> Occupancy:
         limit = compute.work_groups_per_compute_unit
         limits.append(Limit("work-groups", limit, 1, 1, limit))
     files: tuple[tuple[Resource, int, int, int], ...] = (
-        (_vector(chip), needs.vgprs, registers.vgpr_granule, registers.vgprs),
+        (_vector(chip), needs.vgprs, registers.vgpr_granule, registers.vgprs - needs.shared_vgprs),
         ("SGPRs", needs.sgprs, registers.sgpr_granule, registers.sgprs),
         ("stack", needs.stack, 1, chip.features.stack_entries if chip.features is not None else 0),
     )
@@ -144,6 +146,7 @@ def _possible(chip: Chip, needs: Needs) -> None:
     for what, asked, low, high in (
         ("work-items of a work-group", needs.group, 1, chip.compute.work_group_size),
         (f"{_vector(chip)} of a wavefront", needs.vgprs, 0, registers.vgprs_per_wavefront),
+        (f"shared {_vector(chip)}", needs.shared_vgprs, 0, registers.vgprs_per_wavefront if chip.features else 0),
         ("SGPRs of a wavefront", needs.sgprs, 0, _granules(registers.sgprs_per_wavefront, registers.sgpr_granule)),
         ("bytes of LDS of a work-group", needs.lds_bytes, 0, chip.local_memory.work_group_bytes),
         (

@@ -257,7 +257,7 @@ static u64 memory_access(struct memory *m, u32 line, u64 time, u32 writes, u32 w
 enum { TOGETHER = 16 }; /* lines that are asked for at once, at most */
 
 /* When the answer to `count` reads of 64 bytes leaves the L2. They are asked for at once, as all are of the same bank: lines
-   between two changes of the bank. */
+   between two changes of the bank. No line of this L2 is dirty: of chips that write past it. */
 static u64 memory_read(struct memory *m, const u32 *lines, u32 count, u64 time) {
     const struct chip *k = m->chip;
     u32 bank, own = memory_place(m, lines[0], &bank), missing = 0;

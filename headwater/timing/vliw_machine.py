@@ -25,6 +25,7 @@ from headwater.timing.vliw_rules import (
     chip_numbers,
     locked_blocks,
     program_bytes,
+    shared_registers,
 )
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class VliwMachine:
         header = trace.header
         group = int(header["wavefront_size"]) if self._drawn else prod(header["local_size"])
         gprs, stack = max(1, int(header["gprs"])), int(header["stack_entries"])
-        return Needs(group, gprs, 0, int(header["lds_bytes"]), stack)
+        return Needs(group, gprs, 0, int(header["lds_bytes"]), stack, shared_registers(self.shader))
 
     def groups(self, trace: Trace) -> int:
         if self._drawn:

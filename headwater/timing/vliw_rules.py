@@ -59,6 +59,7 @@ CHANNEL_BITS: Final = 32  # [G]
 LOCAL, POPS, BARRIER, UNCACHED, PIXEL, COMPLETE, VERTEX = (1 << n for n in range(7))
 WINDOW, TWO_BLOCKS = 1 << 15, 1 << 14
 LOCK_TWO: Final = 2
+SHARED_MODES: Final = (5, 6)  # [I] INDEX_GLOBAL and INDEX_GLOBAL_AR_X
 MOST_RECORDS: Final = 64  # what the engine has room for in a SIMD engine
 QUADS: Final = 16
 """Quads of 2 × 2 work-items in a record of 64 lanes."""
@@ -175,6 +176,15 @@ def locked_blocks(shader: Shader) -> set[int]:
     for window in (window for cf in shader.cf for window in _windows(cf) if window):
         first = window & ~(WINDOW | TWO_BLOCKS)
         found |= {first, first + 1} if window & TWO_BLOCKS else {first}
+    return found
+
+
+def shared_registers(shader: Shader) -> int:
+    """How many of a SIMD engine's shared registers its operations name."""
+    found = 0
+    for op in (op for cf in shader.cf for group in cf.groups for op in group.ops if op.index_mode in SHARED_MODES):
+        numbers = [source.sel for source in op.sources if source.rel]
+        found = max([found, *(number + 1 for number in (*numbers, *((op.dst_gpr,) if op.dst_rel else ())))])
     return found
 
 

@@ -13,14 +13,16 @@ import pytest
 
 import headwater as hw
 from headwater import chips
+from headwater.analyze.occupancy import Needs, occupancy
 from headwater.cli import main
 from headwater.emulate.vliw.bindings import Bindings
 from headwater.emulate.vliw.kernel import Kernel
-from headwater.errors import UsageError
+from headwater.errors import LaunchError, UsageError
 from headwater.isa.vliw.assembly import parse
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime.vliw_launch import Inputs, Owner, ShaderLaunch, Sizes
 from headwater.timing import Recorded, Report
+from headwater.timing.vliw_rules import shared_registers
 
 HD5870 = chips.find("hd5870")
 SOURCE = """
@@ -174,6 +176,18 @@ def test_each_conflict_of_lds_banks_costs_a_cycle() -> None:
     assert same == linear
     assert pairs == linear
     assert bank - linear == 16 * (64 - 8)
+
+
+def test_shared_registers_leave_fewer_for_wavefronts() -> None:
+    """Technical Overview, ATI Stream Computing, 1.6: one for each lane, which all wavefronts of a SIMD engine share."""
+    lines = "  0 x: ADD SR23.x, R1.x, R1.x\n  1 x: ADD R1.x, R1.x, SR7.x\n"
+    shader = parse(f"00 ALU:\n{lines}01 NOP END_OF_PROGRAM\n", "evergreen")
+    assert shared_registers(shader) == 24
+    assert shared_registers(parse("00 ALU:\n  0 x: ADD R9.x, R1.x, R1.x\n01 NOP END_OF_PROGRAM\n", "evergreen")) == 0
+    alone, shared = (occupancy(HD5870, Needs(64, 16, shared_vgprs=n)).wavefronts for n in (0, 24))
+    assert (alone, shared) == (248 // 16, (248 - 24) // 16)
+    with pytest.raises(LaunchError, match="24 shared VGPRs: Radeon RX Vega 64 has none"):
+        occupancy(chips.find("vega64"), Needs(64, 16, shared_vgprs=24))
 
 
 def test_instructions_come_from_a_cache() -> None:
