@@ -118,7 +118,10 @@ class Analysis:
     @cached_property
     def _paths(self) -> Paths:
         code = self.code
-        successors = [block.successors for block in code.blocks]
+        successors = [
+            [after for after in block.successors if code.chances.get((number, after)) != 0]
+            for number, block in enumerate(code.blocks)
+        ]
         cycles = [Cycle(loop.header, frozenset(loop.blocks), loop.parent) for loop in code.loops]
         writes = [
             any(step.write_bytes and step.space != "scratch" for step in code.steps[block.first : block.last])
@@ -453,7 +456,7 @@ def _metrics(a: Analysis) -> list[Metric]:
         Metric("intensity", roof.intensity, f"{units.number(roof.intensity)} (ridge {units.number(roof.ridge)})"),
         Metric("lane_efficiency", lanes, units.percent(lanes), "good" if lanes > 0.99 else "watch"),
         Metric("tail_efficiency", tail, units.percent(tail), "good" if tail >= 0.9 else "watch"),
-        Metric("fill", fill, f"{units.number(fill)} ×", "bad" if fill < 1 else "watch" if fill < 2 else "good"),
+        Metric("fill", fill, units.number(fill), "bad" if fill < 1 else "watch" if fill < 2 else "good"),
         Metric("pcie", found.transfer.seconds, units.seconds(found.transfer.seconds)),
     ]
     return rows

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _MASK = 0xFFFFFFFF
 _MOST_ITERATIONS, _MOST_FOLLOWED = 64, 4096  # a loop's iterations, and instructions in all, followed one by one
+_HARDLY = 1e-9
 NOBODY = "no work-item of the launch comes to it"
 
 
@@ -154,7 +155,9 @@ class Trips:
                 along = waves & (taken if jumps else ~taken)
                 known = int(np.broadcast_to(waves, along.shape).sum())
                 if known and not any(follower not in self._cycles[n].blocks for n in self._around[block]):
-                    self.chances[block, follower] = int(along.sum()) / known
+                    sample = self._lanes.sample
+                    sure = taken.size == 1 or sample is None or sample.whole
+                    self.chances[block, follower] = chance(int(along.sum()), known, sure=sure)
             after = state.copy()
             for loop in reversed(self._around[block]):
                 if follower not in self._cycles[loop].blocks:
@@ -472,6 +475,11 @@ class Trips:
                     seen.add(follower)
                     waiting.append(follower)
         return True
+
+
+def chance(some: int, of_all: int, *, sure: bool) -> float:
+    """The share of wavefronts that take a branch; none and all only if that is ``sure``, not a matter of choice."""
+    return some / of_all if sure else min(max(some / of_all, _HARDLY), 1 - _HARDLY)
 
 
 def _merged(edges: Sequence[_Edge]) -> _Edge:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headwater.analyze.launch import Array
-from headwater.analyze.trips import NOBODY, Trip, across, iterations, signed
+from headwater.analyze.trips import NOBODY, Trip, across, chance, iterations, signed
 from headwater.emulate.evaluate_numpy import evaluate
 from headwater.isa.gcn.semantics import Mode
 from headwater.isa.vliw.model import HALF, KCACHE_STARTS, LITERAL, MINUS_ONE_INT, ONE, ONE_INT, PS, PV, ZERO
@@ -82,11 +82,13 @@ def number(bits: int, *, launch: bool = False) -> Affine:
 @dataclass(frozen=True)
 class Start:
     """What a shader begins with: ``values`` of registers' components, ``constants`` by buffer, element and component;
-    ``live``: which lanes have a work-item, wavefronts × lanes (None: no launch is known)."""
+    ``live``: which lanes have a work-item, wavefronts × lanes (None: no launch is known); ``whole``: these are all of
+    the launch's wavefronts."""
 
     values: Mapping[Place, Affine] = field(default_factory=dict)
     constants: Mapping[tuple[int, int, int], Affine] = field(default_factory=dict)
     live: Array | None = None
+    whole: bool = False
 
 
 def start_of(launch: Launch | None, known: Mapping[tuple[int, int, int], int], lanes: int, *, pixel: bool) -> Start:
@@ -104,7 +106,7 @@ def start_of(launch: Launch | None, known: Mapping[tuple[int, int, int], int], l
         places = {(0, c): np.broadcast_to(ids, sample.live.shape) for c, ids in enumerate(sample.local)}
         places |= {(1, c): np.broadcast_to(ids, sample.live.shape) for c, ids in enumerate(sample.group)}
         values = {place: Affine(np.ascontiguousarray(ids).ravel(), None, True) for place, ids in places.items()}
-        return Start(values, constants, sample.live)
+        return Start(values, constants, sample.live, sample.whole)
     # Work-items are numbered along the rows of a domain.
     group = sample.group[0] + launch.groups[0] * (sample.group[1] + launch.groups[1] * sample.group[2])
     local = np.arange(len(group), dtype=np.int64)[:, None] % (-(-prod(launch.group) // lanes))
@@ -115,7 +117,7 @@ def start_of(launch: Launch | None, known: Mapping[tuple[int, int, int], int], l
     }
     constants[0, 4, 1] = number(_PIXEL_ROW, launch=True)
     constants[0, 4, 2] = number(prod(launch.size), launch=True)
-    return Start(values, constants, sample.live)
+    return Start(values, constants, sample.live, sample.whole)
 
 
 class _State:
@@ -298,8 +300,9 @@ def _trip(test: Comparison, counts: Array, entering: Array | None) -> Trip:
 @dataclass
 class _Way:
     """What is found on the way through a shader: the lanes that run each control-flow instruction, as far as known, and
-    of jumps that are known the share of the wavefronts that take them."""
+    of jumps that are known the share of the wavefronts that take them. ``whole``: these are all wavefronts."""
 
+    whole: bool = False
     lanes: dict[int, Array] = field(default_factory=dict)
     chances: dict[tuple[int, int], float] = field(default_factory=dict)
 
@@ -307,7 +310,7 @@ class _Way:
 def way_of(shader: Shader, start: Start) -> tuple[list[float], dict[tuple[int, int], float]]:
     """The mean share of a wavefront's work-items that each control-flow instruction is run for, and which share of the
     wavefronts goes from one to another, where the launch decides that."""
-    way = _Way()
+    way = _Way(start.whole)
     _through(_State(start.values, start.constants), shader, 0, len(shader.cf), start.live, way)
     shares = [1.0] * len(shader.cf)
     for index, lanes in way.lanes.items():
@@ -353,8 +356,10 @@ def _through(
             after = _narrowed(lanes, stays)
             if way is not None and lanes is not None and after is not None and stays is not None:
                 came, left = int(lanes.any(axis=1).sum()), int(after.any(axis=1).sum())
+                unsure = not way.whole or any(entry[2] is None for entry in skipping[:-1])
                 if came:
-                    way.chances |= {(index, target): 1 - left / came, (index, index + 1): left / came}
+                    way.chances[index, target] = chance(came - left, came, sure=not unsure)
+                    way.chances[index, index + 1] = chance(left, came, sure=way.whole)
             lanes = after
     return lanes
 

@@ -327,7 +327,8 @@ def test_the_page_is_self_contained(kernel_file, tmp_path, capsys):
     assert main(["analyze", str(kernel_file), "-d", "vega64", "-d", "hd7970", "--html", str(page)]) == 0
     text = page.read_text()
     assert text.startswith("<!doctype html>")
-    assert not re.search(r'(?:src|href)="', text)
+    assert not re.search(r'(?:src|href)="|url\(|@import', text)
+    assert set(re.findall(r"https?://[^\"'< ]*", text)) <= {"http://www.w3.org/2000/svg"}
     assert text.count("<svg") >= 10
     assert "for (int k = 0; k &lt; n; k++)" in text
     assert 'data-l="' in text

@@ -183,6 +183,14 @@ def test_branches_that_the_launch_decides(device):
     assert half.write_bytes == pytest.approx(4 * (4064 + 16) / 4096)
 
 
+@pytest.mark.parametrize("device", ["vega64", "hd5870", "hd4870"])
+def test_no_path_goes_where_no_wavefront_does(device):
+    analysis = analyzed(STRIDE.replace("INT", "int"), device, size=4096, arguments={"n": 4096 * 10})
+    for mode in ("minimum", "average", "maximum"):
+        assert analysis.works[mode].read_bytes == 40, mode
+    assert analyzed(STRIDE.replace("INT", "int"), device, size=4096).works["minimum"].read_bytes == 0
+
+
 def test_all_wavefronts_of_a_small_launch_and_some_of_a_large_one():
     small = Launch((100, 3, 1), (10, 3, 1), 2).sample()
     assert (small.live.shape, small.whole, int(small.live.sum())) == ((10, 64), True, 300)
