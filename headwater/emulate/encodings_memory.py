@@ -13,7 +13,7 @@ from headwater.emulate.layout import PRIVATE_APERTURE
 from headwater.emulate.lower_llvm import EffectValues, Wide, lower
 from headwater.emulate.memory import GDS_SLOT, LDS_SLOT, PRIVATE_SLOT, Address, PartAccess, vector
 from headwater.emulate.program import meaning
-from headwater.emulate.registers import PART, PART_LANES, Mask
+from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.emulate.vector import number, put, vector_fetch, writers
 from headwater.isa.gcn import images
 from headwater.isa.gcn.model import M0, Instruction, Register, Source
@@ -120,7 +120,8 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
         return
     if not what.assignments and not any(e.kind == "store" for e in what.effects):
         return
-    if fields.get("tfe") or fields.get("lds"):
+    to_lds = row.encoding == "MUBUF" and fields.get("lds")
+    if fields.get("tfe") or (fields.get("lds") and (formatted is not None or not to_lds)):
         t.flush()
         t.stop("FAULT_UNSUPPORTED", instruction.address)
         t.b.start(t.b.label("unreachable"))
@@ -150,6 +151,7 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
             fetches[name] = lambda part, fixed=fixed: fixed  # type: ignore[misc]
     write = writers(t, instruction, exec_mask)
     mode = t.mode
+    stored = Access(t, instruction, _load_to_lds_place(t, instruction)) if to_lds else None
     observer = t.options.observer
     access.told_ahead = writes and observer is not None and observer.takes_values and type(access) is Access
 
@@ -162,13 +164,18 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
         operands = {name: get(part) for name, get in fetches.items()}
         begun = access.begin(part, exec_mask)
         lowered = lower(t.b, what, operands, mode, load=begun.load)
+        if stored is not None:
+            value = lowered.results["D"]
+            assert isinstance(value, Value)
+            stored.begin(part, exec_mask).store("u32", value, None)
+            return
         begun.store_all(lowered.effects)
         for target, value in lowered.results.items():
             write[target](part, value, None)
 
     if access.told_ahead:
         t.at_once(tell)
-    if writes:
+    if writes or to_lds:
         t.at_once(thunk)
     else:
         t.later(thunk, loads=True)
@@ -332,6 +339,17 @@ def _ds_place(t: Translator, instruction: Instruction) -> Place:
     assert isinstance(address.value, Register)
     first = number(address.value)
     return lambda part: Address(start, t.regs.vector(first, part), None, how, slot, offset)
+
+
+def _load_to_lds_place(t: Translator, instruction: Instruction) -> Place:
+    """Where a buffer load with ``lds`` stores: M0, the instruction's offset, and a dword for each lane (AMD, Vega ISA
+    Reference Guide, "Memory Buffer Load to LDS")."""
+    b = t.b
+    slot = t.slot_now(t.fixed_slot(LDS_SLOT))
+    m0 = b.emit(f"and i32 {t.regs.scalar(M0)}, 65535")
+    start = b.emit(f"add i64 {slot.start}, {b.emit(f'zext i32 {m0} to i64')}")
+    lanes = [vector([4 * (part * PART_LANES + n) for n in range(PART_LANES)]) for part in range(PARTS)]
+    return lambda part: Address(start, lanes[part], None, LDS, slot, instruction.fields["offset"])
 
 
 def _resource(t: Translator, instruction: Instruction) -> tuple[int, str, str]:

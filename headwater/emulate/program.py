@@ -330,6 +330,8 @@ def _effects(instruction: Instruction) -> Effects:
         lanes_write, vector_write = vector_write, 0
         vector_read |= lanes_write
         lanes_read |= lanes_write
+    if instruction.fields.get("lds"):
+        scalar_read |= 1 << M0
     indexed = instruction.fields.get("indexed", 0)
     if indexed:
         scalar_read |= 1 << M0

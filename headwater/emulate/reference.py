@@ -566,8 +566,10 @@ def _vector_memory(wave: Wave, instruction: Instruction, what: Semantics) -> Non
     if images.texels(instruction) is not None and not fields.get("lds"):
         _texels(wave, instruction)
         return
-    if fields.get("tfe") or (fields.get("lds") and instruction.row.encoding == "MUBUF"):
-        raise KernelFault(f"{instruction.row.name} at {instruction.address:#x}: tfe and lds are not emulated")
+    to_lds = instruction.row.encoding == "MUBUF" and fields.get("lds")
+    if fields.get("tfe") or (to_lds and images.texels(instruction) is not None):
+        what_of = "tfe" if fields.get("tfe") else "a format and lds"
+        raise KernelFault(f"{instruction.row.name} at {instruction.address:#x}: {what_of} are not emulated")
     operands = {name: _named(wave, instruction, name, what) for name in what.reads - {"MEM"}}
     active = _active(wave)
     counts = what.effect("count")
@@ -608,6 +610,11 @@ def _vector_memory(wave: Wave, instruction: Instruction, what: Semantics) -> Non
             at = where(offset if isinstance(offset, np.ndarray) else None)
             for lane in active:
                 _put(wave.memories, at[lane], lane, _bytes(effect.values[0], lane))
+        if to_lds:
+            start = (int(wave.scalars[M0]) & 0xFFFF) + fields["offset"]
+            for lane in active:
+                wave.memories.lds.write(start + 4 * lane, _bytes(done.results["D"], lane))
+            return
     except AccessError as error:
         raise fault(error, instruction, instruction.row.name, lane) from None
     for target, value in done.results.items():

@@ -170,6 +170,23 @@ def test_local_memory():
     assert wave.vectors[7, 0] == 63 * 32
 
 
+def test_buffer_loads_to_local_memory():
+    """M0, the offset and a dword for each lane that is active."""
+    memory = FlatMemory()
+    start = memory.allocate(1024)
+    memory.write(start, np.arange(256, dtype=np.uint32).tobytes())
+    wave = make_wave(memory=memory)
+    wave.scalars[4:8] = [start & 0xFFFFFFFF, start >> 32, 0xFFFFFFFF, 0x27000]
+    load = "v_lshlrev_b32 v1, 2, v0\ns_mov_b32 m0, 0x30100\nbuffer_load_dword v1, s[4:7], 0 offen offset:8 lds"
+    run(f"v_cmpx_ne_u32 vcc, 5, v0\n{load}", wave=wave)
+    words = np.frombuffer(wave.memories.lds.data, np.uint32)
+    wanted = np.arange(2, 66)
+    wanted[5] = 0
+    np.testing.assert_array_equal(words[66:130], wanted)
+    assert not words[:66].any()
+    assert not words[130:].any()
+
+
 def test_local_addresses_wrap():
     wave = run(
         "s_mov_b32 m0, -1\nv_mov_b32 v1, -8\nds_write_b32 v1, v0 offset:64\nv_mov_b32 v2, 0\nds_read_b32 v3, v2 offset:56"

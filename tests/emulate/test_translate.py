@@ -215,6 +215,34 @@ SNIPPETS = {
         ds_read_u8 v35, v0 offset:3000
         """,
     ),
+    "loads to local memory": (
+        INTEGERS,
+        """
+        s_mov_b32 s16, s0
+        s_and_b32 s17, s1, 0xffff
+        s_mov_b32 s18, -1
+        s_mov_b32 s19, 0x27000
+        v_and_b32 v2, 0xffc, v4
+        v_and_b32 v3, 0xfff, v5
+        s_mov_b32 m0, 0x70100
+        buffer_load_dword v2, s[16:19], 0 offen offset:8 lds
+        s_mov_b32 m0, 0x210
+        s_movk_i32 s20, 0x40
+        buffer_load_ubyte v3, s[16:19], s20 offen lds
+        s_mov_b32 m0, 0x380
+        v_and_b32 v3, 0xffe, v6
+        buffer_load_sshort v3, s[16:19], 0 offen lds
+        s_mov_b32 m0, 0x480
+        buffer_load_dword off, s[16:19], 0 offset:12 lds
+        v_lshlrev_b32 v52, 2, v0
+        s_waitcnt vmcnt(0)
+        ds_read_b32 v20, v52 offset:264
+        ds_read_b32 v21, v52 offset:528
+        ds_read_b32 v22, v52 offset:896
+        ds_read_b32 v23, v52 offset:1164
+        v_mov_b32 v24, v2
+        """,
+    ),
     "global memory": (
         INTEGERS,
         """
