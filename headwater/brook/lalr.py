@@ -140,7 +140,9 @@ def _reduced(children: list[Any], kept: list[list[int]], single: int, callback: 
             arguments += [None] * nones
         if place < 0:
             continue
-        if spread:
+        if spread and callback is None and not arguments:
+            arguments = children[place]  # a repetition's list, which nothing else has: copying it would cost a square
+        elif spread:
             arguments += children[place]
         else:
             arguments.append(children[place])

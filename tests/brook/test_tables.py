@@ -1,9 +1,11 @@
+import time
 from pathlib import Path
 
 import pytest
 
 from headwater import brook
-from headwater.brook import lalr
+from headwater.brook import lalr, translate
+from headwater.errors import SourceError
 
 TABLES = Path(brook.__file__).with_name("grammar.json")
 
@@ -34,3 +36,11 @@ def test_tokens_carry_their_places():
     ]
     name = member[-1]
     assert (name, name.type, name.line, name.column) == ("x", "NAME", 2, 9)
+
+
+def test_long_repetitions_take_time_in_proportion():
+    terms = 80_000
+    begin = time.process_time()
+    with pytest.raises(SourceError, match="too deeply"):
+        translate("kernel void k(float a<>, out float b<>) { b = a" + " + a" * terms + "; }", "k.br")
+    assert time.process_time() - begin < 15  # copying the list for each term: half a minute and more
