@@ -96,7 +96,7 @@ class Given:
 
 def shape_of(text: str) -> tuple[int, ...]:
     """The shape written as ``1000``, ``512x512``, ``512,512`` or ``4Mi``; UsageError if it is none, or empty."""
-    sizes = []
+    text, sizes = text.strip(), []
     for part in re.split(r"[x,]", text):
         match = re.fullmatch(r"(\d+)(k|M|G|Ki|Mi|Gi)?", part.strip())
         if match is None:
@@ -311,7 +311,11 @@ def _picture(text: str, path: Path) -> Given:
     from PIL import Image
 
     try:
-        with Image.open(path) as image:
+        # Pillow warns of pictures half as large as those that it refuses.
+        with (
+            warnings.catch_warnings(action="ignore", category=Image.DecompressionBombWarning),
+            Image.open(path) as image,
+        ):
             if image.getexif().get(0x0112, 1) != 1:  # Exif 2.3, 4.6.4: Orientation
                 from PIL import ImageOps
 
@@ -321,8 +325,10 @@ def _picture(text: str, path: Path) -> Given:
                 return Given(text, "picture", array, array.shape, levels=65535)
             mode = "L" if image.mode in ("1", "L") else "RGBA"
             array = np.asarray(image if image.mode == mode else image.convert(mode))
-    except Image.DecompressionBombError as error:
-        raise ValueError(str(error)) from error
+    except Image.DecompressionBombError:
+        raise UsageError(
+            f"{path} has too many pixels: 178,956,970 are the most", hint="cut it into parts, or give its bytes"
+        ) from None
     return Given(text, "picture", array, array.shape[:2])
 
 

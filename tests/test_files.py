@@ -1,6 +1,8 @@
 """Reading and writing what the command line takes: every format there and back, and every fault with its message."""
 
+import struct
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
@@ -366,3 +368,12 @@ def test_names_that_name_nothing_are_told(tmp_path, monkeypatch):
     ]:
         with pytest.raises(UsageError, match=message):
             files.read(text)
+
+
+def test_a_picture_of_too_many_pixels_is_refused_before_it_is_unpacked(tmp_path):
+    head = struct.pack(">IIBBBBB", 60_000, 60_000, 1, 0, 0, 0, 0)
+    chunks = [(b"IHDR", head), (b"IDAT", b""), (b"IEND", b"")]
+    parts = [struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d)) for t, d in chunks]
+    (tmp_path / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(parts))
+    with pytest.raises(UsageError, match="has too many pixels"):
+        files.read(str(tmp_path / "bomb.png"))

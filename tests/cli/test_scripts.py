@@ -1,0 +1,75 @@
+"""What docs/command-line.md tells scripts: the keys of --json, exit codes, and what a failure prints."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from headwater.cli import COMMANDS
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
+RUNS = {
+    "run": [
+        ["vadd.cl", "a.npy", "b.npy", "--verify", "vega64", "--time", "--repeat", "2"],
+        ["sum.br", "a.npy", "b.npy", "--kernel", "add"],
+    ],
+    "simulate": [["vadd.cl", "a.npy", "b.npy", "-d", "vega64", "--repeat", "2"]],
+    "stats": [["vadd.cl", "a.npy", "b.npy", "-d", "vega64"], ["vadd.cl", "a.npy", "b.npy", "-d", "hd5870"]],
+    "occupancy": [["-d", "vega64", "--curve", "group"]],
+    "disasm": [["vadd.cl", "-d", "vega64"], ["vadd.cl", "-d", "hd5870"]],
+    "check": [["wrong.cl"]],
+    "explain": [["occupancy"], ["--list"]],
+    "validate": [["stream-2m-alu"]],
+    "devices": [["--chips"]],
+    "cache": [["show"]],
+}
+
+
+def documented(command):
+    (row,) = re.findall(rf"^\| `{command}` \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    return set(re.findall(r"`(\w+)`", row))
+
+
+@pytest.mark.parametrize("command", RUNS)
+def test_every_key_that_is_printed_is_documented(folder, headwater, command):
+    (folder / "wrong.cl").write_text("kernel void k(global int *x) { x[0] = y; }")
+    for words in RUNS[command]:
+        ran = headwater(command, *words, "--json")
+        assert ran.code == (2 if command == "check" else 0), ran.err
+        found = json.loads(ran.out)
+        first = found[0] if isinstance(found, list) else found
+        keys = set(first)
+        for inner in ("launches", "program", "seconds", "verify"):
+            part = first.get(inner)
+            part = part[0] if isinstance(part, list) else part
+            keys |= set(part) if isinstance(part, dict) else set()
+        assert keys <= documented(command)
+
+
+def test_the_page_names_every_command_with_json(headwater):
+    said = set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    takes = {name for name in COMMANDS if "  --json  " in headwater(name, "--help").out}
+    assert takes == said
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (["run", "none.cl", "zeros:3"], "UsageError"),
+        (["run", "vadd.cl", "a.npy", "b.npy", "-d", "none"], "DeviceError"),
+        (["check", "none.cl"], "UsageError"),
+        (["devices", "none"], "UsageError"),
+    ],
+)
+def test_failures_are_objects_too(folder, headwater, words, kind):
+    ran = headwater(*words, "--json")
+    error = json.loads(ran.out)["error"]
+    assert (ran.code, error["exit_code"], error["type"]) == (2, 2, kind)
+    assert error["message"] in ran.err
+
+
+def test_a_fault_of_a_source_has_its_place(folder, headwater):
+    (folder / "wrong.cl").write_text("kernel void k(global int *x) {\n  x[0] = y;\n}\n")
+    error = json.loads(headwater("run", "wrong.cl", "zeros:3", "--json").out)["error"]
+    assert (error["type"], error["file"], error["line"], error["column"]) == ("SourceError", "wrong.cl", 2, 10)
