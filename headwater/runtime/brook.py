@@ -136,6 +136,10 @@ class BrookProgram(Program["BrookKernel"]):
         if built is None:
             options = f"{_EXACT} {self._build_options}" if key[1] else self._build_options
             built = self._built[key] = device.build(self.module.source, f"{self.module.filename}.cl", options)
+            for name, kernel in self.module.kernels.items():
+                for entry in kernel.entries:
+                    if entry.symbol in built.kernels:
+                        built.kernels[entry.symbol].title = name
         return built
 
     def shaders(self, device: Any) -> Shaders:

@@ -211,7 +211,7 @@ class CpuLaunch:
         total = frames + self.host.frame_bytes
         if total > MAX_SCRATCH:
             raise ResourceError(
-                f"{self._info.name} needs {total} bytes of local memory and frames for each group, "
+                f"{self.kernel.title} needs {total} bytes of local memory and frames for each group, "
                 f"the cpu device has {MAX_SCRATCH}",
                 hint="use smaller groups or less local memory",
             )
@@ -410,7 +410,7 @@ class CpuLaunch:
 
     def _too_long(self, time_limit: float) -> KernelFault:
         return KernelFault(
-            f"{self._info.name} was stopped: it ran longer than its time limit of {time_limit:g} s",
+            f"{self.kernel.title} was stopped: it ran longer than its time limit of {time_limit:g} s",
             hint="what it has written so far is incomplete; give it more time if it is not an endless loop",
         )
 
@@ -504,7 +504,7 @@ class CpuLaunch:
         if record[0]:
             raise explain(
                 record,
-                self._info.name,
+                self.kernel.title,
                 self.kernel.program_source,
                 self.kernel.program_filename,
                 extents,

@@ -43,7 +43,7 @@ class Prepared(Protocol):
 class DeviceKernel(ABC):
     """One kernel built for one device."""
 
-    __slots__ = ("__weakref__", "device", "info")
+    __slots__ = ("__weakref__", "_title", "device", "info")
 
     device: Device
     info: KernelInfo
@@ -52,6 +52,15 @@ class DeviceKernel(ABC):
     def name(self) -> str:
         """The kernel's name."""
         return self.info.name
+
+    @property
+    def title(self) -> str:
+        """What messages call it: its name, unless it was generated from one in another language."""
+        return getattr(self, "_title", self.info.name)
+
+    @title.setter
+    def title(self, title: str) -> None:
+        self._title = title
 
     @abstractmethod
     def prepare(

@@ -43,7 +43,7 @@ def explain(launch: ShaderLaunch, record: Sequence[int], extents: Sequence[Exten
 
     kind, pc = field("kind"), field("pc")
     item, group = work_item(launch, record)
-    name = launch._info.name
+    name = launch.kernel.title
     who = f"work-item ({', '.join(map(str, item))}) of {name}"
     groups = f"work-group ({', '.join(map(str, group))})"
     whole = f"{name}, {groups}, wavefront {field('wave')},"

@@ -153,6 +153,11 @@ class Owner:
     program_source: str = ""
     program_filename: str = ""
 
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return self.info.name
+
 
 @dataclass
 class Inputs:
