@@ -75,7 +75,7 @@ class Step:
     via: tuple[str, int] | None = None
     base: str = ""
     offset: int = 0
-    pattern: tuple[float, float, float, float] | None = None
+    pattern: tuple[float, float, float, float, float] | None = None
 
 
 _STEP = attrgetter(*(part.name for part in fields(Step)))
@@ -118,9 +118,9 @@ class Code:
     """A kernel's machine code: what it needs, its steps, blocks and loops.
 
     ``vgprs``: vector registers of a wavefront (four-component ones on VLIW chips); ``sgprs`` as the code object counts
-    them; ``scratch_bytes``: of a work-item. ``pixel``: whether it runs as a pixel shader. ``arguments``: name and type.
-    ``chances``: of branches that the launch decides, by the indices of both blocks: the share of the wavefronts that
-    come there that take them.
+    them; ``scratch_bytes``: of a work-item. ``shared_vgprs``: of a SIMD, shared by its wavefronts (VLIW). ``pixel``:
+    whether it runs as a pixel shader. ``arguments``: name and type. ``chances``: of branches that the launch decides,
+    by the indices of both blocks: the share of the wavefronts that come there that take them.
     """
 
     kernel: str
@@ -139,6 +139,7 @@ class Code:
     dynamic_lds: bool = False
     stack_entries: int = 0
     clause_temporaries: int = 0
+    shared_vgprs: int = 0
     pixel: bool = False
     arguments: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = field(default=())

@@ -154,7 +154,8 @@ def work_of_step(step: Step, chip: Chip, *, coalesced: bool = True, lanes: float
         else:
             if chip.family == "vliw" and step.write_bytes and step.accesses:
                 work.store_cycles = store_cycles(step) * lanes
-            work.read_bytes, work.write_bytes = step.read_bytes * lanes, step.write_bytes * lanes
+            once = step.pattern[-1] if step.pattern is not None and not step.atomic else 1.0
+            work.read_bytes, work.write_bytes = step.read_bytes * lanes * once, step.write_bytes * lanes
     work.waits = 1.0 if step.waits == "memory" else 0.0
     work.local_waits = 1.0 if step.waits in ("local", "scalar") else 0.0
     return work

@@ -264,6 +264,8 @@ class Lanes:
         if source is None and name in ("SIMM", "SIMM16") and "simm16" in instruction.fields:
             simm = instruction.fields["simm16"]
             return np.array([[simm | (0xFFFF0000 if simm >> 15 else 0)]], np.uint32), []
+        if source is None and name == "LANE":
+            return np.arange(64, dtype=np.uint32)[None], []
         if source is None and name == "SCC":
             scc = state.scalars.get(SCC)
             return None if scc is None else (scc.start != 0, [scc])

@@ -21,6 +21,7 @@ class Pattern(NamedTuple):
     least: float
     linear: float
     conflicts: float
+    distinct: float
 
 
 def pattern(low: Array, active: Array, nbytes: int) -> Pattern | None:
@@ -42,7 +43,10 @@ def pattern(low: Array, active: Array, nbytes: int) -> Pattern | None:
     asked = np.where(uniform, nbytes, active.sum(axis=1) * nbytes)
     others = ~plain
     conflicts = float(address_cycles(at[others], active[others], nbytes).mean()) if others.any() else 0.0
-    return Pattern(float(lines.mean()), float(np.maximum(1, asked / LINE_BYTES).mean()), float(plain.mean()), conflicts)
+    least = float(np.maximum(1, asked / LINE_BYTES).mean())
+    apart = np.sort(np.where(active, at.astype(np.int64), -1), axis=1)
+    changes = int(((apart[:, 1:] != apart[:, :-1]) & (apart[:, 1:] >= 0)).sum()) + int((apart[:, 0] >= 0).sum())
+    return Pattern(float(lines.mean()), least, float(plain.mean()), conflicts, changes / int(active.sum()))
 
 
 def _lines(at: Array, active: Array, nbytes: int) -> Array:

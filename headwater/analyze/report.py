@@ -181,7 +181,7 @@ class Analysis:
         group = self.chip.compute.wavefront_size if code.pixel else prod(self.group)
         # AGPRs and VGPRs are allocated alike: gfx908 has as many of either, gfx90a one file for both, whose sum the
         # code object states as its VGPRs.
-        return Needs(group, max(1, code.vgprs), code.sgprs, lds, code.stack_entries)
+        return Needs(group, max(1, code.vgprs), code.sgprs, lds, code.stack_entries, code.shared_vgprs)
 
     @cached_property
     def occupancy(self) -> Occupancy:

@@ -63,6 +63,8 @@ def vliw_code(
     write; ``places`` maps these to lines of what that text was made from. ``start``: what is known when
     it starts, to tell trip counts by.
     """
+    from headwater.timing.vliw_rules import shared_registers
+
     heads = [match[1] for line in printer.text(shader).splitlines() if (match := _HEADER.match(line))]
     steps: list[Step] = []
     starts: list[int] = []
@@ -130,6 +132,7 @@ def vliw_code(
         reqd_group=needs.group,
         stack_entries=needs.stack_entries,
         clause_temporaries=needs.clause_temporaries,
+        shared_vgprs=shared_registers(shader),
         pixel=needs.kind == "ps",
         chances=chances,
     )

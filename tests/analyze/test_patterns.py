@@ -87,3 +87,20 @@ def test_the_first_iteration_stands_for_loops():
     (loop,) = analyzed(text, size=4096, arguments={"w": 100}).code.loops
     assert loop.trip == 100
     assert max(one.lines for one in accesses(text, size=4096, arguments={"w": 100}) if one) == 64
+
+
+def test_lanes_with_one_address_load_it_once():
+    text = """kernel void k(global const float *a, global float *c) {
+      int i = get_global_id(0);
+      c[i] = a[i / 64 * 64] + a[i / 2];
+    }"""
+    assert analyzed(text, size=4096).work.read_bytes == pytest.approx(4 / 64 + 4 / 2)
+
+
+def test_a_lane_s_number_is_known():
+    """By v_mbcnt, which sub-groups' functions use."""
+    text = """kernel void k(global int *a) {
+      if (get_sub_group_local_id() == 0) a[get_global_id(0)] = 1;
+    }"""
+    analysis = analyzed(text, size=4096, options="-cl-std=CL2.0")
+    assert analysis.work.write_bytes == pytest.approx(4 / 64)
