@@ -8,7 +8,7 @@
 typedef int (*write_function)(int file, const void *data, u64 bytes);
 
 enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, LINE_BYTES = 64, MOST_BANKS = 128 };
-enum { CHUNK_MAGIC = 0x43545748, SERIES_BYTES = 640 };
+enum { CHUNK_MAGIC = 0x43545748, SERIES_BYTES = 2560 };
 enum { REPEAT_BITS = 26, MOST_REPEATS = (1 << REPEAT_BITS) - 1, CYCLES = 63 };
 
 struct path_record { u32 key, repeat; };
@@ -35,9 +35,9 @@ struct context {
     u32 banks, quads; /* of the LDS; whether the cycles of the address unit are VLIW chips' */
 };
 
-enum { SERIES_PATHS = 64 }; /* records of the longest path that is compared */
+enum { SERIES_PATHS = 64, ALL_SERIES = 4 }; /* records of the longest path that is compared; series that are open */
 
-/* Wavefronts that did the same: `waves` from number `start` on, `step` apart. Runs of the first and of the last of them, and
+/* Wavefronts that did the same (those at the ends of rows are often one series, those between another): `waves` from number `start` on, `step` apart. Runs of the first and of the last of them, and
    what those of each are less those of the one before: nothing but distances of `first`. Lists of lines are those that the sites
    have: none has had another since, or the recorder would have `relisted` more often. */
 struct series {
@@ -46,9 +46,10 @@ struct series {
     struct path_record path[SERIES_PATHS];
     struct run *runs, *last, *delta;
 };
-_Static_assert(sizeof(struct series) <= SERIES_BYTES, "the launcher keeps too little room");
+_Static_assert(ALL_SERIES * sizeof(struct series) <= SERIES_BYTES, "the launcher keeps too little room");
 
-/* A recorder: this, the sites, path counters (u64[segments][4]), four times runs of all sites, then the buffers. */
+/* A recorder: this, the sites, path counters (u64[segments][4]), runs of all sites, now and three times for each series, then
+   the buffers. */
 struct recorder { /* begins as struct recorder_head says */
     u32 key, repeat;
     i32 paths;
@@ -56,7 +57,7 @@ struct recorder { /* begins as struct recorder_head says */
     struct path_record *path;
     u64 group;
     u32 open, memories, lines, put; /* put: some of it is in the output */
-    u32 relisted, unused;
+    u32 relisted, latest; /* latest: the series that the wavefront before is in */
     u64 output_bytes;
     struct context *context;
     struct site *sites;
@@ -124,8 +125,7 @@ static unsigned char *begin_chunk(struct recorder *r, struct chunk head, const s
 /* Cache lines that a run lists. */
 static inline u32 lines_in(const struct run *run) { return run->count && run->packed & LIST ? run->packed >> 24 : 0; }
 
-static void put_series(struct recorder *r) {
-    struct series *f = r->series;
+static void put_series(struct recorder *r, struct series *f) {
     u32 sites = r->context->sites, memories = 0;
     if (f->waves == 0) return;
     count_path(r, f->path, f->paths, f->waves);
@@ -154,9 +154,12 @@ static void put_series(struct recorder *r) {
     f->waves = 0;
 }
 
+static void put_all_series(struct recorder *r) {
+    for (u32 n = 0; n < ALL_SERIES; n++) put_series(r, &r->series[n]);
+}
+
 /* Move what was recorded to the output. */
 static void flush(struct recorder *r, u32 last) {
-    put_series(r);
     count_path(r, r->path, r->paths, 1);
     u64 memory = r->memories * sizeof *r->memory, line = r->lines * 4ull;
     struct chunk head = {CHUNK_MAGIC, r->wave, r->group, r->paths, r->memories, r->lines, last, 1, 0};
@@ -213,9 +216,8 @@ static inline void record(struct recorder *r, struct site *s, u32 number, u32 pa
     goes_on(&r->runs[number], packed, first);
 }
 
-/* Whether the wavefront is what the series goes on with; then it is counted there. */
-static int continues(struct recorder *r, u64 number) {
-    struct series *f = r->series;
+/* Whether the wavefront is what a series goes on with; then it is counted there. */
+static int continues(struct recorder *r, struct series *f, u64 number) {
     if (f->waves == 0 || f->paths != (u32)r->paths || (f->lines && f->relisted != r->relisted) || (f->waves > 1 && number - f->last_number != f->step)) return 0;
     for (i32 n = 0; n < r->paths; n++)
         if (r->path[n].key != f->path[n].key || r->path[n].repeat != f->path[n].repeat) return 0;
@@ -244,15 +246,14 @@ static int continues(struct recorder *r, u64 number) {
     return 1;
 }
 
-/* Begin a series with the wavefront, if others can be like it. */
-static int starts(struct recorder *r, u64 number) {
-    struct series *f = r->series;
+/* Begin a series with the wavefront, in place of another, if others can be like it. */
+static int starts(struct recorder *r, struct series *f, u64 number) {
     u32 sites = r->context->sites, blocks = (sites + 3) / 4;
     v16 *now = (v16 *)r->runs, *first = (v16 *)f->runs, *last = (v16 *)f->last;
     u32 lines = 0;
     for (u32 n = 0; n < sites; n++) lines += lines_in(&r->runs[n]);
     if (r->paths > SERIES_PATHS || lines > r->context->line_room) return 0;
-    put_series(r);
+    put_series(r, f);
     f->lines = lines;
     f->relisted = r->relisted;
     f->start = f->last_number = number;
@@ -274,7 +275,24 @@ static void end_wave(struct recorder *r) {
     r->open = 0;
     if (r->paths < 0) r->paths = 0; /* stopped before its first segment */
     u64 number = r->group * r->context->waves + r->wave;
-    if (!r->put && !r->memories && (continues(r, number) || starts(r, number))) return;
+    if (!r->put && !r->memories) {
+        for (u32 n = 0; n < ALL_SERIES; n++) {
+            u32 one = (r->latest + n) % ALL_SERIES;
+            if (!continues(r, &r->series[one], number)) continue;
+            r->latest = one;
+            return;
+        }
+        /* That which has not gone on for longest ends: mostly the one that was begun first. */
+        u32 oldest = (r->latest + 1) % ALL_SERIES;
+        for (u32 n = 0; n < ALL_SERIES; n++) {
+            const struct series *f = &r->series[n], *old = &r->series[oldest];
+            if (n != r->latest && (f->waves ? f->last_number : 0) < (old->waves ? old->last_number : 0)) oldest = n;
+        }
+        if (starts(r, &r->series[oldest], number)) {
+            r->latest = oldest;
+            return;
+        }
+    }
     for (u32 n = 0; n < r->context->sites; n++) {
         end_run(r, &r->sites[n], n);
         r->runs[n] = (struct run){0};
@@ -301,11 +319,14 @@ HIDDEN void hw_begin(struct wave *w) {
         at += (c->segments * 32ull + 63) & ~63ull;
         u64 runs = ((c->sites + 3ull) & ~3ull) * sizeof(struct run);
         r->runs = (struct run *)at;
-        r->series = (struct series *)(at + 4 * runs);
-        r->series->runs = (struct run *)(at + runs);
-        r->series->last = (struct run *)(at + 2 * runs);
-        r->series->delta = (struct run *)(at + 3 * runs);
-        at += 4 * runs + SERIES_BYTES;
+        r->series = (struct series *)(at + (1 + 3 * ALL_SERIES) * runs);
+        for (u32 n = 0; n < ALL_SERIES; n++) {
+            struct series *f = &r->series[n];
+            f->runs = (struct run *)(at += runs);
+            f->last = (struct run *)(at += runs);
+            f->delta = (struct run *)(at += runs);
+        }
+        at += runs + SERIES_BYTES;
         r->path = (struct path_record *)at + 1; /* the first segment of a wavefront puts out what is none before it */
         at += (PATH_ROOM + 2) * sizeof *r->path;
         r->memory = (struct memory_record *)at;
@@ -332,7 +353,7 @@ EXPORT void hw_trace_end(struct context *c) {
         struct recorder *r = (struct recorder *)(c->recorders + n * c->recorder_bytes);
         if (r->context == 0) continue;
         end_wave(r);
-        put_series(r);
+        put_all_series(r);
         put_output(r);
     }
 }
@@ -588,7 +609,8 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
         return;
     }
     /* The lines that are overwritten now are still to be written. */
-    if (r->series->waves && lines_in(&r->series->runs[number])) put_series(r);
+    for (u32 n = 0; n < ALL_SERIES; n++)
+        if (r->series[n].waves && lines_in(&r->series[n].runs[number])) put_series(r, &r->series[n]);
     if (r->runs[number].packed & LIST) end_run(r, s, number);
     u32 flags = one_high ? shape(s, mask, first, bytes, from) : 0, follow = 1, count;
     u64 end = host + (flags & UNIFORM ? bytes : __builtin_popcountll(mask) * bytes);

@@ -72,8 +72,8 @@ CHUNK: Final = np.dtype(
     ]
 )
 _MEMORY_ROOM, _LINE_ROOM, _OUTPUT_ROOM = 2048, 8192, 1 << 18
-_RUN_BYTES, _SERIES_BYTES = 16, 640
-"""Of trace.c: what is known of a site in a wavefront, four times kept of each; what is known of wavefronts alike."""
+_RUN_BYTES, _ALL_RUNS, _SERIES_BYTES = 16, 13, 2560
+"""Of trace.c: what is known of a site in a wavefront, how often that is kept; what is known of wavefronts alike."""
 
 _CONTEXT: Final = Struct(
     "context",
@@ -301,7 +301,12 @@ def _outermost(regions: Sequence[Region]) -> list[Region]:
 def _kept_bytes(found: Tables) -> int:
     """A recorder without its buffers."""
     counters = round_up(32 * len(found.segments), 64)
-    return recorder_bytes(len(found.sites)) + counters + 4 * _RUN_BYTES * round_up(len(found.sites), 4) + _SERIES_BYTES
+    return (
+        recorder_bytes(len(found.sites))
+        + counters
+        + _ALL_RUNS * _RUN_BYTES * round_up(len(found.sites), 4)
+        + _SERIES_BYTES
+    )
 
 
 @functools.cache
