@@ -532,6 +532,12 @@ def _split_target(text: str) -> tuple[str, str]:
     return text[:start] + name, rest
 
 
+def place_of(target: str, name: str) -> tuple[str, str]:
+    """Where an output goes: the file, and its member in an archive (the output's name if none is said)."""
+    file, member = _split_target(target)
+    return os.path.realpath(file), (member or name) if file.lower().endswith(".npz") else ""
+
+
 def write(outputs: Sequence[Output]) -> list[str]:
     """Write all outputs or none: every file is complete under a temporary name before the first one is renamed.
 

@@ -496,9 +496,9 @@ def _choose_outputs(slots: Sequence[Slot], words: Mapping[str, str], request: Re
         binding.targets[name] = target
     if binding.targets:
         binding.outputs = [slot.name for slot in slots if slot.name in {*binding.targets, *binding.outputs}]
-    names = list(binding.targets.values())
-    for target in names:
-        if names.count(target) > 1:
+    places = [files.place_of(target, name) for name, target in binding.targets.items()]
+    for place, target in zip(places, binding.targets.values(), strict=True):
+        if places.count(place) > 1:
             raise UsageError(f"two outputs would be written to {target}")
 
 

@@ -375,9 +375,11 @@ class _Result:
         """A few lines: files written or outputs summed up, then times, then the comparison."""
         binding = self.job.binding
         lines = [_wrote(target, name, self.outputs[name]) for name, target in binding.targets.items()]
-        if not binding.targets:
-            for name, array in self.outputs.items():
+        for name, array in self.outputs.items():
+            if not binding.targets:
                 lines += _show(name, array)
+            elif name not in binding.targets:
+                lines.append(f"not written: {_describe(name, array)}; -o {name}=FILE does it")
         lines += [f"note: {note}" for note in self.notes]
         if self.seconds:
             lines += self._time_lines()

@@ -160,3 +160,15 @@ def test_infinity_is_a_number(folder, headwater):
 def test_metrics_are_listed_as_json(headwater):
     rows = json.loads(headwater("explain", "--list", "--json").out)
     assert "occupancy" in {row["name"] for row in rows}
+
+
+def test_two_outputs_share_an_archive_but_no_other_file(folder, headwater):
+    (folder / "two.br").write_text("kernel void two(float a<>, out float b<>, out float c<>) { b = a; c = a + a; }\n")
+    ran = headwater("run", "two.br", "ones:3", "-o", "b=x.npy", "-o", "c=./x.npy")
+    assert (ran.code, ran.err) == (2, "headwater: error: two outputs would be written to x.npy\n")
+    assert not os.path.exists("x.npy")
+    ran = headwater("run", "two.br", "ones:3", "-o", "x.npz")
+    assert ran.out.splitlines()[1] == "not written: c, float32 3, 2 to 2; -o c=FILE does it"
+    assert headwater("run", "two.br", "ones:3", "-o", "x.npz", "-o", "x.npz").code == 0
+    with np.load("x.npz") as archive:
+        assert {name: archive[name].tolist() for name in archive} == {"b": [1, 1, 1], "c": [2, 2, 2]}
