@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import llvmlite.binding as llvm
 
 from headwater.errors import InternalError, SourceError
+from headwater.opencl.bit_vectors import without_bit_vectors
 from headwater.opencl.linking import link_library, recursive, refuse_recursion
 from headwater.opencl.modules import Target, emit_object, host_target, machine, parse
 from headwater.opencl.platforms import SPIR
@@ -102,7 +103,7 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
     last.add_lcssa_pass()
     last.add_global_dead_code_eliminate_pass()
     last.run(module, builder)
-    prepared = str(module)
+    prepared = without_bit_vectors(str(module))
     return prepared, _facts(read_kernel(Module(prepared), kernel))
 
 
