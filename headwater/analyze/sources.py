@@ -84,7 +84,7 @@ def read(path: str | os.PathLike[str], options: str = "") -> Source:
         raise UsageError(f"{name} is no kernel file", hint=f"kernels are in {known} files, or in code objects")
     if b"\0" in data:
         raise UsageError(f"{name} is no text: it has bytes of 0", hint=f"{LANGUAGES[language]} was expected in it")
-    return Source(name, language, data.decode("utf-8", "surrogateescape"), b"", options)
+    return Source(name, language, data.decode("utf-8-sig", "surrogateescape"), b"", options)
 
 
 def from_text(text: str, language: str = "", name: str = "<source>", options: str = "") -> Source:

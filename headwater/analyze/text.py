@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -26,6 +27,7 @@ _MARKS = {"good": "✓", "watch": "!", "bad": "✗", "": " "}
 _LINES = 16
 _BAR = 24
 _SIDE_BY_SIDE = 3
+_WIDEST = 1000
 
 
 def render(report: Report, *, width: int, colour: bool, source: bool) -> str:
@@ -69,6 +71,16 @@ def _text(out: Console) -> str:
     stream = out.file
     assert isinstance(stream, io.StringIO)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+
+
+def _whole(out: Console, table: Table) -> None:
+    """Print a table no narrower than what cannot be wrapped: numbers do not lose their units."""
+    for column in table.columns:
+        if column.no_wrap:
+            lines = [line for cell in (column.header, *column.cells) for line in str(cell).splitlines()]
+            column.min_width = max(map(cell_len, lines), default=0)
+    least = table.__rich_measure__(out, out.options.update(width=_WIDEST)).minimum
+    out.print(table, width=max(out.width, min(least, _WIDEST)), crop=False)
 
 
 def _table(heads: Sequence[str], numbers: Sequence[int] = (), title: str = "", wrap: Sequence[int] = ()) -> Table:
@@ -137,7 +149,7 @@ def _parts(out: Console, found: Estimate) -> None:
             Text("apart") if aside else _bar(share, "red" if bound else "cyan"),
             Text(term.how, "dim"),
         )
-    out.print(table)
+    _whole(out, table)
     facts = [f"headroom {units.percent(found.headroom)}"]
     if found.hit_needed is not None:
         facts.append(
@@ -165,7 +177,7 @@ def _metrics(out: Console, a: Analysis) -> None:
             Text(entry.unit, "dim"),
             Text("" if entry.threshold == "None." else _cut(entry.threshold, room), "dim"),
         )
-    out.print(table)
+    _whole(out, table)
 
 
 def _cut(text: str, room: int) -> str:
@@ -184,7 +196,7 @@ def _occupancy(out: Console, a: Analysis) -> None:
         table.add_row(
             limit.resource, str(limit.work_groups), f"{limit.asked:,}", f"{limit.given:,}", f"{limit.capacity:,}"
         )
-    out.print(table)
+    _whole(out, table)
     for step in next_steps(found):
         change = f"with at most {step.at_most:,} {step.resource}"
         out.print(Text(f"  {change}: {step.wavefronts} wavefronts, occupancy {units.share(step.occupancy)}"))
@@ -216,7 +228,7 @@ def _paths(out: Console, a: Analysis) -> None:
     ]
     for name, values in rows:
         table.add_row(name, *values)
-    out.print(table)
+    _whole(out, table)
 
 
 def _loops(out: Console, a: Analysis) -> None:
@@ -232,7 +244,7 @@ def _loops(out: Console, a: Analysis) -> None:
         table.add_row(
             "  " * depth + loop.name, lines, units.number(loop.trip), Text(known, style), Text(loop.why, "dim")
         )
-    out.print(table)
+    _whole(out, table)
 
 
 def _waterfall(out: Console, a: Analysis) -> None:
@@ -250,7 +262,7 @@ def _waterfall(out: Console, a: Analysis) -> None:
             units.number(moved),
             Text(source_line(a, cost.line)[:70]),
         )
-    out.print(table)
+    _whole(out, table)
     if len(shown) > _LINES:
         rest = sum(cost.share for cost in shown[_LINES:])
         out.print(Text(f"  {len(shown) - _LINES} more lines cost {units.percent(rest)}", "dim"))
@@ -338,7 +350,7 @@ def _columns(out: Console, group: Sequence[Analysis], title: str, alone: bool) -
                 cell.append(f" {change:>6}" if change else " " * 7, "magenta")
             cells.append(cell)
         table.add_row(name, *cells)
-    out.print(table)
+    _whole(out, table)
 
 
 def _all_metrics(group: Iterable[Analysis]) -> list[str]:
@@ -384,7 +396,7 @@ def _rows(out: Console, group: Sequence[Analysis], title: str, alone: bool) -> N
             cell("bandwidth"),
             cell("fill"),
         )
-    out.print(table)
+    _whole(out, table)
 
 
 # ---- source and machine code -----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from headwater.files import Array
 
@@ -18,6 +18,7 @@ def print_table(
 ) -> None:
     """Print a table; ``numbers`` are the columns set flush right."""
     from rich import box
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -31,7 +32,9 @@ def print_table(
         show_edge=False,
     )
     for index, head in enumerate(heads):
-        table.add_column(head, justify="right" if index in numbers else "left", no_wrap=index in numbers)
+        least = max(map(cell_len, [head, *(row[index] for row in rows)])) if index in numbers else None
+        justify: Literal["left", "right"] = "right" if index in numbers else "left"
+        table.add_column(head, justify=justify, no_wrap=index in numbers, min_width=least)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     # Into a file or pipe a table is as wide as its columns need, and 120 if longer texts can be wrapped.

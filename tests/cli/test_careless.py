@@ -172,3 +172,19 @@ def test_two_outputs_share_an_archive_but_no_other_file(folder, headwater):
     assert headwater("run", "two.br", "ones:3", "-o", "x.npz", "-o", "x.npz").code == 0
     with np.load("x.npz") as archive:
         assert {name: archive[name].tolist() for name in archive} == {"b": [1, 1, 1], "c": [2, 2, 2]}
+
+
+def test_tables_keep_their_units_in_pipes(folder, headwater):
+    text = "".join(
+        f"kernel void kernel_of_a_long_name_number_{n}(global float *x) {{ x[get_global_id(0)] += {n}; }}\n"
+        for n in range(4)
+    )
+    (folder / "long.cl").write_text(text)
+    (folder / "bom.cl").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    ran = headwater("analyze", "long.cl", "-d", "vega64")
+    heads, _, *rows = ran.out.splitlines()[1:7]
+    assert (
+        heads.split() == "kernel, chip time bound by headroom occupancy limited by regs A:F GFLOP/s GB/s fill".split()
+    )
+    assert all(" µs " in row for row in rows)
+    assert headwater("check", "bom.cl").code == 0  # a byte order mark is no character of the source
