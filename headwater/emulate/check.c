@@ -58,7 +58,7 @@ HIDDEN void hw_begin(struct wave *w) {
     u64 group = w->group[0] + block[10] * (w->group[1] + block[11] * w->group[2]);
     u64 number = group * c->waves + w->index;
     if (number >= MOST_WAVES) c->exhausted = 1;
-    *r = (struct recorder){number << 6, 0, t};
+    *r = (struct recorder){number << 6, 0, t, 0};
     t->begun = w->index + 1;
 }
 
@@ -82,8 +82,11 @@ HIDDEN void hw_barrier(struct wave *w, u64 pc, u64 exec) {
     } else if (t->barrier_pc != pc)
         report(c, BARRIER_PLACES, pc, r->tag, t->barrier_pc, t->barrier_tag, t->barrier_pc, pc);
     r->epoch++;
+    r->in_step = 0;
     if (r->epoch >= MOST_EPOCHS) c->exhausted = 1;
 }
+
+HIDDEN void hw_in_step(struct wave *w) { ((struct recorder *)w->hooks[1])->in_step = 1; }
 
 /* ---- lanes of a wavefront --------------------------------------------------------------------------------------- */
 
@@ -665,7 +668,7 @@ HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 add
         s->allocation[1] = address;
         return;
     }
-    struct access a = {.c = c, .shadow = (const struct shadow *)range->shadow, .state = s, .origin = range->start,
+    struct access a = {.c = c, .shadow = (const struct shadow *)range->shadow, .state = s, .team = r->team, .origin = range->start,
                        .identity = (u64)number << SITE_SHIFT | (u64)r->epoch << EPOCH_SHIFT, .tag = r->tag,
                        .first_tag = r->tag - (w->index << 6), .span = c->waves << 6, .epoch = r->epoch, .site = number,
                        .flags = facts & ~WRITES, .bytes = bytes};

@@ -31,8 +31,10 @@ from headwater.runtime.arrays import Array, address, aligned_bytes
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing
     from headwater.emulate.memory import Address
+    from headwater.emulate.program import BasicBlock
     from headwater.emulate.registers import Mask
     from headwater.emulate.staging import Site
+    from headwater.emulate.translate import Translator
     from headwater.runtime.emulated import SimulatedTask
     from headwater.runtime.faults import Extent
     from headwater.runtime.simulated_launch import SimulatedLaunch
@@ -80,6 +82,15 @@ class _CheckObserver(Staged):
         self._leaders: dict[tuple[int, int, str, int], tuple[int, int]] = {}
         self._stores = 0
         """To local memory, so far."""
+
+    def after(self, t: Translator, block: BasicBlock, at: int) -> None:
+        """Where ``sub_group_barrier`` was (library/gcn/subgroup.cl), work-items of a wavefront may count on its lanes'
+        running in step."""
+        super().after(t, block, at)
+        if block.instructions[at].row.name == "s_setprio":
+            t.flush()
+            t.b.declare("declare hidden void @hw_in_step(ptr) nounwind")
+            t.b.line("call void @hw_in_step(ptr %w)")
 
     def _told_already(
         self, what: Accessing, site: int, part: int, kind: int, at: Address, writes: bool, lanes: Mask

@@ -65,7 +65,8 @@ struct team {
     u32 open, begun, barrier_epoch, barrier_tag;
 } __attribute__((aligned(64)));
 
-struct recorder { u32 tag, epoch; struct team *team; };
+/* `in_step`: the wavefront has been at a barrier of its own since the last one of the group. */
+struct recorder { u32 tag, epoch; struct team *team; u32 in_step; };
 
 enum { MOST_WORDS = 32 }; /* of 64 granules */
 /* Fields of a site's `known`. WORDS: how many words of `lines` tell of the pattern's granules, from the LEAST address on up to
@@ -345,7 +346,7 @@ static void one_of_crowd(const struct access *a, u64 at, u32 tag, u32 site, u32 
     for (u32 n = 0; n < t->begun; n++) {
         struct recorder *r = recorder_of(c, t, n);
         const struct site *s = (const struct site *)((char *)r + RECORDER_HEAD_BYTES) + table[site].leader;
-        if (s->known[EPOCH] != a->epoch + 1) continue;
+        if (s->known[EPOCH] != a->epoch + 1 || (r->in_step && r->tag == (tag & ~63u))) continue;
         for (u32 one = site;; one = table[one].next) {
             u32 bytes = table[one].facts >> 8 & 0xff;
             for (u32 l = 0; l < LANES; l++) {
@@ -361,6 +362,12 @@ static void one_of_crowd(const struct access *a, u64 at, u32 tag, u32 site, u32 
     }
 }
 
+/* Whether another access was by a lane of the same wavefront, whose barrier may lie between. */
+static inline int in_step(const struct access *a, u32 tag, u64 other) {
+    if (((u32)other & WHO & ~63u) != (tag & ~63u)) return 0;
+    return recorder_of(a->c, a->team, (tag - a->first_tag) >> 6)->in_step;
+}
+
 static void one(const struct access *a, struct place at, u64 number, u32 tag, u64 host, u64 address) {
     struct record *r = at.r;
     u32 granule = number & ((1u << a->shadow->record_shift) - 1);
@@ -373,7 +380,7 @@ static void one(const struct access *a, struct place at, u64 number, u32 tag, u6
         u64 w = r->written & bit ? (r->writer & ~(WHO | LOCK)) | one_by_rule(r->writer, granule) : at.writers[granule];
         int over = of_group(a, w & WHO) && w >> EPOCH_SHIFT < a->epoch;
         /* A read beside an atomic function is no race: cmpxchg loops begin with one, and flags are looked at so. */
-        if (!over && (w & WHO) != tag && !((atomic || !writes) && w & ATOMIC) && !(writes && same_value(a, tag, host, w)))
+        if (!over && (w & WHO) != tag && !in_step(a, tag, w) && !((atomic || !writes) && w & ATOMIC) && !(writes && same_value(a, tag, host, w)))
             report(a->c, RACE, a->site, tag, SITE_OF(w), w & WHO, address, 1);
     }
     u64 reader = 0;
@@ -387,7 +394,7 @@ static void one(const struct access *a, struct place at, u64 number, u32 tag, u6
         u32 other, site;
         if (!atomic && at.local->crowd_epoch == a->epoch + 1 && at.local->crowd & bit) {
             one_of_crowd(a, number, tag, at.local->crowd_site, &other, &site);
-            report(a->c, RACE, a->site, tag, site, other | MANY, address, 0);
+            if (!in_step(a, tag, other)) report(a->c, RACE, a->site, tag, site, other | MANY, address, 0);
             seen = 0;
         }
         at.local->crowd &= ~bit;
@@ -395,7 +402,7 @@ static void one(const struct access *a, struct place at, u64 number, u32 tag, u6
     }
     if (writes) {
         u32 many = r->several & bit ? MANY : 0;
-        if (seen && !atomic && !over && ((reader & WHO) != tag || many))
+        if (seen && !atomic && !over && !in_step(a, tag, reader) && ((reader & WHO) != tag || many))
             report(a->c, RACE, a->site, tag, SITE_OF(reader), (reader & WHO) | many, address, 0);
         if (atomic) {
             at.writers[granule] = (mine & ~(7ull << RULE_SHIFT)) | ATOMIC;

@@ -132,6 +132,36 @@ def test_race_in_one_instruction(program):
     assert "work-item (1) of pairs writes 4 bytes at byte 0 of `int *out`, which work-item (0) writes too" in text
 
 
+SUB_GROUPS = """
+kernel void exchange(global int *out, int step) {
+  local int tile[128];
+  int i = get_local_id(0);
+  tile[i] = i;
+#ifdef TOO_LATE
+  out[i] = tile[i ^ step];
+#endif
+  sub_group_barrier(CLK_LOCAL_MEM_FENCE);
+  int got = tile[i ^ step];
+  sub_group_barrier(CLK_LOCAL_MEM_FENCE);
+  tile[i] = got;
+  out[i] = got;
+}"""
+
+
+@pytest.mark.parametrize(("options", "step", "found"), [("", 1, 0), ("", 64, 1), ("-D TOO_LATE", 1, 1)])
+def test_barriers_of_sub_groups_keep_their_work_items_apart(options, step, found):
+    """And not those of others, nor what is before them."""
+    kernel = hw.device("vega64").build(SUB_GROUPS, "sub.cl", f"-cl-std=CL2.0 {options}").kernels["exchange"]
+    out = np.zeros(128, np.int32)
+    launch = kernel.prepare((128,), (128,), check=True)
+    if found:
+        with pytest.raises(hw.KernelFault, match="data race"):
+            launch([out, step], None, None).wait()
+    else:
+        launch([out, step], None, None).wait()
+        assert out.tolist() == [n ^ 1 for n in range(128)]
+
+
 def test_local_memory_that_nobody_wrote(program):
     text = fault(program, "half_tile", (64,), (64,), INTS)
     assert "work-item (32) of half_tile reads 4 bytes at byte 128 of local memory, where no work-item" in text

@@ -27,16 +27,21 @@ PURE uint get_max_sub_group_size(void) { return least(enqueued_items(), LANES); 
 PURE uint get_num_sub_groups(void) { return (items() + LANES - 1) / LANES; }
 PURE uint get_enqueued_num_sub_groups(void) { return (enqueued_items() + LANES - 1) / LANES; }
 
-/* Work-items of a wavefront run in step: only memory has to be put in order. */
+/* Work-items of a wavefront run in step: only memory has to be put in order. The default priority, which changes nothing, tells
+   `--check` that they count on it. */
+#define IN_STEP \
+  __builtin_amdgcn_wave_barrier(); \
+  __builtin_amdgcn_s_setprio(0); \
+  __builtin_amdgcn_wave_barrier()
 TOGETHER void sub_group_barrier(cl_mem_fence_flags flags) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
-  __builtin_amdgcn_wave_barrier();
+  IN_STEP;
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 OVER void atomic_work_item_fence(cl_mem_fence_flags flags, memory_order order, memory_scope scope);
 TOGETHER void sub_group_barrier(cl_mem_fence_flags flags, memory_scope scope) {
   atomic_work_item_fence(flags, memory_order_release, scope);
-  __builtin_amdgcn_wave_barrier();
+  IN_STEP;
   atomic_work_item_fence(flags, memory_order_acquire, scope);
 }
 
