@@ -28,7 +28,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """A wrong option or a missing argument, as every other fault of the input."""
-        raise UsageError(message, hint=f"see headwater {self.command} --help")
+        # Of a missing FILE, argparse names the arguments too, which may be left out.
+        raise UsageError(message.removesuffix(", ARG"), hint=f"see headwater {self.command} --help")
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """Options and arguments in any order; ``-1e-3`` is a number, not an option."""

@@ -151,6 +151,12 @@ def test_opencl_c_is_read_from_stdin_for_vliw_chips_too(folder):
     assert ran.stdout.startswith("il_cs_2_0")
 
 
+@pytest.mark.parametrize("command_name", ["run", "simulate", "stats"])
+def test_only_the_file_is_required(headwater, command_name):
+    first = headwater(command_name).err.splitlines()[0]
+    assert first == "headwater: error: the following arguments are required: FILE"
+
+
 def test_infinity_is_a_number(folder, headwater):
     (folder / "k.cl").write_text("kernel void k(global float *x, float a) { x[get_global_id(0)] = a; }")
     assert headwater("run", "k.cl", "zeros:1", "inf").out == "x = inf\n"
