@@ -26,9 +26,13 @@ def programs(path: Path) -> list[str]:
 
 
 def main(names: list[str]) -> int:
-    if not names:
+    if not names or {"-h", "--help"} & set(names):
         print(__doc__)
-        return 2
+        return 0 if names else 2
+    for name in names:
+        if not Path(name).is_file():
+            print(f"there is no file {name}", file=sys.stderr)
+            return 2
     whole = count = lines = 0
     seconds = 0.0
     for path in map(Path, names):
