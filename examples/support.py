@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,7 +12,18 @@ from typing import TypeVar
 import numpy as np
 from PIL import Image, ImageDraw
 
+from headwater.errors import HeadwaterError
+
 Result = TypeVar("Result")
+
+
+def start(main: Callable[[], None]) -> None:
+    """Run an example; what its device cannot do is told as the command line tells it."""
+    try:
+        main()
+    except HeadwaterError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)
 
 
 def options(description: str | None, picture: str) -> argparse.ArgumentParser:

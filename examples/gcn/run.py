@@ -18,7 +18,7 @@ from headwater.cli import main as headwater
 from headwater.data import photograph
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from support import options, save_picture, timed
+from support import options, save_picture, start, timed
 
 HERE = Path(__file__).resolve().parent
 MEDIAN = HERE.parent / "median" / "median.cl"
@@ -85,4 +85,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -11,7 +11,7 @@ import numpy as np
 import headwater as hw
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from support import heat, options, save_picture, timed
+from support import heat, options, save_picture, start, timed
 
 HERE = Path(__file__).resolve().parent
 
@@ -58,4 +58,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -11,7 +11,7 @@ import numpy as np
 import headwater as hw
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from support import options, save_chart, timed
+from support import options, save_chart, start, timed
 
 HERE = Path(__file__).resolve().parent
 
@@ -96,4 +96,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -17,7 +17,7 @@ import headwater as hw
 from headwater.data import photograph
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from support import options, save_picture, timed
+from support import options, save_picture, start, timed
 
 HERE = Path(__file__).resolve().parent
 
@@ -86,4 +86,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    start(main)
