@@ -22,7 +22,7 @@ _HERE = Path(__file__).resolve().parents[1]
 _DEPENDS_ON = (
     "analyze", "chips", "il", "il/from_llvm", "brook", "isa", "isa/gcn", "isa/gcn/tables", "isa/vliw",
     "isa/vliw/compiler", "isa/vliw/tables", "opencl", "opencl/library", "opencl/library/gcn", "opencl/library/vliw",
-    "emulate",
+    "emulate", "timing",
 )  # fmt: skip
 
 
