@@ -281,21 +281,24 @@ class _Lowering:
         return "__hw_double_fma" if self.abilities.doubles else "__hw_float_fma"
 
     def by_way_of_float(self, match: re.Match[str]) -> list[str]:
-        """A conversion between half and i64 in two steps, each exact where the result is in the range."""
+        """A conversion between half and i64 in two steps, each exact where the result is in the range. The one of i64
+        is lowered at once: LLVM would make one conversion of both again."""
         value, _, target = match["rest"].split(", !")[0].rpartition(" to ")
         width = f"<{match['width']} x " if match["width"] else ""
         end = ">" if width else ""
         name, op, source = match["name"], match["op"], f"{width}{match['type']}{end}"
         between = f"%hw.half.{self.round}.{name[1:]}"
         if op in _TO_INTEGER:
-            return [
+            lines = [
                 f"  {between} = fpext {source} {value} to {width}float{end}",
                 f"  {name} = {op} {width}float{end} {between} to {target}",
             ]
-        return [
+            return [line for made in lines for line in self.line(made) or [made]]
+        lines = [
             f"  {between} = {op} {source} {value} to {width}float{end}",
             f"  {name} = fptrunc {width}float{end} {between} to {target}",
         ]
+        return [line for made in lines for line in self.line(made) or [made]]
 
     def binary(self, match: re.Match[str], function: str) -> list[str]:
         first, second = split(match["rest"])[:2]

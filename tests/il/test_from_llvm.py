@@ -321,6 +321,25 @@ def test_saturated_conversions(chip, kind):
         assert array.tolist() == [int(v) for v in wanted]
 
 
+def test_conversions_between_half_and_64_bits():
+    """LLVM makes one conversion of two where it can: this once went on for ever."""
+    source = """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+    kernel void k(global const half *x, global ulong *u, global long *s, global float *f) {
+      size_t n = get_global_id(0);
+      u[n] = convert_ulong(fabs(x[n])); s[n] = convert_long(x[n]); f[n] = (float)convert_half(s[n]) + convert_half(u[n]);
+    }"""
+    x = np.float16([0, 1.5, -2.75, 100.25, -30000, 65504, 0.1])
+    args = [x, np.zeros(7, np.uint64), np.zeros(7, np.int64), np.zeros(7, np.float32)]
+    for chip in EVERY:
+        _, u, s, f = run_il(source, "k", chip, (7,), (7,), args)
+        whole = np.trunc(x.astype(np.float64))
+        assert u.tolist() == np.abs(whole).tolist()
+        assert s.tolist() == whole.tolist()
+        with np.errstate(over="ignore"):
+            halves = whole.astype(np.float16)
+            assert f.tolist() == (halves.astype(np.float32) + np.abs(halves).astype(np.float32)).tolist()
+
+
 def test_quotients_and_roots_are_rounded_where_asked():
     source = """kernel void d(global float *a, global float *b, global const float *c) {
       size_t i = get_global_id(0);
