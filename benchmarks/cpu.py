@@ -13,6 +13,7 @@ import math
 import multiprocessing
 import os
 import platform
+import random
 import statistics
 import sys
 import tempfile
@@ -154,8 +155,8 @@ def run_case(case: Case, sides: list[Side], rounds: int, quick: bool) -> Result:
         except SideFailed as error:
             result.failures[side.name] = str(error)
     for turn in range(rounds if ready else 0):
-        # Each round begins with another side, so that none always follows the same neighbour.
-        for side in ready[turn % len(ready) :] + ready[: turn % len(ready)]:
+        # Every round has an order of its own, so that none always follows the same neighbour.
+        for side in random.Random(turn).sample(ready, len(ready)):
             if not side.alive or side.name in result.failures:
                 continue
             try:

@@ -22,6 +22,9 @@ WARM_UP_SECONDS = 0.3
 SAMPLE_SECONDS = 0.02
 """A sample repeats the work until it takes about this long, so that the clock and one wake-up do not matter."""
 
+SETTLE_SECONDS = 0.03
+"""Before a sample it runs untimed for about this long, until what the side before left behind is over: OpenMP's threads
+spin for 10 ms after a loop, and a processor that idled beside a single thread takes milliseconds to come back."""
 
 SLOW_SECONDS = 1.0
 SLOW_SAMPLES = 3
@@ -76,14 +79,14 @@ def prepare(peer: Peer, name: str, quick: bool) -> Prepared:
 
 
 def sample(prepared: Prepared, turn: int) -> dict[str, float]:
-    """One timed sample of every version, after one run that brings this side's data and code back into the caches."""
+    """One timed sample of every version, after runs that bring this side's data and code back into the caches."""
     times = {}
     for version, run in prepared.runs.items():
         expected = prepared.seconds[version]
         if expected > SLOW_SECONDS and turn >= SLOW_SAMPLES:
             continue
         if expected < SLOW_SECONDS:
-            run()
+            timed(run, max(1, math.ceil(SETTLE_SECONDS / expected)))
         times[version] = timed(run, max(1, math.ceil(SAMPLE_SECONDS / expected)))
     return times
 
