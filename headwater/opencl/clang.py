@@ -288,6 +288,10 @@ _HINTS: tuple[tuple[str, str], ...] = (
         r"(get_\w*sub_group\w*|sub_group_\w+)'",
         "sub-groups are there on the cpu and on simulated GCN chips (--device vega64), with -cl-std=CL2.0 or CL3.0",
     ),
+    (
+        r"(enqueue_\w+|get_default_queue|ndrange_[123]D|create_user_event)'",
+        "kernels cannot launch kernels here: launch from the host",
+    ),
     (r"unknown type name 'atomic_", "needs -cl-std=CL2.0 or CL3.0"),
     (r"no matching function for call to '(\w+)'", "see the candidates' argument types below"),
     (r"pointers to functions are not allowed", "OpenCL C has no function pointers; use switch"),

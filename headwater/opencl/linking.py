@@ -15,6 +15,9 @@ from headwater.opencl import library
 from headwater.opencl.modules import parse
 from headwater.opencl.platforms import Platform
 
+_PIPE = re.compile(r"__(\w*pipe\w*?)(?:_[24])?")
+"""What clang calls for OpenCL C 2.0's functions of pipes (CGBuiltin.cpp): read_pipe with two arguments or four."""
+
 
 def link_library(module: llvm.ModuleRef, filename: str, platform: Platform, adapt: Callable[[str], str]) -> None:
     """Link in what the module calls of the device library, its text made fit by ``adapt``.
@@ -28,6 +31,12 @@ def link_library(module: llvm.ModuleRef, filename: str, platform: Platform, adap
         text = piece if isinstance(piece, str) else str(llvm.parse_bitcode(piece))
         module.link_in(parse(adapt(text)))
     left = _undefined(module, platform)
+    if pipes := sorted({match[1] for name in left if (match := _PIPE.fullmatch(_plain_name(name)))}):
+        raise SourceError(
+            f"pipes are not supported: {', '.join(pipes)}",
+            Span(filename),
+            hint="pass a buffer, and a counter that work-items increase by atomic_inc",
+        )
     if left:
         names = ", ".join(sorted(_plain_name(n) for n in left))
         raise SourceError(

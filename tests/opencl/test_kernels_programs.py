@@ -173,3 +173,12 @@ def test_undefined_function_is_an_error():
     text = "float f(float); kernel void k(global float *a) { a[0] = f(a[1]); }"
     with pytest.raises(SourceError, match="undefined function: f"):
         build(text)
+
+
+def test_pipes_and_launches_by_kernels_are_refused_by_name():
+    pipe = "kernel void k(read_only pipe int p, global int *o) { read_pipe(p, o); }"
+    with pytest.raises(SourceError, match="pipes are not supported: read_pipe"):
+        build(pipe, None, "-cl-std=CL2.0")
+    launch = "kernel void k(global int *o) { enqueue_kernel(get_default_queue(), 0, ndrange_1D(1), ^{ o[0] = 1; }); }"
+    with pytest.raises(SourceError, match="launch from the host"):
+        build(launch, None, "-cl-std=CL2.0")
