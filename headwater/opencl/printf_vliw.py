@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 
 from headwater.opencl.ir_text import split
-from headwater.runtime.printf import Specifier, parse
+from headwater.opencl.printf import Specifier, parse
 
 _CALL = re.compile(
     r"^  (?P<name>%[\w.]+) = (?:tail )?call i32 \(ptr addrspace\(4\), \.\.\.\) @printf\((?P<arguments>.*)\)"

@@ -642,7 +642,7 @@ def _sampler(arg: ArgInfo, position: int, value: object) -> int:
 
 
 def _printf(formats: tuple[str, ...]) -> Any:
-    from headwater.runtime.printf import callback
+    from headwater.opencl.printf import callback
 
     return callback(formats, _print)
 

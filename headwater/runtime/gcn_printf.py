@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from headwater.errors import KernelFault
+from headwater.opencl.printf import Piece, Specifier, parse, render
 from headwater.runtime.arrays import Array, aligned_bytes
-from headwater.runtime.printf import Piece, Specifier, parse, render
 
 MEMORY_BYTES = 1 << 20
 HEADER_BYTES = 8

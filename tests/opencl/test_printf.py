@@ -8,7 +8,7 @@ from ctypes.util import find_library
 
 import pytest
 
-from headwater.runtime import printf
+from headwater.opencl import printf
 
 LIBC = ctypes.CDLL(find_library("c"))
 
