@@ -16,13 +16,19 @@ from headwater.isa.gcn import amdcl
 from headwater.runtime.arrays import Array, address, aligned_bytes
 from headwater.runtime.cpu_launch import _memory
 from headwater.runtime.emulated import SimulatedTask
+from headwater.runtime.gcn_images import samplers
 from headwater.runtime.pool import Task
 from headwater.runtime.simulated_launch import SimulatedLaunch
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.objects import KernelArg
+    from headwater.runtime.gcn_images import BoundImage
 
 _BUFFERS, _DISPATCH = "the constant buffers", "the dispatch structure"
+_IMAGE_BYTES = 32
+_ADDRESSING = (0, 6, 2, 4, 8)
+"""CLK_ADDRESS_… as clang encodes them, in the driver's order: none, repeat, clamp to edge, clamp, mirrored repeat
+(CLRadeonExtender, "AMD Catalyst OpenCL ABI description", "Sampler arguments"). Other bits are the same."""
 
 
 class LegacyLaunch(SimulatedLaunch):
@@ -59,6 +65,7 @@ class LegacyLaunch(SimulatedLaunch):
             address(buffers),
             self._image_memory.address,
             [self._value(task, number, value) for number, value in enumerate(args)],
+            self._samplers(args),
             global_size,
             local_size,
             offset,
@@ -73,13 +80,49 @@ class LegacyLaunch(SimulatedLaunch):
         task.block[layout.BLOCK_DISPATCH] = address(dispatch)
         return task
 
-    def _value(self, task: SimulatedTask, number: int, value: Any) -> tuple[int, int] | bytes | int:
+    def _samplers(self, args: Sequence[Any]) -> dict[int, bytes]:
+        """The descriptors of all samplers, by their numbers."""
+        legacy = self.machine_kernel.legacy
+        assert legacy is not None
+        found = {number: _descriptor(_ours(value)) for number, value in legacy.samplers}
+        for place, value in zip(legacy.args, args, strict=True):
+            if place.kind == "sampler":
+                found[place.resource] = _descriptor(value.bits)
+        return found
+
+    def _value(self, task: SimulatedTask, number: int, value: Any) -> tuple[int, int] | amdcl.ImageValue | bytes | int:
         """An argument as `amdcl.block` takes it, from where it was packed."""
         arg, at = self._info.args[number], self.host.arg_offsets[number]
         packed = bytes(task.args[at : at + max(arg.size_bytes, 8)])
+        if arg.kind == "image":
+            return _image_value(task.images[id(value)])
+        if arg.kind == "sampler":
+            return _theirs(value.bits).to_bytes(4, "little")
         if arg.kind in ("buffer", "constant"):
             nbytes = 0 if value is None else _memory(value, task).nbytes
             return int.from_bytes(packed[:8], "little"), nbytes
         if arg.kind == "local":
             return int.from_bytes(packed[:4], "little")
         return packed[: arg.size_bytes]
+
+
+def _image_value(bound: BoundImage) -> amdcl.ImageValue:
+    image = bound.image
+    _, width, height, depth, layers, *_, order, kind, _ = map(int, image.descriptor)
+    return amdcl.ImageValue(bytes(bound.memory[:_IMAGE_BYTES]), (width, height, max(depth, layers)), kind, order)
+
+
+def _descriptor(bits: int) -> bytes:
+    """The S# of a sampler, given as clang encodes it."""
+    return bytes(samplers()[bits << 4 : (bits << 4) + 16])
+
+
+def _ours(bits: int) -> int:
+    """A sampler's value as the driver has it, as clang encodes it; what is reserved is "none"."""
+    addressing = bits >> 1 & 7
+    return bits & 0x31 | (_ADDRESSING[addressing] if addressing < len(_ADDRESSING) else 0)
+
+
+def _theirs(bits: int) -> int:
+    """The way back."""
+    return bits & 0x31 | _ADDRESSING.index(bits & 14) << 1

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from headwater.errors import UsageError
 from headwater.isa.elf import PT_LOAD, PT_NOTE, Elf, Section, Segment
@@ -41,9 +41,10 @@ _PROCESSORS = {
 _USER_DATA_COUNT, _USER_DATA = 0x80001000, 0x80001001
 _VGPRS, _SGPRS, _FLOAT_MODE, _IEEE_MODE, _SCRATCH_DWORDS = 0x80001041, 0x80001042, 0x80001043, 0x80001044, 0x80001045
 _RSRC2 = 0x2E13
+_SCRATCH_EN = 1
 
 # Classes of user data: what scalar registers are loaded with.
-IMM_CONST_BUFFER, IMM_UAV = 0x02, 0x04
+IMM_RESOURCE, IMM_SAMPLER, IMM_CONST_BUFFER, IMM_UAV = 0x00, 0x01, 0x02, 0x04
 PTR_RESOURCE_TABLE, PTR_SAMPLER_TABLE, PTR_CONST_BUFFER_TABLE = 0x11, 0x13, 0x14
 PTR_UAV_TABLE, PTR_INTERNAL_GLOBAL_TABLE = 0x17, 0x18
 
@@ -64,8 +65,8 @@ class UserData(NamedTuple):
 
 
 class LegacyArg(NamedTuple):
-    """An argument: ``offset`` in constant buffer 1; ``resource``: the id of a pointer's descriptor; ``small``: struct's
-    letter for elements of a value that are widened to four bytes."""
+    """An argument: ``offset`` in constant buffer 1; ``resource``: the id of a pointer's or an image's descriptor, a
+    sampler's number; ``small``: struct's letter for elements of a value that are widened to four bytes."""
 
     kind: str
     offset: int
@@ -73,10 +74,25 @@ class LegacyArg(NamedTuple):
     small: str
 
 
+class ImageValue(NamedTuple):
+    """What a kernel is given for an image: its descriptor (T# or V#, 32 bytes), and what constant buffer 1 says of it:
+    width, height and depth (of arrays of images, their number), OpenCL's channel data type and channel order."""
+
+    descriptor: bytes
+    size: tuple[int, int, int]
+    channel_type: int
+    channel_order: int
+
+    def argument(self) -> bytes:
+        """The eight dwords in constant buffer 1."""
+        return struct.pack("<8I", *self.size, self.channel_type, 0, 0, 0, self.channel_order)
+
+
 @dataclass(frozen=True, slots=True)
 class Legacy:
     """The calling convention of a kernel. ``constants``: address and size of the program's constant data in the image;
-    ``constants_id`` and ``uav_id``: the ids of their descriptor and of the one that stands for all memory."""
+    ``constants_id`` and ``uav_id``: the ids of their descriptor, -1 where only constant buffer 2 is, and of the one
+    that stands for all memory; ``samplers``: number and value of those that the program fixes."""
 
     user_data: tuple[UserData, ...]
     args: tuple[LegacyArg, ...]
@@ -84,6 +100,7 @@ class Legacy:
     constants: tuple[int, int]
     constants_id: int
     uav_id: int
+    samplers: tuple[tuple[int, int], ...] = ()
 
 
 def is_binary(elf: Elf) -> bool:
@@ -205,16 +222,18 @@ def _kernel(
             if made is not None:
                 args.append(made[0])
                 legacy.append(made[1])
+        samplers = _samplers(lines, args, legacy)
         local = int(facts["memory:hwlocal"][2]) if "memory:hwlocal" in facts else 0
         private = int(facts["memory:uavprivate"][2]) if "memory:uavprivate" in facts else 0
         size_words = facts.get("cws")
         required = (int(size_words[1]), int(size_words[2]), int(size_words[3])) if size_words else None
-        constants_id = int(facts["cbid"][1]) if "cbid" in facts else 10
+        constants_id = int(facts["cbid"][1]) if "cbid" in facts else -1
         uav_id = int(facts["uavid"][1]) if "uavid" in facts else 11
     except (ValueError, IndexError) as fault:
         raise elf.error(f"has damaged metadata of the kernel {name}: {fault}") from fault
     count = info.get(_USER_DATA_COUNT, 0)
-    if count > 16 or any(argument.offset + argument.size > _MOST_ARGUMENT_BYTES for argument in args):
+    places = [*(argument.offset + argument.size for argument in args), *(one.resource for one in legacy)]
+    if count > 16 or max([*places, *(number for number, _ in samplers)], default=0) > _MOST_ARGUMENT_BYTES:
         raise elf.error(f"has damaged notes or metadata of the kernel {name}")
     user_data = tuple(
         UserData(*(info.get(_USER_DATA + 4 * index + part, 0) for part in range(4))) for index in range(count)
@@ -227,9 +246,10 @@ def _kernel(
         entry=entry,
         code_end=entry + size,
         args=tuple(args),
-        kernarg_bytes=max((argument.offset + 16 for argument in args), default=0),
+        kernarg_bytes=max((argument.offset + max(argument.size, 16) for argument in args), default=0),
         group_segment_bytes=local,
-        private_segment_bytes=max(private, info.get(_SCRATCH_DWORDS, 0) * 4),
+        # What the source declares may have become registers.
+        private_segment_bytes=max(private, info.get(_SCRATCH_DWORDS, 0) * 4) if rsrc2 & _SCRATCH_EN else 0,
         dynamic_stack=False,
         vgpr_count=info.get(_VGPRS, 0),
         sgpr_count=info.get(_SGPRS, 0),
@@ -238,9 +258,32 @@ def _kernel(
         accum_offset=0,
         generation=generation_of(isa),
         rsrc=(0, rsrc2, 0),
-        legacy=Legacy(user_data, tuple(legacy), "memory:64bitABI" in facts, constants, constants_id, uav_id),
+        legacy=Legacy(user_data, tuple(legacy), "memory:64bitABI" in facts, constants, constants_id, uav_id, samplers),
         **said,
     )
+
+
+def _samplers(
+    lines: Sequence[list[str]], args: list[KernelArg], legacy: list[LegacyArg]
+) -> tuple[tuple[int, int], ...]:
+    """Number and value of the samplers that the program fixes; those that are arguments, which look like other values
+    so far, become samplers."""
+    fixed = []
+    for words in lines:
+        if words[0] != "sampler":
+            continue
+        name, number, is_fixed, value = words[1], int(words[2]), int(words[3]), int(words[4])
+        if number < 0:
+            raise ValueError(f"the sampler {name} has the number {number}")
+        if is_fixed:
+            fixed.append((number, value))
+            continue
+        index = next((n for n, arg in enumerate(args) if arg.name == name and legacy[n].kind == "value"), None)
+        if index is None:
+            raise ValueError(f"the sampler {name} is no argument")
+        args[index] = args[index]._replace(value_kind="sampler", type_name="sampler_t")
+        legacy[index] = LegacyArg("sampler", legacy[index].offset, number, "")
+    return tuple(fixed)
 
 
 def argument(words: list[str], type_name: str) -> tuple[KernelArg, LegacyArg] | None:
@@ -278,22 +321,45 @@ def argument(words: list[str], type_name: str) -> tuple[KernelArg, LegacyArg] | 
 
 _BUFFER_0_BYTES = 256
 _CONST_BUFFERS = 160
+_CONSTANT_BYTES = 16
+"""Elements of constant buffers, which kernels index, are vectors of four dwords."""
+
+
+class _Tables(NamedTuple):
+    """Where, in the memory that `block` fills, constant buffer 1 and the tables of descriptors begin, and its end."""
+
+    arguments: int
+    const: int
+    uav: int
+    resource: int
+    sampler: int
+    end: int
 
 
 def block_bytes(kernel: KernelObject) -> int:
     """The size of the memory that `block` fills for a launch: constant buffers and tables of descriptors."""
-    return _tables(kernel)[-1]
+    return _tables(kernel).end
 
 
-def _tables(kernel: KernelObject) -> tuple[int, int, int, int]:
-    """Where constant buffer 1, the table of constant buffers and the UAV table begin, and where they end."""
+def _tables(kernel: KernelObject) -> _Tables:
     legacy = _convention(kernel)
-    arguments = _BUFFER_0_BYTES
-    const_table = arguments + -(-(max((a.offset for a in legacy.args), default=0) + 512) // 256) * 256
-    uav_table = const_table + _CONST_BUFFERS * 16
-    slots = [a.resource for a in legacy.args] + [u.slot for u in legacy.user_data if u.kind == IMM_UAV]
-    highest = max([legacy.constants_id, legacy.uav_id, *slots])
-    return arguments, const_table, uav_table, uav_table + (highest + 1) * 32
+
+    def entries(kind: int, *used: int) -> int:
+        return 1 + max([*used, *(u.slot for u in legacy.user_data if u.kind == kind)], default=0)
+
+    sampled = [a.resource for a, k in zip(legacy.args, kernel.args, strict=True) if _is_read_image(a, k)]
+    others = [a.resource for a in legacy.args if a.kind != "sampler"]
+    samplers = [a.resource for a in legacy.args if a.kind == "sampler"] + [number for number, _ in legacy.samplers]
+    const = _BUFFER_0_BYTES + -(-(max((a.offset for a in legacy.args), default=0) + 512) // 256) * 256
+    uav = const + _CONST_BUFFERS * 16
+    resource = uav + entries(IMM_UAV, legacy.constants_id, legacy.uav_id, *others) * 32
+    sampler = resource + entries(IMM_RESOURCE, *sampled) * 32
+    return _Tables(_BUFFER_0_BYTES, const, uav, resource, sampler, sampler + entries(IMM_SAMPLER, *samplers) * 16)
+
+
+def _is_read_image(place: LegacyArg, argument: KernelArg) -> bool:
+    """Whether its descriptor is in the table of resources; those of images that are written are among the UAVs."""
+    return place.kind == "image" and argument.access == "read_only"
 
 
 def _convention(kernel: KernelObject) -> Legacy:
@@ -302,22 +368,27 @@ def _convention(kernel: KernelObject) -> Legacy:
     return kernel.legacy
 
 
-def _descriptor(base: int, size: int) -> bytes:
-    """A buffer's V#, unstructured, of 32-bit elements (Southern Islands ISA guide, "Buffer resource descriptor")."""
+def _descriptor(base: int, size: int, stride: int = 0) -> bytes:
+    """A buffer's V# of 32-bit elements (Southern Islands ISA guide, "Buffer resource descriptor"). With a stride,
+    NUM_RECORDS counts elements."""
     selection = 4 | 5 << 3 | 6 << 6 | 7 << 9
+    records = -(-size // stride) if stride else size
     return struct.pack(
-        "<IIII", base & 0xFFFFFFFF, base >> 32 & 0xFFFF, min(size, 0xFFFFFFFF), selection | 4 << 12 | 4 << 15
+        "<IIII",
+        base & 0xFFFFFFFF,
+        base >> 32 & 0xFFFF | stride << 16,
+        min(records, 0xFFFFFFFF),
+        selection | 4 << 12 | 4 << 15,
     )
 
 
 def check(kernel: KernelObject) -> None:
-    """UsageError if the kernel wants what is not provided: images, samplers, counters, private memory, …"""
+    """UsageError if the kernel wants what is not provided: counters, private memory, …"""
     legacy = _convention(kernel)
     for argument, place in zip(kernel.args, legacy.args, strict=True):
-        if place.kind in ("image", "counter"):
-            what = "an image" if place.kind == "image" else "a counter"
+        if place.kind == "counter":
             raise UsageError(
-                f"{kernel.name}: the argument {argument.name} is {what}, which binaries of AMD's OpenCL 1.x driver "
+                f"{kernel.name}: the argument {argument.name} is a counter, which binaries of AMD's OpenCL 1.x driver "
                 "cannot be given",
                 hint="compile the kernel's source instead",
             )
@@ -326,27 +397,38 @@ def check(kernel: KernelObject) -> None:
             f"{kernel.name} uses private memory, which binaries of AMD's OpenCL 1.x driver cannot be given",
             hint="compile the kernel's source instead",
         )
-    known = (IMM_CONST_BUFFER, IMM_UAV, PTR_CONST_BUFFER_TABLE, PTR_UAV_TABLE, PTR_INTERNAL_GLOBAL_TABLE)
+    known = (
+        IMM_RESOURCE, IMM_SAMPLER, IMM_CONST_BUFFER, IMM_UAV, PTR_RESOURCE_TABLE, PTR_SAMPLER_TABLE,
+        PTR_CONST_BUFFER_TABLE, PTR_UAV_TABLE, PTR_INTERNAL_GLOBAL_TABLE,
+    )  # fmt: skip
     for entry in legacy.user_data:
         if entry.kind not in known:
             raise UsageError(f"{kernel.name} wants user data of the kind {entry.kind:#x}, which is not known")
+        if entry.slot > _MOST_ARGUMENT_BYTES or (entry.kind == IMM_CONST_BUFFER and entry.slot >= _CONST_BUFFERS):
+            raise UsageError(f"{kernel.name} wants the entry {entry.slot} of a table, which there is not")
 
 
 def registers(kernel: KernelObject, block_address: int, filled: bytes) -> dict[int, int]:
     """What the user SGPRs hold at the start: register -> value. ``filled`` is what `block` made for that address."""
     legacy = _convention(kernel)
-    _, const_table, uav_table, _ = _tables(kernel)
+    tables = _tables(kernel)
+    pointers = {
+        PTR_CONST_BUFFER_TABLE: tables.const, PTR_UAV_TABLE: tables.uav, PTR_RESOURCE_TABLE: tables.resource,
+        PTR_SAMPLER_TABLE: tables.sampler,
+    }  # fmt: skip
+    # Of what is given itself: the table, and the dwords of its entries.
+    immediate = {
+        IMM_CONST_BUFFER: (tables.const, 4), IMM_UAV: (tables.uav, 8), IMM_RESOURCE: (tables.resource, 8),
+        IMM_SAMPLER: (tables.sampler, 4),
+    }  # fmt: skip
     found: dict[int, int] = {}
     words: tuple[int, ...]
     for kind, slot, first, count in legacy.user_data:
-        if kind == PTR_CONST_BUFFER_TABLE:
-            words = _halves(block_address + const_table)
-        elif kind == PTR_UAV_TABLE:
-            words = _halves(block_address + uav_table)
-        elif kind == IMM_CONST_BUFFER:
-            words = struct.unpack_from("<4I", filled, const_table + 16 * slot)
-        elif kind == IMM_UAV:
-            words = struct.unpack_from("<8I", filled, uav_table + 32 * slot)
+        if kind in pointers:
+            words = _halves(block_address + pointers[kind])
+        elif kind in immediate:
+            start, dwords = immediate[kind]
+            words = struct.unpack_from(f"<{dwords}I", filled, start + 4 * dwords * slot)
         else:
             words = (0,) * count
         found |= {first + index: word for index, word in enumerate(words[:count])}
@@ -361,7 +443,8 @@ def block(
     kernel: KernelObject,
     block_address: int,
     image_address: int,
-    values: Sequence[tuple[int, int] | bytes | int],
+    values: Sequence[tuple[int, int] | ImageValue | bytes | int],
+    samplers: Mapping[int, bytes],
     global_size: tuple[int, int, int],
     local_size: tuple[int, int, int],
     offset: tuple[int, int, int],
@@ -369,26 +452,36 @@ def block(
 ) -> bytes:
     """The constant buffers and tables for a launch, to be put at ``block_address``.
 
-    ``values``, one for each of ``kernel.args``: address and size in bytes of a buffer, the bytes of a value, the offset
-    of a local array. UsageError if pointers with one descriptor lie too far apart for a 32-bit binary.
+    ``values``, one for each of ``kernel.args``: address and size in bytes of a buffer, an image, the bytes of a value
+    or a sampler, the offset of a local array. ``samplers``: the descriptors (S#, 16 bytes) of all samplers by their
+    numbers. UsageError if pointers with one descriptor lie too far apart for a 32-bit binary.
     """
     legacy = _convention(kernel)
-    arguments, const_table, uav_table, end = _tables(kernel)
-    memory = bytearray(end)
+    tables = _tables(kernel)
+    memory = bytearray(tables.end)
     groups = [-(-whole // part) for whole, part in zip(global_size, local_size, strict=True)]
     struct.pack_into("<3II3II3II", memory, 0, *global_size, dimensions, *local_size, 0, *groups, 0)
     # The dwords 24 to 26, and from 36, or 37 in 64-bit binaries, on: the global offset; 27: of all dimensions together.
     struct.pack_into("<3II", memory, 24 * 4, *offset, prod(offset[: max(dimensions, 1)]) & 0xFFFFFFFF)
     struct.pack_into("<3I", memory, (37 if legacy.is_64 else 36) * 4, *offset)
+
+    def put(table: int, entry_bytes: int, entry: int, made: bytes) -> None:
+        at = table + entry_bytes * entry
+        memory[at : at + len(made)] = made
+
     spans: dict[tuple[bool, int], tuple[int, int]] = {}
     for place, value in zip(legacy.args, values, strict=True):
-        if isinstance(value, tuple):
+        if _is_buffer(value):
             key = place.kind == "constant", place.resource
             low, high = spans.get(key, (value[0], value[0] + value[1]))
             spans[key] = min(low, value[0]), max(high, value[0] + value[1])
     for argument, place, value in zip(kernel.args, legacy.args, values, strict=True):
-        at = arguments + place.offset
-        if isinstance(value, tuple):
+        at = tables.arguments + place.offset
+        if isinstance(value, ImageValue):
+            table = tables.resource if _is_read_image(place, argument) else tables.uav
+            put(table, 32, place.resource, value.descriptor)
+            put(at, 1, 0, value.argument())
+        elif _is_buffer(value):
             distance = value[0] - spans[place.kind == "constant", place.resource][0]
             if not legacy.is_64 and distance >> 32:
                 raise UsageError(
@@ -398,23 +491,30 @@ def block(
             struct.pack_into("<Q" if legacy.is_64 else "<I", memory, at, distance)
         elif isinstance(value, int):
             struct.pack_into("<I", memory, at, value)
-        else:
-            written = _widened(value, place.small)
-            memory[at : at + len(written)] = written
+        elif isinstance(value, bytes):
+            put(at, 1, 0, _widened(value, place.small))
+    # Of generations on which NUM_RECORDS counts bytes, no driver had kernels index constant buffers.
+    stride = _CONSTANT_BYTES if kernel.generation < 8 else 0
     for (is_constant, resource), (low, high) in spans.items():
         if not is_constant:
-            memory[uav_table + 32 * resource : uav_table + 32 * resource + 16] = _descriptor(low, high - low)
+            put(tables.uav, 32, resource, _descriptor(low, high - low))
         if 0 <= resource < _CONST_BUFFERS:
-            memory[const_table + 16 * resource : const_table + 16 * resource + 16] = _descriptor(low, high - low)
+            put(tables.const, 16, resource, _descriptor(low, high - low, stride))
     start, size = legacy.constants
     if size:
-        own = _descriptor(image_address + start, size)
-        at = uav_table + 32 * legacy.constants_id
-        memory[at : at + 16] = own
-        memory[const_table + 32 : const_table + 48] = own
-    memory[const_table : const_table + 16] = _descriptor(block_address, _BUFFER_0_BYTES)
-    memory[const_table + 16 : const_table + 32] = _descriptor(block_address + arguments, const_table - arguments)
+        own = _descriptor(image_address + start, size, stride)
+        put(tables.const, 16, 2, own)
+        if legacy.constants_id >= 0:
+            put(tables.uav, 32, legacy.constants_id, own)
+    put(tables.const, 16, 0, _descriptor(block_address, _BUFFER_0_BYTES))
+    put(tables.const, 16, 1, _descriptor(block_address + tables.arguments, tables.const - tables.arguments))
+    for number, descriptor in samplers.items():
+        put(tables.sampler, 16, number, descriptor)
     return bytes(memory)
+
+
+def _is_buffer(value: object) -> TypeGuard[tuple[int, int]]:
+    return isinstance(value, tuple) and not isinstance(value, ImageValue)
 
 
 def _widened(value: bytes, small: str) -> bytes:

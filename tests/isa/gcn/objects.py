@@ -189,13 +189,84 @@ s_endpgm
 """
 
 
-def amdcl(machine_code, metadata=AMDCL_METADATA, name="scale", machine=0x1A, globals_=b""):
+AMDCL_USER_DATA = ((0x17, 0, 2, 2), (0x02, 0, 4, 4), (0x02, 1, 8, 4))
+
+AMDCL_IMAGE_METADATA = """\
+;ARGSTART:__OpenCL_blend_kernel
+;version:3:1:104
+;device:tahiti
+;uniqueid:1024
+;memory:uavprivate:64
+;memory:hwlocal:0
+;image:in:2D:RO:0:1:0
+;image:out:2D:WO:0:1:32
+;value:s:u32:1:1:64
+;pointer:bias:float:1:1:80:uav:10:16:RO:0:0
+;function:1:1041
+;sampler:unknown_22:1:1:22
+;sampler:s:0:0:0
+;privateid:8
+;reflection:0:image2d_t
+;reflection:1:image2d_t
+;reflection:2:sampler_t
+;reflection:3:float*
+;ARGEND:__OpenCL_blend_kernel
+"""
+
+AMDCL_IMAGE_USER_DATA = ((0x11, 0, 2, 2), (0x01, 0, 4, 4), (0x02, 1, 8, 4), (0x17, 0, 12, 2), (0x13, 0, 14, 2))
+
+# out[y][x] = in[y][x], by coordinates in 0 to 1 and a turn more, + in[y][x - 1], outside of the image 0; and of it
+# x + bias[0] + the value of the sampler, y + the image's channel order.
+AMDCL_IMAGE_CODE = """\
+s_load_dwordx8 s[24:31], s[2:3], 0x0
+s_load_dwordx8 s[32:39], s[12:13], 0x0
+s_load_dwordx4 s[40:43], s[14:15], 0x4
+s_load_dwordx4 s[44:47], s[12:13], 0x50
+s_buffer_load_dwordx2 s[48:49], s[8:11], 0x0
+s_buffer_load_dword s50, s[8:11], 0x10
+s_buffer_load_dword s51, s[8:11], 0x7
+v_cvt_f32_u32_e32 v2, v0
+v_cvt_f32_u32_e32 v3, v1
+v_add_f32_e32 v2, 0.5, v2
+v_add_f32_e32 v3, 0.5, v3
+s_waitcnt lgkmcnt(0)
+v_cvt_f32_u32_e32 v4, s48
+v_cvt_f32_u32_e32 v5, s49
+v_rcp_f32_e32 v4, v4
+v_rcp_f32_e32 v5, v5
+v_mul_f32_e32 v4, v4, v2
+v_mul_f32_e32 v5, v5, v3
+v_add_f32_e32 v4, 1.0, v4
+v_add_f32_e32 v5, 1.0, v5
+v_add_f32_e32 v2, -1.0, v2
+v_mov_b32_e32 v15, 0
+image_sample v[6:9], v[4:5], s[24:31], s[4:7] dmask:0xf
+image_sample v[10:13], v[2:3], s[24:31], s[40:43] dmask:0xf unorm
+tbuffer_load_format_x v14, v15, s[44:47], 0 format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT] offen
+v_cvt_f32_u32_e32 v17, s50
+v_cvt_f32_u32_e32 v18, s51
+s_waitcnt vmcnt(0)
+v_add_f32_e32 v6, v6, v10
+v_add_f32_e32 v7, v7, v11
+v_add_f32_e32 v8, v8, v12
+v_add_f32_e32 v9, v9, v13
+v_add_f32_e32 v6, v6, v14
+v_add_f32_e32 v6, v6, v17
+v_add_f32_e32 v7, v7, v18
+image_store v[6:9], v[0:1], s[32:39] dmask:0xf unorm glc
+s_endpgm
+"""
+
+
+def amdcl(
+    machine_code, metadata=AMDCL_METADATA, name="scale", machine=0x1A, globals_=b"", user_data=AMDCL_USER_DATA,
+    rsrc2=0x98,
+):  # fmt: skip
     """A binary of the OpenCL 1.x driver with one kernel."""
-    user_data = [(0x17, 0, 2, 2), (0x02, 0, 4, 4), (0x02, 1, 8, 4)]
     info = [(0x80001000, len(user_data))]
     for index, entry in enumerate(user_data):
         info += [(0x80001001 + 4 * index + part, value) for part, value in enumerate(entry)]
-    info += [(0x80001041, 4), (0x80001042, 28), (0x80001043, 0xC0), (0x80001044, 0), (0x80001045, 0), (0x2E13, 0x98)]
+    info += [(0x80001041, 4), (0x80001042, 28), (0x80001043, 0xC0), (0x80001044, 0), (0x80001045, 0), (0x2E13, rsrc2)]
     notes = note("ATI CAL", 2, b"") + note("ATI CAL", 1, b"".join(struct.pack("<II", *pair) for pair in info))
     inner = elf(
         [

@@ -5,8 +5,18 @@ import struct
 
 import numpy as np
 import pytest
-from objects import AMDCL_CODE, AMDCL_METADATA, amdcl, assembled, elf
+from objects import (
+    AMDCL_CODE,
+    AMDCL_IMAGE_CODE,
+    AMDCL_IMAGE_METADATA,
+    AMDCL_IMAGE_USER_DATA,
+    AMDCL_METADATA,
+    amdcl,
+    assembled,
+    elf,
+)
 
+import headwater as hw
 from headwater.cli import main
 from headwater.emulate.reference import Wave, run_group
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
@@ -56,7 +66,7 @@ def test_it_runs_by_the_drivers_calling_convention(binary):
     convention.check(kernel)
     block = memory.allocate(convention.block_bytes(kernel))
     values = [struct.pack("<I", 3), bytes([9, 200]), (source, 512), (target, 512)]
-    filled = convention.block(kernel, block, 0, values, (128, 1, 1), (64, 1, 1), (0, 0, 0), 1)
+    filled = convention.block(kernel, block, 0, values, {}, (128, 1, 1), (64, 1, 1), (0, 0, 0), 1)
     memory.write(block, filled)
     for group in range(2):
         private = PrivateMemory(memory, memory.allocate(4096), 64)
@@ -74,21 +84,52 @@ def test_it_runs_by_the_drivers_calling_convention(binary):
 def test_buffers_with_one_descriptor_are_told_apart_by_distance(binary):
     kernel = load(amdcl(b"\0\0\x81\xbf", AMDCL_METADATA.replace("uav:13", "uav:12")), "si.bin").kernel("scale")
     near = convention.block(
-        kernel, 0, 0, [b"1234", b"12", (0x5000, 16), (0x4000, 16)], (1, 1, 1), (1, 1, 1), (0, 0, 0), 1
+        kernel, 0, 0, [b"1234", b"12", (0x5000, 16), (0x4000, 16)], {}, (1, 1, 1), (1, 1, 1), (0, 0, 0), 1
     )
     assert struct.unpack_from("<I", near, 256 + 32)[0] == 0x1000
     assert struct.unpack_from("<I", near, 256 + 48)[0] == 0
     with pytest.raises(UsageError, match="too far apart"):
-        convention.block(kernel, 0, 0, [b"1234", b"12", (0, 16), (1 << 40, 16)], (1, 1, 1), (1, 1, 1), (0, 0, 0), 1)
+        convention.block(kernel, 0, 0, [b"1234", b"12", (0, 16), (1 << 40, 16)], {}, (1, 1, 1), (1, 1, 1), (0, 0, 0), 1)
+
+
+def test_images_and_samplers(tmp_path):
+    path = tmp_path / "image.bin"
+    code = assembled(AMDCL_IMAGE_CODE, "gfx600")
+    # Constants, but no cbid: the table of UAVs has no entry for them, but the buffer `bias`.
+    path.write_bytes(amdcl(code, AMDCL_IMAGE_METADATA, "blend", 0x1A, b"constants", AMDCL_IMAGE_USER_DATA, rsrc2=0x9A0))
+    program = hw.compile(path)
+    pixels = np.random.default_rng(1).integers(0, 99, (8, 16, 4)).astype(np.float32)
+    out = np.zeros_like(pixels)
+    sampler = hw.Sampler(normalized=True, addressing="repeat")
+    program.blend[(16, 8), (16, 8)](
+        hw.Image(pixels), hw.Image(out), sampler, np.array([0.25], np.float32), device="hd7970"
+    )
+    expected = pixels.copy()
+    expected[:, 1:] += pixels[:, :-1]
+    expected[..., 0] += 0.25 + (1 | 1 << 1 | 1 << 4)
+    expected[..., 1] += 0x10B5
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_constants_are_vectors_of_four_dwords_to_who_indexes_them(binary):
+    kernel = load(binary, "si.bin").kernel("scale")
+    values = [b"1234", b"12", (0x1000, 16), (0x2000, 16)]
+    filled = convention.block(kernel, 0, 0x10000, values, {}, (1, 1, 1), (1, 1, 1), (0, 0, 0), 1)
+    tables = convention._tables(kernel)
+    for at in (tables.const + 2 * 16, tables.uav + 10 * 32):
+        base, high, records, _ = struct.unpack_from("<4I", filled, at)
+        assert (base, high, records) == (0x10000 + kernel.legacy.constants[0], 16 << 16, 1)
 
 
 def test_what_the_convention_lacks_is_refused():
-    image = AMDCL_METADATA.replace(";function", ";image:picture:2D:RO:0:1:64\n;function")
-    with pytest.raises(UsageError, match="picture is an image"):
-        convention.check(load(amdcl(b"\0\0\x81\xbf", image), "si.bin").kernel("scale"))
+    counter = AMDCL_METADATA.replace(";function", ";counter:count:32:0:1:64\n;function")
+    with pytest.raises(UsageError, match="count is a counter"):
+        convention.check(load(amdcl(b"\0\0\x81\xbf", counter), "si.bin").kernel("scale"))
     private = AMDCL_METADATA.replace("uavprivate:0", "uavprivate:64")
     with pytest.raises(UsageError, match="private memory"):
-        convention.check(load(amdcl(b"\0\0\x81\xbf", private), "si.bin").kernel("scale"))
+        convention.check(load(amdcl(b"\0\0\x81\xbf", private, rsrc2=0x99), "si.bin").kernel("scale"))
+    # What the source declares became registers.
+    convention.check(load(amdcl(b"\0\0\x81\xbf", private), "si.bin").kernel("scale"))
 
 
 def test_disasm_shows_it(binary, tmp_path, capsys):
@@ -109,6 +150,8 @@ def test_disasm_shows_it(binary, tmp_path, capsys):
         (amdcl(b"\0\0\x81\xbf", machine=7), "chips that are not known: 7"),
         (amdcl(b"\0\0\x81\xbf", AMDCL_METADATA.replace("u32:1:1:0", "u33:1:1:0")), "unknown type u33"),
         (amdcl(b"\0\0\x81\xbf", AMDCL_METADATA.replace("uav:12", "uav:x")), "damaged metadata"),
+        (amdcl(b"\0\0\x81\xbf", AMDCL_METADATA + ";sampler:s:0:0:0\n"), "the sampler s is no argument"),
+        (amdcl(b"\0\0\x81\xbf", AMDCL_METADATA + ";sampler:unknown_1:99999999:1:1\n"), "damaged notes or metadata"),
         (amdcl(b"\0\0\x81\xbf", AMDCL_METADATA.replace(":16\n", ":99999999\n")), "damaged notes or metadata"),
         (
             elf(
