@@ -13,6 +13,7 @@ from dataclasses import replace
 from headwater.emulate import modifiers
 from headwater.emulate.builder import Value
 from headwater.emulate.layout import WAVE
+from headwater.emulate.lower_float import flush
 from headwater.emulate.lower_llvm import Wide, lower
 from headwater.emulate.registers import PART, PART_LANES, PART_MASK, PARTS, Mask
 from headwater.emulate.vliw import lds, program
@@ -229,11 +230,10 @@ class AluCode:
             return value
         value = b.bitcast(value, "f64" if kind == "f64" else "f32")
         if omod:
+            by_code = self.c.mode.denorm(value.type) == 0
+            value = flush(b, value) if by_code else value
             value = b.binary("fmul", value, b.constant(value.type, float_bits(OMOD[omod], value.type)))
-            if self.c.mode.denorm(value.type) == 0:
-                from headwater.emulate.lower_float import flush
-
-                value = flush(b, value)
+            value = flush(b, value) if by_code else value
         return modifiers.result(b, value, op.clamp, 0, self.c.mode)
 
     def _allowed(self, op: AluOp, part: int) -> Value | None:

@@ -108,6 +108,8 @@ class Clause(PutOff):
         self._queue: list[Thunk] = []
         self._queue_loads = False
         self._last: list[str] = []
+        if not options.avx512:  # where accesses that are not inline keep their operands, see `helpers.load`
+            self.array("%data", 4)
 
     @property
     def place(self) -> int:
