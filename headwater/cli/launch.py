@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,41 @@ if TYPE_CHECKING:
     from headwater.runtime import Device, Event, Queue
 
 _PATIENCE = 1.0  # seconds before a launch is worth a line that says it is still running
+
+
+class TimeLimit:
+    """The seconds of ``--time-limit``, from the first launch on; None: there is no limit."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self._end = float("inf")
+
+    def begin(self) -> float | None:
+        """Called before a launch: the seconds that it may take."""
+        if self.seconds is None:
+            return None
+        if self._end == float("inf"):
+            self._end = time.monotonic() + self.seconds
+            return self.seconds
+        return max(self._end - time.monotonic(), 0.001)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left."""
+        return time.monotonic() >= self._end
+
+    def ending(self, tell: Callable[[float], None] | None) -> Callable[[float], None] | None:
+        """``tell`` of a replay, which ends it, as Ctrl-C does, when nothing is left."""
+        if self.seconds is None:
+            return tell
+
+        def told(part: float) -> None:
+            if tell is not None:
+                tell(part)
+            if self.is_over:
+                raise KeyboardInterrupt
+
+        return told
 
 
 class Job:

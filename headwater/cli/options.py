@@ -79,6 +79,19 @@ def whole_from_one(text: str, option: str) -> int:
     return int(text)
 
 
+def positive(text: str | None, option: str, *, zero: bool = False) -> float | None:
+    """The number above 0 (or 0, too) that an option was given; None if it was not given."""
+    if text is None:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not (0 < number < float("inf") or (zero and number == 0)):
+        raise UsageError(f"{option} takes a number greater than 0, not {text.strip()!r}")
+    return number
+
+
 def add_device_option(parser: Parser, what: str = "") -> None:
     """Where to run; ``what`` the option takes, if that is not any device."""
     parser.add_argument(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.cli import crash
-from headwater.cli.options import Parser, add_build_options, add_device_option, build_options, whole_from_one
+from headwater.cli.options import Parser, add_build_options, add_device_option, build_options, positive, whole_from_one
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ def _checking(wanted: bool) -> Iterator[None]:
 
 
 def _run(args: argparse.Namespace, begin: float) -> int:
-    limit = _positive(args.time_limit, "--time-limit")
-    tolerance = _positive(args.tolerance, "--tolerance", zero=True)
+    limit = positive(args.time_limit, "--time-limit")
+    tolerance = positive(args.tolerance, "--tolerance", zero=True)
     if args.repeat is not None and not args.time:
         raise UsageError("--repeat says how often --time runs", hint="add --time")
     if args.tolerance is not None and not args.verify:
@@ -174,18 +174,6 @@ def _run(args: argparse.Namespace, begin: float) -> int:
 
 
 # --------------------------------------------------------------------------------------------------------- preparing
-
-
-def _positive(text: str | None, option: str, *, zero: bool = False) -> float | None:
-    if text is None:
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not (0 < number < float("inf") or (zero and number == 0)):
-        raise UsageError(f"{option} takes a number greater than 0, not {text.strip()!r}")
-    return number
 
 
 def _dims(text: str | None, option: str) -> tuple[int, ...]:

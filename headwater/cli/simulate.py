@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater.cli.options import Parser, build_options, whole_from_one
+from headwater.cli.options import Parser, build_options, positive, whole_from_one
 from headwater.cli.results import refuse_overwriting
 from headwater.cli.run import add_launch_options, bind_words, choose_kernel, tell_written
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
+    from headwater.cli.launch import TimeLimit
     from headwater.timing.report import Hot, Report
     from headwater.timing.system import SystemTimeline
 
@@ -55,6 +56,7 @@ def parser() -> Parser:
         "--sample", metavar="PART", help="replay this part of the work-groups only, as 0.1; says its error"
     )
     what.add_argument("--instructions", action="store_true", help="list the most expensive instructions, too")
+    what.add_argument("--time-limit", metavar="S", help="end after S seconds, with a report of the part simulated")
     what.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     program = made.add_argument_group("a program of many launches")
     program.add_argument("--repeat", metavar="N", help="run N times, with copies there and back, on the first chip")
@@ -72,7 +74,7 @@ def main(words: Sequence[str]) -> int:
 
 def _simulate(args: argparse.Namespace) -> int:
     import headwater
-    from headwater.cli.launch import Job, progress
+    from headwater.cli.launch import Job, TimeLimit, progress
     from headwater.isa.gcn.model import ISA_OF_TARGET
     from headwater.isa.vliw.model import GENERATION_OF_TARGET
     from headwater.timing.simulate import Recorded, simulated
@@ -84,6 +86,7 @@ def _simulate(args: argparse.Namespace) -> int:
     names = [args.device, *(name for name in (args.also or "").split(",") if name)]
     chips = [simulated(name) for name in names]
     sample = _part(args.sample)
+    limit = TimeLimit(positive(args.time_limit, "--time-limit"))
     times = whole_from_one(args.repeat, "--repeat") if args.repeat is not None else 0
     if times > _MOST_TIMES:
         raise UsageError(f"--repeat {times:,}: each launch is simulated, {_MOST_TIMES:,} at most")
@@ -104,6 +107,7 @@ def _simulate(args: argparse.Namespace) -> int:
             job = Job(program, name, *bind_words(program, name, args))
 
             def run(job: Job = job, device: Any = device) -> None:
+                job.time_limit = limit.begin()
                 with progress(f"running {job.kernel.name} on {device.name}") as watcher:
                     outputs, _ = job.run(device, watcher)
                 if device is chips[0]:
@@ -114,10 +118,11 @@ def _simulate(args: argparse.Namespace) -> int:
                 raise UsageError("nothing was launched: there is nothing to simulate")
         timeline = bool(args.timeline) and device is chips[0]
         with Told(f"simulating {device.name}") as tell:
-            reports += recorded[key].reports(chip, timeline=timeline, sample=sample, tell=tell)
+            reports += recorded[key].reports(chip, timeline=timeline, sample=sample, tell=limit.ending(tell))
         if device is chips[0]:
             first = list(reports)
-            swept = sweep(recorded[key], others, sample=sample) if reports[-1].complete else []
+            going = limit.ending(None)
+            swept = sweep(recorded[key], others, sample=sample, tell=going) if reports[-1].complete else []
             reports += [report for one in swept for report in one]
         if not reports[-1].complete:
             break
@@ -130,15 +135,29 @@ def _simulate(args: argparse.Namespace) -> int:
         if whole is not None:
             found["program"] = whole.as_json()
         print(json.dumps(found))
-        return 0 if all(report.complete for report in reports) else 130
+        return _status(reports, limit)
     if len(chips) == 1 and not others:
         for report in reports:
-            _print(report, args.instructions)
+            _print(report, args.instructions, limit)
     else:
         _compare(reports)
     if whole is not None:
         _print_program(whole, times, queues)
-    return 0 if all(report.complete for report in reports) else 130
+    return _status(reports, limit)
+
+
+def _status(reports: Sequence[Report], limit: TimeLimit) -> int:
+    """The exit code; a word on standard error if time was up."""
+    if all(report.complete for report in reports):
+        return 0
+    if not limit.is_over:
+        return 130
+    print(
+        f"headwater: error: the simulation was stopped: it took longer than its time limit of {limit.seconds:g} s\n"
+        "  hint: what it has simulated so far is a part; give it more time, or --sample 0.1",
+        file=sys.stderr,
+    )
+    return 2
 
 
 def _part(word: str | None) -> float | None:
@@ -182,13 +201,13 @@ def _write(args: argparse.Namespace, reports: Sequence[Report], program: SystemT
 # ---- text ------------------------------------------------------------------------------------------------------------
 
 
-def _print(report: Report, instructions: bool) -> None:
+def _print(report: Report, instructions: bool, limit: TimeLimit) -> None:
     from headwater.cli.terminal import print_table
 
     whole, group = (" × ".join(f"{n:,}" for n in size) for size in (report.global_size, report.local_size))
     waves = f"{report.wavefronts:,} wavefronts, {report.mean_waves_per_simd:.1f} a SIMD"
     if not report.complete:
-        print("INTERRUPTED: what follows is a part of the launch.")
+        print(f"{'STOPPED' if limit.is_over else 'INTERRUPTED'}: what follows is a part of the launch.")
     print(f"{report.kernel} on {report.chip.name}: {whole} work-items in groups of {group}, {waves}")
     error = f", sampled, ± {report.error:.1%}" if report.error else ""
     print(f"{report.cycles:,} cycles, {_time(report.seconds)}{error}", end="")
@@ -252,6 +271,8 @@ def _print_hot(rows: Sequence[Hot], title: str) -> None:
 def _compare(reports: Sequence[Report]) -> None:
     from headwater.cli.terminal import print_table
 
+    if not all(report.complete for report in reports):
+        print("STOPPED: what a chip simulated last is a part of the launch.")
     rows = []
     for report in reports:
         busiest = max(report.units, key=lambda unit: unit.busy)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headwater.cli.options import Parser, build_options
+from headwater.cli.options import Parser, build_options, positive
 from headwater.cli.results import refuse_overwriting
 from headwater.cli.run import add_launch_options, bind_words, choose_kernel, tell_written
-from headwater.errors import UsageError
+from headwater.errors import KernelFault, UsageError
 
 if TYPE_CHECKING:
     from headwater.emulate.stats import InstructionRow, Statistics, Work
@@ -47,6 +48,7 @@ def parser() -> Parser:
     what = made.add_argument_group("statistics")
     what.add_argument("--instructions", action="store_true", help="list every instruction")
     what.add_argument("--trace", metavar="FILE", help="keep the trace, for programs: see docs/trace.md")
+    what.add_argument("--time-limit", metavar="S", help="end after S seconds, with the counts of the part that ran")
     what.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     return made
 
@@ -63,6 +65,7 @@ def _stats(args: argparse.Namespace) -> int:
     from headwater.emulate.stats import statistics
     from headwater.emulate.trace import Recording
 
+    limit = positive(args.time_limit, "--time-limit")
     path = Path(args.file)
     refuse_overwriting([args.trace, *args.outputs], [path])
     device = headwater.device(args.device)
@@ -74,7 +77,7 @@ def _stats(args: argparse.Namespace) -> int:
     with progress(f"compiling {path.name} for {device.name}"):
         program = headwater.compile(path, options=build_options(args), device=device)
     name = choose_kernel(program, args.kernel, path)
-    job = Job(program, name, *bind_words(program, name, args))
+    job = Job(program, name, *bind_words(program, name, args), time_limit=limit)
     recordings: list[Recording] = []
 
     def record() -> Recording:
@@ -84,20 +87,34 @@ def _stats(args: argparse.Namespace) -> int:
         recordings.append(Recording(target))
         return recordings[-1]
 
-    with progress(f"running {name} on {device.name}") as watcher, watching(record):
-        outputs, _ = job.run(device, watcher)
-    tell_written(job, outputs)
+    stopped: KernelFault | None = None
+    begin = time.monotonic()
+    try:
+        with progress(f"running {name} on {device.name}") as watcher, watching(record):
+            outputs, _ = job.run(device, watcher)
+        tell_written(job, outputs)
+    except KernelFault as fault:
+        # Whatever else went wrong, there is nothing to count.
+        if limit is None or time.monotonic() - begin < limit:
+            raise
+        stopped = fault
     found = [statistics(recording) for recording in recordings if recording.totals is not None]
     for recording in recordings:
-        if recording.path is not None:
+        if recording.path is not None and stopped is None:
             print(f"wrote {recording.path}", file=sys.stderr)
     if args.json:
         import json
 
-        print(json.dumps({"device": device.name, "launches": [one.as_json() for one in found]}))
-        return 0
-    for one in found:
-        _print(one, args.instructions)
+        launches = [one.as_json() for one in found]
+        print(json.dumps({"device": device.name, "launches": launches, "complete": stopped is None}))
+    else:
+        if stopped is not None and found:
+            print("STOPPED: of the last launch, what follows is a part.")
+        for one in found:
+            _print(one, args.instructions)
+    if stopped is not None:
+        print(f"headwater: error: {stopped}", file=sys.stderr)
+        return stopped.exit_code
     return 0
 
 
