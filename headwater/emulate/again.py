@@ -24,10 +24,13 @@ _LIKELY = "!prof !9100"
 _BITS = f"i{PART_LANES}"
 
 
-def compare(b: Builder, place: Callable[[str, int], str], at: Address, part: int, lanes: Mask) -> str:
+def compare(
+    b: Builder, place: Callable[[str, int], str], at: Address, part: int, lanes: Mask, *, still: bool = False
+) -> str:
     """Lanes that lie otherwise to lane 0 than in the access before, in this part or those already told: an ``i32``.
 
     ``place``: a pointer to a field of the site, some bytes further; its ``low`` and ``high`` have been stored.
+    ``still``: where the site says that it knows memory that the launch does not write, lanes outside of that.
     """
 
     def first(field: str) -> str:
@@ -35,16 +38,34 @@ def compare(b: Builder, place: Callable[[str, int], str], at: Address, part: int
         alone = b.emit(f"insertelement {PART} poison, i32 {one}, i64 0")
         return b.emit(f"shufflevector {PART} {alone}, {PART} poison, {PART} zeroinitializer")
 
+    def others(least: str, high: str, test: Callable[[str], str]) -> str:
+        other = test(b.emit(f"sub {PART} {low}, {first(least)}"))
+        if at.high is not None:
+            far = b.emit(f"icmp ne {PART} {at.high}, {first(high)}")
+            other = b.emit(f"or {PART_MASK} {other}, {far}")
+        return b.emit(f"bitcast {PART_MASK} {other} to {_BITS}")
+
+    def unlike(offset: str) -> str:
+        known = b.emit(f"load {PART}, ptr {place('pattern', part * PART_LANES * 4)}, align 64")
+        return b.emit(f"icmp ne {PART} {offset}, {known}")
+
     low = at.low or "zeroinitializer"
-    offset = b.emit(f"sub {PART} {low}, {first('low')}")
-    known = b.emit(f"load {PART}, ptr {place('pattern', part * PART_LANES * 4)}, align 64")
-    other = b.emit(f"icmp ne {PART} {offset}, {known}")
-    if at.high is not None:
-        far = b.emit(f"icmp ne {PART} {at.high}, {first('high')}")
-        other = b.emit(f"or {PART_MASK} {other}, {far}")
-    bits = b.emit(f"bitcast {PART_MASK} {other} to {_BITS}")
+    active = "-1" if lanes.full else lanes.part_bits(b, part)
+    if still:
+        outside, anywhere, done = b.label("still"), b.label("moving"), b.label("compared")
+        b.line(f"br i1 {_is_set(b, place('still', 0))}, label %{outside}, label %{anywhere}, {_LIKELY}")
+        b.start(outside)
+        far = others("still_low", "still_high", lambda o: b.emit(f"icmp ugt {PART} {o}, {first('still_span')}"))
+        b.jump(done)
+        b.start(anywhere)
+        near = others("low", "high", unlike)
+        b.jump(done)
+        b.start(done)
+        bits = b.emit(f"phi {_BITS} [{far}, %{outside}], [{near}, %{anywhere}]")
+    else:
+        bits = others("low", "high", unlike)
     if not lanes.full:
-        bits = b.emit(f"and {_BITS} {bits}, {lanes.part_bits(b, part)}")
+        bits = b.emit(f"and {_BITS} {bits}, {active}")
     differs = b.emit(f"zext {_BITS} {bits} to i32")
     kept = place("differs", 0)
     if part:
@@ -54,14 +75,36 @@ def compare(b: Builder, place: Callable[[str, int], str], at: Address, part: int
     return differs
 
 
+def _is_set(b: Builder, place: str) -> str:
+    return b.emit(f"icmp ne i32 {b.emit(f'load i32, ptr {place}, align 4')}, 0")
+
+
 def tell(
-    b: Builder, site: str, number: int, kind: int, at: Address, mask: str, differs: str, slow: Callable[[], None]
+    b: Builder,
+    site: str,
+    number: int,
+    kind: int,
+    at: Address,
+    mask: str,
+    differs: str,
+    slow: Callable[[], None],
+    still: tuple[str, str] | None = None,
 ) -> None:
-    """Call the library for an access of all parts; ``slow`` writes what `hw_access` needs beside the addresses."""
+    """Call the library for an access of all parts; ``slow`` writes what `hw_access` needs beside the addresses.
+
+    ``still``: pointers to the site's ``still`` and ``still_base``, if the lanes may have been compared with these.
+    """
     wide = at.high is not None
     again, other, done = b.label("again"), b.label("other"), b.label("told")
     b.line(f"br i1 {b.emit(f'icmp eq i32 {differs}, 0')}, label %{again}, label %{other}, {_LIKELY}")
     b.start(again)
+    if still is not None:
+        known, moving = b.label("base"), b.label("moving")
+        b.line(f"br i1 {_is_set(b, still[0])}, label %{known}, label %{moving}, {_LIKELY}")
+        b.start(known)
+        base = b.emit(f"load i64, ptr {still[1]}, align 8")
+        b.line(f"br i1 {b.emit(f'icmp eq i64 {base}, {at.base}')}, label %{done}, label %{other}, {_LIKELY}")
+        b.start(moving)
     what = number | kind << KIND_SHIFT | (WIDE if wide else 0)
     fine = _by_registers(b, "hw_again", f"ptr %w, ptr {site}, i32 {what}, i64 {at.base}, i64 {mask}")
     b.line(f"br i1 {fine}, label %{done}, label %{other}, {_LIKELY}")

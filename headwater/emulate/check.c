@@ -407,6 +407,12 @@ SCALAR static inline int rows(struct wave *w, struct site *s, u32 number, u64 st
     if (range == 0 || start + low - range->start >= range->bytes) return 0;
     const struct shadow *h = (const struct shadow *)range->shadow;
     u64 offset = start - range->start;
+    if (h == 0) { /* all lanes' last bytes must be inside, too */
+        if (facts & WRITES || (u64)active * bytes > range->bytes) return 0;
+        for (u32 at = 0; at < (s->known[ROW] ? 16 : LANES); at += 16)
+            if (offset + s->low[at] > range->bytes - (s->known[ROW] ? active : 16) * bytes) return 0;
+        return 1;
+    }
     u64 fixed = (u64)number << SITE_SHIFT | (u64)r->epoch << EPOCH_SHIFT | (u64)rule << RULE_SHIFT;
     if (rule >= h->record_shift || h->unwritten) return 0;
     u32 first_tag = r->tag - (w->index << 6), span = c->waves << 6, writes = facts & WRITES;
@@ -448,6 +454,33 @@ static inline u32 in_rows(struct context *c, struct site *s, u32 number, u32 wid
     s->pattern_mask = mask;
     return active;
 }
+
+/* Whether all lanes read memory that the launch does not write. Then the site's `still…` tell of it, for again.py. */
+static inline int reads_still(struct context *c, struct site *s, u32 number, u32 wide, u64 base, u64 mask) {
+    u32 facts = ((const struct site_facts *)c->site_table)[number].facts, bytes = facts >> 8 & 0xff, from = __builtin_ctzll(mask);
+    u32 high = wide ? s->high[from] : 0;
+    const struct range *range = find(c, s, base + ((u64)high << 32 | s->low[from]));
+    if (range == 0 || range->shadow || bytes > range->bytes) return 0;
+    /* Of the low halves with this high one, those from `first` to `last`. */
+    u64 zero = base + ((u64)high << 32), ahead = range->start - zero, behind = ahead + range->bytes - bytes;
+    u64 first = (i64)ahead > 0 ? ahead : 0, last = (i64)behind > ~0u ? ~0u : behind;
+    if ((i64)behind < 0 || (i64)ahead > ~0u) return 0;
+    v16 wrong = {0};
+    for (u32 p = 0; p < 4; p++) {
+        wrong |= (v16)(part_of(s->low, p) - splat(first) > splat(last - first)) & lane_mask(mask, p);
+        if (wide) wrong |= (part_of(s->high, p) ^ splat(high)) & lane_mask(mask, p);
+    }
+    if (any(wrong)) return 0;
+    s->still = (facts & STILL) != 0;
+    s->still_base = base;
+    s->still_low = first;
+    s->still_span = last - first;
+    s->still_high = high;
+    return 1;
+}
+
+/* Of memory that the launch does not write. */
+static const struct shadow nothing;
 
 /* A lane reads one granule of global memory that nobody has written: most lanes of gathers. 0 if it is anything else. */
 static inline int lane_reads(const struct access *a, u64 offset, u32 tag) {
@@ -500,7 +533,7 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
     } else {
         const struct range *range = find(c, s, base + (high | s->low[from]));
         if (range == 0) return;
-        a.shadow = (const struct shadow *)range->shadow;
+        a.shadow = range->shadow ? (const struct shadow *)range->shadow : &nothing;
         a.origin = range->start;
     }
     if (facts & IS_ATOMIC && !local) check_alignment(c, w, r, s, number, bytes, base, mask, wide, local);
@@ -537,6 +570,10 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
         else if (address - a.origin >= a.shadow->count << c->granule_shift) {
             const struct range *range = find(c, s, address);
             if (range == 0) continue;
+            if (range->shadow == 0) {
+                if (facts & (WRITES | IS_ATOMIC)) report(c, STRAY, number, r->tag + l, 0, 0, address, 0);
+                continue;
+            }
             a.shadow = (const struct shadow *)range->shadow;
             a.origin = range->start;
         }
@@ -645,10 +682,16 @@ HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 
         local_reads(w, s, number, base, mask);
         return;
     }
+    int reads = kind == KIND_GLOBAL && !(facts & (IS_ATOMIC | WRITES));
+    if (facts & STILL) {
+        if (reads_still(c, s, number, wide, base, mask)) return;
+        s->still = 0;
+    }
     if (kind == KIND_GLOBAL && !(facts & IS_ATOMIC)) {
         u32 active = in_rows(c, s, number, wide, base, mask);
         if (active && rows(w, s, number, base + (wide ? (u64)s->high[0] << 32 : 0), active)) return;
     }
+    if (reads && reads_still(c, s, number, wide, base, mask)) return;
     access_at(w, s, number, wide, base, mask);
 }
 
@@ -664,8 +707,9 @@ HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 add
     u32 facts = ((const struct site_facts *)c->site_table)[number].facts, bytes = facts >> 8 & 0xff;
     if (s->allocation[1] == address || c->exhausted) return;
     const struct range *range = find(c, s, address);
-    if (range == 0) {
-        s->allocation[1] = address;
+    if (range == 0 || range->shadow == 0) {
+        if (range && facts & WRITES) report(c, STRAY, number, r->tag, 0, 0, address, 0);
+        else s->allocation[1] = address;
         return;
     }
     struct access a = {.c = c, .shadow = (const struct shadow *)range->shadow, .state = s, .team = r->team, .origin = range->start,

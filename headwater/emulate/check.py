@@ -14,6 +14,7 @@ import numpy as np
 
 from headwater.emulate import unwritten, waitcnt
 from headwater.emulate.layout import LANES, Struct, round_up
+from headwater.emulate.provenance import Provenance, provenance
 from headwater.emulate.staging import (
     CONTEXT_HOOK,
     FLAT_KIND,
@@ -31,16 +32,17 @@ from headwater.runtime.arrays import Array, address, aligned_bytes
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing
     from headwater.emulate.memory import Address
-    from headwater.emulate.program import BasicBlock
+    from headwater.emulate.program import BasicBlock, Program
     from headwater.emulate.registers import Mask
     from headwater.emulate.staging import Site
     from headwater.emulate.translate import Translator
+    from headwater.isa.gcn.objects import KernelObject
     from headwater.runtime.emulated import SimulatedTask
     from headwater.runtime.faults import Extent
     from headwater.runtime.simulated_launch import SimulatedLaunch
 
-RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED = range(1, 7)
-_WRITES, _ATOMIC = 1 << 16, 1 << 17
+RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY = range(1, 8)
+_WRITES, _ATOMIC, _STILL = 1 << 16, 1 << 17, 1 << 18
 _MANY, _WHO = 1 << 31, (1 << 31) - 1
 _ROOM = 64
 """Findings that are kept apart; kernels with more places that are wrong are not thought of."""
@@ -72,7 +74,7 @@ _TYPES: Final = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}
 
 
 class _CheckObserver(Staged):
-    name = "check 9"
+    name = "check 10"
     library = ("check_records.h", "check.c")
     tells_segments = False
     takes_values = True
@@ -82,6 +84,25 @@ class _CheckObserver(Staged):
         self._leaders: dict[tuple[int, int, str, int], tuple[int, int]] = {}
         self._stores = 0
         """To local memory, so far."""
+        self._provenance: Provenance | None = None
+        self._still: set[int] = set()
+        """Sites that are told so: see `_is_still`."""
+
+    def reads(self, program: Program, kernel: KernelObject, target: str) -> None:
+        """Races need a write: of what no pointer that may be written through points to, reads need not be known."""
+        self._provenance = provenance(program, kernel, target)
+
+    def facts(self) -> Any:
+        """``written``: the numbers of the arguments through which may be written, None if they are not known;
+        ``still``: the sites that read through others."""
+        written = None if self._provenance is None else sorted(self._provenance.written)
+        return {**super().facts(), "written": written, "still": sorted(self._still)}
+
+    def _is_still(self, what: Accessing, site: int) -> bool:
+        if self._provenance is None or what.address not in self._provenance.still:
+            return False
+        self._still.add(site)
+        return True
 
     def after(self, t: Translator, block: BasicBlock, at: int) -> None:
         """Where ``sub_group_barrier`` was (library/gcn/subgroup.cl), work-items of a wavefront may count on its lanes'
@@ -167,6 +188,7 @@ class Checker:
         self._room = next((room for room in (16, 32) if row <= room), _GRANULES)
         self._recorder_bytes = recorder_bytes(len(found.sites))
         self._site_table = _site_table(found.sites)
+        self._site_table[launch.native.observed.get("still", []), 0] |= _STILL
         self._findings = np.zeros(_ROOM, FINDING)
         self._context = aligned_bytes(_CONTEXT.size_bytes)
         return [address(self._context) if n == CONTEXT_HOOK else 0 for n in range(8)]
@@ -180,13 +202,14 @@ class Checker:
         try:
             self._teams = aligned_bytes(count * team_bytes)
             shared = launch._tickets > 1
-            self._shadows = [(extent, self._shadow(extent, shared)) for extent in _apart(task.extents)]
+            known = _apart(task.extents)
+            still = self._still(launch, task, known)
+            self._shadows = [(extent, self._shadow(extent, shared)) for extent in known if extent not in still]
         except MemoryError:
             raise ResourceError("there is too little memory for checking this launch", hint="make it smaller") from None
         self._teams[:] = 0
-        rows = sorted(
-            (extent.start, extent.end - extent.start, address(shadow.memory)) for extent, shadow in self._shadows
-        )
+        shadows = {extent: address(shadow.memory) for extent, shadow in self._shadows}
+        rows = sorted((extent.start, extent.end - extent.start, shadows.get(extent, 0)) for extent in known)
         self._ranges = np.array(rows or [(0, 0, 0)], np.uint64)
         values = {
             "teams": address(self._teams),
@@ -227,6 +250,23 @@ class Checker:
     def _field(self, name: str) -> int:
         at = _CONTEXT.offset[name]
         return int(self._context[at : at + 4].view(np.uint32)[0])
+
+    def _still(self, launch: SimulatedLaunch, task: SimulatedTask, known: list[Extent]) -> set[Extent]:
+        """The extents that hold data and that the launch's code does not write, as far as pointers are followed."""
+        written = launch.native.observed.get("written")
+        if written is None:
+            return set()
+        pointers = set()
+        for number in written:
+            arg = launch.machine_kernel.args[number]
+            pointers.add(int.from_bytes(task.args[arg.offset : arg.offset + 8].tobytes(), "little"))
+        own = [extent for extent in task.extents if any(extent.start <= p < extent.end for p in pointers)]
+        return {
+            extent
+            for extent in known
+            if unwritten.words(extent.start) is None
+            and not any(one.start < extent.end and extent.start < one.end for one in own)
+        }
 
     def _shadow(self, extent: Extent, shared: bool) -> Shadow:
         count = self._granules(extent)
@@ -280,6 +320,11 @@ class Checker:
         if kind == UNALIGNED:
             message = f"{who} {_verb(site)} {site.nbytes} bytes {place}, which is not aligned{times}"
             return _located(launch, site.address, message, "local memory and atomic functions need aligned addresses")
+        if kind == STRAY:
+            message = f"{who} {_verb(site)} {site.nbytes} bytes {place}, by a pointer to another buffer{times}"
+            return _located(
+                launch, site.address, message, "the index is out of the bounds of the buffer it is used with"
+            )
         if kind == UNINITIALISED:
             owner = "no work-item of its group has written" if local else "nothing has been written"
             message = f"{who} reads {site.nbytes} bytes {place}, where {owner}{times}"

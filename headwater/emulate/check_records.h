@@ -9,8 +9,8 @@
 
    Groups may be run by several threads, each of which has a team; records of global memory are locked. */
 
-enum { RACE = 1, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED };
-enum { WRITES = 1 << 16, IS_ATOMIC = 1 << 17 };
+enum { RACE = 1, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY };
+enum { WRITES = 1 << 16, IS_ATOMIC = 1 << 17, STILL = 1 << 18 }; /* STILL: may read what the launch does not write */
 enum { GRANULES = 64, MANY = 1u << 31, MOST_WAVES = 1 << 25, MOST_EPOCHS = 1 << 16, MOST_RUNS = 20, WIDEST_STRIDE = 5 };
 
 /* An identity: bits 0-30 the work-item (granule g of a record that goes by a rule: plus g >> rule), 31 an atomic function,
@@ -38,6 +38,7 @@ struct local { u64 crowd; u32 crowd_epoch, crowd_site, wrote_epoch, read_epoch; 
    none; `local`: of local memory; `count`: of granules, of which a record has 1 << record_shift. */
 struct shadow { struct record *records; u64 *more, *unwritten; struct local *local; u64 count, shared, record_shift; };
 
+/* `shadow`: 0 of memory that the launch does not write, so that nobody's reads matter. */
 struct range { u64 start, bytes, shadow; };
 struct finding {
     u32 kind, site, other_site, other_tag;

@@ -4,6 +4,7 @@ An observer's code may call functions of its own library (declare them with ``b.
 wavefront's structure ``%w`` (addresses that the launcher puts into the dispatch structure). It must not change
 registers. The GCN translator asks `Observer.block`, `after`, `access`, `scalar_access` and `barrier`; that for VLIW
 shaders knows where its segments end, and asks `begin`, `segment`, `told` and `waits`, which the others are made of.
+`reads` comes before them.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from headwater.emulate.builder import Builder
     from headwater.emulate.memory import Address
-    from headwater.emulate.program import BasicBlock
+    from headwater.emulate.program import BasicBlock, Program
     from headwater.emulate.registers import Mask
     from headwater.emulate.translate import Translator
     from headwater.isa.gcn.model import Instruction
+    from headwater.isa.gcn.objects import KernelObject
     from headwater.runtime.emulated import SimulatedTask
 
 
@@ -56,6 +58,10 @@ class Observer(Protocol):
 
     def facts(self) -> Any:
         """What is kept with the code of what was written, as a JSON value."""
+        ...
+
+    def reads(self, program: Program, kernel: KernelObject, target: str) -> None:
+        """What is going to be translated: a kernel's code for LLVM's processor ``target``."""
         ...
 
     def begin(self, b: Builder) -> None:

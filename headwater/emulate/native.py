@@ -90,11 +90,24 @@ def _prepare(worker: Worker) -> None:
 @functools.cache
 def has_avx512() -> bool:
     """Whether this processor has what the support code's assembly is for; the compiler decides by the same flag."""
+    return "avx512bw" in _flags()
+
+
+@functools.cache
+def keeps_registers() -> bool:
+    """Whether again.h has assembly for this processor that calls C and keeps all registers; it decides by the same
+    flags."""
+    return bool(_TARGET) and bool(_flags() & {"avx512bw", "avx2"})
+
+
+@functools.cache
+def _flags() -> frozenset[str]:
+    """What Linux says that the processor can do."""
     try:
         with open("/proc/cpuinfo") as file:
-            return " avx512bw " in file.read().replace("\n", " ")
+            return frozenset(file.read().split())
     except OSError:
-        return False
+        return frozenset()
 
 
 def _support() -> bytes:

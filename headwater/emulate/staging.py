@@ -19,7 +19,7 @@ from headwater.emulate import again
 from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
 from headwater.emulate.hooks import Accessing
 from headwater.emulate.layout import LANES, WAVE, Struct, c_header as _layout_header
-from headwater.emulate.native import compile_c, has_avx512
+from headwater.emulate.native import compile_c, keeps_registers
 from headwater.emulate.program import effects
 from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.errors import ResourceError
@@ -28,8 +28,9 @@ from headwater.isa.gcn.model import EXEC, Instruction
 if TYPE_CHECKING:
     from headwater.emulate.builder import Builder
     from headwater.emulate.memory import Address
-    from headwater.emulate.program import BasicBlock
+    from headwater.emulate.program import BasicBlock, Program
     from headwater.emulate.translate import Translator
+    from headwater.isa.gcn.objects import KernelObject
 
 GLOBAL_KIND, LDS_KIND, PRIVATE_KIND, GDS_KIND, FLAT_KIND, SCALAR_KIND = range(6)
 KINDS: Final = ("global", "lds", "private", "gds", "flat", "scalar")
@@ -50,6 +51,11 @@ SITE: Final = Struct(
     ("u32", "pattern", LANES),
     ("u64", "pattern_mask", 1),
     ("u64", "allocation", 3),
+    ("u64", "still_base", 1),  # memory that the launch does not write: an address' base,
+    ("u32", "still", 1),  # whether there is any,
+    ("u32", "still_low", 1),  # the least low half,
+    ("u32", "still_span", 1),  # how far it goes on,
+    ("u32", "still_high", 1),  # and the high half
     ("u32", "known", 12),
     ("u32", "differs", 1),  # from the pattern, so far
     ("u32", "lines", 2 * LANES),
@@ -134,6 +140,9 @@ class Staged:
 
     # ---- what headwater.emulate.hooks.Observer wants
 
+    def reads(self, program: Program, kernel: KernelObject, target: str) -> None:
+        pass
+
     def begin(self, b: Builder) -> None:
         b.declare("declare hidden void @hw_begin(ptr) nounwind")
         b.line("call void @hw_begin(ptr %w)")
@@ -193,6 +202,7 @@ class Staged:
         site = self._site(what, part, kind, nbytes, writes)
         if self._told_already(what, site, part, kind, at, writes, lanes):
             return
+        still = kind == GLOBAL_KIND and not writes and not what.atomic and self._is_still(what, site)
         at = at.settled(b)
         recorder = self._recorder(b)
         stage = f"i64 {recorder_bytes(0) + site * SITE.size_bytes}"
@@ -217,10 +227,11 @@ class Staged:
             self._values.setdefault(site, {})[part] = values[:VALUE_DWORDS]
         # What is there before a store can be seen only if the parts before it have not been stored.
         alone = self.takes_values and writes and bool(values) and not ahead
-        if has_avx512() and not alone:
-            differs = again.compare(b, place, at, part, lanes)
+        if keeps_registers() and not alone:
+            differs = again.compare(b, place, at, part, lanes, still=still)
             if part == PARTS - 1:
-                again.tell(b, here, site, kind, at, _whole(b, lanes), differs, put_values)
+                known = (place("still", 0), place("still_base", 0)) if still else None
+                again.tell(b, here, site, kind, at, _whole(b, lanes), differs, put_values, known)
             return
         put_values()
         if part == PARTS - 1 or alone:
@@ -234,7 +245,7 @@ class Staged:
         site = self._site(_accessing(instruction), 0, SCALAR_KIND, nbytes, writes)
         b = t.b
         here = b.emit(f"getelementptr i8, ptr {self._recorder(b)}, i64 {recorder_bytes(0) + site * SITE.size_bytes}")
-        if has_avx512():
+        if keeps_registers():
             again.tell_scalar(b, here, site, address)
             return
         b.declare("declare hidden void @hw_scalar_access(ptr, ptr, i32, i64) nounwind")
@@ -265,6 +276,10 @@ class Staged:
         self, what: Accessing, site: int, part: int, kind: int, at: Address, writes: bool, lanes: Mask
     ) -> bool:
         """Whether another site's record does for this one."""
+        return False
+
+    def _is_still(self, what: Accessing, site: int) -> bool:
+        """Whether an access may be of memory that the launch does not write, of which nothing is to be told."""
         return False
 
     # ---- numbering

@@ -84,6 +84,8 @@ def translate_kernel(code: CodeObject, name: str, options: Options) -> Translati
     program = read_program(
         lambda address: untyped(decode(image, address, code.isa), code.isa), kernel.entry, code.isa, in_text
     )
+    if options.observer is not None:
+        options.observer.reads(program, kernel, code.target)
     return Translator(
         program, kernel.mode, options, private_registers=kernel.private_segment_bytes > 0 or kernel.dynamic_stack
     ).translate()

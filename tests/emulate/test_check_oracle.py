@@ -10,7 +10,7 @@ import headwater as hw
 from headwater.emulate import check
 
 SOURCE = """
-kernel void play(global int *mem, global const int *ops, global const int *at, int steps, int items, global int *out) {
+kernel void play(global int *mem, global const int *seen, global const int *ops, global const int *at, int steps, int items, global int *out) {
   local int tile[2112];
   int id = get_global_id(0), sum = 0;
   for (int k = 0; k < steps; k++) {
@@ -19,23 +19,30 @@ kernel void play(global int *mem, global const int *ops, global const int *at, i
     else if (op == 1) { if (a >= 0) mem[a] = id * 1000 + k + 1; }
     else if (op == 2) { if (a >= 0) sum += tile[a]; }
     else if (op == 3) { if (a >= 0) tile[a] = id * 1000 + k + 1; }
+    else if (op == 5) { if (a >= 0) sum += seen[a]; }
     else if (op == 6) { if (a >= 0) sum += tile[a] + tile[a + 1] + tile[a + 40]; }
     else barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   out[id] = sum;
 }"""
 BARRIER = 4
+SEEN = 5
+"""Reads of global memory by another pointer."""
 AT_ONCE = 6
 """Reads of local memory that a check is told of together."""
 OFFSETS = {AT_ONCE: (0, 1, 40)}
 WORDS = {False: 4096, True: 2048}
 
 
-def places(rng, local, items, is_local):
+def is_local(op):
+    return op > 1 and op != SEEN
+
+
+def places(rng, local, items, in_local):
     """Where each work-item accesses memory, or -1: patterns that kernels have, and some that they have not."""
     ids = np.arange(items)
     own = ids % local
-    item = own if is_local else ids
+    item = own if in_local else ids
     shuffled = list(range(local))
     rng.shuffle(shuffled)
     at = rng.choice(
@@ -60,7 +67,7 @@ def places(rng, local, items, is_local):
             np.array([rng.random() < 0.5 for _ in range(items)]),
         ]
     )
-    return np.where(active, (at + rng.choice([0, 0, 1, 16, 100])) % WORDS[is_local], -1).astype(np.int32)
+    return np.where(active, (at + rng.choice([0, 0, 1, 16, 100])) % WORDS[in_local], -1).astype(np.int32)
 
 
 def expected(ops, at, local, groups):
@@ -82,8 +89,8 @@ def expected(ops, at, local, groups):
                         op = ops[step]
                         for place in (int(at[step][item]) + offset for offset in OFFSETS.get(op, (0,))):
                             unwritten |= op in (2, AT_ONCE) and place not in written
-                            accesses["local" if op > 1 else "global", group * (op > 1), place].append(
-                                (item, group, epoch, op % 2)
+                            accesses["local" if is_local(op) else "global", group * is_local(op), place].append(
+                                (item, group, epoch, op in (1, 3))
                             )
                     if ops[step] == 3:
                         written.update(int(at[step][n]) for n in items)
@@ -104,9 +111,10 @@ def test_findings_are_those_of_all_accesses(serial_waves, monkeypatch):
     for _ in range(80):
         local, groups = rng.choice([16, 64, 64, 100, 128, 192]), rng.choice([1, 2, 3])
         items = local * groups
-        ops = [rng.choice([0, 0, 1, 2, 2, AT_ONCE, 3, 3, BARRIER, BARRIER]) for _ in range(rng.randint(1, 6))]
-        at = np.array([places(rng, local, items, op > 1) for op in ops])
-        args = [-np.arange(1, 4097, dtype=np.int32), np.array(ops, np.int32), at.reshape(-1), len(ops), items]
+        ops = [rng.choice([0, 0, 1, 2, 2, AT_ONCE, 3, 3, BARRIER, BARRIER, SEEN]) for _ in range(rng.randint(1, 6))]
+        at = np.array([places(rng, local, items, is_local(op)) for op in ops])
+        mem = -np.arange(1, 4097, dtype=np.int32)
+        args = [mem, mem, np.array(ops, np.int32), at.reshape(-1), len(ops), items]
         try:
             launch = kernel.prepare((items,), (local,), check=True)
             launch([*args, np.zeros(items, np.int32)], None, None).wait()
