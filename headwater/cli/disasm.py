@@ -17,16 +17,17 @@ from headwater.errors import UsageError
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from headwater.isa.gcn.objects import CodeObject
+    from headwater.isa.gcn.objects import CodeObject, Function, KernelObject
 
 _USAGE = "[--device vega64 | --target gfx906] [--kernel NAME] [--source] [--bytes] [--format text|json|asm] FILE"
 _DESCRIPTION = """\
 Show the machine code of kernels for AMD GPUs.
 
-FILE is a code object (.hsaco, .co, a binary of AMD's OpenCL 1.x driver), or OpenCL C (.cl) or Brook+ (.br), which is
-compiled first, for the chip that --device or --target names. For the VLIW chips (HD 2000 to HD 6000) it is a CAL image,
-an object of LLVM's r600 back end or a binary of AMD's OpenCL 1.x driver, OpenCL C, Brook+ or ATI IL (.il), or machine
-code alone, with --target cypress, say, or --device hd5870.
+FILE is a code object (.hsaco, .co, a binary of AMD's OpenCL 1.x driver), another ELF file of machine code (not linked,
+say, or stripped), or OpenCL C (.cl) or Brook+ (.br), which is compiled first, for the chip that --device or --target
+names. For the VLIW chips (HD 2000 to HD 6000) it is a CAL image, an object of LLVM's r600 back end or a binary of AMD's
+OpenCL 1.x driver, OpenCL C, Brook+ or ATI IL (.il), or machine code alone, with --target cypress, say, or
+--device hd5870.
 """
 _SOURCES = (".cl", ".br", ".brh")
 _NOT_CODE = {".il": "ATI IL", ".s": "assembly", ".isa": "assembly"}
@@ -55,7 +56,13 @@ def parser() -> Parser:
     where.add_argument("--target", metavar="GFX", help="compile for this (gfx600 to gfx90a, …); what code is for")
     where.add_argument("--device", "-d", metavar="CHIP", help="the same by a chip of headwater devices (vega64)")
     made.add_argument(
-        "--kernel", "-k", dest="kernels", metavar="NAME", action="append", default=[], help="only this kernel"
+        "--kernel",
+        "-k",
+        dest="kernels",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only this kernel or function",
     )
     made.add_argument("--source", action="store_true", help="put the lines of the source in between")
     made.add_argument("--bytes", action="store_true", help="show the encodings, as 32-bit words")
@@ -86,7 +93,8 @@ def main(words: Sequence[str]) -> int:
         _put(vliw_code.disassembly(args, data, name, vliw or args.target or "", shape), args.output)
         return 0
     code, sources = _load(args, data, name)
-    kernels = [code.kernel(name) for name in dict.fromkeys(args.kernels)] or list(code.kernels.values())
+    whole: list[KernelObject | Function] = [*code.kernels.values(), *code.functions]
+    parts = [code.part(name) for name in dict.fromkeys(args.kernels)] or whole
     if shape == "asm":
         from headwater.isa.gcn import assembly
 
@@ -95,10 +103,10 @@ def main(words: Sequence[str]) -> int:
         from headwater.isa.gcn import listing
 
         if shape == "json":
-            text = json.dumps(listing.as_json(code, kernels)) + "\n"
+            text = json.dumps(listing.as_json(code, parts)) + "\n"
         else:
             lines = listing.readable_sources(sources) if args.source else None
-            text = listing.as_text(code, kernels, show_bytes=args.bytes, source=lines)
+            text = listing.as_text(code, parts, show_bytes=args.bytes, source=lines)
     _put(text, args.output)
     return 0
 
@@ -129,19 +137,21 @@ def _is_vliw(data: bytes) -> bool:
 
 def _load(args: Namespace, data: bytes, name: str) -> tuple[CodeObject, dict[str, str]]:
     """The code object, and the texts of source files that no file may have."""
-    from headwater.isa.gcn.codeobject import load
+    from headwater.isa.gcn.codeobject import load, load_to_read
 
     suffix = Path(args.file).suffix
     chosen = target(args.target, args.device)
     if suffix in _NOT_CODE:
         raise UsageError(f"{name} is {_NOT_CODE[suffix]}, no machine code", hint=_HINTS[suffix].format(name))
     if suffix not in _SOURCES:
-        code = load(data, name)
+        processor = ""
         if chosen:
             from headwater.opencl.gcn import processor_of
 
-            if processor_of(chosen) != code.target:
-                raise UsageError(f"{name} holds code for {code.target}, not {chosen}", hint="leave --target out")
+            processor = processor_of(chosen)
+        code = load_to_read(data, name, processor)
+        if processor not in ("", code.target):
+            raise UsageError(f"{name} holds code for {code.target}, not {chosen}", hint="leave --target out")
         return code, {}
     if not chosen:
         raise UsageError("say what chip to compile for", hint="--device vega64, say, or --target gfx906")

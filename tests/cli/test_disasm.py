@@ -13,7 +13,7 @@ from headwater.isa.gcn.listing import lines_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "isa" / "gcn"))
 
-from objects import SOURCE, compiled, version_2
+from objects import SOURCE, assembled_file, compiled, elf, version_2
 
 
 @pytest.fixture
@@ -162,3 +162,59 @@ def test_tables_of_pointers_survive_assembly(capsys, tmp_path):
     result = np.zeros(6, np.int32)
     headwater.compile(text.with_suffix(".hsaco"), device="vega64").pick[(6,), None](result)
     assert result.tolist() == [10, 40, 1, 20, 30, 2]
+
+
+_BY_HAND = """\
+start:
+  s_mov_b32 s0, 1
+loop:
+  s_sub_u32 s0, s0, 1
+  s_cbranch_scc0 loop
+  s_endpgm
+.type helper,@function
+helper:
+  v_mov_b32 v0, 1
+inside:
+  s_setpc_b64 s[30:31]
+.size helper, .-helper
+  s_nop 5
+.section .text.more,"ax",@progbits
+  s_endpgm
+"""
+
+
+def test_functions_of_a_file_that_is_not_linked(capsys, tmp_path):
+    path = tmp_path / "hand.o"
+    path.write_bytes(assembled_file(_BY_HAND, "gfx900"))
+    out = shown(capsys, path)
+    assert out.startswith(f"{path}: machine code without kernels for gfx900\n")
+    assert re.findall(r"^([\w.+]+):$", out, re.MULTILINE) == [
+        "start", "loop", ".L_4", "helper", ".text+0x18", ".text.more",
+    ]  # fmt: skip
+    assert "       8:  s_cbranch_scc0 .L_4\n" in out
+    assert "     100:  s_endpgm" in out
+    (one,) = json.loads(shown(capsys, path, "--kernel", "helper", "--json"))["functions"]
+    assert [line["text"] for line in one["instructions"]] == ["v_mov_b32_e32 v0, 1", "s_setpc_b64 s[30:31]"]
+    assert "its functions are start, loop, helper" in refused(capsys, path, "--kernel", "helpr")
+    assert "without kernels cannot be assembled again" in refused(capsys, path, "--format", "asm")
+    assert "holds code for gfx900, not gfx906" in refused(capsys, path, "--target", "gfx906")
+
+
+def test_code_without_metadata_or_a_named_chip(capsys, tmp_path):
+    bare = elf([(".text", 1, 6, 0x100, b"\0\0\x81\xbf", 0, 0)], machine=224, os_abi=0, segments=[(1, 5, 1)])
+    path = tmp_path / "bare.so"
+    path.write_bytes(bare)
+    assert "does not say which GPU" in refused(capsys, path)
+    assert "     100:  s_endpgm" in shown(capsys, path, "--device", "fiji")
+    path.write_bytes(elf([(".data", 1, 3, 0, b"1234", 0, 0)], machine=224, flags=0x2C))
+    assert "has no machine code" in refused(capsys, path)
+
+
+def test_code_stripped_of_its_metadata(capsys, code_object):
+    whole = shown(capsys, code_object, "--kernel", "saxpy")
+    data = code_object.read_bytes()
+    code_object.write_bytes(data.replace(b"AMDGPU\0", b"ZZZGPU\0"))
+    out = shown(capsys, code_object, "--kernel", "saxpy")
+    assert "machine code without kernels for gfx906" in out
+    instructions = [line for line in whole.splitlines() if re.match(r"  +[0-9a-f]+:  ", line)]
+    assert [line for line in out.splitlines() if re.match(r"  +[0-9a-f]+:  ", line)] == instructions

@@ -46,6 +46,11 @@ def text(code: CodeObject) -> str:
             f"{code.filename}: a binary of AMD's OpenCL 1.x driver cannot be assembled again",
             hint="headwater disasm without --format asm prints its instructions",
         )
+    if not code.kernels:
+        raise CodeObjectError(
+            f"{code.filename}: a file without kernels cannot be assembled again to one that runs",
+            hint="headwater disasm without --format asm prints its instructions",
+        )
     writer = _Writer(code, Elf(code.code, code.filename))
     _find_symbols(writer)
     version = max(code.version, 4)

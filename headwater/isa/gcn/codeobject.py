@@ -40,11 +40,25 @@ _R_ABS64, _R_RELATIVE64 = 3, 13
 
 def load(code: bytes, filename: str) -> CodeObject:
     """Read a code object. CodeObjectError, saying what is wrong, for everything else."""
+    return _load(code, filename)
+
+
+def load_to_read(code: bytes, filename: str, target: str = "") -> CodeObject:
+    """Read a code object, or any ELF file for a GCN GPU: one without kernels has functions. ``target``: what code is
+    for that does not say so itself. CodeObjectError for what has no machine code."""
+    return _load(code, filename, to_read=True, target=target)
+
+
+def _load(code: bytes, filename: str, *, to_read: bool = False, target: str = "") -> CodeObject:
     code = _unbundled(code, filename)
     elf = Elf(code, filename)
     try:
         if elf.machine != EM_AMDGPU:
             return _load_foreign(elf)
+        if to_read and elf.is_64 and not _has_kernels(elf):
+            from headwater.isa.gcn import functions
+
+            return functions.load(elf, _known_target(elf, target))
         if not elf.is_64:
             raise elf.error("is a 32-bit AMD GPU ELF file: code of the R600 family", hint="GCN's is wanted")
         if elf.os_abi != ELFOSABI_AMDGPU_HSA:
@@ -98,10 +112,27 @@ def generation_of(isa: str) -> int:
     return 6 + min(ISAS.index(isa), 3)
 
 
-def _load_hsa(elf: Elf) -> CodeObject:
-    target = _target(elf)
+def _has_kernels(elf: Elf) -> bool:
+    """Whether the file says what kernels it has, rightly or wrongly."""
+    if elf.os_abi != ELFOSABI_AMDGPU_HSA or elf.kind == ET_REL:
+        return False
+    if elf.abi_version == 0:
+        from headwater.isa.gcn.codeobject_v2 import STT_AMDGPU_HSA_KERNEL
+
+        return any(symbol.kind == STT_AMDGPU_HSA_KERNEL for symbol in elf.symbols)
+    return any(note.kind == NT_AMDGPU_METADATA and note.name == "AMDGPU" for note in elf.notes)
+
+
+def _known_target(elf: Elf, default: str = "") -> str:
+    """The processor that the file is for, or, if it does not say, ``default``."""
+    target = default if default and not elf.flags & 0xFF else _target(elf)
     if target not in ISA_OF_TARGET:
         raise elf.error(f"is for {target}", hint="GCN and CDNA GPUs from gfx600 to gfx90a are known")
+    return target
+
+
+def _load_hsa(elf: Elf) -> CodeObject:
+    target = _known_target(elf)
     isa = ISA_OF_TARGET[target]
     loads = _loads(elf)
     text_start, text_end = _text(elf)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.errors import DecodeError
 from headwater.isa.gcn.decode import decode
+from headwater.isa.gcn.objects import Function
 from headwater.isa.gcn.printer import text
 
 if TYPE_CHECKING:
@@ -96,9 +97,9 @@ def header_of(kernel: KernelObject) -> dict[str, Any]:
     }
 
 
-def end_of(kernel: KernelObject, lines: Sequence[Line]) -> int:
-    """Where the kernel's instructions end: its padding, s_nop and s_code_end, is left out."""
-    end = kernel.code_end
+def end_of(part: KernelObject | Function, lines: Sequence[Line]) -> int:
+    """Where the kernel's or function's instructions end: its padding, s_nop and s_code_end, is left out."""
+    end = part.code_end
     for line in reversed(lines):
         if line.instruction is None or line.instruction.row.name == "s_nop":
             end = line.address
@@ -107,14 +108,19 @@ def end_of(kernel: KernelObject, lines: Sequence[Line]) -> int:
     return end
 
 
-def as_json(code: CodeObject, kernels: Iterable[KernelObject]) -> dict[str, Any]:
+def as_json(code: CodeObject, parts: Iterable[KernelObject | Function]) -> dict[str, Any]:
     """The disassembly for programs to read."""
-    found = []
-    for kernel in kernels:
-        lines = lines_of(code, kernel.entry, kernel.code_end)
-        end = end_of(kernel, lines)
+    kernels: list[dict[str, Any]] = []
+    functions: list[dict[str, Any]] = []
+    for part in parts:
+        lines = lines_of(code, part.entry, part.code_end)
+        end = end_of(part, lines)
+        if isinstance(part, Function):
+            head, found = {"name": part.name, "address": part.entry}, functions
+        else:
+            head, found = header_of(part), kernels
         found.append(
-            header_of(kernel)
+            head
             | {
                 "instructions": [
                     {
@@ -130,22 +136,23 @@ def as_json(code: CodeObject, kernels: Iterable[KernelObject]) -> dict[str, Any]
                 ]
             }
         )
-    return {"file": code.filename, "target": code.target, "version": code.version, "kernels": found}
+    whole: dict[str, Any] = {"file": code.filename, "target": code.target, "version": code.version, "kernels": kernels}
+    return whole | {"functions": functions} if code.functions else whole
 
 
 def as_text(
     code: CodeObject,
-    kernels: Iterable[KernelObject],
+    parts: Iterable[KernelObject | Function],
     *,
     show_bytes: bool = False,
     source: Callable[[str], Sequence[str] | None] | None = None,
 ) -> str:
     """The disassembly for people to read. ``source`` gives the lines of a source file: they are put in between."""
     out = [f"{code.filename}: {_kind(code)} for {code.target}"]
-    for kernel in kernels:
-        out += ["", *_heading(kernel)]
-        lines = lines_of(code, kernel.entry, kernel.code_end, positions=source is not None)
-        end = end_of(kernel, lines)
+    for part in parts:
+        out += ["", *([f"{part.name}:"] if isinstance(part, Function) else _heading(part))]
+        lines = lines_of(code, part.entry, part.code_end, positions=source is not None)
+        end = end_of(part, lines)
         place: tuple[str, int] | None = None
         for line in lines:
             if line.address >= end:
@@ -161,7 +168,8 @@ def as_text(
 
 
 def _kind(code: CodeObject) -> str:
-    return "binary of AMD's OpenCL 1.x driver" if code.version == 1 else f"code object of version {code.version}"
+    kinds = {0: "machine code without kernels", 1: "binary of AMD's OpenCL 1.x driver"}
+    return kinds.get(code.version, f"code object of version {code.version}")
 
 
 def _words(code: bytes) -> str:

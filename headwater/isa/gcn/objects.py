@@ -93,6 +93,14 @@ class KernelObject(NamedTuple):
         )
 
 
+class Function(NamedTuple):
+    """Machine code of which a file says nothing but the name. Addresses are those of the code object's image."""
+
+    name: str
+    entry: int
+    code_end: int
+
+
 class Relocation(NamedTuple):
     """64 bits at ``offset`` of the image that are to hold the image's address plus ``value``."""
 
@@ -110,7 +118,7 @@ class CodeObject:
     target: str
     isa: str
     version: int
-    """Of the code object, 2 to 6; 1 for the binaries of the OpenCL 1.x driver."""
+    """Of the code object, 2 to 6; 1 for the binaries of the OpenCL 1.x driver; 0 for files without kernels."""
     kernels: dict[str, KernelObject]
     text_start: int
     text_end: int
@@ -120,6 +128,9 @@ class CodeObject:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     loads: tuple[tuple[int, bytes, int], ...] = ()
     """The segments: address, bytes in the file, bytes in memory."""
+    functions: tuple[Function, ...] = ()
+    """What a file without kernels has."""
+    is_linked: bool = True
 
     @cached_property
     def digest(self) -> str:
@@ -145,8 +156,14 @@ class CodeObject:
 
     def line_of(self, address: int) -> tuple[str, int, int] | None:
         """File, line and column that the instruction at ``address`` was made from; None without debug information."""
+        if not self.is_linked:  # its line table has no addresses yet
+            return None
         found: tuple[str, int, int] | None = self._lines.find(address)
         return found
+
+    def part(self, name: str) -> KernelObject | Function:
+        """The kernel, or function of a file without kernels, called ``name``; CodeObjectError as `kernel`."""
+        return next((one for one in self.functions if one.name == name), None) or self.kernel(name)
 
     def kernel(self, name: str) -> KernelObject:
         """The kernel called ``name``; CodeObjectError, naming those there are, if there is none."""
@@ -155,6 +172,8 @@ class CodeObject:
 
             close = difflib.get_close_matches(name, self.kernels, 1)
             known = f"its kernels are {', '.join(self.kernels)}"
+            if not self.kernels:
+                known = f"its functions are {', '.join(one.name for one in self.functions)}"
             raise CodeObjectError(
                 f"{self.filename}: the file has no kernel {name!r}",
                 hint=f"did you mean {close[0]}? {known}" if close else known,

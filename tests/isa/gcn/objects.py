@@ -298,10 +298,16 @@ def amdcl(
     )  # fmt: skip
 
 
+def assembled_file(text, target):
+    """The file, not linked, that assembly makes."""
+    from headwater.opencl.gcn_build import assemble
+
+    return assemble(text, "snippet.s", target, emit="obj").code
+
+
 def assembled(text, target):
     """The machine code of some instructions."""
     from headwater.isa.elf import Elf
-    from headwater.opencl.gcn_build import assemble
 
-    file = Elf(assemble(text, "snippet.s", target, emit="obj").code, "snippet.o")
+    file = Elf(assembled_file(text, target), "snippet.o")
     return file.data(file.section(".text"))
