@@ -2,13 +2,17 @@
 
 import copy
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from vliw_runs import FIRST, RESULTS, alu, around, cf, gpr, group, literal, op, random_inputs, referred, translated
 
 from headwater.emulate.layout import LANES
-from headwater.emulate.vliw.bindings import CAL_FORMATS, RAW, Format, Sampler
+from headwater.emulate.vliw.bindings import CAL_FORMATS, RAW, Bindings, Bound, Format, Sampler
+from headwater.emulate.vliw.clause import Options
+from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.reference_memory import Resource
+from headwater.emulate.vliw.translate import translate
 from headwater.isa.vliw import table
 from headwater.isa.vliw.model import Fetch
 
@@ -183,3 +187,13 @@ def test_scratch_memory(generation):
     shader = around(generation, clauses)
     inputs = random_inputs(9)
     equal(translated(shader, inputs, 40), referred(shader, inputs, 40))
+
+
+@pytest.mark.parametrize("avx512", [False, True])
+def test_accesses_are_whole_code_on_any_machine(avx512):
+    shader = around(G, [cf(G, "VTX", fetches=[fetch("VTX", "FETCH", 3, data_format=34, num_format_all=1)])])
+    bindings = Bindings({("fetch", 0): Bound(RAW), ("global", 0): Bound(RAW)}, {})
+    made = translate(Kernel(lambda: shader, "cs", 32, 0, 0, 0), bindings, Options(avx512, flushing=avx512))
+    llvm.parse_assembly(
+        f"{made.text}\n!9001 = !{{}}\nattributes #0 = {{ nounwind }}\nattributes #1 = {{ cold }}"
+    ).verify()

@@ -48,3 +48,39 @@ def test_reductions_of_rows_and_columns(program):
     a = np.random.default_rng(3).integers(-1000, 1000, (12, 10)).astype(np.int32)
     assert (program.total(a, shape=(12, 1)) == a.sum(1, keepdims=True)).all()
     assert (program.total(a, shape=(3, 5)) == a.reshape(3, 4, 5, 2).sum((1, 3))).all()
+
+
+ENDLESS = {
+    "k.br": """
+kernel void k(float a<>, out float b<>) { float s = a; for (;;) s = s * 2.0f + 1.0f; b = s; }
+""",
+    "reduction.br": "reduce void k(int a<>, reduce int s<>) { while (1) { } s += a; }",
+    "k.cl": "kernel void k(global int *x) { while (x[0] == 0) ; x[1] = 2; }",
+    "k.il": """il_ps_2_0
+dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__
+dcl_output_generic o0
+dcl_literal l0, 1, 0, 0, 0
+whileloop
+iadd r0.x, r0.x, l0.x
+endloop
+mov o0, r0
+endmain
+end
+""",
+}
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", ENDLESS)
+def test_endless_loops_end_with_the_time_limit(chip, name, tmp_path):
+    path = tmp_path / name
+    path.write_text(ENDLESS[name])
+    program = hw.compile(str(path), device=chip)
+    if name.endswith(".br"):
+        kernel, argument = program.k, np.zeros(100, np.int32 if "reduction" in name else np.float32)
+    elif name.endswith(".cl"):
+        kernel, argument = program.k[(64,), None], np.zeros(64, np.int32)
+    else:
+        kernel, argument = program.main[(8, 8), None], np.zeros((8, 8, 4), np.float32)
+    with pytest.raises(hw.KernelFault, match="ran longer than its time limit"):
+        kernel(argument, time_limit=0.1)

@@ -23,6 +23,7 @@ one of the last five is a compute shader, with the work-group that it declares.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -41,15 +42,17 @@ _NAMES = _COMPUTE | frozenset(
         *(f"{name}{lanes}" for name in (_OUTPUT, _WRITE) for lanes in range(1, 5)),
     )
 )
+_NAME = re.compile(rf"^declare [^@\n]*@({_PREFIX}\w+)\(", re.MULTILINE)
 _THREADS = {"thread": "vTidInGrpFlat", "group": "vThreadGrpIdFlat"}
 _FORMAT = tuple(Modifier(f"fmt{lane}", ("float",)) for lane in LANES)
 SAMPLER = 0
 """The sampler of all textures: nobody sets it, so that it reads the nearest texel (ATI CAL Programming Guide)."""
 
 
-def draws(function: Function) -> bool:
-    """Whether a kernel calls any of these functions: then its work-items are the pixels that it is run over."""
-    return any(is_drawing(inst) for block in function.blocks.values() for inst in block.insts)
+def draws(ir: str) -> bool:
+    """Whether a program, before it is optimised, knows any of these functions: then its kernels' work-items are the
+    pixels that they are run over, even of one whose endless loop left none of its calls."""
+    return any(name in _NAMES for name in _NAME.findall(ir))
 
 
 def computes(function: Function) -> bool:

@@ -11,7 +11,7 @@ from headwater.chips import Chip
 from headwater.il.from_llvm import arithmetic, intrinsics
 from headwater.il.from_llvm.builder import Lane, buffer_lane, constant
 from headwater.il.from_llvm.context import ALL, Context
-from headwater.il.from_llvm.drawing import Drawing, computes, draws, is_drawing
+from headwater.il.from_llvm.drawing import Drawing, computes, is_drawing
 from headwater.il.from_llvm.memory import ARENA, ARGUMENTS, BYTES, LDS, Memory
 from headwater.il.from_llvm.places import find_places
 from headwater.il.from_llvm.reducible import reducible
@@ -37,16 +37,19 @@ class Translated:
     prints: bool
 
 
-def translate(text: str, info: KernelInfo, chip: Chip, filename: str) -> Translated:
-    """Translate one kernel of a module that `headwater.opencl.codegen_vliw` made."""
+def translate(text: str, info: KernelInfo, chip: Chip, filename: str, *, drawing: bool) -> Translated:
+    """Translate one kernel of a module that `headwater.opencl.codegen_vliw` made. ``drawing``: see
+    `headwater.il.from_llvm.drawing.draws`."""
     module = Module(text)
     function = module.function(info.name)
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
-    return _Kernel(module, function, info, chip, filename).translated()
+    return _Kernel(module, function, info, chip, filename, drawing).translated()
 
 
 class _Kernel:
-    def __init__(self, module: Module, function: Function, info: KernelInfo, chip: Chip, filename: str) -> None:
+    def __init__(
+        self, module: Module, function: Function, info: KernelInfo, chip: Chip, filename: str, drawing: bool
+    ) -> None:
         self.module = module
         self.function = reducible(function)
         self.info = info
@@ -58,7 +61,7 @@ class _Kernel:
         self.memory = Memory(self.c, self.places, intrinsics.DATA_ADDRESS)
         self.c.pointer = self.memory.pointer
         self.flags: dict[Flag, Lane] = {}
-        self.drawing = Drawing(self.c) if draws(self.function) else None
+        self.drawing = Drawing(self.c) if drawing else None
         self.pixel = not chip.vliw.shared_local_memory and not computes(self.function)
 
     def translated(self) -> Translated:

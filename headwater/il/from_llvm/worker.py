@@ -5,6 +5,7 @@ from __future__ import annotations
 from headwater.chips import Chip
 from headwater.errors import SourceError
 from headwater.il.from_llvm import Kernel
+from headwater.il.from_llvm.drawing import draws
 from headwater.il.from_llvm.translate import translate
 from headwater.il.printer import text as text_of
 from headwater.isa.vliw.model import GENERATION_OF_TARGET
@@ -27,13 +28,14 @@ def kernels(
         bit_counts=features.bit_operations,
         exact=exact,
     )
+    drawing = draws(ir)
     # Chips without atomic operations refuse printf where it is called.
     ir, formats = with_records(ir) if features.unordered_views else (ir, ())
     text = codegen_vliw.compile(ir, list(infos), filename, abilities, strength_reduction)
     found: dict[str, Kernel] = {}
     for name, info in infos.items():
         try:
-            made = translate(text, info, chip, filename)
+            made = translate(text, info, chip, filename, drawing=drawing)
         except SourceError as error:
             line = error.span.line if error.span is not None else 0
             found[name] = Kernel(info, "", (), b"", 0, (), (), (error.message, line, error.hint))
