@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 
 from headwater.cli.options import Parser
-from headwater.errors import UsageError
+from headwater.errors import HeadwaterError, UsageError
 
 _USAGE = "[--device DEVICE] [--kernels NAME,…] [--sides NAME,…] [--rounds N] [--quick] [--json FILE]"
 _DESCRIPTION = """\
@@ -62,7 +63,7 @@ def main(words: Sequence[str]) -> int:
     # In a session of its own Ctrl-C does not reach it: every process of it would tell where in its code it was.
     process = subprocess.Popen(command, start_new_session=True)
     try:
-        return process.wait()
+        status = process.wait()
     except BaseException:
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGTERM)  # and the processes that it has started
@@ -70,3 +71,9 @@ def main(words: Sequence[str]) -> int:
             process.terminate()
         process.wait()
         raise
+    if status < 0:
+        raise HeadwaterError(
+            f"the benchmark was ended by {signal.Signals(-status).name}",
+            hint=f"what it measured before is above; run {shlex.join(command)} to see more",
+        )
+    return status

@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from headwater.cli import crash
 from headwater.cli.options import Parser, add_device_option
 from headwater.errors import UsageError
 
@@ -68,7 +69,7 @@ def main(words: Sequence[str]) -> int:
     count = files.shape_of(args.options_count)[0]
     device = resolve(args.device)
     begin = time.perf_counter()
-    with progress("compiling and running"):
+    with progress("compiling and running"), crash.told():
         before, after, lines = _filter(device, args.picture or str(photograph()))
         lines += _price(device, count)
     total = time.perf_counter() - begin

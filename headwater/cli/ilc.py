@@ -93,14 +93,14 @@ def _from_opencl(path: Path, source: str, device: str | None, kernel: str | None
 def _form(source: str, name: str, form: str | None) -> str:
     from headwater.il.parser import parse
     from headwater.il.printer import text
-    from headwater.il.to_opencl import to_opencl
+    from headwater.il.to_opencl import interface, to_opencl
 
     program = parse(source, name)
-    translation = to_opencl(program, name)
+    if form == "cl":
+        return to_opencl(program, name).source
+    translation = interface(program, name)
     if form == "il":
         return text(program)
-    if form == "cl":
-        return translation.source
     kinds = {"ps": "pixel shader", "cs": "compute shader"}
     group = f", work-group {' x '.join(map(str, translation.group))}" if translation.group else ""
     names = ", ".join(p.name for p in translation.parameters) or "nothing"

@@ -101,6 +101,33 @@ def test_a_kernel_that_runs_wild_ends_in_a_message(folder):
     assert "--check" in ran.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="of Linux on x86-64")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (x[0] == 0) __builtin_trap();",
+        "for (int i = -400; i < 400; i++) x[i] = i;",  # the heap, which the C library finds damaged later
+    ],
+)
+def test_a_kernel_that_traps_or_damages_the_heap_ends_in_a_message(folder, body):
+    (folder / "wild.cl").write_text(f"kernel void wild(global float *x) {{ {body} }}\n")
+    ran = command("run", "wild.cl", "x=zeros:9", "--global", "1")
+    assert ran.returncode == 2
+    # What is damaged is up to what lies there.
+    assert "headwater: error: the kernel " in ran.stderr
+    assert "--check" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_benchmark_that_is_killed_is_told(headwater, monkeypatch, tmp_path):
+    killed = tmp_path / "killed.py"
+    killed.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n")
+    monkeypatch.setattr("headwater.data.benchmark", lambda name: killed)
+    ran = headwater("bench", "--quick")
+    assert ran.code == 2
+    assert "the benchmark was ended by SIGTERM" in ran.err
+
+
 def test_a_device_that_is_not_here_does_not_hide_those_that_are(headwater, monkeypatch):
     monkeypatch.setenv("HEADWATER_DEVICE", "vega65")
     ran = headwater("devices", "--json")
