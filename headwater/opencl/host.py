@@ -7,7 +7,7 @@ is left, so any number of threads may join in.
 (non-zero: leave early); 4-6 global size; 7-9 local size; 10-12 number of groups; 13-15 global offset; 16 work_dim;
 17 flags (bit 0: streaming stores wanted; bit 1: prefetches wanted); 18 address of the printf callback; 19 address of
 the error record and 20, 21 address and length of the bounds table (checked code); 22 offset of the frames in a
-thread's scratch memory.
+thread's scratch memory; from 23 on what `headwater.runtime.pool` and the emulators keep there.
 
 *Scratch*, one 128-byte aligned block a thread: static local memory, dynamic local memory, then frames.
 

@@ -86,6 +86,7 @@ class CpuDevice(Device):
         from headwater.opencl import host
 
         module = host.load(source, filename, options)
+        _pool.prepare()
         checked = functools.cache(lambda: host.load(source, filename, options, check=True))
         return cpu_program(self, module, checked, source, filename, options)
 

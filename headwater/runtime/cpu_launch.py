@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -151,6 +151,7 @@ class CpuLaunch:
         block[_pool.GROUPS : _pool.GROUPS + 3] = groups
         block[_pool.OFFSET : _pool.OFFSET + 3] = offset
         block[_pool.WORK_DIM] = work_dim
+        block[_pool.ENTRY] = ctypes.cast(cast("Any", self._entry), ctypes.c_void_p).value or 0
         if self._callback is not None:
             block[_pool.PRINTF] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
         self._block = block
@@ -226,7 +227,7 @@ class CpuLaunch:
             values[i] = offset
 
     def _new_task(self) -> Task:
-        return Task(self._entry, self._block, self.host.args_bytes)
+        return Task(self._block, self.host.args_bytes)
 
     def _prepare(self, args: Sequence[Any]) -> Task:
         """A task with its arguments packed, ready to run."""
@@ -251,7 +252,7 @@ class CpuLaunch:
         block[_pool.NEXT] = 0
         block[_pool.STOP] = 0
         block[_pool.FRAMES] = self._frames
-        task.scratch_bytes = self._scratch_bytes
+        block[_pool.SCRATCH_BYTES] = self._scratch_bytes
         if self._streaming:
             written = sum([getattr(args[i], "nbytes", 0) for i in self._streaming])
             self._large = written > self._last_level
@@ -299,7 +300,7 @@ class CpuLaunch:
                 start, end = self._watched(task)
             else:
                 start = _now()
-                self._entry(task.block_address, task.args_address, scratch_address(task.scratch_bytes))
+                self._entry(task.block_address, task.args_address, scratch_address(self._scratch_bytes))
                 end = _now()
             self._cost = end - start
         elif self._unbounded:
@@ -316,7 +317,7 @@ class CpuLaunch:
         interrupt.begin(task)
         start = _now()
         try:
-            self._entry(task.block_address, task.args_address, scratch_address(task.scratch_bytes))
+            self._entry(task.block_address, task.args_address, scratch_address(self._scratch_bytes))
         finally:
             end = _now()
             interrupt.end(task)
@@ -325,35 +326,14 @@ class CpuLaunch:
     def _with_help(self, task: Task, args: Sequence[Any]) -> tuple[int, int]:
         """Run in this thread, with others joining; when it began and ended."""
         task.keep = args
-        task.finish = None
-        task.inside = 1
-        task.waiter = None
-        task.open = True
         watched = interrupt.SUPPORTED and _get_ident() == _MAIN_THREAD
         if watched:
             interrupt.begin(task)
         start = _now()
         try:
-            _pool.pool().submit(task, self._tickets - 1)
-            self._entry(task.block_address, task.args_address, scratch_address(task.scratch_bytes))
+            _pool.pool().lead(task, self._tickets - 1)
         finally:
-            with task.lock:
-                task.open = False
-                task.inside -= 1
-                waiter = task.waiter = threading.Lock() if task.inside else None
-                if waiter is not None:
-                    waiter.acquire()
-            if waiter is not None:
-                try:
-                    waiter.acquire()
-                except BaseException:  # Ctrl-C: the others must have left before the arrays may go
-                    task.block[_pool.STOP] = 1
-                    waiter.acquire()
-                    raise
-                finally:
-                    if watched:
-                        interrupt.end(task)
-            elif watched:
+            if watched:
                 interrupt.end(task)
         end = _now()
         self._took(task, end - start)
@@ -372,8 +352,6 @@ class CpuLaunch:
         task.keep = args
         task.finish = self._finish
         task.event = event
-        task.waiter = None
-        task.inside = 0
         tickets = self._tickets
         extents: list[Extent] = []
         if self._check:
@@ -391,7 +369,6 @@ class CpuLaunch:
                 for array, copy in task.copies:  # what earlier launches of the queue wrote
                     np.copyto(copy, array)
             event._started = _now()
-            task.open = True
             _pool.pool().submit(task, tickets)
             if timer is not None:
                 timer.start()
@@ -456,7 +433,7 @@ class CpuLaunch:
 
     def _release(self, task: Task, event: CpuEvent) -> None:
         task.event = task.keep = task.copies = task.error = None
-        task.own_scratch = 0
+        task.block[_pool.OWN_SCRATCH] = 0
         self._free.append(task)
         queue = event._queue
         assert event._gate is not None
@@ -495,7 +472,7 @@ class CpuLaunch:
         block[_pool.ERROR] = address(record)
         block[_pool.BOUNDS] = address(table)
         block[_pool.BOUNDS_COUNT] = len(extents)
-        task.own_scratch = start
+        block[_pool.OWN_SCRATCH] = start
         task.keep = (task.keep, scratch, table, record)
         return extents
 

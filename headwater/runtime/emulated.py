@@ -48,8 +48,8 @@ class SimulatedTask(Task):
 
     __slots__ = ("extents", "images", "own", "printf", "record", "table")
 
-    def __init__(self, entry: Any, block: Array, args_bytes: int) -> None:
-        super().__init__(entry, block, args_bytes)
+    def __init__(self, block: Array, args_bytes: int) -> None:
+        super().__init__(block, args_bytes)
         self.record = np.zeros(layout.RECORD_FIELDS, np.uint64)
         self.table: Array = np.zeros(0, np.uint64)
         self.extents: list[Extent] = []
@@ -99,7 +99,7 @@ class EmulatedLaunch(CpuLaunch):
         return super().__call__(args, queue, time_limit)
 
     def _new_task(self) -> Task:
-        return SimulatedTask(self._entry, self._block, self.host.args_bytes)
+        return SimulatedTask(self._block, self.host.args_bytes)
 
     def _place_locals(self, sizes: tuple[int, ...]) -> None:
         """Lay the dynamic local arguments behind the kernel's own local memory."""

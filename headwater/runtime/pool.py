@@ -2,38 +2,54 @@
 
 The compiled entry takes batches of groups from an atomic counter in the launch block, so any number of threads may join
 at any time, and one that comes late finds nothing left and returns. ctypes releases the interpreter's lock meanwhile.
+
+A thread that has worked waits for the next launch in native code (pool.c) for `SPIN_NS`, where launches find it within
+a microsecond; after that it sleeps, and a ticket wakes it.
 """
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import os
 import threading
+import time
 from collections.abc import Callable
-from queue import SimpleQueue
-from typing import Any, cast
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from headwater.errors import UsageError
+from headwater.errors import HeadwaterError, UsageError
 from headwater.runtime.arrays import Array, address, aligned_bytes
 
 # Fields of the launch block, int64[32], that compiled code reads.
 NEXT, TOTAL, BATCH, STOP = 0, 1, 2, 3
 GLOBAL, LOCAL, GROUPS, OFFSET = 4, 7, 10, 13
 WORK_DIM, FLAGS, PRINTF, ERROR, BOUNDS, BOUNDS_COUNT, FRAMES = 16, 17, 18, 19, 20, 21, 22
+# And those that pool.c reads; 23 and 24 are the emulators' own.
+STATE, ENTRY, ARGS, SCRATCH_BYTES, OWN_SCRATCH = 25, 26, 27, 28, 29
 BLOCK_FIELDS = 32
+# Bits of the state.
+OPEN, LED, TELL, COUNT = 1 << 32, 1 << 33, 1 << 34, (1 << 32) - 1
 FLAG_STREAMING = 1
 FLAG_LARGE = 2
 
 _MAX_THREADS = 4096
 _MAX_CONCURRENT = 4  # launches that get a full set of threads each; beyond that they share
+SPIN_NS: Final = 100_000
+"""How long a thread without work, or one that waits for the others, keeps its processor: about what waking a sleeping
+thread costs. Two cores of a Zen 3 lost 85 µs a launch to it, of 2.7 ms (3 x 3 median)."""
+_BOX_BYTES = 128  # of pool.c's boxes; its board takes one box's place
 
 
 class Task:
-    """One launch: its blocks in memory, who is working on it, and what to do when the last one leaves.
+    """One launch: its blocks in memory, and what to do when the last thread leaves.
 
     A task is reused for later launches of the same kernel and sizes. A ticket left over from an earlier launch then
-    only means one more helper, as threads enter under the lock and everything is set before ``open``.
+    only means one more helper, as everything is set before the state in the block says that it is open.
     """
 
     __slots__ = (
@@ -42,22 +58,16 @@ class Task:
         "block",
         "block_address",
         "copies",
-        "entry",
         "error",
         "event",
         "finish",
-        "inside",
         "keep",
+        "left",
         "lock",
         "memory",
-        "open",
-        "own_scratch",
-        "scratch_bytes",
-        "waiter",
     )
 
-    def __init__(self, entry: Callable[[int, int, int], None], block: Array, args_bytes: int) -> None:
-        self.entry = entry
+    def __init__(self, block: Array, args_bytes: int) -> None:
         # Block and arguments each begin on a cache line of their own: the counter is written by all threads.
         self.memory = aligned_bytes(BLOCK_FIELDS * 8 + max(args_bytes, 8))
         self.memory[: BLOCK_FIELDS * 8].view(np.int64)[:] = block
@@ -67,38 +77,15 @@ class Task:
         self.args = whole[BLOCK_FIELDS * 8 :]
         self.block_address = address(self.memory)
         self.args_address = self.block_address + BLOCK_FIELDS * 8
-        self.scratch_bytes = 0
-        self.own_scratch = 0  # address of scratch memory that replaces the thread's own; only for one thread
+        self.block[ARGS] = self.args_address
         self.lock = threading.Lock()
-        self.open = False
-        self.inside = 0
-        self.waiter: Any = None
+        self.left = threading.Lock()
+        self.left.acquire()  # released by the last to leave, where the thread that launched waits for that
         self.finish: Callable[[Task], None] | None = None
         self.event: Any = None
         self.error: BaseException | None = None
         self.keep: Any = None  # what must live as long as threads are inside
         self.copies: list[tuple[Array, Array]] | None = None  # (user's array, contiguous copy) to write back
-
-    def enter_and_run(self) -> None:
-        """Work on the task if it is still open; whoever leaves last closes the launch."""
-        with self.lock:
-            if not self.open:
-                return
-            self.inside += 1
-        try:
-            self.entry(self.block_address, self.args_address, self.own_scratch or scratch_address(self.scratch_bytes))
-        except BaseException as error:  # out of memory for scratch, say: the launch must end all the same
-            self.error = error
-        with self.lock:
-            self.open = False  # the entry returns when no group is left to take
-            self.inside -= 1
-            last = self.inside == 0
-            waiter = self.waiter
-        if last:
-            if waiter is not None:
-                waiter.release()
-            elif self.finish is not None:
-                self.finish(self)
 
 
 class _Scratch(threading.local):
@@ -128,9 +115,93 @@ def thread_count() -> int:
         if not text.isdecimal() or not 0 < int(text) <= _MAX_THREADS:
             raise UsageError(f"HEADWATER_THREADS={text}: not a number from 1 to {_MAX_THREADS}")
         return int(text)
+    return _processors()
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return max(len(os.sched_getaffinity(0)), 1)
     return os.cpu_count() or 1
+
+
+class Native(NamedTuple):
+    """The functions of pool.c, which says what they do."""
+
+    fork: Any
+    lead: Any
+    release: Any
+    enter: Any
+    work: Any
+    serve: Any
+    spin: Any
+
+
+_loaded: Native | None = None
+_loading = threading.Lock()
+
+
+def native() -> Native:
+    """pool.c, compiled for this machine and loaded; from the disk cache. InternalError if it does not compile."""
+    global _loaded
+    with _loading:
+        if _loaded is None:
+            _loaded = _load()
+        return _loaded
+
+
+def prepare() -> None:
+    """Have `native` ready soon, while the caller waits for other compilers."""
+    if _loaded is None:
+        threading.Thread(target=_prepare, name="headwater-prepare", daemon=True).start()
+
+
+def _prepare() -> None:
+    with suppress(OSError, HeadwaterError):  # the launch that needs it will tell
+        native()
+
+
+def _load() -> Native:
+    from headwater import cache
+    from headwater.emulate.native import compile_c
+    from headwater.opencl.freshness import identity
+    from headwater.opencl.shared import library_name, link_shared
+
+    fields = {"STATE": STATE, "ENTRY": ENTRY, "ARGS": ARGS, "SCRATCH_BYTES": SCRATCH_BYTES, "OWN_SCRATCH": OWN_SCRATCH}
+    bits = {"OPEN": OPEN, "LED": LED, "TELL": TELL, "COUNT": COUNT}
+    defined = "".join(f"#define {name} {value}LL\n" for name, value in {**fields, **bits}.items())
+    source = defined + Path(__file__).with_name("pool.c").read_text(encoding="utf-8")
+    pointer, number = ctypes.c_void_p, ctypes.c_int64
+    functions: dict[str, tuple[Any, Any]] = {
+        "fork": (number, (pointer, pointer, number)),
+        "lead": (number, (pointer, pointer, number)),
+        "release": (number, (pointer,)),
+        "enter": (number, (pointer,)),
+        "work": (number, (pointer, pointer)),
+        "serve": (pointer, (pointer, pointer, number)),
+        "spin": (None, (number,)),
+    }
+    key = cache.key("pool 1", identity(), source)
+    entry = cache.get(key)
+    if entry is None:
+        shared = link_shared(compile_c(source), exports=[f"hw_{name}" for name in functions])
+        entry = cache.put(key, {library_name(): shared})
+    library = ctypes.CDLL(str(entry / library_name()))
+    found = {}
+    for name, (result, arguments) in functions.items():
+        function = found[name] = getattr(library, f"hw_{name}")
+        function.restype, function.argtypes = result, arguments
+    return Native(**found)
+
+
+def _spins(spin: Callable[[int], None]) -> int:
+    """How many turns of pool.c's waiting take `SPIN_NS`."""
+    shortest, turns = SPIN_NS, 256
+    for _ in range(4):  # the processor may be taken away meanwhile
+        start = time.perf_counter_ns()
+        spin(turns)
+        shortest = min(shortest, time.perf_counter_ns() - start)
+    return turns * SPIN_NS // max(shortest, 1)
 
 
 class Pool:
@@ -142,32 +213,115 @@ class Pool:
         self._lock = threading.Lock()
         self._threads = 0
         self._busy = 0
+        self._running: dict[int, Task] = {}
+        self._most = size * _MAX_CONCURRENT
+        self._memory = aligned_bytes((1 + self._most) * _BOX_BYTES)
+        self._memory[:] = 0
+        self._board = address(self._memory)
+        self._words = memoryview(cast(Any, self._memory)).cast("q")
 
-    def submit(self, task: Task, tickets: int) -> None:
-        """Ask for ``tickets`` threads to work on an open task."""
+    @functools.cached_property
+    def _native(self) -> tuple[Native, int]:
+        """The native functions, and how long threads keep their processors: not at all where they have to share."""
+        found = native()
+        shares = self.size > _processors()
+        self._words[2] = 0 if shares else self.size - 1
+        return found, 0 if shares else _spins(found.spin)
+
+    def _fork(self, functions: Native, task: Task, helpers: int) -> None:
+        self._running[task.block_address] = task
+        if helpers > 0:
+            helpers -= functions.fork(self._board, task.block_address, helpers)
+        if helpers <= 0:
+            return
         with self._lock:  # counted here, not when a thread takes it: the next launch must see it at once
-            self._busy += tickets
-        if self._threads < self.size * _MAX_CONCURRENT and self._threads < self._busy:
+            self._busy += helpers
+        if self._threads < self._most and self._threads < self._busy:
             self._grow()
-        for _ in range(tickets):
+        for _ in range(helpers):
             self._tickets.put(task)
+
+    def submit(self, task: Task, helpers: int) -> None:
+        """Have ``helpers`` threads work on a task; the last to leave, perhaps this one, calls its ``finish``."""
+        functions, _ = self._native
+        task.block[STATE] = OPEN | TELL | LED
+        try:
+            self._fork(functions, task, helpers)
+        finally:
+            if functions.release(task.block_address):
+                self._ended(task)
+
+    def lead(self, task: Task, helpers: int) -> None:
+        """Work on a task, with ``helpers`` more threads if there is enough to do; all have left on return.
+
+        If an exception ends it (Ctrl-C), the task must not be used again.
+        """
+        functions, spins = self._native
+        scratch = scratch_address(task.block[SCRATCH_BYTES])
+        task.finish = None
+        task.block[STATE] = OPEN | LED
+        try:
+            self._fork(functions, task, helpers)
+            if functions.lead(task.block_address, scratch, spins):
+                task.left.acquire()
+        except BaseException:  # the others must have left before the arrays may go
+            task.block[STOP] = 1
+            functions.lead(task.block_address, 0, 0)
+            while task.block[STATE] & COUNT:
+                time.sleep(1e-4)
+            raise
+        finally:
+            self._running.pop(task.block_address, None)
+
+    def _ended(self, task: Task) -> None:
+        """The last thread has left."""
+        if task.finish is None:
+            task.left.release()
+        else:
+            del self._running[task.block_address]
+            task.finish(task)
 
     def _grow(self) -> None:
         with self._lock:
-            wanted = min(self._busy, self.size * _MAX_CONCURRENT)
+            wanted = min(self._busy, self._most)
             while self._threads < wanted:
-                self._threads += 1
-                name = f"headwater-{self._threads}"
-                threading.Thread(target=self._work, name=name, daemon=True).start()
+                box = self._threads = self._threads + 1
+                name = f"headwater-{box}"
+                threading.Thread(target=self._work, args=(box,), name=name, daemon=True).start()
+                self._words[0] = self._threads
 
-    def _work(self) -> None:
-        take = self._tickets.get
+    def _work(self, box: int) -> None:
+        functions, spins = self._native
+        take, serve = self._tickets.get, functions.serve
+        place = self._board + box * _BOX_BYTES
+        words = self._words[box * _BOX_BYTES // 8 :]
         while True:
-            task = take()
-            task.enter_and_run()
-            del task  # it holds the caller's arrays
+            self._join(take(), words)
+            while True:
+                with suppress(Empty):  # tickets come first: those who put them had nobody in a box to send
+                    while True:
+                        self._join(take(block=False), words)
+                        with self._lock:
+                            self._busy -= 1
+                ended = serve(self._board, place, spins)
+                if not ended:
+                    break
+                self._ended(self._running[ended])
             with self._lock:
                 self._busy -= 1
+
+    def _join(self, task: Task, words: memoryview) -> None:
+        """Work on a task that there was a ticket for, if it is still open. ``words``: this thread's box."""
+        functions, _ = self._native
+        if not functions.enter(task.block_address):
+            return
+        try:
+            words[1], words[2] = scratch_address(task.block[SCRATCH_BYTES]), _scratch.nbytes
+        except BaseException as error:  # out of memory: the launch must end all the same
+            task.error = error
+            words[1], words[2] = 0, -1
+        if functions.work(task.block_address, words[1]):
+            self._ended(task)
 
 
 _pool: Pool | None = None
@@ -186,9 +340,10 @@ def pool() -> Pool:
 
 def _forget() -> None:
     """In a forked child there are no worker threads any more, and locks may be held for ever."""
-    global _pool, _pool_lock
+    global _pool, _pool_lock, _loading
     _pool = None
     _pool_lock = threading.Lock()
+    _loading = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -48,7 +48,7 @@ class LegacyLaunch(SimulatedLaunch):
         return tuple(places)
 
     def _new_task(self) -> Task:
-        task = SimulatedTask(self._entry, self._block, max(self.host.args_bytes, self._packed_bytes))
+        task = SimulatedTask(self._block, max(self.host.args_bytes, self._packed_bytes))
         task.own = {
             _BUFFERS: aligned_bytes(amdcl.block_bytes(self.machine_kernel), 256),
             _DISPATCH: aligned_bytes(layout.DISPATCH.size_bytes),

@@ -1,0 +1,188 @@
+"""Threads that share launches: who joins, who ends one, what happens where something goes wrong on the way."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from headwater.runtime import pool as pool_module
+from headwater.runtime.pool import BLOCK_FIELDS, COUNT, ENTRY, OPEN, SCRATCH_BYTES, STATE, STOP, Pool, Task, native
+
+ENTRY_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+IDLE = 1  # what pool.c has in the box of a thread that waits
+LONG = 20.0  # seconds after which something that must happen is taken not to
+
+
+def task_of(work: Callable[[int], None]) -> Task:
+    """A task whose entry calls ``work`` with the scratch memory's address in each thread."""
+    entry = ENTRY_TYPE(lambda block, args, scratch: work(scratch))
+    block = np.zeros(BLOCK_FIELDS, np.int64)
+    block[ENTRY] = ctypes.cast(entry, ctypes.c_void_p).value
+    block[SCRATCH_BYTES] = 4096
+    task = Task(block, 8)
+    task.keep = entry
+    return task
+
+
+@pytest.fixture
+def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
+    """Three threads for a launch, whatever the machine has, that wait for long."""
+    monkeypatch.setattr(pool_module, "_processors", lambda: 3)
+    monkeypatch.setattr(pool_module, "SPIN_NS", 30_000_000)
+    return Pool(3)
+
+
+def test_threads_meet_in_a_launch_and_have_left_when_it_returns(pool: Pool) -> None:
+    meeting, slow = threading.Barrier(3), []
+
+    def work(scratch: int) -> None:
+        if meeting.wait(LONG):  # two of three stay longer
+            time.sleep(0.05)
+            slow.append(scratch)
+
+    for _ in range(3):
+        slow.clear()
+        task = task_of(work)
+        pool.lead(task, 2)
+        assert len(slow) == 2
+        assert len(set(slow)) == 2
+        assert not task.block[STATE] & (OPEN | COUNT)
+
+
+def test_a_launch_waits_for_slow_threads_without_its_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "SPIN_NS", 1000)
+    pool, meeting, left = Pool(2), threading.Barrier(2), []
+
+    def work(scratch: int) -> None:
+        meeting.wait(LONG)
+        if threading.current_thread() is not threading.main_thread():
+            time.sleep(0.3)
+            left.append(scratch)
+
+    task = task_of(work)
+    begun = time.thread_time()
+    pool.lead(task, 1)
+    assert len(left) == 1
+    assert time.thread_time() - begun < 0.2
+
+
+def test_a_thread_that_waits_is_claimed_without_a_ticket(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "SPIN_NS", 1_000_000_000)
+    meeting = threading.Barrier(3)
+    pool.lead(task_of(lambda scratch: meeting.wait(LONG) and None), 2)
+    threads = pool._threads
+    until = time.monotonic() + LONG
+    while [pool._words[16 * box] for box in (1, 2)] != [IDLE, IDLE] and time.monotonic() < until:
+        time.sleep(1e-4)
+    tickets = pool._tickets
+    pool._tickets = None  # type: ignore[assignment]  # whoever wanted one would fail
+    try:
+        pool.lead(task_of(lambda scratch: meeting.wait(LONG) and None), 2)
+    finally:
+        pool._tickets = tickets
+    assert pool._threads == threads
+
+
+def test_each_launch_ends_once_from_many_threads(pool: Pool) -> None:
+    problems: list[str] = []
+
+    def launch(seed: int) -> None:
+        chance = random.Random(seed)
+        for _ in range(60):
+            entered: list[int] = []
+            ended: list[Task] = []
+            done = threading.Event()
+
+            def work(scratch: int, entered: list[int] = entered) -> None:
+                entered.append(scratch)
+
+            def finish(task: Task, ended: list[Task] = ended, done: threading.Event = done) -> None:
+                ended.append(task)
+                done.set()
+
+            task, helpers = task_of(work), chance.randrange(1, 4)
+            if chance.random() < 0.5:
+                pool.lead(task, helpers)
+                most = helpers + 1
+            else:
+                task.finish, most = finish, helpers
+                pool.submit(task, helpers)
+                if not done.wait(LONG):
+                    problems.append("never ended")
+                    return
+                if ended != [task]:
+                    problems.append(f"ended {len(ended)} times")
+            if not 1 <= len(entered) <= most:
+                problems.append(f"{len(entered)} threads of at most {most}")
+            if task.block[STATE] & (OPEN | COUNT):
+                problems.append(f"left in state {task.block[STATE]:#x}")
+
+    threads = [threading.Thread(target=launch, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+    assert not pool._running
+
+
+def test_a_launch_ends_where_a_thread_has_no_memory(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(nbytes: int) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr(pool_module, "scratch_address", refuse)
+    done, ran = threading.Event(), []
+    task = task_of(ran.append)
+    task.finish = lambda task: done.set()
+    pool.submit(task, 2)
+    assert done.wait(LONG)
+    assert isinstance(task.error, MemoryError)
+    assert not ran
+
+
+def test_an_exception_on_the_way_stops_the_launch(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, stopped = threading.Event(), []
+
+    def work(scratch: int) -> None:
+        inside.set()
+        while not task.block[STOP]:
+            time.sleep(1e-3)
+        stopped.append(scratch)
+
+    task = task_of(work)
+    fork = pool._fork
+
+    def interrupted(*args: object) -> None:
+        fork(*args)  # type: ignore[arg-type]
+        assert inside.wait(LONG)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pool, "_fork", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pool.lead(task, 1)
+    assert len(stopped) == 1
+    assert not task.block[STATE] & (OPEN | COUNT)
+
+
+def test_threads_that_share_processors_do_not_keep_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "_processors", lambda: 2)
+    assert Pool(2)._native[1] > 0
+    shared = Pool(3)
+    assert shared._native[1] == 0
+    assert shared._words[2] == 0
+
+
+def test_a_closed_launch_lets_nobody_in() -> None:
+    ran: list[int] = []
+    task = task_of(ran.append)
+    task.block[STATE] = OPEN
+    assert native().enter(task.block_address) == 1
+    assert native().work(task.block_address, pool_module.scratch_address(4096)) == 0  # nobody wants to be told
+    assert native().enter(task.block_address) == 0
+    assert len(ran) == 1
