@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import struct
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -21,7 +22,9 @@ from headwater.errors import KernelFault
 from headwater.opencl.printf import Piece, Specifier, parse, render
 from headwater.runtime.arrays import Array, aligned_bytes
 
-MEMORY_BYTES = 1 << 20
+MEMORY_BYTES = (
+    1 << 20
+)  # the least CL_DEVICE_PRINTF_BUFFER_SIZE of the full profile (OpenCL 1.2 specification, table 4.3)
 HEADER_BYTES = 8
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "v": "\v", "t": "\t", "\\": "\\"}
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
@@ -43,10 +46,21 @@ def new_memory() -> Array:
 
 
 def show(memory: Array, entries: Sequence[str]) -> None:
-    """Write to standard output what a launch printed. KernelFault if the records make no sense."""
+    """Write to standard output what a launch printed. KernelFault if the records make no sense.
+
+    Warns, by `RuntimeWarning`, of output that did not fit into the memory and is lost.
+    """
     used = int(memory[:4].view(np.uint32)[0])
     if used:
-        sys.stdout.write(text(bytes(memory[: min(HEADER_BYTES + used, memory.nbytes)]), entries))
+        records = bytes(memory[: min(HEADER_BYTES + used, memory.nbytes)])
+        sys.stdout.write(text(records, entries))
+        if lost := lost_bytes(records):
+            warnings.warn(
+                f"printf's memory of {MEMORY_BYTES:,} bytes was full: records of {lost:,} bytes more are lost; "
+                "print from fewer work-items, or run on the cpu device, which has no such limit",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
 
 def read_formats(entries: Sequence[str]) -> dict[int, Format]:
@@ -77,6 +91,8 @@ def text(memory: bytes, entries: Sequence[str]) -> str:
     at, out = HEADER_BYTES, []
     while at + 4 <= end:
         (number,) = struct.unpack_from("<I", memory, at)
+        if not number and HEADER_BYTES + used > size:
+            break  # left free by the first record that did not fit; LLVM numbers formats from 1
         form = known.get(number)
         if form is None:
             raise KernelFault(

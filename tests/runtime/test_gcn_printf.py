@@ -2,8 +2,10 @@
 
 import struct
 
+import numpy as np
 import pytest
 
+import headwater as hw
 from headwater.errors import KernelFault
 from headwater.runtime.gcn_printf import lost_bytes, text
 
@@ -51,9 +53,24 @@ def test_what_did_not_fit_is_counted_and_left_out():
     full = memory(record(1, words(4)), record(1, words(5)), size=20, used=1000)
     assert text(full[:20], entries) == "4\n"
     assert lost_bytes(full) == 988
+    assert text(full[:16] + bytes(4), entries) == "4\n"  # the second had no room: nobody wrote there
     assert lost_bytes(memory(record(1, words(4)))) == 0
 
 
 def test_records_that_make_no_sense_are_told():
     with pytest.raises(KernelFault, match="a record of format 77 at byte 16, and the program has no such format"):
         text(memory(record(1, words(4)), record(77)), ["1:1:4:%d\\n"])
+
+
+@pytest.mark.parametrize("device", ["vega64", "hd5870"])
+def test_output_that_did_not_fit_is_told(device, capsys):
+    word = "x" * 239  # and a zero, a format's number and an int: records of 248 bytes, 4,228 of which fit into 1 MiB
+    source = f'kernel void k(global int *a) {{ int i = get_global_id(0); a[i] = printf("%s %d\\n", "{word}", i); }}'
+    n = 5000
+    with pytest.warns(
+        RuntimeWarning, match=r"printf's memory of 1,048,576 bytes was full: records of 19\d,\d{3} bytes"
+    ):
+        hw.compile(source, device=device).k[(n,), (50,)](np.zeros(n, np.int32), device=device)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(set(lines)) == 4228
+    assert all(line.startswith(word + " ") for line in lines)
