@@ -176,7 +176,7 @@ def translated(
         return module.source, texts, ("Brook+", "OpenCL C"), module.line_map, entries
     from headwater.il.translation import KERNEL, translation_of
 
-    text = translation_of(source.text, source.name).source
+    text = translation_of(source.text, source.name).require(source.name)
     return text, {source.name: source.text, f"{source.name}.cl": text}, ("ATI IL", "OpenCL C"), (), {KERNEL: "main"}
 
 

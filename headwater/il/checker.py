@@ -34,7 +34,12 @@ THREAD_KINDS = {
 }
 """The work-item's numbers, by the names that IL versions gave them."""
 
-_SOURCES = {"r", "x", "cb", "l", "o", "g", "vObjIndex", "a", "icb", "sr", "p", "i", *POSITION_KINDS, *THREAD_KINDS}
+DERIVATIVES = ("dsx", "dsy", "fwidth")
+"""Operations that compare a pixel with its neighbours."""
+
+_SOURCES = {
+    *("r", "x", "cb", "l", "o", "g", "vObjIndex", "a", "aL", "icb", "sr", "p", "i", "c"), *POSITION_KINDS, *THREAD_KINDS
+}  # fmt: skip
 _DESTINATIONS = {"r", "x", "o", "g", "mem", "oDepth", "oMask", "a", "sr", "p"}
 _INDEXED = {"x", "cb", "g", "icb", "mem", "sr"}
 _OPEN = {
@@ -76,17 +81,28 @@ class Facts:
     arrays: dict[int, int] = field(default_factory=dict)
     """Indexed temporaries: elements of four lanes."""
     resources: dict[int, Resource] = field(default_factory=dict)
+    srvs: dict[int, Uav] = field(default_factory=dict)
+    """Raw and structured buffers that are only read; their numbers are among the resources'."""
     uavs: dict[int, Uav] = field(default_factory=dict)
     outputs: set[int] = field(default_factory=set)
     temporaries: set[int] = field(default_factory=set)
     lds_bytes: dict[int, int] = field(default_factory=dict)
+    lds_strides: dict[int, int] = field(default_factory=dict)
+    """Bytes of an element of the LDS arrays that have a structure."""
     lds_dwords_per_thread: int = 0
     group: tuple[int, int, int] | None = None
     """A compute shader's work-group, if it is fixed."""
     largest_group: int = 0
     """The most work-items of a work-group that each launch chooses."""
+    shared: int = 0
+    """Registers that all wavefronts of a SIMD engine share."""
+    initialises_shared: bool = False
+    defined: set[tuple[str, int]] = field(default_factory=set)
+    """Constants that the program gives itself, ``c#`` and ``i#``."""
     uses_global: bool = False
     discards: bool = False
+    derivatives: int = 0
+    """How many instructions compare a pixel with its neighbours."""
 
 
 def check(program: Program, filename: str = "<source>") -> Facts:
@@ -165,6 +181,29 @@ class _Checker:
             found.lds_dwords_per_thread = made.values[0]
         elif name == "dcl_lds":
             found.lds_bytes[made.number("id")] = made.values[0]
+        elif name == "dcl_struct_lds":
+            stride, count = made.values
+            if min(stride, count) < 1 or stride % 4:
+                raise self.error("a structure's size is a multiple of 4 bytes, and there is one at least", made)
+            found.lds_bytes[made.number("id")] = stride * count
+            found.lds_strides[made.number("id")] = stride
+        elif name in ("dcl_raw_srv", "dcl_struct_srv"):
+            number, stride = made.number("id"), made.values[0] if made.values else 0
+            if number in found.resources:
+                raise self.error(f"resource {number} is declared twice", made)
+            found.srvs[number] = Uav(number, "struct" if name == "dcl_struct_srv" else "raw", stride)
+        elif name == "dcl_shared_temp":
+            if register.kind != "sr" or size < 1:
+                raise self.error("shared registers are declared as sr[how many]", made)
+            if self.program.kind != "cs":
+                raise self.error("shared registers are for compute shaders", made, hint="il_cs_2_0")
+            found.shared = size
+        elif name == "init_shared_registers":
+            found.initialises_shared = True
+        elif name == "def":
+            if register.kind not in ("c", "i") or register.number is None:
+                raise self.error("def gives a constant c0, c1, … or i0, i1, …", made)
+            found.defined.add((register.kind, number))
         elif name in ("dcl_raw_uav", "dcl_struct_uav", "dcl_uav", "dcl_arena_uav"):
             kinds = {"dcl_raw_uav": "raw", "dcl_struct_uav": "struct", "dcl_uav": "typed", "dcl_arena_uav": "arena"}
             stride = made.values[0] if name == "dcl_struct_uav" else 0
@@ -213,13 +252,7 @@ class _Checker:
             modifier = made.modifier(name)
             if modifier is not None and (len(modifier.arguments) != 1 or modifier.arguments[0] not in known):
                 raise self.error(f"_{name}({', '.join(modifier.arguments)})", made, hint=f"one of {', '.join(known)}")
-        if made.modifier("resource") is not None and made.mnemonic in (
-            "sample",
-            "sample_l",
-            "sample_b",
-            "load",
-            "resinfo",
-        ):
+        if made.modifier("resource") is not None and made.mnemonic.startswith(("sample", "fetch4", "load", "resinfo")):
             number = made.number("resource")
             if number not in self.found.resources:
                 raise self.error(
@@ -229,8 +262,21 @@ class _Checker:
             raise self.error(
                 f"uav {made.number('id')} is not declared", made, hint=f"dcl_raw_uav_id({made.number('id')})"
             )
-        if made.mnemonic == "transpose":  # of four registers each, the named one the first
-            for operand in made.operands:
+        if made.mnemonic.startswith("srv_"):
+            view = self.found.srvs.get(made.number("id"))
+            wanted = "struct" if made.mnemonic == "srv_struct_load" else "raw"
+            if view is None or view.kind != wanted:
+                number = made.number("id")
+                size = " stride" if wanted == "struct" else ""
+                raise self.error(
+                    f"srv {number} is not declared as {wanted}", made, hint=f"dcl_{wanted}_srv_id({number}){size}"
+                )
+        if made.mnemonic in DERIVATIVES:
+            if self.program.kind != "ps":
+                raise self.error(f"{made.mnemonic} is for pixel shaders: work-items have no neighbours", made)
+            self.found.derivatives += 1
+        if made.mnemonic in ("transpose", "det"):  # of four registers each, the named one the first
+            for operand in made.operands[made.mnemonic == "det" :]:
                 self.found.temporaries |= {(operand.register.number or 0) + k for k in range(4)}
         if made.mnemonic.startswith(("discard", "kill")):
             self.found.discards = True
@@ -263,6 +309,14 @@ class _Checker:
                 sizes[number] = max(sizes[number], constant + 1)
             if constant is not None and not 0 <= constant < sizes[number]:
                 raise self.error(f"{kind}{number}[{constant}] is beyond its {sizes[number]} elements", made, operand)
+        if kind in ("c", "i") and (kind, number) not in found.defined:
+            raise self.error(f"{kind}{number} is not defined", made, operand, f"def {kind}{number}, …")
+        if kind == "sr":
+            at = number if number is not None else constant
+            if not found.shared:
+                raise self.error("no shared registers are declared", made, operand, "dcl_shared_temp sr[how many]")
+            if at is not None and not 0 <= at < found.shared:
+                raise self.error(f"sr{at} is beyond the {found.shared} that are declared", made, operand)
         if kind == "r" and number is not None:
             found.temporaries.add(number)
         if kind == "o" and number is not None:

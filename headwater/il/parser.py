@@ -118,6 +118,10 @@ class _Parser:
             known = self.mnemonics[match[0]] = self.mnemonic(match[0], line, start)
         operation, modifiers = known[0], list(known[1])
         parts = self.split(code, match.end(), line)
+        if operation.name == "dcl_global_flags":
+            for word, column in parts:
+                modifiers += [self.modifier(operation, flag.strip(), None, line, column) for flag in word.split("|")]
+            parts = []
         while parts and parts[-1][0].startswith("_"):  # dcl_lds_sharing_mode _wavefrontRel
             word, column = parts.pop()
             modifiers.append(self.modifier(operation, word[1:], None, line, column))

@@ -106,6 +106,13 @@ uint4 il_sample_normalised(__global const uint *data, int4 size, float2 at)
 {
     return il_sample(data, size, at * convert_float2(size.xy));
 }
+/* The first lanes of the four texels between which a place lies, against the clock from the lower left (Direct3D 10.1). */
+uint4 il_fetch4(__global const uint *data, int4 size, float2 at)
+{
+    int x = convert_int_sat_rtn(at.x - 0.5f), y = convert_int_sat_rtn(at.y - 0.5f);
+    return (uint4)(il_texel(data, size, x, y + 1).x, il_texel(data, size, x + 1, y + 1).x,
+                   il_texel(data, size, x + 1, y).x, il_texel(data, size, x, y).x);
+}
 void il_output(__global uint *data, int4 size, int x, int y, uint4 value)
 {
     if (x >= size.x || y >= size.y)
@@ -117,4 +124,27 @@ void il_output(__global uint *data, int4 size, int x, int y, uint4 value)
         vstore2(value.xy, 0, data + at);
     else
         vstore4(value, 0, data + at);
+}
+uint il_sad4(uint4 a, uint4 b)
+{
+    uint4 sums = il_sad(a, b);
+    return sums.x + sums.y + sums.z + sums.w;
+}
+float il_dot3(float4 a, float4 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+/* Light's coefficients (Direct3D 9, lit). */
+float4 il_lit(float4 a)
+{
+    float power = exp2(clamp(a.w, -128.0f, 128.0f) * log2(a.y));
+    return (float4)(1.0f, a.x > 0.0f ? a.x : 0.0f, a.x > 0.0f && a.y > 0.0f ? power : 0.0f, 1.0f);
+}
+float il_determinant(float4 a, float4 b, float4 c, float4 d)
+{
+    float4 first = (float4)(c.z * d.w - c.w * d.z, c.w * d.y - c.y * d.w, c.y * d.z - c.z * d.y, 0.0f);
+    float4 second = (float4)(c.x * d.w - c.w * d.x, c.w * d.x - c.x * d.w, c.x * d.z - c.z * d.x, 0.0f);
+    float xy = c.x * d.y - c.y * d.x;
+    float x = b.y * first.x + b.z * first.y + b.w * first.z;
+    float y = b.x * first.x - b.z * second.x + b.w * second.z;
+    float z = b.x * -first.y - b.y * second.x + b.w * xy;
+    float w = b.x * first.z - b.y * second.z + b.z * xy;
+    return a.x * x - a.y * y + a.z * z - a.w * w;
 }

@@ -48,6 +48,8 @@ def _block(body: tuple[Instruction, ...]) -> Iterator[str]:
 def instruction_text(made: Instruction) -> str:
     """One instruction on one line."""
     operation = operations()[made.mnemonic]
+    if made.mnemonic == "dcl_global_flags":
+        return f"{made.mnemonic} {'|'.join(m.name for m in made.modifiers)}".rstrip()
     head = made.mnemonic + "".join(_modifier(m) for m in made.modifiers)
     operands, values = list(made.operands), list(made.values)
     wanted = (["d"] if operation.has_result else []) + list(operation.sources)
@@ -62,7 +64,7 @@ def instruction_text(made: Instruction) -> str:
 
 
 def _value(value: int, mnemonic: str) -> str:
-    return f"0x{value:08X}" if mnemonic == "dcl_literal" else str(value)
+    return f"0x{value:08X}" if mnemonic in ("dcl_literal", "def") else str(value)
 
 
 def _modifier(modifier: Modifier) -> str:

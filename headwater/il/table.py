@@ -11,6 +11,13 @@ RESULT_MODIFIERS = frozenset(("sat", "x2", "x4", "x8", "d2", "d4", "d8", "prec")
 """What may be done to a floating-point result as it is written: clamp to 0..1, scale; ``prec`` allows no reordering."""
 
 UNTRANSLATED = "?"
+_NO_COMPARISON = "CAL's samplers have no comparison; compare what sample gives"
+WHY_UNTRANSLATED = {
+    "noise": "no document tells its numbers",
+    **dict.fromkeys(("sample_c", "sample_c_lz", "sample_c_l", "sample_c_b", "sample_c_g"), _NO_COMPARISON),
+    "dcl_persistent": "no document tells what lasts",
+}
+"""Why an operation is read and printed but runs nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +33,7 @@ class Operation:
     @property
     def is_declaration(self) -> bool:
         """Whether it declares rather than does something."""
-        return self.name.startswith(("dcl_", "init_"))
+        return self.name.startswith(("dcl_", "init_")) or self.name == "def"
 
     @property
     def has_result(self) -> bool:

@@ -12,10 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from headwater.errors import SourceError, Span
-from headwater.il.checker import POSITION_KINDS, RELATIONS, THREAD_KINDS, Facts, check
+from headwater.il import quads
+from headwater.il.checker import POSITION_KINDS, RELATIONS, THREAD_KINDS, Facts, Uav, check
+from headwater.il.legacy import modern
 from headwater.il.model import Index, Instruction, Operand, Program, Register
-from headwater.il.table import UNTRANSLATED, operations
-from headwater.il.translation import KERNEL, Parameter, Translation
+from headwater.il.table import UNTRANSLATED, WHY_UNTRANSLATED, operations
+from headwater.il.translation import KERNEL, NotInOpenClError, Parameter, Translation
 
 _ONE = 0x3F800000
 _TYPES = {"f": "float4", "i": "int4", "u": "uint4", "b": "uint4"}
@@ -28,7 +30,28 @@ Method = Callable[[Instruction], list[str]]
 
 def to_opencl(program: Program, filename: str = "<source>") -> Translation:
     """Translate a checked or unchecked program. SourceError for what does not fit together or is not supported."""
+    check(program, filename)
+    program = modern(program)
     return _Translator(program, filename, check(program, filename)).translate()
+
+
+def interface(program: Program, filename: str = "<source>") -> Translation:
+    """What the program's kernel takes, without its source. SourceError for what does not fit together."""
+    facts = check(program, filename)
+    return Translation("", tuple(_parameters(facts)), facts.group)
+
+
+def _parameters(facts: Facts) -> list[Parameter]:
+    found = [
+        Parameter(f"i{n}", "resource", facts.resources[n].dimensions if n in facts.resources else 1)
+        for n in sorted((*facts.resources, *facts.srvs))
+    ]
+    found += [Parameter(f"cb{n}", "constant", 1, facts.constants[n]) for n in sorted(facts.constants)]
+    found += [Parameter(f"uav{n}", "uav") for n in sorted(facts.uavs)]
+    if facts.uses_global:
+        found.append(Parameter("g", "global"))
+    found += [Parameter(f"o{n}", "output", 2) for n in sorted(facts.outputs)]
+    return found
 
 
 class _Translator:
@@ -36,6 +59,8 @@ class _Translator:
         self.program = program
         self.filename = filename
         self.facts = facts
+        self.sites = quads.Sites(program, facts, filename)
+        self.site = 0  # derivatives of this function so far
         self.depth = 1
         self.line = Instruction("end", line=1)  # the one that is being translated
 
@@ -48,27 +73,24 @@ class _Translator:
             raise self.error(f"{self.program.kind} shaders cannot be run", first, "il_ps and il_cs can")
         for declaration in self.program.declarations:
             if operations()[declaration.mnemonic].meaning == UNTRANSLATED:
-                raise self.error(f"{declaration.mnemonic} is not supported", declaration)
+                why = WHY_UNTRANSLATED[declaration.mnemonic]
+                raise self.error(f"{declaration.mnemonic} is not supported", declaration, why)
+            if declaration.mnemonic in ("dcl_shared_temp", "init_shared_registers"):
+                raise NotInOpenClError(
+                    f"{declaration.mnemonic}: OpenCL C knows no registers that a SIMD engine's wavefronts share",
+                    Span(self.filename, declaration.line, declaration.column),
+                    hint="VLIW chips from the HD 4000 series on have them: hd4870, hd5870, …",
+                )
         bodies: list[str] = []
         for function in self.program.functions:
             bodies += self.function(f"il_func_{function.number}", function.body)
         bodies += self.function("il_main", self.program.body)
-        parameters = tuple(self.parameters())
+        parameters = tuple(_parameters(self.facts))
         heads = [f"void il_func_{f.number}(Registers *s);" for f in self.program.functions]
         code = "\n".join([*self.registers(parameters), *heads, *bodies, *self.kernel(parameters)])
         return Translation(_preludes(code) + code + "\n", parameters, self.facts.group)
 
     # -- what is around the code ---------------------------------------------------------------------------------------
-
-    def parameters(self) -> list[Parameter]:
-        facts = self.facts
-        found = [Parameter(f"i{n}", "resource", facts.resources[n].dimensions) for n in sorted(facts.resources)]
-        found += [Parameter(f"cb{n}", "constant", 1, facts.constants[n]) for n in sorted(facts.constants)]
-        found += [Parameter(f"uav{n}", "uav") for n in sorted(facts.uavs)]
-        if facts.uses_global:
-            found.append(Parameter("g", "global"))
-        found += [Parameter(f"o{n}", "output", 2) for n in sorted(facts.outputs)]
-        return found
 
     def registers(self, parameters: tuple[Parameter, ...]) -> list[str]:
         facts = self.facts
@@ -80,6 +102,8 @@ class _Translator:
         lines.append("    uint4 position, local_id, global_id, group_id;")
         if facts.discards:
             lines.append("    int discarded;")
+        if self.sites.total:
+            lines.append(quads.FIELDS.format(4 * self.sites.total))
         for parameter in parameters:
             if parameter.role != "output":
                 lines += [f"    {_pointer(parameter)}{parameter.name};", f"    int4 {parameter.name}_size;"]
@@ -96,29 +120,35 @@ class _Translator:
             lines.append(f"__attribute__((reqd_work_group_size({', '.join(map(str, facts.group))})))")
         lines += [f"__kernel void {KERNEL}(", "    " + ",\n    ".join(takes) + ")", "{", "    Registers s;"]
         names = [f"r{n}" for n in sorted(facts.temporaries)] + [f"o{n}" for n in sorted(facts.outputs)]
-        for start in range(0, len(names), 12):
-            lines.append("    " + " = ".join(f"s.{name}" for name in names[start : start + 12]) + " = 0u;")
-        for number, size in sorted(facts.arrays.items()):
-            lines.append(f"    for (int k = 0; k < {size}; k++) s.x{number}[k] = 0u;")
+        start = [
+            "    " + " = ".join(f"s.{name}" for name in names[first : first + 12]) + " = 0u;"
+            for first in range(0, len(names), 12)
+        ]
+        start += [
+            f"    for (int n = 0; n < {size}; n++) s.x{number}[n] = 0u;"
+            for number, size in sorted(facts.arrays.items())
+        ]
+        start.append("    s.position = as_uint4((float4)((float)px + 0.5f, (float)py + 0.5f, 0.0f, 1.0f));")
+        if facts.discards:
+            start.append("    s.discarded = 0;")
         threads = (facts.group[0] * facts.group[1] * facts.group[2]) if facts.group is not None else 1
         if facts.lds_dwords_per_thread:
             lines += [f"    __local uint lds[{facts.lds_dwords_per_thread * threads}];", "    s.lds = lds;"]
         for number, size in sorted(facts.lds_bytes.items()):
             lines += [f"    __local uint lds{number}[{-(-size // 4)}];", f"    s.lds{number} = lds{number};"]
         lines += [
-            "    int px = (int)get_global_id(0), py = (int)get_global_id(1);",
-            "    s.position = as_uint4((float4)((float)px + 0.5f, (float)py + 0.5f, 0.0f, 1.0f));",
             *(
                 f"    s.{field} = (uint4)({', '.join(_id(function, d) for d in range(3))}, 0u);"
                 for field, function in (("local_id", "local_id"), ("global_id", "global_id"), ("group_id", "group_id"))
             ),
         ]
-        if facts.discards:
-            lines.append("    s.discarded = 0;")
         for p in parameters:
             if p.role != "output":
                 lines.append(f"    s.{p.name} = {p.name}; s.{p.name}_size = {p.name}_size;")
-        lines.append("    il_main(&s);")
+        if self.sites.total:
+            lines += quads.kernel_lines(self.sites.total, start)
+        own = "    int px = (int)get_global_id(0), py = (int)get_global_id(1);"
+        lines += [own] if self.sites.total else [own, *start, "    il_main(&s);"]
         if facts.discards:
             lines += ["    if (s.discarded)", "        return;"]
         for n in sorted(facts.outputs):
@@ -126,7 +156,7 @@ class _Translator:
         return [*lines, "}"]
 
     def function(self, name: str, body: tuple[Instruction, ...]) -> list[str]:
-        self.depth = 1
+        self.depth, self.site = 1, 0
         lines = [f"void {name}(Registers *s)", "{"]
         for made in body:
             lines += self.statement(made)
@@ -138,7 +168,7 @@ class _Translator:
         self.line = made
         operation = operations()[made.mnemonic]
         if operation.meaning == UNTRANSLATED:
-            raise self.error(f"{made.mnemonic} is not supported", made)
+            raise self.error(f"{made.mnemonic} is not supported", made, WHY_UNTRANSLATED[made.mnemonic])
         name = made.mnemonic
         if name in ("endif", "endloop", "endswitch"):
             self.depth -= 1
@@ -147,7 +177,10 @@ class _Translator:
             return [_INDENT * (self.depth - 1) + "} else {"]
         depth = self.depth  # of this line: a method that opens a block makes it deeper for the next ones
         method: Method = getattr(self, f"_{name}", None) or self._family(name) or self.computed
-        return [_INDENT * depth + line for line in method(made)]
+        lines = method(made)
+        if self.sites.total and quads.writes_memory(made):
+            lines = ["if (s->wanted < 0) {", *(_INDENT + line for line in lines), "}"]
+        return [_INDENT * depth + line for line in lines]
 
     def _family(self, name: str) -> Method | None:
         for prefix, method in (
@@ -290,7 +323,11 @@ class _Translator:
                 return f"(uint4)(il_flat_{which.removesuffix('_flat')}())"
             return f"s->{which}_id"
         if kind == "vObjIndex":
-            return "(uint4)(as_uint((float)(get_global_id(1) * get_global_size(0) + get_global_id(0))))"
+            if self.sites.total:  # of any pixel of the quad
+                x, y = (f"((int)as_float(s->position.{'xy'[n]}) - (int)get_global_offset({n}))" for n in range(2))
+            else:
+                x, y = (f"(int)(get_global_id({n}) - get_global_offset({n}))" for n in range(2))
+            return f"(uint4)(as_uint((float)({y} * (int)get_global_size(0) + {x})))"
         raise self.error(f"reading {kind} is not supported", self.line)
 
     def source(self, operand: Operand, letter: str, made: Instruction) -> str:
@@ -351,6 +388,20 @@ class _Translator:
             lines.append(f"    column[{k}] = (uint4)({', '.join(f'{row}.{lane}' for row in rows)});")
         return [*lines, *(f"    s->r{first + k} = column[{k}];" for k in range(4)), "}"]
 
+    def _det(self, made: Instruction) -> list[str]:
+        first = made.operands[1].register.number or 0
+        rows = ", ".join(f"as_float4(s->r{first + k})" for k in range(4))
+        return self.assign(made, self.finish(made, f"il_determinant({rows})", "F"))
+
+    def _dsx(self, made: Instruction) -> list[str]:
+        source = self.source(made.operands[1], "f", made)
+        fine = made.modifier("fine") is not None
+        before, value = quads.derivative(made.mnemonic, fine, self.site, source)
+        self.site += 1
+        return [*before, *self.assign(made, self.finish(made, value, "f"))]
+
+    _dsy = _fwidth = _dsx
+
     def _div(self, made: Instruction) -> list[str]:
         a, b = (self.source(operand, "f", made) for operand in made.operands[1:])
         return self.assign(made, self.finish(made, f"il_div_{_zero_rule(made)}({a}, {b})", "f"))
@@ -375,6 +426,22 @@ class _Translator:
     def _sample(self, made: Instruction) -> list[str]:
         number = made.number("resource")
         resource = self.facts.resources[number]
+        at = self.place_in(made)
+        function = "il_sample" if resource.unnormalised else "il_sample_normalised"
+        return self.assign(made, f"{function}(s->i{number}, s->i{number}_size, {at})")
+
+    def _fetch4(self, made: Instruction) -> list[str]:
+        number = made.number("resource")
+        resource = self.facts.resources[number]
+        if resource.dimensions != 2:
+            raise self.error(f"fetch4 wants a resource of two dimensions, {number} has one", made)
+        scale = "" if resource.unnormalised else f" * convert_float2(s->i{number}_size.xy)"
+        return self.assign(made, f"il_fetch4(s->i{number}, s->i{number}_size, ({self.place_in(made)}){scale})")
+
+    def place_in(self, made: Instruction) -> str:
+        """Where an instruction samples its texture, a float2."""
+        number = made.number("resource")
+        resource = self.facts.resources[number]
         at = f"({self.source(made.operands[1], 'f', made)}).xy"
         offset = _offset(made)
         if resource.dimensions == 1:
@@ -383,8 +450,10 @@ class _Translator:
             x, y = offset if resource.dimensions == 2 else (offset[0], 0.0)
             scale = "" if resource.unnormalised else f" / convert_float2(s->i{number}_size.xy)"
             at = f"{at} + (float2)({x!r}f, {y!r}f){scale}"
-        function = "il_sample" if resource.unnormalised else "il_sample_normalised"
-        return self.assign(made, f"{function}(s->i{number}, s->i{number}_size, {at})")
+        return at
+
+    # One level is all that a resource has: what chooses a level chooses it.
+    _sample_l = _sample_b = _sample_g = _sample
 
     def _load(self, made: Instruction) -> list[str]:
         number = made.number("resource")
@@ -431,26 +500,40 @@ class _Translator:
             raise self.error(f"LDS {number} is not declared", made, f"dcl_lds_id({number}) bytes")
         return f"s->lds{number}", -(-self.facts.lds_bytes[number] // 4)
 
+    def lds_address(self, made: Instruction, operand: Operand) -> str:
+        """The byte that an address means: itself, or element and byte within it where the array has a structure."""
+        stride = self.facts.lds_strides.get(made.number("id") or made.number("resource"))
+        if stride is None:
+            return self.source(operand, "U", made)
+        at = self.source(operand, "u", made)
+        return f"(({at}).x * {stride}u + ({at}).y)"
+
+    def lds_vector_address(self, made: Instruction, operands: tuple[Operand, ...]) -> str:
+        """The same of operations that have address and offset in two operands."""
+        stride = self.facts.lds_strides.get(made.number("id"), 1)
+        at, offset = (self.source(operand, "U", made) for operand in operands)
+        return f"({at} * {stride}u + {offset})"
+
     def _lds_load(self, made: Instruction) -> list[str]:
         array, dwords = self.lds(made)
-        at = self.source(made.operands[1], "U", made)
+        at = self.lds_address(made, made.operands[1])
         return self.assign(made, f"(uint4)(il_lds_vec({array}, {dwords}u, {at} >> 2, 0u).x)")
 
     def _lds_load_vec(self, made: Instruction) -> list[str]:
         array, dwords = self.lds(made)
-        at, offset = (self.source(operand, "U", made) for operand in made.operands[1:])
-        return self.assign(made, f"il_lds_vec({array}, {dwords}u, ({at} + {offset}) >> 2, 1u)")
+        at = self.lds_vector_address(made, made.operands[1:])
+        return self.assign(made, f"il_lds_vec({array}, {dwords}u, {at} >> 2, 1u)")
 
     def _lds_store(self, made: Instruction) -> list[str]:
         array, dwords = self.lds(made)
-        at, value = (self.source(operand, "U", made) for operand in made.operands)
+        at, value = self.lds_address(made, made.operands[0]), self.source(made.operands[1], "U", made)
         return ["{", f"    uint at = {at} >> 2;", f"    if (at < {dwords}u)", f"        {array}[at] = {value};", "}"]
 
     def _lds_store_vec(self, made: Instruction) -> list[str]:
         array, dwords = self.lds(made)
-        at, offset = (self.source(operand, "U", made) for operand in made.operands[1:3])
+        at = self.lds_vector_address(made, made.operands[1:3])
         value = self.source(made.operands[3], "b", made)
-        return self.raw_stores(made, array, f"{dwords}u", f"({at} + {offset}) >> 2", value)
+        return self.raw_stores(made, array, f"{dwords}u", f"{at} >> 2", value)
 
     def raw_stores(self, made: Instruction, array: str, limit: str, at: str, value: str) -> list[str]:
         lanes = made.operands[0].lanes or "xyzw"
@@ -478,18 +561,31 @@ class _Translator:
         at = self.source(made.operands[1], "U", made)
         return self.raw_stores(made, array, limit, f"{at} >> 2", self.source(made.operands[2], "b", made))
 
-    def struct_address(self, made: Instruction) -> str:
-        at = self.source(made.operands[1], "u", made)
-        return f"(({at}).x * {self.facts.uavs[made.number('id')].stride_bytes}u + ({at}).y) >> 2"
+    def struct_address(self, view: Uav, operand: Operand, made: Instruction) -> str:
+        """The byte of a structured view that an operand means by element and byte within it."""
+        at = self.source(operand, "u", made)
+        return f"({at}).x * {view.stride_bytes}u + ({at}).y"
+
+    def _srv_raw_load(self, made: Instruction) -> list[str]:
+        view = self.facts.srvs[made.number("id")]
+        at = self.source(made.operands[1], "U", made)
+        if view.kind == "struct":
+            at = f"({self.struct_address(view, made.operands[1], made)})"
+        name = f"s->i{view.number}"
+        return self.assign(made, f"il_uav_vec({name}, (uint){name}_size.w >> 2, {at} >> 2)")
+
+    _srv_struct_load = _srv_raw_load
 
     def _uav_struct_load(self, made: Instruction) -> list[str]:
         array, limit = self.uav(made, "struct")
-        return self.assign(made, f"il_uav_vec({array}, {limit}, {self.struct_address(made)})")
+        at = self.struct_address(self.facts.uavs[made.number("id")], made.operands[1], made)
+        return self.assign(made, f"il_uav_vec({array}, {limit}, ({at}) >> 2)")
 
     def _uav_struct_store(self, made: Instruction) -> list[str]:
         array, limit = self.uav(made, "struct")
         value = self.source(made.operands[2], "b", made)
-        return self.raw_stores(made, array, limit, self.struct_address(made), value)
+        at = self.struct_address(self.facts.uavs[made.number("id")], made.operands[1], made)
+        return self.raw_stores(made, array, limit, f"({at}) >> 2", value)
 
     def _uav_load(self, made: Instruction) -> list[str]:
         name = f"s->uav{made.number('id')}"
@@ -525,10 +621,13 @@ class _Translator:
         sources = made.operands[1:] if operation.has_result else made.operands
         at, *values = (self.source(operand, "U", made) for operand in sources)
         if made.mnemonic.startswith("uav"):
-            array, limit = self.uav(made, "raw", "typed", "arena")
+            array, limit = self.uav(made, "raw", "typed", "arena", "struct")
             letter = "g"
+            if self.facts.uavs[made.number("id")].kind == "struct":
+                at = f"({self.struct_address(self.facts.uavs[made.number('id')], sources[0], made)})"
         else:
             array, dwords = self.lds(made)
+            at = self.lds_address(made, sources[0])
             limit, letter = f"{dwords}u", "l"
         call = f"il_{letter}_{operation.meaning}(&{array}[at], {', '.join(values)})"
         lines = ["{", f"    uint at = {at} >> 2, old = 0u;", f"    if (at < {limit})", f"        old = {call};"]
@@ -594,7 +693,12 @@ class _Translator:
         return self.jump(made, "return;")
 
     def _call_family(self, made: Instruction) -> list[str]:
-        return self.jump(made, f"il_func_{made.values[0]}(s);")
+        call, count = f"il_func_{made.values[0]}(s);", self.sites.within(made)
+        if not count:
+            return self.jump(made, call)
+        first = self.site
+        self.site += count
+        return self.jump(made, f"{{ s->site += {first}; {call} s->site -= {first}; if (s->stopped) return; }}")
 
     def _discard_family(self, made: Instruction) -> list[str]:
         return self.jump(made, "s->discarded = 1;")
@@ -609,6 +713,8 @@ def _preludes(code: str) -> str:
     names = ["prelude.cl", "prelude_memory.cl"]
     if re.search(r"\bil_(double|pair|frexp)\(", code):
         names.append("prelude_double.cl")
+    if re.search(r"\bil_dsx\(|\bil_dsy\(", code):
+        names.append("prelude_quad.cl")
     if re.search(r"\bil_(to|from)_half\(", code):
         names.append("prelude_half.cl")
     if re.search(r"\bil_[gl]_atomic_", code):

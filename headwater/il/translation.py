@@ -6,15 +6,16 @@ What knows IL is imported only where it has to be translated.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from headwater import cache
+from headwater.errors import SourceError, Span
 
 KERNEL = "il_kernel"
 """The kernel's name in OpenCL C."""
-_FORMAT = "il to opencl 1"
+_FORMAT = "il to opencl 2"
 _FILE = "translation.json"
 Role = Literal["resource", "constant", "global", "uav", "output"]
 
@@ -32,27 +33,58 @@ class Parameter:
     elements: int = 0
 
 
+class NotInOpenClError(SourceError):
+    """What an IL program asks for that OpenCL C cannot say, though VLIW chips have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A `NotInOpenClError`, as it is kept: devices that need no OpenCL C run the program."""
+
+    message: str
+    line: int
+    column: int
+    hint: str
+
+
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """OpenCL C with one kernel, `KERNEL`; its parameters in order; a compute shader's work-group, else None."""
+    """OpenCL C with one kernel, `KERNEL`; its parameters in order; a compute shader's work-group, else None.
+
+    With a ``refusal`` there is no source.
+    """
 
     source: str
     parameters: tuple[Parameter, ...]
     group: tuple[int, int, int] | None
+    refusal: Refusal | None = None
+
+    def require(self, filename: str) -> str:
+        """The source. NotInOpenClError where there is none."""
+        if self.refusal is not None:
+            known = self.refusal
+            raise NotInOpenClError(known.message, Span(filename, known.line, known.column), hint=known.hint)
+        return self.source
 
 
 def translation_of(text: str, filename: str) -> Translation:
-    """The translation of a program. SourceError for what is wrong in it, or not supported."""
+    """The translation of a program, or why there is none. SourceError for what is wrong in it, or not supported."""
     from headwater.opencl.freshness import folder_state
 
     key = cache.key(_FORMAT, folder_state(Path(__file__).parent), text, filename)
     entry = cache.get(key)
     if entry is None:
         from headwater.il.parser import parse
-        from headwater.il.to_opencl import to_opencl
+        from headwater.il.to_opencl import interface, to_opencl
 
-        made = to_opencl(parse(text, filename), filename)
+        program = parse(text, filename)
+        try:
+            made = to_opencl(program, filename)
+        except NotInOpenClError as error:
+            at = error.span or Span(filename)
+            made = replace(interface(program, filename), refusal=Refusal(error.message, at.line, at.column, error.hint))
         entry = cache.put(key, {_FILE: json.dumps(asdict(made)).encode()})
     found = json.loads((entry / _FILE).read_bytes())
     parameters = tuple(Parameter(**parameter) for parameter in found["parameters"])
-    return Translation(found["source"], parameters, tuple(found["group"]) if found["group"] else None)
+    refusal = Refusal(**found["refusal"]) if found["refusal"] else None
+    return Translation(found["source"], parameters, tuple(found["group"]) if found["group"] else None, refusal)

@@ -86,6 +86,7 @@ class _Translated(ClProgram):
                 from headwater.runtime.machine_code import not_run
 
                 raise not_run(self._filename, self._images[0].target, target)
+            self._translation.require(self._filename)
             return super().on(target)
         built = self._built.get(target)
         if built is None:

@@ -144,6 +144,14 @@ class Sizes:
         return x, y, z
 
 
+def _whole_quads(sizes: Sizes) -> Sizes:
+    """A domain with all pixels of its quads, 2 × 2 from even places on."""
+    begins = [at & ~1 for at in sizes.origin[:2]]
+    ends = [at + size for at, size in zip(sizes.origin, sizes.whole, strict=True)]
+    width, height = (layout.round_up(end, 2) - begin for begin, end in zip(begins, ends, strict=False))
+    return replace(sizes, whole=(width, height, 1), local=(BLOCK, BLOCK, 1), origin=(begins[0], begins[1], 0))
+
+
 @dataclass
 class Owner:
     """What `CpuLaunch` asks of its kernel."""
@@ -190,16 +198,20 @@ class ShaderLaunch(EmulatedLaunch):
         self.watcher = watcher
         self.wavefronts: Wavefronts | None = None
         if watcher is not None and self.mode == "pixel":
-            self.wavefronts = rasterised(*sizes.whole[:2])
             sizes = replace(sizes, local=(BLOCK, BLOCK, 1))
-        self.sizes = sizes
+        self._domain = (*sizes.origin[:2], *(at + size for at, size in zip(sizes.origin, sizes.whole, strict=True)))[:4]
         self.bindings = bindings
         items = prod(sizes.local)
         aligned = all(size % part == 0 for size, part in zip(sizes.whole, sizes.local, strict=True))
         full = aligned and items % layout.LANES == 0
         observer = None if watcher is None else watcher.observer
         self.native: NativeShader = native_shader(machine, bindings, full=full, observer=observer)
-        self._waves = -(-items // layout.LANES)
+        if self.native.quads:
+            sizes = _whole_quads(sizes)
+        if self.mode == "pixel" and (watcher is not None or self.native.quads):
+            self.wavefronts = rasterised(*sizes.whole[:2])
+        self.sizes = sizes
+        self._waves = -(-prod(sizes.local) // layout.LANES)
         self._descriptors = LAUNCH.size_bytes + RESOURCE.size_bytes * len(self.native.order)
         host = EmulatedKernel(
             library=self.native.library,
@@ -260,7 +272,8 @@ class ShaderLaunch(EmulatedLaunch):
         task.record[:] = 0
         arguments = np.frombuffer(task.args, np.uint8)
         sizes = self.sizes
-        fill(arguments, LAUNCH, {"local": sizes.local, "groups": sizes.groups, "origin": sizes.origin})
+        launch = {"local": sizes.local, "groups": sizes.groups, "origin": sizes.origin, "domain": self._domain}
+        fill(arguments, LAUNCH, launch)
         task.own = {}
         for number, name in enumerate(self.native.order):
             view = inputs.views.get(name)

@@ -130,6 +130,8 @@ def _buffer_size(c: Clause, fetch: Fetch) -> Callable[[int], Lanes] | None:
 
 def _texture(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
     f, name = fetch.fields, ("fetch", fetch.fields["resource_id"])
+    if fetch.row.name in program.GRADIENTS:
+        return _gradients(c, fetch)
     bound = c.resources.bound(name)
     if bound is None or bound.arena:
         return None
@@ -150,6 +152,35 @@ def _texture(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
         return texture.sample(coordinates, normalised, [n / 2 for n in offsets], sampler)
 
     return read
+
+
+def _gradients(c: Clause, fetch: Fetch) -> Callable[[int], Lanes]:
+    """Differences within quads, which are four lanes by rows (see `headwater.emulate.vliw.raster`)."""
+    f = fetch.fields
+    axis, fine = program.GRADIENTS[fetch.row.name]
+    first = [lane & ~3 | (lane & 2 >> axis if fine else 0) for lane in range(PART_LANES)]
+
+    def read(part: int) -> Lanes:
+        b = c.b
+        slopes = []
+        for name in "xyzw":
+            value = source(c, f["src_gpr"], f[f"src_sel_{name}"], part)
+            text = b.splat(b.bitcast(value, "f32"), PART_LANES).typed
+            low, high = (
+                b.let("f32", PART_LANES, f"shufflevector {text}, {_POISON}, <{PART_LANES} x i32> <{_numbers(lanes)}>")
+                for lanes in (first, [lane + (1 << axis) for lane in first])
+            )
+            slopes.append(b.bitcast(b.binary("fsub", high, low), "u32"))
+        return slopes
+
+    return read
+
+
+_POISON = f"<{PART_LANES} x float> poison"
+
+
+def _numbers(lanes: list[int]) -> str:
+    return ", ".join(f"i32 {lane}" for lane in lanes)
 
 
 def _signed5(bits: int) -> int:

@@ -53,6 +53,7 @@ LAUNCH: Final = Struct(
     ("u32", "local", 3),  # work-items of a full group
     ("u32", "groups", 3),
     ("u32", "origin", 3),  # of the domain, in pixels
+    ("u32", "domain", 4),  # where it begins and ends, x and y: wavefronts of quads may reach beyond it
 )
 """What of the launch's sizes a shader's first registers are made from; it precedes the descriptors."""
 

@@ -29,7 +29,8 @@ class NativeShader:
     """Native code of a shader: ``library`` with the entry that support.c describes.
 
     ``order``: the resources, in the order in which their descriptors follow the launch's sizes in its arguments;
-    ``constants``: the vec4 that each constant buffer must have at least. The rest as in `emulate.native.NativeKernel`.
+    ``constants``: the vec4 that each constant buffer must have at least; ``quads``: wavefronts are to be made of whole
+    quads of pixels. The rest as in `emulate.native.NativeKernel`.
     """
 
     library: Path
@@ -39,6 +40,7 @@ class NativeShader:
     flushing: bool
     order: tuple[Name, ...]
     constants: dict[int, int]
+    quads: bool
     observed: Any = None
 
 
@@ -82,6 +84,7 @@ def _build(kernel: Kernel, bindings: Bindings, full: bool, observer: Observer | 
         "flushing": made.flushing,
         "order": made.order,
         "constants": made.constants,
+        "quads": made.quads,
         "observed": None if observer is None else observer.facts(),
     }
     objects = [] if observer is None else observer.objects()

@@ -27,6 +27,12 @@ from headwater.isa.vliw.model import (
     T,
 )
 
+GRADIENTS = {
+    "GET_GRADIENTS_H": (0, False), "GET_GRADIENTS_V": (1, False), "GET_GRADIENTS_H_FINE": (0, True),
+    "GET_GRADIENTS_V_FINE": (1, True),
+}  # fmt: skip
+"""Fetches that compare the pixels of a quad: along x or y; whether for each pixel's own row or column."""
+
 PUSHING = frozenset(("ALU_PUSH_BEFORE",))
 POPPING = {"ALU_POP_AFTER": 1, "ALU_POP2_AFTER": 2}
 LOOP_STARTS = frozenset(("LOOP_START_DX10", "LOOP_START_NO_AL", "LOOP_START"))
@@ -84,6 +90,9 @@ class Program:
     """Vec4 that the shader reads of each constant buffer, as far as it says so."""
 
     doubles: bool
+    quads: bool
+    """Whether pixels of a quad look at each other: wavefronts have to be made of whole quads."""
+
     loop_ends: dict[int, int]
     """The LOOP_END of each LOOP_START."""
 
@@ -120,6 +129,7 @@ def read_program(shader: Shader, gprs: int, clause_temporaries: int) -> Program:
         sorted(_resources(shader)),
         _constants(shader),
         any(row.flags & {"pair", "quad", "split"} for row in _alu_rows(shader)),
+        any(fetch.row.name in GRADIENTS for cf in shader.cf for fetch in cf.fetches),
         loop_ends,
     )
 
@@ -571,7 +581,7 @@ def _resources(shader: Shader) -> set[Name]:
         elif kind == "MEM" and name not in SCRATCH_ROWS:
             result.add(_memory_resource(cf))
         for fetch in cf.fetches:
-            if fetch.row.kind == "TEX":
+            if fetch.row.kind == "TEX" and fetch.row.name not in GRADIENTS:
                 result.add(("fetch", fetch.fields["resource_id"]))
             elif fetch.row.kind == "VTX" and returned_rat(fetch) is None:
                 result.add(("fetch", fetch.fields["buffer_id"]))

@@ -65,12 +65,14 @@ class Call:
 @dataclass
 class Wave:
     """A wavefront. ``registers``: components (4 × GPR + channel, and those of `headwater.emulate.vliw.registers`) of
-    all lanes; ``gprs``: how many the shader has; ``begun``: lanes that it began with."""
+    all lanes; ``gprs``: how many the shader has; ``begun``: lanes that it began with;
+    ``valid``: those that write, the others are there for their neighbours."""
 
     memories: Memories
     gprs: int = 128
     number: int = 0
     begun: Array = field(default_factory=lambda: np.ones(LANES, bool))
+    valid: Array = field(default_factory=lambda: np.ones(LANES, bool))
     registers: Array = field(default_factory=lambda: np.zeros((_COMPONENTS, LANES), np.uint32))
     active: Array = field(init=False)
     stack: list[Array] = field(default_factory=list)

@@ -15,7 +15,7 @@ from headwater.emulate.evaluate_numpy import Array, evaluate
 from headwater.emulate.layout import LANES
 from headwater.emulate.reference_memory import AccessError, FlatMemory
 from headwater.emulate.vliw.bindings import NEAREST, Format, Name, Sampler, vertex_format
-from headwater.emulate.vliw.program import is_returning, memory_resource, reads_scratch, returned_rat
+from headwater.emulate.vliw.program import GRADIENTS, is_returning, memory_resource, reads_scratch, returned_rat
 from headwater.emulate.vliw.registers import PIXEL, RETURNED
 from headwater.errors import KernelFault
 from headwater.isa.gcn.semantics import BITS, Mode, Semantics
@@ -144,6 +144,9 @@ def fetch(wave: Wave, one: Fetch) -> None:
     """One fetch of a clause, for the lanes that execute."""
     f, name = one.fields, one.row.name
     rat = returned_rat(one)
+    if name in GRADIENTS:
+        _gradients(wave, one)
+        return
     for lane in np.flatnonzero(wave.active):
         if rat is not None:
             lanes = [int(wave.registers[RETURNED + rat, lane]), 0, 0, _ONE]
@@ -160,6 +163,22 @@ def fetch(wave: Wave, one: Fetch) -> None:
         else:
             raise KernelFault(f"{one.row.mnemonic} is not supported")
         _put(wave, one, f["dst_gpr"], int(lane), lanes)
+
+
+def _gradients(wave: Wave, one: Fetch) -> None:
+    """Differences between the pixels of quads, four lanes by rows."""
+    f = one.fields
+    axis, fine = GRADIENTS[one.row.name]
+    found = np.zeros((4, LANES), np.float32)
+    for channel, letter in enumerate("xyzw"):
+        read = [_source(wave, f["src_gpr"], f[f"src_sel_{letter}"], lane) for lane in range(LANES)]
+        values = np.array(read, np.uint32).view(np.float32).reshape(-1, 2, 2)
+        slopes = np.diff(values, axis=2 - axis)
+        if not fine:
+            slopes = slopes[:, :1, :1]
+        found[channel] = np.broadcast_to(slopes, values.shape).reshape(-1)
+    for lane in np.flatnonzero(wave.active):
+        _put(wave, one, f["dst_gpr"], int(lane), found[:, lane].view(np.uint32).tolist())
 
 
 def _put(wave: Wave, one: Fetch, gpr: int, lane: int, lanes: Sequence[int]) -> None:
@@ -268,7 +287,7 @@ def _texel(texture: Resource, whole: Sequence[int], sampler: Sampler | None) -> 
 def write(wave: Wave, cf: Cf, generation: str) -> None:
     """An export or a memory write."""
     f = cf.fields
-    for lane in np.flatnonzero(wave.active):
+    for lane in np.flatnonzero(wave.active & wave.valid):
         for n in range(f["burst_count"] + 1):
             lanes = [int(wave.registers[4 * (f["rw_gpr"] + n) + c, lane]) for c in range(4)]
             if cf.row.kind == "EXPORT":

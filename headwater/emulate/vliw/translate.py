@@ -12,7 +12,7 @@ from functools import partial
 
 from headwater.emulate.builder import Builder, Value
 from headwater.emulate.layout import AT_BARRIER, ENDED, FAULT_NAMES, LANES, STOPPED, WAVE
-from headwater.emulate.registers import PART, PART_LANES, PARTS
+from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.emulate.translate import STOP_OFFSET
 from headwater.emulate.vliw import export, fetch, program as reading
 from headwater.emulate.vliw.alu import AluCode
@@ -49,6 +49,7 @@ class Translation:
     flushing: bool
     order: list[Name]
     constants: dict[int, int]
+    quads: bool
 
 
 # What registers hold when a wavefront begins (docs/vliw.md): component and what it is.
@@ -74,6 +75,8 @@ def translate(kernel: Kernel, bindings: Bindings, options: Options) -> Translati
     program = read_program(kernel.shader, kernel.gprs, kernel.clause_temporaries)
     if program.doubles and options.flushing:
         options = replace(options, flushing=False)
+    if program.quads and options.full:
+        options = replace(options, full=False)
     return _Translator(kernel, program, bindings, options).translate()
 
 
@@ -131,6 +134,7 @@ class _Translator:
             self.options.flushing,
             self.program.resources,
             self.program.constants,
+            self.program.quads,
         )
 
     # ---- the wavefront's function
@@ -148,6 +152,8 @@ class _Translator:
         if self.inlined:
             b.line(f"%frame = alloca [{self.frame.nbytes} x i8], align 64")
         b.line("%counted = alloca i64, align 8")
+        if self.program.quads:
+            b.line("%valid = alloca i64, align 8")
         b.line("store i64 0, ptr %counted, align 8")
         b.line(f"%stop = getelementptr i8, ptr %block, i64 {STOP_OFFSET}")
         b.line(f"%count = getelementptr i8, ptr %w, i64 {WAVE.offset['wave_instructions']}")
@@ -174,6 +180,8 @@ class _Translator:
                 offset = self.frame.place(component) + 4 * PART_LANES * part
                 pointer = b.emit(f"getelementptr i8, ptr %frame, i64 {offset}")
                 b.line(f"store {PART} {value.text}, ptr {pointer}, align 64")
+        if self.program.quads:
+            self._tell_valid(b)
         b.jump("cf.0")
         return "\n".join(line for block in b.blocks[first:] for line in (f"{block.label}:", *block.lines))
 
@@ -213,11 +221,31 @@ class _Translator:
         if kind == "pixel":
             return pixel(axis)
         if what == "object":
-            width = b.binary("mul", size("groups", 0), size("local", 0))
-            flat = b.binary("add", b.binary("mul", pixel(1), width), pixel(0))
+            left, above, right = (size("domain", n) for n in range(3))
+            row = b.binary("mul", b.binary("sub", pixel(1), above), b.binary("sub", right, left))
+            flat = b.binary("add", row, b.binary("sub", pixel(0), left))
             return b.bitcast(b.let("f32", PART_LANES, f"uitofp {flat.typed} to <{PART_LANES} x float>"), "u32")
         position = b.let("f32", PART_LANES, f"uitofp {pixel(axis).typed} to <{PART_LANES} x float>")
         return b.bitcast(b.binary("fadd", position, b.constant("f32", 0x3F000000)), "u32")
+
+    def _tell_valid(self, b: Builder) -> None:
+        """The lanes whose pixels are in the domain: the others are there for their neighbours, and write nothing."""
+
+        def bound(number: int) -> Value:
+            at = b.emit(f"getelementptr i8, ptr %args, i64 {LAUNCH.offset['domain'] + 4 * number}")
+            return b.let("u32", 1, f"load i32, ptr {at}, align 4")
+
+        valid = Mask()
+        for part in range(PARTS):
+            inside: Value | None = None
+            for axis, name in enumerate(("pixel_x", "pixel_y")):
+                at = self._start_value(b, name, part)
+                for test, number in (("icmp uge", axis), ("icmp ult", 2 + axis)):
+                    holds = b.compare(test, at, bound(number))
+                    inside = holds if inside is None else b.binary("and", inside, holds)
+            assert inside is not None
+            valid.parts[part] = inside.text
+        b.line(f"store i64 {valid.bits(b)}, ptr %valid, align 8")
 
     def _exits(self) -> str:
         """Where a wavefront ends or waits: what it executed is added up."""
@@ -251,7 +279,7 @@ class _Translator:
         if cf.groups or cf.row.kind == "CF_ALU":
             following = self._alu(index, cf, following)
         elif cf.fetches or cf.row.kind in ("EXPORT", "MEM", "RAT"):
-            self._unless_idle(lambda: self._call(f"clause.{index}", index))
+            self._unless_idle(lambda: self._call(f"clause.{index}", index, writes=not cf.fetches))
             self._memory_clause(index, cf)
         elif cf.fields["cond"] or name in _UNSUPPORTED or cf.row.kind == "GWS":
             self._unless_idle(lambda: self._stop("FAULT_UNSUPPORTED", place(index)), ends=True)
@@ -283,9 +311,12 @@ class _Translator:
             b.jump(done)
         b.start(done)
 
-    def _call(self, function: str, index: int) -> None:
+    def _call(self, function: str, index: int, *, writes: bool = False) -> None:
         """Call a clause's function; stop after a fault."""
-        status = self.b.emit(f"call i32 @{function}(ptr %w, ptr %frame, i64 {self._active()})")
+        active = self._active()
+        if writes and self.program.quads:
+            active = self.b.emit(f"and i64 {active}, {self.b.emit('load i64, ptr %valid, align 8')}")
+        status = self.b.emit(f"call i32 @{function}(ptr %w, ptr %frame, i64 {active})")
         self._stop_unless(self.b.emit(f"icmp eq i32 {status}, 0"))
 
     def _stop_unless(self, fine: str) -> None:

@@ -515,6 +515,7 @@ _ROWS = {
     "trc": "TRUNC", "rnd": "RNDNE", "round_nearest": "RNDNE", "round_neginf": "FLOOR", "round_plusinf": "CEIL",
     "round_posinf": "CEIL", "round_z": "TRUNC", "eq": "SETE_DX10", "ne": "SETNE_DX10", "ge": "SETGE_DX10",
     "gt": "SETGT_DX10", "exp": "EXP_IEEE", "exp_vec": "EXP_IEEE", "log": "LOG_IEEE", "log_vec": "LOG_IEEE",
+    "expp": "EXP_IEEE", "logp": "LOG_IEEE",
     "sqrt": "SQRT_IEEE", "sqrt_vec": "SQRT_IEEE", "rsq_vec": "RECIPSQRT_IEEE", "rcp_vec": "RECIP_IEEE",
     "iadd": "ADD_INT", "isub": "SUB_INT", "imul": "MULLO_INT", "umul": "MULLO_UINT", "imul_high": "MULHI_INT",
     "umul_high": "MULHI_UINT", "imin": "MIN_INT", "imax": "MAX_INT", "umin": "MIN_UINT", "umax": "MAX_UINT",
@@ -548,6 +549,7 @@ _BY_NAME: dict[str, Lane] = {
     "sgn": lambda b, made, x: sign(b, x),
     "ftoi": lambda b, made, x: to_int(b, x),
     "ftou": lambda b, made, x: to_uint(b, x),
+    "mova": lambda b, made, x: to_int(b, Use(b.alu("RNDNE", x))),
     "imul24_high": lambda b, made, x, y: b.alu("MULHI_INT", _signed24(b, x), _signed24(b, y)),
     "umul24_high": lambda b, made, x, y: b.alu("MULHI_UINT", _unsigned24(b, x), _unsigned24(b, y)),
     "div": _div, "rcp": _rcp, "rsq": _rsq, "mod": _mod, "set": _set, "cmp": _cmp, "clamp": _clamp, "lrp": _lrp,
@@ -615,12 +617,45 @@ def _pack(lowering: Lowering, made: Instruction) -> Ref:
     return result
 
 
+def _sad4(lowering: Lowering, made: Instruction) -> Ref:
+    b = lowering.builder
+    total: Ref = lowering.read(made.operands[3], "U", 0).ref
+    for k in range(4):
+        x, y = (lowering.read(o, "u", k) for o in made.operands[1:3])
+        total = _sad(b, made, x, y, Use(total))
+    return total
+
+
+def _det(lowering: Lowering, made: Instruction) -> Ref:
+    """The determinant of four registers, by the first one's lanes."""
+    b = lowering.builder
+    assert lowering.environment is not None
+    first = made.operands[1].register.number or 0
+    rows = [[lowering.environment.get(("r", first + k, lane), ZERO) for lane in range(4)] for k in range(4)]
+
+    def minor(k: int, columns: list[int]) -> Ref:
+        """Of the rows from k on, in some columns."""
+        if len(columns) == 1:
+            return rows[k][columns[0]]
+        total: Ref | None = None
+        for n, column in enumerate(columns):
+            rest = minor(k + 1, [c for c in columns if c != column])
+            factor = negated(rows[k][column]) if n % 2 else use(rows[k][column])
+            total = b.alu("MUL_IEEE", factor, rest) if total is None else b.alu("MULADD_IEEE", factor, rest, total)
+        assert total is not None
+        return total
+
+    return minor(0, [0, 1, 2, 3])
+
+
 _SCALAR_RESULTS: dict[str, Callable[[Lowering, Instruction], Ref]] = {
     **{f"dp{n}{ieee}": _dot(f"dp{n}{ieee}", n) for n in (2, 3, 4) for ieee in ("", "_ieee")},
     "dp2add": _dp2add,
     "len": _len,
     "dist": _dist,
     "f2u4": _pack,
+    "sad4": _sad4,
+    "det": _det,
 }
 _BY_NAME.update(dict.fromkeys(_SCALAR_RESULTS, lambda b, made: ZERO))
 
@@ -679,6 +714,52 @@ def _dst(lowering: Lowering, made: Instruction) -> None:
     lowering.assign(made, lane)
 
 
+def _sincos(lowering: Lowering, made: Instruction) -> None:
+    """Direct3D 9: the cosine in x, the sine in y."""
+    b = lowering.builder
+    angle = turns(b, lowering.read(made.operands[1], "F", 0))
+    values = (b.alu("COS", angle), b.alu("SIN", angle), ZERO, ZERO)
+    lowering.assign(made, lambda k: lowering.finish(made, values[k]))
+
+
+def _lit(lowering: Lowering, made: Instruction) -> None:
+    b = lowering.builder
+    x, y, w = (lowering.read(made.operands[1], "f", k) for k in (0, 1, 3))
+    exponent = b.alu("MIN_DX10", b.alu("MAX_DX10", w, real(-128.0)), real(128.0))
+    power = b.alu("EXP_IEEE", b.alu("MUL_IEEE", exponent, b.alu("LOG_IEEE", y)))
+    shines = b.alu("AND_INT", b.alu("SETGT_DX10", x, ZERO), b.alu("SETGT_DX10", y, ZERO))
+    values = (ONE, b.alu("CNDGT", x, x, ZERO), select(b, shines, power, ZERO), ONE)
+    lowering.assign(made, lambda k: lowering.finish(made, values[k]))
+
+
+def _dot3(lowering: Lowering, made: Instruction, first: int, second: int) -> Ref:
+    x, y = made.operands[first], made.operands[second]
+    parts = [lowering.read(operand, "f", k) for k in range(3) for operand in (x, y)]
+    return lowering.builder.wide("DOT4_IEEE", [*parts, ZERO, ZERO], 1)[0]
+
+
+def _faceforward(lowering: Lowering, made: Instruction) -> None:
+    b = lowering.builder
+    facing = b.alu("SETGT_DX10", ZERO, _dot3(lowering, made, 2, 3))
+
+    def lane(k: int) -> Ref:
+        x = lowering.read(made.operands[1], "f", k)
+        return lowering.finish(made, select(b, facing, plain(b, x), plain(b, negated(x))))
+
+    lowering.assign(made, lane)
+
+
+def _reflect(lowering: Lowering, made: Instruction) -> None:
+    b = lowering.builder
+    twice = b.alu("MUL_IEEE", _dot3(lowering, made, 1, 2), real(2.0))
+
+    def lane(k: int) -> Ref:
+        x, y = (lowering.read(o, "f", k) for o in made.operands[1:3])
+        return lowering.finish(made, b.alu("ADD", x, negated(b.alu("MUL_IEEE", twice, y))))
+
+    lowering.assign(made, lane)
+
+
 def _fma(lowering: Lowering, made: Instruction) -> None:
     if not lowering.target.has_fma:
         raise lowering.error(
@@ -697,6 +778,10 @@ _SPECIAL: dict[str, Callable[[Lowering, Instruction], None]] = {
     "nrm": _nrm,
     "dst": _dst,
     "fma": _fma,
+    "sincos": _sincos,
+    "lit": _lit,
+    "faceforward": _faceforward,
+    "reflect": _reflect,
 }
 
 __all__ = ["Const", "Value", "compare", "divide_unsigned", "lower", "relation", "remainder_unsigned", "special"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from headwater.chips.model import Chip
 from headwater.errors import ResourceError
 from headwater.il.checker import Facts, check
+from headwater.il.legacy import modern
 from headwater.il.model import Program
 from headwater.isa.vliw.compiler import coalesce, optimise, reads, spill, verify
 from headwater.isa.vliw.compiler.allocate import allocate
@@ -55,6 +56,8 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
     with the limit, where it has too little of something; UsageError for a chip of another kind.
     """
     target = target_of(chip)
+    check(program, filename)
+    program = modern(program)
     facts = check(program, filename)
     _check_limits(program, facts, target)
     made = _Attempt(program, facts, target, filename, frozenset())
@@ -117,7 +120,7 @@ class _Attempt:
             lds_bytes=_lds_bytes(facts),
             scratch_bytes=16 * self.scratch,
             constant_buffers=dict(sorted(facts.constants.items())),
-            resources=tuple(sorted(facts.resources)),
+            resources=tuple(sorted((*facts.resources, *facts.srvs))),
             outputs=tuple(sorted(facts.outputs)) if program.kind == "ps" else (),
             uavs=tuple(sorted(facts.uavs)),
             uses_global=facts.uses_global or (bool(facts.uavs) and not target.is_evergreen),
@@ -157,8 +160,8 @@ def _check_limits(program: Program, facts: Facts, target: Target) -> None:
         refuse(f"{views} buffers that are written anywhere: {name} has one global buffer", "put all in one buffer")
     if target.is_evergreen and max(facts.uavs, default=0) >= features.unordered_views:
         refuse(f"uav {max(facts.uavs)}: {name} has {features.unordered_views} views", "number them from 0")
-    if max(facts.resources, default=0) >= features.textures:
-        refuse(f"resource {max(facts.resources)}: {name} has {features.textures}", "number them from 0")
+    if max((*facts.resources, *facts.srvs), default=0) >= features.textures:
+        refuse(f"resource {max((*facts.resources, *facts.srvs))}: {name} has {features.textures}", "number them from 0")
     if max(facts.constants, default=0) >= features.constant_buffers:
         refuse(
             f"cb{max(facts.constants)}: {name} has {features.constant_buffers} constant buffers", "number them from 0"

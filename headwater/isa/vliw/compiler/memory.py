@@ -116,7 +116,8 @@ def _offsets(made: Instruction) -> list[float]:
     return [float(argument) for argument in modifier.arguments] if modifier is not None else []
 
 
-def _sample(lowering: Lowering, made: Instruction) -> None:
+def _coordinates_of(lowering: Lowering, made: Instruction) -> tuple[list[Ref], dict[str, int]]:
+    """Where an instruction samples its resource, and the fields that say the rest of it."""
     resource = lowering.facts.resources[made.number("resource")]
     b = lowering.builder
     source = made.operands[1]
@@ -132,8 +133,61 @@ def _sample(lowering: Lowering, made: Instruction) -> None:
             fields[f"offset_{'xyz'[k]}"] = steps & 31
     if not resource.unnormalised:
         fields |= dict.fromkeys(("coord_type_x", "coord_type_y", "coord_type_z", "coord_type_w"), 1)
-    texel = _texture(lowering, "SAMPLE", resource.number, refs, fields)
+    return refs, fields
+
+
+def _sample(lowering: Lowering, made: Instruction) -> None:
+    """Also with a level, a bias or gradients, which choose among levels: a resource has but one."""
+    refs, fields = _coordinates_of(lowering, made)
+    texel = _texture(lowering, "SAMPLE", made.number("resource"), refs, fields)
     lowering.assign(made, lambda k: texel[k])
+
+
+def _fetch4(lowering: Lowering, made: Instruction) -> None:
+    """The first lanes of the four texels around a place, each sampled at its centre: against the clock from the lower
+    left (Direct3D 10.1)."""
+    resource = lowering.facts.resources[made.number("resource")]
+    if resource.dimensions != 2:
+        raise lowering.error(f"fetch4 wants a resource of two dimensions, {resource.number} has one")
+    b = lowering.builder
+    refs, fields = _coordinates_of(lowering, made)
+    if not resource.unnormalised:
+        size = _texture(lowering, "GET_TEXTURE_RESINFO", resource.number, [ZERO], {})
+        refs = [b.alu("MUL_IEEE", ref, b.alu("UINT_TO_FLT", size[k])) for k, ref in enumerate(refs)]
+    for k, axis in enumerate("xy"):
+        half_texels = fields.get(f"offset_{axis}", 0)
+        by = (half_texels - 32 * (half_texels >> 4)) / 2
+        refs[k] = b.alu("FLOOR", b.alu("ADD", refs[k], Const(fold.to_bits(by - 0.5))))
+    plain = {"sampler_id": fields["sampler_id"]}
+    found: list[Ref] = []
+    for right, down in ((0, 1), (1, 1), (1, 0), (0, 0)):
+        moves = (Const(fold.to_bits(0.5 + n)) for n in (right, down))
+        at = [b.alu("ADD", ref, move) for ref, move in zip(refs, moves, strict=True)]
+        found.append(_texture(lowering, "SAMPLE", resource.number, at, plain)[0])
+    lowering.assign(made, lambda k: found[k])
+
+
+def _derivative(lowering: Lowering, made: Instruction) -> None:
+    """Differences in a pixel's quad: of its first row and column, or with ``_fine`` of the pixel's own."""
+    b = lowering.builder
+    fine = made.modifier("fine") is not None
+    if fine and not lowering.target.is_evergreen:
+        raise lowering.error(
+            f"{made.mnemonic}_fine: {lowering.target.chip.name} has derivatives for whole quads only",
+            "those for each pixel came with the HD 5000 series",
+        )
+    wanted = [k for k, letter in enumerate(made.operands[0].lanes or "xyzw") if letter in "xyzw"]
+    source = [lowering.plain(lowering.read(made.operands[1], "f", k)) if k in wanted else ZERO for k in range(4)]
+    suffix = "_FINE" if fine else ""
+    axes = {"dsx": "H", "dsy": "V", "fwidth": "HV"}[made.mnemonic]
+    slopes = [_texture(lowering, f"GET_GRADIENTS_{axis}{suffix}", 0, source, {}) for axis in axes]
+
+    def lane(k: int) -> Ref:
+        if len(slopes) == 1:
+            return lowering.finish(made, slopes[0][k])
+        return lowering.finish(made, b.alu("ADD", *(Use(slope[k], False, True) for slope in slopes)))
+
+    lowering.assign(made, lane)
 
 
 def _load(lowering: Lowering, made: Instruction) -> None:
@@ -243,22 +297,34 @@ def _uav_raw_store(lowering: Lowering, made: Instruction) -> None:
     _raw_write(lowering, view, lowering.read(made.operands[1], "U", 0).ref, data)
 
 
-def _struct_address(lowering: Lowering, made: Instruction, view: Uav) -> Ref:
+def _struct_address(lowering: Lowering, operand: Operand, stride: int) -> Ref:
+    """The byte that an operand means by element and byte within it."""
     b = lowering.builder
-    element, offset = (lowering.read(made.operands[1], "u", k) for k in range(2))
-    return b.alu("ADD_INT", b.alu("MULLO_UINT", element, number(view.stride_bytes)), offset)
+    element, offset = (lowering.read(operand, "u", k) for k in range(2))
+    return b.alu("ADD_INT", b.alu("MULLO_UINT", element, number(stride)), offset)
+
+
+def _srv_load(lowering: Lowering, made: Instruction) -> None:
+    view = lowering.facts.srvs[made.number("id")]
+    if view.kind == "struct":
+        address = _struct_address(lowering, made.operands[1], view.stride_bytes)
+    else:
+        address = lowering.read(made.operands[1], "U", 0).ref
+    at, offset = _with_offset(address, _MAX_OFFSET)
+    found = _vertex_fetch(lowering, view.number, at, offset)
+    lowering.assign(made, lambda k: found[k])
 
 
 def _uav_struct_load(lowering: Lowering, made: Instruction) -> None:
     view = _view(lowering, made, "struct")
-    found = _raw_read(lowering, view, _struct_address(lowering, made, view))
+    found = _raw_read(lowering, view, _struct_address(lowering, made.operands[1], view.stride_bytes))
     lowering.assign(made, lambda k: found[k])
 
 
 def _uav_struct_store(lowering: Lowering, made: Instruction) -> None:
     view = _view(lowering, made, "struct")
     data = _masked(made, made.operands[0], lambda k: lowering.read(made.operands[2], "b", k).ref)
-    _raw_write(lowering, view, _struct_address(lowering, made, view), data)
+    _raw_write(lowering, view, _struct_address(lowering, made.operands[1], view.stride_bytes), data)
 
 
 def _needs_views(lowering: Lowering, made: Instruction) -> None:
@@ -339,10 +405,12 @@ _LDS_NAMES = {
 
 def _uav_atomic(lowering: Lowering, made: Instruction) -> None:
     _needs_views(lowering, made)
-    view = _view(lowering, made, "raw", "typed", "arena")
+    view = _view(lowering, made, "raw", "typed", "arena", "struct")
     b = lowering.builder
     returns = operations()[made.mnemonic].has_result
     address, *values = (lowering.read(operand, "U", 0).ref for operand in made.operands[returns:])
+    if view.kind == "struct":
+        address = _struct_address(lowering, made.operands[returns], view.stride_bytes)
     data: dict[int, Ref] = {0: values[0]}
     if len(values) > 1:
         data[_second(lowering)] = values[1]
@@ -394,30 +462,42 @@ def _lds_read(lowering: Lowering, address: Ref, offset: int) -> Ref:
     return found
 
 
+def _local_address(lowering: Lowering, made: Instruction, operand: Operand) -> Ref:
+    """The byte that an address means: itself, or element and byte within it where the array has a structure."""
+    stride = lowering.facts.lds_strides.get(made.number("id") or made.number("resource"))
+    return lowering.read(operand, "U", 0).ref if stride is None else _struct_address(lowering, operand, stride)
+
+
+def _local_vector_address(lowering: Lowering, made: Instruction, operands: tuple[Operand, ...]) -> Ref:
+    """The same of operations that have address and offset in two operands."""
+    b = lowering.builder
+    stride = lowering.facts.lds_strides.get(made.number("id"), 1)
+    address, offset = (lowering.read(operand, "U", 0) for operand in operands)
+    return b.alu("ADD_INT", b.alu("MULLO_UINT", address, number(stride)) if stride != 1 else address, offset)
+
+
 def _lds_load(lowering: Lowering, made: Instruction) -> None:
     base = _local(lowering, made)
-    address = lowering.read(made.operands[1], "U", 0).ref
+    address = _local_address(lowering, made, made.operands[1])
     found = _lds_read(lowering, address, base)
     lowering.assign(made, lambda _: found)
 
 
 def _lds_load_vec(lowering: Lowering, made: Instruction) -> None:
     base = _local(lowering, made)
-    address, offset = (lowering.read(operand, "U", 0) for operand in made.operands[1:])
-    at = lowering.builder.alu("ADD_INT", address, offset)
+    at = _local_vector_address(lowering, made, made.operands[1:])
     lowering.assign(made, lambda k: _lds_read(lowering, at, base + 4 * k))
 
 
 def _lds_store(lowering: Lowering, made: Instruction) -> None:
     base = _local(lowering, made)
-    address, value = (lowering.read(operand, "U", 0).ref for operand in made.operands)
+    address, value = _local_address(lowering, made, made.operands[0]), lowering.read(made.operands[1], "U", 0).ref
     _lds_op(lowering, "LDS_WRITE", address, base, [value], effect=True)
 
 
 def _lds_store_vec(lowering: Lowering, made: Instruction) -> None:
     base = _local(lowering, made)
-    address, offset = (lowering.read(operand, "U", 0) for operand in made.operands[1:3])
-    at = lowering.builder.alu("ADD_INT", address, offset)
+    at = _local_vector_address(lowering, made, made.operands[1:3])
     data = _masked(made, made.operands[0], lambda k: lowering.read(made.operands[3], "b", k).ref)
     for k, ref in data.items():
         _lds_op(lowering, "LDS_WRITE", at, base + 4 * k, [ref], effect=True)
@@ -426,7 +506,8 @@ def _lds_store_vec(lowering: Lowering, made: Instruction) -> None:
 def _lds_atomic(lowering: Lowering, made: Instruction) -> None:
     base = _local(lowering, made)
     returns = operations()[made.mnemonic].has_result
-    address, *values = (lowering.read(operand, "U", 0).ref for operand in made.operands[returns:])
+    address = _local_address(lowering, made, made.operands[returns])
+    values = [lowering.read(operand, "U", 0).ref for operand in made.operands[returns + 1 :]]
     short = made.mnemonic.removeprefix("lds_").removeprefix("read_")
     if len(values) > 1:  # the machine takes what is compared with first
         name, values = ("CMP_XCHG" if returns else "CMP_STORE"), values[::-1]
@@ -579,8 +660,24 @@ def array_write(lowering: Lowering, register: Register, written: dict[int, Ref])
 # -- the end of the program --------------------------------------------------------------------------------------------
 
 
+DISCARDED = ("flag", 0, 0)
+"""The variable that says whether a pixel is to be dropped at the end, where its neighbours may want its values."""
+
+
+def _discard_later(lowering: Lowering, condition: Ref) -> None:
+    assert lowering.environment is not None
+    known = lowering.environment.get(DISCARDED, ZERO)
+    lowering.environment[DISCARDED] = lowering.builder.alu("OR_INT", known, condition)
+
+
 def _discard(lowering: Lowering, made: Instruction) -> None:
     condition = lowering.read(made.operands[0], "U", 0)
+    if lowering.facts.derivatives:
+        met = condition.ref
+        if not made.mnemonic.endswith("nz"):
+            met = lowering.builder.alu("SETE_INT", condition, ZERO)
+        _discard_later(lowering, met)
+        return
     name = "KILLNE_INT" if made.mnemonic.endswith("nz") else "KILLE_INT"
     lowering.builder.add(Op(name, [condition, Use(ZERO)], [None], order="all", effect=True))
 
@@ -588,6 +685,9 @@ def _discard(lowering: Lowering, made: Instruction) -> None:
 def _kill(lowering: Lowering, made: Instruction) -> None:
     for k in range(4):
         value = lowering.read(made.operands[0], "f", k)
+        if lowering.facts.derivatives:
+            _discard_later(lowering, lowering.builder.alu("SETGT_DX10", ZERO, value))
+            continue
         lowering.builder.add(Op("KILLGT", [Use(ZERO), value], [None], order="all", effect=True))
 
 
@@ -598,6 +698,9 @@ def exports(lowering: Lowering) -> None:
     assert environment is not None
     if lowering.program.kind != "ps":
         return
+    discarded = environment.get(DISCARDED, ZERO)
+    if discarded != ZERO:
+        b.add(Op("KILLNE_INT", [Use(discarded), Use(ZERO)], [None], order="all", effect=True))
     for number_of in sorted(lowering.facts.outputs):
         refs: list[Ref] = [environment.get(("o", number_of, lane), ZERO) for lane in range(4)]
         uses = _coordinates(lowering, refs)
@@ -605,7 +708,11 @@ def exports(lowering: Lowering) -> None:
 
 
 _INSTRUCTIONS: dict[str, Callable[[Lowering, Instruction], None]] = {
-    "sample": _sample,
+    **dict.fromkeys(("sample", "sample_l", "sample_b", "sample_g"), _sample),
+    "fetch4": _fetch4,
+    **dict.fromkeys(("dsx", "dsy", "fwidth"), _derivative),
+    "srv_raw_load": _srv_load,
+    "srv_struct_load": _srv_load,
     "load": _load,
     "resinfo": _resinfo,
     "uav_raw_load": _uav_raw_load,

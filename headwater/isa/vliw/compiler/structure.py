@@ -314,6 +314,8 @@ def written(nodes: list[Node]) -> frozenset[tuple[str, int]]:
             if node.mnemonic == "transpose":
                 first = node.operands[0].register.number or 0
                 found |= {("r", first + k) for k in range(4)}
+            elif node.mnemonic.startswith(("discard", "kill")):
+                found.add(("flag", 0))
             elif node.operands and operations()[node.mnemonic].has_result:
                 register = node.operands[0].register
                 found.add((register.kind, register.number or 0))
