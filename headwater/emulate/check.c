@@ -535,6 +535,7 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
         if (range == 0) return;
         a.shadow = range->shadow ? (const struct shadow *)range->shadow : &nothing;
         a.origin = range->start;
+        a.move = range->move;
     }
     if (facts & IS_ATOMIC && !local) check_alignment(c, w, r, s, number, bytes, base, mask, wide, local);
     u32 each = bytes >> c->granule_shift;
@@ -576,8 +577,9 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
             }
             a.shadow = (const struct shadow *)range->shadow;
             a.origin = range->start;
+            a.move = range->move;
         }
-        lane_access(&a, address - a.origin, r->tag + l, address, local ? address - w->lds : address);
+        lane_access(&a, address - a.origin, r->tag + l, address + a.move, local ? address - w->lds : address);
     }
 }
 

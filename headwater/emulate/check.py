@@ -48,6 +48,7 @@ _ROOM = 64
 """Findings that are kept apart; kernels with more places that are wrong are not thought of."""
 _SERIAL_WAVES = 1024
 """Wavefronts of a launch up to which one thread runs its groups in order, so that findings are always the same."""
+_WORD = (1 << 64) - 1
 _GRANULES = 64
 """Of a record."""
 
@@ -74,7 +75,7 @@ _TYPES: Final = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}
 
 
 class _CheckObserver(Staged):
-    name = "check 10"
+    name = "check 11"
     library = ("check_records.h", "check.c")
     tells_segments = False
     takes_values = True
@@ -184,7 +185,7 @@ class Checker:
         self._granule = min([4, *(size & -size for size in sizes)])
         self._waves = launch._waves
         # Rows of a narrow group are accessed together, and by other groups than what lies beside them.
-        row = launch._sizes[1][0] * 4 // self._granule
+        row = self._group_width(launch) * 4 // self._granule
         self._room = next((room for room in (16, 32) if row <= room), _GRANULES)
         self._recorder_bytes = recorder_bytes(len(found.sites))
         self._site_table = _site_table(found.sites)
@@ -202,15 +203,19 @@ class Checker:
         try:
             self._teams = aligned_bytes(count * team_bytes)
             shared = launch._tickets > 1
-            known = _apart(task.extents)
+            self._memory = self._extents(launch, task)
+            known = _apart(self._memory)
             still = self._still(launch, task, known)
             self._shadows = [(extent, self._shadow(extent, shared)) for extent in known if extent not in still]
         except MemoryError:
             raise ResourceError("there is too little memory for checking this launch", hint="make it smaller") from None
         self._teams[:] = 0
         shadows = {extent: address(shadow.memory) for extent, shadow in self._shadows}
-        rows = sorted((extent.start, extent.end - extent.start, shadows.get(extent, 0)) for extent in known)
-        self._ranges = np.array(rows or [(0, 0, 0)], np.uint64)
+        rows = sorted(
+            (extent.start, extent.end - extent.start, shadows.get(extent, 0), self._host(extent) - extent.start & _WORD)
+            for extent in known
+        )
+        self._ranges = np.array(rows or [(0, 0, 0, 0)], np.uint64)
         values = {
             "teams": address(self._teams),
             "team_bytes": team_bytes,
@@ -239,8 +244,8 @@ class Checker:
             return  # a fault, which is told
         if self._field("failed"):
             raise InternalError("a launch had more threads at a time than its check has room for")
-        texts = [self._text(launch, one, task.extents) for one in self._findings[: self._field("finding_count")]]
-        texts += waitcnt.texts(launch)
+        texts = [self._text(launch, one, self._memory) for one in self._findings[: self._field("finding_count")]]
+        texts += self._further(launch)
         if texts:
             more = f"\n\nand {len(texts) - 1} more:\n\n" if len(texts) > 1 else ""
             raise KernelFault(texts[0] + more + "\n\n".join(texts[1:]))
@@ -260,17 +265,17 @@ class Checker:
         for number in written:
             arg = launch.machine_kernel.args[number]
             pointers.add(int.from_bytes(task.args[arg.offset : arg.offset + 8].tobytes(), "little"))
-        own = [extent for extent in task.extents if any(extent.start <= p < extent.end for p in pointers)]
+        own = [extent for extent in self._memory if any(extent.start <= p < extent.end for p in pointers)]
         return {
             extent
             for extent in known
-            if unwritten.words(extent.start) is None
+            if unwritten.words(self._host(extent)) is None
             and not any(one.start < extent.end and extent.start < one.end for one in own)
         }
 
     def _shadow(self, extent: Extent, shared: bool) -> Shadow:
         count = self._granules(extent)
-        known = unwritten.words(extent.start)
+        known = unwritten.words(self._host(extent))
         words = np.zeros(0, np.uint64)
         if known is not None:
             granules = np.zeros((_records(count, self._room), _GRANULES), np.bool_)
@@ -286,7 +291,7 @@ class Checker:
         return -(-(extent.end - extent.start) // self._granule)
 
     def _note_written(self, extent: Extent, shadow: Shadow) -> None:
-        known = unwritten.words(extent.start)
+        known = unwritten.words(self._host(extent))
         if known is None:
             return
         each = unwritten.WORD_BYTES // self._granule
@@ -297,7 +302,7 @@ class Checker:
         padded[: len(done)] = done
         known |= padded.reshape(-1, each).any(1)
         if known.all():
-            unwritten.written(extent.start)
+            unwritten.written(self._host(extent))
 
     # ---- words
 
@@ -310,25 +315,27 @@ class Checker:
         if kind == BARRIER_MISSED:
             first, second = self._wavefront(tag), self._wavefront(other)
             return (
-                f"{launch.machine_kernel.name}: wavefront {first} ends without having been at barrier number "
+                f"{self._name(launch)}: wavefront {first} ends without having been at barrier number "
                 f"{int(one['detail'])}, where wavefront {second} of its group {self._group_text(launch, tag)} was\n"
                 "  hint: all work-items of a group must reach a barrier, or none"
             )
         site = self.tables.sites[int(one["site"])]
         local = site.kind == "lds" or (site.kind == "flat" and int(one["address"]) < 1 << 32)
-        place = _place(int(one["address"]), site.nbytes, local, extents)
+        place = _where(int(one["address"]), site.nbytes, local, extents)
         if kind == UNALIGNED:
             message = f"{who} {_verb(site)} {site.nbytes} bytes {place}, which is not aligned{times}"
-            return _located(launch, site.address, message, "local memory and atomic functions need aligned addresses")
+            return self._located(
+                launch, site.address, message, "local memory and atomic functions need aligned addresses"
+            )
         if kind == STRAY:
             message = f"{who} {_verb(site)} {site.nbytes} bytes {place}, by a pointer to another buffer{times}"
-            return _located(
+            return self._located(
                 launch, site.address, message, "the index is out of the bounds of the buffer it is used with"
             )
         if kind == UNINITIALISED:
             owner = "no work-item of its group has written" if local else "nothing has been written"
             message = f"{who} reads {site.nbytes} bytes {place}, where {owner}{times}"
-            return _located(launch, site.address, message, "")
+            return self._located(launch, site.address, message, "")
         earlier = self.tables.sites[int(one["other_site"])]
         wrote = "wrote" if int(one["detail"]) else "reads"
         if earlier.atomic:
@@ -339,22 +346,22 @@ class Checker:
         if many:
             verb = verb.removesuffix("s") if verb != "reads" else "read"
         message = f"data race: {who} {_verb(site)} {site.nbytes} bytes {place}, which {whom} {verb} too{times}"
-        where = _line(launch, earlier.address)
+        where = self._line(launch, earlier.address)
         message += f"\n    the other access: {where}" if where else ""
         same = self._group(tag) == self._group(other)
         hint = "a barrier between them orders them" if same else "work-groups run in any order; use atomic functions"
-        return _located(launch, site.address, message, hint)
+        return self._located(launch, site.address, message, hint)
 
     def _barrier(self, launch: SimulatedLaunch, one: Any, who: str) -> str:
         other = self._who(launch, int(one["other_tag"]), short=True)
         if int(one["kind"]) == BARRIER_LANES:
             message = f"{who} does not reach a barrier where {other} of its group waits"
         else:
-            where = _line(launch, int(one["address"]))
+            where = self._line(launch, int(one["address"]))
             message = f"{who} waits at a barrier while {other} of its group waits at another"
             message += f"\n    the other barrier: {where}" if where else ""
         hint = "all work-items of a group must reach the same barrier, or none"
-        return _located(launch, int(one["detail"]), message, hint)
+        return self._located(launch, int(one["detail"]), message, hint)
 
     def _group(self, tag: int) -> int:
         return (tag & _WHO) // LANES // self._waves
@@ -380,7 +387,58 @@ class Checker:
     def _who(self, launch: SimulatedLaunch, tag: int, *, short: bool = False) -> str:
         item, _ = self._ids(launch, tag)
         text = f"work-item ({', '.join(map(str, item))})"
-        return text if short else f"{text} of {launch.machine_kernel.name}"
+        return text if short else f"{text} of {self._name(launch)}"
+
+    def _line(self, launch: SimulatedLaunch, pc: int) -> str:
+        """Where an instruction comes from: file, line, and its text."""
+        place = self._place(launch, pc)
+        if place is None:
+            return self._instruction(launch, pc)
+        return f"{place.file}:{place.line}: {self._source_line(launch, place).strip()}".rstrip(": ")
+
+    def _located(self, launch: SimulatedLaunch, pc: int, message: str, hint: str) -> str:
+        place = self._place(launch, pc)
+        if place is None:
+            return f"{message}\n    {self._line(launch, pc)}" + (f"\n  hint: {hint}" if hint else "")
+        return str(SourceError(message, place, hint=hint, source_line=self._source_line(launch, place)))
+
+    # ---- what is a GCN launch's own
+
+    def _name(self, launch: SimulatedLaunch) -> str:
+        """The kernel's name."""
+        return launch.machine_kernel.name
+
+    def _group_width(self, launch: SimulatedLaunch) -> int:
+        """Work-items of a row of a group."""
+        return launch._sizes[1][0]
+
+    def _extents(self, launch: SimulatedLaunch, task: SimulatedTask) -> list[Extent]:
+        """The memory that accesses are told of, by the addresses that they are told with."""
+        return task.extents
+
+    def _host(self, extent: Extent) -> int:
+        """Where memory of `_extents` lies."""
+        return extent.start
+
+    def _further(self, launch: SimulatedLaunch) -> list[str]:
+        """Findings that need no run."""
+        return waitcnt.texts(launch)
+
+    def _place(self, launch: SimulatedLaunch, pc: int) -> Span | None:
+        """Where an instruction comes from, if it is known."""
+        place = launch.code.line_of(pc)
+        return None if place is None or not place[1] else Span(*place)
+
+    def _instruction(self, launch: SimulatedLaunch, pc: int) -> str:
+        """An instruction's text."""
+        from headwater.runtime.simulated_faults import instruction_text
+
+        return instruction_text(launch, pc)
+
+    def _source_line(self, launch: SimulatedLaunch, place: Span) -> str:
+        source, mine = launch.kernel.program_source.splitlines(), launch.kernel.program_filename
+        known = place.file == mine or mine.endswith(f"/{place.file}")
+        return source[place.line - 1] if known and 0 < place.line <= len(source) else ""
 
 
 def _site_table(sites: Sequence[Site]) -> Array:
@@ -415,39 +473,13 @@ def _verb(site: Site) -> str:
     return "updates" if site.atomic else "writes" if site.writes else "reads"
 
 
-def _place(where: int, nbytes: int, local: bool, extents: list[Extent]) -> str:
+def _where(where: int, nbytes: int, local: bool, extents: list[Extent]) -> str:
     if local:
         return f"at byte {where} of local memory"
     for extent in extents:
         if extent.start <= where < extent.end:
             return f"at byte {where - extent.start} of {extent.name}"
     return f"at address {where:#x}"
-
-
-def _line(launch: SimulatedLaunch, pc: int) -> str:
-    """Where an instruction comes from: file, line, and its text."""
-    place = launch.code.line_of(pc)
-    if place is None or not place[1]:
-        from headwater.runtime.simulated_faults import instruction_text
-
-        return instruction_text(launch, pc)
-    return f"{place[0]}:{place[1]}: {_source_line(launch, place[0], place[1]).strip()}".rstrip(": ")
-
-
-def _source_line(launch: SimulatedLaunch, file: str, line: int) -> str:
-    source = launch.kernel.program_source.splitlines()
-    mine = file == launch.kernel.program_filename or launch.kernel.program_filename.endswith(f"/{file}")
-    return source[line - 1] if mine and 0 < line <= len(source) else ""
-
-
-def _located(launch: SimulatedLaunch, pc: int, message: str, hint: str) -> str:
-    place = launch.code.line_of(pc)
-    if place is None or not place[1]:
-        where = _line(launch, pc)
-        return f"{message}\n    {where}" + (f"\n  hint: {hint}" if hint else "")
-    file, line, column = place
-    span = Span(file, line, column)
-    return str(SourceError(message, span, hint=hint, source_line=_source_line(launch, file, line)))
 
 
 __all__ = ["Checker"]

@@ -39,7 +39,7 @@ struct local { u64 crowd; u32 crowd_epoch, crowd_site, wrote_epoch, read_epoch; 
 struct shadow { struct record *records; u64 *more, *unwritten; struct local *local; u64 count, shared, record_shift; };
 
 /* `shadow`: 0 of memory that the launch does not write, so that nobody's reads matter. */
-struct range { u64 start, bytes, shadow; };
+struct range { u64 start, bytes, shadow, move; }; /* `move` is added to an address for where it is on the host */
 struct finding {
     u32 kind, site, other_site, other_tag;
     u32 tag, count;
@@ -130,7 +130,7 @@ struct access {
     const struct shadow *shadow;
     const struct site *state;
     struct team *team;
-    u64 origin, identity;
+    u64 origin, move, identity;
     u32 tag, first_tag, span; /* the first lane's, the group's first and their number */
     u32 epoch, site, flags, bytes;
     int local;

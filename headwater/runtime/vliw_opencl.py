@@ -106,7 +106,7 @@ class ImageKernel(ShaderKernel):
         bank, first = (0, _LLVM_ARGUMENTS) if self.image.abi == "llvm" else (1, 0)
         places = tuple(one.arg.offset for one in self.image.args)
         convention = Convention(bank, first, places, self.image.data, self.image.lds_bytes)
-        return OpenClLaunch(self, self.image, convention, shape, start)
+        return OpenClLaunch(self, self.image, convention, shape, start, _checker(check))
 
 
 class CompiledKernel(ShaderKernel):
@@ -125,7 +125,15 @@ class CompiledKernel(ShaderKernel):
         image = replace(image_of(self.il.text, device.chip, f"{self.info.name}.il"), abi="headwater")
         shape, start = self.shape(global_size, local_size, offset)
         convention = Convention(1, 0, self.il.slots, self.il.data, self.il.local_bytes, self.il.lines, self.il.formats)
-        return OpenClLaunch(self, image, convention, shape, start)
+        return OpenClLaunch(self, image, convention, shape, start, _checker(check))
+
+
+def _checker(wanted: bool) -> Watcher | None:
+    if not wanted:
+        return None
+    from headwater.emulate.vliw.check import VliwChecker
+
+    return VliwChecker()
 
 
 class OpenClLaunch(ShaderLaunch):

@@ -143,12 +143,12 @@ def _store_components(
     """Store components one dword after the other; neighbours together."""
     access = PartAccess(c, part, mask, mask_place)
     for first, count in _runs(comp_mask):
-        watch.tell(part, at.moved(c.b, 4 * first), 4 * count, mask)
-        sizes = [2, 1] if count == 3 else [count]
-        for size in sizes:
-            values = [c.b.splat(c.regs.read(4 * gpr + first + n, part), PART_LANES).text for n in range(size)]
-            access.store(at.moved(c.b, 4 * first), 4 * size, values)
-            first += size
+        values = [c.b.splat(c.regs.read(4 * gpr + first + n, part), PART_LANES).text for n in range(count)]
+        watch.tell(part, at.moved(c.b, 4 * first), 4 * count, mask, values)
+        done = 0
+        for size in [2, 1] if count == 3 else [count]:
+            access.store(at.moved(c.b, 4 * (first + done)), 4 * size, values[done : done + size])
+            done += size
 
 
 def _memory(c: Clause) -> None:
@@ -249,8 +249,9 @@ def _rat(c: Clause) -> None:
         low = index if small else b.binary("shl", index, b.constant("u32", 2))
         at = address(low.text)
         if small:
-            watch.tell(part, at, small, mask)
-            PartAccess(c, part, mask, pc).store(at, small, [c.regs.read(4 * f["rw_gpr"], part).text])
+            values = [b.splat(c.regs.read(4 * f["rw_gpr"], part), PART_LANES).text]
+            watch.tell(part, at, small, mask, values)
+            PartAccess(c, part, mask, pc).store(at, small, values)
         else:
             _store_components(c, f["rw_gpr"], f["comp_mask"], at, part, mask, pc, watch)
 

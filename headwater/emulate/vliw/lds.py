@@ -92,7 +92,7 @@ class Access:
                 unsigned = self.c.b.bitcast(value, f"u{BITS[value.type]}")
                 wide = self.c.b.splat(self.c.b.resize(unsigned, "u32"), PART_LANES)
                 at, nbytes = at.moved(self.c.b, moved), BITS[value.type] // 8
-                watch.tell(part, at, nbytes, self.mask)
+                watch.tell(part, at, nbytes, self.mask, [wide.text])
                 access.store(at, nbytes, [wide.text])
 
         if stores:

@@ -48,8 +48,8 @@ class Watch:
         self._lanes: list[Mask] = []
         self._turns: dict[int, int] = {}
 
-    def tell(self, part: int, at: Address, nbytes: int, lanes: Mask) -> None:
-        """A part's lanes are about to access ``nbytes`` bytes each at ``at``."""
+    def tell(self, part: int, at: Address, nbytes: int, lanes: Mask, values: Sequence[str] = ()) -> None:
+        """A part's lanes are about to access ``nbytes`` bytes each at ``at``, and to store ``values`` there."""
         if self.observer is None:
             return
         turn = self._turns.get(part, 0)
@@ -61,7 +61,7 @@ class Watch:
             known.parts[part] = lanes.part(self.c.b, part)
         if at.how & ARENA:  # the base is that of the allocation that was met last
             at = replace(at, base=str(ARENA_KEY))
-        self.observer.told(self.c.b, self.what, part, at, nbytes, self.writes, known)
+        self.observer.told(self.c.b, self.what, part, at, nbytes, self.writes, known, values)
 
     def tell_tiled(self, part: int, at: Address, name: Name, whole: Sequence[Value], nbytes: int, lanes: Mask) -> None:
         """The same of an element of a texture or of an output at whole coordinates, which lies in a tile there if the
