@@ -66,7 +66,12 @@ def convert(b: Builder, a: Value, type_: str, mode: Mode) -> Value:
         op = "sitofp" if a.type[0] == "i" else "uitofp"
         wide = "f32" if type_ == "f16" and BITS[a.type] <= 16 else "f64" if type_ == "f16" else type_
         exact = BITS[a.type] <= _MANTISSA[wide]
-        result = _rounded(b, op, wide, [a], 0 if exact else mode.rounding(type_))
+        rounding = 0 if exact else mode.rounding(type_)
+        result = _rounded(b, op, wide, [a], rounding)
+        if op == "uitofp" and rounding:
+            # Where there is no instruction, LLVM's steps make -0 of 0 when rounding down (and it leaves out fabs).
+            zero = b.compare("icmp eq", a, b.constant(a.type, 0))
+            result = b.select(zero, b.constant(wide, 0), result)
         return narrow(b, result, type_, mode.rounding(type_))
     a = _input(b, a, mode)
     if a.type == type_:
