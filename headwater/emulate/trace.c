@@ -387,29 +387,41 @@ static u64 device_address(struct context *c, struct wave *w, struct recorder *r,
     return host - s->allocation[0] + s->allocation[2];
 }
 
-/* The lanes whose number is this one, as bits. */
-static inline u32 equal_lanes(v16 some, u32 number) {
-    b16 equal = __builtin_convertvector((v16)(some == splat(number)), b16);
-    u16 bits;
-    __builtin_memcpy(&bits, &equal, 2);
+typedef u16 h32 __attribute__((vector_size(64)));
+typedef unsigned char c32 __attribute__((vector_size(32)));
+typedef _Bool b32 __attribute__((ext_vector_type(32)));
+enum { AT_ONCE = 32 }; /* dwords that are compared with one */
+
+static inline u32 equal_words(h32 some, u16 one) {
+    b32 equal = __builtin_convertvector((h32)(some == (h32){0} + one), b32);
+    u32 bits;
+    __builtin_memcpy(&bits, &equal, 4);
+    return bits;
+}
+
+static inline u32 equal_banks(c32 some, unsigned char one) {
+    b32 equal = __builtin_convertvector((c32)(some == (c32){0} + one), b32);
+    u32 bits;
+    __builtin_memcpy(&bits, &equal, 4);
     return bits;
 }
 
 /* How many different dwords the bank has of which most are wanted. All are compared with each, as branches on them would be
-   mispredicted. */
-static inline __attribute__((always_inline)) u32 most_of_a_bank(const v16 *word, const v16 *bank, u32 count, u32 parts) {
-    u32 most = 0, once[MOST_BANKS / 16] = {0};
+   mispredicted, and memory that tells of banks would be waited for. */
+static inline __attribute__((always_inline)) u32 most_of_a_bank(const h32 *word, const c32 *bank, u32 count, u32 parts) {
+    u32 most = 0, once[MOST_BANKS / AT_ONCE] = {0}, of_bank[MOST_BANKS][MOST_BANKS / AT_ONCE];
     for (u32 n = 0; n < count; n++) {
-        u32 same = 0, one = ((const u32 *)word)[n], bit = 1u << n % 16;
+        u32 same = 0, bit = 1u << n % AT_ONCE;
         for (u32 p = 0; p < parts; p++) {
-            u32 earlier = n / 16 > p ? 0xffff : n / 16 == p ? bit - 1 : 0;
-            same |= equal_lanes(word[p], one) & earlier;
+            u32 earlier = n / AT_ONCE > p ? ~0u : n / AT_ONCE == p ? bit - 1 : 0;
+            same |= equal_words(word[p], ((const u16 *)word)[n]) & earlier;
+            of_bank[n][p] = equal_banks(bank[p], ((const unsigned char *)bank)[n]);
         }
-        once[n / 16] |= same ? 0 : bit;
+        once[n / AT_ONCE] |= same ? 0 : bit;
     }
     for (u32 n = 0; n < count; n++) {
-        u32 load = 0, one = ((const u32 *)bank)[n];
-        for (u32 p = 0; p < parts; p++) load += __builtin_popcount(equal_lanes(bank[p], one) & once[p]);
+        u32 load = 0;
+        for (u32 p = 0; p < parts; p++) load += __builtin_popcount(of_bank[n][p] & once[p]);
         most = load > most ? load : most;
     }
     return most;
@@ -418,34 +430,42 @@ static inline __attribute__((always_inline)) u32 most_of_a_bank(const v16 *word,
 /* Cycles of the LDS: lanes come in groups that want a dword for each bank, and a bank serves one dword a cycle. */
 static u32 lds_cycles(u32 all_banks, const u32 *offset, u64 mask, u32 bytes) {
     u32 words = (bytes + 3) / 4, lanes = all_banks / (words == 3 ? 4 : words), total = 0;
-    u32 low_bits = all_banks & (all_banks - 1) ? 0 : all_banks - 1;
+    h32 word[MOST_BANKS / AT_ONCE];
+    c32 bank[MOST_BANKS / AT_ONCE];
+    if (all_banks == AT_ONCE && words == 1 && mask == ~0ull) {
+        for (u32 from = 0; from < LANES; from += AT_ONCE) {
+            for (u32 n = 0; n < AT_ONCE; n++) word[0][n] = offset[from + n] / 4;
+            bank[0] = __builtin_convertvector(word[0] % AT_ONCE, c32);
+            total += most_of_a_bank(word, bank, AT_ONCE, 1);
+        }
+        return total;
+    }
     lanes = lanes < 1 ? 1 : lanes > LANES ? LANES : lanes;
     for (u32 from = 0; from < LANES; from += lanes) {
         u32 count = 0;
-        v16 word[MOST_BANKS / 16], bank[MOST_BANKS / 16];
         for (u64 left = mask >> from & (~0ull >> (64 - lanes)); left; left &= left - 1) {
-            u32 l = from + __builtin_ctzll(left);
-            for (u32 d = 0; d < words; d++, count++) {
-                u32 one = offset[l] / 4 + d;
-                ((u32 *)word)[count] = one;
-                ((u32 *)bank)[count] = low_bits ? one & low_bits : one % all_banks;
+            u32 first = offset[from + __builtin_ctzll(left)] / 4;
+            for (u32 one = first; one < first + words; one++, count++) {
+                ((u16 *)word)[count] = one; /* there are not more than 64 KB */
+                ((unsigned char *)bank)[count] = one % all_banks;
             }
         }
-        total += count <= 32 ? most_of_a_bank(word, bank, count, 2) : most_of_a_bank(word, bank, count, (count + 15) / 16);
+        total += count <= AT_ONCE ? most_of_a_bank(word, bank, count, 1) : most_of_a_bank(word, bank, count, MOST_BANKS / AT_ONCE);
     }
     return total;
 }
 
-/* One of each four lanes: lane `n` of every quad. */
-static inline v16 of_quads(const u32 *lanes, u32 n) {
-    v16 a = part_of(lanes, 0), b = part_of(lanes, 1), c = part_of(lanes, 2), d = part_of(lanes, 3), result = {0};
-    for (u32 q = 0; q < 4; q++) {
-        result[q] = a[4 * q + n];
-        result[4 + q] = b[4 * q + n];
-        result[8 + q] = c[4 * q + n];
-        result[12 + q] = d[4 * q + n];
-    }
-    return result;
+/* One of each four lanes: the lanes `n` of every quad. */
+#define OF_PAIR(a, b, n) __builtin_shufflevector(a, b, n, n + 4, n + 8, n + 12, n + 16, n + 20, n + 24, n + 28)
+#define OF_QUADS(a, b, c, d, n) \
+    __builtin_shufflevector(OF_PAIR(a, b, n), OF_PAIR(c, d, n), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+
+static inline void of_quads(const u32 *lanes, v16 *quads) {
+    v16 a = part_of(lanes, 0), b = part_of(lanes, 1), c = part_of(lanes, 2), d = part_of(lanes, 3);
+    quads[0] = OF_QUADS(a, b, c, d, 0);
+    quads[1] = OF_QUADS(a, b, c, d, 1);
+    quads[2] = OF_QUADS(a, b, c, d, 2);
+    quads[3] = OF_QUADS(a, b, c, d, 3);
 }
 
 /* Cycles of the unit that takes addresses to cache lines, four lanes a cycle. Lanes that go on where those before them in
@@ -453,12 +473,13 @@ static inline v16 of_quads(const u32 *lanes, u32 n) {
    distances, for which that is one, 7 cycles for 4 of them: RRZE-HPC, gpu-benches, gpu-strides, measured on MI210. */
 static u32 address_cycles(const u32 *low, u64 mask, u32 bytes) {
     if (bytes > 8) return 16;
-    u32 unit = bytes == 8 ? 3 : 2, banks = bytes == 8 ? 8 : 4, active[LANES], quarters = 0;
+    u32 unit = bytes == 8 ? 3 : 2, banks = bytes == 8 ? 8 : 4, quarters = 0;
+    _Alignas(64) u32 active[LANES];
     for (u32 p = 0; p < 4; p++) ((v16 *)active)[p] = lane_mask(mask, p);
     v16 at[4], word[4], on[4], first[4], least = splat(~0u), greatest = {0}, most = {0};
+    of_quads(low, at);
+    of_quads(active, on);
     for (u32 j = 0; j < 4; j++) {
-        at[j] = of_quads(low, j);
-        on[j] = of_quads(active, j);
         word[j] = at[j] >> unit;
         first[j] = on[j];
         for (u32 k = 0; k < j; k++) first[j] &= ~(on[k] & (v16)(word[k] == word[j]));
@@ -555,27 +576,53 @@ static inline int lacks(const u32 *all, u32 count, u32 number) {
     return 1;
 }
 
-/* The cache lines of all lanes, in the order in which they touch them, in s->lines: how many. `follow`: whether each is the one
-   behind that before it. */
-static u32 lines_of(struct context *c, struct wave *w, struct recorder *r, struct site *s, u32 bytes, u64 base, u64 mask,
-                    u32 wide, u32 *follow) {
-    u32 *lines = s->lines, count = 0;
-    u64 seen[16] = {0}; /* a bit for each of 1024 classes of lines */
-    *follow = 1;
-    for (u64 left = mask; left; left &= left - 1) {
-        u32 l = __builtin_ctzll(left);
-        u64 lane = base + ((wide ? (u64)s->high[l] << 32 : 0) | s->low[l]);
-        u64 at = device_address(c, w, r, s, lane);
-        for (u64 line = at / LINE_BYTES; line <= (at + bytes - 1) / LINE_BYTES; line++) {
-            if (count && lines[count - 1] == (u32)line) continue;
-            u32 class = (u32)line * 0x9e3779b1u >> 22;
-            if (seen[class / 64] >> class % 64 & 1 && !lacks(lines, count, line)) continue;
-            seen[class / 64] |= 1ull << class % 64;
-            if (count && (u32)line != lines[count - 1] + 1) *follow = 0;
-            if (count < 2 * LANES) lines[count++] = line;
-        }
+/* Adds lines to a list without those that it has: see lines_of. */
+struct list { u32 *lines, count, follow; u64 seen[64]; /* a bit for each of 4096 classes of lines */ };
+
+static inline void add_line(struct list *l, u32 line) {
+    if (l->count && l->lines[l->count - 1] == line) return;
+    u32 class = line * 0x9e3779b1u >> 20;
+    u64 bit = 1ull << class % 64, *seen = &l->seen[class / 64];
+    if (*seen & bit && !lacks(l->lines, l->count, line)) return;
+    *seen |= bit;
+    if (l->count && line != l->lines[l->count - 1] + 1) l->follow = 0;
+    if (l->count < 2 * LANES) l->lines[l->count++] = line;
+}
+
+/* The line of each lane in `line`, if all lie in the allocation of the access before, with one high half, and none crosses a
+   line: 1 if so. `zero`: the address of the low half 0. */
+static inline int single_lines(const struct site *s, u64 zero, u32 bytes, u64 mask, v16 *line) {
+    u64 ahead = s->allocation[0] - zero, behind = ahead + s->allocation[1] - bytes;
+    if (bytes > s->allocation[1] || (i64)behind < 0 || (i64)ahead > ~0u) return 0;
+    u64 first = (i64)ahead > 0 ? ahead : 0, last = (i64)behind > ~0u ? ~0u : behind, to = zero - s->allocation[0] + s->allocation[2];
+    v16 wrong = {0};
+    for (u32 p = 0; p < 4; p++) {
+        v16 low = part_of(s->low, p), at = low + splat(to), carry = (v16)(at < low);
+        wrong |= ((v16)(low - splat(first) > splat(last - first)) | (v16)((at & splat(LINE_BYTES - 1)) > splat(LINE_BYTES - bytes))) &
+                 lane_mask(mask, p);
+        line[p] = at / LINE_BYTES | (splat(to >> 32) - carry) << 26;
     }
-    return count;
+    return !any(wrong);
+}
+
+/* The cache lines of all lanes, in the order in which they touch them, in s->lines: how many. `follow`: whether each is the one
+   behind that before it; `one_high`: whether all have one high half. */
+static u32 lines_of(struct context *c, struct wave *w, struct recorder *r, struct site *s, u32 bytes, u64 base, u64 mask,
+                    u32 wide, u32 one_high, u32 *follow) {
+    struct list list = {s->lines, 0, 1, {0}};
+    v16 line[4];
+    u64 high = wide ? (u64)s->high[__builtin_ctzll(mask)] << 32 : 0;
+    if (one_high && bytes <= LINE_BYTES && single_lines(s, base + high, bytes, mask, line))
+        for (u64 left = mask; left; left &= left - 1) add_line(&list, ((const u32 *)line)[__builtin_ctzll(left)]);
+    else
+        for (u64 left = mask; left; left &= left - 1) {
+            u32 l = __builtin_ctzll(left);
+            u64 lane = base + ((wide ? (u64)s->high[l] << 32 : 0) | s->low[l]);
+            u64 at = device_address(c, w, r, s, lane);
+            for (u64 one = at / LINE_BYTES; one <= (at + bytes - 1) / LINE_BYTES; one++) add_line(&list, one);
+        }
+    *follow = list.follow;
+    return list.count;
 }
 
 static void local(struct wave *w, struct recorder *r, struct site *s, u32 number, u32 bytes, u64 base, u64 mask) {
@@ -619,7 +666,7 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
         s->lines[0] = address / LINE_BYTES;
         count = (address + (end - host) - 1) / LINE_BYTES - address / LINE_BYTES + 1;
     } else
-        count = lines_of(c, w, r, s, bytes, base, mask, wide, &follow);
+        count = lines_of(c, w, r, s, bytes, base, mask, wide, one_high, &follow);
     u32 cycles = flags & (LINEAR | UNIFORM) ? 4 : 0;
     if (c->quads) cycles = quad_cycles(s->low, mask, bytes, first, alignment & (LINE_BYTES - 1));
     else if (cycles == 0) cycles = address_cycles(s->low, mask, bytes);
