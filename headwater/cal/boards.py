@@ -95,7 +95,7 @@ class Launch:
     """What one launch runs over: a pixel program's ``origin`` and ``size``, or a compute program's work-items.
 
     ``surfaces``: the resource bound to each name; ``samplers``: what was set of sampler ``s#``; ``block``: a compute
-    program's work-group.
+    program's work-group; ``array``: what a board keeps for the other launches of the same array of grids.
     """
 
     origin: tuple[int, int]
@@ -103,6 +103,7 @@ class Launch:
     surfaces: Mapping[str, Resource]
     samplers: Mapping[str, Mapping[int, Any]] = field(default_factory=dict)
     block: tuple[int, int, int] | None = None
+    array: dict[str, Any] = field(default_factory=dict)
 
 
 class Loaded(ABC):
@@ -175,7 +176,7 @@ def _board(name: str) -> Board:
 
 def symbols(facts: Facts) -> tuple[str, ...]:
     """The names that a program's memory is bound to, as calModuleGetName takes them."""
-    found = [f"i{n}" for n in sorted(facts.resources)] + [f"cb{n}" for n in sorted(facts.constants)]
+    found = [f"i{n}" for n in sorted((*facts.resources, *facts.srvs))] + [f"cb{n}" for n in sorted(facts.constants)]
     found += [f"uav{n}" for n in sorted(facts.uavs)] + (["g[]"] if facts.uses_global else [])
     return tuple(found + [f"o{n}" for n in sorted(facts.outputs)])
 

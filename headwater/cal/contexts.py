@@ -167,6 +167,10 @@ def calCtxRunProgramGrid(ctx: int, grid: CALprogramGrid) -> int:
 
     CAL_RESULT_INVALID_PARAMETER if the grid's block is not the work-group that the program declares.
     """
+    return _run_grid(ctx, grid, {})
+
+
+def _run_grid(ctx: int, grid: CALprogramGrid, array: dict[str, Any]) -> int:
     if not isinstance(grid, CALprogramGrid):
         raise failed(CALresult.INVALID_PARAMETER, f"the grid is a CALprogramGrid, not a {type(grid).__name__}")
     context, module = _function(ctx, grid.func)
@@ -183,15 +187,17 @@ def calCtxRunProgramGrid(ctx: int, grid: CALprogramGrid) -> int:
     if size[1:] != (1, 1) and not context.device.board.attributes.b3dProgramGrid:
         raise failed(CALresult.NOT_SUPPORTED, "this device's grids have one dimension")
     items = tuple(b * s for b, s in zip(block, size, strict=True))
-    launch = Launch((0, 0), items, _surfaces(context, module), _samplers(module), block)
+    launch = Launch((0, 0), items, _surfaces(context, module), _samplers(module), block, array)
     return _enqueue(context, module.loaded, launch)
 
 
 def calCtxRunProgramGridArray(ctx: int, grids: CALprogramGridArray) -> int:
-    """Launch compute programs one after the other; the last one's event."""
+    """Launch compute programs one after the other, which find the shared registers as the last one left them; the last
+    one's event."""
     if not isinstance(grids, CALprogramGridArray) or not grids.gridArray:
         raise failed(CALresult.INVALID_PARAMETER, "launches are given as a CALprogramGridArray of one or more")
-    return [calCtxRunProgramGrid(ctx, grid) for grid in grids.gridArray][-1]
+    array: dict[str, Any] = {}
+    return [_run_grid(ctx, grid, array) for grid in grids.gridArray][-1]
 
 
 def _function(ctx: int, func: Any) -> tuple[Context, Module]:

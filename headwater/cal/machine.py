@@ -10,7 +10,7 @@ from headwater.cal.enums import CALsamplermagfilter, CALsamplerminfilter, CALsam
 from headwater.cal.structs import CALdeviceattribs, CALfuncInfo
 from headwater.emulate.vliw.bindings import CAL_FORMATS, Sampler
 from headwater.runtime.vliw import load
-from headwater.runtime.vliw_launch import View
+from headwater.runtime.vliw_launch import SharedRegisters, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -112,15 +112,21 @@ class _MachineLoaded(Loaded):
             domain = (*launch.origin, launch.size[0], launch.size[1])
             self.machine.run(domain=domain, bindings=views, samplers=samplers)
         else:
+            shared = launch.array.setdefault("shared registers", SharedRegisters())
             groups = [items // size for items, size in zip(launch.size, launch.block, strict=True)]
-            self.machine.run(groups=groups, local=launch.block, bindings=views, samplers=samplers)
+            self.machine.run(groups=groups, local=launch.block, bindings=views, samplers=samplers, shared=shared)
 
     def info(self) -> CALfuncInfo:
+        from headwater.timing.vliw_rules import shared_registers
+
         chip, image = self.board.chip, self.image
+        shared = shared_registers(image.shader)
         group = self.group or (0, 0, 0)
         waves = min(chip.registers.vgprs // max(image.gprs, 1), chip.compute.wavefronts_per_simd)
         return CALfuncInfo(
             maxScratchRegsNeeded=image.scratch_bytes // 16,
+            numSharedGPRUser=shared,
+            numSharedGPRTotal=shared,
             numThreadPerGroup=group[0] * group[1] * group[2],
             numThreadPerGroupX=group[0],
             numThreadPerGroupY=group[1],

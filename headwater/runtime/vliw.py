@@ -21,7 +21,7 @@ from headwater.runtime.cpu import CpuKernel, check_sizes
 from headwater.runtime.devices import DeviceProgram, Size, sizes
 from headwater.runtime.events import Event, Queue
 from headwater.runtime.simulated import SimulatedDevice
-from headwater.runtime.vliw_launch import Inputs, Owner, ShaderLaunch, Sizes, View
+from headwater.runtime.vliw_launch import Inputs, Owner, ShaderLaunch, SharedRegisters, Sizes, View
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -67,6 +67,14 @@ def check_limits(image: Image, chip: Chip) -> None:
                 f"{image.name} needs {needed} {what}, {chip.name} has {most}",
                 hint="headwater disasm shows what it says",
             )
+
+
+def refuse_check(wanted: bool, what: str, chip: Chip) -> None:
+    """UsageError if launches are to be checked of what is not OpenCL to this chip."""
+    if wanted:
+        raise UsageError(
+            f"{what} on {chip.name} cannot be checked", hint="leave --check out, or check them on a GCN chip or the cpu"
+        )
 
 
 def bound_views(bindings: Mapping[str, View]) -> dict[Name, View]:
@@ -141,9 +149,11 @@ class Loaded:
         samplers: Mapping[int, Sampler] | None = None,
         queue: Queue | None = None,
         time_limit: float | None = None,
+        shared: SharedRegisters | None = None,
     ) -> Event:
         """Run a pixel shader over ``domain`` (x, y, width, height), or a compute shader in ``groups`` work-groups of
-        ``local`` work-items (by default what the program declares). Without a queue it has ended on return.
+        ``local`` work-items (by default what the program declares). ``shared``: registers that earlier launches have
+        left something in. Without a queue it has ended on return.
 
         KernelFault for bad accesses and when ``time_limit`` seconds are over; UsageError for bad names.
         """
@@ -155,7 +165,7 @@ class Loaded:
             assert groups is not None
             shape = grid_sizes(self.image, groups, local)
         launch = self.launch(shape, bound_views(bindings), samplers or {})
-        return launch((Inputs(bound_views(bindings)),), queue, time_limit)
+        return launch((Inputs(bound_views(bindings), shared=shared),), queue, time_limit)
 
     def launch(
         self, shape: Sizes, views: Mapping[Name, View], samplers: Mapping[int, Sampler], others: Bound | None = None

@@ -17,7 +17,7 @@ import numpy as np
 from headwater.emulate import layout
 from headwater.emulate.hooks import Region, Watcher
 from headwater.emulate.vliw.bindings import RAW, Bindings, Bound, Format, Name, Sampler
-from headwater.emulate.vliw.layout import LAUNCH, RESOURCE
+from headwater.emulate.vliw.layout import LAUNCH, RESOURCE, SHARED_BYTES
 from headwater.emulate.vliw.native import SYMBOL, NativeShader, native_shader
 from headwater.emulate.vliw.raster import BLOCK, Wavefronts, rasterised
 from headwater.emulate.vliw.watch import ARENA_KEY, TILED_KEY, tiled_bytes
@@ -167,6 +167,20 @@ class Owner:
         return self.info.name
 
 
+class SharedRegisters:
+    """The shared registers of all SIMD engines, for launches that leave them to each other."""
+
+    def __init__(self) -> None:
+        self._memory: Array | None = None
+
+    def memory(self, chip: Chip) -> Array:
+        """Their memory on a chip, zeros at first."""
+        if self._memory is None:
+            self._memory = aligned_bytes(chip.compute.compute_units * SHARED_BYTES)
+            self._memory[:] = 0
+        return self._memory
+
+
 @dataclass
 class Inputs:
     """What one launch is given: memory for the resources, and the arena."""
@@ -175,6 +189,9 @@ class Inputs:
     arena: Arena = field(default_factory=Arena)
     keep: list[Array] = field(default_factory=list)
     """Memory that must live as long as the launch."""
+
+    shared: SharedRegisters | None = None
+    """Shared registers with what earlier launches left there; else they begin as zero."""
 
 
 class ShaderLaunch(EmulatedLaunch):
@@ -206,7 +223,7 @@ class ShaderLaunch(EmulatedLaunch):
         full = aligned and items % layout.LANES == 0
         observer = None if watcher is None else watcher.observer
         self.native: NativeShader = native_shader(machine, bindings, full=full, observer=observer)
-        if self.native.quads:
+        if self.mode == "pixel" and self.native.quads:
             sizes = _whole_quads(sizes)
         if self.mode == "pixel" and (watcher is not None or self.native.quads):
             self.wavefronts = rasterised(*sizes.whole[:2])
@@ -224,7 +241,7 @@ class ShaderLaunch(EmulatedLaunch):
         )
         super().__init__(owner, host, sizes.whole, sizes.origin, sizes.dimensions, check=False)
         self._inline = False
-        if self.native.uses_gds:
+        if self.native.uses_gds or self.native.shared:  # one work-group after the other
             self._tickets = 1
         self._make_dispatch()
 
@@ -273,6 +290,10 @@ class ShaderLaunch(EmulatedLaunch):
         arguments = np.frombuffer(task.args, np.uint8)
         sizes = self.sizes
         launch = {"local": sizes.local, "groups": sizes.groups, "origin": sizes.origin, "domain": self._domain}
+        if self.native.shared:
+            memory = (inputs.shared or SharedRegisters()).memory(self.chip)
+            inputs.keep.append(memory)
+            launch |= {"shared": address(memory), "engines": self.chip.compute.compute_units}
         fill(arguments, LAUNCH, launch)
         task.own = {}
         for number, name in enumerate(self.native.order):

@@ -178,6 +178,71 @@ def test_compute_program_writes_the_global_buffer(name: str) -> None:
         cal.calShutdown()
 
 
+# What the first writes to the shared registers, the second finds there, within one array of grids.
+COUNTING = """il_cs_2_0
+dcl_num_thread_per_group 64
+dcl_shared_temp sr[2]
+dcl_literal l0, 1, 0, 0, 0
+iadd sr1.x___, sr1.x, l0.x
+mov g[vaTid0.x], sr1.xxxx
+end
+"""
+
+
+def test_grids_of_an_array_leave_the_shared_registers_to_each_other(one: int) -> None:
+    job = Job(one, COUNTING)
+    engines = chips.find("hd4870").compute.compute_units
+    res = cal.calResAllocLocal1D(one, 64 * engines, cal.CAL_FORMAT_FLOAT_4, cal.CAL_RESALLOC_GLOBAL_BUFFER)
+    job.bind("g[]", res)
+    assert cal.calModuleGetFuncInfo(job.ctx, job.module, job.main).numSharedGPRUser == 2
+    grid = cal.CALprogramGrid(job.main, cal.CALdomain3D(64), cal.CALdomain3D(engines))
+    wait(job.ctx, cal.calCtxRunProgramGridArray(job.ctx, cal.CALprogramGridArray((grid, grid, grid))))
+    assert (read(res, 64 * engines).view(np.uint32) == 3).all()
+    wait(job.ctx, cal.calCtxRunProgramGrid(job.ctx, grid))
+    assert (read(res, 64 * engines).view(np.uint32) == 1).all()
+
+
+NEIGHBOURS = """il_ps_2_0
+dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__
+dcl_output_generic o0
+dcl_raw_srv_id(0)
+dcl_literal l0, 16, 4, 0, 0
+mul r0, vWinCoord0.xyxy, vWinCoord0.xyxy
+dsx r1.x, r0
+dsy r1._y, r0
+ftoi r2, vWinCoord0
+imul r3, r2, l0.xxxx
+iadd r3, r3, l0.yyyy
+srv_raw_load_id(0) r4, r3.x
+mov r1.__z, r4.xxxx
+mov o0, r1
+end
+"""
+
+
+@pytest.mark.parametrize("name", ["cpu", "hd3870", "hd5870"])
+def test_derivatives_at_a_domains_edges_and_raw_buffers(name: str) -> None:
+    cal.calInit(name)
+    try:
+        dev = cal.calDeviceOpen(0)
+        job = Job(dev, NEIGHBOURS)
+        values = np.random.default_rng(2).random((64, 4), np.float32)
+        buffer = cal.calResAllocLocal1D(dev, 64, cal.CAL_FORMAT_FLOAT_4, 0)
+        write(buffer, values)
+        job.bind("i0", buffer)
+        job.image2d("o0", cal.CAL_FORMAT_FLOAT_4, None, (12, 40))
+        job.run(7, 5, x=3, y=1)  # quads reach beyond it on every side
+        found = read(job.resources["o0"], 40)
+        x, y = np.arange(3, 10, dtype=np.float32), np.arange(1, 6, dtype=np.float32)[:, None]
+        np.testing.assert_array_equal(found[1:6, 3:10, 0], np.broadcast_to(4 * (x // 2) + 2, (5, 7)))
+        np.testing.assert_array_equal(found[1:6, 3:10, 1], np.broadcast_to(4 * (y // 2) + 2, (5, 7)))
+        np.testing.assert_array_equal(found[1:6, 3:10, 2], np.broadcast_to(values[3:10, 1], (5, 7)))
+        found[1:6, 3:10] = 0
+        assert not found.any()
+    finally:
+        cal.calShutdown()
+
+
 @pytest.mark.parametrize(
     ("format", "dtype", "scale"),
     [

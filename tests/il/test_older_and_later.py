@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import headwater
+from headwater import chips
 from headwater.errors import HeadwaterError, SourceError
 from headwater.il.checker import check
 from headwater.il.legacy import modern
@@ -321,3 +322,62 @@ end
     np.testing.assert_array_equal(out[:, 0], np.full(64, 5))
     np.testing.assert_array_equal(out[:, 2], 63 - lane + 1)
     np.testing.assert_array_equal(out[:, 3], 63 - lane)
+
+
+# ---- registers that a SIMD engine's wavefronts share
+
+SHARED = """il_cs_2_0
+dcl_num_thread_per_group 64
+dcl_shared_temp sr[3]
+init_shared_registers
+dcl_literal l0, 1, 2, 0, 0
+iadd sr0.x___, sr0.x, l0.x
+mov r0.x, vTGroupid0.xxxx
+iand r1.x, r0.xxxx, l0.xxxx
+iadd r1.x, r1.xxxx, l0.xxxx
+iadd sr[r1.x]._y, sr[r1.x].yyyy, vTidInGrp0.xxxx
+fence_sr
+mov r2.x, sr0.xxxx
+mov r2._y, sr[r1.x].yyyy
+mov r2.__z, sr[2].yyyy
+mov r2.___w, sr1.yyyy
+mov g[vaTid0.x], r2
+end
+"""
+
+
+@pytest.mark.parametrize("device", ["hd4870", "hd5870", "hd6970"])
+def test_shared_registers_are_each_engines_and_lanes(device):
+    engines = chips.find(device).compute.compute_units
+    groups = 3 * engines + 5
+    memory = np.zeros((64 * groups, 4), U)
+    launch(SHARED, device, ((64 * groups,), (64,)), memory)
+    got = memory.reshape(groups, 64, 4)
+    group, lane = np.arange(groups)[:, None], np.arange(64)
+    turn = group // engines + 1  # how often a group has been on the group's engine
+    mine = np.array([(np.arange(g % engines, g + 1, engines) % 2 == g % 2).sum() for g in range(groups)])[:, None]
+    np.testing.assert_array_equal(got[..., 0], np.broadcast_to(turn, (groups, 64)))
+    np.testing.assert_array_equal(got[..., 1], mine * lane)
+    even, odd = got[..., 3], got[..., 2]
+    np.testing.assert_array_equal(even + odd, turn * lane)
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ("cpu", "OpenCL C knows no registers that a SIMD engine's wavefronts share"),
+        ("hd3870", "has no compute shaders"),
+    ],
+)
+def test_shared_registers_are_refused_elsewhere(device, message):
+    with pytest.raises(HeadwaterError, match=message):
+        launch(SHARED, device, ((64,), (64,)), np.zeros((64, 4), U))
+
+
+def test_shared_registers_are_declared():
+    for line, message in (
+        ("mov r0, sr0", "no shared registers are declared"),
+        ("dcl_shared_temp sr[2]\nmov sr2, r0", "sr2 is beyond the 2"),
+    ):
+        with pytest.raises(SourceError, match=message):
+            check(parse(f"il_cs_2_0\ndcl_num_thread_per_group 64\n{line}\nend\n"))

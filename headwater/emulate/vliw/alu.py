@@ -19,7 +19,15 @@ from headwater.emulate.registers import PART, PART_LANES, PART_MASK, PARTS, Mask
 from headwater.emulate.vliw import lds, program
 from headwater.emulate.vliw.clause import OMOD, Clause, place
 from headwater.emulate.vliw.layout import CF, REGISTER_BYTES
-from headwater.emulate.vliw.operands import INLINE, LOOP_INDEX_MODE, SPECIAL, slot_operands
+from headwater.emulate.vliw.operands import (
+    INLINE,
+    LOOP_INDEX_MODE,
+    SHARED_INDEXED_MODE,
+    SHARED_LIMIT,
+    SHARED_MODES,
+    SPECIAL,
+    slot_operands,
+)
 from headwater.emulate.vliw.registers import AR, CF_INDEX, GPRS, PREDICATE, PS, PV
 from headwater.isa.gcn.semantics import BITS, Mode, Node, Semantics, float_bits
 from headwater.isa.vliw.model import (
@@ -279,7 +287,9 @@ class AluCode:
         put(PS if op.slot == T else PV + op.slot, value)
         if not program.writes_gpr(op, self.c.generation):
             return
-        if op.dst_rel:
+        if op.dst_rel and op.index_mode in SHARED_MODES:
+            self._write_shared(op, value, part, mask, allowed)
+        elif op.dst_rel:
             self._write_indexed(op, value, part, mask, allowed)
         else:
             put(4 * op.dst_gpr + op.dst_chan, value)
@@ -300,11 +310,48 @@ class AluCode:
         b.line(f"call void @{name}({value.typed}, {places}, {PART_MASK} {b.splat(lanes, PART_LANES).text})")
         regs.forget(part)
 
+    # ---- shared registers
+
+    def _shared_places(self, op: AluOp, base: int, chan: int, part: int) -> tuple[str, Value]:
+        """Where lanes of a shared register's component are, and for which lanes there is one."""
+        b = self.b
+        index: Value = b.constant("u32", base)
+        if op.index_mode == SHARED_INDEXED_MODE:
+            index = b.binary("add", self.c.regs.read(AR, part), index)
+        inside = b.compare("icmp ult", b.splat(index, PART_LANES), b.constant("u32", SHARED_LIMIT))
+        index = b.select(inside, index, b.constant("u32", 0))
+        first = chan * REGISTER_BYTES + 4 * PART_LANES * part
+        lanes = b.vector("u32", range(first, first + 4 * PART_LANES, 4))
+        offsets = b.binary("add", b.binary("mul", index, b.constant("u32", 4 * REGISTER_BYTES)), lanes)
+        return b.emit(f"getelementptr i8, ptr {self.c.shared()}, {b.resize(offsets, 'u64').typed}"), inside
+
+    def _read_shared(self, op: AluOp, source: Source, part: int) -> Value:
+        b = self.b
+        pointers, inside = self._shared_places(op, source.sel, source.chan, part)
+        name = f"llvm.masked.gather.v{PART_LANES}i32.v{PART_LANES}p0"
+        b.declare(f"declare {PART} @{name}(<{PART_LANES} x ptr>, {PART_MASK}, {PART})")
+        places = f"<{PART_LANES} x ptr> align 4 {pointers}, {b.splat(inside, PART_LANES).typed}"
+        return b.let("u32", PART_LANES, f"call {PART} @{name}({places}, {PART} zeroinitializer)")
+
+    def _write_shared(self, op: AluOp, value: Value, part: int, mask: Mask, allowed: Value | None) -> None:
+        """A write to a shared register; beyond the last one it is dropped."""
+        b = self.b
+        pointers, inside = self._shared_places(op, op.dst_gpr, op.dst_chan, part)
+        lanes = b.binary("and", self.c.part_mask(mask, part), inside)
+        if allowed is not None:
+            lanes = b.binary("and", lanes, allowed)
+        name = f"llvm.masked.scatter.v{PART_LANES}i32.v{PART_LANES}p0"
+        b.declare(f"declare void @{name}({PART}, <{PART_LANES} x ptr>, {PART_MASK})")
+        places = f"<{PART_LANES} x ptr> align 4 {pointers}"
+        b.line(f"call void @{name}({value.typed}, {places}, {PART_MASK} {b.splat(lanes, PART_LANES).text})")
+
     # ---- operands
 
     def _readable(self, op: AluOp, source: Source) -> bool:
         sel = source.sel
-        if op.index_mode >= LOOP_INDEX_MODE and source.rel and op.index_mode != LOOP_INDEX_MODE:
+        if source.rel and op.index_mode in SHARED_MODES and self.c.generation != "r600":
+            return sel < GPRS
+        if op.index_mode > LOOP_INDEX_MODE and source.rel:
             return False
         if sel < GPRS or sel in INLINE or sel in SPECIAL or sel in (LITERAL, SEL_PV, SEL_PS):
             return True
@@ -329,6 +376,8 @@ class AluCode:
         """An operand's 32 bits, u32, without modifiers."""
         b, sel, chan = self.b, source.sel, source.chan
         if sel < GPRS:
+            if source.rel and op.index_mode in SHARED_MODES:
+                return self._read_shared(op, source, part)
             if source.rel:
                 return self._read_indexed(op, source, part)
             return self.c.regs.read(4 * sel + chan, part)

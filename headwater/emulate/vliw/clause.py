@@ -18,7 +18,7 @@ from headwater.emulate.put_off import PutOff, Thunk
 from headwater.emulate.registers import PART_LANES, Mask
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
 from headwater.emulate.vliw.control import Control
-from headwater.emulate.vliw.layout import CF, LAUNCH, RESOURCE as DESCRIPTOR
+from headwater.emulate.vliw.layout import CF, LAUNCH, RESOURCE as DESCRIPTOR, SHARED_BYTES
 from headwater.emulate.vliw.registers import Frame, Registers
 from headwater.isa.gcn.semantics import Mode
 from headwater.isa.vliw.model import Cf
@@ -182,6 +182,32 @@ class Clause(PutOff):
     def arguments(self) -> str:
         """The launch's arguments."""
         return self._field("args", "ptr")
+
+    def shared(self) -> str:
+        """Where the shared registers are of the work-group's SIMD engine: groups go round the engines."""
+        arguments = self.arguments()
+
+        def size(field: str, number: int = 0) -> str:
+            name = f"%{field}{number}.launch"
+            at = self.define(
+                f"{name}.at", f"getelementptr i8, ptr {arguments}, i64 {LAUNCH.offset[field] + 4 * number}"
+            )
+            return self.define(name, f"load i32, ptr {at}, align 4, !invariant.load !9001")
+
+        def group(number: int) -> str:
+            at = self.define(f"%g{number}.at", f"getelementptr i8, ptr %w, i64 {WAVE.offset['group'] + 4 * number}")
+            return self.define(f"%g{number}", f"load i32, ptr {at}, align 4")
+
+        row = self.define("%shared.planes", f"mul i32 {group(2)}, {size('groups', 1)}")
+        row = self.define("%shared.row", f"add i32 {row}, {group(1)}")
+        flat = self.define("%shared.rows", f"mul i32 {row}, {size('groups', 0)}")
+        flat = self.define("%shared.group", f"add i32 {flat}, {group(0)}")
+        engine = self.define("%shared.engine", f"urem i32 {flat}, {size('engines')}")
+        wide = self.define("%shared.wide", f"zext i32 {engine} to i64")
+        offset = self.define("%shared.offset", f"mul i64 {wide}, {SHARED_BYTES}")
+        at = self.define("%shared.at", f"getelementptr i8, ptr {arguments}, i64 {LAUNCH.offset['shared']}")
+        start = self.define("%shared.start", f"load ptr, ptr {at}, align 8, !invariant.load !9001")
+        return self.define("%shared", f"getelementptr i8, ptr {start}, i64 {offset}")
 
     def descriptor(self, name: Name, field: str) -> str:
         """A field of a resource's descriptor, ``i64`` (start, size) or ``i32``."""

@@ -53,11 +53,15 @@ LAUNCH: Final = Struct(
     ("u32", "local", 3),  # work-items of a full group
     ("u32", "groups", 3),
     ("u32", "origin", 3),  # of the domain, in pixels
+    ("u64", "shared", 1),  # each SIMD engine's shared registers, 64 lanes of each component
+    ("u32", "engines", 1),
     ("u32", "domain", 4),  # where it begins and ends, x and y: wavefronts of quads may reach beyond it
 )
 """What of the launch's sizes a shader's first registers are made from; it precedes the descriptors."""
 
 REGISTER_BYTES: Final = 4 * LANES
+SHARED_BYTES: Final = 128 * 4 * REGISTER_BYTES
+"""Memory of a SIMD engine's shared registers, as many as their numbers reach."""
 
 
 def c_header() -> str:

@@ -30,7 +30,7 @@ class NativeShader:
 
     ``order``: the resources, in the order in which their descriptors follow the launch's sizes in its arguments;
     ``constants``: the vec4 that each constant buffer must have at least; ``quads``: wavefronts are to be made of whole
-    quads of pixels. The rest as in `emulate.native.NativeKernel`.
+    quads of pixels; ``shared``: it has registers that wavefronts share. The rest as in `emulate.native.NativeKernel`.
     """
 
     library: Path
@@ -41,6 +41,7 @@ class NativeShader:
     order: tuple[Name, ...]
     constants: dict[int, int]
     quads: bool
+    shared: bool
     observed: Any = None
 
 
@@ -85,6 +86,7 @@ def _build(kernel: Kernel, bindings: Bindings, full: bool, observer: Observer | 
         "order": made.order,
         "constants": made.constants,
         "quads": made.quads,
+        "shared": made.shared,
         "observed": None if observer is None else observer.facts(),
     }
     objects = [] if observer is None else observer.objects()

@@ -36,6 +36,13 @@ as 0."""
 LOOP_INDEX_MODE = 4
 """INDEX_MODE: relative to the loop's index."""
 
+SHARED_MODE, SHARED_INDEXED_MODE = 5, 6
+"""INDEX_MODE: registers that a SIMD engine's wavefronts share, lane by lane, by their numbers or relative to AR.x (AMD,
+R700-Family ISA, 2.6.1, "SIMD-global GPRs")."""
+SHARED_MODES = (SHARED_MODE, SHARED_INDEXED_MODE)
+SHARED_LIMIT = 128
+"""Shared registers that a SIMD engine can have: their numbers have seven bits."""
+
 _REDUCED = {"X": 0, "Y": 1, "Z": 2, "W": 3}
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from headwater.emulate.vliw.bindings import Name
+from headwater.emulate.vliw.operands import SHARED_INDEXED_MODE, SHARED_MODE, SHARED_MODES
 from headwater.emulate.vliw.registers import AR, CF_INDEX, GPRS, PIXEL, PREDICATE, PS, PV, RATS, RETURNED
 from headwater.errors import HeadwaterError
 from headwater.isa.vliw.model import (
@@ -96,6 +97,9 @@ class Program:
     loop_ends: dict[int, int]
     """The LOOP_END of each LOOP_START."""
 
+    shared: bool
+    """Whether it has registers that all wavefronts of a SIMD engine share."""
+
     @property
     def operations(self) -> int:
         """ALU operations, fetches and control-flow instructions: how large it is."""
@@ -131,7 +135,12 @@ def read_program(shader: Shader, gprs: int, clause_temporaries: int) -> Program:
         any(row.flags & {"pair", "quad", "split"} for row in _alu_rows(shader)),
         any(fetch.row.name in GRADIENTS for cf in shader.cf for fetch in cf.fetches),
         loop_ends,
+        any(_is_shared(op) for cf in shader.cf for group in cf.groups for op in group.ops),
     )
+
+
+def _is_shared(op: AluOp) -> bool:
+    return op.index_mode in SHARED_MODES and (op.dst_rel or any(source.rel for source in op.sources))
 
 
 def _alu_rows(shader: Shader) -> Iterator[Row]:
@@ -420,9 +429,13 @@ def index_register(op_index_mode: int, generation: str) -> int:
 def _group(effects: Effects, shader: Shader, group: AluGroup) -> None:
     for op in group.ops:
         for source in op.sources:
+            if op.index_mode == SHARED_MODE and source.rel:
+                continue
             if source.rel:
                 effects.read(index_register(op.index_mode, shader.generation))
             if source.sel < GPRS:
+                if source.rel and op.index_mode == SHARED_INDEXED_MODE:
+                    continue
                 if source.rel:
                     effects.indexed = True
                 effects.read(4 * source.sel + source.chan)
@@ -434,8 +447,8 @@ def _group(effects: Effects, shader: Shader, group: AluGroup) -> None:
             effects.read(PREDICATE)
     for op in group.ops:
         certain = not op.pred_sel
-        if op.dst_rel:
-            effects.indexed = True
+        if op.dst_rel and op.index_mode != SHARED_MODE:
+            effects.indexed = effects.indexed or op.index_mode != SHARED_INDEXED_MODE
             effects.read(index_register(op.index_mode, shader.generation))
         if op.row.kind == "LDS":
             continue

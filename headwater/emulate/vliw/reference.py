@@ -18,7 +18,15 @@ from headwater.emulate.evaluate_numpy import Array, Wide, evaluate, flush
 from headwater.emulate.layout import LANES
 from headwater.emulate.reference_memory import AccessError
 from headwater.emulate.vliw import reference_memory as access
-from headwater.emulate.vliw.operands import INLINE, LOOP_INDEX_MODE, SPECIAL, slot_operands
+from headwater.emulate.vliw.operands import (
+    INLINE,
+    LOOP_INDEX_MODE,
+    SHARED_LIMIT,
+    SHARED_MODE,
+    SHARED_MODES,
+    SPECIAL,
+    slot_operands,
+)
 from headwater.emulate.vliw.reference_memory import Memories
 from headwater.emulate.vliw.registers import AR, PREDICATE, PS, PV, RATS, RETURNED
 from headwater.errors import KernelFault
@@ -402,6 +410,10 @@ class _Group:
             return
         for lane in np.flatnonzero(lanes):
             register = self._index(op, op.dst_gpr)[lane]
+            if op.index_mode in SHARED_MODES:
+                if register < SHARED_LIMIT:
+                    wave.memories.shared[4 * register + op.dst_chan, lane] = value[lane]
+                continue
             if register < wave.gprs:
                 wave.registers[4 * register + op.dst_chan, lane] = value[lane]
 
@@ -409,6 +421,8 @@ class _Group:
         """What relative operands name: numbers from a base on."""
         if op.index_mode == LOOP_INDEX_MODE:
             return np.full(LANES, self.wave.loops[-1].index + base, np.uint32)
+        if op.index_mode == SHARED_MODE:
+            return np.full(LANES, base, np.uint32)
         channel = op.index_mode if self.shader.generation == "r600" else 0
         return np.asarray(self.old[AR + channel] + np.uint32(base))
 
@@ -419,6 +433,10 @@ class _Group:
             if not source.rel:
                 return np.asarray(self.old[4 * sel + channel])
             register = self._index(op, sel)
+            if op.index_mode in SHARED_MODES:
+                inside = register < SHARED_LIMIT
+                known = wave.memories.shared[4 * np.where(inside, register, 0) + channel, np.arange(LANES)]
+                return np.where(inside, known, np.uint32(0))
             register = np.where(register < wave.gprs, register, 0)
             return np.asarray(self.old[4 * register + channel, np.arange(LANES)])
         for window, start in enumerate(KCACHE_STARTS):

@@ -15,6 +15,7 @@ from headwater.emulate.evaluate_numpy import Array, evaluate
 from headwater.emulate.layout import LANES
 from headwater.emulate.reference_memory import AccessError, FlatMemory
 from headwater.emulate.vliw.bindings import NEAREST, Format, Name, Sampler, vertex_format
+from headwater.emulate.vliw.operands import SHARED_LIMIT
 from headwater.emulate.vliw.program import GRADIENTS, is_returning, memory_resource, reads_scratch, returned_rat
 from headwater.emulate.vliw.registers import PIXEL, RETURNED
 from headwater.errors import KernelFault
@@ -49,6 +50,9 @@ class Memories:
     arena: FlatMemory = field(default_factory=FlatMemory)
     samplers: dict[int, Sampler] = field(default_factory=dict)
     lds: bytearray = field(default_factory=lambda: bytearray(32768))
+    shared: Array = field(default_factory=lambda: np.zeros((4 * SHARED_LIMIT, LANES), np.uint32))
+    """The SIMD engine's shared registers: components and lanes."""
+
     scratch: dict[tuple[int, int], int] = field(default_factory=dict)
     """Dwords of work-items' private memory by wavefront × 64 + lane and number."""
 
@@ -173,7 +177,8 @@ def _gradients(wave: Wave, one: Fetch) -> None:
     for channel, letter in enumerate("xyzw"):
         read = [_source(wave, f["src_gpr"], f[f"src_sel_{letter}"], lane) for lane in range(LANES)]
         values = np.array(read, np.uint32).view(np.float32).reshape(-1, 2, 2)
-        slopes = np.diff(values, axis=2 - axis)
+        with np.errstate(all="ignore"):
+            slopes = np.diff(values, axis=2 - axis)
         if not fine:
             slopes = slopes[:, :1, :1]
         found[channel] = np.broadcast_to(slopes, values.shape).reshape(-1)

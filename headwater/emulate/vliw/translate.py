@@ -50,6 +50,7 @@ class Translation:
     order: list[Name]
     constants: dict[int, int]
     quads: bool
+    shared: bool
 
 
 # What registers hold when a wavefront begins (docs/vliw.md): component and what it is.
@@ -135,6 +136,7 @@ class _Translator:
             self.program.resources,
             self.program.constants,
             self.program.quads,
+            self.program.shared,
         )
 
     # ---- the wavefront's function

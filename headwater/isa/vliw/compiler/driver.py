@@ -14,11 +14,13 @@ from headwater.isa.vliw.compiler.allocate import allocate
 from headwater.isa.vliw.compiler.emit import emit
 from headwater.isa.vliw.compiler.liveness import Liveness
 from headwater.isa.vliw.compiler.lower import Lowering
-from headwater.isa.vliw.compiler.schedule import schedule
+from headwater.isa.vliw.compiler.schedule import FULL_SHARE, schedule
 from headwater.isa.vliw.compiler.target import Target, target_of
 from headwater.isa.vliw.model import Shader
 
 _REWRITES = 2
+SHARED_REGISTERS = 128
+"""AMD, R700-Family ISA, 2.6.1: shared registers and clause temporaries must fit within the first 128."""
 _MAX_SPILLED = 2000
 _SPILL_MARGIN = 16
 """Components more than seem too many: what is read back takes registers, too."""
@@ -60,14 +62,16 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
     program = modern(program)
     facts = check(program, filename)
     _check_limits(program, facts, target)
-    made = _Attempt(program, facts, target, filename, frozenset())
+    share = FULL_SHARE
+    made = _Attempt(program, facts, target, filename, frozenset(), share)
     spilled: frozenset[int] = frozenset()
     while (excess := made.registers.count - target.gprs) > 0 and len(spilled) < _MAX_SPILLED:
         more = spill.choose(made.lengths, 4 * excess + _SPILL_MARGIN, spilled)
         if more == spilled:
             break
         spilled = more
-        made = _Attempt(program, facts, target, filename, spilled)
+        share /= 2  # what is read back must not all be there at once
+        made = _Attempt(program, facts, target, filename, spilled, share)
     if excess <= 0:
         return made.compiled()
     raise ResourceError(
@@ -79,7 +83,9 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
 class _Attempt:
     """One way through all passes, with some variables in scratch memory."""
 
-    def __init__(self, program: Program, facts: Facts, target: Target, filename: str, spilled: frozenset[int]) -> None:
+    def __init__(
+        self, program: Program, facts: Facts, target: Target, filename: str, spilled: frozenset[int], share: float
+    ) -> None:
         self.program, self.facts, self.target = program, facts, target
         lowering = Lowering(program, facts, target, filename)
         region = lowering.run()
@@ -101,7 +107,7 @@ class _Attempt:
         self.scratch += spill.spill(region, spilled, target, self.scratch)
         coalesce.bind_vectors(region)
         verify.vectors_of(region)
-        self.scheduled = schedule(region, target)
+        self.scheduled = schedule(region, target, share)
         verify.groups(self.scheduled, target)
         inputs = list(lowering.inputs.values())
         self.registers = allocate(self.scheduled, target, 0 if in_scratch else elements, inputs)
@@ -173,6 +179,13 @@ def _check_limits(program: Program, facts: Facts, target: Target) -> None:
         )
     if program.kind == "ps" and max(facts.outputs, default=0) >= features.outputs:
         refuse(f"o{max(facts.outputs)}: {name} has {features.outputs} outputs", "o0 to o7")
+    if facts.shared and not features.compute_shader:
+        refuse(f"shared registers: {name} has none", "they came with the HD 4000 series")
+    if facts.shared > SHARED_REGISTERS - features.clause_temporaries:
+        refuse(
+            f"{facts.shared} shared registers",
+            f"they and the clause temporaries are the first {SHARED_REGISTERS} of a SIMD engine's registers",
+        )
     if _lds_bytes(facts) > chip.local_memory.work_group_bytes:
         refuse(
             f"{_lds_bytes(facts)} bytes of LDS: {name} has {chip.local_memory.work_group_bytes} for a work-group",

@@ -24,6 +24,7 @@ from headwater.isa.vliw.model import (
     Source as Encoded,
     T,
 )
+from headwater.isa.vliw.names import SHARED, SHARED_INDEXED
 
 _FORMATS = {1: 13, 2: 29, 3: 47, 4: 34}
 """DATA_FORMAT by the number of 32-bit components."""
@@ -253,12 +254,14 @@ class _Emitter:
         sources = [self.source(source, group, windows) for source in slot.sources]
         dst_gpr, dst_chan, relative = gpr or 0, slot.chan, False
         write = gpr is not None
+        indexed = op.relative in ("read", "write")
+        shared = "shared" in fields
+        at = fields.get("base", 0) + (0 if shared else self.registers.array)
         if op.relative.endswith("write"):
-            dst_gpr, dst_chan = self.registers.array + fields["base"], fields["chan"]
-            write, relative = True, op.relative == "write"
+            dst_gpr, dst_chan = at, fields["chan"]
+            write, relative = True, indexed or shared
         elif op.relative.endswith("read"):
-            at = self.registers.array + fields["base"]
-            sources = [Encoded(at, fields["chan"], rel=op.relative == "read")]
+            sources = [Encoded(at, fields["chan"], rel=indexed or shared)]
         if slot.result is not None:
             dst_chan = slot.result.chan
         predicate = op.name.startswith("PRED_")
@@ -270,6 +273,7 @@ class _Emitter:
             dst_chan=dst_chan,
             write=write or op.name in THREE_SOURCES or row.kind == "OP3",
             dst_rel=relative,
+            index_mode=(SHARED_INDEXED if indexed else SHARED) if shared else 0,
             clamp=op.clamp,
             omod=op.omod,
             bank_swizzle=slot.swizzle,

@@ -261,6 +261,8 @@ class Lowering:
             return memory.array_read(self, register, lane)
         if kind == "g":
             return memory.global_read(self, register, lane)
+        if kind == "sr":
+            return memory.shared_read(self, register, lane)
         if kind in POSITION_KINDS:
             return self.input(0, lane) if lane < 2 else (ZERO, ONE)[lane - 2]
         if kind in THREAD_KINDS:
@@ -360,6 +362,8 @@ class Lowering:
                 self.environment[register.kind, register.number or 0, lane] = ref
         elif register.kind == "x":
             memory.array_write(self, register, written)
+        elif register.kind == "sr":
+            memory.shared_write(self, register, written)
         elif register.kind == "g":
             memory.global_write(self, register, written)
         else:

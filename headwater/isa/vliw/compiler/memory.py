@@ -49,15 +49,27 @@ def lower(lowering: Lowering, made: Instruction) -> bool:
 
 
 def _vertex_fetch(
-    lowering: Lowering, resource: int, index: Ref, offset: int, order: str = "", data_format: int = 0
+    lowering: Lowering,
+    resource: int,
+    index: Ref,
+    offset: int,
+    order: str = "",
+    data_format: int = 0,
+    *,
+    bytewise: bool = False,
 ) -> list[Ref]:
-    """Four dwords (or one element of a smaller format) of a buffer at an index and a constant offset in bytes."""
+    """Four dwords (or one element of a smaller format) of a buffer at an index and a constant offset in bytes.
+
+    ``bytewise``: the index counts bytes, whatever elements the resource has.
+    """
     b = lowering.builder
-    key: tuple[object, ...] = ("vertex", resource, index, offset, data_format)
+    key: tuple[object, ...] = ("vertex", resource, index, offset, data_format, bytewise)
     if order:  # what was read before a write, or in another region, may have changed
         key = (*key, id(b.region), lowering.versions)
     results: list[Value | None] = [Value() for _ in range(1 if data_format else 4)]
     fields = {"buffer_id": resource, "offset": offset, "data_format": data_format}
+    if bytewise:
+        fields["const_buf_no_stride"] = 1
     op = Op("FETCH", [Use(b.register(index))], results, FETCH, fields=fields, order=order)
     made = b.fetch(key, op)
     return [value for value in made.results if value is not None]
@@ -311,7 +323,7 @@ def _srv_load(lowering: Lowering, made: Instruction) -> None:
     else:
         address = lowering.read(made.operands[1], "U", 0).ref
     at, offset = _with_offset(address, _MAX_OFFSET)
-    found = _vertex_fetch(lowering, view.number, at, offset)
+    found = _vertex_fetch(lowering, view.number, at, offset, bytewise=True)
     lowering.assign(made, lambda k: found[k])
 
 
@@ -567,9 +579,8 @@ def _lds_read_vec(lowering: Lowering, made: Instruction) -> None:
 
 def _fence(lowering: Lowering, made: Instruction) -> None:
     names = [m.name for m in made.modifiers]
-    for name in ("sr", "gds"):
-        if name in names:
-            raise lowering.error(f"fence_{name} is not supported")
+    if "gds" in names:
+        raise lowering.error("fence_gds is not supported")
     lowering.versions += 1
     group = lowering.facts.group
     count = group[0] * group[1] * group[2] if group is not None else lowering.facts.largest_group
@@ -655,6 +666,36 @@ def array_write(lowering: Lowering, register: Register, written: dict[int, Ref])
     for lane, ref in written.items():
         fields = {"base": base, "chan": lane}
         b.add(Op("ARRAY_WRITE", [Use(ref), Use(element)], [], fields=fields, order="array", effect=True))
+
+
+# -- registers that a SIMD engine's wavefronts share -------------------------------------------------------------------
+
+
+def _shared_place(lowering: Lowering, register: Register) -> tuple[int, Ref]:
+    """A shared register's number as a constant and what is added to it: beyond the last one is the last one."""
+    last = lowering.facts.shared - 1
+    if register.index is None:
+        return register.number or 0, ZERO
+    at = lowering.builder.alu("MIN_UINT", _index(lowering, register.index), number(last))
+    return (at.bits, ZERO) if type(at) is Const else (0, at)
+
+
+def shared_read(lowering: Lowering, register: Register, lane: int) -> Ref:
+    """A component of a shared register."""
+    base, index = _shared_place(lowering, register)
+    value = Value()
+    b = lowering.builder
+    op = Op("SHARED_READ", [Use(index)], [value], fields={"base": base, "chan": lane, "shared": 1}, order="shared")
+    return b.fetch(("shared", base, index, id(b.region), lowering.versions, lane), op).result
+
+
+def shared_write(lowering: Lowering, register: Register, written: dict[int, Ref]) -> None:
+    """Write components of a shared register."""
+    base, index = _shared_place(lowering, register)
+    lowering.versions += 1
+    for lane, ref in written.items():
+        fields = {"base": base, "chan": lane, "shared": 1}
+        lowering.builder.add(Op("SHARED_WRITE", [Use(ref), Use(index)], [], fields=fields, order="shared", effect=True))
 
 
 # -- the end of the program --------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from headwater.isa.vliw.model import LDS_OQ_A_POP, LDS_OQ_B_POP
 
 _FETCH_HEIGHT = 24
 """What a fetch adds to the way to the block's end, in groups: a change of clause and the cache's latency."""
-_FULL_SHARE = 0.6
+FULL_SHARE = 0.6
 """Of a work-item's components: what may be live before fetches wait for what is there to be used."""
 _WIDEST_GROUP = 7
 """64-bit words of a group: five operations, four literals."""
@@ -70,16 +70,18 @@ class _Node:
         return []
 
 
-def schedule(region: Region, target: Target) -> Region:
-    """The program with its operations in clauses: items are `Clause`, `If`, `Loop` and `Exit`."""
+def schedule(region: Region, target: Target, share: float = FULL_SHARE) -> Region:
+    """The program with its operations in clauses: items are `Clause`, `If`, `Loop` and `Exit`. ``share``: see
+    `FULL_SHARE`."""
     liveness = Liveness(region)
     packer = Packer(target)
-    return _Scheduler(target, liveness, packer).region(region)
+    return _Scheduler(target, liveness, packer, share).region(region)
 
 
 class _Scheduler:
-    def __init__(self, target: Target, liveness: Liveness, packer: Packer) -> None:
+    def __init__(self, target: Target, liveness: Liveness, packer: Packer, share: float) -> None:
         self.target = target
+        self.full = int(4 * target.gprs * share)
         self.liveness = liveness
         self.packer = packer
         # Most values live shortly: their first and last gaps tell without a look at the whole set.
@@ -142,7 +144,7 @@ class _Block:
         self.packer = scheduler.packer
         self.scheduler = scheduler
         self.left = len(nodes)
-        self.full = int(4 * self.target.gprs * _FULL_SHARE)
+        self.full = scheduler.full
         self.clauses: list[Clause] = []
         self.alu: list[_Node] = []
         self.fetches: list[_Node] = []
@@ -160,6 +162,7 @@ class _Block:
             self.writes.append(node)
         elif node.op.name == "FENCE":
             self.left -= 1
+            node.placed = True
             for follower in (*node.strict, *node.weak):
                 follower.waits -= 1
                 if follower.waits == 0:
@@ -427,14 +430,14 @@ def _expanded(ops: list[Op], remaining: dict[Value, int]) -> list[Op]:
     users = 0
     read: set[tuple[int, int]] = set()  # the constants' element that the accesses by one load of it share
     for at, op in enumerate(ops):
-        if op.name in ("ARRAY_READ", "ARRAY_WRITE"):
+        if op.name in ("ARRAY_READ", "ARRAY_WRITE", "SHARED_READ", "SHARED_WRITE"):
             index = op.uses[-1]
             fields = dict(op.fields or {})
-            order = f"array {fields['chan']}"
+            order = f"{op.order} {fields['chan']}"
             access = Op(
                 "MOV", op.uses[:-1], list(op.results), fields=fields, order=order, effect=op.effect, line=op.line
             )
-            what = "read" if op.name == "ARRAY_READ" else "write"
+            what = "read" if op.name.endswith("_READ") else "write"
             if type(index.ref) is Const:
                 fields["base"] += index.ref.bits
                 access.relative = f"direct {what}"
