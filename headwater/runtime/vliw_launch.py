@@ -289,7 +289,8 @@ class ShaderLaunch(EmulatedLaunch):
         task.record[:] = 0
         arguments = np.frombuffer(task.args, np.uint8)
         sizes = self.sizes
-        launch = {"local": sizes.local, "groups": sizes.groups, "origin": sizes.origin, "domain": self._domain}
+        launch: dict[str, Any] = {"local": sizes.local, "groups": sizes.groups, "origin": sizes.origin}
+        launch["domain"] = self._domain
         if self.native.shared:
             memory = (inputs.shared or SharedRegisters()).memory(self.chip)
             inputs.keep.append(memory)
