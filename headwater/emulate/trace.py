@@ -10,6 +10,7 @@ import ctypes
 import functools
 import json
 import os
+import struct
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -85,6 +86,9 @@ _CONTEXT: Final = Struct(
     *((("u32", name, 1)) for name in ("waves", "failed", "apart", "memory_room", "line_room", "output_room")),
     *((("u32", name, 1)) for name in ("banks", "quads")),
 )
+_CONTEXT_FORMAT: Final = struct.Struct(
+    "@" + "".join({"u64": "Q", "i32": "i", "u32": "I"}[f[0]] for f in _CONTEXT.fields)
+)
 
 
 class _TraceObserver(Staged):
@@ -137,12 +141,15 @@ class Recording:
         self.totals: Totals | None = None
         self.launch: Any = None  # a `Watched`: what it is more, its readers know
         self._file = -1
+        if self.path is not None:
+            self._part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
 
     # ---- what headwater.emulate.hooks.Watcher wants
 
     def hooks(self, launch: Watched) -> list[int]:
         self.launch = launch
         self.tables = found = tables(launch.native.observed)
+        self._observed = "" if self.path is None else _json(launch.native.observed)
         self._recorder_bytes = round_up(
             _kept_bytes(found)
             + (PATH_ROOM + 2) * PATH_RECORD.itemsize
@@ -195,9 +202,7 @@ class Recording:
             "banks": launch.local_banks,
             "quads": int(launch.fetches_by_quads),
         }
-        for kind, name, _ in _CONTEXT.fields:
-            at, dtype = _CONTEXT.offset[name], {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}[kind]
-            self._context[at : at + np.dtype(dtype).itemsize].view(dtype)[0] = values[name]
+        _CONTEXT_FORMAT.pack_into(self._context.data, 0, *(values[name] for _, name, _ in _CONTEXT.fields))
 
     def end(self, launch: Watched, task: SimulatedTask) -> None:
         try:
@@ -217,6 +222,8 @@ class Recording:
             raise InternalError("a launch had more wavefronts at a time than the trace has recorders")
         self.totals = self._sum()
         if self.path is not None and not stopped:
+            # Where a file takes the place of another, file systems write it to the disk first.
+            self.path.unlink(missing_ok=True)
             self._part.replace(self.path)
 
     # ---- the file
@@ -230,16 +237,19 @@ class Recording:
             "private_bytes": launch.private_lane_bytes,
             **launch.header(task, places.place),
             "allocations": places.described,
-            **launch.native.observed,
         }
-        text = json.dumps(header, separators=(",", ":")).encode()
+        text = (_json(header)[:-1] + "," + self._observed[1:]).encode()
         text += b" " * (-len(text) % 8)
-        self._part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        file = -1
         try:
-            with open(self._part, "wb") as begun:
-                begun.write(MAGIC + len(text).to_bytes(8, "little") + text)
-            file = os.open(self._part, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
+            file = os.open(self._part, flags, 0o666)
+            begun = MAGIC + len(text).to_bytes(8, "little") + text
+            while begun:
+                begun = begun[os.write(file, begun) :]
         except OSError as error:
+            if file >= 0:
+                os.close(file)
             with contextlib.suppress(OSError):
                 self._part.unlink()
             raise UsageError(f"cannot write the trace {self.path}: {error.strerror}") from None
@@ -307,6 +317,10 @@ def _kept_bytes(found: Tables) -> int:
         + _ALL_RUNS * _RUN_BYTES * round_up(len(found.sites), 4)
         + _SERIES_BYTES
     )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 @functools.cache

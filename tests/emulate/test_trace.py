@@ -32,6 +32,16 @@ kernel void divergent(global volatile int *out) {
   for (int k = 0; k < (i & 3) * 8; k++) sum = sum * 3 + out[i];
   out[i] = sum;
 }
+kernel void own_places(global const int *at, global int *out, local int *tile) {
+  int i = get_local_id(0);
+  tile[i] = i;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (at[i] >= 0) out[i] = tile[at[i]];
+}
+kernel void any_byte(global const int *at, global const char *data, global int *out) {
+  int i = get_local_id(0);
+  if (at[i] >= 0) out[i] = *(global const int *)(data + at[i]);
+}
 """
 
 
@@ -72,6 +82,17 @@ def test_bank_conflicts(program, step, cycles):
     store, load = accesses(recording, is_lds)
     assert (store.cycles, load.cycles) == (cycles, cycles)
     assert store.least_cycles == min(cycles, 2)
+
+
+@pytest.mark.parametrize(("words", "least"), [(64, 0), (64, -60), (256, 0), (16384, 0), (16384, -9000)])
+def test_bank_conflicts_of_any_addresses(program, words, least):
+    """Lanes that want the same dword share it; ``least`` below 0: some lanes want none."""
+    for seed in range(5):
+        at = np.random.default_rng(seed).integers(least, words, 64).astype(np.int32)
+        args = [at, np.zeros(64, np.int32), hw.Local(4 * words)]
+        load = accesses(record(program, "own_places", (64,), (64,), args), is_lds)[-1]
+        halves = [np.unique(half[half >= 0]) for half in (at[:32], at[32:])]
+        assert load.cycles == sum(np.bincount(half % 32, minlength=32).max() for half in halves)
 
 
 def test_lanes_and_divergence(program):
@@ -152,6 +173,26 @@ def test_lists_tell_lines_relative_to_the_first(program, tmp_path):
     record(made, "far", (64,), (64,), [np.zeros(1 << 12, np.int32), np.zeros(64, np.int32)], path)
     (wave,) = read(path)
     assert wave.lines.tolist() == list(range(0, 256, 4))
+
+
+@pytest.mark.parametrize(
+    ("most", "step", "least"), [(1 << 20, 4, 0), (1 << 20, 1, 0), (4096, 1, 0), (1 << 20, 4, -500000)]
+)
+def test_lists_have_each_line_once_in_the_order_of_lanes(program, tmp_path, most, step, least):
+    data = np.zeros((1 << 20) + 4, np.int8)
+    for seed in range(5):
+        at = np.random.default_rng(seed).integers(least // step, most // step, 64).astype(np.int32) * step
+        path = tmp_path / "trace"
+        recording = record(program, "any_byte", (64,), (64,), [at, data, np.zeros(64, np.int32)], path)
+        active = at[at >= 0]
+        touched = dict.fromkeys(int(line) for x in active for line in (x // 64, (x + 3) // 64))
+        (wave,) = read(path)
+        loads = [n for n, x in enumerate(recording.tables.sites) if x.kind in ("global", "flat") and not x.writes]
+        (found,) = wave.of_site(loads[1])
+        (place,) = (a["address"] for a in read(path).header["allocations"] if "`const char *data`" in a["name"])
+        assert (found["active"], found["count"]) == (len(active), len(touched))
+        assert found["site"] & LIST
+        assert (wave.lines + found["first"] - place // 64).astype(np.int64).tolist() == list(touched)
 
 
 def test_wavefronts_with_the_same_lists_are_one_chunk(tmp_path):
