@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headwater.errors import DeviceError, InternalError, ResourceError, SourceError, Span, UsageError
+from headwater.opencl import limits
 from headwater.opencl.kernels import Access as Access, ArgInfo as ArgInfo, KernelInfo as KernelInfo, Kind as Kind
 from headwater.opencl.platforms import SPIR
 
 HEADER = Path(__file__).with_name("header.h")
 DEFAULT_STD = "CL1.2"
 STANDARDS = ("CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0")
-TIMEOUT_SECONDS = 120.0
+TIMEOUT_SECONDS = 60.0
 
 # Extensions and optional features that the device library implements; everything else that clang knows is switched off,
 # so that a program which tests `#ifdef cl_khr_…` sees the truth.
@@ -174,34 +175,42 @@ def parse_options(options: str) -> Options:
 # ---------------------------------------------------------------------------------------------- running clang
 
 
+_RUNAWAY = "look for runaway macros or includes in the source"
+_NO_MEMORY = (b"out of memory", b"OutOfMemory", b"bad_alloc")
+"""What LLVM, zig's driver and the C++ library say."""
+
+
 def run_clang(
     arguments: Sequence[str], source: str | bytes = b"", *, cwd: str | None = None, timeout: float = TIMEOUT_SECONDS
 ) -> subprocess.CompletedProcess[bytes]:
     """Run clang with ``source`` on its standard input; the caller judges ``returncode``.
 
-    Raises ResourceError when it takes longer than ``timeout`` seconds, InternalError when clang itself crashes.
+    Raises ResourceError when it takes longer than ``timeout`` seconds or more memory than `limits.memory_limit`,
+    InternalError when clang itself crashes.
     """
     # Variables that add include folders would make the result depend on the caller's shell.
     environment = {k: v for k, v in os.environ.items() if k not in ("CPATH", "C_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS")}
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
+    command = [str(zig_path()), "clang", *arguments]
+    pipe = subprocess.PIPE
     try:
-        done = subprocess.run(
-            [str(zig_path()), "clang", *arguments],
-            input=data,
-            capture_output=True,
-            cwd=cwd,
-            env=environment,
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise ResourceError(
-            f"clang took longer than {timeout:g} s", hint="look for runaway macros or includes in the source"
-        ) from None
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=environment)
     except OSError as error:
         raise DeviceError(
             f"clang could not be started: {error}", hint="pip install --force-reinstall ziglang==0.17.0"
         ) from None
+    with process:
+        limits.limit(process)
+        try:
+            output, messages = process.communicate(data, timeout)
+        except BaseException as error:
+            process.kill()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            raise ResourceError(f"clang took longer than {timeout:g} s", hint=_RUNAWAY) from None
+    done = subprocess.CompletedProcess(command, process.returncode, output, messages)
+    if done.returncode and any(words in done.stderr for words in _NO_MEMORY):
+        raise ResourceError(f"clang wanted more than {limits.memory_limit() / 2**30:.2g} GiB of memory", hint=_RUNAWAY)
     if done.returncode < 0 or b"PLEASE submit a bug report" in done.stderr:
         raise InternalError(f"clang crashed (status {done.returncode}): {done.stderr.decode(errors='replace')[-2000:]}")
     return done
@@ -263,12 +272,12 @@ def _numbered(source: str, filename: str) -> str:
 
 
 def _included(listing: str, cwd: str | None) -> tuple[str, ...]:
-    """The files of a Makefile dependency listing, absolute, without our own header."""
+    """The files of a Makefile dependency listing, absolute, without our own header; no devices, which have no end."""
     words = re.findall(r"(?:\\ |[^\s\\]|\\(?!\n))+", listing.partition(":")[2])
     paths = (
         os.path.normpath(os.path.join(cwd or os.getcwd(), word.replace("\\ ", " "))) for word in words if word != "-"
     )
-    return tuple(sorted({path for path in paths if path != str(HEADER)}))
+    return tuple(sorted({path for path in paths if path != str(HEADER) and os.path.isfile(path)}))
 
 
 # ---------------------------------------------------------------------------------------------- diagnostics

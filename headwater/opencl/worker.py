@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from headwater.errors import HeadwaterError, InternalError, ResourceError
+from headwater.opencl import limits
 
-TIMEOUT_SECONDS = 600.0
+TIMEOUT_SECONDS = 180.0
 """A compilation that takes longer is given up: the slowest kernel of the test suites takes under 10 s."""
 
 _DEFAULT_MODULE = "opencl.codegen"
@@ -43,20 +44,27 @@ class Worker:
         """Run ``function`` of `headwater.opencl.codegen`, or ``"opencl.codegen_gcn:function"`` of another module of
         the package, there and return its value, or raise its HeadwaterError.
 
-        Raises InternalError if LLVM stopped the process or took longer than `TIMEOUT_SECONDS`.
+        Raises InternalError if LLVM stopped the process, ResourceError if it took longer than `TIMEOUT_SECONDS` or more
+        memory than `limits.memory_limit`.
         """
         with self._lock:
             process = self._running(function.rpartition(":")[0] or _DEFAULT_MODULE)
             assert process.stdin is not None
             assert process.stdout is not None
-            timer = threading.Timer(TIMEOUT_SECONDS, process.kill)
+            late = threading.Event()
+
+            def stop() -> None:
+                late.set()
+                process.kill()
+
+            timer = threading.Timer(TIMEOUT_SECONDS, stop)
             timer.daemon = True
             timer.start()
             try:
                 _send(process.stdin, (function, args, named))
                 kind, value = _receive(process.stdout)
             except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
-                raise self._died() from error
+                raise self._died(late=late.is_set()) from error
             except BaseException:
                 # An answer may still be under way (Ctrl-C): it must not be taken for the next request's.
                 self._stop()
@@ -82,9 +90,10 @@ class Worker:
                 env={**os.environ, "PYTHONSAFEPATH": "1"},
                 start_new_session=os.name == "posix",  # Ctrl-C in the terminal is for the caller alone
             )
+            limits.limit(self._process)
         return self._process
 
-    def _died(self) -> HeadwaterError:
+    def _died(self, *, late: bool) -> HeadwaterError:
         process, errors = self._process, self._errors
         self._process = None
         assert process is not None
@@ -92,10 +101,20 @@ class Worker:
         code = process.wait()
         errors.seek(0)
         said = errors.read().decode(errors="replace").strip()
+        if late:
+            return ResourceError(
+                f"the kernel's compilation took longer than {TIMEOUT_SECONDS:g} s",
+                hint="compile a smaller kernel; look for loops that it asks to be unrolled, and for what calls what",
+            )
         if code == -getattr(signal, "SIGKILL", 9):
             return ResourceError(
-                "the compiler process was killed: out of memory, or it took too long",
+                "the compiler process was killed: out of memory, most likely",
                 hint="compile a smaller kernel, or free memory",
+            )
+        if "out of memory" in said or "bad_alloc" in said or "Cannot allocate memory" in said:
+            return ResourceError(
+                f"the kernel's compilation wanted more than {limits.memory_limit() / 2**30:.2g} GiB of memory",
+                hint="compile a smaller kernel",
             )
         last = next((x for x in said.splitlines() if "LLVM ERROR" in x or "Assertion" in x), said[-500:])
         return InternalError(

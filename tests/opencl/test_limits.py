@@ -1,0 +1,47 @@
+"""Hostile sources: a compilation ends in a message when it wants too much time or memory."""
+
+import sys
+
+import pytest
+
+from headwater.errors import ResourceError
+from headwater.opencl import limits, worker
+from headwater.opencl.clang import compile_to_ir
+
+KERNEL = "kernel void k(global int *a) { a[0] = 1; }"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process limit another's memory")
+def test_a_macro_that_doubles_itself_may_not_take_all_memory(monkeypatch):
+    monkeypatch.setattr(limits, "memory_limit", lambda: 250 << 20)
+    compile_to_ir(KERNEL, "k.cl")
+    bomb = "#define M0 a[0]++;\n" + "".join(f"#define M{n + 1} M{n} M{n}\n" for n in range(22))
+    with pytest.raises(ResourceError, match=r"clang wanted more than .* GiB of memory"):
+        compile_to_ir(f"{bomb}kernel void k(global int *a) {{ M22 }}", "k.cl")
+
+
+def test_a_device_is_no_included_file():
+    found = compile_to_ir(f'#include "/dev/null"\n{KERNEL}', "k.cl")
+    assert found.includes == ()
+
+
+def test_a_compilation_that_takes_too_long_is_told(monkeypatch):
+    monkeypatch.setattr(worker, "TIMEOUT_SECONDS", 0.05)  # starting the process takes longer
+    one = worker.Worker()
+    with pytest.raises(ResourceError, match=r"compilation took longer than 0\.05 s"):
+        one.call("opencl.codegen:link", "", [], "k.cl")
+    one._stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process limit another's memory")
+def test_compiler_processes_are_limited():
+    import resource
+
+    one = worker.Worker()
+    one.start()
+    try:
+        assert one._process is not None
+        assert resource.prlimit(one._process.pid, resource.RLIMIT_AS)[0] == limits.memory_limit()
+    finally:
+        one._stop()
+    assert 4 << 30 <= limits.memory_limit() <= 16 << 30
