@@ -10,7 +10,7 @@ import functools
 import llvmlite.binding as llvm
 
 from headwater.emulate.layout import LARGE_KERNEL
-from headwater.opencl.modules import emit_object, host_target, parse
+from headwater.opencl.modules import emit_object, host_processor, host_target, parse
 
 
 @functools.cache
@@ -20,10 +20,8 @@ def machine() -> llvm.TargetMachine:
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()  # calls of the support code are inline assembly
     target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="default"
-    )
+    processor, features = host_processor()
+    return target.create_target_machine(cpu=processor, features=features, opt=2, reloc="pic", codemodel="default")
 
 
 def prepare() -> None:

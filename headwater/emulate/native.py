@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headwater import cache
+from headwater import cache, host
 from headwater.errors import InternalError
 
 if TYPE_CHECKING:
@@ -90,24 +90,14 @@ def _prepare(worker: Worker) -> None:
 @functools.cache
 def has_avx512() -> bool:
     """Whether this processor has what the support code's assembly is for; the compiler decides by the same flag."""
-    return "avx512bw" in _flags()
+    return "avx512bw" in host.features()
 
 
 @functools.cache
 def keeps_registers() -> bool:
     """Whether again.h has assembly for this processor that calls C and keeps all registers; it decides by the same
     flags."""
-    return bool(_TARGET) and bool(_flags() & {"avx512bw", "avx2"})
-
-
-@functools.cache
-def _flags() -> frozenset[str]:
-    """What Linux says that the processor can do."""
-    try:
-        with open("/proc/cpuinfo") as file:
-            return frozenset(file.read().split())
-    except OSError:
-        return frozenset()
+    return bool(_TARGET) and bool(host.features() & {"avx512bw", "avx2"})
 
 
 def _support() -> bytes:
@@ -136,7 +126,17 @@ def _compile_c(source: str) -> bytes:
 
     with tempfile.TemporaryDirectory(prefix="headwater-") as folder:
         target = os.path.join(folder, "code.o")
-        command = [str(zig_path()), "clang", "-x", "c", *_TARGET, "-march=native", "-O2", "-ffreestanding", "-fPIC"]
+        command = [
+            str(zig_path()),
+            "clang",
+            "-x",
+            "c",
+            *_TARGET,
+            f"-march={host.level()}",
+            "-O2",
+            "-ffreestanding",
+            "-fPIC",
+        ]
         command += ["-fno-stack-protector", "-nostdinc", "-c", "-o", target, "-"]
         done = subprocess.run(command, input=source, capture_output=True, text=True)
         if done.returncode:

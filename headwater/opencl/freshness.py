@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from headwater import cache
+from headwater import cache, host
 
 
 def digests(paths: Iterable[str]) -> dict[str, str]:
@@ -50,12 +50,15 @@ def folder_state(*folders: Path) -> str:
 
 @functools.cache
 def identity() -> str:
-    """What compiled code depends on besides the source: this machine's instruction set and this version's compiler."""
+    """What compiled code depends on besides the source: the instruction set it may use and this version's compiler."""
+    return "\n".join([_processor() if host.level() == host.NATIVE else host.level(), sys.platform, compiler_state()])
+
+
+def _processor() -> str:
     try:
         with open("/proc/cpuinfo") as file:
-            cpu = "".join(sorted({x for x in file if x.startswith(("model name", "flags", "Features"))}))
+            return "".join(sorted({x for x in file if x.startswith(("model name", "flags", "Features"))}))
     except OSError:
         import platform
 
-        cpu = platform.machine() + platform.processor()
-    return "\n".join([cpu, sys.platform, compiler_state()])
+        return platform.machine() + platform.processor()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
+from headwater import host
 from headwater.errors import InternalError
 
 
@@ -39,6 +40,15 @@ for Jump Conditional Code Erratum). Where the jumps of short loops fell made up 
 
 
 @functools.cache
+def host_processor() -> tuple[str, str]:
+    """LLVM's name of the processor that code is for, and its features: ``+avx2,-avx512f,…``."""
+    if host.level() != host.NATIVE:
+        named = host.LEVELS[host.level()] & set(llvm.get_host_cpu_features())  # the others follow from the processor
+        return host.level(), ",".join(f"+{name}" for name in sorted(named))
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+@functools.cache
 def machine() -> llvm.TargetMachine:
     """LLVM's code generator for this machine.
 
@@ -47,7 +57,7 @@ def machine() -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
-    processor, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    processor, features = host_processor()
     if processor in SLOW_JUMPS:
         llvm.set_option("", "-x86-branches-within-32B-boundaries")
     return target.create_target_machine(cpu=processor, features=features, opt=3, reloc="pic", codemodel="small")
@@ -57,9 +67,16 @@ def machine() -> llvm.TargetMachine:
 def host_target() -> Target:
     """This machine, as LLVM sees it."""
     tm = machine()
-    features = llvm.get_host_cpu_features()
-    vector_bytes = 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
-    return Target(tm.triple, str(tm.target_data), llvm.get_host_cpu_name(), features.flatten(), vector_bytes)
+    processor, features = host_processor()
+    known = features.split(",")
+    vector_bytes = 64 if "+avx512f" in known else 32 if "+avx2" in known else 16
+    return Target(tm.triple, str(tm.target_data), processor, features, vector_bytes)
+
+
+@functools.cache
+def _lacks_halves() -> bool:
+    target = host_target()
+    return target.triple.startswith(("x86_64", "i686")) and "+f16c" not in target.features.split(",")
 
 
 def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
@@ -71,5 +88,10 @@ def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
     changed = without_high_products(text)
     if host_target().vector_bytes == 64:
         changed = without_masked_bit_selects(changed)
+    if _lacks_halves():
+        from headwater.opencl.soft_halves import SOFT_HALVES
+
+        declared = "" if "declare double @llvm.fabs.f64(" in changed else "declare double @llvm.fabs.f64(double)\n"
+        changed += SOFT_HALVES + declared
     module = module if changed is text else parse(changed)
     return bytes(tm.emit_object(module))
