@@ -121,33 +121,43 @@ static u64 vector_lines(struct gpu *g, struct unit *u, const struct op *op, cons
     if (op->flags & WRITES) { g->stores++; g->store_lines += a->count; }
     else { g->loads++; g->load_lines += a->count; }
     if (a->count > 1)
-        for (u32 n = 0; n < a->count; n++) memory_expect(&g->m.memory, a->first + (a->lines ? a->lines[n] : n));
+        for (u32 n = 0; n < a->count; n++) memory_expect(&g->m.memory, line_of(a, n));
     u32 work = 64;
     if (op->flags & ATOMIC) work = a->flags & UNIFORM ? 64 * a->active : 64 * ((a->active + a->count - 1) / (a->count ? a->count : 1));
-    for (u32 n = 0; n < a->count; n++) {
-        u32 line = a->first + (a->lines ? a->lines[n] : n);
-        u64 at = start + (u64)n * cycles / a->count;
-        if (reads) {
-            u32 own = line >> k->l1_line_shift;
+    u32 lines[TOGETHER], bits = k->interleave_line_bits;
+    for (u32 n = 0; n < a->count;) { /* lines of one bank go on together */
+        u32 count = 0, first = line_of(a, n) >> bits;
+        u64 at = start + (u64)n * cycles / a->count, places[TOGETHER], answer;
+        if (!reads) {
+            do lines[count++] = line_of(a, n++);
+            while (n < a->count && count < TOGETHER && line_of(a, n) >> bits == first);
+            at = later(at, u->miss_free);
+            u->miss_free = at + count;
+            answer = memory_write(&g->m.memory, lines, count, at + there, work) + back;
+            if (op->flags & ATOMIC) g->m.memory.atomics += count;
+            done = later(done, answer + k->l1_cycles);
+            continue;
+        }
+        do {
+            u32 line = line_of(a, n++), own = line >> k->l1_line_shift;
             i64 found = cache_find(&u->l1, own % u->l1.sets, own);
             if (found >= 0 && !(op->flags & GLC)) {
                 done = later(done, later(at, u->l1.ready[found]) + k->l1_cycles);
                 continue;
             }
-            at = later(at, later(u->miss_free, u->miss_done[u->misses % MISSES]));
-            u->miss_free = at + 1;
-            u64 place = found >= 0 ? (u64)found : cache_place(&u->l1, own % u->l1.sets, own);
-            u64 answer = memory_access(&g->m.memory, line, at + there, 0, work) + back;
-            u->l1.ready[place] = answer;
+            places[count] = found >= 0 ? (u64)found : cache_place(&u->l1, own % u->l1.sets, own);
+            u->l1.ready[places[count]] = at;
+            lines[count++] = line;
+        } while (n < a->count && count < TOGETHER && line_of(a, n) >> bits == first);
+        if (count == 0) continue;
+        at = later(at, later(u->miss_free, u->miss_done[(u->misses + count - 1) % MISSES]));
+        u->miss_free = at + count;
+        answer = memory_read(&g->m.memory, lines, count, at + there) + back;
+        for (u32 one = 0; one < count; one++) {
+            u->l1.ready[places[one]] = answer;
             u->miss_done[u->misses++ % MISSES] = answer;
-            done = later(done, answer + k->l1_cycles);
-        } else {
-            at = later(at, u->miss_free);
-            u->miss_free = at + 1;
-            u64 answer = memory_access(&g->m.memory, line, at + there, 1, work) + back;
-            if (op->flags & ATOMIC) g->m.memory.atomics++;
-            done = later(done, answer + k->l1_cycles);
         }
+        done = later(done, answer + k->l1_cycles);
     }
     u->address_free = later(u->address_free, u->miss_free);
     if (op->flags & WRITES && !(op->flags & RETURNS)) return done;
@@ -179,7 +189,7 @@ static void count_other(struct wave *w, u64 done) {
 static void issue_vector(struct gpu *g, struct unit *u, struct wave *w, const struct op *op, u64 time) {
     u64 done = time + (op->sites ? 0 : g->m.chip->l1_cycles), local = 0, found = 0;
     struct access a;
-    if (op->more & INVALIDATES) __builtin_memset(u->l1.tag, 0, 4ull * u->l1.sets * u->l1.slots);
+    if (op->more & INVALIDATES) cache_clear(&u->l1);
     for (u32 n = 0; n < op->sites && !found; n++) {
         if (!reader_site(&w->reader, g->m.trace, op->site + n, &a)) continue; /* it has sites for two kinds of memory, and runs one of them */
         found = 1;
@@ -477,7 +487,7 @@ static void visit(struct gpu *g, struct unit *u, u32 s) {
     const struct chip *k = g->m.chip;
     u64 time = x->next;
     w16 now = {0};
-    now += time;
+    now += (i64)time;
     x->next = NEVER;
     u32 ready = bits16(__builtin_convertvector(x->ready <= now, b16)) & x->alive;
     if (ready & x->starting) {
@@ -547,7 +557,7 @@ static void visit(struct gpu *g, struct unit *u, u32 s) {
         }
     }
     w16 never = {0};
-    never += NEVER;
+    never += (i64)NEVER;
     w16 is_later = (w16)(x->ready > now);
     next = sooner(next, __builtin_reduce_min((x->ready & is_later) | (never & ~is_later)));
     x->next = next;
@@ -586,7 +596,7 @@ static void fetch_ahead(const struct gpu *g, u32 n, u32 deep) {
         }
     }
     if (!deep)
-        for (u32 at = 0; at < 4 * k->l1_sets * 64; at += 64) __builtin_prefetch((const u8 *)u->l1.tag + at);
+        for (u64 at = 0; at < 4ull * u->l1.sets * u->l1.slots; at += 64) __builtin_prefetch((const u8 *)u->l1.tag + at);
 }
 
 /* Go on until `most` more instructions have been issued or all is done. 0: done, 1: there is more, 2: an error. */

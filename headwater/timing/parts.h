@@ -6,8 +6,12 @@
 
 typedef unsigned char u8;
 typedef u32 v16 __attribute__((vector_size(64)));
-typedef u64 w16 __attribute__((vector_size(128)));
+typedef u32 v8 __attribute__((vector_size(32)));
+typedef u32 v4 __attribute__((vector_size(16)));
+typedef i64 w16 __attribute__((vector_size(128))); /* signed numbers are what processors compare */
 typedef _Bool b16 __attribute__((ext_vector_type(16)));
+typedef _Bool b8 __attribute__((ext_vector_type(8)));
+typedef _Bool b4 __attribute__((ext_vector_type(4)));
 
 static inline u64 later(u64 a, u64 b) { return a > b ? a : b; }
 static inline u64 sooner(u64 a, u64 b) { return a < b ? a : b; }
@@ -23,19 +27,34 @@ static inline u32 equal16(const u32 *all, u32 one) {
     return bits16(__builtin_convertvector(v == other + one, b16));
 }
 
+static inline u32 equal8(const u32 *all, u32 one) {
+    v8 v = *(const v8 *)all, other = {0};
+    b8 lanes = __builtin_convertvector(v == other + one, b8);
+    u8 bits;
+    __builtin_memcpy(&bits, &lanes, 1);
+    return bits;
+}
+
+static inline u32 equal4(const u32 *all, u32 one) {
+    v4 v = *(const v4 *)all, other = {0};
+    b4 lanes = __builtin_convertvector(v == other + one, b4);
+    u8 bits;
+    __builtin_memcpy(&bits, &lanes, 1);
+    return bits & 15;
+}
+
 /* ---- calendars -------------------------------------------------------------------------------------------------- */
 
 enum { BUCKET_BITS = 4, BUCKET = 1 << BUCKET_BITS, WINDOW = 4096 };
 
-struct bucket { u32 used, skip; }; /* skip: how many buckets from here on are known to be full */
-
 struct calendar {
-    u32 capacity;    /* of a bucket of 16 cycles, in units of the resource */
-    float per_unit;  /* cycles */
-    u64 base;        /* the window's first bucket */
-    u64 tail;        /* cycle up to which all is taken behind the window */
-    u64 taken;       /* units, in all */
-    struct bucket bucket[WINDOW];
+    u32 capacity;      /* of a bucket of 16 cycles, in units of the resource */
+    float per_unit;    /* cycles */
+    u64 base;          /* the window's first bucket */
+    u64 tail;          /* cycle up to which all is taken behind the window */
+    u64 taken;         /* units, in all */
+    u64 full, open;    /* buckets from `full` on, up to `open`, are known to be full: where most requests of a queue begin */
+    u32 bucket[WINDOW]; /* units taken; if not below the capacity: that, and how many buckets from here on are known to be full */
 };
 
 static void calendar_begin(struct calendar *c, u32 capacity) {
@@ -50,58 +69,71 @@ static void calendar_advance(struct calendar *c, u64 time) {
     if (base <= c->base) return;
     u64 from = c->base + WINDOW, to = base + WINDOW;
     if (to - from > WINDOW) from = to - WINDOW;
-    for (u64 b = from; b < to; b++) {
-        u32 full = (b << BUCKET_BITS) < c->tail;
-        c->bucket[b % WINDOW] = (struct bucket){full ? c->capacity : 0, full};
-    }
+    for (u64 b = from; b < to; b++) c->bucket[b % WINDOW] = (b << BUCKET_BITS) < c->tail ? c->capacity + 1 : 0;
     c->base = base;
 }
 
 /* The first bucket from `b` on that is not full. Ways that are gone are made shorter. */
 static inline u64 calendar_free(struct calendar *c, u64 b) {
-    u64 end = c->base + WINDOW;
-    u32 more, beyond;
-    while (b < end && (more = c->bucket[b % WINDOW].skip)) {
-        if (b + more < end && (beyond = c->bucket[(b + more) % WINDOW].skip)) c->bucket[b % WINDOW].skip = more += beyond;
+    u64 end = c->base + WINDOW, from = b;
+    u32 capacity = c->capacity, one, beyond;
+    if (b >= c->full && b < c->open) b = c->open;
+    while (b < end && (one = c->bucket[b % WINDOW]) >= capacity) {
+        u32 more = one - capacity;
+        if (b + more < end && (beyond = c->bucket[(b + more) % WINDOW]) >= capacity) {
+            c->bucket[b % WINDOW] = one + (beyond - capacity);
+            more += beyond - capacity;
+        }
         b += more;
+    }
+    if (b > from) {
+        if (from > c->open || b < c->full) c->full = from;
+        else c->full = sooner(c->full, from);
+        c->open = b;
     }
     return b;
 }
 
+/* Cycles that `units` take. */
+static inline u64 calendar_cycles(const struct calendar *c, u32 units) {
+    return (i64)(units * c->per_unit); /* signed numbers are what processors convert to */
+}
+
 /* When `amount` units asked for at `time` have been served. */
 static u64 calendar_take(struct calendar *c, u64 time, u32 amount) {
-    u64 b = time >> BUCKET_BITS, end = c->base + WINDOW, done;
+    u64 b = time >> BUCKET_BITS, end = c->base + WINDOW;
     u32 left = amount;
     c->taken += amount;
     for (b = calendar_free(c, later(b, c->base)); b < end; b = calendar_free(c, b + 1)) {
-        struct bucket *one = &c->bucket[b % WINDOW];
-        u32 room = c->capacity - one->used;
+        u32 *one = &c->bucket[b % WINDOW], room = c->capacity - *one;
         if (left < room) {
-            one->used += left;
-            done = (b << BUCKET_BITS) + (u64)(one->used * c->per_unit);
-            return later(done, time + (u64)(amount * c->per_unit));
+            *one += left;
+            return later((b << BUCKET_BITS) + calendar_cycles(c, *one), time + calendar_cycles(c, amount));
         }
-        *one = (struct bucket){c->capacity, 1};
+        *one = c->capacity + 1;
         left -= room;
-        if (left == 0) return later((b + 1) << BUCKET_BITS, time + (u64)(amount * c->per_unit));
+        if (left == 0) return later((b + 1) << BUCKET_BITS, time + calendar_cycles(c, amount));
     }
-    c->tail = later(later(c->tail, end << BUCKET_BITS), time) + (u64)(left * c->per_unit) + 1;
+    c->tail = later(later(c->tail, end << BUCKET_BITS), time) + calendar_cycles(c, left) + 1;
     return c->tail;
 }
 
 /* ---- caches ------------------------------------------------------------------------------------------------------ */
 
 struct cache {
-    u32 sets, ways, slots; /* slots: ways, rounded up to 16 */
+    u32 sets, ways, slots; /* slots: ways, rounded up to 4, 8, or a multiple of 16 */
     u32 clock;
     u32 *tag, *used; /* [sets][slots]; tag: line + 1 */
     u64 *ready;      /* when the line is there */
     u8 *dirty;
-    u16 *guess;      /* where a line is, by its low bits: of caches with many ways, that all need not be compared */
+    u16 *guess;      /* of caches with many ways, that all need not be compared: where a line is, by its low bits; and */
+    u16 *alike;      /* how many lines are there whose hash is one number */
     u64 hits, misses;
 };
 
-enum { GUESSES = 256 };
+enum { GUESSES = 256, HASHES = 1024 };
+
+static inline u32 hash_of(u32 line) { return line * 0x9E3779B1u >> 22; }
 
 struct arena { u8 *at, *end; };
 
@@ -111,8 +143,10 @@ static void *give(struct arena *a, u64 bytes) {
     return at;
 }
 
+static inline u32 slots_of(u32 ways) { return ways <= 4 ? 4 : ways <= 8 ? 8 : (ways + 15) & ~15u; }
+
 static void cache_begin(struct cache *c, struct arena *a, u32 sets, u32 ways, u32 writes) {
-    u32 slots = (ways + 15) & ~15u;
+    u32 slots = slots_of(ways);
     u64 all = (u64)sets * slots;
     __builtin_memset(c, 0, sizeof *c);
     c->sets = sets;
@@ -122,12 +156,26 @@ static void cache_begin(struct cache *c, struct arena *a, u32 sets, u32 ways, u3
     c->used = give(a, all * 4);
     c->ready = give(a, all * 8);
     c->dirty = writes ? give(a, all) : 0;
-    c->guess = slots > 16 && all < 1 << 16 ? give(a, 2 * GUESSES) : 0;
+    if (slots > 16 && all < 1 << 16) {
+        c->guess = give(a, 2 * GUESSES);
+        c->alike = give(a, 2 * HASHES);
+    }
     for (u64 n = 0; n < all; n++) c->used[n] = n % slots < ways ? 0 : ~0u;
 }
 
 static u64 cache_bytes(u32 sets, u32 ways, u32 writes) {
-    return (u64)sets * ((ways + 15) & ~15u) * (16 + (writes != 0)) + 2 * GUESSES + 5 * 128;
+    return (u64)sets * slots_of(ways) * (16 + (writes != 0)) + 2 * (GUESSES + HASHES) + 6 * 128;
+}
+
+/* Forget all lines. */
+static void cache_clear(struct cache *c) {
+    __builtin_memset(c->tag, 0, 4ull * c->sets * c->slots);
+    if (c->alike) __builtin_memset(c->alike, 0, 2 * HASHES);
+}
+
+/* A set's slots that have a number, as bits; of more than 16 slots, of the 16 from here on. */
+static inline u32 equal_slots(const struct cache *c, const u32 *all, u32 one) {
+    return c->slots == 4 ? equal4(all, one) : c->slots == 8 ? equal8(all, one) : equal16(all, one);
 }
 
 /* The line's place, or -1. */
@@ -140,9 +188,13 @@ static inline i64 cache_find(struct cache *c, u32 set, u32 line) {
             c->hits++;
             return guess;
         }
+        if (c->alike[hash_of(line)] == 0) {
+            c->misses++;
+            return -1;
+        }
     }
     for (u32 w = 0; w < c->slots; w += 16) {
-        u32 found = equal16(c->tag + at + w, line + 1);
+        u32 found = equal_slots(c, c->tag + at + w, line + 1);
         if (found) {
             at += w + __builtin_ctz(found);
             if (c->guess) c->guess[line % GUESSES] = at;
@@ -155,21 +207,31 @@ static inline i64 cache_find(struct cache *c, u32 set, u32 line) {
     return -1;
 }
 
-/* A place for a new line: the least recently used. */
-static inline u64 cache_place(struct cache *c, u32 set, u32 line) {
-    u64 at = (u64)set * c->slots, best = at;
-    u32 least = ~0u;
-    for (u32 w = 0; w < c->slots; w += 16) {
-        u32 low = __builtin_reduce_min(*(const v16 *)(c->used + at + w));
-        if (low < least) {
-            least = low;
-            best = at + w;
-        }
+/* The least recently used of a set's slots. */
+static inline u64 cache_oldest(const struct cache *c, u64 at) {
+    const u32 *used = c->used + at;
+    if (c->slots == 4) return at + __builtin_ctz(equal4(used, __builtin_reduce_min(*(const v4 *)used)));
+    if (c->slots == 8) return at + __builtin_ctz(equal8(used, __builtin_reduce_min(*(const v8 *)used)));
+    v16 low = *(const v16 *)used;
+    for (u32 w = 16; w < c->slots; w += 16) {
+        v16 other = *(const v16 *)(used + w);
+        low = __builtin_elementwise_min(other, low);
     }
-    best += __builtin_ctz(equal16(c->used + best, least));
+    u32 least = __builtin_reduce_min(low), found;
+    for (u32 w = 0;; w += 16)
+        if ((found = equal16(used + w, least))) return at + w + __builtin_ctz(found);
+}
+
+/* A place for a new line. */
+static inline u64 cache_place(struct cache *c, u32 set, u32 line) {
+    u64 best = cache_oldest(c, (u64)set * c->slots);
+    if (c->guess) {
+        if (c->tag[best]) c->alike[hash_of(c->tag[best] - 1)]--;
+        c->alike[hash_of(line)]++;
+        c->guess[line % GUESSES] = best;
+    }
     c->tag[best] = line + 1;
     c->used[best] = ++c->clock;
-    if (c->guess) c->guess[line % GUESSES] = best;
     return best;
 }
 
@@ -198,7 +260,7 @@ static u64 memory_translate(struct memory *m, u32 line) {
     return k->tlb_miss_cycles;
 }
 
-/* The bank that a line is in, and its number there: a bank's lines are numbered without gaps. */
+/* The bank that a line is in, and its number there, in 64 bytes: a bank's lines are numbered without gaps. */
 static inline u32 memory_place(const struct memory *m, u32 line, u32 *bank) {
     const struct chip *k = m->chip;
     u32 chunk = line >> k->interleave_line_bits, above = chunk / k->l2_banks;
@@ -207,12 +269,12 @@ static inline u32 memory_place(const struct memory *m, u32 line, u32 *bank) {
         u32 mix = above ^ above >> k->channel_hash ^ above >> 2 * k->channel_hash;
         *bank ^= mix & (k->l2_banks - 1);
     }
-    return (above << k->interleave_line_bits | (line & ((1u << k->interleave_line_bits) - 1))) >> m->line_shift;
+    return above << k->interleave_line_bits | (line & ((1u << k->interleave_line_bits) - 1));
 }
 
 /* A line will be asked for: bring what the L2 knows of it from the host's memory. */
 static inline void memory_expect(const struct memory *m, u32 line) {
-    u32 bank, own = memory_place(m, line, &bank);
+    u32 bank, own = memory_place(m, line, &bank) >> m->line_shift;
     const struct cache *c = &m->l2[bank];
     u64 at = (u64)(own % c->sets) * c->slots;
     __builtin_prefetch(c->tag + at);
@@ -224,7 +286,7 @@ static inline void memory_expect(const struct memory *m, u32 line) {
 /* When the answer leaves the L2 for a request that reaches it at `time`. `work`: bytes that the bank has to serve. */
 static u64 memory_access(struct memory *m, u32 line, u64 time, u32 writes, u32 work) {
     const struct chip *k = m->chip;
-    u32 bank, own = memory_place(m, line, &bank);
+    u32 bank, own = memory_place(m, line, &bank) >> m->line_shift;
     struct cache *c = &m->l2[bank];
     struct calendar *channel = &m->channels[bank % k->channels];
     time = calendar_take(&m->banks[bank], time, work);
@@ -256,27 +318,63 @@ static u64 memory_access(struct memory *m, u32 line, u64 time, u32 writes, u32 w
 
 enum { TOGETHER = 16 }; /* lines that are asked for at once, at most */
 
+/* Make place for those of a bank's lines that are missing there; `first`: the number there of the first. What was written
+   and goes leaves by way of a buffer, which may be full. Returns when the bank goes on; `place` of each line, and `missed`:
+   those that are new, `missing` of them. */
+static u64 memory_places(struct memory *m, u32 bank, u32 first, const u32 *lines, u32 count, u64 time, u32 writes,
+                         u64 *place, u64 *missed, u32 *missing) {
+    const struct chip *k = m->chip;
+    struct cache *c = &m->l2[bank];
+    u32 within = (1u << k->interleave_line_bits) - 1, leaving = 0;
+    *missing = 0;
+    for (u32 n = 0; n < count; n++) {
+        u32 own = ((first & ~within) | (lines[n] & within)) >> m->line_shift, set = own % c->sets;
+        i64 found = cache_find(c, set, own);
+        if (found < 0) {
+            found = missed[(*missing)++] = cache_place(c, set, own);
+            leaving += c->dirty[found];
+            c->dirty[found] = 0;
+        }
+        c->dirty[found] |= writes;
+        place[n] = found;
+    }
+    if (leaving) {
+        m->write_backs += leaving;
+        u64 gone = calendar_take(&m->channels[bank % k->channels], time, leaving * k->l2_line_bytes * 16);
+        if (gone > time + k->write_buffer_cycles) time = gone - k->write_buffer_cycles;
+    }
+    return time;
+}
+
 /* When the answer to `count` reads of 64 bytes leaves the L2. They are asked for at once, as all are of the same bank: lines
-   between two changes of the bank. No line of this L2 is dirty: of chips that write past it. */
+   between two changes of the bank. */
 static u64 memory_read(struct memory *m, const u32 *lines, u32 count, u64 time) {
     const struct chip *k = m->chip;
-    u32 bank, own = memory_place(m, lines[0], &bank), missing = 0;
-    struct cache *c = &m->l2[bank];
-    u64 place[TOGETHER], missed[TOGETHER], done = time = calendar_take(&m->banks[bank], time, 64 * count);
+    u32 bank, first = memory_place(m, lines[0], &bank), missing;
+    u64 place[TOGETHER], missed[TOGETHER], *ready = m->l2[bank].ready;
+    time = calendar_take(&m->banks[bank], time, 64 * count);
     m->reads += count;
-    for (u32 n = 0; n < count; n++, own = n < count ? memory_place(m, lines[n], &bank) : 0) {
-        i64 found = cache_find(c, own % c->sets, own);
-        if (found >= 0) place[n] = found;
-        else place[n] = missed[missing++] = cache_place(c, own % c->sets, own);
-    }
+    u64 done = time = memory_places(m, bank, first, lines, count, time, 0, place, missed, &missing);
     if (missing) {
         u64 there = time + memory_translate(m, lines[0]);
         there = calendar_take(&m->channels[bank % k->channels], there, missing * k->l2_line_bytes * 16) + k->memory_more_cycles;
         m->fills += missing;
-        for (u32 n = 0; n < missing; n++) c->ready[missed[n]] = there;
+        for (u32 n = 0; n < missing; n++) ready[missed[n]] = there;
     }
-    for (u32 n = 0; n < count; n++) done = later(done, c->ready[place[n]]);
+    for (u32 n = 0; n < count; n++) done = later(done, ready[place[n]]);
     return done;
+}
+
+/* The same for writes; `work`: bytes that the bank has to serve for each. A whole line is not read first; parts of it carry
+   masks. */
+static u64 memory_write(struct memory *m, const u32 *lines, u32 count, u64 time, u32 work) {
+    u32 bank, first = memory_place(m, lines[0], &bank), missing;
+    u64 place[TOGETHER], missed[TOGETHER];
+    time = calendar_take(&m->banks[bank], time, work * count);
+    m->writes += count;
+    time = memory_places(m, bank, first, lines, count, time, 1, place, missed, &missing);
+    for (u32 n = 0; n < missing; n++) m->l2[bank].ready[missed[n]] = time;
+    return time;
 }
 
 static void memory_advance(struct memory *m, u64 time) {

@@ -35,12 +35,12 @@ struct wave {
 struct group { u64 number, latest; u32 waves, left, arrived; u8 member[SLOTS]; };
 
 struct unit { /* a SIMD engine */
-    u64 ready[SLOTS];
+    i64 ready[SLOTS]; /* NEVER: there is no wavefront, or it waits for others */
     u64 alive, starting, waiting, groups;
     u64 next, alu_free[PAIR], covered[PAIR], fetch_free, vertex_free, export_free, sequencer_free, miss_free;
     u64 miss_done[MISSES];
     u64 misses;
-    u32 number;
+    u32 number, slots; /* slots: those that are ever used, up to a multiple of 16 */
     struct wave *waves;
     struct group group[GROUPS];
     struct calendar *lds;
@@ -59,8 +59,6 @@ struct gpu {
 static void end_wave(struct gpu *g, struct unit *u, u32 slot, u64 time);
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
-
-static inline u32 line_of(const struct access *a, u32 n) { return a->first + (a->lines ? a->lines[n] : n); }
 
 /* How many lines of an access, from the n-th on, lie in one channel's part of memory. */
 static inline u32 together(const struct access *a, u32 n, u32 bits) {
@@ -521,17 +519,12 @@ static void end_wave(struct gpu *g, struct unit *u, u32 slot, u64 time) {
 }
 
 /* The wavefront that is next: of those that are ready at the same time the one in the lowest slot. */
-static u32 first_ready(struct unit *u) {
-    u64 best = NEVER;
-    u32 which = 0;
-    for (u64 m = u->alive & ~u->waiting; m; m &= m - 1) {
-        u32 slot = __builtin_ctzll(m);
-        if (u->ready[slot] < best) {
-            best = u->ready[slot];
-            which = slot;
-        }
-    }
+static inline u32 first_ready(struct unit *u) {
+    i64 best = NEVER;
+    for (u32 slot = 0; slot < u->slots; slot++) best = u->ready[slot] < best ? u->ready[slot] : best;
     u->next = best;
+    u32 which = 0;
+    while (best < NEVER && u->ready[which] != best) which++;
     return which;
 }
 
@@ -594,6 +587,7 @@ EXPORT struct gpu *hw_vliw_begin(const struct launch *from, u8 *memory) {
         struct unit *u = &g->units[n];
         u->number = n;
         u->next = NEVER;
+        u->slots = (k->groups_per_unit * from->trace->waves_per_group + 15) & ~15u;
         u->waves = give(&a, SLOTS * sizeof(struct wave));
         u->lds = give(&a, sizeof(struct calendar));
         calendar_begin(u->lds, BUCKET);

@@ -26,6 +26,8 @@ struct trace {
 /* One access: `first` and, if `lines` is set, each line's distance from it. */
 struct access { u32 first, count, active, flags, cycles; const u32 *lines; };
 
+static inline u32 line_of(const struct access *a, u32 n) { return a->first + (a->lines ? a->lines[n] : n); }
+
 struct reader {
     const struct path_record *path, *path_end;
     u32 chunk;         /* of `path` */
