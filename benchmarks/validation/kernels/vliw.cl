@@ -56,17 +56,6 @@ kernel void madd8(global float *out, float a, float b, int n) { CHAINS(float, MA
 kernel void fma8(global double *out, double a, double b, int n) { CHAINS(double, FMA64) }
 #define MADD64(s) (s * a + b)
 kernel void madd8_64(global double *out, double a, double b, int n) { CHAINS(double, MADD64) }
-kernel void write_local(global float *out, int repeat) {
-  local float buffer[2048];
-  int s = get_local_id(0);
-  for (int j = 0; j < repeat; j++) {
-#pragma unroll
-    for (int k = 0; k < 16; k++) buffer[(s + 32 * k) & 2047] = s;
-    s = (s + 16) & 2047;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  out[get_global_id(0)] = buffer[get_local_id(0)];
-}
 kernel void constants(constant float4 *in, global float4 *out, int from, int repeat) {
   float4 sum = 0;
   for (int j = 0; j < repeat; j++) {
