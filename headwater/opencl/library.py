@@ -27,7 +27,7 @@ _FLAGS = (
     "-fno-jump-tables",
     "-ffp-contract=off",
 )
-_FORMAT = "1"  # of the cached JSON; part of its key
+_FORMAT = "2"  # of the cached JSON; part of its key
 
 # What the vectoriser provides on the cpu device: left undefined here.
 _PRIMITIVE = re.compile(r"__hw_(global|local|group)_id_\d|__hw_\w+_size_\d|__hw_num_groups_\d|__hw_global_offset_\d")
@@ -230,7 +230,9 @@ _FUNCTION = re.compile(r"^define [^\n]*?@([\w.$]+)\([^\n]*\{\n.*?^\}", re.MULTIL
 _GLOBAL = re.compile(r"^@([\w.$]+) = [^\n]*", re.MULTILINE)
 _DECLARE = re.compile(r"^declare [^\n]*?@([\w.$]+)\([^\n]*", re.MULTILINE)
 # Work-items of a group or a sub-group do it together.
-_CONVERGES = re.compile(r"@(__hw_barrier|llvm\.amdgcn\.(ds\.swizzle|readlane|ballot|wave\.barrier))\b")
+_CONVERGES = re.compile(
+    r"@(__hw_barrier|__hw_vliw_barrier|llvm\.amdgcn\.(ds\.swizzle|readlane|ballot|wave\.barrier))\b"
+)
 _KEPT_ATTRIBUTES = re.compile(r"alwaysinline|convergent|mustprogress|no\w+|willreturn|memory\([^)]*\)")
 
 

@@ -41,12 +41,22 @@ kernel void neighbour(global float4 *x) {
 }
 kernel void same(global float *x) { x[0] = 1; }
 kernel void different(global float *x) { x[0] = get_global_id(0); }
+kernel void tree(global float *x) {
+  local float held[256];
+  int l = get_local_id(0);
+  held[l] = x[get_global_id(0)];
+  for (int n = 128; n; n /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (l < n) held[l] += held[l + n];
+  }
+  if (l == 0) x[get_global_id(0)] = held[0];
+}
 kernel void counted(global int *x) { atomic_add(x + 1, 1); }
 kernel void half_counted(global int *x) { if (get_global_id(0) & 1) atomic_add(x, 1); else x[0] = 3; }
 kernel void bytes(global uchar *x) { x[get_global_id(0)] = x[get_global_id(0)] + 1; }
 kernel void copy(global float *from, global float *to) { to[get_global_id(0)] = from[get_global_id(0)]; }
 """
-CLEAN = ("fixed_reverse", "same", "counted", "bytes")
+CLEAN = ("fixed_reverse", "tree", "same", "counted", "bytes")
 WRONG = ("reverse", "unwritten", "diverge", "missed", "neighbour", "different", "half_counted")
 KINDS = ("data race", "no work-item of its group has written", "does not reach a barrier", "ends without")
 PIXELS = ("neighbour", "same", "different")
