@@ -25,12 +25,11 @@ static u64 local_records(const struct context *c) { return ((u64)c->local_granul
 static struct team *team_of(struct context *c, struct wave *w) {
     struct recorder *first = (struct recorder *)(w - w->index)->hooks[1];
     if (first) return first->team;
-    u32 number = __atomic_fetch_add(&c->next_team, 1, __ATOMIC_RELAXED);
-    if (number >= c->team_count) { /* the launcher made too few: two share one, and the findings are void */
+    struct team *t = own_of(c->teams, c->team_count, c->team_bytes, __builtin_offsetof(struct team, owner), (u64)(w - w->index));
+    if (t == 0) { /* the launcher made too few: two share one, and the findings are void */
         c->failed = 1;
-        number = 0;
+        t = (struct team *)c->teams;
     }
-    struct team *t = (struct team *)(c->teams + number * c->team_bytes);
     u64 records = local_records(c);
     char *at = (char *)(t + 1) + c->waves * c->recorder_bytes;
     t->local.records = (struct record *)at;
@@ -64,7 +63,7 @@ HIDDEN void hw_begin(struct wave *w) {
 
 /* After the launch: teams whose last group is still open. */
 EXPORT void hw_check_end(struct context *c) {
-    for (u32 n = 0; n < c->next_team && n < c->team_count; n++)
+    for (u32 n = 0; n < c->team_count; n++)
         end_group(c, (struct team *)(c->teams + n * c->team_bytes));
 }
 

@@ -69,13 +69,13 @@ _CONTEXT: Final = Struct(
     *((("u64", name, 1)) for name in ("teams", "team_bytes", "recorder_bytes", "site_table")),
     *((("u64", name, 1)) for name in ("ranges", "range_count", "findings")),
     *((("u32", name, 1)) for name in ("finding_count", "finding_room", "waves", "granule_shift", "local_granules")),
-    *((("u32", name, 1)) for name in ("team_count", "next_team", "exhausted", "lost", "failed", "lock")),
+    *((("u32", name, 1)) for name in ("team_count", "exhausted", "lost", "failed", "lock")),
 )
 _TYPES: Final = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}
 
 
 class _CheckObserver(Staged):
-    name = "check 11"
+    name = "check 12"
     library = ("check_records.h", "check.c")
     tells_segments = False
     takes_values = True

@@ -55,14 +55,14 @@ struct context {
     u64 findings;
     u32 finding_count, finding_room;
     u32 waves, granule_shift, local_granules;
-    u32 team_count, next_team;
+    u32 team_count;
     u32 exhausted, lost, failed, lock;
 };
 
 /* What a thread keeps: of the group that it runs, of local memory (records, then `more`), of each wavefront. */
 struct team {
     struct shadow local;
-    u64 barrier_pc;
+    u64 barrier_pc, owner; /* owner: the structure of its thread's first wavefront */
     u32 open, begun, barrier_epoch, barrier_tag;
 } __attribute__((aligned(64)));
 

@@ -27,4 +27,16 @@ static inline int any(v16 v) {
     return bits != 0;
 }
 
+/* Of things that lie `bytes` apart and have a field that says whose they are, that of `me`, or one that is nobody's: a thread may leave a
+   launch, and come again. 0 if there is none left. */
+static inline void *own_of(u64 all, u64 count, u64 bytes, u64 owner_offset, u64 me) {
+    for (u64 n = 0; n < count; n++) {
+        u64 *owner = (u64 *)(all + n * bytes + owner_offset), nobody = 0;
+        if (__atomic_load_n(owner, __ATOMIC_RELAXED) == me ||
+            __atomic_compare_exchange_n(owner, &nobody, me, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return (void *)(all + n * bytes);
+    }
+    return 0;
+}
+
 static inline v16 part_of(const u32 *lanes, u32 part) { return ((const v16 *)lanes)[part]; }

@@ -21,7 +21,7 @@ struct range { u64 start, bytes, address; };
 
 /* What the launcher fills in. */
 struct context {
-    u64 recorders, recorder_bytes, recorder_count, next;
+    u64 recorders, recorder_bytes, recorder_count;
     u64 write;
     i32 file;
     i32 unused;
@@ -67,6 +67,7 @@ struct recorder { /* begins as struct recorder_head says */
     unsigned char *output;
     struct run *runs;
     struct series *series;
+    u64 owner; /* the wavefront's structure, or that of its group's first */
 };
 
 /* Fields of a site's `known`. */
@@ -302,16 +303,17 @@ static void end_wave(struct recorder *r) {
 
 HIDDEN void hw_begin(struct wave *w) {
     struct context *c = (struct context *)w->hooks[0];
-    if (!c->apart) w->hooks[1] = (w - w->index)->hooks[1];
-    struct recorder *r = (struct recorder *)w->hooks[1];
+    struct wave *owner = c->apart ? w : w - w->index;
+    struct recorder *r = (struct recorder *)(w->hooks[1] = owner->hooks[1]);
     if (r == 0) {
-        u64 number = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
-        if (number >= c->recorder_count) { /* the launcher made too few: two share one, and the trace is void */
+        r = own_of(c->recorders, c->recorder_count, c->recorder_bytes, __builtin_offsetof(struct recorder, owner), (u64)owner);
+        if (r == 0) { /* the launcher made too few: two share one, and the trace is void */
             c->failed = 2;
-            number = 0;
+            r = (struct recorder *)c->recorders;
         }
-        r = (struct recorder *)(c->recorders + number * c->recorder_bytes);
-        w->hooks[1] = (u64)r;
+        w->hooks[1] = owner->hooks[1] = (u64)r;
+    }
+    if (r->context == 0) {
         r->context = c;
         r->sites = (struct site *)((char *)r + RECORDER_HEAD_BYTES);
         char *at = (char *)(r->sites + c->sites);
@@ -348,8 +350,7 @@ HIDDEN void hw_begin(struct wave *w) {
 
 /* After the launch: what is still held. */
 EXPORT void hw_trace_end(struct context *c) {
-    u64 used = c->next < c->recorder_count ? c->next : c->recorder_count;
-    for (u64 n = 0; n < used; n++) {
+    for (u64 n = 0; n < c->recorder_count; n++) {
         struct recorder *r = (struct recorder *)(c->recorders + n * c->recorder_bytes);
         if (r->context == 0) continue;
         end_wave(r);

@@ -78,7 +78,7 @@ _RUN_BYTES, _ALL_RUNS, _SERIES_BYTES = 16, 13, 2560
 
 _CONTEXT: Final = Struct(
     "context",
-    *((("u64", name, 1)) for name in ("recorders", "recorder_bytes", "recorder_count", "next", "write")),
+    *((("u64", name, 1)) for name in ("recorders", "recorder_bytes", "recorder_count", "write")),
     *((("i32", name, 1)) for name in ("file", "unused")),
     *((("u32", name, 1)) for name in ("sites", "segments")),
     *((("u64", name, 1)) for name in ("site_table", "ranges", "range_count", "private_address", "private_bytes")),
@@ -160,7 +160,9 @@ class Recording:
         )
         # Without barriers a group's wavefronts run one after the other, and one recorder stays in the cache.
         self._apart = found.barriers > 0
-        self._count = launch._tickets * (launch._waves if self._apart else 1)
+        # A thread that was called for an earlier launch may come late, and find something to do.
+        threads = launch._tickets if launch._tickets == 1 else 2 * launch._tickets
+        self._count = threads * (launch._waves if self._apart else 1)
         try:
             self._recorders = aligned_bytes(self._count * self._recorder_bytes, 64)
         except MemoryError:
@@ -181,7 +183,6 @@ class Recording:
             "recorders": address(self._recorders),
             "recorder_bytes": self._recorder_bytes,
             "recorder_count": self._count,
-            "next": 0,
             "write": _write_function(),
             "file": self._file,
             "unused": 0,

@@ -215,6 +215,17 @@ kernel void far(global const int *in, global int *out) {
     assert replayer.run(chip, replayer.table(chip)).sums["load_lines"] == 64 * groups
 
 
+@pytest.mark.parametrize("check", [False, True])
+def test_launches_in_a_row_by_threads_that_come_late(program, check):
+    """A thread may find the task of a launch that has ended, and take part in the next one, more than once."""
+    kernel, out = program.kernels["conflicts"], np.zeros(4096, np.int32)
+    sizes = (4096,), (64,)
+    launch = kernel.prepare(*sizes, check=True) if check else kernel.watched(*sizes, (), Recording(None))
+    for _ in range(200):
+        launch([out, np.int32(1)], None, None).wait()
+    assert out.tolist() == list(range(63, -1, -1)) * 64
+
+
 def test_launches_inside_are_watched(program):
     recordings = []
 
