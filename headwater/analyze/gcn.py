@@ -295,8 +295,3 @@ def _data_bytes(instruction: Instruction) -> int:
     """Of an access whose meaning does not say a size (formats, images): that of its registers."""
     kinds = [dest.type for dest in instruction.dests] + [s.type for s in instruction.sources if s.name == "DATA"]
     return TYPE_BITS.get(kinds[0], 32) // 8 if kinds else 4
-
-
-def vgprs_live(code: Code) -> int:
-    """The most vector registers that hold something needed at one time."""
-    return max((step.live for step in code.steps), default=0)
