@@ -19,6 +19,8 @@ _MAX_GROUP = 1024  # Brook+ Programming Guide 1.4, "Compute shader": threads in 
 _MAX_SHARED_ELEMENTS = 1024  # 4096 dwords of 32 bits in elements of 128 bits
 _MAX_SHARED_PER_THREAD = 16  # 64 dwords
 _SHARED_TYPES = frozenset({"float4", "int4", "uint4"})
+_MOST_STRUCT_BYTES = 1 << 16
+"""One that holds two of another, which holds two of another, and so on, would have no end."""
 
 
 def check_struct(context: Context, node: ast.StructNode) -> None:
@@ -51,6 +53,13 @@ def check_struct(context: Context, node: ast.StructNode) -> None:
         offset = -(-offset // align) * align
         fields.append(StructField(member, type_.element, offset))
         offset += size
+        if offset > _MOST_STRUCT_BYTES:
+            raise context.source.error(
+                f"the struct {name!r} takes more than {_MOST_STRUCT_BYTES:,} bytes",
+                line,
+                column,
+                "make it several streams, or an array",
+            )
         alignment = max(alignment, align)
     struct = StructType(name, tuple(fields), -(-offset // alignment) * alignment)
     context.structs[name] = struct

@@ -225,6 +225,14 @@ def test_kernel_errors(source, message, hint):
     assert last == f"  hint: {hint}"
 
 
+def test_structs_that_double_themselves_end():
+    structs = "".join(f"typedef struct s{n} {{ s{n - 1} a; s{n - 1} b; }} s{n};\n" for n in range(1, 40))
+    message = error(
+        f"typedef struct s0 {{ float x; }} s0;\n{structs}kernel void f(s39 a<>, out float b<>) {{ b = 1.0f; }}"
+    )
+    assert "the struct 's15' takes more than 65,536 bytes (line 16)" in message
+
+
 def test_a_place_behind_a_macro_is_the_one_written():
     message = error("#define LONG_NAME (a + a)\nkernel void f(float a<>, out float b<>) { b = LONG_NAME * c; }", "-pp")
     assert message.startswith("x.br:2:59: error: unknown name 'c'\n    kernel void f(float a<>")
