@@ -97,13 +97,13 @@ _SIMULATED = """\
 and Pearson's r (of logarithms) compare rows of one unit with each other only: bandwidths are above cycles by their unit
 alone.
 
-SHOC's rows run what its generator makes for each chip, five work-groups of 256 a compute unit, with fewer turns, and take
-the best of several sizes of work-groups, as SHOC does. What nothing published explains is left as it is. Strided
+SHOC's rows run what its generator makes for each chip, five work-groups of 256 a compute unit, with fewer turns, and
+take the best of several sizes of work-groups, as SHOC does. What nothing published explains is left as it is. Strided
 accesses of SHOC (work-items 4 KiB apart) are slower on the chips than here: the caches' ways and how they choose sets
-are not known, nor what rows of DRAM and masked writes cost. The local memory of FirePro W9100 is written at a fifth of
-what the same kernel reaches on HD 7970 per compute unit and clock, which can hardly be the hardware. HD 5670's 300 ns
-to DRAM contradict the 300 to 600 cycles of the same guide, of which the chip's file takes 500; and the chase here goes
-through two clause switches and an ALU clause besides, 108 cycles.
+are not known, nor what rows of DRAM and masked writes cost. The local memory of FirePro W9100 is written at a quarter
+of what the same kernel reaches on HD 7970 per compute unit and clock, which can hardly be the hardware. HD 5670's 300
+ns to DRAM contradict the 300 to 600 cycles of the same guide, of which the chip's file takes 500; and the chase here
+goes through two clause switches and an ALU clause besides, 108 cycles.
 
 ![simulated over measured values of all rows with kernels]({picture})"""
 
