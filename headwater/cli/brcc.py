@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 import shlex
 import sys
@@ -32,6 +33,8 @@ accepted and change nothing.
 
 _MADE = re.compile(r"translated from .* by Headwater")
 """In the first line of all that is written here."""
+_NEEDED = {"headwater", "numpy"}
+"""What a module that is written here imports, besides Python's own."""
 
 
 def parser() -> Parser:
@@ -75,6 +78,21 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
+def _check_name(base: Path) -> None:
+    """UsageError if Python could not import a module of this name, or not work beside one."""
+    name = base.name
+    if not name.isidentifier() or keyword.iskeyword(name):
+        fault = f"{name!r} is no name of a module that Python imports"
+    elif name in sys.stdlib_module_names | _NEEDED:
+        fault = f"{name}.py would stand in the way of another module, {name}"
+    else:
+        return
+    other = re.sub(r"\W", "_", name.strip(".-")) or "kernels"
+    if not other.isidentifier() or other == name:
+        other = f"kernels_{other}"
+    raise UsageError(fault, hint=f"choose another: -o {shlex.quote(str(base.with_name(other)))}")
+
+
 def _refuse_handwritten(path: Path) -> None:
     """UsageError if a file of this name is there that no translation has written."""
     try:
@@ -97,6 +115,7 @@ def _translate(path: Path, prefix: str | None, options: str) -> dict[Path, str]:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     base = Path(prefix) if prefix else path.with_suffix("")
+    _check_name(base)
     if not base.parent.is_dir():
         raise UsageError(f"cannot write {base}.cl: the directory {base.parent} does not exist")
     generated = generate(source, str(path), options)

@@ -81,6 +81,27 @@ def test_brcc_takes_the_old_flags(folder, headwater):
     assert headwater("brcc", "-Z", "sum.br").code == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("./-dash.br", "'-dash' is no name of a module that Python imports\n  hint: choose another: -o dash\n"),
+        ("a-b.br", "'a-b' is no name of a module that Python imports\n  hint: choose another: -o a_b\n"),
+        ("1d.br", "'1d' is no name of a module that Python imports\n  hint: choose another: -o kernels_1d\n"),
+        ("class.br", "'class' is no name of a module that Python imports\n  hint: choose another: -o kernels_class\n"),
+        (
+            "copy.br",
+            "copy.py would stand in the way of another module, copy\n  hint: choose another: -o kernels_copy\n",
+        ),
+    ],
+)
+def test_brcc_refuses_names_that_python_cannot_import(folder, headwater, name, message):
+    source = (folder / "sum.br").rename(folder / name)
+    ran = headwater("brcc", name)
+    assert (ran.code, ran.err) == (2, f"headwater: error: {message}")
+    assert headwater("brcc", "-o", message.rpartition(" ")[2].strip(), name).code == 0
+    assert source.exists()
+
+
 def test_brcc_writes_nothing_if_the_source_is_wrong(folder, headwater):
     (folder / "bad.br").write_text("kernel void k(float a<>, out float b<>) { b = a + 1; }\n")
     ran = headwater("brcc", "sum.br", "bad.br")
