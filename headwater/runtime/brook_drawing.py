@@ -21,8 +21,9 @@ from headwater.emulate.vliw.bindings import Format
 from headwater.runtime.arrays import Array, aligned_bytes
 from headwater.runtime.brook_arguments import Element, declaration
 from headwater.runtime.brook_pixels import Layout, Pass, Surface
+from headwater.runtime.cpu import check_wanted
 from headwater.runtime.cpu_launch import CpuBuffer
-from headwater.runtime.vliw import Loaded, bound_views, domain_sizes, grid_sizes, load
+from headwater.runtime.vliw import Loaded, bound_views, domain_sizes, grid_sizes, load, refuse_check
 from headwater.runtime.vliw_launch import ARENA, Arena, Inputs, View
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class Drawing:
 
     def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> Event:
         """Run; see `headwater.runtime.cpu_launch.CpuLaunch`."""
+        refuse_check(check_wanted(), "Brook+ kernels", self._shaders[0][0].chip)
         if queue is not None and self._copies:
             queue.wait()  # for what is copied now
             queue = None

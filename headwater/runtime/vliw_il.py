@@ -19,7 +19,7 @@ from headwater.runtime.cpu_launch import CpuBuffer
 from headwater.runtime.devices import Buffer, DeviceProgram, Size
 from headwater.runtime.events import Event, Queue
 from headwater.runtime.streams import Stream
-from headwater.runtime.vliw import Loaded, ShaderKernel, bound_views, domain_sizes, load
+from headwater.runtime.vliw import Loaded, ShaderKernel, bound_views, domain_sizes, load, refuse_check
 from headwater.runtime.vliw_launch import Inputs, Sizes, View
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class IlShader(ShaderKernel):
         self.parameters = tuple(parameters)
 
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
+        refuse_check(check, "IL programs", self.loaded.chip)
         shape, start = self.shape(global_size, local_size, offset)
         if self.loaded.image.kind == "ps":
             shape = domain_sizes(start[0], start[1], shape.whole[0], shape.whole[1])

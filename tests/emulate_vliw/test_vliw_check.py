@@ -101,3 +101,15 @@ def test_memory_that_nobody_has_written(program):
     program["copy"][(1024,), None](np.ones(1024, np.float32), empty, device=device, check=True)
     program["copy"][(1024,), None](empty, result, device=device, check=True)
     assert (result == 1).all()
+
+
+def test_pixel_shaders_are_refused(tmp_path, monkeypatch):
+    (tmp_path / "one.br").write_text("kernel void one(float a<>, out float b<>) { b = a; }")
+    brook = hw.compile(str(tmp_path / "one.br"), device="hd4870")
+    (tmp_path / "one.il").write_text("il_ps_2_0\ndcl_output_generic o0\ndcl_literal l0, 1, 1, 1, 1\nmov o0, l0\nend\n")
+    il = hw.compile(str(tmp_path / "one.il"), device="hd5870")
+    monkeypatch.setenv("HEADWATER_CHECK", "1")
+    with pytest.raises(hw.UsageError, match="Brook\\+ kernels on Radeon HD 4870 cannot be checked"):
+        brook.one(np.zeros(4, np.float32))
+    with pytest.raises(hw.UsageError, match="IL programs on Radeon HD 5870 cannot be checked"):
+        il.main[(4, 4), None](np.zeros((4, 4, 4), np.float32))

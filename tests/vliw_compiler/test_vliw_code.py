@@ -236,6 +236,20 @@ def test_variables_go_to_scratch_where_registers_run_out(chip, reads):
         compile_program(parse(source), few_registers(chip, 1))
 
 
+def test_what_is_spilled_is_not_read_back_all_at_once():
+    """More values than there are registers, all loaded before the first is stored."""
+    loads = "\n".join(f"iadd r200.x, r0.x, l{k}.x\nuav_raw_load_id(0) r{k}, r200.x" for k in range(1, 61))
+    stores = "\n".join(
+        f"iadd r200.x, r0.x, l{k}.x\niadd r201, r{k}, r{61 - k}\nuav_raw_store_id(0) mem, r200.x, r201"
+        for k in range(1, 61)
+    )
+    literals = "\n".join(f"dcl_literal l{k}, {16 * k}, 0, 0, 0" for k in range(1, 61))
+    head = f"il_cs_2_0\ndcl_num_thread_per_group 64\ndcl_raw_uav_id(0)\n{literals}\nishl r0.x, vAbsTidFlat.x, l1.x\n"
+    made = compile_program(parse(f"{head}{loads}\nfence_memory\n{stores}\nend\n"), few_registers("hd5870", 40))
+    assert made.gprs <= 40
+    assert made.scratch_bytes > 0
+
+
 def test_other_chips_are_refused():
     with pytest.raises(UsageError, match="is no VLIW chip"):
         compiled(f"{PIXELS}mov o0, v0\nend\n", "vega64")
