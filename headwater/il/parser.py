@@ -19,6 +19,8 @@ _INDEX = re.compile(r"\s*(?:([A-Za-z]+?)(\d*)(?:\.([xyzwrgba]))?\s*(?:\+\s*)?)?(
 _MODIFIER = r"_([A-Za-z][A-Za-z0-9]*)(\(([^()]*)\))?"
 _MASK = re.compile(r"\.([xyzwrgba01_]+)|" + _MODIFIER)
 _SWIZZLE = re.compile(r"\.([xyzwrgba01]+)|" + _MODIFIER)
+_LONGEST_NUMBER = 100
+"""Digits: Python reads no numbers of more than some thousands."""
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?[fF]?)$")
 _COLOURS = str.maketrans("rgba", "xyzw")
 _SOURCE_MODIFIERS = frozenset(("neg", "abs", "invert", "bias", "x2", "bx2", "sign", "sat", "clamp", "divcomp"))
@@ -202,9 +204,10 @@ class _Parser:
         if not _NUMBER.match(word):
             raise self.error(f"a number is wanted, not {word[:40]!r}", line, column)
         if re.match(r"[+-]?0[xX]", word) or not re.search(r"[.eEfF]", word):
-            value = int(word, 16) if "x" in word.lower() else int(word)
+            base = 16 if "x" in word.lower() else 10
+            value = int(word, base) if len(word) < _LONGEST_NUMBER else 1 << 32
             if not -(1 << 31) <= value < 1 << 32:
-                raise self.error(f"{word} does not fit 32 bits", line, column)
+                raise self.error(f"{word[:_LONGEST_NUMBER]} does not fit 32 bits", line, column)
             return value & 0xFFFFFFFF
         try:
             return int(struct.unpack("<I", struct.pack("<f", float(word.rstrip("fF"))))[0])

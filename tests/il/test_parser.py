@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from headwater.errors import HeadwaterError, SourceError
+from headwater import chips
+from headwater.errors import HeadwaterError, ResourceError, SourceError
 from headwater.il.checker import check
 from headwater.il.model import Index, Register
 from headwater.il.parser import parse
 from headwater.il.printer import text
 from headwater.il.table import operations
 from headwater.il.to_opencl import to_opencl
+from headwater.isa.vliw.compiler.driver import compile_program
 
 WHOLE = """il_ps_2_0
 ; a comment
@@ -143,6 +145,18 @@ def test_nothing_but_errors_comes_of_rubbish(words, headed):
         to_opencl(program)
     except HeadwaterError:
         return
+
+
+def test_numbers_have_only_so_many_digits() -> None:
+    with pytest.raises(SourceError, match="99999 does not fit 32 bits"):
+        parse("il_ps_2_0\ndcl_literal l0, " + "9" * 5000 + ", 0, 0, 0\nend\n")
+
+
+def test_switches_have_only_so_many_cases() -> None:
+    cases = "".join(f"case {n}\nmov r1.x, r2.x\nbreak\n" for n in range(5000))
+    source = "il_cs_2_0\ndcl_num_thread_per_group 64\nswitch r0.x\n" + cases + "endswitch\nend\n"
+    with pytest.raises(ResourceError, match="cases of switches nest too deeply"):
+        compile_program(parse(source), chips.find("hd5870"))
 
 
 def test_blocks_nest_only_so_deep() -> None:

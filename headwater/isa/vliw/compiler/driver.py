@@ -62,6 +62,16 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
     program = modern(program)
     facts = check(program, filename)
     _check_limits(program, facts, target)
+    try:
+        return _fitted(program, facts, target, filename, chip.name)
+    except RecursionError:  # each case of a switch nests in the one before
+        raise ResourceError(
+            f"{filename}: blocks and cases of switches nest too deeply", hint="make it several switches, or a table"
+        ) from None
+
+
+def _fitted(program: Program, facts: Facts, target: Target, filename: str, chip: str) -> Compiled:
+    """The program with as many variables in scratch memory as it takes."""
     share = FULL_SHARE
     made = _Attempt(program, facts, target, filename, frozenset(), share)
     spilled: frozenset[int] = frozenset()
@@ -75,7 +85,7 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
     if excess <= 0:
         return made.compiled()
     raise ResourceError(
-        f"the program needs {made.registers.count} registers, {chip.name} has {target.gprs} for a work-item",
+        f"the program needs {made.registers.count} registers, {chip} has {target.gprs} for a work-item",
         hint="compute less at once: split the kernel, or keep fewer values in registers",
     )
 
