@@ -298,6 +298,13 @@ SCALAR static inline int each_its_own(struct wave *w, const struct site *s, u32 
         }
     }
     u64 *more = h->more + (writes ? 0 : GRANULES), mine = (u64)site << SITE_SHIFT | (u64)r->epoch << EPOCH_SHIFT | r->tag;
+    if (each == 1 && mask == ~0ull) {
+        for (u32 l = 0; l < LANES; l++) {
+            u32 n = (offset + s->low[l]) >> shift;
+            more[n + (n & ~(GRANULES - 1))] = mine + l;
+        }
+        return 1;
+    }
     for (u64 left = mask; left; left &= left - 1) {
         u32 l = __builtin_ctzll(left), granule = (offset + s->low[l]) >> shift;
         for (u32 n = granule; n < granule + each; n++) more[n + (n & ~(GRANULES - 1))] = mine + l;
