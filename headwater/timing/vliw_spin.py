@@ -2,8 +2,10 @@
 (`headwater.timing.spin`).
 
 Nothing in a VLIW load says that it is volatile. So a loop is taken to wait if whether it ends follows from loads alone
-whose addresses stay the same: only somebody else can end it. Where what the loop itself changed from turn to turn
-decides, too (a counter, the address, the value that compare-and-swap wants), it ends by itself.
+whose addresses stay the same: only somebody else can end it. Where it counts its turns besides, it waits, too, if it
+has a load that compilers would have taken out of it, were it not volatile: done in each turn, at the same address,
+where the loop stores nothing; or an atomic operation with the same operands. Where the address or the value that
+compare-and-swap wants was made in the turn before, it ends by itself.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headwater.emulate.vliw.program import LOOP_STARTS, is_returning, segment_effects
+from headwater.emulate.vliw.program import JUMPS, LOOP_STARTS, is_returning, segment_effects
 from headwater.errors import UsageError
 from headwater.isa.vliw.model import Cf, Shader
 
@@ -66,7 +68,7 @@ def spinning_load(shader: Shader) -> tuple[int, int] | None:
         for at, step in enumerate(steps):
             innermost = min((one for one in loops if step.index in one), key=len)
             if step.ends is not None and innermost == body:
-                load = _only_reason(steps, at, step.ends)
+                load = _only_reason(steps, at, step.ends) or _one_reason(shader, body, steps, at, step.ends)
                 if load is not None:
                     return load.index, load.number
     return None
@@ -110,16 +112,64 @@ def _facts(shader: Shader, cf: Cf) -> tuple[frozenset[int], frozenset[int]]:
 def _only_reason(steps: list[_Step], at: int, wanted: Iterable[int]) -> _Step | None:
     """A load that the components ``wanted`` at step ``at`` come from, if none of what they come from was made in an
     earlier turn of the loop."""
-    needed, load = set(wanted), None
-    for step in reversed(steps[:at]):
-        parts = [(reads, writes) for reads, writes in step.parts if writes & needed]
+    load = None
+    for _, step in _sources(steps[:at], wanted):
+        if step.moves:
+            return None
+        if step.load:
+            load = step
+    return None if _left(steps[:at], wanted) & _changed(steps) else load
+
+
+def _changed(steps: list[_Step]) -> set[int]:
+    """Components that any of the steps writes."""
+    return {component for step in steps for _, writes in step.parts for component in writes}
+
+
+def _one_reason(shader: Shader, body: range, steps: list[_Step], at: int, wanted: Iterable[int]) -> _Step | None:
+    """A load that the components ``wanted`` at step ``at`` come from, whatever else they come from, if it does the same
+    in each turn of the loop and nobody could have done it before the loop."""
+    changed = _changed(steps)
+    stores = any(
+        cf.row.kind in ("EXPORT", "MEM") or (cf.row.kind == "RAT" and not is_returning(cf))
+        for cf in (shader.cf[index] for index in body)
+    )
+    for number, step in _sources(steps[:at], wanted):
+        hoisted = shader.cf[step.index].row.kind != "RAT" and (stores or _skipped(shader, body, step.index))
+        if not step.load or step.moves or hoisted:
+            continue
+        operands = {component for reads, _ in step.parts for component in reads}
+        if not _left(steps[:number], operands) & changed:
+            return step
+    return None
+
+
+def _sources(steps: list[_Step], wanted: Iterable[int]) -> Iterator[tuple[int, _Step]]:
+    """The steps that components come from, with their places, the last ones first."""
+    return (one for one, _ in _walk(steps, wanted) if one is not None)
+
+
+def _left(steps: list[_Step], wanted: Iterable[int]) -> set[int]:
+    """The components at the beginning of ``steps`` that those ``wanted`` at the end come from."""
+    *_, (_, needed) = _walk(steps, wanted)
+    return needed
+
+
+def _walk(steps: list[_Step], wanted: Iterable[int]) -> Iterator[tuple[tuple[int, _Step] | None, set[int]]]:
+    """From the end of ``steps`` backwards: each that makes what is needed behind it, with its place, and what is needed
+    before it; None and all that is needed at the beginning come last."""
+    needed = set(wanted)
+    for number in range(len(steps) - 1, -1, -1):
+        parts = [(reads, writes) for reads, writes in steps[number].parts if writes & needed]
         for _, writes in parts:
             needed -= writes
         for reads, _ in parts:
             needed |= reads
-        if parts and step.moves:
-            return None
-        if parts and step.load:
-            load = step
-    changed = {component for step in steps for _, writes in step.parts for component in writes}
-    return None if needed & changed else load
+        if parts:
+            yield (number, steps[number]), needed
+    yield None, needed
+
+
+def _skipped(shader: Shader, body: range, index: int) -> bool:
+    """Whether a jump within the loop leads past an instruction."""
+    return any(shader.cf[n].row.name in JUMPS and index < shader.cf[n].fields["addr"] for n in range(body.start, index))

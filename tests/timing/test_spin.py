@@ -13,16 +13,20 @@ from headwater.errors import UsageError
 # The one work-item that runs does not have to wait.
 WAITING = {
     "spin": "if (get_global_id(0) != 0) while (flag[0] == 0) ;\n flag[0] = 1; y[get_global_id(0)] = 1;",
+    "counting": "int k = 0;\n while (flag[0] == 0 && k < 100) k++;\n y[0] = k;",
     "below": "int n = 0;\n while (flag[0] < y[1]) n += 2;\n y[get_global_id(0)] = n;",
 }
 LOCKS = {
     "lock": "while (atomic_xchg((global int *)flag, 1)) ;\n y[0] += 1; flag[0] = 0;",
     "swap": "while (atomic_cmpxchg((global int *)flag, 0, 1) != 0) ;\n y[0] += 1; flag[0] = 0;",
+    "tries": "int k = 0; while (atomic_xchg((global int *)flag, 1) && k < 9) k++;\n y[0] += k;",
     "idle": "while (atomic_or((global int *)flag, 0) != 0) ;\n y[0] += 1;",
 }
 OTHERS = {
     "chase": "int at = get_global_id(0);\n while (y[at] != at) at = y[at];\n flag[1] = at;",
     "bound": "int s = 0; for (int k = 0; k < ((global int *)flag)[1]; k++) s += y[k];\n y[get_global_id(0)] = s;",
+    "some": "int k; for (k = 0; k < y[9]; k++) if (k > 3 && ((global int *)flag)[1] > 0) break;\n y[0] = k;",
+    "written": "int k = 0; while ((((global int *)flag)[1] == 0) & (k < 50)) y[k++ & 7] = k;",
     "once": "if (flag[0] == 0) flag[0] = 1;\n for (int k = 0; k < 4; k++) y[k] += 1;",
 }
 UPDATES = {
