@@ -69,7 +69,10 @@ class Instruction:
     def number(self, name: str) -> int:
         """The number in the parentheses of a modifier: 2 of ``_resource(2)``; 0 if it is not there."""
         found = self.modifier(name)
-        return int(found.arguments[0], 0) if found is not None and found.arguments else 0
+        if found is None or not found.arguments:
+            return 0
+        word = found.arguments[0]
+        return int(word, 16 if word[:2] in ("0x", "0X") else 10)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,10 @@ _SWIZZLE = re.compile(r"\.([xyzwrgba01]+)|" + _MODIFIER)
 _LONGEST_NUMBER = 100
 """Digits: Python reads no numbers of more than some thousands."""
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?[fF]?)$")
+_WHOLE = re.compile(r"(?:0[xX][0-9a-fA-F]{1,4}|[0-9]{1,5})$")
+_OFFSET = re.compile(r"[+-]?[0-9]{1,4}(?:\.[0-9]*)?$")
+_NUMBERED = frozenset(("resource", "sampler", "id", "lOffset"))
+"""Modifiers with a number in parentheses."""
 _COLOURS = str.maketrans("rgba", "xyzw")
 _SOURCE_MODIFIERS = frozenset(("neg", "abs", "invert", "bias", "x2", "bx2", "sign", "sat", "clamp", "divcomp"))
 
@@ -171,6 +175,10 @@ class _Parser:
                 f"the modifiers of {operation.name}: {listing}",
             )
         parts = tuple(part.strip() for part in arguments.split(",")) if arguments else ()
+        if name in _NUMBERED and not (len(parts) == 1 and _WHOLE.match(parts[0])):
+            raise self.error(f"_{name} takes a number, as in _{name}(1)", line, column)
+        if name == "aoffimmi" and not (1 <= len(parts) <= 3 and all(_OFFSET.match(part) for part in parts)):
+            raise self.error("_aoffimmi takes one to three numbers, as in _aoffimmi(1,-1,0)", line, column)
         return Modifier(name, parts)
 
     def split(self, code: str, start: int, line: int) -> list[tuple[str, int]]:

@@ -166,3 +166,23 @@ def test_blocks_nest_only_so_deep() -> None:
         check(parse(source))
     assert error.value.span is not None
     assert error.value.span.line == depth + 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("sample_resource(x)_sampler(0) r0, r1", r"_resource takes a number, as in _resource\(1\)"),
+        ("sample_resource(0)_sampler() r0, r1", r"_sampler takes a number, as in _sampler\(1\)"),
+        ("uav_raw_load_id(0,1) r0, r1.x", r"_id takes a number"),
+        ("load_resource(0)_aoffimmi(1,y) r0, r1", r"_aoffimmi takes one to three numbers"),
+    ],
+)
+def test_modifiers_take_numbers(line, message):
+    with pytest.raises(SourceError, match=message) as caught:
+        parse(f"il_ps_2_0\n{line}\nend\n")
+    assert caught.value.span.line == 2
+
+
+def test_numbers_of_modifiers_may_begin_with_zero():
+    made = parse("il_ps_2_0\nload_resource(01) r0, r1\nload_resource(0x1) r0, r1\nend\n").body
+    assert [one.number("resource") for one in made] == [1, 1]
