@@ -55,7 +55,7 @@ _WORDS = (
 class Maker:
     """Makes programs; ``folder`` is not wanted."""
 
-    KINDS = ("made", "made_again", "damaged", "shuffled", "noise")
+    KINDS: tuple[str, ...] = ("made", "made_again", "damaged", "shuffled", "noise")
 
     def __init__(self, folder: str) -> None:
         root = Path(__file__).parents[1] / "examples"
