@@ -239,6 +239,9 @@ class IlBoard(Board):
         return f"{self.name} samples the nearest texel and clamps to the edge"
 
 
+_ONE = 0x3F800000
+
+
 class _IlLoaded(Loaded):
     def __init__(self, device: Device, il: str) -> None:
         from headwater.il.checker import check
@@ -282,8 +285,8 @@ class _IlLoaded(Loaded):
         if layout.as_is:
             return memory[: resource.nbytes].view(np.uint32).reshape(*rows, layout.lanes), None
         lanes = layout.to_lanes(resource.elements(memory))
-        # Textures have one, two or four lanes.
-        padded = np.zeros((*lanes.shape[:-1], 1 << (lanes.shape[-1] - 1).bit_length()), np.uint32)
+        # Textures have one, two or four lanes; a fourth one that is missing is 1.0.
+        padded = np.full((*lanes.shape[:-1], 1 << (lanes.shape[-1] - 1).bit_length()), _ONE, np.uint32)
         padded[..., : lanes.shape[-1]] = lanes
         return padded.reshape(*rows, padded.shape[-1]), padded[..., : lanes.shape[-1]]
 

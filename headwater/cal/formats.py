@@ -19,10 +19,11 @@ Kind = Literal["bits", "unorm", "snorm", "unsigned", "signed", "half", "packed"]
 
 _PACKED_BITS = {
     CALformat.UNORM_SHORT_565: (5, 6, 5),
-    CALformat.UNORM_SHORT_555: (5, 5, 5),
-    CALformat.UNORM_INT10_3: (10, 10, 10),
+    CALformat.UNORM_SHORT_555: (5, 5, 5, 1),
+    CALformat.UNORM_INT10_3: (10, 10, 10, 2),
 }
-"""Components from the highest bits down: red first, as the names say."""
+"""Components from the lowest bits up, on every device (`headwater.emulate.vliw.bindings` has the same); CAL's headers
+do not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,10 @@ class Format:
             return np.ascontiguousarray(elements).view(np.uint32)
         if self.kind == "packed":
             word = elements[..., 0].astype(np.uint32)
-            parts, shift = [], sum(_PACKED_BITS[self.format])
+            parts, shift = [], 0
             for bits in _PACKED_BITS[self.format]:
-                shift -= bits
                 parts.append(((word >> np.uint32(shift)) & np.uint32((1 << bits) - 1)) / np.float32((1 << bits) - 1))
+                shift += bits
             made: Array = np.stack(parts, axis=-1).astype(np.float32)
             return made.view(np.uint32)
         if self.kind in ("unsigned", "signed"):
@@ -77,8 +78,10 @@ class Format:
             return lanes.view(self.dtype)
         if self.kind == "packed":
             word = np.zeros(lanes.shape[:-1], np.uint32)
+            shift = 0
             for k, bits in enumerate(_PACKED_BITS[self.format]):
-                word = (word << np.uint32(bits)) | _rounded(lanes[..., k].view(np.float32), 0, (1 << bits) - 1)
+                word |= _rounded(lanes[..., k].view(np.float32), 0, (1 << bits) - 1) << np.uint32(shift)
+                shift += bits
             packed: Array = word.astype(self.dtype)[..., None]
             return packed
         if self.kind == "unsigned":
@@ -109,7 +112,7 @@ def describe(format: CALformat) -> Format:
     """What a format is."""
     if format in _PACKED_BITS:
         dtype = np.dtype(np.uint16 if format != CALformat.UNORM_INT10_3 else np.uint32)
-        return Format(format, "packed", 3, 0, dtype.itemsize, dtype)
+        return Format(format, "packed", len(_PACKED_BITS[format]), 0, dtype.itemsize, dtype)
     kind_name, _, count = format.name.rpartition("_")
     components = int(count)
     bits = int("".join(c for c in kind_name if c.isdigit()))
