@@ -15,7 +15,7 @@ from headwater.emulate.memory import GDS_SLOT, LDS_SLOT, PRIVATE_SLOT, Address, 
 from headwater.emulate.program import meaning
 from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.emulate.vector import number, put, vector_fetch, writers
-from headwater.isa.gcn import images
+from headwater.isa.gcn import images, residency
 from headwater.isa.gcn.model import M0, Instruction, Register, Source
 from headwater.isa.gcn.semantics import BITS, Node
 
@@ -107,6 +107,12 @@ def _clock(t: Translator, instruction: Instruction) -> None:
 def vector_memory(t: Translator, instruction: Instruction) -> None:
     """DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG."""
     row = instruction.row
+    if images.texels(instruction) is None and not instruction.fields.get("lds"):
+        instruction, status = residency.without_status(instruction)
+        if status is not None:
+            vector_memory(t, instruction)
+            _all_is_resident(t, status)
+            return
     what = meaning(instruction)
     if exchange.translate(t, instruction):
         return
@@ -179,6 +185,13 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
         t.at_once(thunk)
     else:
         t.later(thunk, loads=True)
+
+
+def _all_is_resident(t: Translator, status: Register) -> None:
+    """Write what tfe tells."""
+    exec_mask, register = t.exec_mask(), number(status)
+    masked = t.masked(register)
+    t.later(lambda part: put(t, register, part, "zeroinitializer", exec_mask, masked, None))
 
 
 class Access:

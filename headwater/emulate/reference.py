@@ -18,7 +18,7 @@ from headwater.emulate.layout import LANES, PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.emulate.modifiers import PAIRS, high_half
 from headwater.emulate.reference_memory import AccessError, Memories, Place, fault, places
 from headwater.errors import InternalError, KernelFault
-from headwater.isa.gcn import images
+from headwater.isa.gcn import images, residency
 from headwater.isa.gcn.model import (
     EXEC,
     EXECZ,
@@ -567,6 +567,14 @@ def _vector_memory(wave: Wave, instruction: Instruction, what: Semantics) -> Non
         _texels(wave, instruction)
         return
     to_lds = instruction.row.encoding == "MUBUF" and fields.get("lds")
+    if not to_lds:
+        instruction, status = residency.without_status(instruction)
+        if status is not None:
+            _vector_memory(wave, instruction, what)
+            register = status.index + (_ACC if status.file == "a" else 0)
+            wave.vectors[register][_active(wave)] = 0
+            return
+    fields = instruction.fields
     if fields.get("tfe") or (to_lds and images.texels(instruction) is not None):
         what_of = "tfe" if fields.get("tfe") else "a format and lds"
         raise KernelFault(f"{instruction.row.name} at {instruction.address:#x}: {what_of} are not emulated")

@@ -149,7 +149,7 @@ def _refused(why: int, value: int) -> tuple[str, str]:
 
 
 _OTHERS = {
-    "MUBUF": "loads into the LDS, and those with tfe, are emulated of no buffer",
+    "MUBUF": "loads into the LDS that convert a format or tell of residency (tfe) are not emulated",
     "SOPK": "MODE can only be set to a constant",
 }
 """Why an instruction of an encoding is not emulated, where its row does not say."""

@@ -187,6 +187,18 @@ def test_buffer_loads_to_local_memory():
     assert not words[130:].any()
 
 
+def test_buffer_loads_tell_that_memory_is_resident():
+    memory = FlatMemory()
+    start = memory.allocate(256)
+    memory.write(start, np.arange(64, dtype=np.uint32).tobytes())
+    wave = make_wave(memory=memory)
+    wave.scalars[4:8] = [start & 0xFFFFFFFF, start >> 32, 0xFFFFFFFF, 0x27000]
+    load = "v_lshlrev_b32 v1, 2, v0\nbuffer_load_dword v[2:3], v1, s[4:7], 0 offen tfe"
+    run(f"v_mov_b32 v3, 7\nv_cmpx_ne_u32 vcc, 5, v0\n{load}", wave=wave)
+    np.testing.assert_array_equal(wave.vectors[2], np.where(LANE == 5, 0, LANE))
+    np.testing.assert_array_equal(wave.vectors[3], np.where(LANE == 5, 7, 0))
+
+
 def test_local_addresses_wrap():
     wave = run(
         "s_mov_b32 m0, -1\nv_mov_b32 v1, -8\nds_write_b32 v1, v0 offset:64\nv_mov_b32 v2, 0\nds_read_b32 v3, v2 offset:56"

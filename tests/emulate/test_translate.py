@@ -243,6 +243,38 @@ SNIPPETS = {
         v_mov_b32 v24, v2
         """,
     ),
+    "buffers that tell of residency": (
+        INTEGERS,
+        """
+        s_mov_b32 s16, s0
+        s_and_b32 s17, s1, 0xffff
+        s_mov_b32 s18, -1
+        s_mov_b32 s19, 0x27000
+        v_and_b32 v2, 0xffc, v4
+        v_mov_b32 v21, v5
+        v_mov_b32 v24, v6
+        v_mov_b32 v31, v7
+        v_mov_b32 v33, v2
+        s_mov_b64 s[20:21], exec
+        s_mov_b64 exec, s[8:9]
+        buffer_load_dword v[20:21], v2, s[16:19], 0 offen offset:8 tfe
+        buffer_load_dwordx2 v[22:24], v2, s[16:19], 0 offen tfe
+        buffer_load_dwordx4 v[27:31], v2, s[16:19], 0 offen tfe
+        buffer_load_ubyte v[32:33], v33, s[16:19], 0 offen tfe
+        s_mov_b64 exec, s[20:21]
+        s_mov_b32 s16, s2
+        s_and_b32 s17, s3, 0xffff
+        v_lshlrev_b32 v3, 2, v0
+        v_add_u32 v3, 0x1000, v3
+        .long 0xe0701000, 0x80840803  // buffer_store_dword v8, v3, s[16:19], 0 offen tfe, which LLVM does not take
+        v_mov_b32 v34, v9
+        v_mov_b32 v35, v9
+        s_waitcnt vmcnt(0)
+        .long 0xe1085000, 0x80842203  // buffer_atomic_add v[34:35], v3, s[16:19], 0 offen glc tfe
+        s_waitcnt vmcnt(0)
+        buffer_load_dword v36, v3, s[16:19], 0 offen
+        """,
+    ),
     "global memory": (
         INTEGERS,
         """
