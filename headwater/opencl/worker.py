@@ -24,6 +24,7 @@ TIMEOUT_SECONDS = 180.0
 _DEFAULT_MODULE = "opencl.codegen"
 _HEADER = struct.Struct("<Q")
 _RECURSION_LIMIT = 20_000
+_STACK_BYTES = 512 << 20
 
 
 class Worker:
@@ -156,7 +157,19 @@ def _receive(pipe: IO[bytes]) -> Any:
 
 
 def serve(module: str) -> None:
-    """The worker process's main loop: answer requests until standard input ends. ``module`` is imported at once."""
+    """The worker process: answer requests until standard input ends. ``module`` is imported at once."""
+    # LLVM's passes call themselves for what is nested; the stack that processes begin with is soon used up.
+    threading.stack_size(_STACK_BYTES)
+    loop = threading.Thread(target=_answer, args=(module,))
+    try:
+        loop.start()
+    except RuntimeError:  # a system that has no room for it
+        _answer(module)
+    else:
+        loop.join()
+
+
+def _answer(module: str) -> None:
     source, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that a library prints may get between the answers
     sys.setrecursionlimit(_RECURSION_LIMIT)

@@ -45,3 +45,9 @@ def test_compiler_processes_are_limited():
     finally:
         one._stop()
     assert 4 << 30 <= limits.memory_limit() <= 16 << 30
+
+
+def test_what_is_nested_deeply_does_not_use_up_the_stack():
+    front = compile_to_ir(f"kernel void k(global int *a) {{ int {'*' * 50_000}p; a[0] = (long)p; }}", "k.cl")
+    text, _ = worker.WORKER.call("link", front.ir, ["k"], "k.cl")
+    assert "@k(" in text
