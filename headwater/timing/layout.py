@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -132,10 +134,30 @@ class Engine:
     end: Any
 
 
+_BUILDING: Final = threading.Lock()
+
+
+@functools.cache
+def prepare(family: Family) -> None:
+    """Have a family's engine made, where there is none yet, while the kernel to replay is compiled and run: it takes
+    about as long as these."""
+
+    def make() -> None:
+        with suppress(Exception):  # the call that matters will tell
+            engine(family)
+
+    threading.Thread(target=make, daemon=True).start()
+
+
 @functools.cache
 def engine(family: Family) -> Engine:
     """A family's engine, compiled for this machine and loaded; from the disk cache. InternalError if it does not
     compile."""
+    with _BUILDING:  # who asks while it is made finds it on the disk then
+        return _engine(family)
+
+
+def _engine(family: Family) -> Engine:
     from headwater.emulate.native import compile_c
     from headwater.opencl.freshness import identity
     from headwater.opencl.shared import link_shared

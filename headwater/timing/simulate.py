@@ -13,9 +13,11 @@ from headwater.emulate.hooks import watching
 from headwater.emulate.trace import Recording, read
 from headwater.errors import LaunchError, UsageError
 from headwater.timing.host import host
+from headwater.timing.layout import GCN, prepare
 from headwater.timing.replay import Replayer
 from headwater.timing.report import Report, build
 from headwater.timing.spin import refuse_spinning
+from headwater.timing.vliw_layout import VLIW
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -148,7 +150,8 @@ class Recorded:
 
 
 def simulated(device: Device | str | None) -> Device:
-    """The simulated chip of that name. UsageError if it is a device that exists."""
+    """The simulated chip of that name, whose engine is made ready meanwhile. UsageError if it is a device that
+    exists."""
     from headwater.runtime.devices import resolve
 
     found = resolve(device) if device is not None else None
@@ -159,6 +162,8 @@ def simulated(device: Device | str | None) -> Device:
             hint="choose a chip with device= (--device on the command line), such as vega64 or hd5870; "
             "headwater devices --chips lists them",
         )
+    chip: Chip = found.chip  # type: ignore[attr-defined]
+    prepare(VLIW if chip.family == "vliw" else GCN)
     return found
 
 
