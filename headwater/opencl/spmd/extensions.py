@@ -17,6 +17,9 @@ def restore_extensions(function: Function) -> None:
     restorer = _Restorer(function)
     for block in function.blocks.values():
         block.insts = [new for inst in block.insts for new in (*restorer.before(inst), inst)]
+    used = {value.text for block in function.blocks.values() for inst in block.insts for value in inst.args}
+    for block in function.blocks.values():
+        block.insts = [i for i in block.insts if i.op != "shl" or i.name in used]
 
 
 class _Restorer:

@@ -12,6 +12,7 @@ from headwater.opencl.spmd.cost import LANES
 from headwater.opencl.spmd.extensions import restore_extensions
 from headwater.opencl.spmd.ir import Block, Function, Inst, Module, Param, Value
 from headwater.opencl.spmd.layout import Layout
+from headwater.opencl.spmd.recurrences import narrow_recurrences
 from headwater.opencl.spmd.regroup import regroup
 from headwater.opencl.spmd.shapes import PRIMITIVE, Shapes
 from headwater.opencl.spmd.swizzle import fold_shuffles
@@ -83,6 +84,7 @@ def _make_vectors(function: Function, private: dict[str, int]) -> None:
     cfg = Cfg(function)
     if not cfg.irreducible:
         restore_extensions(function)
+        narrow_recurrences(function)
         shapes = Shapes(function, cfg, Layout(LANES), dict(private))
         fold_shuffles(function)
         combine_loads(function, shapes)
