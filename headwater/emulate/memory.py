@@ -235,9 +235,11 @@ class PartAccess:
         address = self._address(first, shape)
         slow, done = b.label("slow"), b.label("loaded")
         found: list[tuple[list[list[str]], str]] = []
-        if len(pieces) == 1 and not (permute and nbytes == 4):
+        ahead = pieces[-1][0] - offset
+        # With the permutation, several pieces are "near" if they are anything.
+        if (len(pieces) == 1 or (len(pieces) == 2 and ahead > 0 and not permute)) and not (permute and nbytes == 4):
             masked = not self.full and nbytes == 4
-            inside = self._inside(first, address, nbytes * PART_LANES)
+            inside = self._inside(first, address, nbytes * PART_LANES + ahead)
             good = b.emit(f"and i1 {self._follow(shape, nbytes)}, {inside}")
             run = b.label("run")
             rest = b.label("other") if nbytes >= 4 or not permute else slow
@@ -245,7 +247,12 @@ class PartAccess:
             b.line(f"br i1 {good}, label %{run}, label %{rest}, {LIKELY}")
             b.start(run)
             place = b.emit(f"inttoptr i64 {address} to ptr")
-            found.append(([self._load_run(place, nbytes, masked=masked)], b.block.label))
+            runs = []
+            for at_offset, count in pieces:
+                more = at_offset - offset
+                here = b.emit(f"getelementptr i8, ptr {place}, i64 {more}") if more else place
+                runs.append(self._load_run(here, count, masked=masked))
+            found.append((runs, b.block.label))
             b.jump(done)
             b.start(rest)
         last = max(o + 4 * dwords(n) for o, n in pieces) - offset

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from translated_runs import both, random_inputs
 
+import headwater as hw
+
 FLOATS = (
     0,
     0x80000000,
@@ -390,3 +392,26 @@ def test_counters_are_added_to_once_for_all_lanes(lanes):
     assert (got == want).all()
     assert got[:4, 0].tolist() == [5, 5 + lanes, 5 + 2 * lanes, 5 + 2 * lanes - 10]
     assert not got[2, 10:].any()
+
+
+TWO_ROWS = """
+kernel void rows(global int *out, local int *tile, int n, int step) {
+  int i = get_local_id(0);
+  for (int k = 0; k < 4; k++) tile[64 * k + i] = 1000 * k + i;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  int at = i * step & 63;
+  if (i < n) out[i] = tile[at] + 7 * tile[at + 192] + 100000 * (tile[at + 128] - tile[at + 64]);
+}"""
+
+
+@pytest.mark.parametrize("step", [1, 0, 3])
+@pytest.mark.parametrize("active", [64, 37, 16, 3])
+def test_two_addresses_of_one_instruction_whose_lanes_follow_each_other(step, active):
+    """Up to the last byte of local memory."""
+    program = hw.device("vega64").build(TWO_ROWS, "rows.cl")
+    out = np.zeros(64, np.int32)
+    args = [out, hw.Local(1024), np.int32(active), np.int32(step)]
+    program.kernels["rows"].prepare((64,), (64,))(args, None, None).wait()
+    at = np.arange(64) * step & 63
+    wanted = np.where(np.arange(64) < active, at + 7 * (at + 3000) + 100000 * 1000, 0)
+    assert (out == wanted).all()
