@@ -376,3 +376,15 @@ def test_the_command_line_compares_chips(tmp_path: Path, capsys: Any) -> None:
     assert main(["simulate", str(file), "random:16Ki", "--device", "hd5870", "--also", "hd4870,hd6970"]) == 0
     told = capsys.readouterr().out
     assert all(name in told for name in ("Radeon HD 5870", "Radeon HD 4870", "Radeon HD 6970"))
+
+
+def test_programs_with_shared_registers_are_replayed() -> None:
+    head = "il_cs_2_0\ndcl_num_thread_per_group 64\ndcl_literal l0, 1, 2, 0, 0\n"
+    source = head + "dcl_shared_temp sr[3]\niadd sr0.x___, sr0.x, l0.x\nmov g[vaTid0.x], sr0.xxxx\nend\n"
+    groups = 3 * HD5870.compute.compute_units + 5
+    memory = np.zeros((64 * groups, 4), np.uint32)
+    program = hw.compile(source, language="il", device="hd5870")
+    report = program.main[(64 * groups,), (64,)].simulate(memory, device="hd5870")
+    assert report.wavefronts == groups
+    assert memory[0, 0] == 1
+    assert memory[-1, 0] == 4
