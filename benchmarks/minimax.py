@@ -139,6 +139,10 @@ def _scaled_erfc(k: int) -> Real:
     return function
 
 
+def _inverse_gamma(u: mp.mpf) -> mp.mpf:
+    return mp.rgamma(u + mp.mpf("1.5"))
+
+
 def _lgamma(u: mp.mpf) -> mp.mpf:
     x = u + mp.mpf("1.7500003")  # off the zeros at 1 and 2
     return mp.loggamma(x) / ((x - 1) * (x - 2))
@@ -201,6 +205,8 @@ def fits() -> Iterator[Fit]:
         ends = [(mp.mpf(x) - k) / (mp.mpf(x) + k) for x in ("0.8", last)]
         yield Fit("erfc_fraction", code, _scaled_erfc(k), _scaled_erfc(k), ends[0], ends[1], degree)
     yield Fit("lgamma_fraction", "d", _lgamma, _lgamma, mp.mpf("-0.75"), mp.mpf("0.75"), 23)
+    yield Fit("lgamma_fraction", "f", _lgamma, _lgamma, mp.mpf("-0.75"), mp.mpf("0.75"), 11)
+    yield Fit("inverse_gamma", "f", _inverse_gamma, _inverse_gamma, mp.mpf("-0.5"), mp.mpf("0.5"), 8)
 
 
 def main() -> None:
