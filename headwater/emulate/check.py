@@ -49,6 +49,8 @@ _ROOM = 64
 _SERIAL_WAVES = 1024
 """Wavefronts of a launch up to which one thread runs its groups in order, so that findings are always the same."""
 _WORD = (1 << 64) - 1
+_LDS_BYTES = 1 << 16
+"""Of a compute unit (AMD, GCN3 ISA, 2.2). No process has memory below that (Linux, vm.mmap_min_addr)."""
 _GRANULES = 64
 """Of a record."""
 
@@ -320,7 +322,7 @@ class Checker:
                 "  hint: all work-items of a group must reach a barrier, or none"
             )
         site = self.tables.sites[int(one["site"])]
-        local = site.kind == "lds" or (site.kind == "flat" and int(one["address"]) < 1 << 32)
+        local = site.kind == "lds" or (site.kind == "flat" and int(one["address"]) < _LDS_BYTES)
         place = _where(int(one["address"]), site.nbytes, local, extents)
         if kind == UNALIGNED:
             message = f"{who} {_verb(site)} {site.nbytes} bytes {place}, which is not aligned{times}"

@@ -234,7 +234,10 @@ class CpuLaunch:
         slots = self._slots
         if len(args) != len(slots):
             raise signature.count_error(self._info, len(args))
-        task = self._free.pop() if self._free else self._new_task()
+        try:
+            task = self._free.pop()
+        except IndexError:
+            task = self._new_task()
         values = [
             value if slot is None else slot(value, task)
             for slot, value in zip(slots, args)  # noqa: B905 - checked

@@ -295,6 +295,7 @@ class Pool:
         take, serve = self._tickets.get, functions.serve
         place = self._board + box * _BOX_BYTES
         words = self._words[box * _BOX_BYTES // 8 :]
+        words[2] = -1  # no scratch memory yet, not even for launches that need none: the ticket may come too late
         while True:
             self._join(take(), words)
             while True:

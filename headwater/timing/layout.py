@@ -14,6 +14,7 @@ import numpy as np
 
 from headwater import cache
 from headwater.emulate.layout import Struct
+from headwater.runtime.arrays import aligned_bytes
 
 CAUSES: Final = ("issue", "dependency", "fetch", "scalar memory", "LDS", "vector memory", "barrier", "start")
 """Why a SIMD or a wavefront waits, in the engine's order; "issue" is no wait for a SIMD, and for a wavefront the turn
@@ -112,8 +113,9 @@ GCN: Final = Family("gcn", CHIP, SUMS, CAUSES)
 
 
 def filled(struct: Struct, values: dict[str, Any]) -> Memory:
-    """A structure with these values; all fields have to be there."""
-    memory = np.zeros(struct.size_bytes, np.uint8)
+    """A structure with these values, all of whose fields have to be there, aligned as compiled code may count on."""
+    memory = aligned_bytes(struct.size_bytes)
+    memory[:] = 0
     for kind, name, count in struct.fields:
         dtype = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}[kind]
         at = struct.offset[name]

@@ -1,5 +1,9 @@
 """What checked launches on simulated chips find, and what they do not take for an error."""
 
+import mmap
+import platform
+import sys
+
 import numpy as np
 import pytest
 
@@ -125,6 +129,16 @@ def test_race_between_groups(program):
     text = fault(program, "groups", (256,), (64,), INTS)
     assert "work-item (64) of groups writes 4 bytes at byte 0 of `int *out`, which work-item (0) writes too" in text
     assert "work-groups run in any order" in text
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="MAP_32BIT is theirs")
+def test_a_race_in_memory_below_four_gib(program):
+    """Flat instructions reach the LDS too, and where the heap lies low an address alone looked like one of the LDS."""
+    map_32bit = 0x40
+    low = np.frombuffer(mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | map_32bit), np.int32)
+    assert low.ctypes.data < 1 << 32
+    text = fault(program, "groups", (256,), (64,), low)
+    assert "writes 4 bytes at byte 0 of `int *out`, which" in text
 
 
 def test_race_in_one_instruction(program):

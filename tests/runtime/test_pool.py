@@ -186,3 +186,21 @@ def test_a_closed_launch_lets_nobody_in() -> None:
     assert native().work(task.block_address, pool_module.scratch_address(4096)) == 0  # nobody wants to be told
     assert native().enter(task.block_address) == 0
     assert len(ran) == 1
+
+
+def test_a_thread_that_came_too_late_for_its_first_launch_works_on_the_next(pool: Pool) -> None:
+    """It has no scratch memory yet; a launch that needs none was closed without having run."""
+    late, ran, ended = task_of(lambda scratch: None), [], threading.Event()
+    pool._busy = 1
+    pool._tickets.put(late)
+    pool._grow()
+    first = pool_module._BOX_BYTES // 8
+    deadline = time.monotonic() + LONG
+    while pool._words[first] != IDLE and time.monotonic() < deadline:
+        time.sleep(1e-4)
+    task = task_of(ran.append)
+    task.block[SCRATCH_BYTES] = 0
+    task.finish = lambda task: ended.set()
+    pool.submit(task, 1)
+    assert ended.wait(LONG)
+    assert len(ran) == 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from headwater.emulate.builder import Value
+from headwater.emulate.lower_float import lower
 from headwater.emulate.registers import PART_LANES
 from headwater.emulate.vliw import datashare, formats, program, sampling, scratch
 from headwater.emulate.vliw.bindings import NEAREST, Format, vertex_format
@@ -16,6 +17,7 @@ from headwater.emulate.vliw.clause import Clause, place
 from headwater.emulate.vliw.elements import Lanes, four, load, source, write
 from headwater.emulate.vliw.registers import RETURNED
 from headwater.emulate.vliw.watch import Watch
+from headwater.isa.gcn.semantics import Node
 from headwater.isa.vliw.model import Fetch
 
 LOADS = frozenset(("LD", "LDFPTR"))
@@ -155,7 +157,9 @@ def _texture(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
 
 
 def _gradients(c: Clause, fetch: Fetch) -> Callable[[int], Lanes]:
-    """Differences within quads, which are four lanes by rows (see `headwater.emulate.vliw.raster`)."""
+    """Differences within quads, which are four lanes by rows (see `headwater.emulate.vliw.raster`).
+
+    Denormals are zeros, as in the ALUs: what texture units do with them is not told."""
     f = fetch.fields
     axis, fine = program.GRADIENTS[fetch.row.name]
     first = [lane & ~3 | (lane & 2 >> axis if fine else 0) for lane in range(PART_LANES)]
@@ -170,7 +174,7 @@ def _gradients(c: Clause, fetch: Fetch) -> Callable[[int], Lanes]:
                 b.let("f32", PART_LANES, f"shufflevector {text}, {_POISON}, <{PART_LANES} x i32> <{_numbers(lanes)}>")
                 for lanes in (first, [lane + (1 << axis) for lane in first])
             )
-            slopes.append(b.bitcast(b.binary("fsub", high, low), "u32"))
+            slopes.append(b.bitcast(lower(b, Node("fsub", "f32"), [high, low], c.mode), "u32"))
         return slopes
 
     return read

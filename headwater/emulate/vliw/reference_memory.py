@@ -169,16 +169,20 @@ def fetch(wave: Wave, one: Fetch) -> None:
         _put(wave, one, f["dst_gpr"], int(lane), lanes)
 
 
+def _flushed(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.where(np.abs(values) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), values), values)
+
+
 def _gradients(wave: Wave, one: Fetch) -> None:
-    """Differences between the pixels of quads, four lanes by rows."""
+    """Differences between the pixels of quads, four lanes by rows; denormals are zeros, as in the ALUs."""
     f = one.fields
     axis, fine = GRADIENTS[one.row.name]
     found = np.zeros((4, LANES), np.float32)
     for channel, letter in enumerate("xyzw"):
         read = [_source(wave, f["src_gpr"], f[f"src_sel_{letter}"], lane) for lane in range(LANES)]
-        values = np.array(read, np.uint32).view(np.float32).reshape(-1, 2, 2)
+        values = _flushed(np.array(read, np.uint32).view(np.float32).reshape(-1, 2, 2))
         with np.errstate(all="ignore"):
-            slopes = np.diff(values, axis=2 - axis)
+            slopes = _flushed(np.diff(values, axis=2 - axis))
         if not fine:
             slopes = slopes[:, :1, :1]
         found[channel] = np.broadcast_to(slopes, values.shape).reshape(-1)
