@@ -99,6 +99,13 @@ def _sha256() -> Any:
     return import_module("hashlib").sha256()
 
 
+def _last_use(entry: Path) -> float:
+    try:
+        return os.stat(entry / _MANIFEST).st_mtime
+    except OSError:
+        return 0.0
+
+
 def _remove(directory: str | Path) -> None:
     from shutil import rmtree  # only when something is written or removed
 
@@ -147,6 +154,8 @@ class Cache:
             return None
         try:
             os.utime(manifest)  # the access time that eviction goes by; file systems are often mounted noatime
+        except FileNotFoundError:
+            return None  # another process is evicting it
         except OSError:
             pass
         return entry
@@ -295,10 +304,10 @@ class Cache:
         total = sum(size for _, _, size in entries)
         if total > self.limit:
             target = self.limit - self.limit // 8  # some slack, so that not every put evicts
-            for path, _, size in entries:
+            for path, used, size in entries:
                 if total <= target:
                     break
-                if path != keep and self._discard(path):
+                if path != keep and self._discard(path, used):
                     total -= size
         self._remove_stale()
         replacement = self._root / f"usage.{os.getpid()}"
@@ -334,12 +343,18 @@ class Cache:
             except OSError:
                 continue  # another process is removing it
 
-    def _discard(self, entry: Path) -> bool:
-        """Make an entry vanish by one rename, then delete it; False if another process or the system forbids it."""
+    def _discard(self, entry: Path, used: float | None = None) -> bool:
+        """Make an entry vanish by one rename, then delete it; False if another process or the system forbids it, or
+        if it was used after ``used``: who looked it up meanwhile is about to read it."""
         try:
             (self._root / "tmp").mkdir(mode=0o700, parents=True, exist_ok=True)
             grave = self._root / "tmp" / f"dead-{os.getpid()}-{time.time_ns():x}"
+            if used is not None and _last_use(entry) > used:
+                return False
             os.rename(entry, grave)
+            if used is not None and _last_use(grave) > used:
+                os.rename(grave, entry)
+                return False
         except OSError:
             return False
         _remove(grave)

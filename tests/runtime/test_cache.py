@@ -213,6 +213,20 @@ def test_processes_share_a_cache_under_eviction(tmp_path: Path) -> None:
     assert Cache(tmp_path / "c").stats().bytes <= 40_000
 
 
+def test_what_was_just_looked_up_is_not_evicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Cache(tmp_path)
+    for name in "abc":
+        os.utime(store.put(cache.key(name), {"x": bytes(900)}) / "manifest", (1, 1))
+    listed = list(store._entries())
+    found = store.get(cache.key("a"))  # by another process, while this one counts
+    monkeypatch.setattr(store, "_entries", lambda: iter(listed))
+    store.limit = 2000
+    store.put(cache.key("d"), {"x": bytes(900)})
+    assert found is not None
+    assert (found / "x").read_bytes() == bytes(900)
+    assert store.get(cache.key("b")) is None
+
+
 def test_killed_writer_leaves_no_entry(tmp_path: Path) -> None:
     code = (
         "import os, sys\nfrom pathlib import Path\nfrom headwater.cache import Cache, key\n"
