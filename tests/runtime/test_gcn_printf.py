@@ -62,15 +62,14 @@ def test_records_that_make_no_sense_are_told():
         text(memory(record(1, words(4)), record(77)), ["1:1:4:%d\\n"])
 
 
-@pytest.mark.parametrize("device", ["vega64", "hd5870"])
-def test_output_that_did_not_fit_is_told(device, capsys):
+def test_output_that_did_not_fit_is_told(capsys):
     word = "x" * 239  # and a zero, a format's number and an int: records of 248 bytes, 4,228 of which fit into 1 MiB
     source = f'kernel void k(global int *a) {{ int i = get_global_id(0); a[i] = printf("%s %d\\n", "{word}", i); }}'
     n = 5000
     with pytest.warns(
         RuntimeWarning, match=r"printf's memory of 1,048,576 bytes was full: records of 19\d,\d{3} bytes"
     ):
-        hw.compile(source, device=device).k[(n,), (50,)](np.zeros(n, np.int32), device=device)
+        hw.compile(source, device="vega64").k[(n,), (50,)](np.zeros(n, np.int32), device="vega64")
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(set(lines)) == 4228
     assert all(line.startswith(word + " ") for line in lines)
