@@ -6,7 +6,7 @@ at a barrier: what is left of the clause is a segment of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from headwater.emulate.vliw.bindings import Name
@@ -618,11 +618,3 @@ def _memory_resource(cf: Cf) -> Name:
 
 
 memory_resource = _memory_resource
-
-
-def rows_of(shader: Shader) -> Iterable[str]:
-    """Names of all rows, for tests of what a shader uses."""
-    for cf in shader.cf:
-        yield cf.row.name
-        yield from (op.row.name for g in cf.groups for op in g.ops)
-        yield from (fetch.row.name for fetch in cf.fetches)

@@ -130,18 +130,6 @@ class Memory(Checks):
         index = f"i64 {offset_bytes}"
         return self.writer.let(f"getelementptr i8, {pointer_type} {pointer}, {index}")
 
-    @contextmanager
-    def _where_any(self, rows: list[int], pointer: Value) -> Iterator[None]:
-        """Work that a row's lanes share must not be done for a row without lanes (its address may be anything)."""
-        mask = self._access_mask(rows)
-        if mask is None or not self.shapes.shape(pointer).deps & ROW:
-            yield
-            return
-        with self.writer.when(self.any_lane(mask), "some"):
-            kept = dict(self.cache)
-            yield
-            self.cache = kept
-
     # Loads.
 
     def _load(self, inst: Inst, pointer: Value) -> None:
