@@ -160,6 +160,33 @@ end
     np.testing.assert_array_equal(uav, np.where(np.arange(64) < 16, 5, 1))
 
 
+def test_a_value_of_local_memory_that_its_loop_reads_once_and_leaves_behind():
+    source = f"""{GROUP}dcl_lds_id(1) 256
+dcl_raw_uav_id(0)
+dcl_literal l0, 2, 1, 10, 0
+ishl r0.x, vTid0.x, l0.x
+lds_store_id(1) r0.x, vTid0.x
+fence_threads_lds
+mov r1.x, l0.w
+whileloop
+lds_load_id(1) r2.x, r0.x
+iadd r1.x, r1.x, r2.x
+ige r3.x, r1.x, l0.z
+break_logicalnz r3.x
+iadd r1.x, r1.x, l0.y
+endloop
+iadd r1.x, r1.x, r2.x
+ishl r3.x, vaTid0.x, l0.x
+uav_raw_store_id(0) mem.x___, r3.x, r1.x
+end
+"""
+    uav = np.zeros(64, np.uint32)
+    headwater.compile(source).main[(64,), None](uav, device="cpu")
+    own = np.arange(64)
+    turns = -(-11 // (own + 1))  # each adds its own, and one if another follows
+    np.testing.assert_array_equal(uav, turns * (own + 1) - 1 + own)
+
+
 def test_discarded_pixels_keep_the_output():
     body = "lt r0.x, vWinCoord0.x, l0.x\ndiscard_logicalnz r0.x\nmov o0, l0.x"
     out = pixels(body, declarations="dcl_literal l0, 4.0, 0.0, 0.0, 0.0")

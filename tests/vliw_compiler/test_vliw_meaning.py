@@ -71,3 +71,4 @@ def test_local_memory(chip):
     if chip in ("hd5870", "hd6970"):
         programs.test_local_data_share_of_r700()
         programs.test_local_data_share_of_evergreen_and_atomics()
+        programs.test_a_value_of_local_memory_that_its_loop_reads_once_and_leaves_behind()

@@ -113,7 +113,9 @@ class _Scheduler:
         after = self.liveness.place(item) if item is not None else gap
         first = (self.liveness.place(ops[0]) - 1) if ops else gap
         self.remaining: dict[Value, int] = {}
-        mask = 1 << gap if test is None else 1 << after
+        # The gap behind an exit lacks what is live only where it leads: the one before it has that, too, with what the
+        # test reads. Behind an if's test are both its sides.
+        mask = 1 << (after if test is not None and isinstance(item, If) else gap)
         for op in (*ops, *([test] if test is not None else [])):
             for ref, _, _ in op.uses:
                 if type(ref) is Value:
