@@ -331,6 +331,8 @@ def main() -> int:
     if hw.device(options.device).kind != "simulated":
         raise hw.UsageError(f"{options.device} is no simulated chip")
     if options.watching:
+        # Threads that wait for the next launch count as work, of plain launches only where a check runs in one thread.
+        os.environ.setdefault("HEADWATER_THREADS", "1")
         watching(options.device, options.rounds)
         return 0
     sides = [options.device]
