@@ -24,7 +24,7 @@ TIMEOUT_SECONDS = 180.0
 _DEFAULT_MODULE = "opencl.codegen"
 _HEADER = struct.Struct("<Q")
 _RECURSION_LIMIT = 20_000
-_STACK_BYTES = 512 << 20
+_STACK_BYTES = 512 << 20  # address space, of which LLVM touches what it needs; the usual 8 MiB were too little
 
 
 class Worker:

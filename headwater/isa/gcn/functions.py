@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from headwater.isa.elf import Elf
 
-_STT_NOTYPE, _STT_FUNC, _STT_AMDGPU_HSA_KERNEL = 0, 2, 10
-_ALIGNMENT = 256
-_MOST_CODE_BYTES = 1 << 28
+_STT_NOTYPE, _STT_FUNC, _STT_AMDGPU_HSA_KERNEL = 0, 2, 10  # ELF specification, 1-18; LLVM, BinaryFormat/ELF.h
+_ALIGNMENT = 256  # of kernels (LLVM, AMDGPUUsage, "Kernel Descriptor"); what sections of one file need at most
+_MOST_CODE_BYTES = 1 << 28  # so that a damaged address cannot ask for more memory than a machine has
 
 
 def load(elf: Elf, target: str) -> CodeObject:
