@@ -267,12 +267,13 @@ class CpuLaunch:
         """Whether a large launch shall use streaming stores."""
         from headwater.runtime import stores
 
-        known = stores.preferred()
+        code = self.host.library.parent.name  # the compiled code's key in the cache
+        known = stores.preferred(code)
         if known is not None:
             self._trial = None
             return known
         if self._trial is None:
-            self._trial = stores.Trial()
+            self._trial = stores.Trial(code)
         return self._trial.streaming()
 
     def _took(self, task: Task, nanoseconds: int) -> None:
@@ -636,6 +637,12 @@ def _print(text: str) -> None:
         sys.stdout.write(text)
 
 
+LAST_LEVEL_SHARE = 16 << 20
+"""Bytes of the last-level cache that a processor can have, as the system counts processors. A virtual machine is told
+of all that its host has, 260 MiB for two processors of an Emerald Rapids, of which it gets some; the most that any
+processor sold really has for each of its threads is 16 MiB (EPYC 9175F: 512 MiB, 32 threads)."""
+
+
 @functools.cache
 def _caches() -> tuple[int, int]:
     """Bytes of a core's second-level cache and of the last-level one; 1 and 16 MiB where the system does not say."""
@@ -643,9 +650,11 @@ def _caches() -> tuple[int, int]:
     for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
         try:
             level, text = int((path / "level").read_text()), (path / "size").read_text().strip()
+            sharing = sum(int(word, 16).bit_count() for word in (path / "shared_cpu_map").read_text().split(","))
         except (OSError, ValueError):
             continue
         scale = {"K": 1 << 10, "M": 1 << 20}.get(text[-1:], 1)
         digits = text.rstrip("KM")
-        sizes[level] = int(digits) * scale if digits.isdecimal() else 0
+        size = int(digits) * scale if digits.isdecimal() else 0
+        sizes[level] = min(size, max(1, sharing) * LAST_LEVEL_SHARE)
     return sizes.get(2, 0) or 1 << 20, max(sizes.values(), default=0) or 16 << 20

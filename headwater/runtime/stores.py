@@ -1,28 +1,28 @@
-"""How long large launches took passes in; whether such launches shall store around the caches passes out.
+"""How long a kernel's large launches took passes in; whether such launches shall store around the caches passes out.
 
 Streaming stores save the reading of what is overwritten, which counts where all cores together use all of the memory's
 bandwidth; a core alone may store less with them than without (a Xeon, Cascade Lake, with 2 cores: a copy takes 1.35
-times as long). No table of processors tells, so the first large launches try both ways, and the cache keeps what was
-faster.
+times as long). It depends on the kernel, too: a transpose, whose lines lie far apart, gains most (on an Xeon with
+AVX-512, Emerald Rapids, it takes a third of the time). No table tells, so the first large launches of each kernel try
+both ways, and the cache keeps what was faster.
 """
 
 from __future__ import annotations
 
-import functools
-import statistics
 from contextlib import suppress
 
 from headwater.errors import HeadwaterError
 
 ROUNDS = 3
 """Launches that each way gets."""
-_FORMAT, _FILE = "stores 1", "streaming"
+_FORMAT, _FILE = "stores 2", "streaming"
 
 
 class Trial:
     """The launches of one kernel and size that try both ways."""
 
-    def __init__(self) -> None:
+    def __init__(self, code: str) -> None:
+        self._code = code
         self._times: dict[bool, list[int]] = {True: [], False: []}
 
     def streaming(self) -> bool:
@@ -30,21 +30,23 @@ class Trial:
         return len(self._times[True]) <= len(self._times[False])
 
     def took(self, streaming: bool, nanoseconds: int) -> bool:
-        """Note a launch; whether it was the last one wanted. The machine's preference is known then."""
+        """Note a launch; whether it was the last one wanted. What is better for the kernel is known then.
+
+        The fastest of each way count: whatever else the machine does, and pages that are touched first, only add time.
+        """
         self._times[streaming].append(nanoseconds)
         if min(len(times) for times in self._times.values()) < ROUNDS:
             return False
-        with_them, without = (statistics.median(self._times[way]) for way in (True, False))
-        _keep(with_them <= without)
+        _keep(self._code, min(self._times[True]) <= min(self._times[False]))
         return True
 
 
 _known: dict[str, bool] = {}
 
 
-def preferred() -> bool | None:
-    """Whether this machine stores faster around its caches; None if that has not been tried."""
-    key = _key()
+def preferred(code: str) -> bool | None:
+    """Whether this kernel stores faster around the caches; None if that has not been tried. ``code``: what names it."""
+    key = _key(code)
     if key not in _known:
         from headwater import cache
 
@@ -54,19 +56,19 @@ def preferred() -> bool | None:
     return _known.get(key)
 
 
-def _keep(streaming: bool) -> None:
+def _keep(code: str, streaming: bool) -> None:
     from headwater import cache
 
-    _known[_key()] = streaming
+    key = _key(code)
+    _known[key] = streaming
     with suppress(OSError, HeadwaterError):  # without a cache the next process tries again
-        cache.put(_key(), {_FILE: b"1" if streaming else b"0"})
+        cache.put(key, {_FILE: b"1" if streaming else b"0"})
 
 
-@functools.cache
-def _key() -> str:
-    """Of this machine, with as many threads as now."""
+def _key(code: str) -> str:
+    """Of a kernel's code on this machine, with as many threads as now."""
     from headwater import cache
     from headwater.opencl.freshness import identity
     from headwater.runtime.pool import pool
 
-    return cache.key(_FORMAT, identity(), str(pool().size))
+    return cache.key(_FORMAT, identity(), str(pool().size), code)
