@@ -22,6 +22,7 @@ dcl_raw_srv_id(3)
 dcl_cb cb0[8]
 dcl_literal l0, 0, 1, 2.0, 0xFFFFFFFF
 def i0, 3, 1, 2, 0
+defb b0, 1
 dcl_indexed_temp_array x0[4]
 """
 _PIXELS = "il_ps_2_0\ndcl_input_position_interp(linear_noperspective) vWinCoord0.xy__\ndcl_output_generic o0\n"
@@ -29,6 +30,7 @@ _ITEMS = """il_cs_2_0
 dcl_num_thread_per_group 64
 dcl_lds_id(1) 1024
 dcl_struct_lds_id(2) 16, 16
+dcl_gds_id(1) 1024
 dcl_raw_uav_id(0)
 dcl_struct_uav_id(1) 16
 """
@@ -149,7 +151,7 @@ def _line(rng: random.Random, name: str) -> str:
     operation = operations()[name]
     known = {"resource": f"(0{rng.choice(('', '', '1'))})", "sampler": "(0)", "id": f"({rng.randrange(4)})",
              "aoffimmi": "(1,-1,0)", "relop": f"({rng.choice(('lt', 'eq', 'ge'))})", "cmpval": "(0.5)",
-             "zeroop": "(fltmax)", "lOffset": "(4)", "size": "(byte)"}  # fmt: skip
+             "zeroop": "(fltmax)", "lOffset": "(4)", "size": "(byte)", "matrix": "(4x3)"}  # fmt: skip
     wanted = ("resource", "sampler", "id")
     modifiers = "".join(
         f"_{m}{known.get(m, '')}" for m in sorted(operation.modifiers) if m in wanted or rng.random() < 0.2
@@ -165,8 +167,14 @@ def _line(rng: random.Random, name: str) -> str:
 
 
 def _source(rng: random.Random) -> str:
-    register = rng.choice(("r0", "r1", "r2", "r3", "r1", "l0", "cb0[2]", "cb0[r1.x + 1]", "x0[r2.y]", "x0[3]", "i0"))
-    return register + rng.choice(("", ".x", ".xyzw", ".wzyx", ".x0y1")) + rng.choice(("", "", "", "_neg(xy)", "_abs"))
+    register = rng.choice(
+        ("r0", "r1", "r2", "r3", "r1", "l0", "cb0[2]", "cb0[r1.x + 1]", "x0[r2.y]", "x0[3]", "i0", "b0")
+    )
+    return (
+        register
+        + rng.choice(("", ".x", ".xyzw", ".wzyx", ".x0y1"))
+        + rng.choice(("", "", "", "_neg(xy)", "_abs", "_divComp(w)"))
+    )
 
 
 if __name__ == "__main__":

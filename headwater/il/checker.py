@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from headwater.errors import SourceError, Span
+from headwater.il.expand import MATRICES, row_of
 from headwater.il.model import Instruction, Operand, Program, Register
 from headwater.il.table import operations
 
@@ -38,10 +39,21 @@ DERIVATIVES = ("dsx", "dsy", "fwidth")
 """Operations that compare a pixel with its neighbours."""
 
 _SOURCES = {
-    *("r", "x", "cb", "l", "o", "g", "vObjIndex", "a", "aL", "icb", "sr", "p", "i", "c"), *POSITION_KINDS, *THREAD_KINDS
+    *("r", "x", "cb", "l", "o", "g", "vObjIndex", "a", "aL", "icb", "sr", "p", "i", "c", "b"),
+    *POSITION_KINDS, *THREAD_KINDS,
 }  # fmt: skip
 _DESTINATIONS = {"r", "x", "o", "g", "mem", "oDepth", "oMask", "a", "sr", "p"}
 _INDEXED = {"x", "cb", "g", "icb", "mem", "sr"}
+_WORDS = {"relop": tuple(RELATIONS), "cmpval": COMPARED, "zeroop": ZERO_RULES, "matrix": tuple(MATRICES)}
+"""What a modifier may say in its parentheses."""
+_VIEWS = {
+    "dcl_raw_uav": "raw",
+    "dcl_typeless_uav": "raw",
+    "dcl_struct_uav": "struct",
+    "dcl_uav": "typed",
+    "dcl_typed_uav": "typed",
+    "dcl_arena_uav": "arena",
+}
 _OPEN = {
     "if_logicalnz": "endif",
     "if_logicalz": "endif",
@@ -89,6 +101,9 @@ class Facts:
     lds_bytes: dict[int, int] = field(default_factory=dict)
     lds_strides: dict[int, int] = field(default_factory=dict)
     """Bytes of an element of the LDS arrays that have a structure."""
+    gds_bytes: dict[int, int] = field(default_factory=dict)
+    """The same of the data share of all work-groups."""
+    gds_strides: dict[int, int] = field(default_factory=dict)
     lds_dwords_per_thread: int = 0
     group: tuple[int, int, int] | None = None
     """A compute shader's work-group, if it is fixed."""
@@ -181,12 +196,15 @@ class _Checker:
             found.lds_dwords_per_thread = made.values[0]
         elif name == "dcl_lds":
             found.lds_bytes[made.number("id")] = made.values[0]
-        elif name == "dcl_struct_lds":
+        elif name == "dcl_gds":
+            found.gds_bytes[made.number("id")] = made.values[0]
+        elif name in ("dcl_struct_lds", "dcl_struct_gds"):
             stride, count = made.values
             if min(stride, count) < 1 or stride % 4:
                 raise self.error("a structure's size is a multiple of 4 bytes, and there is one at least", made)
-            found.lds_bytes[made.number("id")] = stride * count
-            found.lds_strides[made.number("id")] = stride
+            is_local = name == "dcl_struct_lds"
+            (found.lds_bytes if is_local else found.gds_bytes)[made.number("id")] = stride * count
+            (found.lds_strides if is_local else found.gds_strides)[made.number("id")] = stride
         elif name in ("dcl_raw_srv", "dcl_struct_srv"):
             number, stride = made.number("id"), made.values[0] if made.values else 0
             if number in found.resources:
@@ -204,10 +222,16 @@ class _Checker:
             if register.kind not in ("c", "i") or register.number is None:
                 raise self.error("def gives a constant c0, c1, … or i0, i1, …", made)
             found.defined.add((register.kind, number))
-        elif name in ("dcl_raw_uav", "dcl_struct_uav", "dcl_uav", "dcl_arena_uav"):
-            kinds = {"dcl_raw_uav": "raw", "dcl_struct_uav": "struct", "dcl_uav": "typed", "dcl_arena_uav": "arena"}
+        elif name == "defb":
+            if register.kind != "b" or register.number is None or made.values[0] > 1:
+                raise self.error("defb gives a constant b0, b1, … 0 or 1", made)
+            found.defined.add(("b", number))
+        elif name in _VIEWS:
+            access = made.modifier("access")
+            if access is not None and access.arguments not in (("read_write",), ("read_only",), ("write_only",)):
+                raise self.error(f"_access({', '.join(access.arguments)})", made, hint="read_write or read_only")
             stride = made.values[0] if name == "dcl_struct_uav" else 0
-            found.uavs[made.number("id")] = Uav(made.number("id"), kinds[name], stride)
+            found.uavs[made.number("id")] = Uav(made.number("id"), _VIEWS[name], stride)
 
     # -- code ----------------------------------------------------------------------------------------------------------
 
@@ -244,11 +268,12 @@ class _Checker:
         for position, operand in enumerate(made.operands):
             written = operation.has_result and position == 0
             self.operand(made, operand, written=written)
-        if operation.result == "D":
+        if operation.result in ("D", "L"):
             lanes = made.operands[0].lanes
             if lanes and not any(all(lanes[i] == "xyzw"[i] for i in pair) for pair in ((0, 1), (2, 3))):
-                raise self.error(f"{made.mnemonic} writes a double, to .xy or .zw", made, made.operands[0])
-        for name, known in (("relop", tuple(RELATIONS)), ("cmpval", COMPARED), ("zeroop", ZERO_RULES)):
+                what = "a double" if operation.result == "D" else "64 bits"
+                raise self.error(f"{made.mnemonic} writes {what}, to .xy or .zw", made, made.operands[0])
+        for name, known in _WORDS.items():
             modifier = made.modifier(name)
             if modifier is not None and (len(modifier.arguments) != 1 or modifier.arguments[0] not in known):
                 raise self.error(f"_{name}({', '.join(modifier.arguments)})", made, hint=f"one of {', '.join(known)}")
@@ -271,6 +296,10 @@ class _Checker:
                 raise self.error(
                     f"srv {number} is not declared as {wanted}", made, hint=f"dcl_{wanted}_srv_id({number}){size}"
                 )
+        if made.mnemonic.startswith("gds_") and _share(made) not in self.found.gds_bytes:
+            raise self.error(f"GDS {_share(made)} is not declared", made, hint=f"dcl_gds_id({_share(made)}) bytes")
+        if made.mnemonic == "mmul":
+            self.matrix(made)
         if made.mnemonic in DERIVATIVES:
             if self.program.kind != "ps":
                 raise self.error(f"{made.mnemonic} is for pixel shaders: work-items have no neighbours", made)
@@ -280,6 +309,16 @@ class _Checker:
                 self.found.temporaries |= {(operand.register.number or 0) + k for k in range(4)}
         if made.mnemonic.startswith(("discard", "kill")):
             self.found.discards = True
+
+    def matrix(self, made: Instruction) -> None:
+        """The rows of mmul's matrix follow the one that it names."""
+        size, matrix = made.modifier("matrix"), made.operands[2]
+        rows = MATRICES[size.arguments[0]][1] if size is not None else 4
+        if matrix.register.kind not in ("r", "cb", "c", "l"):
+            raise self.error(f"a matrix of {matrix.register.kind} registers", made, matrix, "r, cb, c or l")
+        for row in range(1, rows):
+            further = Operand(row_of(matrix.register, row), column=matrix.column)
+            self.operand(made, further, written=False)
 
     def operand(self, made: Instruction, operand: Operand, *, written: bool) -> None:
         register = operand.register
@@ -309,8 +348,9 @@ class _Checker:
                 sizes[number] = max(sizes[number], constant + 1)
             if constant is not None and not 0 <= constant < sizes[number]:
                 raise self.error(f"{kind}{number}[{constant}] is beyond its {sizes[number]} elements", made, operand)
-        if kind in ("c", "i") and (kind, number) not in found.defined:
-            raise self.error(f"{kind}{number} is not defined", made, operand, f"def {kind}{number}, …")
+        if kind in ("c", "i", "b") and (kind, number) not in found.defined:
+            definition = "defb" if kind == "b" else "def"
+            raise self.error(f"{kind}{number} is not defined", made, operand, f"{definition} {kind}{number}, …")
         if kind == "sr":
             at = number if number is not None else constant
             if not found.shared:
@@ -355,3 +395,8 @@ class _Checker:
             walk(function.body, (function.number,))
         if walk(self.program.body, ()) > MAX_CALL_DEPTH:
             raise self.error(f"calls nest deeper than {MAX_CALL_DEPTH}", self.program.body[0])
+
+
+def _share(made: Instruction) -> int:
+    """The number of the data share that an instruction means."""
+    return made.number("id") or made.number("resource")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from headwater.il.expand import expanded
 from headwater.il.model import Function, Index, Instruction, Operand, Program, Register
 
 _OLD = frozenset(("a", "aL", "c", "i"))
@@ -28,8 +29,12 @@ mov r{a}.x___, r{k}.wwww
 """A counted loop: what is left, a condition or -1, the step and aL from outside are the lanes of r{k}."""
 
 
-def modern(program: Program) -> Program:
-    """The program without them; the program itself if it has none."""
+def modern(program: Program, filename: str = "<source>") -> Program:
+    """The program without them, and without what `expand` writes out; the program itself if it has none of these.
+
+    SourceError for what stands for nothing.
+    """
+    program = expanded(program, filename)
     if not any(register.kind in _OLD for register in _registers(program)):
         return program
     return _Rewriter(program).program()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from headwater.errors import SourceError, Span
 from headwater.il.model import Function, Index, Instruction, Modifier, Operand, Program, Register
+from headwater.il.refused import refusals
 from headwater.il.table import RESULT_MODIFIERS, Operation, operations
 
 _HEADER = re.compile(r"il_(ps|cs|vs|gs|hs|ds)(?:_(\d+_\d+))?$")
@@ -154,9 +155,13 @@ class _Parser:
         known = operations()
         pieces = list(_WORD.finditer(word))
         for count in range(len(pieces), 0, -1):
-            if any(piece[2] for piece in pieces[:count]):
+            if any(piece[2] for piece in pieces[: count - 1]):
                 continue
-            operation = known.get("_".join(piece[1] for piece in pieces[:count]))
+            name = "_".join(piece[1] for piece in pieces[:count])
+            if name in refusals():
+                why, hint = refusals()[name]
+                raise self.error(f"{name} is not supported: {why}", line, column, hint)
+            operation = known.get(name) if not pieces[count - 1][2] else None
             if operation is not None:
                 modifiers = [self.modifier(operation, p[1], p[3], line, column + p.start()) for p in pieces[count:]]
                 return operation, modifiers

@@ -49,6 +49,13 @@ uint il_l_atomic_rsub(volatile __local uint *p, uint v)
         old = seen;
     return old;
 }
+uint il_l_atomic_mskor(volatile __local uint *p, uint mask, uint v)
+{
+    uint old = *p, seen;
+    while ((seen = atomic_cmpxchg(p, old, (old & ~mask) | v)) != old)
+        old = seen;
+    return old;
+}
 uint il_l_atomic_inc_wrap(volatile __local uint *p, uint v)
 {
     uint old = *p, seen;

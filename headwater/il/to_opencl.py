@@ -31,7 +31,7 @@ Method = Callable[[Instruction], list[str]]
 def to_opencl(program: Program, filename: str = "<source>") -> Translation:
     """Translate a checked or unchecked program. SourceError for what does not fit together or is not supported."""
     check(program, filename)
-    program = modern(program)
+    program = modern(program, filename)
     return _Translator(program, filename, check(program, filename)).translate()
 
 
@@ -80,6 +80,12 @@ class _Translator:
                     f"{declaration.mnemonic}: OpenCL C knows no registers that a SIMD engine's wavefronts share",
                     Span(self.filename, declaration.line, declaration.column),
                     hint="VLIW chips from the HD 4000 series on have them: hd4870, hd5870, …",
+                )
+            if declaration.mnemonic in ("dcl_gds", "dcl_struct_gds"):
+                raise NotInOpenClError(
+                    f"{declaration.mnemonic}: OpenCL C knows no data share of all work-groups",
+                    Span(self.filename, declaration.line, declaration.column),
+                    hint="VLIW chips from the HD 5000 series on have it: hd5870, …; or count in a uav",
                 )
         bodies: list[str] = []
         for function in self.program.functions:
@@ -600,12 +606,12 @@ class _Translator:
         return [f"il_typed_store({name}, {name}_size, {at}, {value});"]
 
     def _uav_arena_load(self, made: Instruction) -> list[str]:
-        array, limit = self.uav(made, "arena")
+        array, limit = self.uav(made, "arena", "raw")
         at = self.source(made.operands[1], "U", made)
         return self.assign(made, f"(uint4)(il_arena_load({array}, {limit}, {at}, {self.arena_bits(made)}u))")
 
     def _uav_arena_store(self, made: Instruction) -> list[str]:
-        array, limit = self.uav(made, "arena")
+        array, limit = self.uav(made, "arena", "raw")
         at, value = (self.source(operand, "U", made) for operand in made.operands)
         return [f"il_arena_store({array}, {limit}, {at}, {value}, {self.arena_bits(made)}u);"]
 

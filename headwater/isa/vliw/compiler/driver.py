@@ -59,7 +59,7 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
     """
     target = target_of(chip)
     check(program, filename)
-    program = modern(program)
+    program = modern(program, filename)
     facts = check(program, filename)
     _check_limits(program, facts, target)
     try:
@@ -200,4 +200,10 @@ def _check_limits(program: Program, facts: Facts, target: Target) -> None:
         refuse(
             f"{_lds_bytes(facts)} bytes of LDS: {name} has {chip.local_memory.work_group_bytes} for a work-group",
             "use less, or a smaller work-group",
+        )
+    shared_by_all = sum(-(-size // 4) * 4 for size in facts.gds_bytes.values())
+    if target.is_evergreen and shared_by_all > chip.local_memory.global_bytes:
+        refuse(
+            f"{shared_by_all} bytes of GDS: {name} has {chip.local_memory.global_bytes} for all work-groups",
+            "use less, or a view",
         )

@@ -227,7 +227,8 @@ class _Emitter:
             texture = clause.kind == "tex" or (self.target.rank >= 2 and not self.target.vertex_cache)
             fetches = tuple(self.fetch(op) for op in clause.ops)
             lines = tuple(op.line for op in clause.ops)
-            self.add(_Item("TEX" if texture else vertex, fetches=fetches, lines=lines))
+            name = "GDS" if clause.kind == "gds" else "TEX" if texture else vertex
+            self.add(_Item(name, fetches=fetches, lines=lines))
 
     def alu_clause(self, clause: Clause) -> None:
         fields: dict[str, int] = {}
@@ -319,6 +320,9 @@ class _Emitter:
             fields |= {f"dst_wr_{'xyzw'[k]}": int(k in written) for k in range(4)}
             return Fetch(self.row("MEM_DSR", op.name), fields)
         fields |= {f"dst_sel_{'xyzw'[k]}": written.get(k, _MASKED) for k in range(4)}
+        if op.name.startswith("GDS_"):
+            fields |= {f"src_sel_{'xyz'[k]}": s for k, s in enumerate(selects)}
+            return Fetch(self.row("GDS", op.name), fields)
         if op.name == "FETCH":
             given = (op.fields or {}).get("data_format", 0)
             data_format = given or _FORMATS[max(written.values(), default=0) + 1]

@@ -218,7 +218,7 @@ class Exit:
 
 @dataclass(eq=False, slots=True)
 class Clause:
-    """A clause, or a run of writes: ``kind`` is alu, tex, vtx or write.
+    """A clause, or a run of writes: ``kind`` is alu, tex, vtx, gds or write.
 
     ``groups`` of an ALU clause, ``windows`` of constants that it locks; ``ops`` of the others. ``predicate``: its last
     group decides the if or exit that follows it.

@@ -37,8 +37,8 @@ def lower(lowering: Lowering, made: Instruction) -> bool:
     """Lower the instruction if it is one of memory; whether it was."""
     name = made.mnemonic
     function = _INSTRUCTIONS.get(name)
-    if function is None and operations()[name].meaning.startswith("atomic_"):
-        function = _uav_atomic if name.startswith("uav") else _lds_atomic
+    if function is None and name.startswith("uav_") and operations()[name].meaning.startswith("atomic_"):
+        function = _uav_atomic
     if function is None:
         return False
     function(lowering, made)
@@ -75,7 +75,7 @@ def _vertex_fetch(
     return [value for value in made.results if value is not None]
 
 
-def _with_offset(address: Ref, limit: int, unit: int = 1) -> tuple[Ref, int]:
+def with_offset(address: Ref, limit: int, unit: int = 1) -> tuple[Ref, int]:
     """An address as a value and a constant in bytes that an offset field takes."""
     op = fold.definition(address, "ADD_INT")
     if op is not None:
@@ -92,7 +92,7 @@ def constant(lowering: Lowering, register: Register, lane: int) -> Ref:
     place = _index(lowering, index)
     if type(place) is Const and place.bits < lowering.target.constant_buffer_elements:
         return Kcache(buffer, place.bits, lane)
-    at, offset = _with_offset(place, _MAX_OFFSET, 16)
+    at, offset = with_offset(place, _MAX_OFFSET, 16)
     return _vertex_fetch(lowering, CONSTANTS + buffer, at, offset)[lane]
 
 
@@ -103,7 +103,7 @@ def _index(lowering: Lowering, index: Index) -> Ref:
     return lowering.builder.alu("ADD_INT", base, number(index.offset))
 
 
-def _coordinates(lowering: Lowering, refs: list[Ref]) -> list[Use]:
+def coordinates(lowering: Lowering, refs: list[Ref]) -> list[Use]:
     """Texture coordinates: registers, 0 and 1.0 as they are, and 0 for those that are missing."""
     b = lowering.builder
     given = [ref if type(ref) is Const and ref in (ZERO, ONE) else b.register(ref) for ref in refs]
@@ -114,7 +114,7 @@ def _texture(
     lowering: Lowering, name: str, resource: int, refs: list[Ref], fields: dict[str, int], order: str = ""
 ) -> list[Ref]:
     b = lowering.builder
-    uses = _coordinates(lowering, refs)
+    uses = coordinates(lowering, refs)
     key: tuple[object, ...] = ("texture", name, *uses, resource, *sorted(fields.items()))
     if order:
         key = (*key, id(b.region), lowering.versions)
@@ -228,7 +228,7 @@ def _resinfo(lowering: Lowering, made: Instruction) -> None:
 def global_read(lowering: Lowering, register: Register, lane: int) -> Ref:
     """A component of the global buffer."""
     assert register.index is not None
-    at, offset = _with_offset(_index(lowering, register.index), _MAX_OFFSET, 16)
+    at, offset = with_offset(_index(lowering, register.index), _MAX_OFFSET, 16)
     return _vertex_fetch(lowering, GLOBAL_ELEMENTS, at, offset, "global")[lane]
 
 
@@ -279,7 +279,7 @@ def _view(lowering: Lowering, made: Instruction, *kinds: str) -> Uav:
 
 
 def _raw_read(lowering: Lowering, view: Uav, address: Ref, data_format: int = 0) -> list[Ref]:
-    at, offset = _with_offset(address, _MAX_OFFSET)
+    at, offset = with_offset(address, _MAX_OFFSET)
     resource = UAVS + view.number if lowering.target.is_evergreen else GLOBAL_BYTES
     return _vertex_fetch(lowering, resource, at, offset, "global", data_format)
 
@@ -292,7 +292,8 @@ def _raw_write(lowering: Lowering, view: Uav, address: Ref, data: dict[int, Ref]
         _memory_export(lowering, dword, data, 0)
 
 
-def _masked(made: Instruction, operand: Operand, read: Callable[[int], Ref]) -> dict[int, Ref]:
+def masked(made: Instruction, operand: Operand, read: Callable[[int], Ref]) -> dict[int, Ref]:
+    """What is to be written, lane by lane of a mask."""
     lanes = operand.lanes or "xyzw"
     return {k: read(k) for k, letter in enumerate(lanes) if letter in "xyzw"}
 
@@ -305,11 +306,11 @@ def _uav_raw_load(lowering: Lowering, made: Instruction) -> None:
 
 def _uav_raw_store(lowering: Lowering, made: Instruction) -> None:
     view = _view(lowering, made, "raw", "arena")
-    data = _masked(made, made.operands[0], lambda k: lowering.read(made.operands[2], "b", k).ref)
+    data = masked(made, made.operands[0], lambda k: lowering.read(made.operands[2], "b", k).ref)
     _raw_write(lowering, view, lowering.read(made.operands[1], "U", 0).ref, data)
 
 
-def _struct_address(lowering: Lowering, operand: Operand, stride: int) -> Ref:
+def struct_address(lowering: Lowering, operand: Operand, stride: int) -> Ref:
     """The byte that an operand means by element and byte within it."""
     b = lowering.builder
     element, offset = (lowering.read(operand, "u", k) for k in range(2))
@@ -319,24 +320,24 @@ def _struct_address(lowering: Lowering, operand: Operand, stride: int) -> Ref:
 def _srv_load(lowering: Lowering, made: Instruction) -> None:
     view = lowering.facts.srvs[made.number("id")]
     if view.kind == "struct":
-        address = _struct_address(lowering, made.operands[1], view.stride_bytes)
+        address = struct_address(lowering, made.operands[1], view.stride_bytes)
     else:
         address = lowering.read(made.operands[1], "U", 0).ref
-    at, offset = _with_offset(address, _MAX_OFFSET)
+    at, offset = with_offset(address, _MAX_OFFSET)
     found = _vertex_fetch(lowering, view.number, at, offset, bytewise=True)
     lowering.assign(made, lambda k: found[k])
 
 
 def _uav_struct_load(lowering: Lowering, made: Instruction) -> None:
     view = _view(lowering, made, "struct")
-    found = _raw_read(lowering, view, _struct_address(lowering, made.operands[1], view.stride_bytes))
+    found = _raw_read(lowering, view, struct_address(lowering, made.operands[1], view.stride_bytes))
     lowering.assign(made, lambda k: found[k])
 
 
 def _uav_struct_store(lowering: Lowering, made: Instruction) -> None:
     view = _view(lowering, made, "struct")
-    data = _masked(made, made.operands[0], lambda k: lowering.read(made.operands[2], "b", k).ref)
-    _raw_write(lowering, view, _struct_address(lowering, made.operands[1], view.stride_bytes), data)
+    data = masked(made, made.operands[0], lambda k: lowering.read(made.operands[2], "b", k).ref)
+    _raw_write(lowering, view, struct_address(lowering, made.operands[1], view.stride_bytes), data)
 
 
 def _needs_views(lowering: Lowering, made: Instruction) -> None:
@@ -372,7 +373,7 @@ def _arena_bits(lowering: Lowering, made: Instruction) -> int:
 
 
 def _uav_arena_load(lowering: Lowering, made: Instruction) -> None:
-    view = _view(lowering, made, "arena")
+    view = _view(lowering, made, "arena", "raw")
     data_format = {8: _FORMAT_8, 16: _FORMAT_16, 32: _FORMATS[1]}[_arena_bits(lowering, made)]
     found = _raw_read(lowering, view, lowering.read(made.operands[1], "U", 0).ref, data_format)[0]
     lowering.assign(made, lambda _: found)
@@ -380,7 +381,7 @@ def _uav_arena_load(lowering: Lowering, made: Instruction) -> None:
 
 def _uav_arena_store(lowering: Lowering, made: Instruction) -> None:
     b = lowering.builder
-    view = _view(lowering, made, "arena")
+    view = _view(lowering, made, "arena", "raw")
     address, value = (lowering.read(operand, "U", 0).ref for operand in made.operands)
     bits = _arena_bits(lowering, made)
     if bits == 32:
@@ -407,11 +408,7 @@ def _second(lowering: Lowering) -> int:
 _RAT_NAMES = {
     "add": "ADD", "sub": "SUB", "rsub": "RSUB", "min": "MIN_INT", "max": "MAX_INT", "umin": "MIN_UINT",
     "umax": "MAX_UINT", "and": "AND", "or": "OR", "xor": "XOR", "inc": "INC_UINT", "dec": "DEC_UINT",
-    "cmp": "CMPXCHG_INT", "cmp_xchg": "CMPXCHG_INT", "xchg": "XCHG",
-}  # fmt: skip
-_LDS_NAMES = {
-    "add": "ADD", "sub": "SUB", "rsub": "RSUB", "min": "MIN_INT", "max": "MAX_INT", "umin": "MIN_UINT",
-    "umax": "MAX_UINT", "and": "AND", "or": "OR", "xor": "XOR", "inc": "INC", "dec": "DEC", "xchg": "XCHG",
+    "uinc": "INC_UINT", "udec": "DEC_UINT", "cmp": "CMPXCHG_INT", "cmp_xchg": "CMPXCHG_INT", "xchg": "XCHG",
 }  # fmt: skip
 
 
@@ -422,7 +419,7 @@ def _uav_atomic(lowering: Lowering, made: Instruction) -> None:
     returns = operations()[made.mnemonic].has_result
     address, *values = (lowering.read(operand, "U", 0).ref for operand in made.operands[returns:])
     if view.kind == "struct":
-        address = _struct_address(lowering, made.operands[returns], view.stride_bytes)
+        address = struct_address(lowering, made.operands[returns], view.stride_bytes)
     data: dict[int, Ref] = {0: values[0]}
     if len(values) > 1:
         data[_second(lowering)] = values[1]
@@ -435,165 +432,6 @@ def _uav_atomic(lowering: Lowering, made: Instruction) -> None:
     _rat(lowering, f"{name}_RTN", view.number, {**data, 1: slot}, [dword])
     old = _vertex_fetch(lowering, RETURNS + view.number, slot, 0, "global", _FORMATS[1])[0]
     lowering.assign(made, lambda _: old)
-
-
-# -- the local data share ----------------------------------------------------------------------------------------------
-
-
-def _local(lowering: Lowering, made: Instruction) -> int:
-    """Where the LDS array that an instruction means begins, in bytes."""
-    if not lowering.target.is_evergreen:
-        raise lowering.error(
-            f"{made.mnemonic}: {lowering.target.chip.name} has no LDS that work-items share freely",
-            "it came with the HD 5000 series",
-        )
-    which = made.number("id") or made.number("resource")
-    sizes = lowering.facts.lds_bytes
-    if which not in sizes:
-        raise lowering.error(f"LDS {which} is not declared", f"dcl_lds_id({which}) bytes")
-    return sum(-(-size // 4) * 4 for n, size in sizes.items() if n < which)
-
-
-def _lds_op(lowering: Lowering, name: str, address: Ref, offset: int, data: list[Ref], *, effect: bool) -> Value | None:
-    b = lowering.builder
-    base, more = _with_offset(address, 255)
-    if more % 4 or more + offset > 255:
-        base, more = address, 0
-    if offset + more > 255:
-        base, offset = b.alu("ADD_INT", base, number(offset)), 0
-    result = Value() if name.endswith("_RET") else None
-    fields = {"lds_offset": (offset + more) // 4}
-    op = Op(name, [Use(base), *(Use(ref) for ref in data)], [result], fields=fields, order="lds", effect=effect)
-    b.add(op)
-    return result
-
-
-def _lds_read(lowering: Lowering, address: Ref, offset: int) -> Ref:
-    found = _lds_op(lowering, "LDS_READ_RET", address, offset, [], effect=False)
-    assert found is not None
-    return found
-
-
-def _local_address(lowering: Lowering, made: Instruction, operand: Operand) -> Ref:
-    """The byte that an address means: itself, or element and byte within it where the array has a structure."""
-    stride = lowering.facts.lds_strides.get(made.number("id") or made.number("resource"))
-    return lowering.read(operand, "U", 0).ref if stride is None else _struct_address(lowering, operand, stride)
-
-
-def _local_vector_address(lowering: Lowering, made: Instruction, operands: tuple[Operand, ...]) -> Ref:
-    """The same of operations that have address and offset in two operands."""
-    b = lowering.builder
-    stride = lowering.facts.lds_strides.get(made.number("id"), 1)
-    address, offset = (lowering.read(operand, "U", 0) for operand in operands)
-    return b.alu("ADD_INT", b.alu("MULLO_UINT", address, number(stride)) if stride != 1 else address, offset)
-
-
-def _lds_load(lowering: Lowering, made: Instruction) -> None:
-    base = _local(lowering, made)
-    address = _local_address(lowering, made, made.operands[1])
-    found = _lds_read(lowering, address, base)
-    lowering.assign(made, lambda _: found)
-
-
-def _lds_load_vec(lowering: Lowering, made: Instruction) -> None:
-    base = _local(lowering, made)
-    at = _local_vector_address(lowering, made, made.operands[1:])
-    lowering.assign(made, lambda k: _lds_read(lowering, at, base + 4 * k))
-
-
-def _lds_store(lowering: Lowering, made: Instruction) -> None:
-    base = _local(lowering, made)
-    address, value = _local_address(lowering, made, made.operands[0]), lowering.read(made.operands[1], "U", 0).ref
-    _lds_op(lowering, "LDS_WRITE", address, base, [value], effect=True)
-
-
-def _lds_store_vec(lowering: Lowering, made: Instruction) -> None:
-    base = _local(lowering, made)
-    at = _local_vector_address(lowering, made, made.operands[1:3])
-    data = _masked(made, made.operands[0], lambda k: lowering.read(made.operands[3], "b", k).ref)
-    for k, ref in data.items():
-        _lds_op(lowering, "LDS_WRITE", at, base + 4 * k, [ref], effect=True)
-
-
-def _lds_atomic(lowering: Lowering, made: Instruction) -> None:
-    base = _local(lowering, made)
-    returns = operations()[made.mnemonic].has_result
-    address = _local_address(lowering, made, made.operands[returns])
-    values = [lowering.read(operand, "U", 0).ref for operand in made.operands[returns + 1 :]]
-    short = made.mnemonic.removeprefix("lds_").removeprefix("read_")
-    if len(values) > 1:  # the machine takes what is compared with first
-        name, values = ("CMP_XCHG" if returns else "CMP_STORE"), values[::-1]
-    else:
-        name = _LDS_NAMES[short]
-    old = _lds_op(lowering, f"LDS_{name}{'_RET' if returns else ''}", address, base, values, effect=True)
-    if old is not None:
-        lowering.assign(made, lambda _: old)
-
-
-def _per_thread(lowering: Lowering, made: Instruction) -> int:
-    if not lowering.facts.lds_dwords_per_thread:
-        raise lowering.error(f"{made.mnemonic} needs dcl_lds_size_per_thread")
-    if lowering.target.generation == "r600":
-        raise lowering.error(
-            f"{made.mnemonic}: {lowering.target.chip.name} has no LDS", "it came with the HD 4000 series"
-        )
-    return lowering.facts.lds_dwords_per_thread
-
-
-def _lds_write_vec(lowering: Lowering, made: Instruction) -> None:
-    """Into the work-item's own part, the owner's."""
-    each, offset = _per_thread(lowering, made), made.number("lOffset")
-    data = _masked(made, made.operands[0], lambda k: lowering.read(made.operands[1], "b", k).ref)
-    b = lowering.builder
-    if lowering.target.is_evergreen:
-        at = b.alu("MULLO_UINT", lowering.thread("local_flat", 0), number(4 * each))
-        for k, ref in data.items():
-            _lds_op(lowering, "LDS_WRITE", at, 4 * (offset + k), [ref], effect=True)
-        return
-    uses = [Use(b.register(data[k])) if k in data else Use(ZERO) for k in range(4)]
-    fields = {"dst_index": offset, "dst_stride": each, "mask": sum(1 << k for k in data)}
-    b.add(Op("LOCAL_DS_WRITE", uses, [], FETCH, fields=fields, order="lds", effect=True))
-
-
-def _lds_read_vec(lowering: Lowering, made: Instruction) -> None:
-    each = _per_thread(lowering, made)
-    exchange = made.modifier("neighborExch") is not None
-    b = lowering.builder
-    thread, offset = (lowering.read(made.operands[1], "u", k).ref for k in range(2))
-    if not lowering.target.is_evergreen:
-        uses = _coordinates(lowering, [b.register(thread), b.register(offset)])[:2]
-        results: list[Value | None] = [Value() for _ in range(4)]
-        fields = {"mux_cntl": int(exchange), "dst_stride": each}
-        b.add(Op("LOCAL_DS_READ", uses, results, FETCH, fields=fields, order="lds"))
-        found = [value for value in results if value is not None]
-        lowering.assign(made, lambda k: found[k])
-        return
-    step = 4
-    if exchange:  # the four threads' dwords of this thread's place among them
-        place = b.alu("AND_INT", thread, number(3))
-        offset, thread, step = b.alu("ADD_INT", offset, place), b.alu("AND_INT", thread, number(-4)), 4 * each
-    dword = b.alu("ADD_INT", b.alu("MULLO_UINT", thread, number(each)), offset)
-    at = b.alu("LSHL_INT", dword, number(2))
-    lowering.assign(made, lambda k: _lds_read(lowering, at, step * k))
-
-
-def _fence(lowering: Lowering, made: Instruction) -> None:
-    names = [m.name for m in made.modifiers]
-    if "gds" in names:
-        raise lowering.error("fence_gds is not supported")
-    lowering.versions += 1
-    group = lowering.facts.group
-    count = group[0] * group[1] * group[2] if group is not None else lowering.facts.largest_group
-    if "threads" in names and count > 1:
-        if lowering.target.is_evergreen:
-            lowering.builder.add(Op("GROUP_BARRIER", [], [], order="all", effect=True))
-            return
-        if count > lowering.target.chip.compute.wavefront_size:
-            raise lowering.error(
-                f"fence_threads: on {lowering.target.chip.name} only work-items of one wavefront can wait",
-                f"a work-group of at most {lowering.target.chip.compute.wavefront_size}",
-            )
-    lowering.builder.add(Op("FENCE", [], [], order="all", effect=True))
 
 
 # -- indexed temporaries -----------------------------------------------------------------------------------------------
@@ -744,7 +582,7 @@ def exports(lowering: Lowering) -> None:
         b.add(Op("KILLNE_INT", [Use(discarded), Use(ZERO)], [None], order="all", effect=True))
     for number_of in sorted(lowering.facts.outputs):
         refs: list[Ref] = [environment.get(("o", number_of, lane), ZERO) for lane in range(4)]
-        uses = _coordinates(lowering, refs)
+        uses = coordinates(lowering, refs)
         b.add(Op("EXPORT", uses, [], MEMORY, fields={"array_base": number_of}, order="all", effect=True))
 
 
@@ -764,13 +602,6 @@ _INSTRUCTIONS: dict[str, Callable[[Lowering, Instruction], None]] = {
     "uav_store": _uav_store,
     "uav_arena_load": _uav_arena_load,
     "uav_arena_store": _uav_arena_store,
-    "lds_load": _lds_load,
-    "lds_load_vec": _lds_load_vec,
-    "lds_store": _lds_store,
-    "lds_store_vec": _lds_store_vec,
-    "lds_write_vec": _lds_write_vec,
-    "lds_read_vec": _lds_read_vec,
-    "fence": _fence,
     "discard_logicalnz": _discard,
     "discard_logicalz": _discard,
     "kill": _kill,

@@ -241,6 +241,8 @@ class _Block:
 
     def fetch_kind(self, op: Op) -> str:
         """Which clause a fetch belongs to: chips without a vertex cache fetch vertices by the texture units."""
+        if op.name.startswith("GDS_"):
+            return "gds"
         vertex = op.name in ("FETCH", "READ_SCRATCH", "LOCAL_DS_READ", "LOCAL_DS_WRITE")
         return "vtx" if vertex and self.target.generation != "cayman" else "tex"
 
