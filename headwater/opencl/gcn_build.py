@@ -33,10 +33,10 @@ def build(source: str, filename: str, options: str, settings: Settings) -> CodeO
     processor, version = settings.processor, settings.version
     front = _front(source, filename, options, processor, version)
     kernels = _chosen(front.kernels, settings.only, filename)
-    code = _generate(front.ir, list(kernels), filename, source, settings)
+    code, note = _generate(front.ir, list(kernels), filename, source, settings)
     if settings.emit == "hsaco":
         code = link(code)
-    return CodeObject(code, processor, kernels, front.warnings, digests(front.includes))
+    return CodeObject(code, processor, kernels, front.warnings + note, digests(front.includes))
 
 
 # What makes clang's IR depend on the processor: macros, built-ins and features that only some have, assembly. Files
@@ -87,14 +87,16 @@ def _front(source: str, filename: str, options: str, processor: str, version: in
     return replace(mine.front, ir=_CPU.sub(f'"target-cpu"="{processor}"', mine.front.ir))
 
 
-def _generate(ir: str, kernels: list[str], filename: str, source: str, settings: Settings) -> bytes:
+def _generate(ir: str, kernels: list[str], filename: str, source: str, settings: Settings) -> tuple[bytes, str]:
+    """Code, and what is to be said of it. Where LLVM fails for no fault of the program, it is asked again, so that the
+    defect that it met is not in the way, and then for ever less optimised code."""
     from headwater.opencl.worker import WORKER
 
     # LLVM as a library has no assembler for the text between the quotes of asm(): then the whole goes through clang's.
     emit = "obj" if settings.emit == "hsaco" else settings.emit
     written = emit == "obj" and _INLINE_ASSEMBLY.search(ir) is not None
 
-    def attempt(*, plain_minima: bool) -> bytes:
+    def attempt(**how: bool | int) -> bytes:
         code: bytes = WORKER.call(
             f"{_WORKER_MODULE}:compile",
             ir,
@@ -104,23 +106,50 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
             abi=settings.version,
             largest_group=settings.largest_group,
             emit="asm" if written else emit,
-            plain_minima=plain_minima,
+            **how,
         )
         if written:
             name = f"{filename}, as assembly"
             return assemble(code.decode(), name, settings.processor, version=settings.version, emit="obj").code
         return code
 
-    try:
-        return attempt(plain_minima=False)
-    except InternalError as error:
-        if _MINIMA_FAIL in error.message:
-            return attempt(plain_minima=True)
-        raise _refused(error, source, settings.processor) from error
+    first: InternalError | None = None
+    around: dict[str, bool | int] = {}
+    cautions = iter(_CAUTIONS)
+    note = ""
+    while True:
+        try:
+            return attempt(**around), note
+        except InternalError as error:
+            first = first or error
+            refused = _refused(error, source, settings.processor)
+            if refused is not error or not error.message.startswith(_LLVM_FAILED):
+                raise refused from error
+            known = next((way for said, way in _WAYS_AROUND if said in error.message and way not in around), None)
+            if known and "caution" not in around:
+                around[known] = True
+                continue
+            level, what = next(cautions, (0, ""))
+            if not what:
+                raise first from error
+            around["caution"] = level
+            note = (
+                f"{filename}: note: LLVM fails at optimised code for {settings.processor} (a defect of LLVM's): {what}."
+                " Its results are right, but its instructions, registers and time say little of optimised code\n"
+            )
 
 
+_LLVM_FAILED = ("LLVM stopped", "LLVM cannot make code")
+# What LLVM says at its defects that are known, and the way around each: `codegen_gcn.compile` tells.
+_WAYS_AROUND = (
+    ("Not a min/max opcode", "plain_minima"),
+    ("isReg() && ", "opaque_indices"),
+)
+_CAUTIONS = (
+    (1, "code is generated without optimisation"),
+    (2, "the kernel is compiled without optimisation"),
+)
 _INLINE_ASSEMBLY = re.compile(r"\bcall [^@\n]*\basm (?:sideeffect )?")
-_MINIMA_FAIL = "Not a min/max opcode"
 # What LLVM says before it ends the process, where the fault is the program's: "error: k.cl:1:0: local memory (80000)".
 _REFUSAL = re.compile(r"error: (?P<file>.+?):(?P<line>\d+):\d+: (?:in function \S+ \S+: )?(?P<message>.*)")
 # Chips before gfx7 have no flat instructions, and OpenCL 2.0 allows pointers of which only the run tells the space.

@@ -6,11 +6,13 @@ import subprocess
 from pathlib import Path
 
 import llvmlite.binding as llvm
+import numpy as np
 import pytest
 from builtin_calls import GROUPS
 
-from headwater.errors import SourceError, UsageError
-from headwater.opencl import clang, gcn, gcn_build, library, platforms
+import headwater as hw
+from headwater.errors import InternalError, SourceError, UsageError
+from headwater.opencl import clang, gcn, gcn_build, library, platforms, worker
 from headwater.opencl.platforms import with_intrinsics
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,6 +124,74 @@ def test_minima_of_minima_compile_where_llvm_fails(kind):
     assert "v_cmp_gt_f32" in text
     assert "v_min_legacy_f32" not in text
     assert "v_min_legacy_f32" in assembly("kernel void k(global float *a) { a[0] = min(a[1], a[2]); }", "gfx701")
+
+
+# LLVM finds while it generates code that the three lowest bits of `at` are those of 4, and fails at a constant index.
+KNOWN_INDEX = """
+kernel void k(global uint *out) {
+  short first = bitselect((short)48, (short)76, (short)get_group_id(0));
+  uint at = bitselect(20u, 47u, (uint)first);
+  ulong array[8] = {0, 0, 0, 0, 60};
+  int left = 3;
+  do {
+    if ((at & 7) == 0) array[7] = first + 2;
+  } while (--left > 0 && get_group_id(0));
+  out[get_global_id(0)] = (array[at & 7] != first) + at;
+}
+"""
+
+
+def test_an_index_that_becomes_constant_compiles_where_llvm_fails():
+    assert gcn.compile_code_object(KNOWN_INDEX, "k.cl", target="gfx900").warnings == ""
+    out, expected = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
+    for device, into in (("vega64", out), ("cpu", expected)):
+        with hw.device(device):
+            hw.compile(KNOWN_INDEX).k[(32,), (4,)](into)
+    assert out.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(("level", "what"), [(1, "code is generated without"), (2, "the kernel is compiled without")])
+def test_what_llvm_cannot_optimise_is_compiled_with_less_and_told(level, what, tmp_path, monkeypatch):
+    """LLVM's defects have no names: here it "fails" until asked for as little as that."""
+    monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
+    asked = []
+    real = worker.Worker.call
+
+    def call(self, function, *args, **named):
+        if function.endswith(":compile") and (named.get("caution", 0) < level):
+            asked.append(named)
+            raise InternalError("LLVM stopped while compiling the kernel (exit status -6): Assertion")
+        return real(self, function, *args, **named)
+
+    monkeypatch.setattr(worker.Worker, "call", call)
+    kernel = (
+        "kernel void k(global float *a, float f) { size_t i = get_global_id(0); float t[4]; t[i] = f; a[i] += t[i]; }"
+    )
+    a = np.arange(4, dtype=np.float32)
+    with hw.device("vega64"):
+        hw.compile(kernel).k[4, None](a, 2.5)
+    assert a.tolist() == [2.5, 3.5, 4.5, 5.5]
+    built = gcn.compile_code_object(kernel, "k.cl", target="gfx900")
+    assert built.warnings.startswith("k.cl: note: LLVM fails at optimised code for gfx900")
+    assert what in built.warnings
+    assert gcn.compile_code_object(kernel, "k.cl", target="gfx900").warnings == built.warnings  # from the cache
+    assert len(asked) == 2 * level
+
+
+def test_what_llvm_refuses_for_good_reasons_is_asked_once(monkeypatch):
+    asked = []
+    real = worker.Worker.call
+
+    def call(self, function, *args, **named):
+        asked.append(function)
+        return real(self, function, *args, **named)
+
+    monkeypatch.setattr(worker.Worker, "call", call)
+    with pytest.raises(SourceError, match="local memory"):
+        gcn.compile_code_object(
+            "kernel void k(global int *a) { local int t[20000]; t[a[0]] = 1; a[1] = t[a[2]]; }", "k"
+        )
+    assert len(asked) == 1
 
 
 # ------------------------------------------------------------------------------------------------ what kernels are told
