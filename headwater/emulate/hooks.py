@@ -128,10 +128,11 @@ class Observer(Protocol):
 @dataclass(frozen=True, slots=True)
 class Region:
     """Memory that a launch's code accesses: ``keys`` are the numbers that its first byte has as an address there, each
-    with how many bytes follow."""
+    with how many bytes follow; ``host``: where what the first key tells of lies in this process."""
 
     name: str
     keys: tuple[tuple[int, int], ...]
+    host: int
 
 
 class Native(Protocol):

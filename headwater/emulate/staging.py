@@ -60,6 +60,8 @@ SITE: Final = Struct(
     ("u32", "differs", 1),  # from the pattern, so far
     ("u32", "lines", 2 * LANES),
     ("u64", "sums", 4),
+    ("u64", "memory", 1),  # where the allocation lies
+    ("u64", "before", 1),  # the first lane's address,
 )
 
 
@@ -323,9 +325,10 @@ class Staged:
         count = b.emit(f"load i32, ptr {paths}, align 4")
         path = b.emit(f"load ptr, ptr {field('path')}, align 8")
         place = b.emit(f"getelementptr i64, ptr {path}, i64 {b.emit(f'sext i32 {count} to i64')}")
-        b.line(f"store i32 {known}, ptr {place}, align 8")
-        second = b.emit(f"getelementptr i8, ptr {place}, i64 4")
-        b.line(f"store i32 {b.emit(f'load i32, ptr {repeat}, align 4')}, ptr {second}, align 4")
+        # In one piece, as it will be read: what is stored apart could be taken together only when it is in the cache.
+        often = b.emit(f"zext i32 {b.emit(f'load i32, ptr {repeat}, align 4')} to i64")
+        whole = b.emit(f"or i64 {b.emit(f'shl i64 {often}, 32')}, {b.emit(f'zext i32 {known} to i64')}")
+        b.line(f"store i64 {whole}, ptr {place}, align 8")
         b.line(f"store i32 {key}, ptr {recorder}, align 64")
         b.line(f"store i32 1, ptr {repeat}, align 4")
         more = b.emit(f"add i32 {count}, 1")

@@ -7,7 +7,9 @@
 
 typedef int (*write_function)(int file, const void *data, u64 bytes);
 
-enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, LINE_BYTES = 64, MOST_BANKS = 128 };
+enum { WRITES = 1u << 31, FURTHEST_AHEAD = 1 << 14 }; /* WRITES: of a site's facts */
+enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, NARROW = 1 << 7, LINE_BYTES = 64, MOST_BANKS = 128 }; /* NARROW: in `active` */
+enum { OFTEN_SHIFT = 23, OFTEN = 1 << 9 }; /* of words of a path in the file */
 enum { CHUNK_MAGIC = 0x43545748, SERIES_BYTES = 2560 };
 enum { REPEAT_BITS = 26, MOST_REPEATS = (1 << REPEAT_BITS) - 1, CYCLES = 63 };
 
@@ -15,9 +17,14 @@ struct path_record { u32 key, repeat; };
 struct memory_record { u16 site; unsigned char active, count; u32 first; i32 stride; u32 repeat; };
 struct chunk { u32 magic, wave; u64 group; u32 path, memory, lines, last, waves, step; };
 /* The accesses of a site that make one record, so far: `packed` is cycles of the address unit less 1 | flags | active << 16 |
-   count << 24. */
+   count << 24, where NARROW is a part of `active`. */
 struct run { u32 packed, first, stride, count; };
-struct range { u64 start, bytes, address; };
+/* Runs are written and compared as two numbers of 64 bits: a load that takes together what was stored apart waits until all
+   stores before it, the kernel's own among them, have reached the cache. */
+typedef u64 __attribute__((may_alias)) half;
+/* Of functions that read what has just been stored: without vector registers nothing is taken together. */
+#define APART SCALAR __attribute__((noinline))
+struct range { u64 start, bytes, address, memory; }; /* memory: where it lies, if that is known */
 
 /* What the launcher fills in. */
 struct context {
@@ -26,7 +33,7 @@ struct context {
     i32 file;
     i32 unused;
     u32 sites, segments;
-    u64 site_table; /* u32: kind | bytes << 8 */
+    u64 site_table; /* u32: kind | bytes << 8 | WRITES */
     u64 ranges, range_count; /* sorted by start */
     u64 private_address, private_bytes; /* of each wavefront, one after the other */
     u64 lds_base;
@@ -91,13 +98,13 @@ static void count_path(struct recorder *r, const struct path_record *path, u32 p
         u64 *counters = r->counters + 4 * (path[n].key & 0xffff), repeat = path[n].repeat * waves;
         counters[0] += repeat;
         counters[1] += repeat * active;
-        counters[2] += active == LANES ? repeat : 0;
-        counters[3] += active == 0 ? repeat : 0;
+        if (active == LANES) counters[2] += repeat;
+        if (active == 0) counters[3] += repeat;
     }
 }
 
 static void count_run(struct site *s, const struct run *run, u64 waves) {
-    u64 times = run->count * waves, active = run->packed >> 16 & 0xff, count = run->packed >> 24;
+    u64 times = run->count * waves, active = run->packed >> 16 & (NARROW - 1), count = run->packed >> 24;
     s->sums[SUM_TIMES] += times;
     s->sums[SUM_ACTIVE] += times * active;
     s->sums[SUM_COUNT] += times * count;
@@ -110,21 +117,50 @@ static inline struct memory_record record_of(u32 site, const struct run *run) {
                                   run->count | (packed & CYCLES) << REPEAT_BITS};
 }
 
-/* Room for a chunk in the output, with its head and path written; 0 if there is no file. */
+/* Room for a chunk in the output, with its head and path written; 0 if there is no file. `more`: bytes behind the path. */
 static unsigned char *begin_chunk(struct recorder *r, struct chunk head, const struct path_record *path, u64 more) {
-    u64 bytes = head.path * sizeof *path;
     if (r->context->file < 0) return 0;
-    if (r->output_bytes + sizeof head + bytes + more > r->context->output_room) put_output(r);
-    unsigned char *at = r->output + r->output_bytes;
+    if (r->output_bytes + sizeof head + head.path * sizeof *path + more > r->context->output_room) put_output(r);
+    unsigned char *at = r->output + r->output_bytes, *word = at + sizeof head;
+    for (u32 n = 0; n < head.path; n++) {
+        u32 often = path[n].repeat, one = path[n].key | (often < OFTEN ? often << OFTEN_SHIFT : 0);
+        __builtin_memcpy(word, &one, 4);
+        word += 4;
+        if (often < OFTEN) continue;
+        __builtin_memcpy(word, &often, 4);
+        word += 4;
+    }
+    head.path = (word - at - sizeof head) / 4;
     __builtin_memcpy(at, &head, sizeof head);
-    at += sizeof head;
-    for (u64 n = 0; n < bytes; n += sizeof *path) __builtin_memcpy(at + n, (const char *)path + n, sizeof *path);
-    r->output_bytes += sizeof head + bytes + more;
-    return at + bytes;
+    r->output_bytes += word - at + more;
+    return word;
 }
 
-/* Cache lines that a run lists. */
-static inline u32 lines_in(const struct run *run) { return run->count && run->packed & LIST ? run->packed >> 24 : 0; }
+/* Words of `lines` that a run has. */
+static inline u32 lines_in(const struct run *run) {
+    if (!run->count || !(run->packed & LIST)) return 0;
+    u32 count = run->packed >> 24;
+    return run->packed & NARROW << 16 ? 1 + (count + 1) / 2 : count;
+}
+
+/* A site's list, relative to its first line: in 16 bits behind the least, if that does for them all. NARROW << 16, or 0. */
+static u32 relative_lines(struct site *s, u32 count) {
+    _Alignas(64) u16 narrow[2 * LANES + 2];
+    u32 start = s->lines[0], low = ~0u, high = 0;
+    for (u32 n = 0; n < count; n++) {
+        low = s->lines[n] < low ? s->lines[n] : low;
+        high = s->lines[n] > high ? s->lines[n] : high;
+    }
+    if (high - low > 0xffff) {
+        for (u32 n = 0; n < count; n++) s->lines[n] -= start;
+        return 0;
+    }
+    for (u32 n = 0; n < count; n++) narrow[n] = s->lines[n] - low;
+    narrow[count] = 0;
+    s->lines[0] = low - start;
+    __builtin_memcpy(s->lines + 1, narrow, (count + 1) / 2 * 4);
+    return NARROW << 16;
+}
 
 static void put_series(struct recorder *r, struct series *f) {
     u32 sites = r->context->sites, memories = 0;
@@ -173,9 +209,10 @@ static void flush(struct recorder *r, u32 last) {
     r->put = !last;
 }
 
-static inline void end_segment(struct recorder *r) {
-    if (r->repeat == 0) return;
-    r->path[r->paths] = (struct path_record){r->key, r->repeat};
+APART static void end_segment(struct recorder *r) {
+    u32 repeat = *(volatile u32 *)&r->repeat;
+    if (repeat == 0) return;
+    ((half *)r->path)[r->paths] = r->key | (u64)repeat << 32;
     r->repeat = 0;
     r->paths++;
 }
@@ -196,17 +233,18 @@ static void end_run(struct recorder *r, struct site *s, u32 number) {
 
 /* One access, if it goes on with the site's run. */
 SCALAR static inline int goes_on(struct run *run, u32 packed, u32 first) {
-    if (run->count == 0) {
-        run->packed = packed;
-        run->first = first;
-        run->stride = 0;
-        run->count = 1;
+    half *halves = (half *)run;
+    u64 known = halves[0], rest = halves[1];
+    u32 count = rest >> 32, stride = rest;
+    if (count == 0) {
+        halves[0] = packed | (u64)first << 32;
+        halves[1] = 1ull << 32;
         return 1;
     }
-    if (packed != run->packed || run->count == MOST_REPEATS) return 0;
-    if (run->count == 1) run->stride = first - run->first;
-    if (first != run->first + run->stride * run->count) return 0;
-    run->count++;
+    if (packed != (u32)known || count == MOST_REPEATS) return 0;
+    if (count == 1) stride = first - (u32)(known >> 32);
+    if (first != (u32)(known >> 32) + stride * count) return 0;
+    halves[1] = stride | (count + 1ull) << 32;
     return 1;
 }
 
@@ -218,40 +256,49 @@ static inline void record(struct recorder *r, struct site *s, u32 number, u32 pa
 }
 
 /* Whether the wavefront is what a series goes on with; then it is counted there. */
-static int continues(struct recorder *r, struct series *f, u64 number) {
+APART static int continues(struct recorder *r, struct series *f, u64 number) {
     if (f->waves == 0 || f->paths != (u32)r->paths || (f->lines && f->relisted != r->relisted) || (f->waves > 1 && number - f->last_number != f->step)) return 0;
     for (i32 n = 0; n < r->paths; n++)
         if (r->path[n].key != f->path[n].key || r->path[n].repeat != f->path[n].repeat) return 0;
-    /* Four runs at a time; nothing but `first` may differ. */
-    static const v16 firsts = {0, -1, 0, 0, 0, -1, 0, 0, 0, -1, 0, 0, 0, -1, 0, 0};
-    u32 blocks = (r->context->sites + 3) / 4;
-    v16 *now = (v16 *)r->runs, *last = (v16 *)f->last, *delta = (v16 *)f->delta, other = {0};
+    /* Nothing but `first` may differ. */
+    u32 halves = 2 * r->context->sites;
+    half *now = (half *)r->runs, *last = (half *)f->last, *delta = (half *)f->delta;
+    u64 other = 0;
     if (f->waves == 1) {
         if (number <= f->start || number - f->start > ~0u >> 1) return 0;
-        for (u32 n = 0; n < blocks; n++) {
+        for (u32 n = 0; n < halves; n += 2) {
             delta[n] = now[n] - last[n];
-            other |= delta[n] & ~firsts;
+            other |= (u32)(now[n] ^ last[n]) | (now[n + 1] ^ last[n + 1]);
         }
-        if (any(other)) return 0;
+        if (other) return 0;
         f->step = number - f->start;
     } else {
-        for (u32 n = 0; n < blocks; n++) other |= (now[n] - last[n]) ^ delta[n];
-        if (any(other)) return 0;
+        for (u32 n = 0; n < halves; n += 2) other |= (now[n] - last[n] - delta[n]) | (now[n + 1] ^ last[n + 1]);
+        if (other) return 0;
     }
-    for (u32 n = 0; n < blocks; n++) {
+    for (u32 n = 0; n < halves; n++) {
         last[n] = now[n];
-        now[n] = (v16){0};
+        now[n] = 0;
     }
     f->last_number = number;
     f->waves++;
     return 1;
 }
 
+APART static void begin_series(struct recorder *r, struct series *f) {
+    half *now = (half *)r->runs, *first = (half *)f->runs, *last = (half *)f->last;
+    const half *from = (const half *)r->path;
+    half *to = (half *)f->path;
+    for (i32 n = 0; n < r->paths; n++) to[n] = from[n];
+    for (u32 n = 0; n < 2 * r->context->sites; n++) {
+        first[n] = last[n] = now[n];
+        now[n] = 0;
+    }
+}
+
 /* Begin a series with the wavefront, in place of another, if others can be like it. */
 static int starts(struct recorder *r, struct series *f, u64 number) {
-    u32 sites = r->context->sites, blocks = (sites + 3) / 4;
-    v16 *now = (v16 *)r->runs, *first = (v16 *)f->runs, *last = (v16 *)f->last;
-    u32 lines = 0;
+    u32 sites = r->context->sites, lines = 0;
     for (u32 n = 0; n < sites; n++) lines += lines_in(&r->runs[n]);
     if (r->paths > SERIES_PATHS || lines > r->context->line_room) return 0;
     put_series(r, f);
@@ -261,11 +308,7 @@ static int starts(struct recorder *r, struct series *f, u64 number) {
     f->waves = 1;
     f->step = 0;
     f->paths = r->paths;
-    for (i32 n = 0; n < r->paths; n++) f->path[n] = r->path[n];
-    for (u32 n = 0; n < blocks; n++) {
-        first[n] = last[n] = now[n];
-        now[n] = (v16){0};
-    }
+    begin_series(r, f);
     return 1;
 }
 
@@ -385,73 +428,94 @@ static u64 device_address(struct context *c, struct wave *w, struct recorder *r,
     s->allocation[0] = all[low - 1].start;
     s->allocation[1] = all[low - 1].bytes;
     s->allocation[2] = all[low - 1].address;
+    s->memory = all[low - 1].memory;
     return host - s->allocation[0] + s->allocation[2];
 }
 
-typedef u16 h32 __attribute__((vector_size(64)));
-typedef unsigned char c32 __attribute__((vector_size(32)));
-typedef _Bool b32 __attribute__((ext_vector_type(32)));
-enum { AT_ONCE = 32 }; /* dwords that are compared with one */
+enum { AT_ONCE = 32 }; /* dwords that are compared with each other */
 
-static inline u32 equal_words(h32 some, u16 one) {
-    b32 equal = __builtin_convertvector((h32)(some == (h32){0} + one), b32);
-    u32 bits;
-    __builtin_memcpy(&bits, &equal, 4);
-    return bits;
-}
-
-static inline u32 equal_banks(c32 some, unsigned char one) {
-    b32 equal = __builtin_convertvector((c32)(some == (c32){0} + one), b32);
-    u32 bits;
-    __builtin_memcpy(&bits, &equal, 4);
-    return bits;
-}
-
-/* How many different dwords the bank has of which most are wanted. All are compared with each, as branches on them would be
-   mispredicted, and memory that tells of banks would be waited for. */
-static inline __attribute__((always_inline)) u32 most_of_a_bank(const h32 *word, const c32 *bank, u32 count, u32 parts) {
-    u32 most = 0, once[MOST_BANKS / AT_ONCE] = {0}, of_bank[MOST_BANKS][MOST_BANKS / AT_ONCE];
-    for (u32 n = 0; n < count; n++) {
-        u32 same = 0, bit = 1u << n % AT_ONCE;
-        for (u32 p = 0; p < parts; p++) {
-            u32 earlier = n / AT_ONCE > p ? ~0u : n / AT_ONCE == p ? bit - 1 : 0;
-            same |= equal_words(word[p], ((const u16 *)word)[n]) & earlier;
-            of_bank[n][p] = equal_banks(bank[p], ((const unsigned char *)bank)[n]);
-        }
-        once[n / AT_ONCE] |= same ? 0 : bit;
+/* Of 32 numbers, those that have the bit. */
+static inline u32 having(const v16 *number, u32 bit) {
+    u32 set = 0;
+    for (u32 p = 0; p < 2; p++) {
+        b16 lanes = __builtin_convertvector((v16)((number[p] & splat(bit)) != splat(0)), b16);
+        u16 some;
+        __builtin_memcpy(&some, &lanes, 2);
+        set |= (u32)some << 16 * p;
     }
+    return set;
+}
+
+/* Of those that each number is the same as so far, those with the same `bits`. */
+static inline void narrow(v16 *same, const v16 *number, u32 bits) {
+    for (; bits; bits &= bits - 1) {
+        u32 bit = bits & -bits, others = ~having(number, bit);
+        for (u32 p = 0; p < 2; p++) same[p] &= splat(others) ^ (v16)((number[p] & splat(bit)) != splat(0));
+    }
+}
+
+static inline v16 count_bits(v16 v) {
+    v -= v >> 1 & splat(0x55555555);
+    v = (v & splat(0x33333333)) + (v >> 2 & splat(0x33333333));
+    return ((v + (v >> 4)) & splat(0x0f0f0f0f)) * splat(0x01010101) >> 24;
+}
+
+/* How many different dwords the bank has of which most are wanted, of those of 32 that `wanted` has; `banks` is a power of two.
+   They are compared bit by bit, all at a time: branches on them would be mispredicted, and memory that tells of banks would be
+   waited for. */
+static u32 most_of_a_bank(const v16 *number, u32 wanted, u32 banks) {
+    static const v16 one = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+    v16 lanes[2] = {lane_mask(wanted, 0), lane_mask(wanted, 1)}, of_bank[2] = {splat(wanted), splat(wanted)}, of_word[2], again[2], most = {0};
+    u32 known = ((const u32 *)number)[__builtin_ctz(wanted)];
+    u32 differ = __builtin_reduce_or(((number[0] ^ splat(known)) & lanes[0]) | ((number[1] ^ splat(known)) & lanes[1]));
+    narrow(of_bank, number, differ & (banks - 1));
+    for (u32 p = 0; p < 2; p++) of_word[p] = of_bank[p];
+    narrow(of_word, number, differ & ~(banks - 1));
+    /* A dword counts for the first that wants it: a bit that is the lowest of those with the same number. */
+    for (u32 p = 0; p < 2; p++) again[p] = (v16)((of_word[p] & (0 - of_word[p])) != one << 16 * p) & splat(1);
+    u32 once = wanted & ~having(again, 1);
+    for (u32 p = 0; p < 2; p++) {
+        v16 load = count_bits(of_bank[p] & splat(once)) & lanes[p], more = (v16)(load > most);
+        most = (load & more) | (most & ~more);
+    }
+    return __builtin_reduce_max(most);
+}
+
+/* The same of any number, and any banks. */
+static u32 most_of_many(const u32 *number, u32 count, u32 banks) {
+    u32 most = 0, load[MOST_BANKS] = {0};
     for (u32 n = 0; n < count; n++) {
-        u32 load = 0;
-        for (u32 p = 0; p < parts; p++) load += __builtin_popcount(of_bank[n][p] & once[p]);
-        most = load > most ? load : most;
+        u32 earlier = 0, *of_bank = &load[number[n] % banks];
+        while (number[earlier] != number[n]) earlier++;
+        *of_bank += earlier == n;
+        most = *of_bank > most ? *of_bank : most;
     }
     return most;
 }
 
 /* Cycles of the LDS: lanes come in groups that want a dword for each bank, and a bank serves one dword a cycle. */
-static u32 lds_cycles(u32 all_banks, const u32 *offset, u64 mask, u32 bytes) {
-    u32 words = (bytes + 3) / 4, lanes = all_banks / (words == 3 ? 4 : words), total = 0;
-    h32 word[MOST_BANKS / AT_ONCE];
-    c32 bank[MOST_BANKS / AT_ONCE];
-    if (all_banks == AT_ONCE && words == 1 && mask == ~0ull) {
-        for (u32 from = 0; from < LANES; from += AT_ONCE) {
-            for (u32 n = 0; n < AT_ONCE; n++) word[0][n] = offset[from + n] / 4;
-            bank[0] = __builtin_convertvector(word[0] % AT_ONCE, c32);
-            total += most_of_a_bank(word, bank, AT_ONCE, 1);
+static u32 lds_cycles(u32 banks, const u32 *offset, u64 mask, u32 bytes) {
+    u32 words = (bytes + 3) / 4, lanes = banks / (words == 3 ? 4 : words), total = 0;
+    int fast = (banks & (banks - 1)) == 0;
+    lanes = lanes < 1 ? 1 : lanes > LANES ? LANES : lanes;
+    if (fast && words == 1 && (lanes == 16 || lanes == 32)) {
+        for (u32 p = 0; p < 4; p += lanes / 16) {
+            u32 wanted = mask >> 16 * p & (~0u >> (32 - lanes));
+            v16 some[2] = {part_of(offset, p) / 4, lanes == 32 ? part_of(offset, p + 1) / 4 : splat(0)};
+            if (wanted) total += most_of_a_bank(some, wanted, banks);
         }
         return total;
     }
-    lanes = lanes < 1 ? 1 : lanes > LANES ? LANES : lanes;
+    _Alignas(64) u32 number[MOST_BANKS];
     for (u32 from = 0; from < LANES; from += lanes) {
         u32 count = 0;
         for (u64 left = mask >> from & (~0ull >> (64 - lanes)); left; left &= left - 1) {
             u32 first = offset[from + __builtin_ctzll(left)] / 4;
-            for (u32 one = first; one < first + words; one++, count++) {
-                ((u16 *)word)[count] = one; /* there are not more than 64 KB */
-                ((unsigned char *)bank)[count] = one % all_banks;
-            }
+            for (u32 one = first; one < first + words; one++) number[count++] = one;
         }
-        total += count <= AT_ONCE ? most_of_a_bank(word, bank, count, 1) : most_of_a_bank(word, bank, count, MOST_BANKS / AT_ONCE);
+        if (count == 0) continue;
+        total += fast && count <= AT_ONCE ? most_of_a_bank((const v16 *)number, ~0u >> (32 - count), banks)
+                                          : most_of_many(number, count, banks);
     }
     return total;
 }
@@ -629,7 +693,7 @@ static u32 lines_of(struct context *c, struct wave *w, struct recorder *r, struc
 static void local(struct wave *w, struct recorder *r, struct site *s, u32 number, u32 bytes, u64 base, u64 mask) {
     u32 from = __builtin_ctzll(mask), first = s->low[from], alignment = first & 3;
     if (alignment != s->known[ALIGNMENT] || !same_pattern(s, mask, first)) {
-        u32 offset[LANES];
+        _Alignas(64) u32 offset[LANES];
         for (u32 l = 0; l < LANES; l++) offset[l] = s->low[l] + (u32)(base - w->lds);
         u32 packed = shape(s, mask, first, bytes, from) | __builtin_popcountll(mask) << 16;
         remember(s, mask, first, alignment, packed | lds_cycles(r->context->banks, offset, mask, bytes) << 24);
@@ -671,14 +735,28 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
     u32 cycles = flags & (LINEAR | UNIFORM) ? 4 : 0;
     if (c->quads) cycles = quad_cycles(s->low, mask, bytes, first, alignment & (LINE_BYTES - 1));
     else if (cycles == 0) cycles = address_cycles(s->low, mask, bytes);
-    u32 packed = (cycles - 1) | flags | (follow ? 0 : LIST) | __builtin_popcountll(mask) << 16 | count << 24;
-    remember(s, one_high ? mask : 0, first, alignment, packed);
-    u32 start = s->lines[0];
+    u32 packed = (cycles - 1) | flags | (follow ? 0 : LIST) | __builtin_popcountll(mask) << 16 | count << 24, start = s->lines[0];
     if (!follow) {
         r->relisted++;
-        for (u32 n = 0; n < count; n++) s->lines[n] -= start;
+        packed |= relative_lines(s, count);
     }
+    remember(s, one_high ? mask : 0, first, alignment, packed);
     record(r, s, number, packed, start);
+}
+
+SCALAR static inline u32 facts_of(const struct recorder *r, u32 number) { return ((const u32 *)r->context->site_table)[number]; }
+SCALAR static inline u32 bytes_of(u32 facts) { return facts >> 8 & 0xffff; }
+
+/* Prefetch what the next wavefront will access if it is as far on as this one is from that before. What is recorded meanwhile
+   is much to store, and the processor stores in order: behind a line that is not there it would wait. */
+SCALAR static inline void ask_ahead(struct site *s, u32 writes, u64 key) {
+    u64 ahead = key - s->before, lines = s->known[PACKED] >> 24;
+    s->before = key;
+    if (ahead + FURTHEST_AHEAD > 2 * FURTHEST_AHEAD || s->memory == 0 || key - s->allocation[0] >= s->allocation[1]) return;
+    for (u64 at = key - s->allocation[0] + s->memory + ahead; lines--; at += LINE_BYTES) {
+        if (writes) __builtin_prefetch((void *)at, 1);
+        else __builtin_prefetch((void *)at);
+    }
 }
 
 /* An access of lanes that lie to lane 0 as in the site's access before: 1 if nothing else is to be looked at. */
@@ -692,12 +770,13 @@ SCALAR HIDDEN u32 hw_again(struct wave *w, struct site *s, u32 what, u64 base, u
     if (kind == KIND_FLAT && (high == SHARED_APERTURE || high == PRIVATE_APERTURE)) return 0;
     u64 address = known_address(r->context, w, r, s, base + (high << 32 | first));
     if (address == 0 || ((address & (LINE_BYTES - 1)) | 1u << 31) != s->known[ALIGNMENT]) return 0;
+    if (s->known[PACKED] & LINEAR) ask_ahead(s, facts_of(r, number) & WRITES, base + (high << 32 | first));
     return goes_on(&r->runs[number], s->known[PACKED], address / LINE_BYTES);
 }
 
 HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 base, u64 mask) {
     struct recorder *r = (struct recorder *)w->hooks[1];
-    u32 facts = ((const u32 *)r->context->site_table)[number], kind = facts & 0xff, bytes = facts >> 8;
+    u32 facts = facts_of(r, number), kind = facts & 0xff, bytes = bytes_of(facts);
     if (mask == 0) {
         record(r, s, number, 0, 0);
         return;
@@ -721,14 +800,14 @@ SCALAR static inline u32 packed_scalar(u64 address, u32 bytes) {
 
 SCALAR HIDDEN u32 hw_scalar_again(struct wave *w, struct site *s, u32 number, u64 host) {
     struct recorder *r = (struct recorder *)w->hooks[1];
-    u32 bytes = ((const u32 *)r->context->site_table)[number] >> 8;
+    u32 bytes = bytes_of(facts_of(r, number));
     u64 address = known_address(r->context, w, r, s, host);
     return address && goes_on(&r->runs[number], packed_scalar(address, bytes), address / LINE_BYTES);
 }
 
 HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 host) {
     struct recorder *r = (struct recorder *)w->hooks[1];
-    u32 bytes = ((const u32 *)r->context->site_table)[number] >> 8;
+    u32 bytes = bytes_of(facts_of(r, number));
     u64 address = device_address(r->context, w, r, s, host);
     record(r, s, number, packed_scalar(address, bytes), address / LINE_BYTES);
 }

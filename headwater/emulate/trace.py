@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from headwater.emulate.registers import Mask
     from headwater.runtime.emulated import SimulatedTask
 
-VERSION: Final = 5
-MAGIC: Final = b"HWTRACE5"
+VERSION: Final = 6
+MAGIC: Final = b"HWTRACE6"
 CHUNK_MAGIC: Final = 0x43545748
 LINE_BYTES: Final = 64
 FIRST_ADDRESS: Final = 1 << 20
@@ -59,10 +59,15 @@ LIST, LINEAR, UNIFORM = 1 << 13, 1 << 14, 1 << 15
 """Flags of a memory record, in the upper bits of its ``site``."""
 
 PATH_RECORD: Final = np.dtype([("segment", "<u2"), ("active", "<u2"), ("repeat", "<u4")])
+"""A record of `Wave.path`; in the file one word of 32 bits, or two."""
+_LANES_SHIFT, _LANES_MASK, _OFTEN_SHIFT = 16, 127, 23
+"""Of such a word: the segment below, the lanes, and how often, or 0: the next word says it."""
 MEMORY_RECORD: Final = np.dtype(
     [("site", "<u2"), ("active", "u1"), ("count", "u1"), ("first", "<u4"), ("stride", "<i4"), ("repeat", "<u4")]
 )
 """As in the file: the upper 6 bits of ``repeat`` are the cycles of the address unit less 1."""
+_NARROW: Final = 1 << 7
+"""In ``active``: the record's list has 16 bits for each line."""
 REPEAT_BITS: Final = 26
 ACCESS: Final = np.dtype([*((name, MEMORY_RECORD[name]) for name in MEMORY_RECORD.names or ()), ("cycles", "u1")])
 """A memory record with its two parts of ``repeat`` apart."""
@@ -168,7 +173,7 @@ class Recording:
         except MemoryError:
             needed = self._count * self._recorder_bytes
             raise ResourceError(f"tracing needs {needed} bytes of memory") from None
-        kinds = [KINDS.index(site.kind) | site.nbytes << 8 for site in found.sites]
+        kinds = [KINDS.index(site.kind) | site.nbytes << 8 | site.writes << 31 for site in found.sites]
         self._site_table = np.array(kinds or [0], np.uint32)
         self._context = aligned_bytes(_CONTEXT.size_bytes)
         return [address(self._context) if n == CONTEXT_HOOK else 0 for n in range(8)]
@@ -281,19 +286,20 @@ class Places:
 
     def __init__(self, regions: Sequence[Region]) -> None:
         place = FIRST_ADDRESS
-        rows: list[tuple[int, int, int]] = []
+        rows: list[tuple[int, int, int, int]] = []
         self.described: list[dict[str, Any]] = []
         for region in _outermost(regions):
             nbytes = max(size for _, size in region.keys)
-            rows += [(key, size, place) for key, size in region.keys]
+            hosts = (region.host, *(0 for _ in region.keys[1:]))
+            rows += [(key, size, place, host) for (key, size), host in zip(region.keys, hosts, strict=True)]
             self.described.append({"name": region.name, "address": place, "nbytes": nbytes})
             place += round_up(nbytes, PAGE_BYTES) + PAGE_BYTES
         self._rows = sorted(rows)
-        self.ranges: Array = np.array(self._rows or [(0, 0, 0)], np.uint64)
+        self.ranges: Array = np.array(self._rows or [(0, 0, 0, 0)], np.uint64)
 
     def place(self, key: int) -> int:
         """The trace's address of a key; 0 if it is in no region."""
-        at = bisect_right(self._rows, (key, 1 << 64, 0)) - 1
+        at = bisect_right(self._rows, (key, 1 << 64, 0, 0)) - 1
         if at < 0 or key - self._rows[at][0] >= self._rows[at][1]:
             return 0
         return key - self._rows[at][0] + self._rows[at][2]
@@ -402,19 +408,18 @@ def _chunk(path: Path, data: Any, at: int) -> Any:
 def _chunk_bytes(head: Any) -> int:
     path, memory, lines = (int(head[n]) for n in ("path", "memory", "lines"))
     deltas = memory if head["waves"] > 1 else 0
-    return CHUNK.itemsize + path * PATH_RECORD.itemsize + memory * MEMORY_RECORD.itemsize + 4 * (lines + deltas)
+    return CHUNK.itemsize + 4 * path + memory * MEMORY_RECORD.itemsize + 4 * (lines + deltas)
 
 
 def _wave(trace: Trace, data: Any, group: int, wave: int, chunks: list[tuple[int, int]]) -> Wave:
     """``chunks``: the wavefront's, each with its turn among those that the chunk is for."""
     parts: list[list[Any]] = [[], [], []]
+    word = np.dtype("<u4")
     for start, turn in chunks:
         head = _chunk(trace.path, data, start)
         at = start + CHUNK.itemsize
         for part, (dtype, count) in zip(
-            parts,
-            ((PATH_RECORD, head["path"]), (MEMORY_RECORD, head["memory"]), (np.dtype("<u4"), head["lines"])),
-            strict=True,
+            parts, ((word, head["path"]), (MEMORY_RECORD, head["memory"]), (word, head["lines"])), strict=True
         ):
             size = dtype.itemsize * int(count)
             part.append(np.frombuffer(bytearray(data[at : at + size]), dtype))
@@ -422,13 +427,44 @@ def _wave(trace: Trace, data: Any, group: int, wave: int, chunks: list[tuple[int
         if turn:
             deltas = np.frombuffer(data[at : at + 4 * int(head["memory"])].tobytes(), "<u4")
             parts[1][-1]["first"] += deltas * np.uint32(turn)
-    whole_path, records, lines = (np.concatenate(part) for part in parts)
+    words, records, lists = (np.concatenate(part) for part in parts)
     memory = np.zeros(len(records), ACCESS)
     for name in MEMORY_RECORD.names or ():
         memory[name] = records[name]
     memory["repeat"] &= (1 << REPEAT_BITS) - 1
     memory["cycles"] = (records["repeat"] >> REPEAT_BITS) + 1
-    return Wave(group, wave, whole_path, memory, lines, trace.sites)
+    memory["active"] &= _NARROW - 1
+    return Wave(group, wave, _path(words), memory, _lines(trace.path, records, lists), trace.sites)
+
+
+def _path(words: Array) -> Array:
+    """`PATH_RECORD` from the file's words."""
+    often = words >> _OFTEN_SHIFT
+    begins = np.ones(len(words), np.bool_)
+    for at in np.flatnonzero(often == 0):  # or what looks so and is such a number itself
+        if begins[at] and at + 1 < len(words):
+            begins[at + 1] = False
+            often[at] = words[at + 1]
+    found = np.zeros(int(begins.sum()), PATH_RECORD)
+    found["segment"] = words[begins] & 0xFFFF
+    found["active"] = words[begins] >> _LANES_SHIFT & _LANES_MASK
+    found["repeat"] = often[begins]
+    return found
+
+
+def _lines(path: Path, records: Array, lists: Array) -> Array:
+    """The lists one after the other, all in 32 bits, from the file's."""
+    found: list[Array] = []
+    at = 0
+    for one in records[records["site"] & LIST != 0]:
+        count, narrow = int(one["count"]), bool(one["active"] & _NARROW)
+        size = 1 + (count + 1) // 2 if narrow else count
+        some = lists[at : at + size]
+        if len(some) < size:
+            raise UsageError(f"{path}: the trace is damaged", hint="record it again")
+        found.append(some[0] + some[1:].view("<u2")[:count] if narrow else some)
+        at += size
+    return np.concatenate(found) if found else np.zeros(0, np.uint32)
 
 
 def read(path: Path | str) -> Trace:

@@ -321,7 +321,7 @@ class SimulatedLaunch(EmulatedLaunch):
 
     def regions(self, task: SimulatedTask) -> list[Region]:
         """The launch's allocations, by the host's addresses."""
-        return [Region(one.name, ((one.start, one.end - one.start),)) for one in task.extents]
+        return [Region(one.name, ((one.start, one.end - one.start),), one.start) for one in task.extents]
 
 
 def _sampler_address(arg: ArgInfo, position: int, value: object) -> int:

@@ -447,8 +447,10 @@ class ShaderLaunch(EmulatedLaunch):
         regions = []
         for start, (label, size, tiled) in found.items():
             keys = ((start, size),) if not tiled else ((start, size), (start + TILED_KEY, tiled))
-            regions.append(Region(label, keys))
-        return regions + [Region(e.name, ((e.start + ARENA_KEY, e.end - e.start),)) for e in task.extents]
+            regions.append(Region(label, keys, start))
+        for one in task.keep.arena.allocations:
+            regions.append(Region(one.name, ((one.start + ARENA_KEY, one.memory.nbytes),), address(one.memory)))
+        return regions
 
     def _viewed(self, task: SimulatedTask) -> Iterator[tuple[Name, View, int, int]]:
         """The shader's resources with their host addresses and sizes."""

@@ -365,7 +365,7 @@ static void start_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time)
     __builtin_memset(w->vm_done, 0, sizeof w->vm_done);
     __builtin_memset(w->lgkm_done, 0, sizeof w->lgkm_done);
     w->export_done = w->lds_last = w->smem_last = w->mask_ready = 0;
-    w->segment = w->reader.path->segment;
+    w->segment = w->reader.now.segment;
     w->op = g->m.segments[w->segment].first;
     w->end = g->m.segments[w->segment].end;
     w->jumped = 1;

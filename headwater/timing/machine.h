@@ -75,7 +75,7 @@ static inline void count_stall(struct machine *m, u64 *wave_cause, u32 op, u64 c
 /* Begin to read what a wavefront of a group did; 0 if the trace has not all of it. */
 static int wave_begin(struct machine *m, struct reader *r, u64 group, u32 number) {
     const struct trace *t = m->trace;
-    if (reader_begin(r, t, group * t->waves_per_group + number, m->allocate) && r->path->segment < t->segments) return 1;
+    if (reader_begin(r, t, group * t->waves_per_group + number, m->allocate) && r->now.segment < t->segments) return 1;
     m->failed = TRACE_SHORT;
     return 0;
 }

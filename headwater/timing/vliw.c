@@ -361,7 +361,7 @@ static int step(struct gpu *g, struct wave *w) {
         }
         i64 number = reader_segment(&w->reader, g->m.trace);
         if (number < 0) return 0;
-        w->active = w->reader.path->active;
+        w->active = w->reader.now.active;
         w->op = g->m.segments[number].first;
         w->end = g->m.segments[number].end;
     }
@@ -462,8 +462,8 @@ static void start_wave(struct gpu *g, struct unit *u, u32 slot, u64 time) {
     struct wave *w = &u->waves[slot];
     u->starting &= ~(1ull << slot);
     if (!wave_begin(&g->m, &w->reader, u->group[w->group].number, w->number)) return;
-    u32 number = w->reader.path->segment;
-    w->active = w->reader.path->active;
+    u32 number = w->reader.now.segment;
+    w->active = w->reader.now.active;
     w->op = g->m.segments[number].first;
     w->end = g->m.segments[number].end;
     w->begun = time;

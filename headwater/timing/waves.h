@@ -3,12 +3,14 @@
 enum { CHUNK_MAGIC = 0x43545748, LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, SITE_BITS = (1 << 13) - 1 };
 
 struct chunk { u32 magic, wave; u64 group; u32 path, memory, lines, last, waves, step; };
-struct path_record { u16 segment, active; u32 repeat; };
+struct path_record { u32 segment, active, repeat; };
+/* As in the file: the segment, from bit 16 on the lanes, from bit 23 on how often, or 0: the next word says it. */
+enum { LANES_SHIFT = 16, LANES_MASK = 127, OFTEN_SHIFT = 23 };
 struct memory_record { u16 site; u8 active, count; u32 first; i32 stride; u32 repeat; };
 
 /* Accesses of a site, one after the other. */
 struct run { u32 first; i32 stride; u32 repeat; u16 flags; u8 active, count; const u32 *lines; }; /* repeat: as in the file */
-enum { REPEAT_BITS = 26, REPEATS = (1 << REPEAT_BITS) - 1 };
+enum { REPEAT_BITS = 26, REPEATS = (1 << REPEAT_BITS) - 1, NARROW = 1 << 7 }; /* NARROW: in a record's `active` */
 struct cursor { struct run run; u32 at, end, used, unused; }; /* run: what runs[at] is */
 
 struct trace {
@@ -23,13 +25,21 @@ struct trace {
     u32 waves_per_group, sites, segments;
 };
 
-/* One access: `first` and, if `lines` is set, each line's distance from it. */
-struct access { u32 first, count, active, flags, cycles; const u32 *lines; };
+/* One access: `first` and, if `lines` is set, each line's distance from it; if it is `narrow`, the distance of the least, and
+   those from that in 16 bits. */
+struct access { u32 first, count, active, flags, cycles, narrow; const u32 *lines; };
 
-static inline u32 line_of(const struct access *a, u32 n) { return a->first + (a->lines ? a->lines[n] : n); }
+static inline u32 line_of(const struct access *a, u32 n) {
+    if (!a->lines) return a->first + n;
+    return a->first + (a->narrow ? a->lines[0] + ((const u16 *)(a->lines + 1))[n] : a->lines[n]);
+}
+
+/* Words of `lines` that a record has. */
+static inline u32 words_of(const struct memory_record *m) { return m->active & NARROW ? 1 + (m->count + 1u) / 2 : m->count; }
 
 struct reader {
-    const struct path_record *path, *path_end;
+    const u32 *path, *path_end; /* behind the record that is run */
+    struct path_record now;
     u32 chunk;         /* of `path` */
     u32 repeat;        /* of the record, how often it is still to run, this time included */
     struct cursor *cursors;
@@ -44,7 +54,7 @@ static inline const struct chunk *chunk_at(const struct trace *t, u32 number) {
 }
 
 static inline u64 chunk_bytes(const struct chunk *c) {
-    return sizeof *c + 8ull * c->path + 16ull * c->memory + 4ull * c->lines + (c->waves > 1 ? 4ull * c->memory : 0);
+    return sizeof *c + 4ull * c->path + 16ull * c->memory + 4ull * c->lines + (c->waves > 1 ? 4ull * c->memory : 0);
 }
 
 /* The number of the chunk's first wavefront. */
@@ -93,20 +103,24 @@ static int reader_more(struct reader *r, const struct trace *t) {
     while (r->path == r->path_end) {
         if (r->chunk == ~0u) return 0;
         const struct chunk *c = chunk_at(t, r->chunk);
-        r->path = (const struct path_record *)(c + 1);
+        r->path = (const u32 *)(c + 1);
         r->path_end = r->path + c->path;
         r->chunk = t->next[r->chunk];
     }
-    r->repeat = r->path->repeat;
+    u32 word = *r->path++;
+    r->repeat = word >> OFTEN_SHIFT;
+    if (r->repeat == 0 && r->path < r->path_end) r->repeat = *r->path++;
+    if (r->repeat == 0) return 0; /* damaged */
+    r->now = (struct path_record){word & 0xffff, word >> LANES_SHIFT & LANES_MASK, r->repeat};
     return 1;
 }
 
 /* What segment comes after the present run of its record; -1: none. */
 static inline i32 reader_peek(const struct reader *r, const struct trace *t) {
-    if (r->repeat > 1) return r->path->segment;
-    if (r->path + 1 < r->path_end) return r->path[1].segment;
+    if (r->repeat > 1) return r->now.segment;
+    if (r->path < r->path_end) return *r->path & 0xffff;
     for (u32 n = r->chunk; n != ~0u; n = t->next[n])
-        if (chunk_at(t, n)->path) return ((const struct path_record *)(chunk_at(t, n) + 1))->segment;
+        if (chunk_at(t, n)->path) return *(const u32 *)(chunk_at(t, n) + 1) & 0xffff;
     return -1;
 }
 
@@ -127,7 +141,7 @@ static int reader_begin(struct reader *r, const struct trace *t, u64 wave, void 
     __builtin_memset(r->cursors, 0, t->sites * sizeof(struct cursor));
     for (u32 n = t->first[wave]; n != ~0u; n = t->next[n]) {
         const struct chunk *c = chunk_at(t, n);
-        const struct memory_record *m = (const struct memory_record *)((const u8 *)(c + 1) + 8ull * c->path);
+        const struct memory_record *m = (const struct memory_record *)((const u8 *)(c + 1) + 4ull * c->path);
         for (u32 k = 0; k < c->memory; k++) {
             if ((u32)(m[k].site & SITE_BITS) >= t->sites) return 0;
             r->cursors[m[k].site & SITE_BITS].end++;
@@ -141,7 +155,7 @@ static int reader_begin(struct reader *r, const struct trace *t, u64 wave, void 
     }
     for (u32 n = t->first[wave]; n != ~0u; n = t->next[n]) {
         const struct chunk *c = chunk_at(t, n);
-        const struct memory_record *m = (const struct memory_record *)((const u8 *)(c + 1) + 8ull * c->path);
+        const struct memory_record *m = (const struct memory_record *)((const u8 *)(c + 1) + 4ull * c->path);
         const u32 *lines = (const u32 *)(m + c->memory), *end = lines + c->lines;
         u32 turn = c->waves > 1 ? (wave - number_of(t, c)) / c->step : 0;
         for (u32 k = 0; k < c->memory; k++) {
@@ -150,7 +164,7 @@ static int reader_begin(struct reader *r, const struct trace *t, u64 wave, void 
             *run = (struct run){first, m[k].stride, m[k].repeat, m[k].site, m[k].active, m[k].count, 0};
             if (m[k].site & LIST) {
                 run->lines = lines;
-                lines += m[k].count;
+                lines += words_of(&m[k]);
                 if (lines > end) return 0;
             }
         }
@@ -167,8 +181,8 @@ static inline int reader_access(struct reader *r, u32 site, struct access *found
     struct cursor *c = &r->cursors[site];
     if (c->at == c->end) return 0;
     const struct run *run = &c->run;
-    *found = (struct access){run->first + run->stride * c->used, run->count, run->active, run->flags,
-                             (run->repeat >> REPEAT_BITS) + 1, run->lines};
+    *found = (struct access){run->first + run->stride * c->used, run->count, run->active & LANES_MASK, run->flags,
+                             (run->repeat >> REPEAT_BITS) + 1, run->active & NARROW, run->lines};
     if (++c->used >= (run->repeat & REPEATS)) {
         if (++c->at < c->end) {
             c->run = r->runs[c->at];
@@ -186,8 +200,8 @@ static inline int reader_again(struct reader *r, u32 site, struct access *found)
     u32 at = c->used ? c->at : c->at - 1;
     if (at >= c->end) return 0;
     const struct run *run = &r->runs[at];
-    *found = (struct access){run->first, run->count, run->active, run->flags,
-                              (run->repeat >> REPEAT_BITS) + 1, run->lines};
+    *found = (struct access){run->first, run->count, run->active & LANES_MASK, run->flags,
+                              (run->repeat >> REPEAT_BITS) + 1, run->active & NARROW, run->lines};
     return 1;
 }
 
@@ -199,9 +213,6 @@ static inline int reader_site(struct reader *r, const struct trace *t, u32 site,
 
 /* The segment that is run next; -1 after the last. */
 static inline i64 reader_segment(struct reader *r, const struct trace *t) {
-    if (--r->repeat == 0) {
-        r->path++;
-        if (!reader_more(r, t)) return -1;
-    }
-    return r->path->segment < t->segments ? r->path->segment : -1;
+    if (--r->repeat == 0 && !reader_more(r, t)) return -1;
+    return r->now.segment < t->segments ? r->now.segment : -1;
 }

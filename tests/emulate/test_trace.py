@@ -176,10 +176,11 @@ def test_lists_tell_lines_relative_to_the_first(program, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("most", "step", "least"), [(1 << 20, 4, 0), (1 << 20, 1, 0), (4096, 1, 0), (1 << 20, 4, -500000)]
+    ("most", "step", "least"),
+    [(1 << 20, 4, 0), (1 << 20, 1, 0), (4096, 1, 0), (1 << 20, 4, -500000), (1 << 24, 4, 0), (1 << 24, 1, -(1 << 23))],
 )
 def test_lists_have_each_line_once_in_the_order_of_lanes(program, tmp_path, most, step, least):
-    data = np.zeros((1 << 20) + 4, np.int8)
+    data = np.zeros(max(most, 1 << 20) + 4, np.int8)  # of 4 MiB and more, lines do not fit 16 bits
     for seed in range(5):
         at = np.random.default_rng(seed).integers(least // step, most // step, 64).astype(np.int32) * step
         path = tmp_path / "trace"
@@ -193,6 +194,30 @@ def test_lists_have_each_line_once_in_the_order_of_lanes(program, tmp_path, most
         assert (found["active"], found["count"]) == (len(active), len(touched))
         assert found["site"] & LIST
         assert (wave.lines + found["first"] - place // 64).astype(np.int64).tolist() == list(touched)
+        chip, replayer = chips.find("vega64"), Replayer(read(path), machine_of(recording.launch))
+        assert replayer.run(chip, replayer.table(chip)).sums["load_lines"] == len(touched) + 4  # and those of `at`
+
+
+@pytest.mark.parametrize("turns", [1, 510, 511, 512, 513, 100_000])
+def test_what_is_run_often_in_a_row_is_one_record(tmp_path, turns):
+    """Small numbers are told in one word of the file, large ones in two."""
+    source = """
+kernel void turn(global float *out, int n) {
+  float x = 1;
+  for (int i = 0; i < n; i++) x = x * 0.5f + 1;
+  out[get_global_id(0)] = x;
+}"""
+    made, path = hw.device("vega64").build(source, "turn.cl", options="-cl-fast-relaxed-math"), tmp_path / "trace"
+    recording = record(made, "turn", (128,), (64,), [np.zeros(128, np.float32), np.int32(turns)], path)
+    waves = list(read(path))
+    assert [w.group for w in waves] == [0, 1]
+    for wave in waves:
+        ran = np.bincount(wave.path["segment"], wave.path["repeat"], len(recording.tables.segments))
+        assert (2 * ran).tolist() == recording.totals.segments[:, 0].tolist()
+        assert (wave.path["active"] == 64).all()
+    assert waves[0].path["repeat"].max() >= turns // 64
+    chip, replayer = chips.find("vega64"), Replayer(read(path), machine_of(recording.launch))
+    assert replayer.run(chip, replayer.table(chip)).sums["instructions"] == statistics(recording).total.count
 
 
 def test_wavefronts_with_the_same_lists_are_one_chunk(tmp_path):
