@@ -3,6 +3,7 @@
 Words may be in order or named (``width=600``). What is left out is worked out where there is one right answer:
 
 * arrays go to the buffers in order, numbers to the values in order; ``const`` buffers come first if arrays are too few;
+* ``local:BYTES`` goes to local memory in order;
 * a buffer without data is an output: zeros, of the shape of the first array (``--shape`` overrides);
 * values called ``width``, ``height``, ``depth`` or ``count`` (and the like) are the first array's sizes;
 * the global size covers the output, in as many dimensions as the kernel asks for with ``get_global_id``.
@@ -40,6 +41,8 @@ _SIZES: dict[str, int | None] = {
 }
 # These mean all elements too, but only where there is one axis: `n` of a matrix may be its rows.
 _SIZES_OF_VECTORS = frozenset(("n", "num", "size", "length", "len"))
+_LOCAL = "local:"
+"""What may stand before the bytes of local memory, and has to where they are given in order."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +194,7 @@ def _assign(name: str, slots: Sequence[Slot], request: Request, binding: Binding
     words: dict[str, str] = {}
     arrays: list[str] = []
     numbers: list[str] = []
+    locals_: list[str] = []
     for raw in request.words:
         word = raw.strip()
         key, equals, rest = word.partition("=")
@@ -205,6 +209,8 @@ def _assign(name: str, slots: Sequence[Slot], request: Request, binding: Binding
         elif equals and key.isidentifier() and not files.names_data(word):
             hint = _did_you_mean(key, by_name) or _signature(name, slots)
             raise UsageError(f"{name} has no parameter {key!r}", hint=hint)
+        elif word.startswith(_LOCAL):
+            locals_.append(word)
         elif files.names_data(word):
             arrays.append(word)
         elif _looks_like_number(word):
@@ -215,6 +221,10 @@ def _assign(name: str, slots: Sequence[Slot], request: Request, binding: Binding
     free = [slot for slot in slots if slot.name not in words]
     buffers = [slot for slot in free if slot.role in ("buffer", "image")]
     values = [slot for slot in free if slot.role == "value"]
+    shared = [slot for slot in free if slot.role == "local"]
+    if len(locals_) > len(shared):
+        raise _too_many(name, slots, "piece of local memory", locals_, len(shared))
+    words |= {slot.name: word for slot, word in zip(shared, locals_, strict=False)}
     if len(arrays) > len(buffers):
         raise _too_many(name, slots, "array", arrays, len(buffers))
     if len(arrays) < len(buffers):
@@ -250,9 +260,9 @@ def _signature(name: str, slots: Sequence[Slot]) -> str:
 
 
 def _too_many(name: str, slots: Sequence[Slot], what: str, words: Sequence[str], takes: int) -> UsageError:
-    plural = "" if takes == 1 else "s"
+    named = what if takes == 1 else what.replace("piece", "pieces") if "piece" in what else f"{what}s"
     return UsageError(
-        f"{name} takes {takes or 'no'} {what}{plural} here, {len(words)} given: {' '.join(words)}",
+        f"{name} takes {takes or 'no'} {named} here, {len(words)} given: {' '.join(words)}",
         hint=_signature(name, slots),
     )
 
@@ -280,6 +290,8 @@ def _base_shape(primary: tuple[Slot, Given] | None, request: Request, binding: B
         return request.shape
     if primary is not None:
         slot, given = primary
+        if slot.role == "image":
+            return tuple(given.shape[:2])
         if given.kind == "picture" or slot.element is None:
             return tuple(given.shape)
         return files.logical_shape(given, slot.element)
@@ -302,8 +314,10 @@ def _take_data(slot: Slot, given: Given, request: Request, binding: Binding) -> 
 
 
 def _image_pixels(given: Given, slot: Slot) -> Array:
-    """For image2d_t: bytes of RGBA from a picture, the array as it is from any other file."""
-    kind = files.element("uchar4")
+    """For image2d_t: bytes of RGBA from a picture, the array as it is from any other file; bytes too where it is made
+    up, of as many channels as its third extent says."""
+    channels = given.kind == "generator" and len(given.shape) == 3
+    kind = files.element("uchar" if channels else "uchar4")
     assert kind is not None
     if given.kind == "picture" or given.array is None:
         return files.fit(given, kind)
@@ -392,7 +406,7 @@ def _value(slot: Slot, word: str) -> Any:
     if slot.role == "local":
         from headwater.runtime.values import Local
 
-        digits = word.removeprefix("local:")
+        digits = word.removeprefix(_LOCAL)
         if not digits.isdigit() or not int(digits):
             raise UsageError(f"{slot.name}={word}: local memory is given as a number of bytes", hint="for example 4096")
         return Local(int(digits))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -231,3 +233,29 @@ def progress(what: str) -> Iterator[Watcher]:
         teller.join()
         if time.perf_counter() - begin > _PATIENCE:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def printf_on_stderr(wanted: bool) -> Iterator[None]:
+    """With ``--json``, what kernels print inside goes to stderr: stdout is one object and nothing else.
+
+    A driver's printf writes to the file descriptor, by the C library; ours to ``sys.stdout``.
+    """
+    if not wanted:
+        yield
+        return
+    sys.stdout.flush()
+    stdout, sys.stdout = sys.stdout, sys.stderr
+    kept = -1
+    with suppress(OSError):  # a shell may have closed either of them
+        kept = os.dup(1)
+        os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout = stdout
+        with suppress(OSError, TypeError, AttributeError):  # where the C library is no part of the process: Windows
+            ctypes.CDLL(None).fflush(None)
+        if kept >= 0:
+            os.dup2(kept, 1)
+            os.close(kept)

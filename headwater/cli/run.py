@@ -35,6 +35,7 @@ Arguments go to the kernel's parameters: arrays to buffers and streams, numbers 
 or by name, as in width=640. An array is
   a.npy  a.npz:member  picture.png  table.csv:column  data.bin:float32:512x512   or made up:
   zeros:SHAPE  ones:SHAPE  arange:SHAPE  random:SHAPE[:SEED]    (a SHAPE is 1000, 512x512 or 4Mi)
+Local memory is local:BYTES, or an element for each work-item of a group if --local is given.
 
 What is left out is worked out where there is one right answer: an output buffer is as large as the first
 array; width, height and count are its sizes; the global size covers the output. -v says what was decided.
@@ -137,7 +138,7 @@ def _run(args: argparse.Namespace, begin: float) -> int:
     path = Path(args.file)
 
     import headwater
-    from headwater.cli.launch import Job, progress
+    from headwater.cli.launch import Job, printf_on_stderr, progress
 
     device = headwater.device(args.device)
     if args.check and device.kind == "opencl":
@@ -154,14 +155,15 @@ def _run(args: argparse.Namespace, begin: float) -> int:
             print(f"headwater: {note}", file=sys.stderr)
     job = Job(program, name, slots, binding, time_limit=limit)
     compiled = time.perf_counter() - begin
-    with progress(f"running {name} on {device.name}") as watcher:
-        outputs, first = job.run(device, watcher)
-    local_size = job.local_size
-    differences = _verify(job, outputs, other, tolerance) if other is not None else []
-    seconds: list[float] = []
-    if args.time:
-        with progress(f"timing {name} on {device.name}"):
-            seconds = job.times(device, repeats, _BUDGET)
+    with printf_on_stderr(args.json):
+        with progress(f"running {name} on {device.name}") as watcher:
+            outputs, first = job.run(device, watcher)
+        local_size = job.local_size
+        differences = _verify(job, outputs, other, tolerance) if other is not None else []
+        seconds: list[float] = []
+        if args.time:
+            with progress(f"timing {name} on {device.name}"):
+                seconds = job.times(device, repeats, _BUDGET)
     notes = write_outputs(job, outputs)
     result = _Result(path, name, device, job, outputs, notes, compiled, first, seconds, other, differences, local_size)
     if args.json:

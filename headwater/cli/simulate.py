@@ -74,7 +74,7 @@ def main(words: Sequence[str]) -> int:
 
 def _simulate(args: argparse.Namespace) -> int:
     import headwater
-    from headwater.cli.launch import Job, TimeLimit, progress
+    from headwater.cli.launch import Job, TimeLimit, printf_on_stderr, progress
     from headwater.isa.gcn.model import ISA_OF_TARGET
     from headwater.isa.vliw.model import GENERATION_OF_TARGET
     from headwater.timing.simulate import Recorded, simulated
@@ -108,7 +108,8 @@ def _simulate(args: argparse.Namespace) -> int:
 
             def run(job: Job = job, device: Any = device) -> None:
                 job.time_limit = limit.begin()
-                with progress(f"running {job.kernel.name} on {device.name}") as watcher:
+                running = progress(f"running {job.kernel.name} on {device.name}")
+                with printf_on_stderr(args.json), running as watcher:
                     outputs, _ = job.run(device, watcher)
                 if device is chips[0]:
                     tell_written(job, outputs)
@@ -195,7 +196,9 @@ def _write(args: argparse.Namespace, reports: Sequence[Report], program: SystemT
         print(f"wrote {args.timeline}", file=sys.stderr)
     if args.html:
         reports[0].save_html(args.html)
-        print(f"wrote {args.html}", file=sys.stderr)
+        launches = sum(report.chip is reports[0].chip for report in reports)
+        which = f": {reports[0].kernel}, the first of {launches} launches" if launches > 1 else ""
+        print(f"wrote {args.html}{which}", file=sys.stderr)
 
 
 # ---- text ------------------------------------------------------------------------------------------------------------

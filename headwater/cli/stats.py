@@ -60,7 +60,7 @@ def main(words: Sequence[str]) -> int:
 
 def _stats(args: argparse.Namespace) -> int:
     import headwater
-    from headwater.cli.launch import Job, progress
+    from headwater.cli.launch import Job, printf_on_stderr, progress
     from headwater.emulate.hooks import watching
     from headwater.emulate.stats import statistics
     from headwater.emulate.trace import Recording
@@ -90,7 +90,8 @@ def _stats(args: argparse.Namespace) -> int:
     stopped: KernelFault | None = None
     begin = time.monotonic()
     try:
-        with progress(f"running {name} on {device.name}") as watcher, watching(record):
+        running = progress(f"running {name} on {device.name}")
+        with printf_on_stderr(args.json), running as watcher, watching(record):
             outputs, _ = job.run(device, watcher)
         tell_written(job, outputs)
     except KernelFault as fault:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import struct
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -632,9 +632,13 @@ _print_lock = threading.Lock()
 
 
 def _print(text: str) -> None:
-    """One printf call's text to standard output, whole, as several threads may print."""
-    with _print_lock:
-        sys.stdout.write(text)
+    """One printf call's text to standard output, whole, as several threads may print.
+
+    An error of writing would be told at each call, and by whom nobody hears: the text stays in ``sys.stdout``, whose
+    next flush tells it, once.
+    """
+    with _print_lock, contextlib.suppress(OSError):
+        print(text, end="")
 
 
 LAST_LEVEL_SHARE = 16 << 20

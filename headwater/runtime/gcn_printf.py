@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import struct
-import sys
 import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -53,7 +52,7 @@ def show(memory: Array, entries: Sequence[str]) -> None:
     used = int(memory[:4].view(np.uint32)[0])
     if used:
         records = bytes(memory[: min(HEADER_BYTES + used, memory.nbytes)])
-        sys.stdout.write(text(records, entries))
+        print(text(records, entries), end="")
         if lost := lost_bytes(records):
             warnings.warn(
                 f"printf's memory of {MEMORY_BYTES:,} bytes was full: records of {lost:,} bytes more are lost; "

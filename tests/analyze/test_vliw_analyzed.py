@@ -212,3 +212,20 @@ def test_stores_of_single_dwords_take_channels_longer():
     assert "float4" in [advice.name for advice in one.advice]
     # Pixels are written by render back-ends, GCN's stores go through caches.
     assert analyzed(text.replace("T ", "float "), "vega64").work.store_cycles == 0
+
+
+def test_an_atomic_function_on_local_memory():
+    kernel = """kernel void enqueue(global const int *cost, global int *queue, global int *tail, int limit) {
+      local int count, base;
+      int g = get_global_id(0), l = get_local_id(0), slot = -1;
+      if (l == 0) count = 0;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (cost[g] < limit) slot = atomic_inc(&count);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (l == 0) base = atomic_add(tail, count);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (slot >= 0) queue[base + slot] = g;
+    }
+    """
+    a = analyzed(kernel, "hd5870")
+    assert sum(step.space == "local" for step in a.code.steps) == 5

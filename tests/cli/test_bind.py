@@ -205,6 +205,9 @@ def test_local_memory_in_bytes_or_from_the_group(here):
         opencl(kernel, "a.npy")
     with pytest.raises(UsageError, match="number of bytes"):
         opencl(kernel, "a.npy", "shared=many")
+    assert opencl(kernel, "a.npy", "local:256").values["shared"] == Local(256)
+    with pytest.raises(UsageError, match="1 piece of local memory here, 2 given"):
+        opencl(kernel, "a.npy", "local:256", "local:512")
 
 
 def test_images_and_samplers(here):
@@ -216,6 +219,13 @@ def test_images_and_samplers(here):
     assert binding.global_size == (8, 6)
     binding = opencl("const image2d_t source, image2d_t t, sampler_t s", "in.png", "s=linear,clamp")
     assert binding.values["s"] == Sampler(filter="linear", addressing="clamp")
+
+
+def test_images_that_are_made_up_run_over_their_pixels(here):
+    words = ("random:6x8x4", "zeros:6x8x4")
+    binding = opencl("const image2d_t source, image2d_t target", *words, source="get_global_id(1)")
+    assert binding.values["source"].shape == (6, 8, 4)
+    assert binding.global_size == (8, 6)
 
 
 def test_outputs_by_name_and_by_order(here):

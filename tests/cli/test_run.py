@@ -320,6 +320,14 @@ def test_a_closed_pipe_is_no_fault(folder):
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("device", ["cpu", "vega64"])
+def test_nor_is_one_that_a_kernel_prints_to(folder, device):
+    (folder / "print.cl").write_text('kernel void k(global int *x) { printf("number %d\\n", (int)get_global_id(0)); }')
+    script = f'"{sys.executable}" -m headwater run print.cl arange:20000 -d {device} | head -1'
+    ran = subprocess.run(["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("module", ["llvmlite", "lark", "typer", "rich", "PIL", "pyopencl"])
 def test_a_warm_run_imports_nothing_heavy(folder, module):
     script = (

@@ -73,3 +73,11 @@ def test_a_fault_of_a_source_has_its_place(folder, headwater):
     (folder / "wrong.cl").write_text("kernel void k(global int *x) {\n  x[0] = y;\n}\n")
     error = json.loads(headwater("run", "wrong.cl", "zeros:3", "--json").out)["error"]
     assert (error["type"], error["file"], error["line"], error["column"]) == ("SourceError", "wrong.cl", 2, 10)
+
+
+@pytest.mark.parametrize("device", ["cpu", "vega64", "hd5870"])
+def test_what_kernels_print_is_no_json(folder, headwater, device):
+    (folder / "print.cl").write_text('kernel void k(global int *x) { printf("x[0] is %d\\n", x[0]); x[0] = 5; }')
+    ran = headwater("run", "print.cl", "zeros:1", "--json", "-d", device)
+    assert json.loads(ran.out)["outputs"][0]["value"] == 5
+    assert "x[0] is 0" in ran.err
