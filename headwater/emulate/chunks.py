@@ -10,11 +10,16 @@ import re
 from collections.abc import Mapping, Sequence
 
 from headwater.emulate.builder import Block
-from headwater.emulate.layout import AT_BARRIER, ENDED, STOPPED, WAVE
+from headwater.emulate.layout import AT_BARRIER, AT_GWS, ENDED, STOPPED, WAVE
 
 _NAME = re.compile(r"%[\w.]+")
 _TARGET = re.compile(r"label %([\w.]+)")
-_EXITS = {"wave.ended": (-1, ENDED), "wave.waits": (-2, AT_BARRIER), "wave.stopped": (-3, STOPPED)}
+_EXITS = {
+    "wave.ended": (-1, ENDED),
+    "wave.waits": (-2, AT_BARRIER),
+    "wave.stopped": (-3, STOPPED),
+    "wave.synchronises": (-4, AT_GWS),
+}
 
 
 def functions(

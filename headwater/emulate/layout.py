@@ -26,13 +26,17 @@ PRIVATE_APERTURE: Final = 0x0002_0000
 GDS_BYTES: Final = 65536
 """Global data share of a chip (AMD, Vega ISA Reference Guide, "Global Data Share": 64 KB)."""
 
-# What `hw_wave` returns.
-ENDED, AT_BARRIER, STOPPED = 0, 1, 2
+GWS_RESOURCES: Final = 64
+"""Counters of global wave synchronisation (AMD, Vega ISA Reference Guide, "DS_GWS_INIT": a number of 6 bits)."""
+GWS_OPERATIONS: Final = ("init", "v", "br", "p", "release_all", "barrier")
+
+# What `hw_wave` returns. AT_GWS: it has asked for an operation of global wave synchronisation.
+ENDED, AT_BARRIER, STOPPED, AT_GWS = 0, 1, 2, 3
 
 # Kinds in the error record.
 FAULT_READ, FAULT_WRITE, FAULT_LDS_READ, FAULT_LDS_WRITE, FAULT_PRIVATE = 1, 2, 3, 4, 5
 FAULT_UNSUPPORTED, FAULT_TRAP, FAULT_JUMP, FAULT_READ_ONLY, FAULT_ALIGNMENT, FAULT_STACK = 6, 7, 8, 9, 10, 11
-FAULT_RESOURCE = 12
+FAULT_RESOURCE, FAULT_GWS = 12, 13
 FAULT_NAMES: Final = {
     name: value for name, value in list(globals().items()) if name.startswith("FAULT_") and isinstance(value, int)
 }
@@ -103,6 +107,14 @@ WAVE: Final = Struct(
     ("u32", "alone", 1),  # its group has no other wavefront
     ("u32", "resume", 1),  # 0: from the start, else the number of the barrier to go on after
     ("u32", "sgprs", SGPR_SLOTS),
+    # What it asks for of global wave synchronisation, and support.c's account of it.
+    ("u32", "gws_operation", 1),
+    ("u32", "gws_resource", 1),
+    ("u32", "gws_value", 1),
+    ("u32", "gws_pc", 1),
+    ("u32", "gws_flag", 1),
+    ("u32", "state", 1),
+    ("u64", "turn", 1),
 )
 
 DISPATCH: Final = Struct(
@@ -118,6 +130,8 @@ DISPATCH: Final = Struct(
     ("u32", "frame_bytes", 1),  # of one wavefront
     ("u32", "scratch_lane_bytes", 1),  # private memory of a lane
     ("u32", "cache_slots", 1),
+    ("u32", "residents", 1),  # groups that are run side by side, as they synchronise; or 0
+    ("u64", "gws", 1),  # u32[64][2]: counters and flags of global wave synchronisation
     ("u32", "flush_denormals", 1),  # in this processor's arithmetic: VLIW shaders without doubles
     # Indices of scalar registers, or -1.
     ("i32", "sgpr_private_buffer", 1),
@@ -141,6 +155,11 @@ def scratch_bytes(waves: int, frame_bytes: int, scratch_lane_bytes: int, cache_s
     return round_up(total, LANES) + round_up(lds_bytes, LANES) + 2 * LANES
 
 
+def resident_bytes(residents: int, group_bytes: int) -> int:
+    """Bytes of the block of memory of a thread that runs so many groups side by side, of `scratch_bytes` each."""
+    return residents * (LANES + round_up(group_bytes, LANES)) + LANES
+
+
 def round_up(number: int, multiple: int) -> int:
     """The next multiple."""
     return -(-number // multiple) * multiple
@@ -156,6 +175,8 @@ def c_header() -> str:
         "ENDED": ENDED,
         "AT_BARRIER": AT_BARRIER,
         "STOPPED": STOPPED,
+        "AT_GWS": AT_GWS,
+        **{f"GWS_{name.upper()}": number for number, name in enumerate(GWS_OPERATIONS)},
         "WRITABLE": WRITABLE,
         "GDS_BYTES": GDS_BYTES,
         "BLOCK_LDS_BYTES": BLOCK_LDS_BYTES,

@@ -29,7 +29,8 @@ class NativeKernel(NamedTuple):
 
     ``frame_bytes``: of each wavefront of a group; ``cache_slots``: see `headwater.emulate.layout`;
     ``instruction_count``: the GCN instructions that were translated; ``uses_gds``: it must be run by one thread;
-    ``uses_texels``: it has image or formatted buffer instructions; ``observed``: the observer's facts.
+    ``uses_texels``: it has image or formatted buffer instructions; ``uses_gws``: its groups synchronise; ``observed``:
+    the observer's facts.
     """
 
     library: Path
@@ -38,6 +39,7 @@ class NativeKernel(NamedTuple):
     instruction_count: int
     uses_gds: bool
     uses_texels: bool
+    uses_gws: bool
     observed: Any = None
 
 
@@ -69,6 +71,7 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
         "instruction_count": made.instruction_count,
         "uses_gds": made.uses_gds,
         "uses_texels": made.uses_texels,
+        "uses_gws": made.uses_gws,
         "observed": None if observer is None else observer.facts(),
     }
     objects = [compiled, _support()]

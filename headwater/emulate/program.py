@@ -207,7 +207,7 @@ def flow(instruction: Instruction) -> str:
     name = instruction.row.name
     if name == "s_endpgm" or name.startswith("s_endpgm_"):
         return "exit"
-    if name == "s_barrier":
+    if name == "s_barrier" or name.startswith("ds_gws_"):
         return "barrier"
     if name == "s_branch":
         return "jump"
@@ -380,7 +380,7 @@ def keeps_old(instruction: Instruction, name: str, what: Semantics) -> bool:
     return dest.op_sel != 0 or (instruction.form in ("VOP3", "VOP3P") and dest.type in ("f16", "b16", "u16", "i16"))
 
 
-_CROSS = ("v_readlane", "v_readfirstlane", "ds_bpermute", "ds_permute", "ds_swizzle", "v_permlane", "v_mfma")
+_CROSS = ("v_readlane", "v_readfirstlane", "ds_bpermute", "ds_permute", "ds_swizzle", "v_permlane", "v_mfma", "ds_gws_")
 
 
 def reads_other_lanes(instruction: Instruction, what: Semantics) -> bool:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from headwater.emulate import reference_images, reference_matrix
-from headwater.emulate.evaluate_numpy import Array, Wide, evaluate, flush, signed, unsigned
-from headwater.emulate.layout import LANES, PRIVATE_APERTURE, SHARED_APERTURE
+from headwater.emulate.evaluate_numpy import Array, EffectValues, Wide, evaluate, flush, signed, unsigned
+from headwater.emulate.layout import GWS_RESOURCES, LANES, PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.emulate.modifiers import PAIRS, high_half
+from headwater.emulate.reference_gws import Resources
 from headwater.emulate.reference_memory import AccessError, Memories, Place, fault, places
 from headwater.errors import InternalError, KernelFault
 from headwater.isa.gcn import images, residency
@@ -44,7 +45,7 @@ _OMOD = {1: 2.0, 2: 4.0, 3: 0.5}
 _HWREG_MODE, _HWREG_BASES = 1, 15
 _GENERATIONS = {"gfx6": 6, "gfx7": 7, "gfx8": 8}
 
-RUNNING, AT_BARRIER, ENDED = "running", "at a barrier", "ended"
+RUNNING, AT_BARRIER, ENDED, AT_GWS = "running", "at a barrier", "ended", "synchronises"
 
 
 @dataclass
@@ -63,6 +64,8 @@ class Wave:
     indexing: bool = False
     code_base: int = 0
     executed: int = 0
+    asked: tuple[str, int, int] = ("", 0, 0)
+    """What it asks for of global wave synchronisation: operation, resource, value."""
 
     def pair(self, index: int) -> int:
         """Two scalar registers as one number."""
@@ -103,24 +106,50 @@ def run_group(
     limit: int = 10_000_000,
     watch: Callable[[Wave, Instruction], None] | None = None,
 ) -> None:
-    """Run a work-group's wavefronts to their ends, each as far as the next barrier in turn.
+    """Run a work-group's wavefronts to their ends: see `run_groups`."""
+    run_groups([waves], fetch, limit=limit, watch=watch)
+
+
+def run_groups(
+    groups: Sequence[Sequence[Wave]],
+    fetch: Callable[[int], Instruction],
+    *,
+    limit: int = 10_000_000,
+    watch: Callable[[Wave, Instruction], None] | None = None,
+) -> None:
+    """Run the wavefronts of work-groups that are resident together to their ends, each as far as it can in turn.
 
     ``fetch`` gives the instruction at a byte address. Raises KernelFault for bad accesses, traps, what is not
-    supported, and after ``limit`` instructions.
+    supported, after ``limit`` instructions, and if all wait for each other.
     """
+
+    def go(wave: Wave) -> None:
+        wave.state = RUNNING
+
+    resources = Resources(go)
     steps = 0
-    while any(w.state != ENDED for w in waves):
-        for wave in waves:
-            if wave.state == AT_BARRIER:
-                wave.state = RUNNING
-            while wave.state == RUNNING:
-                instruction = fetch(wave.pc)
-                if watch is not None:
-                    watch(wave, instruction)
-                step(wave, instruction)
-                steps += 1
-                if steps > limit:
-                    raise KernelFault(f"the kernel did not end within {limit} instructions")
+    while any(w.state != ENDED for waves in groups for w in waves):
+        moved = False
+        for waves in groups:
+            for wave in waves:
+                while wave.state == RUNNING:
+                    moved = True
+                    instruction = fetch(wave.pc)
+                    if watch is not None:
+                        watch(wave, instruction)
+                    step(wave, instruction)
+                    if wave.state == AT_GWS:
+                        resources.ask(wave, *wave.asked)
+                    steps += 1
+                    if steps > limit:
+                        raise KernelFault(f"the kernel did not end within {limit} instructions")
+            living = [wave for wave in waves if wave.state != ENDED]
+            if living and all(wave.state == AT_BARRIER for wave in living):
+                moved = True
+                for wave in living:
+                    wave.state = RUNNING
+        if not moved:
+            raise KernelFault("all wavefronts wait for each other (ds_gws_…)")
 
 
 def step(wave: Wave, instruction: Instruction) -> None:
@@ -135,6 +164,8 @@ def step(wave: Wave, instruction: Instruction) -> None:
         _scalar_memory(wave, instruction, what)
     elif what.effect("mfma"):
         reference_matrix.multiply(wave.vectors, instruction, _raw_bits(wave, instruction))
+    elif what.effect("gws"):
+        _compute(wave, instruction, what)
     elif encoding in ("DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG") and not what.cross:
         _vector_memory(wave, instruction, what)
     else:
@@ -472,8 +503,20 @@ def _compute(wave: Wave, instruction: Instruction, what: Semantics) -> None:
         if target != "EXEC" and not _writes_exec(instruction, target):
             wave.set_pair(EXEC, after)
     for effect in done.effects:
+        if effect.kind == "gws":
+            _synchronise(wave, effect)
+            continue
         first = effect.values[0] if effect.values else None
         _effect(wave, instruction, effect.kind, int(first[0]) if isinstance(first, np.ndarray) else 0)
+
+
+def _synchronise(wave: Wave, effect: EffectValues) -> None:
+    """Global wave synchronisation, with the first active lane's value."""
+    lanes = np.flatnonzero(wave.active)
+    lane = int(lanes[0]) if lanes.size else 0
+    resource, value = (int(np.broadcast_to(v, LANES)[lane]) for v in (*effect.values, np.zeros(1, np.uint32))[:2])
+    wave.asked = effect.text, resource % GWS_RESOURCES, value
+    wave.state = AT_GWS
 
 
 def _writes_exec(instruction: Instruction, target: str) -> bool:

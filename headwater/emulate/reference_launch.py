@@ -22,7 +22,8 @@ from headwater.emulate.dispatch import (
     sgpr_template,
 )
 from headwater.emulate.layout import LANES
-from headwater.emulate.reference import Wave, mask_of, run_group
+from headwater.emulate.program import read_program
+from headwater.emulate.reference import Wave, mask_of, run_groups
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
 from headwater.errors import LaunchError
 from headwater.isa.gcn.decode import decode
@@ -65,7 +66,10 @@ def launch(
 
     executed = 0
     template = sgpr_template(abi, packet, queue)
-    scratch = memory.allocate(max(abi.scratch_lane_bytes, 4) * LANES * -(-_items(group) // LANES))
+    scratch_bytes = max(abi.scratch_lane_bytes, 4) * LANES * -(-_items(group) // LANES)
+    scratch = memory.allocate(scratch_bytes)
+    together = _synchronises(kernel, code, fetch)
+    groups: list[list[Wave]] = []
     for z, y, x in product(*(range(-(-sizes[axis] // group[axis])) for axis in (2, 1, 0))):
         lds = LocalMemory("LDS", bytearray(lds_bytes))
         actual = _three([min(group[axis], sizes[axis] - at * group[axis]) for axis, at in enumerate((x, y, z))])
@@ -77,9 +81,25 @@ def launch(
             wave.code_base = base
             _registers(wave, abi, template, kernarg, (x, y, z), actual, index)
             waves.append(wave)
-        run_group(waves, fetch, limit=limit, watch=watch)
-        executed += sum(wave.executed for wave in waves)
-    return executed
+        groups.append(waves)
+        if together:
+            scratch = memory.allocate(scratch_bytes)
+        else:
+            run_groups(groups, fetch, limit=limit, watch=watch)
+            executed += sum(wave.executed for wave in waves)
+            groups.clear()
+    run_groups(groups, fetch, limit=limit, watch=watch)
+    return executed + sum(wave.executed for waves in groups for wave in waves)
+
+
+def _synchronises(kernel: KernelObject, code: CodeObject, fetch: Callable[[int], Instruction]) -> bool:
+    """Whether work-groups may wait for each other."""
+    program = read_program(fetch, kernel.entry, code.isa, lambda at: code.text_start <= at < code.text_end)
+    return any(
+        instruction.row.name.startswith("ds_gws_")
+        for block in program.blocks.values()
+        for instruction in block.instructions
+    )
 
 
 def _three(sizes: Sequence[int]) -> Size:

@@ -414,8 +414,8 @@ static int run_group(struct wave *waves, u32 count, const struct dispatch *d, u6
     return 1;
 }
 
-/* Take groups from the launch block until none is left. */
-static void run_groups(i64 *block, u64 args, u64 memory, const struct dispatch *d) {
+/* The wavefronts of a group in a block of memory of `layout.scratch_bytes`, divided in the same order; `*end`: where it ends. */
+static struct wave *make_waves(i64 *block, u64 args, u64 memory, const struct dispatch *d, u64 *end) {
     u64 place = align64(memory), lds_bytes = block[BLOCK_LDS_BYTES];
     u64 *cache = (u64 *)place;
     __builtin_memset(cache, 0, d->cache_slots * 16);
@@ -450,6 +450,148 @@ static void run_groups(i64 *block, u64 args, u64 memory, const struct dispatch *
         w->record = block[ERROR];
         __builtin_memcpy(w->hooks, d->hooks, sizeof w->hooks);
     }
+    *end = lds + align64(lds_bytes) + 2 * LANES; /* a whole vector may be read from the last dword on */
+    return waves;
+}
+
+/* ---- global wave synchronisation: groups side by side ----------------------------------------------------------- */
+
+enum { READY, AT_GROUP_BARRIER, QUEUED, DONE };
+
+struct seat { struct wave *waves; u32 count, left; }; /* left: wavefronts that have not ended */
+
+struct gws { u32 counter, flag; };
+
+/* Have wavefronts go on that wait at a resource: those of a barrier that has been passed, and as many as a semaphore's counter
+   lets, in the order in which they came. */
+static void gws_release(struct seat *seats, u32 count, u32 number, struct gws *one, u32 operation) {
+    for (;;) {
+        struct wave *first = 0;
+        for (u32 s = 0; s < count; s++)
+            for (u32 n = 0; n < seats[s].count && seats[s].left; n++) {
+                struct wave *w = &seats[s].waves[n];
+                if (w->state != QUEUED || w->gws_resource != number) continue;
+                if (w->gws_operation == GWS_BARRIER) {
+                    if (w->gws_flag != one->flag) w->state = READY;
+                } else if (first == 0 || w->turn < first->turn) {
+                    first = w;
+                }
+            }
+        if (first == 0 || one->counter == 0 || operation == GWS_INIT || operation == GWS_BARRIER) return;
+        one->counter--;
+        first->state = READY;
+    }
+}
+
+/* Do what a wavefront asks for; see `headwater.emulate.gws.Resources`. */
+static void gws_ask(struct wave *w, struct seat *seats, u32 count, struct gws *resources, u64 *turn) {
+    struct gws *one = &resources[w->gws_resource];
+    w->state = READY;
+    switch (w->gws_operation) {
+    case GWS_INIT: one->counter = w->gws_value, one->flag = 0; break;
+    case GWS_V: one->counter++; break;
+    case GWS_BR: one->counter += w->gws_value; break;
+    case GWS_RELEASE_ALL:
+        one->counter = 0;
+        for (u32 s = 0; s < count; s++)
+            for (u32 n = 0; n < seats[s].count && seats[s].left; n++) {
+                const struct wave *other = &seats[s].waves[n];
+                one->counter += other->state == QUEUED && other->gws_resource == w->gws_resource &&
+                                other->gws_operation == GWS_P;
+            }
+        break;
+    case GWS_P: w->state = QUEUED, w->turn = (*turn)++; break;
+    default: /* a barrier: the last to come takes the others along, and says how many the next one has */
+        w->state = QUEUED, w->gws_flag = one->flag;
+        if (one->counter == 0) one->flag ^= 1, one->counter = w->gws_value;
+        else one->counter--;
+    }
+    gws_release(seats, count, w->gws_resource, one, w->gws_operation);
+}
+
+/* Run a group's wavefronts that can; 0 if they were stopped. `*moved`: whether any did. */
+static int run_seat(struct seat *seat, struct seat *seats, u32 count, struct gws *resources, u64 *turn, int *moved) {
+    for (u32 n = 0; n < seat->count; n++) {
+        struct wave *w = &seat->waves[n];
+        if (w->state != READY) continue;
+        u32 state = hw_wave(w);
+        *moved = 1;
+        if (state == STOPPED) return 0;
+        if (state == ENDED) w->state = DONE, seat->left--;
+        else if (state == AT_BARRIER) w->state = AT_GROUP_BARRIER;
+        else gws_ask(w, seats, count, resources, turn);
+    }
+    u32 waiting = 0;
+    for (u32 n = 0; n < seat->count; n++) waiting += seat->waves[n].state == AT_GROUP_BARRIER;
+    if (waiting && waiting == seat->left) {
+        *moved = 1;
+        for (u32 n = 0; n < seat->count; n++)
+            if (seat->waves[n].state == AT_GROUP_BARRIER) seat->waves[n].state = READY;
+    }
+    return 1;
+}
+
+/* Run all groups, up to `d->residents` of them side by side, each until it must wait. One thread does it. */
+static void run_residents(i64 *block, u64 args, u64 memory, const struct dispatch *d) {
+    u64 total = block[TOTAL], next = __atomic_fetch_add(&block[NEXT], total, __ATOMIC_RELAXED), turn = 0;
+    if (next) return; /* another thread has taken them */
+    u32 count = total < d->residents ? (u32)total : d->residents;
+    struct seat *seats = (struct seat *)align64(memory);
+    u64 place = align64((u64)(seats + count));
+    for (u32 s = 0; s < count; s++) {
+        seats[s].count = seats[s].left = 0;
+        seats[s].waves = make_waves(block, args, place, d, &place);
+    }
+    u64 groups_x = block[GROUPS], groups_y = block[GROUPS + 1];
+    for (int moved = 1, going = 1; going && !((volatile i64 *)block)[STOP];) {
+        if (!moved) { /* all wait for each other */
+            for (u32 s = 0; s < count; s++)
+                for (u32 n = 0; n < seats[s].count && seats[s].left; n++) {
+                    struct wave *w = &seats[s].waves[n];
+                    if (w->state == QUEUED) hw_fault(w, FAULT_GWS, w->gws_pc, 0, w->gws_resource, 0, count);
+                }
+            break;
+        }
+        moved = 0;
+        u32 busy = 0;
+        for (u32 s = 0; s < count && going; s++) {
+            struct seat *seat = &seats[s];
+            if (seat->left == 0 && next < total) {
+                u32 group[3] = {next % groups_x, next / groups_x % groups_y, next / groups_x / groups_y}, now[3];
+                for (u32 axis = 0; axis < 3; axis++) {
+                    u64 left = block[GLOBAL + axis] - (u64)group[axis] * d->local[axis];
+                    now[axis] = left < d->local[axis] ? (u32)left : d->local[axis];
+                }
+                next++;
+                seat->count = seat->left = (now[0] * now[1] * now[2] + LANES - 1) / LANES;
+                fill_ids(seat->waves, seat->count, now, d->packed_ids);
+                for (u32 n = 0; n < seat->count; n++) {
+                    struct wave *w = &seat->waves[n];
+                    __builtin_memcpy(w->group, group, sizeof group);
+                    start_wave(w, d, args, seat->waves->scratch, n, seat->count);
+                    w->state = READY;
+                }
+            }
+            if (seat->left) going = run_seat(seat, seats, count, (struct gws *)d->gws, &turn, &moved);
+            busy += seat->left != 0;
+        }
+        if (!busy && next == total) break;
+    }
+    u64 instructions = 0;
+    for (u32 s = 0; s < count; s++)
+        for (u32 n = 0; n < d->waves; n++) instructions += seats[s].waves[n].wave_instructions;
+    __atomic_fetch_add(&block[BLOCK_WAVE_INSTRUCTIONS], instructions, __ATOMIC_RELAXED);
+}
+
+/* Take groups from the launch block until none is left. */
+static void run_groups(i64 *block, u64 args, u64 memory, const struct dispatch *d) {
+    if (d->residents) {
+        run_residents(block, args, memory, d);
+        return;
+    }
+    u64 end;
+    struct wave *waves = make_waves(block, args, memory, d, &end);
+    u64 scratch = waves->scratch;
     u32 full[3], size[3] = {0};
     for (u32 axis = 0; axis < 3; axis++) full[axis] = d->local[axis];
     u64 total = block[TOTAL], batch = block[BATCH], groups_x = block[GROUPS], groups_y = block[GROUPS + 1];
@@ -458,9 +600,9 @@ static void run_groups(i64 *block, u64 args, u64 memory, const struct dispatch *
     while (going && !((volatile i64 *)block)[STOP]) {
         u64 next = __atomic_fetch_add(&block[NEXT], batch, __ATOMIC_RELAXED);
         if (next >= total) break;
-        u64 end = next + batch < total ? next + batch : total;
+        u64 last = next + batch < total ? next + batch : total;
         u32 group[3] = {next % groups_x, next / groups_x % groups_y, next / groups_x / groups_y};
-        for (; next < end && going; next++) {
+        for (; next < last && going; next++) {
             if (d->quads) {
                 if (next >= d->drawn) break; /* fewer wavefronts than blocks, as parts of blocks are put together */
                 count = 1;

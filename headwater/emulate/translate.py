@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headwater.emulate import chunks, control, encodings_memory, hooks, matrix, texels, vector
+from headwater.emulate import chunks, control, encodings_memory, gws, hooks, matrix, texels, vector
 from headwater.emulate.builder import Builder, Value
-from headwater.emulate.layout import AT_BARRIER, ENDED, FAULT_NAMES, LANES, LARGE_KERNEL, STOPPED, WAVE
+from headwater.emulate.layout import AT_BARRIER, AT_GWS, ENDED, FAULT_NAMES, LANES, LARGE_KERNEL, STOPPED, WAVE
 from headwater.emulate.memory import Shape, Slot
 from headwater.emulate.program import (
     BasicBlock,
@@ -71,6 +71,7 @@ class Translation:
     instruction_count: int
     uses_gds: bool = False
     uses_texels: bool = False
+    uses_gws: bool = False
 
 
 def translate_kernel(code: CodeObject, name: str, options: Options) -> Translation:
@@ -172,6 +173,7 @@ class Translator(PutOff):
             self.program.instruction_count,
             any(i.fields.get("gds") for block in self.program.blocks.values() for i in block.instructions),
             self.uses_texels,
+            any(gws.ends(block) for block in self.program.blocks.values()),
         )
 
     def _find_split_pairs(self) -> None:
@@ -295,7 +297,13 @@ class Translator(PutOff):
                 f"  ret i32 {value}"
             )
 
-        return "\n".join((leave("wave.ended", ENDED), leave("wave.waits", AT_BARRIER), leave("wave.stopped", STOPPED)))
+        exits = {
+            "wave.ended": ENDED,
+            "wave.waits": AT_BARRIER,
+            "wave.stopped": STOPPED,
+            "wave.synchronises": AT_GWS,
+        }
+        return "\n".join(leave(label, value) for label, value in exits.items())
 
     # ---- blocks
 
@@ -353,17 +361,21 @@ class Translator(PutOff):
     def _barrier(self, block: BasicBlock) -> None:
         b = self.b
         following = self.program.blocks[block.successors[0]]
-        alone = b.emit("load i32, ptr %alone.at, !invariant.load !9001")
         number = len(self._resume) + 1
         save, resume = f"wait.{number}", f"resume.{number}"
-        b.branch(b.emit(f"icmp ne i32 {alone}, 0"), label_of(following.address), save)
+        synchronises = gws.ends(block)
+        if synchronises:
+            b.jump(save)
+        else:
+            alone = b.emit("load i32, ptr %alone.at, !invariant.load !9001")
+            b.branch(b.emit(f"icmp ne i32 {alone}, 0"), label_of(following.address), save)
         b.start(save)
         places = [] if self.in_frame else self._frame_places(following)
         for slot, kind, place in places:
             at = b.emit(f"getelementptr i8, ptr %frame.ptr, i64 {place}")
             b.line(f"store {kind} {b.emit(f'load {kind}, ptr {slot}')}, ptr {at}")
         b.line(f"store i32 {number}, ptr %resume.at")
-        b.jump("wave.waits")
+        b.jump("wave.synchronises" if synchronises else "wave.waits")
         b.start(resume)
         for slot, kind, place in places:
             at = b.emit(f"getelementptr i8, ptr %frame.ptr, i64 {place}")
@@ -397,6 +409,8 @@ class Translator(PutOff):
             kind = "FAULT_TRAP" if control.is_trap(instruction) else "FAULT_UNSUPPORTED"
             self.stop(kind, instruction.address)
             self.b.start(self.b.label("unreachable"))
+        elif what.effect("gws") is not None:
+            gws.translate(self, instruction)
         elif "mfma" in instruction.row.flags:
             matrix.translate(self, instruction)
         elif encoding in ("SOP1", "SOP2", "SOPC", "SOPK", "SOPP"):

@@ -522,6 +522,15 @@ def _parts_of(t: Translator, source: Source) -> list[str]:
     return [t.b.splat(_value(get(part)), PART_LANES).text for part in range(PARTS)]
 
 
+def first_active(t: Translator) -> str:
+    """The number of the first active lane, or of lane 0 if there is none."""
+    if t.exec_mask().full:
+        return "0"
+    b = t.b
+    first = b.intrinsic("cttz", "u64", Value(t.regs.pair(EXEC), "u64"), extra=("i1 false",)).text
+    return b.emit(f"and i32 {b.emit(f'trunc i64 {first} to i32')}, 63")
+
+
 def _readlane(t: Translator, instruction: Instruction) -> None:
     t.flush()
     source, lane = instruction.source("S0"), instruction.source("S1")
@@ -531,14 +540,7 @@ def _readlane(t: Translator, instruction: Instruction) -> None:
         wanted = _value(scalar_operand(t, lane)).text
         wanted = str(int(wanted) & 63) if wanted.lstrip("-").isdigit() else b.emit(f"and i32 {wanted}, 63")
     else:
-        # The first active lane, or lane 0 if there is none.
-        mask = t.exec_mask()
-        if mask.full:
-            wanted = "0"
-        else:
-            bits = t.regs.pair(EXEC)
-            first = b.intrinsic("cttz", "u64", Value(bits, "u64"), extra=("i1 false",)).text
-            wanted = b.emit(f"and i32 {b.emit(f'trunc i64 {first} to i32')}, 63")
+        wanted = first_active(t)
     value = lane_of(b, _parts_of(t, source), wanted)
     write_scalar(t, instruction.dests[0].register, Value(value, "u32"))
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from headwater import __version__
 from headwater.emulate import unwritten
+from headwater.emulate.layout import GWS_RESOURCES
 from headwater.errors import DeviceError, LaunchError, UsageError
+from headwater.runtime.arrays import aligned_bytes
 from headwater.runtime.cpu import CpuDevice, CpuKernel, check_sizes
 from headwater.runtime.cpu_launch import CpuBuffer
 from headwater.runtime.devices import Buffer, DeviceProgram, Size, sizes
@@ -49,6 +51,13 @@ class SimulatedDevice(CpuDevice):
         from headwater import chips
 
         return chips.load(self.outline.file)
+
+    @functools.cached_property
+    def gws(self) -> Array:
+        """Counters and flags of global wave synchronisation: what a launch leaves there, the next one finds."""
+        memory = aligned_bytes(GWS_RESOURCES * 8)
+        memory[:] = 0
+        return memory
 
     @property
     def description(self) -> str:  # type: ignore[override]

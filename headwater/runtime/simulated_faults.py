@@ -105,6 +105,13 @@ def _what(
     if kind == layout.FAULT_RESOURCE:
         message, hint = _refused(detail & 0xFF, detail >> 8)
         return f"{wavefront} uses a descriptor of {message}", hint
+    if kind == layout.FAULT_GWS:
+        total = launch._total
+        resident = f"{detail} work-group{'s' * (detail != 1)}" + (f" of {total}" if total > detail else "")
+        hint = "is the resource's counter set before (ds_gws_init), to the wavefronts that come less one?"
+        if total > detail:
+            hint = f"{launch.chip.name} holds {detail} at once: launch no more, or a kernel for each step"
+        return f"{wavefront} waits for ever at resource {address}: the {resident} that run all wait, too", hint
     if kind == layout.FAULT_JUMP:
         return f"{wavefront} jumps to {address:#x}, where no code is known to begin", ""
     return f"{wavefront} failed with the unknown code {kind}", ""

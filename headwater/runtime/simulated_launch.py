@@ -16,10 +16,10 @@ import numpy as np
 from headwater.emulate import dispatch, layout, unwritten
 from headwater.emulate.hooks import Region
 from headwater.emulate.native import SYMBOL, native_kernel
-from headwater.errors import LaunchError
+from headwater.errors import LaunchError, ResourceError
 from headwater.runtime import gcn_printf, pool as _pool, signature
 from headwater.runtime.arrays import ALIGNMENT, address, aligned_bytes
-from headwater.runtime.cpu_launch import Slot, _image, _memory, _sampler
+from headwater.runtime.cpu_launch import MAX_SCRATCH, Slot, _image, _memory, _sampler
 from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, SimulatedTask, fill
 from headwater.runtime.faults import Extent
 from headwater.runtime.pool import Task
@@ -90,6 +90,12 @@ class SimulatedLaunch(EmulatedLaunch):
             static_local_bytes=self.machine_kernel.group_segment_bytes,
             frame_bytes=0,
         )
+        self._residents = 0
+        if native.uses_gws and watcher is not None:
+            raise LaunchError(
+                f"{kernel.info.name} synchronises all work-groups (ds_gws_…), and such launches cannot be watched",
+                hint="leave --check out; traces, statistics and simulated time are for kernels without it",
+            )
         super().__init__(kernel, host, global_size, offset, work_dim, check=False)
         self._inline = False
         if native.uses_gds:
@@ -147,6 +153,26 @@ class SimulatedLaunch(EmulatedLaunch):
         self._dispatch = memory
         self._block[layout.BLOCK_DISPATCH] = address(memory)
 
+    def _place_locals(self, sizes: tuple[int, ...]) -> None:
+        super()._place_locals(sizes)
+        if not self.native.uses_gws:
+            return
+        # Work-groups that synchronise are run side by side, as many as the chip holds at once.
+        from headwater.analyze.occupancy import Needs, occupancy
+
+        kernel = self.machine_kernel
+        needs = Needs(prod(self.host.local_size), max(kernel.vgpr_count, 1), kernel.sgpr_count, self._frames)
+        held = occupancy(self.chip, needs).work_groups * self.chip.compute.compute_units
+        self._residents = max(1, min(held, self._total))
+        total = layout.resident_bytes(self._residents, self._scratch_bytes)
+        if total > MAX_SCRATCH:
+            raise ResourceError(
+                f"{self._info.name} synchronises {self._residents} work-groups that run side by side, and they need "
+                f"{total} bytes of private memory and frames",
+                hint="launch fewer or smaller work-groups, or use smaller private arrays",
+            )
+        self._scratch_bytes = total
+
     def _argument_offsets(self, explicit: Sequence[KernelArg]) -> tuple[int, ...]:
         """Where each argument lies in the kernarg segment."""
         return tuple(arg.offset for arg in explicit)
@@ -200,6 +226,8 @@ class SimulatedLaunch(EmulatedLaunch):
         task.record[:] = 0
         self._write_hidden(task)
         self._write_table(task, args)
+        if self._residents:
+            fill(self._dispatch, layout.DISPATCH, {"residents": self._residents, "gws": address(self.device.gws)})
         block = task.block
         block[_pool.ERROR] = address(task.record)
         block[_pool.BOUNDS] = address(task.table)

@@ -376,7 +376,7 @@ def test_matrix_product():
         ("v_mov_b32 v1, 0xfff\nds_read_b32 v2, v1", "ds_read_b32 at 0x8, lane 0: 4 bytes at 0xfff are beyond the 4096"),
         ("again: s_branch again", "did not end within 1000 instructions"),
         ("s_trap 2", "s_trap 2 at 0x0"),
-        ("ds_gws_barrier v0 gds", "ds_gws_barrier at 0x0: global wave synchronisation is not emulated"),
+        ("ds_add_src2_u32 v0", "ds_add_src2_u32 at 0x0: LDS operations with a second address from memory are not"),
     ],
 )
 def test_faults(text, message):

@@ -645,12 +645,14 @@ EFFECTS: Mapping[str, tuple[int, int]] = {
     "format": (0, 0),
     "count": (1, 1),
     "mfma": (0, 0),
+    "gws": (1, 2),
 }
 """Effects and how many values each takes (types and strings apart). ``store(T, value[, byte offset])``;
 ``branch(condition)`` to the instruction's target; ``setreg(value)`` the field that SIMM16 names;
 ``image("…")``, ``format("…")``: see `headwater.isa.gcn.images`; ``count("up" or "down", address)``: D is what memory
 holds, to which the number of active lanes is added, or from which it is taken, once for all; ``index_source()``,
-``index_dest()``: M0 is added to the register's number; ``gpr_index(n)``: VGPR indexing mode."""
+``index_dest()``: M0 is added to the register's number; ``gpr_index(n)``: VGPR indexing mode;
+``gws("barrier", resource, value)``: global wave synchronisation."""
 
 Rule = Callable[[tuple[str, ...], str], tuple[tuple[str, ...], str]]
 
