@@ -76,7 +76,9 @@ _CONTEXT: Final = Struct(
 _TYPES: Final = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}
 
 
-class _CheckObserver(Staged):
+class CheckObserver(Staged):
+    """Writes code that tells check.c."""
+
     name = "check 12"
     library = ("check_records.h", "check.c")
     tells_segments = False
@@ -88,7 +90,7 @@ class _CheckObserver(Staged):
         self._stores = 0
         """To local memory, so far."""
         self._provenance: Provenance | None = None
-        self._still: set[int] = set()
+        self.still: set[int] = set()
         """Sites that are told so: see `_is_still`."""
 
     def reads(self, program: Program, kernel: KernelObject, target: str) -> None:
@@ -99,12 +101,12 @@ class _CheckObserver(Staged):
         """``written``: the numbers of the arguments through which may be written, None if they are not known;
         ``still``: the sites that read through others."""
         written = None if self._provenance is None else sorted(self._provenance.written)
-        return {**super().facts(), "written": written, "still": sorted(self._still)}
+        return {**super().facts(), "written": written, "still": sorted(self.still)}
 
     def _is_still(self, what: Accessing, site: int) -> bool:
         if self._provenance is None or what.address not in self._provenance.still:
             return False
-        self._still.add(site)
+        self.still.add(site)
         return True
 
     def after(self, t: Translator, block: BasicBlock, at: int) -> None:
@@ -171,8 +173,8 @@ def _records(granules: int, room: int = _GRANULES) -> int:
 class Checker:
     """A `headwater.emulate.hooks.Watcher` whose launches end in a KernelFault if anything was found."""
 
-    def __init__(self) -> None:
-        self.observer = _CheckObserver()
+    def __init__(self, observer: CheckObserver | None = None) -> None:
+        self.observer = CheckObserver() if observer is None else observer
         self._kept: dict[int, list[Shadow]] = {}
         """Shadows of the launch before, by their granules."""
 
@@ -259,21 +261,24 @@ class Checker:
         return int(self._context[at : at + 4].view(np.uint32)[0])
 
     def _still(self, launch: SimulatedLaunch, task: SimulatedTask, known: list[Extent]) -> set[Extent]:
-        """The extents that hold data and that the launch's code does not write, as far as pointers are followed."""
-        written = launch.native.observed.get("written")
-        if written is None:
+        """The extents that hold data and that the launch's code does not write, as far as that is known."""
+        pointers = self._written(launch, task)
+        if pointers is None:
             return set()
-        pointers = set()
-        for number in written:
-            arg = launch.machine_kernel.args[number]
-            pointers.add(int.from_bytes(task.args[arg.offset : arg.offset + 8].tobytes(), "little"))
-        own = [extent for extent in self._memory if any(extent.start <= p < extent.end for p in pointers)]
+        own = [self._on_host(e) for e in self._memory if any(e.start <= p < e.end for p in pointers)]
         return {
             extent
             for extent in known
             if unwritten.words(self._host(extent)) is None
-            and not any(one.start < extent.end and extent.start < one.end for one in own)
+            and not any(
+                one.start < here.stop and here.start < one.stop for here in (self._on_host(extent),) for one in own
+            )
         }
+
+    def _on_host(self, extent: Extent) -> range:
+        """The host's addresses of an extent: two may be the same memory."""
+        start = self._host(extent)
+        return range(start, start + extent.end - extent.start)
 
     def _shadow(self, extent: Extent, shared: bool) -> Shadow:
         count = self._granules(extent)
@@ -422,6 +427,14 @@ class Checker:
         """Where memory of `_extents` lies."""
         return extent.start
 
+    def _written(self, launch: SimulatedLaunch, task: SimulatedTask) -> set[int] | None:
+        """Addresses in all memory that the kernel may write, as far as pointers are followed; None if they are not."""
+        written = launch.native.observed.get("written")
+        if written is None:
+            return None
+        args = [launch.machine_kernel.args[number] for number in written]
+        return {int.from_bytes(task.args[arg.offset : arg.offset + 8].tobytes(), "little") for arg in args}
+
     def _further(self, launch: SimulatedLaunch) -> list[str]:
         """Findings that need no run."""
         return waitcnt.texts(launch)
@@ -484,4 +497,4 @@ def _where(where: int, nbytes: int, local: bool, extents: list[Extent]) -> str:
     return f"at address {where:#x}"
 
 
-__all__ = ["Checker"]
+__all__ = ["CheckObserver", "Checker"]

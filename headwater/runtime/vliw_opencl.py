@@ -53,7 +53,8 @@ class Convention:
     """How a kernel gets its arguments: the constant buffer, where they begin there, and each one's place from then on.
 
     ``data``: the program's constants; ``local_bytes``: LDS in front of ``__local`` arguments; ``lines``: of the source,
-    for each line of IL; ``formats``: of printf, see `headwater.runtime.gcn_printf`.
+    for each line of IL; ``formats``: of printf, see `headwater.runtime.gcn_printf`; ``written``: the numbers of the
+    arguments through which it may write, None if they are not known.
     """
 
     bank: int
@@ -63,6 +64,7 @@ class Convention:
     local_bytes: int
     lines: tuple[int, ...] = ()
     formats: tuple[str, ...] = ()
+    written: tuple[int, ...] | None = None
 
 
 def build(device: VliwDevice, source: str, filename: str, options: str) -> DeviceProgram:
@@ -124,7 +126,9 @@ class CompiledKernel(ShaderKernel):
         self.il.require(self.program_filename, self.program_source)
         image = replace(image_of(self.il.text, device.chip, f"{self.info.name}.il"), abi="headwater")
         shape, start = self.shape(global_size, local_size, offset)
-        convention = Convention(1, 0, self.il.slots, self.il.data, self.il.local_bytes, self.il.lines, self.il.formats)
+        il = self.il
+        known = il.slots, il.data, il.local_bytes, il.lines, il.formats, il.written
+        convention = Convention(1, 0, *known)
         return OpenClLaunch(self, image, convention, shape, start, _checker(check))
 
 

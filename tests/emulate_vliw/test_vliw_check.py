@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import headwater as hw
+from headwater import chips
+from headwater.il import from_llvm
 
 SOURCE = """
 kernel void reverse(global float *x) {
@@ -113,3 +115,75 @@ def test_pixel_shaders_are_refused(tmp_path, monkeypatch):
         brook.one(np.zeros(4, np.float32))
     with pytest.raises(hw.UsageError, match="IL programs on Radeon HD 5870 cannot be checked"):
         il.main[(4, 4), None](np.zeros((4, 4, 4), np.float32))
+
+
+POINTERS = """
+kernel void add(global const float *a, global const float *b, global float *c) {
+  int i = get_global_id(0);
+  c[i] = a[i] + b[i];
+}
+kernel void either(global int *a, global int *b, global const int *which, global const int *from) {
+  int i = get_global_id(0);
+  global int *to = which[i] ? a : b;
+  to[i] = from[which[i] * 3];
+}
+kernel void walks(global int *to, global const int *from, local int *own, int n) {
+  for (global int *p = to; p < to + n; p += 64) own[get_local_id(0)] += *from++, *p = own[get_local_id(0)];
+}
+kernel void through_memory(global uint *links, global const int *a) { *(global int *)links[get_global_id(0)] = a[0]; }
+kernel void counts(global const uint *data, global uint *own, global uint *all) {
+  atomic_inc(&own[data[get_global_id(0)] & 7]);
+  if (data[0]) atomic_add(all, 1);
+}
+kernel void scatter(global const int *from, global int *to, int offset) {
+  int i = get_global_id(0);
+  to[i + offset] = from[i];
+}
+kernel void mirror(global const int *in, global int *out) {
+  out[get_global_id(0)] = in[get_global_size(0) - 1 - get_global_id(0)];
+}
+kernel void says(global const int *in, global int *out) {
+  if (in[get_global_id(0)] == 5) printf("%d\\n", (int)get_global_id(0));
+}
+"""
+WRITTEN = {
+    **{"add": (2,), "either": (0, 1), "walks": (0,), "through_memory": None, "counts": (1, 2), "scatter": (1,)},
+    **{"mirror": (1,), "says": ()},
+}
+
+
+def test_arguments_that_are_written_through():
+    made = from_llvm.kernels(POINTERS, chips.find("hd5870"), "pointers.cl").kernels
+    assert {name: made[name].written for name in WRITTEN} == WRITTEN
+    again = from_llvm.kernels(POINTERS, chips.find("hd5870"), "pointers.cl").kernels  # from the cache
+    assert {name: again[name].written for name in WRITTEN} == WRITTEN
+
+
+def run(name, *args):
+    device = hw.device("hd5870")
+    device.build(POINTERS, "pointers.cl").kernels[name].prepare((1024,), (64,), check=True)(args, None, None).wait()
+
+
+def test_reads_are_kept_of_what_is_written(capfd):
+    """A buffer that is only read through one argument may be written through another."""
+    one, other = np.arange(1024, dtype=np.int32), np.zeros(1024, np.int32)
+    run("mirror", one, other)
+    assert (other == one[::-1]).all()
+    with pytest.raises(hw.KernelFault, match="data race"):
+        run("mirror", one, one)
+    which = one % 2
+    run("either", one.copy(), other, which, one)
+    with pytest.raises(hw.KernelFault, match="data race"):
+        run("either", one, other, which, one)
+    run("says", np.arange(1024, dtype=np.int32), other)
+    assert capfd.readouterr().out == "5\n"
+
+
+def test_a_store_that_ends_up_in_what_is_only_read():
+    """A buffer lies before the other in the chip's memory."""
+    one, other = np.zeros(4096, np.int32), np.zeros(4096, np.int32)
+    run("scatter", one, other, 3072)
+    with pytest.raises(
+        hw.KernelFault, match=r"work-item \(0\) of scatter writes 4 bytes at byte \d+ of `const int \*from`"
+    ):
+        run("scatter", one, other, -2048)

@@ -7,9 +7,9 @@ arena, and machine code has lines by its groups, fetches and writes.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from headwater.emulate.check import Checker
+from headwater.emulate.check import Checker, CheckObserver
 from headwater.emulate.layout import LANES
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
 from headwater.emulate.vliw.watch import ARENA_KEY
@@ -17,13 +17,31 @@ from headwater.errors import Span
 from headwater.runtime.arrays import address
 from headwater.runtime.faults import Extent
 
+if TYPE_CHECKING:
+    from headwater.emulate.hooks import Accessing
+
+
+_FETCHES = ("vertex", "texture")
+"""Units that only read: see `Accessing`."""
+
+
+class _VliwObserver(CheckObserver):
+    name = f"{CheckObserver.name} vliw"
+
+    def _is_still(self, what: Accessing, site: int) -> bool:
+        """Any fetch may be: which memory a launch does not write is known of its arguments, not of its fetches."""
+        if what.unit not in _FETCHES:
+            return False
+        self.still.add(site)
+        return True
+
 
 class VliwChecker(Checker):
     """A `headwater.emulate.hooks.Watcher` whose launches, `headwater.runtime.vliw_opencl.OpenClLaunch`, end in a
     KernelFault if anything was found."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(_VliwObserver())
         self._hosts: dict[int, int] = {}
         """Where memory lies, by the first of the addresses that accesses are told with."""
 
@@ -40,6 +58,16 @@ class VliwChecker(Checker):
 
     def _host(self, extent: Extent) -> int:
         return self._hosts[extent.start]
+
+    def _written(self, launch: Any, task: Any) -> set[int] | None:
+        written = launch.convention.written
+        if written is None:
+            return None
+        places, packed = launch.convention.places, task.keep.views["constant", launch.convention.bank].memory
+        arguments = [int.from_bytes(packed[at : at + 4].tobytes(), "little") for at in places]
+        # What is no argument's is the program's own: its constants, printf's memory, pictures.
+        own = {one.start for one in task.keep.arena.allocations if one.writable} - set(arguments)
+        return {ARENA_KEY + start for start in own | {arguments[number] for number in written}}
 
     def _further(self, launch: Any) -> list[str]:
         return []

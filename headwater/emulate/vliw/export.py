@@ -13,7 +13,7 @@ from headwater.emulate.vliw import formats, lds, program, scratch
 from headwater.emulate.vliw.bindings import Bound
 from headwater.emulate.vliw.clause import Clause, place
 from headwater.emulate.vliw.registers import PIXEL, RETURNED
-from headwater.emulate.vliw.watch import Watch
+from headwater.emulate.vliw.watch import Watch, store
 from headwater.isa.vliw import table
 from headwater.isa.vliw.semantics import semantics
 
@@ -53,14 +53,14 @@ def _pixel(c: Clause, number: int) -> None:
         return
     known = bound
     mask, address = c.exec, c.memory(name, bound)
-    watch = Watch(c, place(c.index, number), "export", name, writes=True)
+    watch = Watch(c, place(c.index, number), "export", name, writes=True, ahead=True)
 
-    def thunk(part: int) -> None:
+    def thunk(part: int, telling: bool, storing: bool) -> None:
         lanes = [_selected(c, gpr, sel, part) for sel in selects]
         pixel = [c.regs.read(PIXEL + n, part) for n in (0, 1)]
-        _store_element(c, name, known, address, pixel, lanes, part, mask, watch)
+        _store_element(c, name, known, address, pixel, lanes, part, mask, watch if telling else None, storing)
 
-    c.at_once(thunk)
+    store(c, thunk)
 
 
 def _selected(c: Clause, gpr: int, sel: int, part: int) -> Value | None:
@@ -80,9 +80,10 @@ def _store_element(
     lanes: Sequence[Value | None],
     part: int,
     mask: Mask,
-    watch: Watch,
+    watch: Watch | None,
+    storing: bool,
 ) -> None:
-    """Store an element at whole coordinates; outside of the resource nothing is."""
+    """Tell of an element at whole coordinates, and store it; outside of the resource nothing is."""
     b = c.b
     inside = None
     element = None
@@ -99,7 +100,10 @@ def _store_element(
     access = PartAccess(c, part, allowed, place(c.index))
     format_ = bound.format
     low = b.splat(b.binary("mul", element, b.constant("u32", format_.nbytes)), PART_LANES)
-    watch.tell_tiled(part, address(low.text), name, coordinates[: bound.dimensions], format_.nbytes, allowed)
+    if watch is not None:
+        watch.tell_tiled(part, address(low.text), name, coordinates[: bound.dimensions], format_.nbytes, allowed)
+    if not storing:
+        return
     present = lanes[: format_.lanes]
     whole = [lane for lane in present if lane is not None]
     if len(whole) == len(present):
@@ -138,13 +142,24 @@ def _runs(mask: int) -> list[tuple[int, int]]:
 
 
 def _store_components(
-    c: Clause, gpr: int, comp_mask: int, at: Address, part: int, mask: Mask, mask_place: int, watch: Watch
+    c: Clause,
+    gpr: int,
+    comp_mask: int,
+    at: Address,
+    part: int,
+    mask: Mask,
+    mask_place: int,
+    watch: Watch | None,
+    storing: bool,
 ) -> None:
-    """Store components one dword after the other; neighbours together."""
+    """Tell of components, and store them, one dword after the other; neighbours together."""
     access = PartAccess(c, part, mask, mask_place)
     for first, count in _runs(comp_mask):
         values = [c.b.splat(c.regs.read(4 * gpr + first + n, part), PART_LANES).text for n in range(count)]
-        watch.tell(part, at.moved(c.b, 4 * first), 4 * count, mask, values)
+        if watch is not None:
+            watch.tell(part, at.moved(c.b, 4 * first), 4 * count, mask, values)
+        if not storing:
+            continue
         done = 0
         for size in [2, 1] if count == 3 else [count]:
             access.store(at.moved(c.b, 4 * (first + done)), 4 * size, values[done : done + size])
@@ -162,9 +177,9 @@ def _memory(c: Clause) -> None:
     nbytes = 4 * (f["elem_size"] + 1)
     address, mask = c.memory(name, bound), c.exec
     elements = range(f["burst_count"] + 1)
-    watches = [Watch(c, place(c.index, n), "memory", name, writes=True) for n in elements]
+    watches = [Watch(c, place(c.index, n), "memory", name, writes=True, ahead=True) for n in elements]
 
-    def thunk(part: int) -> None:
+    def thunk(part: int, telling: bool, storing: bool) -> None:
         b = c.b
         for n in elements:
             base = (f["array_base"] + n) * nbytes
@@ -174,9 +189,10 @@ def _memory(c: Clause) -> None:
                 low = b.binary("mul", index, b.constant("u32", nbytes))
                 low = b.binary("add", low, b.constant("u32", base)) if base else low
             at = address(b.splat(low, PART_LANES).text)
-            _store_components(c, f["rw_gpr"] + n, f["comp_mask"], at, part, mask, place(c.index), watches[n])
+            watch = watches[n] if telling else None
+            _store_components(c, f["rw_gpr"] + n, f["comp_mask"], at, part, mask, place(c.index), watch, storing)
 
-    c.at_once(thunk)
+    store(c, thunk)
 
 
 def _scratch(c: Clause) -> None:
@@ -224,14 +240,14 @@ def _rat(c: Clause) -> None:
         if bound.arena:
             c.unsupported(pc)
             return
-        address, watch = c.memory(name, bound), Watch(c, pc, "rat", name, writes=True)
+        address, watch = c.memory(name, bound), Watch(c, pc, "rat", name, writes=True, ahead=True)
 
-        def typed(part: int) -> None:
+        def typed(part: int, telling: bool, storing: bool) -> None:
             lanes = [c.regs.read(4 * f["rw_gpr"] + n, part) if f["comp_mask"] >> n & 1 else None for n in range(4)]
             coordinates = [c.regs.read(4 * f["index_gpr"] + n, part) for n in range(3)]
-            _store_element(c, name, known, address, coordinates, lanes, part, mask, watch)
+            _store_element(c, name, known, address, coordinates, lanes, part, mask, watch if telling else None, storing)
 
-        c.at_once(typed)
+        store(c, typed)
         return
     what = semantics(row)
     if what.unsupported:
@@ -240,22 +256,25 @@ def _rat(c: Clause) -> None:
     if what.is_atomic or row.name == "NOP_RTN":
         _update(c, name, bound, row.name)
         return
-    address, watch = c.memory(name, bound), Watch(c, pc, "rat", name, writes=True)
+    address, watch = c.memory(name, bound), Watch(c, pc, "rat", name, writes=True, ahead=True)
     small = {"STORE_SHORT": 2, "STORE_BYTE": 1}.get(row.name, 0)
 
-    def store(part: int) -> None:
+    def plain(part: int, telling: bool, storing: bool) -> None:
         b = c.b
         index = c.regs.read(4 * f["index_gpr"], part)
         low = index if small else b.binary("shl", index, b.constant("u32", 2))
         at = address(low.text)
         if small:
             values = [b.splat(c.regs.read(4 * f["rw_gpr"], part), PART_LANES).text]
-            watch.tell(part, at, small, mask, values)
-            PartAccess(c, part, mask, pc).store(at, small, values)
+            if telling:
+                watch.tell(part, at, small, mask, values)
+            if storing:
+                PartAccess(c, part, mask, pc).store(at, small, values)
         else:
-            _store_components(c, f["rw_gpr"], f["comp_mask"], at, part, mask, pc, watch)
+            told = watch if telling else None
+            _store_components(c, f["rw_gpr"], f["comp_mask"], at, part, mask, pc, told, storing)
 
-    c.at_once(store)
+    store(c, plain)
 
 
 def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> None:

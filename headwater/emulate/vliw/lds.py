@@ -16,7 +16,7 @@ from headwater.emulate.lower_llvm import Wide, lower
 from headwater.emulate.memory import Address, PartAccess
 from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.emulate.vliw.clause import Clause
-from headwater.emulate.vliw.watch import Watch
+from headwater.emulate.vliw.watch import Watch, store
 from headwater.isa.gcn.semantics import BITS
 from headwater.isa.vliw.model import Row
 from headwater.isa.vliw.semantics import semantics
@@ -61,9 +61,9 @@ class Access:
             return self._atomic()
         results: dict[str, Result] = {name: [None] * PARTS for name in what.types if name in ("D", "D1")}
         stores = [e for e in what.effects if e.kind == "store"]
-        watch = Watch(self.c, self.pc, self.memory, writes=bool(stores))
+        watch = Watch(self.c, self.pc, self.memory, writes=bool(stores), ahead=bool(stores))
 
-        def thunk(part: int) -> None:
+        def thunk(part: int, telling: bool = True, storing: bool = True) -> None:
             access = PartAccess(self.c, part, self.mask, self.pc)
             values: dict[str, Wide] = dict(self.operands[part])
             values["OFFSET"] = self.c.b.constant("u32", 4 * self.offset)
@@ -92,11 +92,13 @@ class Access:
                 unsigned = self.c.b.bitcast(value, f"u{BITS[value.type]}")
                 wide = self.c.b.splat(self.c.b.resize(unsigned, "u32"), PART_LANES)
                 at, nbytes = at.moved(self.c.b, moved), BITS[value.type] // 8
-                watch.tell(part, at, nbytes, self.mask, [wide.text])
-                access.store(at, nbytes, [wide.text])
+                if telling:
+                    watch.tell(part, at, nbytes, self.mask, [wide.text])
+                if storing:
+                    access.store(at, nbytes, [wide.text])
 
         if stores:
-            self.c.at_once(thunk)
+            store(self.c, thunk)
         else:
             self.c.later(thunk, loads=True)
         return [("A" if name == "D" else "B", result) for name, result in results.items()]

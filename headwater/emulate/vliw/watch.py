@@ -7,7 +7,7 @@ of the arena from `ARENA_KEY` on, and from `TILED_KEY` on the host's again, wher
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -38,11 +38,21 @@ class Watch:
     """The accesses of one instruction, or of one element of a burst; does nothing if nobody watches."""
 
     def __init__(
-        self, c: Clause, pc: int, unit: str, name: Name | None = None, *, writes: bool = False, atomic: bool = False
+        self,
+        c: Clause,
+        pc: int,
+        unit: str,
+        name: Name | None = None,
+        *,
+        writes: bool = False,
+        atomic: bool = False,
+        ahead: bool = False,
     ) -> None:
+        """``ahead``: it is told of by `store`."""
         self.c = c
         self.observer = c.options.observer
         self.writes = writes
+        self.ahead = ahead
         resource = "" if name is None else f"{name[0]} {name[1]}"
         self.what = Accessing(pc, c.place, atomic, unit, resource, c.name)
         self._lanes: list[Mask] = []
@@ -61,7 +71,7 @@ class Watch:
             known.parts[part] = lanes.part(self.c.b, part)
         if at.how & ARENA:  # the base is that of the allocation that was met last
             at = replace(at, base=str(ARENA_KEY))
-        self.observer.told(self.c.b, self.what, part, at, nbytes, self.writes, known, values)
+        self.observer.told(self.c.b, self.what, part, at, nbytes, self.writes, known, values, self.ahead)
 
     def tell_tiled(self, part: int, at: Address, name: Name, whole: Sequence[Value], nbytes: int, lanes: Mask) -> None:
         """The same of an element of a texture or of an output at whole coordinates, which lies in a tile there if the
@@ -92,6 +102,17 @@ class Watch:
         low = b.splat(b.binary("mul", element, number(nbytes)), PART_LANES)
         base = b.binary("add", Value(at.base, "u64"), b.constant("u64", TILED_KEY))
         self.tell(part, replace(at, low=low.text, base=base.text), nbytes, lanes)
+
+
+def store(c: Clause, thunk: Callable[[int, bool, bool], None]) -> None:
+    """Have ``thunk(part, telling, storing)`` called for each part of a store: for all parts to tell before any is
+    stored, where the observer looks at what is there."""
+    observer = c.options.observer
+    if observer is not None and observer.takes_values:
+        c.at_once(lambda part: thunk(part, True, False))
+        c.at_once(lambda part: thunk(part, False, True))
+    else:
+        c.at_once(lambda part: thunk(part, True, True))
 
 
 def tiled_bytes(pitch: int, height: int, depth: int, element_bytes: int) -> int:

@@ -26,7 +26,7 @@ from headwater.il.model import Program
 from headwater.opencl.kernels import KernelInfo
 
 _WORKER_MODULE = "il.from_llvm.worker"
-_FORMAT = "vliw 2"
+_FORMAT = "vliw 3"
 _EXACT = "-cl-fp32-correctly-rounded-divide-sqrt"
 
 
@@ -38,6 +38,7 @@ class Kernel:
     ``__local`` arguments offsets in LDS, at least ``local_bytes``. ``data``: the program's constants, to be put at the
     address in cb0[4].x. ``lines``: of the OpenCL C, for each instruction of ``text`` by its line there, 0 if unknown.
     ``formats``: what the kernel prints, see `headwater.runtime.gcn_printf`, which its memory is laid out for.
+    ``written``: the numbers of the arguments through which it may write; None if they are not known.
     ``refused``: why there is no ``text``, where the chip lacks what this kernel needs: message, line, hint.
     """
 
@@ -49,6 +50,7 @@ class Kernel:
     lines: tuple[int, ...]
     formats: tuple[str, ...] = ()
     refused: tuple[str, int, str] | None = None
+    written: tuple[int, ...] | None = None
 
     def require(self, filename: str, source: str = "") -> None:
         """Raise the SourceError that tells why the chip cannot run this kernel, if it cannot."""
@@ -156,5 +158,6 @@ def _from_json(data: dict[str, object]) -> Compiled:
             tuple(item["lines"]),  # type: ignore[arg-type]
             tuple(item["formats"]),  # type: ignore[arg-type]
             tuple(item["refused"]) if item["refused"] else None,  # type: ignore[arg-type]
+            None if item["written"] is None else tuple(item["written"]),  # type: ignore[arg-type]
         )
     return Compiled(found, str(data["warnings"]), dict(data["includes"]))  # type: ignore[call-overload]

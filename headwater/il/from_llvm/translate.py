@@ -17,6 +17,7 @@ from headwater.il.from_llvm.places import find_places
 from headwater.il.from_llvm.reducible import reducible
 from headwater.il.from_llvm.structure import Code, Edge, Flag, If, Jump, Loop, Node, Set, structure
 from headwater.il.from_llvm.types import size_bytes, words
+from headwater.il.from_llvm.written import written
 from headwater.il.model import Index, Instruction, Modifier, Operand, Program, Register
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.spmd.ir import Block, Function, Inst, Module
@@ -28,13 +29,14 @@ SLOT_BYTES = 16
 @dataclass(frozen=True)
 class Translated:
     """``slots``: where in constant buffer 1 each argument begins, in bytes. ``data``: the program's constants.
-    ``prints``: whether printf's memory is used."""
+    ``prints``: whether printf's memory is used. ``written``: see `headwater.il.from_llvm.written`."""
 
     program: Program
     slots: tuple[int, ...]
     data: bytes
     local_bytes: int
     prints: bool
+    written: tuple[int, ...] | None
 
 
 def translate(text: str, info: KernelInfo, chip: Chip, filename: str, *, drawing: bool) -> Translated:
@@ -81,7 +83,8 @@ class _Kernel:
         program = Program("ps" if self.pixel else "cs", "2_0", tuple(self.declarations()), tuple(self.b.code))
         called = {inst.detail for block in self.function.blocks.values() for inst in block.insts if inst.op == "call"}
         local_bytes = self.places.local_bytes + self.owned_bytes()
-        return Translated(program, tuple(self.slots), self.data, local_bytes, intrinsics.PRINTF_MEMORY in called)
+        prints = intrinsics.PRINTF_MEMORY in called
+        return Translated(program, tuple(self.slots), self.data, local_bytes, prints, written(self.function))
 
     def owned_bytes(self) -> int:
         """LDS of a work-group whose work-items own parts of it."""

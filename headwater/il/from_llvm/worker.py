@@ -43,5 +43,6 @@ def kernels(
         before = 1 + len(made.program.declarations)  # lines without code: the first and the declarations
         lines = (*([0] * before), *(instruction.line for instruction in made.program.body), 0)
         printed = formats if made.prints else ()
-        found[name] = Kernel(info, text_of(made.program), made.slots, made.data, made.local_bytes, lines, printed)
+        known = made.slots, made.data, made.local_bytes, lines, printed
+        found[name] = Kernel(info, text_of(made.program), *known, written=made.written)
     return found
