@@ -13,6 +13,8 @@ from headwater.cal.compiler import (
     calclCompile as calclCompile,
     calclDisassembleImage as calclDisassembleImage,
     calclDisassembleObject as calclDisassembleObject,
+    calclExtGetProc as calclExtGetProc,
+    calclExtSupported as calclExtSupported,
     calclFreeImage as calclFreeImage,
     calclFreeObject as calclFreeObject,
     calclGetErrorString as calclGetErrorString,

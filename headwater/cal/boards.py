@@ -214,6 +214,7 @@ class IlBoard(Board):
             numberOfShaderEngines=1,
             targetRevision=0,
             boardName=device.description[:127],
+            memRandomAccessTargetInstructions=True,
         )
 
     def storage(self, nbytes: int) -> Storage:
@@ -299,6 +300,7 @@ class _IlLoaded(Loaded):
             numThreadPerGroupX=group[0],
             numThreadPerGroupY=group[1],
             numThreadPerGroupZ=group[2],
+            totalNumThreadGroup=self.facts.declared_groups,
             wavefrontSize=64,
             numGPRsUsed=len(self.facts.temporaries),
             LDSSizeUsed=lds + 4 * self.facts.lds_dwords_per_thread * threads,

@@ -87,6 +87,16 @@ def calclGetErrorString() -> str:
     return last_error.compiler
 
 
+def calclExtSupported(extid: int) -> None:
+    """Raises CAL_RESULT_NOT_SUPPORTED: the compiler has no public extensions."""
+    raise not_compiled(f"the compiler has no extension {extid!r:.40}", result=CALresult.NOT_SUPPORTED)
+
+
+def calclExtGetProc(extid: int, procname: str) -> Callable[..., Any]:
+    """Raises CAL_RESULT_NOT_SUPPORTED: the compiler has no public extensions."""
+    raise not_compiled(f"the compiler has no function {procname!r:.40}", result=CALresult.NOT_SUPPORTED)
+
+
 def calclCompile(language: CALlanguage, source: str, target: CALtarget) -> CALobject:
     """Compile IL text for a target, which need not be a device's.
 

@@ -9,6 +9,8 @@ from headwater.cal.compiler import target_of
 from headwater.cal.enums import CALsamplermagfilter, CALsamplerminfilter, CALsamplerparam, CALsamplerwrap
 from headwater.cal.structs import CALdeviceattribs, CALfuncInfo
 from headwater.emulate.vliw.bindings import CAL_FORMATS, Sampler
+from headwater.il.checker import check
+from headwater.il.parser import parse
 from headwater.runtime.vliw import load
 from headwater.runtime.vliw_launch import SharedRegisters, View
 
@@ -66,6 +68,7 @@ class MachineBoard(Board):
             numberOfShaderEngines=chip.compute.shader_engines,
             targetRevision=0,
             boardName=chip.name,
+            memRandomAccessTargetInstructions=evergreen,
         )
 
     def storage(self, nbytes: int) -> Storage:
@@ -75,7 +78,7 @@ class MachineBoard(Board):
         return encoding.image.target == self.chip.target
 
     def load(self, encoding: Encoding) -> Loaded:
-        return _MachineLoaded(self, encoding.image)
+        return _MachineLoaded(self, encoding.image, encoding.il)
 
     has_counters = True
 
@@ -95,7 +98,8 @@ class MachineBoard(Board):
 
 
 class _MachineLoaded(Loaded):
-    def __init__(self, board: MachineBoard, image: Image) -> None:
+    def __init__(self, board: MachineBoard, image: Image, il: str | None) -> None:
+        self.declared_groups = check(parse(il)).declared_groups if il is not None and image.kind == "cs" else 0
         self.board = board
         self.image = image
         self.machine = load(image, board.chip)
@@ -131,6 +135,7 @@ class _MachineLoaded(Loaded):
             numThreadPerGroupX=group[0],
             numThreadPerGroupY=group[1],
             numThreadPerGroupZ=group[2],
+            totalNumThreadGroup=self.declared_groups,
             numWavefrontPerSIMD=waves,
             isMaxNumWavePerSIMD=waves == chip.compute.wavefronts_per_simd,
             wavefrontSize=chip.compute.wavefront_size,

@@ -109,6 +109,9 @@ class CALdeviceattribs:
     numberOfShaderEngines: int
     targetRevision: int
     boardName: str
+    vectorBufferInstructionAddr64: bool = False
+    memRandomAccessTargetInstructions: bool = False
+    asyncDispatchSupported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,9 @@ class CALdevicestatus:
 
 @dataclass(frozen=True, slots=True)
 class CALfuncInfo:
-    """What a function needs of its device. Sizes of LDS in bytes, of the stack in entries."""
+    """What a function needs of its device. Sizes of LDS in bytes, of the stack in entries. ``totalNumThreadGroup``: the
+    groups that an IL program declares, 0 if it takes any; ``setBufferForNumGroup``: the caller has to tell it their
+    number in a buffer, which no program needs here."""
 
     maxScratchRegsNeeded: int = 0
     numSharedGPRUser: int = 0
@@ -132,6 +137,8 @@ class CALfuncInfo:
     numThreadPerGroupX: int = 0
     numThreadPerGroupY: int = 0
     numThreadPerGroupZ: int = 0
+    totalNumThreadGroup: int = 0
+    setBufferForNumGroup: bool = False
     numWavefrontPerSIMD: int = 0
     wavefrontSize: int = 0
     numGPRsAvailable: int = 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from headwater.errors import SourceError, Span
 from headwater.il.expand import MATRICES, row_of
 from headwater.il.model import Instruction, Operand, Program, Register
-from headwater.il.table import operations
+from headwater.il.table import RESULT_MODIFIERS, operations
 
 RELATIONS = {"ne": "!=", "eq": "==", "ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 COMPARED = ("0.0", "0.5", "1.0", "-0.5", "-1.0")
@@ -46,6 +46,8 @@ _DESTINATIONS = {"r", "x", "o", "g", "mem", "oDepth", "oMask", "a", "sr", "p"}
 _INDEXED = {"x", "cb", "g", "icb", "mem", "sr"}
 _WORDS = {"relop": tuple(RELATIONS), "cmpval": COMPARED, "zeroop": ZERO_RULES, "matrix": tuple(MATRICES)}
 """What a modifier may say in its parentheses."""
+_PLAIN_BITS = ("lds_", "uav_", "srv_", "dfrexp")
+"""What begins the names of operations whose results are bits as they are in memory, or of a double."""
 _VIEWS = {
     "dcl_raw_uav": "raw",
     "dcl_typeless_uav": "raw",
@@ -109,6 +111,8 @@ class Facts:
     """A compute shader's work-group, if it is fixed."""
     largest_group: int = 0
     """The most work-items of a work-group that each launch chooses."""
+    declared_groups: int = 0
+    """How many work-groups every launch has, if it is fixed."""
     shared: int = 0
     """Registers that all wavefronts of a SIMD engine share."""
     initialises_shared: bool = False
@@ -190,6 +194,8 @@ class _Checker:
             found.group = (x, y, z)
         elif name == "dcl_max_thread_per_group":
             found.largest_group = made.values[0]
+        elif name == "dcl_total_num_thread_group":
+            found.declared_groups = made.values[0]
         elif name == "dcl_lds_size_per_thread":
             if not 0 < made.values[0] <= 64 or made.values[0] % 4:
                 raise self.error("LDS per thread is a multiple of 4 dwords, at most 64", made)
@@ -273,6 +279,11 @@ class _Checker:
             if lanes and not any(all(lanes[i] == "xyzw"[i] for i in pair) for pair in ((0, 1), (2, 3))):
                 what = "a double" if operation.result == "D" else "64 bits"
                 raise self.error(f"{made.mnemonic} writes {what}, to .xy or .zw", made, made.operands[0])
+        changed = next((m.name for m in made.modifiers if m.name in RESULT_MODIFIERS and m.name != "prec"), None)
+        if changed is not None and (operation.result not in ("f", "F", "b") or made.mnemonic.startswith(_PLAIN_BITS)):
+            raise self.error(
+                f"_{changed} is for results of float, {made.mnemonic} gives none", made, hint=f"mov_{changed}"
+            )
         for name, known in _WORDS.items():
             modifier = made.modifier(name)
             if modifier is not None and (len(modifier.arguments) != 1 or modifier.arguments[0] not in known):

@@ -4,6 +4,8 @@
 /* R600's MUL: zero times anything is zero (AMD, R600-Family Instruction Set Architecture, MUL). */
 float4 il_mul(float4 a, float4 b) { return select(a * b, (float4)(0.0f), (a == 0.0f) | (b == 0.0f)); }
 
+float il_square3(float4 a) { return a.x * a.x + a.y * a.y + a.z * a.z; }
+float il_square4(float4 a) { return a.x * a.x + a.y * a.y + a.z * a.z + a.w * a.w; }
 /* Quotients by zero, as _zeroop says. */
 float4 il_div_infinity(float4 a, float4 b) { return a / b; }
 float4 il_div_zero(float4 a, float4 b) { return select(a / b, (float4)(0.0f), b == 0.0f); }

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 from headwater.errors import SourceError, Span
 from headwater.il import quads
 from headwater.il.checker import POSITION_KINDS, RELATIONS, THREAD_KINDS, Facts, Uav, check
 from headwater.il.legacy import modern
 from headwater.il.model import Index, Instruction, Operand, Program, Register
+from headwater.il.opencl_text import each_lane, items_of, number_of, picked, pointer_type, preludes
 from headwater.il.table import UNTRANSLATED, WHY_UNTRANSLATED, operations
 from headwater.il.translation import KERNEL, NotInOpenClError, Parameter, Translation
 
@@ -94,7 +94,7 @@ class _Translator:
         parameters = tuple(_parameters(self.facts))
         heads = [f"void il_func_{f.number}(Registers *s);" for f in self.program.functions]
         code = "\n".join([*self.registers(parameters), *heads, *bodies, *self.kernel(parameters)])
-        return Translation(_preludes(code) + code + "\n", parameters, self.facts.group)
+        return Translation(preludes(code) + code + "\n", parameters, self.facts.group)
 
     # -- what is around the code ---------------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ class _Translator:
             lines.append(quads.FIELDS.format(4 * self.sites.total))
         for parameter in parameters:
             if parameter.role != "output":
-                lines += [f"    {_pointer(parameter)}{parameter.name};", f"    int4 {parameter.name}_size;"]
+                lines += [f"    {pointer_type(parameter)}{parameter.name};", f"    int4 {parameter.name}_size;"]
         if facts.lds_dwords_per_thread:
             lines.append("    __local uint *lds;")
         lines += [f"    __local uint *lds{n};" for n in sorted(facts.lds_bytes)]
@@ -120,7 +120,7 @@ class _Translator:
 
     def kernel(self, parameters: tuple[Parameter, ...]) -> list[str]:
         facts = self.facts
-        takes = [f"{_pointer(p)}{p.name}, int4 {p.name}_size" for p in parameters]
+        takes = [f"{pointer_type(p)}{p.name}, int4 {p.name}_size" for p in parameters]
         lines = [""]
         if facts.group is not None:
             lines.append(f"__attribute__((reqd_work_group_size({', '.join(map(str, facts.group))})))")
@@ -144,7 +144,7 @@ class _Translator:
             lines += [f"    __local uint lds{number}[{-(-size // 4)}];", f"    s.lds{number} = lds{number};"]
         lines += [
             *(
-                f"    s.{field} = (uint4)({', '.join(_id(function, d) for d in range(3))}, 0u);"
+                f"    s.{field} = (uint4)({', '.join(number_of(function, d) for d in range(3))}, 0u);"
                 for field, function in (("local_id", "local_id"), ("global_id", "global_id"), ("group_id", "group_id"))
             ),
         ]
@@ -230,7 +230,7 @@ class _Translator:
             if result in "fF":
                 value = f"({value})" + "".join(f" * {scale}" for scale in scales)
                 if made.modifier("sat") is not None:
-                    value = f"clamp({value}, 0.0f, 1.0f)"
+                    value = f"fmin(fmax({value}, 0.0f), 1.0f)"
         return {
             "f": f"as_uint4({value})",
             "i": f"as_uint4({value})",
@@ -252,7 +252,7 @@ class _Translator:
         lines = []
         if written:
             whole = written == "xyzw"
-            lines.append(f"{place} = {value};" if whole else f"{place}.{written} = {_lanes(value, written)};")
+            lines.append(f"{place} = {value};" if whole else f"{place}.{written} = {picked(value, written)};")
         lines += [f"{place}.{lane} = {'0x3F800000u' if digit == '1' else '0u'};" for lane, digit in constants]
         return lines
 
@@ -346,7 +346,7 @@ class _Translator:
         for modifier in operand.modifiers:
             text = self.modified(text, modifier.name, modifier.arguments, lanes, integer, made)
         if letter == "D":
-            return f"il_double({_lanes(text, 'xy')})"
+            return f"il_double({picked(text, 'xy')})"
         if scalar:
             return f"{_SCALARS[letter]}({text})" if _SCALARS[letter] else text
         kind = _TYPES[letter]
@@ -366,8 +366,8 @@ class _Translator:
             if integer:
                 if all(marks):
                     return f"(0u - {text})"
-                return f"(({text} ^ {_each(marks, 0xFFFFFFFF)}) + {_each(marks, 1)})"
-            return f"({text} ^ {_each(marks, 0x80000000)})"
+                return f"(({text} ^ {each_lane(marks, 0xFFFFFFFF)}) + {each_lane(marks, 1)})"
+            return f"({text} ^ {each_lane(marks, 0x80000000)})"
         if name == "abs":
             return f"({text} & 0x7FFFFFFFu)"
         formulas = {
@@ -375,8 +375,8 @@ class _Translator:
             "bias": "{0} - 0.5f",
             "x2": "{0} * 2.0f",
             "bx2": "({0} - 0.5f) * 2.0f",
-            "sat": "clamp({0}, 0.0f, 1.0f)",
-            "clamp": "clamp({0}, 0.0f, 1.0f)",
+            "sat": "fmin(fmax({0}, 0.0f), 1.0f)",
+            "clamp": "fmin(fmax({0}, 0.0f), 1.0f)",
             "sign": "sign({0})",
         }
         if name not in formulas:
@@ -418,6 +418,24 @@ class _Translator:
 
     _rsq = _rcp
 
+    def _ddiv(self, made: Instruction) -> list[str]:
+        a, b = (self.source(operand, "D", made) for operand in made.operands[1:])
+        return self.assign(made, self.finish(made, f"il_ddiv_{_zero_rule(made)}({a}, {b})", "D"))
+
+    def _drcp(self, made: Instruction) -> list[str]:
+        a = self.source(made.operands[1], "D", made)
+        return self.assign(made, self.finish(made, f"il_ddiv_{_zero_rule(made)}(1.0, {a})", "D"))
+
+    def _drsq(self, made: Instruction) -> list[str]:
+        a = self.source(made.operands[1], "D", made)
+        return self.assign(made, self.finish(made, f"il_ddiv_{_zero_rule(made)}(1.0, sqrt({a}))", "D"))
+
+    def _nrm(self, made: Instruction) -> list[str]:
+        a = self.source(made.operands[1], "f", made)
+        lanes = 4 if made.modifier("nrm4") is not None else 3
+        value = f"({a}) * il_rsq_{_zero_rule(made)}((float4)(il_square{lanes}({a})))"
+        return self.assign(made, self.finish(made, value, "f"))
+
     def _cmp(self, made: Instruction) -> list[str]:
         value = made.modifier("cmpval")
         a, b, c = (self.source(operand, "f", made) for operand in made.operands[1:])
@@ -434,7 +452,8 @@ class _Translator:
         resource = self.facts.resources[number]
         at = self.place_in(made)
         function = "il_sample" if resource.unnormalised else "il_sample_normalised"
-        return self.assign(made, f"{function}(s->i{number}, s->i{number}_size, {at})")
+        value = f"{function}(s->i{number}, s->i{number}_size, {at})"
+        return self.assign(made, self.finish(made, value, "b"))
 
     def _fetch4(self, made: Instruction) -> list[str]:
         number = made.number("resource")
@@ -442,7 +461,8 @@ class _Translator:
         if resource.dimensions != 2:
             raise self.error(f"fetch4 wants a resource of two dimensions, {number} has one", made)
         scale = "" if resource.unnormalised else f" * convert_float2(s->i{number}_size.xy)"
-        return self.assign(made, f"il_fetch4(s->i{number}, s->i{number}_size, ({self.place_in(made)}){scale})")
+        value = f"il_fetch4(s->i{number}, s->i{number}_size, ({self.place_in(made)}){scale})"
+        return self.assign(made, self.finish(made, value, "b"))
 
     def place_in(self, made: Instruction) -> str:
         """Where an instruction samples its texture, a float2."""
@@ -466,7 +486,8 @@ class _Translator:
         at = self.source(made.operands[1], "i", made)
         x, y = _offset(made) or (0.0, 0.0)
         row = f"({at}).y + {int(y)}" if self.facts.resources[number].dimensions == 2 else "0"
-        return self.assign(made, f"il_texel(s->i{number}, s->i{number}_size, ({at}).x + {int(x)}, {row})")
+        value = f"il_texel(s->i{number}, s->i{number}_size, ({at}).x + {int(x)}, {row})"
+        return self.assign(made, self.finish(made, value, "b"))
 
     def _resinfo(self, made: Instruction) -> list[str]:
         size = f"s->i{made.number('resource')}_size"
@@ -486,7 +507,7 @@ class _Translator:
     def _lds_read_vec(self, made: Instruction) -> list[str]:
         per_thread = self.per_thread(made)
         at = self.source(made.operands[1], "u", made)
-        total = per_thread * _count(self.facts.group)
+        total = per_thread * items_of(self.facts.group)
         if made.modifier("neighborExch") is None:
             value = f"il_lds_vec(s->lds, {total}u, ({at}).x * {per_thread}u + ({at}).y, 1u)"
         else:  # thread t gets dword t % 4 of each of its four neighbours
@@ -711,61 +732,6 @@ class _Translator:
 
     def _kill(self, made: Instruction) -> list[str]:
         return [f"if (any({self.source(made.operands[0], 'f', made)} < 0.0f))", "    s->discarded = 1;"]
-
-
-def _preludes(code: str) -> str:
-    """The functions of our own that a translation calls, whole files of them."""
-    folder = Path(__file__).parent
-    names = ["prelude.cl", "prelude_memory.cl"]
-    if re.search(r"\bil_(double|pair|frexp)\(", code):
-        names.append("prelude_double.cl")
-    if re.search(r"\bil_dsx\(|\bil_dsy\(", code):
-        names.append("prelude_quad.cl")
-    if re.search(r"\bil_(to|from)_half\(", code):
-        names.append("prelude_half.cl")
-    if re.search(r"\bil_[gl]_atomic_", code):
-        names.append("prelude_atomic.cl")
-    return "".join((folder / name).read_text(encoding="utf-8") + "\n" for name in names)
-
-
-def _pointer(parameter: Parameter) -> str:
-    return {
-        "resource": "__global const uint *",
-        "constant": "__global const uint4 *",
-        "global": "__global uint4 *",
-        "uav": "__global uint *",
-        "output": "__global uint *",
-    }[parameter.role]
-
-
-def _id(function: str, dimension: int) -> str:
-    return f"(uint)get_{function}({dimension})"
-
-
-def _count(group: tuple[int, int, int] | None) -> int:
-    return group[0] * group[1] * group[2] if group is not None else 1
-
-
-def _each(marks: list[bool], word: int) -> str:
-    """A word in the lanes that are marked, 0 in the others."""
-    if all(marks):
-        return f"0x{word:X}u"
-    return f"(uint4)({', '.join(f'0x{word:X}u' if mark else '0u' for mark in marks)})"
-
-
-def _lanes(value: str, lanes: str) -> str:
-    simple = re.fullmatch(r"[\w>-]+(?:\.[xyzw]{4})?|\w+\(.*\)", value) and _balanced(value)
-    return f"{value}.{lanes}" if simple else f"({value}).{lanes}"
-
-
-def _balanced(value: str) -> bool:
-    """Whether the value's first parenthesis is closed by its last character, as in ``f(a)`` but not ``f(a) + g(b)``."""
-    depth = 0
-    for position, mark in enumerate(value):
-        depth += (mark == "(") - (mark == ")")
-        if depth == 0 and mark == ")" and position < len(value) - 1:
-            return False
-    return True
 
 
 def _relation(made: Instruction) -> str:

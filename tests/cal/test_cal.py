@@ -648,6 +648,28 @@ def test_extensions(one: int) -> None:
         cal.calExtGetProc(cal.CAL_EXT_RES_CREATE, "calResCreate3D")
 
 
+def test_the_compiler_has_no_extensions() -> None:
+    with failure(cal.CAL_RESULT_NOT_SUPPORTED):
+        cal.calclExtSupported(1)
+    with failure(cal.CAL_RESULT_NOT_SUPPORTED):
+        cal.calclExtGetProc(1, "calclExtNothing")
+
+
+@pytest.mark.parametrize("name", ["cpu", "hd4870", "hd5870"])
+def test_a_function_tells_the_groups_that_it_declares(name: str) -> None:
+    cal.calInit(name)
+    try:
+        job = Job(cal.calDeviceOpen(0), CS.replace("dcl_cb", "dcl_total_num_thread_group 12\ndcl_cb"))
+        info = cal.calModuleGetFuncInfo(job.ctx, job.module, job.main)
+        assert (info.totalNumThreadGroup, info.setBufferForNumGroup) == (12, False)
+        attributes = cal.calDeviceGetAttribs(0)
+        assert attributes.memRandomAccessTargetInstructions == (name != "hd4870")
+        assert not attributes.asyncDispatchSupported
+        assert not attributes.vectorBufferInstructionAddr64
+    finally:
+        cal.calShutdown()
+
+
 def test_counters_tell_what_the_chip_would_have_done() -> None:
     cal.calInit("hd4870")
     try:

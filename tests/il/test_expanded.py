@@ -288,3 +288,63 @@ def test_cached_loads_and_typed_declarations_are_read():
         compile_program(read, chips.find(chip))
     with pytest.raises(SourceError, match=r"_access\(private\)"):
         launch(ITEMS + "dcl_typeless_uav_id(8)_stride(4)_length(400)_access(private)\nend\n", "cpu", ((64,), (64,)))
+
+
+# ---- modifiers that mean the same everywhere
+
+
+@pytest.mark.parametrize("device", EVERYWHERE)
+def test_nothing_saturates_to_a_nan(device):
+    texture = "dcl_resource_id(0)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)\n"
+    given = np.tile(np.array([np.nan, -2, 0.25, 7], F), (4, 8, 1))
+    body = """sample_resource(0)_sampler(0) r0, vWinCoord0.xy
+mov_sat r1.x___, r0.xxxx
+sample_resource(0)_sampler(0)_sat r2, vWinCoord0.xy
+ftoi r3, vWinCoord0
+load_resource(0)_d2 r3, r3
+pow r1._y__, r0.yyyy, r0.yyyy
+mov r1.__z_, r2.wwww
+mov r1.___w, r3.wwww
+add r1.x___, r1.xxxx, r2.xxxx
+add r1.x___, r1.xxxx, r0.x_sat
+mov o0, r1"""
+    got = drawn(body, device, given, declared=texture)
+    np.testing.assert_array_equal(got, np.tile(np.array([0, np.nan, 1, 3.5], F), (4, 8, 1)))
+
+
+@pytest.mark.parametrize("device", EVERYWHERE)
+def test_vectors_of_no_length(device):
+    body = """mov r0, vWinCoord0.0000
+nrm_zeroop(zero) r1, r0
+nrm_zeroop(fltmax) r2, r0
+nrm r3, r0
+nrm_nrm4 r4, r0.1111
+mov o0.x___, r1
+mov o0._y__, r2
+mov o0.__z_, r3
+mov o0.___w, r4"""
+    got = drawn(body, device)
+    np.testing.assert_array_equal(got[..., :3], np.tile(np.array([0, 0, np.nan], F), (4, 8, 1)))
+    np.testing.assert_allclose(got[..., 3], 0.5, rtol=1e-6)
+
+
+@pytest.mark.parametrize("device", EVERYWHERE)
+def test_doubles_by_zero(device):
+    declared = (
+        "".join(f"dcl_output_generic o{k}\n" for k in range(1, 4)) + "dcl_literal l0, 0, 0xC0000000, 0, 0x80000000\n"
+    )
+    lines = []
+    for k, rule in enumerate(("zero", "fltmax", "infinity", "inf_else_max")):
+        lines += [f"ddiv_zeroop({rule}) r0.xy, l0.xy, l0.zw", f"drcp_zeroop({rule}) r0.zw, l0.zw", f"mov o{k}, r0"]
+    outs = [np.zeros((1, 8, 4), U) for _ in range(4)]
+    launch(PIXELS + declared + "\n".join(lines) + "\nend\n", device, ((8, 1), None), *outs)
+    largest = np.finfo(np.float64).max
+    expected = [[0, 0], [largest, -largest], [np.inf, -np.inf], [np.inf, -np.inf]]
+    for out, pair in zip(outs, expected, strict=True):
+        np.testing.assert_array_equal(out.view(np.float64)[0], np.tile(pair, (8, 1)))
+
+
+@pytest.mark.parametrize("line", ["iadd_sat r0, r1, r2", "dadd_x2 r0.xy, r1.xy, r2.xy", "ftoi_d4 r0, r1"])
+def test_what_is_no_float_is_not_scaled(line):
+    with pytest.raises(SourceError, match=r"is for results of float, \w+ gives none"):
+        drawn(line + "\nmov o0, r0", "cpu")

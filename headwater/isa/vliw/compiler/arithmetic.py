@@ -696,7 +696,9 @@ def _crs(lowering: Lowering, made: Instruction) -> None:
 def _nrm(lowering: Lowering, made: Instruction) -> None:
     b = lowering.builder
     parts = [lowering.read(made.operands[1], "f", k) for k in range(4)]
-    root = b.alu("RECIPSQRT_IEEE", _length2(lowering, made, parts[:3]))
+    squares = parts if made.modifier("nrm4") is not None else [*parts[:3], Use(ZERO)]
+    length2 = b.wide("DOT4_IEEE", [x for part in squares for x in (part, part)], 1)[0]
+    root = _rsq(b, made, Use(length2))
     lowering.assign(made, lambda k: lowering.finish(made, b.alu("MUL_IEEE", parts[k], root)))
 
 

@@ -152,7 +152,7 @@ def _sample(lowering: Lowering, made: Instruction) -> None:
     """Also with a level, a bias or gradients, which choose among levels: a resource has but one."""
     refs, fields = _coordinates_of(lowering, made)
     texel = _texture(lowering, "SAMPLE", made.number("resource"), refs, fields)
-    lowering.assign(made, lambda k: texel[k])
+    lowering.assign(made, lambda k: lowering.finish(made, texel[k]))
 
 
 def _fetch4(lowering: Lowering, made: Instruction) -> None:
@@ -176,7 +176,7 @@ def _fetch4(lowering: Lowering, made: Instruction) -> None:
         moves = (Const(fold.to_bits(0.5 + n)) for n in (right, down))
         at = [b.alu("ADD", ref, move) for ref, move in zip(refs, moves, strict=True)]
         found.append(_texture(lowering, "SAMPLE", resource.number, at, plain)[0])
-    lowering.assign(made, lambda k: found[k])
+    lowering.assign(made, lambda k: lowering.finish(made, found[k]))
 
 
 def _derivative(lowering: Lowering, made: Instruction) -> None:
@@ -208,7 +208,7 @@ def _load(lowering: Lowering, made: Instruction) -> None:
     for k, offset in enumerate(_offsets(made)[: resource.dimensions]):
         refs[k] = lowering.builder.alu("ADD_INT", refs[k], number(int(offset)))
     texel = _texture(lowering, "LD", resource.number, refs, {})
-    lowering.assign(made, lambda k: texel[k])
+    lowering.assign(made, lambda k: lowering.finish(made, texel[k]))
 
 
 def _resinfo(lowering: Lowering, made: Instruction) -> None:
