@@ -57,7 +57,7 @@ HIDDEN void hw_begin(struct wave *w) {
     u64 group = w->group[0] + block[10] * (w->group[1] + block[11] * w->group[2]);
     u64 number = group * c->waves + w->index;
     if (number >= MOST_WAVES) c->exhausted = 1;
-    *r = (struct recorder){number << 6, 0, t, 0};
+    *r = (struct recorder){number << 6, 0, t, c->in_step};
     t->begun = w->index + 1;
 }
 
@@ -81,7 +81,7 @@ HIDDEN void hw_barrier(struct wave *w, u64 pc, u64 exec) {
     } else if (t->barrier_pc != pc)
         report(c, BARRIER_PLACES, pc, r->tag, t->barrier_pc, t->barrier_tag, t->barrier_pc, pc);
     r->epoch++;
-    r->in_step = 0;
+    r->in_step = c->in_step;
     if (r->epoch >= MOST_EPOCHS) c->exhausted = 1;
 }
 
@@ -351,10 +351,15 @@ static inline void check_alignment(struct context *c, struct wave *w, struct rec
     v16 wrong = {0};
     for (u32 p = 0; p < 4; p++) wrong |= (part_of(s->low, p) + (u32)base) & lane_mask(mask, p);
     if (!any(wrong & splat(odd))) return;
-    u32 l = 0;
-    while (!(mask >> l & 1) || !((base + s->low[l]) & odd)) l++;
-    u64 place = local ? base - w->lds + s->low[l] : base + ((wide ? (u64)s->high[l] << 32 : 0) | s->low[l]);
-    report(c, UNALIGNED, number, r->tag + l, 0, 0, place, bytes);
+    u32 free = local && !(((const struct site_facts *)c->site_table)[number].facts & IS_ATOMIC) ? c->unaligned : 0;
+    for (u64 left = mask; left; left &= left - 1) {
+        u32 l = __builtin_ctzll(left);
+        if (!((base + s->low[l]) & odd)) continue;
+        u64 place = local ? base - w->lds + s->low[l] : base + ((wide ? (u64)s->high[l] << 32 : 0) | s->low[l]);
+        if (place < free) continue;
+        report(c, UNALIGNED, number, r->tag + l, 0, 0, place, bytes);
+        return;
+    }
 }
 
 /* `lanes` lanes from one with `tag` on access what follows each other from granule `at` on, where nobody else does or all only

@@ -46,6 +46,8 @@ _WRITES, _ATOMIC, _STILL = 1 << 16, 1 << 17, 1 << 18
 _MANY, _WHO = 1 << 31, (1 << 31) - 1
 _ROOM = 64
 """Findings that are kept apart; kernels with more places that are wrong are not thought of."""
+_TOLD = 10
+"""Findings that a message tells."""
 _SERIAL_WAVES = 1024
 """Wavefronts of a launch up to which one thread runs its groups in order, so that findings are always the same."""
 _WORD = (1 << 64) - 1
@@ -72,6 +74,7 @@ _CONTEXT: Final = Struct(
     *((("u64", name, 1)) for name in ("ranges", "range_count", "findings")),
     *((("u32", name, 1)) for name in ("finding_count", "finding_room", "waves", "granule_shift", "local_granules")),
     *((("u32", name, 1)) for name in ("team_count", "exhausted", "lost", "failed", "lock")),
+    *((("u32", name, 1)) for name in ("in_step", "unaligned")),
 )
 _TYPES: Final = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}
 
@@ -233,6 +236,8 @@ class Checker:
             "granule_shift": self._granule.bit_length() - 1,
             "local_granules": local,
             "team_count": count,
+            "in_step": int(self._in_step(launch)),
+            "unaligned": self._unaligned(launch),
         }
         for kind, name, _ in _CONTEXT.fields:
             at, dtype = _CONTEXT.offset[name], _TYPES[kind]
@@ -252,7 +257,8 @@ class Checker:
         texts += self._further(launch)
         if texts:
             more = f"\n\nand {len(texts) - 1} more:\n\n" if len(texts) > 1 else ""
-            raise KernelFault(texts[0] + more + "\n\n".join(texts[1:]))
+            rest = f"\n\n… and {len(texts) - _TOLD} more places" if len(texts) > _TOLD else ""
+            raise KernelFault(texts[0] + more + "\n\n".join(texts[1:_TOLD]) + rest)
 
     # ---- memory
 
@@ -414,6 +420,17 @@ class Checker:
     def _name(self, launch: SimulatedLaunch) -> str:
         """The kernel's name."""
         return launch.machine_kernel.name
+
+    def _in_step(self, launch: SimulatedLaunch) -> bool:
+        """Whether groups are declared to be of one wavefront: then LLVM leaves barriers out, as lanes run in step."""
+        kernel = launch.machine_kernel
+        most = prod(kernel.reqd_group_size) if kernel.reqd_group_size else kernel.max_flat_group
+        return 0 < most <= LANES
+
+    def _unaligned(self, launch: SimulatedLaunch) -> int:
+        """Bytes of local memory that plain accesses may be to at any address: LLVM puts private structures among the
+        kernel's own variables, and chips from GFX9 on take any address (FeatureUnalignedDSAccess)."""
+        return launch.host.static_local_bytes if launch.code.target.startswith("gfx9") else 0
 
     def _group_width(self, launch: SimulatedLaunch) -> int:
         """Work-items of a row of a group."""

@@ -57,6 +57,7 @@ struct context {
     u32 waves, granule_shift, local_granules;
     u32 team_count;
     u32 exhausted, lost, failed, lock;
+    u32 in_step, unaligned; /* groups are of one wavefront by declaration; bytes of local memory that may be accessed at any address */
 };
 
 /* What a thread keeps: of the group that it runs, of local memory (records, then `more`), of each wavefront. */

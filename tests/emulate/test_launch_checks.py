@@ -215,6 +215,52 @@ def test_misaligned_local_memory(program):
     assert "work-item (0) of odd writes 4 bytes at byte 1 of local memory, which is not aligned" in text
 
 
+ONE_WAVEFRONT = """
+__attribute__((reqd_work_group_size(16, 4, 1))) kernel void turn(global int *out) {
+  local int tile[64];
+  int i = get_local_id(1) * 16 + get_local_id(0);
+  tile[i] = out[get_group_id(0) * 64 + i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out[get_group_id(0) * 64 + i] = tile[63 - i];
+}
+__attribute__((reqd_work_group_size(64, 1, 1))) kernel void between(global int *out) {
+  out[get_local_id(0)] = get_group_id(0);
+}
+"""
+
+
+def test_groups_of_one_wavefront_need_no_barriers():
+    """LLVM leaves barriers out where a group is declared to be no larger; groups are told apart all the same."""
+    for device in ("vega64", "fiji", "hd7970"):
+        program = hw.device(device).build(ONE_WAVEFRONT, "one.cl")
+        (out,) = checked(program, "turn", (64, 4), (16, 4), INTS)
+        assert (out[:256].reshape(4, 64) == INTS[:256].reshape(4, 64)[:, ::-1]).all()
+        assert "data race" in fault(program, "between", (128,), (64,), INTS)
+
+
+def test_private_structures_in_local_memory():
+    """On Vega LLVM accesses them at any address."""
+    source = """
+typedef struct __attribute__((packed)) { char tag; int value; short more; } Item;
+kernel void pack(global int *out, int n) {
+  Item items[3];
+  for (int k = 0; k < 3; k++) { items[k].tag = k; items[k].value = n * k + out[get_global_id(0)]; items[k].more = 7 * k; }
+  out[get_global_id(0)] = items[n % 3].value + items[(n + 1) % 3].tag + items[(n + 2) % 3].more;
+}"""
+    for device in ("vega64", "mi50", "fiji"):
+        out, _ = checked(hw.device(device).build(source, "pack.cl"), "pack", (256,), (64,), INTS, 4)
+        assert (out[:256] == 4 + INTS[:256] + 2 + 0).all()
+
+
+def test_a_message_tells_ten_findings():
+    stores = "".join(f"  out[{n} * 64 + get_local_id(0)] = get_group_id(0);\n" for n in range(16))
+    program = hw.device("vega64").build(f"kernel void many(global volatile int *out) {{\n{stores}}}", "many.cl")
+    text = fault(program, "many", (128,), (64,), INTS)
+    assert text.count("data race: ") == 10
+    assert "\n\nand 15 more:\n\n" in text
+    assert text.endswith("… and 6 more places")
+
+
 def test_right_kernels_are_left_alone(program):
     out, _ = checked(program, "reduce", (1024,), (256,), INTS * 0, INTS)
     assert out[:4].tolist() == INTS.reshape(4, 256).sum(1).tolist()

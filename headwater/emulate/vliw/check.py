@@ -48,6 +48,12 @@ class VliwChecker(Checker):
     def _name(self, launch: Any) -> str:
         return str(launch.kernel.title)
 
+    def _in_step(self, launch: Any) -> bool:
+        return False
+
+    def _unaligned(self, launch: Any) -> int:
+        return 0
+
     def _group_width(self, launch: Any) -> int:
         return int(launch.sizes.local[0])
 
