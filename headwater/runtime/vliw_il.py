@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.emulate.vliw.bindings import Format
-from headwater.errors import LaunchError
+from headwater.errors import LaunchError, ResourceError
 from headwater.runtime.arrays import Array
 from headwater.runtime.cpu_launch import CpuBuffer
 from headwater.runtime.devices import Buffer, DeviceProgram, Size
@@ -51,7 +51,7 @@ def parameters_of(image: Image) -> tuple[Parameter, ...]:
 class IlShader(ShaderKernel):
     """``main`` of an IL program on a VLIW device."""
 
-    __slots__ = ("loaded", "parameters")
+    __slots__ = ("loaded", "parameters", "textures")
 
     def __init__(
         self, device: VliwDevice, info: KernelInfo, image: Image, parameters: Sequence[Parameter], filename: str
@@ -59,27 +59,33 @@ class IlShader(ShaderKernel):
         super().__init__(device, info, "", filename, "")
         self.loaded = load(image, device.chip, filename, device)
         self.parameters = tuple(parameters)
+        self.textures = _textures(self.parameters, image)
 
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
         refuse_check(check, "IL programs", self.loaded.chip)
         shape, start = self.shape(global_size, local_size, offset)
         if self.loaded.image.kind == "ps":
+            _fits("the domain", shape.whole[0] + start[0], shape.whole[1] + start[1], self.loaded)
             shape = domain_sizes(start[0], start[1], shape.whole[0], shape.whole[1])
         elif any(start):
             raise LaunchError("a compute shader has no global offset", hint="launch it from 0")
-        return IlLaunch(self.loaded, self.parameters, shape)
+        return IlLaunch(self.loaded, self.parameters, shape, self.textures)
 
 
 class IlLaunch:
     """An IL program with its sizes fixed: called with its arrays, each followed by its extents."""
 
-    def __init__(self, loaded: Loaded, parameters: Sequence[Parameter], shape: Sizes) -> None:
+    def __init__(self, loaded: Loaded, parameters: Sequence[Parameter], shape: Sizes, textures: frozenset[str]) -> None:
+        self.textures = textures
         self.loaded = loaded
         self.parameters = parameters
         self.shape = shape
 
     def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> Event:
         """Run over ``args``; see `headwater.runtime.cpu_launch.CpuLaunch`."""
+        for parameter, extents in zip(self.parameters, args[1::2], strict=True):
+            if parameter.name in self.textures:
+                _fits(parameter.name, extents[0], extents[1], self.loaded)
         views = {
             parameter.name: _view(parameter, memory, extents)
             for parameter, memory, extents in zip(self.parameters, args[::2], args[1::2], strict=True)
@@ -87,6 +93,29 @@ class IlLaunch:
         bound = bound_views(views)
         launch = self.loaded.launch(self.shape, bound, {})
         return launch((Inputs(bound),), queue, time_limit)
+
+
+def _textures(parameters: Sequence[Parameter], image: Image) -> frozenset[str]:
+    """The arrays whose elements the chip reaches by two coordinates: textures and outputs, not buffers."""
+    buffers: set[str] = set()
+    if image.il:
+        from headwater.il.checker import check
+        from headwater.il.parser import parse
+
+        buffers = {f"i{number}" for number in check(parse(image.il)).srvs}
+    return frozenset(p.name for p in parameters if p.role in ("resource", "output") and p.name not in buffers)
+
+
+def _fits(what: str, width: int, height: int, loaded: Loaded) -> None:
+    """ResourceError if a texture or domain is larger than the chip's coordinates reach."""
+    chip = loaded.chip
+    assert chip.vliw is not None
+    most = chip.vliw.texture_texels
+    if max(width, height) > most:
+        raise ResourceError(
+            f"{what}: {width} x {height} elements; {chip.name} has textures and outputs of up to {most} x {most}",
+            hint="split the work, or use the global buffer or a view",
+        )
 
 
 def _view(parameter: Parameter, value: Any, extents: Sequence[int]) -> View:

@@ -8,7 +8,7 @@ import pytest
 
 import headwater
 from headwater import chips
-from headwater.errors import HeadwaterError, SourceError
+from headwater.errors import HeadwaterError, ResourceError, SourceError
 from headwater.il.expand import expanded
 from headwater.il.parser import parse
 from headwater.il.printer import text
@@ -348,3 +348,19 @@ def test_doubles_by_zero(device):
 def test_what_is_no_float_is_not_scaled(line):
     with pytest.raises(SourceError, match=r"is for results of float, \w+ gives none"):
         drawn(line + "\nmov o0, r0", "cpu")
+
+
+# ---- what a texture unit's coordinates reach
+
+
+def test_textures_and_domains_are_as_large_as_a_chip_has_them():
+    texture = "dcl_resource_id(0)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)\n"
+    body = "sample_resource(0)_sampler(0) r0, vWinCoord0.xy\nmov o0, r0"
+    with pytest.raises(ResourceError, match=r"i0: 8193 x 1 elements; Radeon HD 4870 has .* up to 8192 x 8192"):
+        drawn(body, "hd4870", np.zeros((1, 8193), F), declared=texture)
+    with pytest.raises(ResourceError, match=r"the domain: 1 x 8193 elements"):
+        drawn(body, "hd4870", np.zeros((1, 1), F), declared=texture, width=1, height=8193)
+    got = drawn(body, "hd5870", np.ones((1, 8193), F), declared=texture, width=4, height=1)
+    np.testing.assert_array_equal(got[0, :, 0], 1)
+    body = "dcl_raw_srv_id(0)\nmov r1, vWinCoord0.0000\nsrv_raw_load_id(0) r0, r1.x\nmov o0, r0"
+    assert (drawn(body, "hd4870", np.ones(9000, F), width=2, height=1) == 1).all()
