@@ -182,6 +182,8 @@ def _image(row: Row, isa: str, rng: random.Random, encoded: dict[str, int], data
     fields = layouts(isa)["MIMG"]
     if "tfe" in fields and "store" not in row.flags:
         encoded["tfe"] = int(rng.random() < 0.1)
+    if not atomic and "store" not in row.flags:
+        encoded["lwe"] = int(rng.random() < 0.1)
     if "d16" in fields and not atomic and "pck" not in row.name and "info" not in row.name and "lod" not in row.name:
         encoded["d16"] = int(rng.random() < 0.2)
     if "a16" in fields:

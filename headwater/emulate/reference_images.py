@@ -341,6 +341,8 @@ def _image(one: Operation) -> Image | None:
         raise AccessError(f"tiling {field('tiling')} is not emulated")
     if field("compression") and one.isa not in OLD_IMAGES[:2]:
         raise AccessError("compressed images are not emulated")
+    if one.instruction.fields.get("lwe") and field("min_lod_warn"):
+        raise AccessError("warnings of the level of detail are not emulated")
     form = format_of(
         field("data_format"), field("num_format"), _selects(one), one.isa, buffer=False, store=one.what.kind == "store"
     )

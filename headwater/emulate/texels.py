@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TAPS: Final = 16
 """Elements that a filter reads at most: eight of each of two levels."""
 DATA_DWORDS: Final = 5
-"""Registers that a result fills at most: four and the status of tfe."""
+"""Registers that a result fills at most: four and the status of tfe or lwe."""
 FORMAT_DWORDS: Final = 12
 _WIDE = f"<{PART_LANES} x i64>"
 
@@ -60,9 +60,20 @@ _LEVELS = ("", "mip", "lod", "zero", "auto", "given")
 _FLAGS = (
     "IS_BUFFER", "IS_TYPED", "IS_OFFEN", "IS_IDXEN", "IS_ADDR64", "IS_RAW", "IS_SIGNED", "IS_HALVES", "IS_UNPACKED",
     "IS_HIGH", "IS_ARRAY", "IS_UNNORMALIZED", "IS_A16", "IS_R128", "HAS_OFFSET", "HAS_BIAS", "HAS_COMPARE", "HAS_CLAMP",
-    "KEEPS_OLD",
+    "KEEPS_OLD", "IS_LWE",
 )  # fmt: skip
-REASONS: Final = ("DATA_FORMAT", "NUM_FORMAT", "TYPE", "MSAA", "TILING", "SWIZZLE", "COMPRESSION", "BORDER", "ATOMIC")
+REASONS: Final = (
+    "DATA_FORMAT",
+    "NUM_FORMAT",
+    "TYPE",
+    "MSAA",
+    "TILING",
+    "SWIZZLE",
+    "COMPRESSION",
+    "BORDER",
+    "ATOMIC",
+    "LOD_WARNING",
+)
 """Why texels.c refuses a descriptor, by number."""
 _FLAG = {name: 1 << n for n, name in enumerate(_FLAGS)}
 
@@ -121,7 +132,7 @@ def _put_facts(t: Translator, instruction: Instruction, what: images.Texels) -> 
         "HAS_CLAMP": what.clamp,
         "KEEPS_OLD": "reads_d" in instruction.row.flags,
     }
-    flags |= {f"IS_{name.upper()}": fields.get(name, 0) for name in ("offen", "idxen", "addr64", "a16", "r128")}
+    flags |= {f"IS_{name.upper()}": fields.get(name, 0) for name in ("offen", "idxen", "addr64", "a16", "r128", "lwe")}
     _put(t, "flags", str(sum(_FLAG[name] for name, on in flags.items() if on)))
     _put(t, "generation", str(ISAS.index(t.program.isa)))
     _put(t, "kind", str(_KINDS.index(what.kind)))

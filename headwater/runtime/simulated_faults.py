@@ -145,8 +145,12 @@ def _refused(why: int, value: int) -> tuple[str, str]:
         ),
         "COMPRESSION": ("a compressed image (DCC), which is not emulated", "leave the bit COMPRESSION_EN out"),
         "BORDER": (
-            "a sampler that takes its border's colour from a table, which is not emulated",
+            "a sampler that takes its border's colour from a table, which only a driver can set up (TA_BC_BASE_ADDR)",
             "use transparent black, opaque black or opaque white",
+        ),
+        "LOD_WARNING": (
+            "an image that asks for warnings of the level of detail (MIN_LOD_WARN, lwe), which are not emulated",
+            "make it with 0 there; then lwe tells that all is well",
         ),
         "ATOMIC": (
             f"an image of the format {format_name(value)}, whose elements are not as wide as the atomic's data",

@@ -145,6 +145,10 @@ def test_srgb_steps_lie_between_the_values():
 # ---- what an image instruction makes of known memory -----------------------------------------------------------------
 
 
+HELD = 0x12345
+"""What registers of data hold before."""
+
+
 def sampled(name, memory, coordinates, image=(), sampler=(), isa="gfx900", **fields):
     """The first register's floats of an instruction on a linear image of 4 × 4 floats, translated and interpreted."""
     rng, values = random.Random(3), np.random.default_rng(3)
@@ -169,6 +173,7 @@ def sampled(name, memory, coordinates, image=(), sampler=(), isa="gfx900", **fie
     scalars[8:12] = [words >> 32 * n & 0xFFFFFFFF for n in range(4)]
     scalars[14:16] = 0xFFFFFFFF
     vectors = np.zeros_like(trial.vectors)
+    vectors[12:] = HELD
     for n, column in enumerate(zip(*coordinates, strict=True)):
         vectors[n, : len(column)] = [bits_of(x) if isinstance(x, float) else x for x in column]
     texels_ = np.zeros_like(trial.memory)
@@ -250,6 +255,22 @@ def test_information_about_an_image():
 def test_outside_is_zero_with_ones_where_the_descriptor_has_them():
     image = {"dst_sel_y": resources.SEL_1}
     assert sampled("image_load", RAMP, [(4, 0), (3, 3)], image, dmask=3)[:2].T.tolist() == [[0.0, 1.0], [15.0, 1.0]]
+
+
+@pytest.mark.parametrize(("name", "isa"), [("image_load", "gfx900"), ("image_sample_lz", "gfx8")])
+def test_lwe_says_that_no_level_was_out_of_reach(name, isa):
+    """Behind the data, in a register that LLVM's assembler does not name."""
+    coordinates = [(1, 2)] if name == "image_load" else [(0.3, 0.6)]
+    shown = sampled(name, RAMP, coordinates, {"dst_sel_y": resources.SEL_1}, isa=isa, dmask=3, lwe=1)
+    plain = sampled(name, RAMP, coordinates, {"dst_sel_y": resources.SEL_1}, isa=isa, dmask=3)
+    assert shown[:2].T.tolist() == [[9.0, 1.0]]
+    assert shown[2].view(np.uint32).tolist() == [0]
+    assert plain[2].view(np.uint32).tolist() == [HELD]
+
+
+def test_lwe_does_not_hide_a_warning():
+    with pytest.raises((AccessError, KernelFault), match="level of detail"):
+        sampled("image_sample_lz", RAMP, [(0.3, 0.6)], {"min_lod_warn": 256}, lwe=1)
 
 
 def test_descriptors_of_any_bits_end_in_a_result_or_a_fault(tmp_path):

@@ -118,7 +118,9 @@ def _image_data_dwords(row: Row, fields: dict[str, int], generation: int) -> int
         return (dwords if dwords in (swap, 2 * swap) else swap) + fields.get("tfe", 0)
     if fields.get("d16") and generation >= _GFX900:
         dwords = (dwords + 1) // 2
-    return dwords + fields.get("tfe", 0)
+    # A warning of the level of detail comes in the same register as what tells of residency.
+    warned = fields.get("lwe", 0) if "store" not in row.flags else 0
+    return dwords + (fields.get("tfe", 0) | warned)
 
 
 class _Decoder:

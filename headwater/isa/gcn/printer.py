@@ -6,6 +6,7 @@ benchmarks/isa_sweep.py and the golden texts of tests/isa hold this to LLVM's ow
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -480,7 +481,10 @@ def _image(i: Instruction, isa: str) -> str:
     if data is not None:
         words.append(_value(data.value, data.type, isa))
     elif i.dests:
-        words.append(register_name(i.dests[0].register, isa))
+        shown = i.dests[0].register
+        if fields.get("lwe") and not fields.get("tfe"):  # LLVM's assembler takes it without the warning's register
+            shown = replace(shown, dwords=shown.dwords - 1)
+        words.append(register_name(shown, isa))
     for name in ("ADDR", "RSRC", "SAMP"):
         source = i.source(name)
         if source is not None:
