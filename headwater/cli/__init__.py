@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from importlib import import_module
+from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -91,10 +92,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _open_streams() -> None:
-    """Where a shell closed stdout or stderr (``>&-``), Python has none: what is printed there goes nowhere, then."""
+    """Where a shell closed stdout or stderr (``>&-``), Python has none: what is printed there goes nowhere, then.
+
+    Signs such as × and µs that stdout's encoding lacks become question marks; bytes of a file's name that are no text
+    stay what they are.
+    """
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it stays open
+        elif name == "stdout" and isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="surrogateescape" if stream.encoding.lower().startswith("utf") else "replace")
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:

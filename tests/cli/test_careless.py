@@ -221,3 +221,18 @@ def test_tables_keep_their_units_in_pipes(folder, headwater):
     )
     assert all(" µs " in row for row in rows)
     assert headwater("check", "bom.cl").code == 0  # a byte order mark is no character of the source
+
+
+def test_signs_that_the_terminal_lacks_are_no_fault(folder):
+    words = [sys.executable, "-m", "headwater", "analyze", "vadd.cl", "-d", "vega64"]
+    ran = subprocess.run(words, capture_output=True, timeout=60, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert ran.stdout.isascii()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes")
+def test_a_name_that_is_no_text_is_printed_as_it_is(folder):
+    words = [sys.executable, "-m", "headwater", "run", "vadd.cl", "a.npy", "b.npy", "-o", b"caf\xe9.npy"]
+    ran = subprocess.run(words, capture_output=True, timeout=60)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert ran.stdout.startswith(b"wrote caf\xe9.npy: ")
