@@ -245,13 +245,12 @@ def compile_to_ir(
 
         with tempfile.TemporaryDirectory(prefix="headwater-") as scratch:
             listing = Path(scratch) / "includes"
-            done = run_clang(
-                [*flags, "-MD", "-MF", str(listing), *_EMIT], _numbered(source, filename), cwd=cwd, timeout=timeout
-            )
+            made = [*flags, "-MD", "-MF", str(listing), *_EMIT]
+            done = _run_on_program(made, source, filename, cwd, timeout)
             if done.returncode == 0:
                 includes = _included(listing.read_text(errors="surrogateescape"), cwd)
     else:
-        done = run_clang([*flags, *_EMIT], _numbered(source, filename), cwd=cwd, timeout=timeout)
+        done = _run_on_program([*flags, *_EMIT], source, filename, cwd, timeout)
     messages = done.stderr.decode(errors="replace")
     if done.returncode:
         raise source_error(messages, source, filename, cwd)
@@ -264,6 +263,31 @@ def compile_to_ir(
 
 
 _EMIT = ("-S", "-emit-llvm", "-o", "-", "-")
+
+
+JOINED_LINES = 20_000
+"""Lines in a row that end in a backslash and are empty before it, from which on they are why clang crashed: it calls
+itself for each, and 200,000 of them use up a stack of 8 MiB."""
+
+_JOINED = re.compile(rf"(?:\\[ \t\f\v]*(?:\r\n?|\n)){{{JOINED_LINES},}}")
+
+
+def _run_on_program(
+    arguments: Sequence[str], source: str, filename: str, cwd: str | None, timeout: float
+) -> subprocess.CompletedProcess[bytes]:
+    """`run_clang` on a program; SourceError if it crashed for what the program is known to have."""
+    try:
+        return run_clang(arguments, _numbered(source, filename), cwd=cwd, timeout=timeout)
+    except InternalError:
+        joined = _JOINED.search(source)
+        if joined is None:
+            raise
+        line = source.count("\n", 0, joined.start()) + 1
+        raise SourceError(
+            f"{joined[0].count(chr(92))} lines in a row that a backslash joins are more than clang can read",
+            Span(filename, line, joined.start() - (source.rfind("\n", 0, joined.start()) + 1) + 1),
+            hint="leave the empty lines out, and the backslashes at their ends",
+        ) from None
 
 
 def _numbered(source: str, filename: str) -> str:
