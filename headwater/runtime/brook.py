@@ -46,6 +46,7 @@ from headwater.runtime.brook_plan import Domain, Launch, View, output_shape, pla
 from headwater.runtime.devices import Device, DeviceProgram, current, default, resolve
 from headwater.runtime.events import Event, Queue
 from headwater.runtime.program import Kernel, Program
+from headwater.runtime.signature import check_limit
 from headwater.runtime.streams import Stream, SubStream
 
 if TYPE_CHECKING:
@@ -272,6 +273,8 @@ class BrookKernel(Kernel):
         """Run the kernel; see the class. UsageError for arguments that do not fit, KernelFault if the kernel fails."""
         if named or len(args) != len(self._passed):
             args = bind(self.signature, self._passed, args, named)
+        if time_limit is not None:
+            check_limit(time_limit)
         if queue is None:
             where = None if device is None else resolve(device)
             result = self._quick_call(args, shape, out, domain, where, time_limit)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar, cast
 
 from headwater.errors import LaunchError, UsageError
 from headwater.runtime.devices import Device, DeviceKernel, DeviceProgram, current, default, resolve
 from headwater.runtime.events import Event, Queue, backend_for
-from headwater.runtime.signature import count_error, prototype
+from headwater.runtime.signature import check_limit, count_error, prototype
 from headwater.runtime.streams import Stream
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ class Kernel:
     """A kernel of a program, whatever its language; calling it launches it."""
 
     name: str
+    program: Any
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getitem, (self.program, self.name)
 
     def report(self, device: Any, **options: Any) -> Any:
         """What the analyzer says of the kernel on a chip (or several), without running it: see `headwater.analyze`."""
@@ -59,7 +64,11 @@ K = TypeVar("K", bound=Kernel)
 
 
 class Program(Generic[K]):
-    """A compiled source. Its kernels are its attributes: ``program.sum``; ``program.kernels`` has them all by name."""
+    """A compiled source. Its kernels are its attributes: ``program.sum``; ``program.kernels`` has them all by name.
+
+    Programs and kernels can be pickled (for `multiprocessing`, say): what is kept is the source, and it is compiled
+    again, or comes from the cache, where it is unpickled.
+    """
 
     language: ClassVar[Language]
     source: str
@@ -76,6 +85,11 @@ class Program(Generic[K]):
         if name.startswith("__"):
             raise AttributeError(name)
         raise unknown_kernel(name, list(kernels), self.filename)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if (origin := self.__dict__.get("_loaded_from")) is None:
+            raise TypeError(f"{self!r} does not come from headwater.compile: it cannot be pickled")
+        return _loaded, origin
 
     def __getitem__(self, name: str) -> K:
         if name not in self.kernels:
@@ -142,6 +156,8 @@ class ClKernel(Kernel):
     ``global_size``: a number or a tuple of one to three numbers of work-items, x first, as in OpenCL; ``local_size``:
     the same for a group, or None to let the device choose.
     """
+
+    program: ClProgram
 
     def __init__(self, program: ClProgram, info: KernelInfo) -> None:
         self.program = program
@@ -240,6 +256,8 @@ def _launcher(kernel: ClKernel, global_size: Any, local_size: Any) -> Launcher:
     ) -> Event:
         if named:
             args = _by_name(kernel.info, args, named)
+        if time_limit is not None:
+            check_limit(time_limit)
         if device is not None:
             chosen = resolve(device)
         elif isinstance(queue, Queue):
@@ -315,12 +333,24 @@ def compile(
         raise UsageError(f"options are one string, as on a command line, not a {type(options).__name__}")
     target = resolve(device) if device is not None else None
     source, filename = _read(path_or_source)
-    if isinstance(source, bytes):
+    chosen = None if isinstance(source, bytes) else _language(language, source, filename)
+    return _loaded(source, filename, chosen, options, target)
+
+
+def _loaded(
+    source: str | bytes, filename: str, language: Language | None, options: str, device: Device | None
+) -> Program[Any]:
+    """A program of source text in ``language``, or of machine code; also how a pickled one comes to life."""
+    program: Program[Any]
+    if isinstance(source, bytes) or language is None:
         from headwater.runtime.machine_code import load_program
 
-        return load_program(source, filename, target)
-    chosen = _language(language, source, filename)
-    return _LOADERS[chosen](source, filename, options, target)
+        assert isinstance(source, bytes)
+        program = load_program(source, filename, device)
+    else:
+        program = _LOADERS[language](source, filename, options, device)
+    program.__dict__["_loaded_from"] = (source, filename, language, options, device)
+    return program
 
 
 def _load_opencl(source: str, filename: str, options: str, device: Device | None) -> Program[Any]:

@@ -327,3 +327,9 @@ def value_packer(arg: ArgInfo, position: int) -> Callable[[Any], bytes]:
             return pack(coerce_value(arg, position, value))
 
     return scalar
+
+
+def check_limit(seconds: object) -> None:
+    """LaunchError unless a launch can be stopped after so many ``seconds``."""
+    if not isinstance(seconds, (int, float, np.integer, np.floating)) or not seconds > 0:
+        raise LaunchError(f"time_limit is a number of seconds above 0, not {seconds!r}")

@@ -17,7 +17,7 @@ from headwater.emulate import dispatch, layout, unwritten
 from headwater.emulate.hooks import Region
 from headwater.emulate.native import SYMBOL, native_kernel
 from headwater.errors import LaunchError, ResourceError
-from headwater.runtime import gcn_printf, pool as _pool, signature
+from headwater.runtime import pool as _pool, printf_memory, signature
 from headwater.runtime.arrays import ALIGNMENT, address, aligned_bytes
 from headwater.runtime.cpu_launch import MAX_SCRATCH, Slot, _image, _memory, _sampler
 from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, SimulatedTask, fill
@@ -244,7 +244,7 @@ class SimulatedLaunch(EmulatedLaunch):
         task.printf = None
         printf = 0
         if any(a.value_kind == "hidden_printf_buffer" for a in self._hidden) and self.code.printf_formats:
-            task.printf = gcn_printf.new_memory()
+            task.printf = printf_memory.new_memory()
             printf = address(task.printf)
         values = dispatch.hidden_values(
             self._work_dim,
@@ -316,7 +316,7 @@ class SimulatedLaunch(EmulatedLaunch):
         if self.watcher is not None:
             self.watcher.end(self, task)
         if task.printf is not None:
-            gcn_printf.show(task.printf, self.code.printf_formats)
+            printf_memory.show(task.printf, self.code.printf_formats)
         if task.record[0]:
             from headwater.runtime.simulated_faults import explain
 

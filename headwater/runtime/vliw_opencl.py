@@ -19,7 +19,7 @@ from headwater.emulate.layout import round_up
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
 from headwater.errors import LaunchError, UsageError
 from headwater.opencl.kernels import KernelInfo
-from headwater.runtime import gcn_printf, signature
+from headwater.runtime import printf_memory, signature
 from headwater.runtime.arrays import Array, address, aligned_bytes
 from headwater.runtime.cpu_launch import CpuLaunch, _memory
 from headwater.runtime.devices import DeviceProgram, Size
@@ -53,7 +53,7 @@ class Convention:
     """How a kernel gets its arguments: the constant buffer, where they begin there, and each one's place from then on.
 
     ``data``: the program's constants; ``local_bytes``: LDS in front of ``__local`` arguments; ``lines``: of the source,
-    for each line of IL; ``formats``: of printf, see `headwater.runtime.gcn_printf`; ``written``: the numbers of the
+    for each line of IL; ``formats``: of printf, see `headwater.runtime.printf_memory`; ``written``: the numbers of the
     arguments through which it may write, None if they are not known.
     """
 
@@ -220,7 +220,7 @@ class OpenClLaunch(ShaderLaunch):
                 continue
             packed[at : at + 4] = struct.pack("<I", where)
             packed[at + 4 : at + 8] = bytes(4)
-        task.printf = gcn_printf.new_memory() if self.convention.formats else None
+        task.printf = printf_memory.new_memory() if self.convention.formats else None
         views = self._constants(bytes(packed), arena, keep, task.printf)
         self.bind(task, Inputs(views, arena, keep))
         return task
@@ -229,7 +229,7 @@ class OpenClLaunch(ShaderLaunch):
         """Called when a launch has ended: print what it printed, and raise its fault."""
         assert isinstance(task, SimulatedTask)
         if task.printf is not None:
-            gcn_printf.show(task.printf, self.convention.formats)
+            printf_memory.show(task.printf, self.convention.formats)
         super()._inspect(task)
 
     def _place(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -347,6 +348,26 @@ def test_bad_uses_are_explained(call, message) -> None:
 
 
 # -- start-up ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), "5"])
+def test_a_time_limit_is_a_number_above_zero(prog, limit) -> None:
+    a = np.zeros(4, np.float32)
+    copy = hw.compile("kernel void copy(float a<>, out float b<>) { b = a; }").copy
+    for call in (lambda: prog.scale[4](a, 2.0, time_limit=limit), lambda: copy(a, time_limit=limit)):
+        with pytest.raises(LaunchError, match="a number of seconds above 0"):
+            call()
+
+
+def test_programs_and_kernels_are_pickled_as_their_source() -> None:
+    opencl = hw.compile("kernel void twice(global float *a) { a[get_global_id(0)] *= N; }", options="-D N=2")
+    brook = hw.compile("kernel void twice(float a<>, out float b<>) { b = a * 2.0f; }", device="cpu")
+    array = np.arange(4, dtype=np.float32)
+    pickle.loads(pickle.dumps(opencl)).twice[4](array)
+    assert list(array) == [0, 2, 4, 6]
+    pickle.loads(pickle.dumps(opencl.twice))[4](array)
+    assert list(array) == [0, 4, 8, 12]
+    assert list(pickle.loads(pickle.dumps(brook.twice))(array)) == [0, 8, 16, 24]
 
 
 def test_warm_start_needs_neither_clang_nor_llvm(tmp_path) -> None:

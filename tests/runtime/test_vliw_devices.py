@@ -299,3 +299,21 @@ def test_a_program_of_amds_driver_finds_its_views_and_offset():
     kernels(device, [made], "k.bin")["k"].prepare((40,), (40,), (10,))([a, b, 7], None, 20.0).wait()
     np.testing.assert_array_equal(b[10:], a[10:] + 7 - np.arange(40))
     assert not b[:10].any()
+
+
+def test_group_functions_take_the_chips_own_sizes():
+    """size_t has 32 bits there, and the device library has to define what is called."""
+    program = hw.compile(
+        """kernel void group(global const int *a, global int *b) {
+          int g = get_global_id(1) * get_global_size(0) + get_global_id(0);
+          b[g] = work_group_broadcast(a[g], 3, 1) + 1000 * work_group_reduce_max(a[g]);
+        }
+        """,
+        options="-cl-std=CL2.0",
+        device="hd5870",
+    )
+    a, b = np.random.default_rng(0).integers(0, 1000, (16, 16)).astype(np.int32), np.zeros((16, 16), np.int32)
+    program.group[(16, 16), (8, 8)](a, b)
+    tiles = a.reshape(2, 8, 2, 8)
+    expected = tiles[:, 1:2, :, 3:4] + 1000 * tiles.max((1, 3), keepdims=True)
+    np.testing.assert_array_equal(b.reshape(tiles.shape), np.broadcast_to(expected, tiles.shape))

@@ -592,7 +592,7 @@ def _resources(shader: Shader) -> set[Name]:
         elif kind == "RAT":
             result.add(("rat", f["rat_id"]))
         elif kind == "MEM" and name not in SCRATCH_ROWS:
-            result.add(_memory_resource(cf))
+            result.add(memory_resource(cf))
         for fetch in cf.fetches:
             if fetch.row.kind == "TEX" and fetch.row.name not in GRADIENTS:
                 result.add(("fetch", fetch.fields["resource_id"]))
@@ -606,7 +606,8 @@ def is_returning(cf: Cf) -> bool:
     return cf.fields["rat_inst"] >= 32
 
 
-def _memory_resource(cf: Cf) -> Name:
+def memory_resource(cf: Cf) -> Name:
+    """What a write to memory goes to: a stream, a ring, a reduction buffer or global memory, and which of them."""
     name = cf.row.name
     if name.startswith("MEM_STREAM"):
         return "stream", int(name[len("MEM_STREAM")])
@@ -615,6 +616,3 @@ def _memory_resource(cf: Cf) -> Name:
     if name.startswith("MEM_REDUC"):
         return "reduction", 0
     return "global", 0
-
-
-memory_resource = _memory_resource

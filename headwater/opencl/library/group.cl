@@ -78,16 +78,16 @@ COPY(ulong2, 16) COPY(ulong4, 32) COPY(ulong8, 64) COPY(ulong16, 128)
     return me == 0 ? (T)(identity) : scratch[me == 0 ? 0 : me - 1]; \
   }
 #define BROADCAST(T) \
-  GROUP T __hw_work_group_broadcast(T x, ulong i, ulong j, ulong k, local T *scratch) { \
+  GROUP T __hw_work_group_broadcast(T x, size_t i, size_t j, size_t k, local T *scratch) { \
     __hw_barrier(); \
     if (__hw_local_id_0() == i && __hw_local_id_1() == j && __hw_local_id_2() == k) scratch[0] = x; \
     __hw_barrier(); \
     return scratch[0]; \
   } \
-  GROUP T __hw_work_group_broadcast(T x, ulong i, ulong j, local T *scratch) { \
+  GROUP T __hw_work_group_broadcast(T x, size_t i, size_t j, local T *scratch) { \
     return __hw_work_group_broadcast(x, i, j, 0, scratch); \
   } \
-  GROUP T __hw_work_group_broadcast(T x, ulong i, local T *scratch) { \
+  GROUP T __hw_work_group_broadcast(T x, size_t i, local T *scratch) { \
     return __hw_work_group_broadcast(x, i, 0, 0, scratch); \
   }
 #define FUNCTIONS(T, LEAST, MOST) \

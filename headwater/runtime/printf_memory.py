@@ -21,9 +21,8 @@ from headwater.errors import KernelFault
 from headwater.opencl.printf import Piece, Specifier, parse, render
 from headwater.runtime.arrays import Array, aligned_bytes
 
-MEMORY_BYTES = (
-    1 << 20
-)  # the least CL_DEVICE_PRINTF_BUFFER_SIZE of the full profile (OpenCL 1.2 specification, table 4.3)
+MEMORY_BYTES = 1 << 20
+"""The least CL_DEVICE_PRINTF_BUFFER_SIZE of the full profile (OpenCL 1.2 specification, table 4.3)."""
 HEADER_BYTES = 8
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "v": "\v", "t": "\t", "\\": "\\"}
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
