@@ -32,6 +32,9 @@ from worker import serve
 REFERENCE_ORDER = ("numpy", "numba", "pocl", "headwater")
 """Results are compared with those of the first of these that has any."""
 
+PROCESSORS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+"""What `--processor` takes: levels of x86-64, without AVX, with AVX2, with AVX-512."""
+
 LIBRARY = "BLAS"
 """Versions whose names begin so call an optimised library; they are shown but left out of `best`."""
 
@@ -254,6 +257,7 @@ def as_json(results: list[Result], sides: list[Side], arguments: argparse.Namesp
         "date": time.strftime("%Y-%m-%d"),
         "rounds": arguments.rounds,
         "quick": arguments.quick,
+        "processor": arguments.processor or "native",
         "sides": {s.name: s.description or f"missing: {s.trouble}" for s in sides},
         "kernels": {
             r.case.name: {
@@ -285,6 +289,13 @@ def machine() -> str:
     return f"{name}, {cores} cores, {platform.system()}, Python {platform.python_version()}"
 
 
+def hold_to(processor: str) -> None:
+    """Make the compilers of the sides that are started from now on use no more than this processor's instructions."""
+    os.environ["HEADWATER_CPU"] = processor
+    # Numba's own names for it; without features of its own, what LLVM knows of the named processor holds.
+    os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = processor, ""
+
+
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", metavar="NAME,…", help=f"only these of: {', '.join(CASES)}")
@@ -292,6 +303,11 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, metavar="N", help="timed rounds per kernel (default 11; 3 with --quick)")
     parser.add_argument(
         "--quick", action="store_true", help="small data and few rounds: a test of the benchmark itself"
+    )
+    parser.add_argument(
+        "--processor",
+        choices=PROCESSORS,
+        help="compile Headwater's and Numba's kernels for this lesser processor (the other sides are as they are)",
     )
     parser.add_argument("--json", metavar="FILE", help="also write everything measured to FILE")
     arguments = parser.parse_args()
@@ -309,8 +325,11 @@ def parse() -> argparse.Namespace:
 
 def main() -> int:
     arguments = parse()
+    if arguments.processor:
+        hold_to(arguments.processor)
     sides = [start_side(name) for name in arguments.sides]
-    print(f"Machine: {machine()}; {arguments.rounds} rounds.")
+    held = f" Headwater and Numba compile for {arguments.processor}." if arguments.processor else ""
+    print(f"Machine: {machine()}; {arguments.rounds} rounds.{held}")
     for side in sides:
         print(f"- {side.name}: {side.description if side.alive else 'MISSING, ' + side.trouble}")
     print(flush=True)

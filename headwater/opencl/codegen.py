@@ -16,10 +16,11 @@ from headwater.opencl.linking import link_library, recursive, refuse_recursion
 from headwater.opencl.modules import Target, emit_object, host_target, machine, parse
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.spmd.aligned import Place, streaming_place
-from headwater.opencl.spmd.cost import estimate
+from headwater.opencl.spmd.cost import LANES, estimate
 from headwater.opencl.spmd.counted import entry_guard, restartable, uneven_loops
 from headwater.opencl.spmd.entry import PLACE, argument_places, write_entry
 from headwater.opencl.spmd.faults import CHECK_FUNCTION, barrier_check
+from headwater.opencl.spmd.flow import NO_FLOW, flow
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
 from headwater.opencl.spmd.layout import Layout
@@ -110,7 +111,12 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
 def _facts(kernel: Kernel) -> KernelFacts:
     params = kernel.function.params[: len(kernel.function.params) - len(kernel.locals_bytes)]
     places, args_bytes = argument_places(params)
-    cost = None if kernel.cfg.irreducible else estimate(kernel.function, kernel.cfg, kernel.private)
+    cost, busy = None, NO_FLOW
+    if not kernel.cfg.irreducible:
+        cost = estimate(kernel.function, kernel.cfg, kernel.private)
+        busy = flow(
+            kernel.function, kernel.cfg, Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
+        )
     static = sum(-(-size // LOCAL_ALIGN_BYTES) * LOCAL_ALIGN_BYTES for size in kernel.locals_bytes)
     return KernelFacts(
         arg_offsets=tuple(p.offset for p in places),
@@ -129,6 +135,7 @@ def _facts(kernel: Kernel) -> KernelFacts:
         private_bytes=sum(
             i.source.size_bytes for b in kernel.function.blocks.values() for i in b.insts if i.op == "alloca"
         ),
+        flow=busy,
     )
 
 

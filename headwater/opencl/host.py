@@ -30,9 +30,11 @@ from typing import Any
 
 from headwater import cache
 from headwater.errors import ResourceError
+from headwater.opencl.assembly import has_assembly, refuse_assembly
 from headwater.opencl.freshness import digests, identity, unchanged
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.shared import ENTRY, library_name, link_shared
+from headwater.opencl.spmd.flow import Flow
 from headwater.opencl.spmd.layout import STATE_BYTES, Layout
 from headwater.opencl.spmd.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
 
@@ -207,6 +209,8 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
     from headwater.opencl import clang
 
     front = clang.compile_to_ir(source, filename, options, debug=check)
+    if has_assembly(front.ir):
+        raise refuse_assembly(source, filename, options)
     text, vector_bytes = WORKER.call("link", front.ir, list(front.kernels), filename)
     description = {
         "kernels": {name: asdict(info) for name, info in front.kernels.items()},
@@ -225,4 +229,4 @@ def _content(text: str | Path) -> str:
 
 def _kernel_facts(data: dict[str, Any]) -> KernelFacts:
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-    return KernelFacts(**fields)
+    return KernelFacts(**{**fields, "flow": Flow(**data["flow"])})

@@ -276,12 +276,16 @@ class CpuLaunch:
             self._trial = stores.Trial(code)
         return self._trial.streaming()
 
-    def _took(self, task: Task, nanoseconds: int) -> None:
-        """A launch has ended, and may have been one that tries a way to store."""
-        self._cost = nanoseconds * self._tickets
+    def _begins(self, task: Task) -> None:
+        """A launch begins, which may be one that tries a way to store."""
+        if self._trial is not None:
+            task.began = self._trial.clock()
+
+    def _tried(self, task: Task) -> None:
+        """The end of what `_begins` was told of."""
         if self._trial is not None and self._large:
             streaming = bool(task.block[_pool.FLAGS] & _pool.FLAG_STREAMING)
-            if self._trial.took(streaming, nanoseconds):
+            if self._trial.took(streaming, self._trial.clock() - task.began):
                 self._trial = None
 
     # -- running -------------------------------------------------------------------------------------------------------
@@ -303,10 +307,12 @@ class CpuLaunch:
             if not short and interrupt.SUPPORTED and _get_ident() == _MAIN_THREAD:
                 start, end = self._watched(task)
             else:
+                self._begins(task)
                 start = _now()
                 self._entry(task.block_address, task.args_address, scratch_address(self._scratch_bytes))
                 end = _now()
             self._cost = end - start
+            self._tried(task)
         elif self._unbounded:
             return self._submit(task, args, None, None)
         else:
@@ -319,6 +325,7 @@ class CpuLaunch:
     def _watched(self, task: Task) -> tuple[int, int]:
         """Run a kernel in the main thread, so that Ctrl-C gets out of it; when it began and ended."""
         interrupt.begin(task)
+        self._begins(task)
         start = _now()
         try:
             self._entry(task.block_address, task.args_address, scratch_address(self._scratch_bytes))
@@ -333,6 +340,7 @@ class CpuLaunch:
         watched = interrupt.SUPPORTED and _get_ident() == _MAIN_THREAD
         if watched:
             interrupt.begin(task)
+        self._begins(task)
         start = _now()
         try:
             _pool.pool().lead(task, self._tickets - 1)
@@ -340,7 +348,8 @@ class CpuLaunch:
             if watched:
                 interrupt.end(task)
         end = _now()
-        self._took(task, end - start)
+        self._cost = (end - start) * self._tickets
+        self._tried(task)
         task.keep = None
         if task.error is not None:
             raise self._failure(task)
@@ -372,6 +381,7 @@ class CpuLaunch:
             if queue is not None and task.copies is not None:
                 for array, copy in task.copies:  # what earlier launches of the queue wrote
                     np.copyto(copy, array)
+            self._begins(task)
             event._started = _now()
             _pool.pool().submit(task, tickets)
             if timer is not None:
@@ -406,7 +416,8 @@ class CpuLaunch:
         """Called in the thread that left last."""
         event: CpuEvent = task.event
         event._ended = _now()
-        self._took(task, event._ended - event._started)
+        self._cost = (event._ended - event._started) * self._tickets
+        self._tried(task)
         with task.lock:
             event._task = None
         try:

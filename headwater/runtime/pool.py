@@ -55,6 +55,7 @@ class Task:
     __slots__ = (
         "args",
         "args_address",
+        "began",
         "block",
         "block_address",
         "copies",
@@ -84,6 +85,7 @@ class Task:
         self.finish: Callable[[Task], None] | None = None
         self.event: Any = None
         self.error: BaseException | None = None
+        self.began = 0  # when it began, on a clock of its launcher's
         self.keep: Any = None  # what must live as long as threads are inside
         self.copies: list[tuple[Array, Array]] | None = None  # (user's array, contiguous copy) to write back
 

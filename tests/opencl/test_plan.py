@@ -2,6 +2,7 @@
 
 import pytest
 
+from headwater.opencl.spmd.flow import NO_FLOW
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.plan import KernelFacts, choose_layout
 
@@ -22,6 +23,7 @@ def facts(*, size=50, dims=(0,), masked_loops=False):
         streaming=(),
         reducible=True,
         private_bytes=0,
+        flow=NO_FLOW,
     )
 
 

@@ -1,5 +1,7 @@
 """Large launches try both ways to store, and keep the faster one."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,18 @@ def test_large_launches_try_both_ways_and_then_no_more(monkeypatch):
     assert sorted(ways) == [0] * stores.ROUNDS + [1] * stores.ROUNDS
     assert stores.preferred(launch.host.library.parent.name) is not None
     assert launch._trial is None
+
+
+def test_launches_of_one_thread_are_tried_as_well(monkeypatch):
+    program = hw.compile("kernel void fill(global int *out) { out[get_global_id(0)] = 8; }", device="cpu")
+    launch = program.on(hw.device("cpu")).kernels["fill"].prepare((4096,), (64,))
+    launch._last_level, launch._tickets = 4096, 1
+    out = np.zeros(4096, np.int32)
+    for _ in range(2 * stores.ROUNDS):
+        launch([out], None, None).wait()
+    assert stores.preferred(launch.host.library.parent.name) is not None
+
+
+def test_a_coarse_clock_is_left_alone():
+    assert stores.clock_for(1e-9) is time.process_time_ns
+    assert stores.clock_for(0.0156) is time.perf_counter_ns

@@ -11,7 +11,7 @@ from headwater.opencl.spmd.checks import Checks
 from headwater.opencl.spmd.ir import Inst, Value
 from headwater.opencl.spmd.packing import MAX_STEP
 from headwater.opencl.spmd.shapes import LANE, ROW
-from headwater.opencl.spmd.types import I1, I8, I64, LOCAL_SPACE, PRIVATE_SPACE, Type, int_type, vec_type
+from headwater.opencl.spmd.types import I1, I8, I32, I64, LOCAL_SPACE, PRIVATE_SPACE, Type, int_type, vec_type
 
 WORD_BYTES = (4, 8)
 """Sizes of vectors that gathers and scatters move as one integer."""
@@ -19,6 +19,9 @@ WORD_BYTES = (4, 8)
 STREAM_ALIGN_BYTES = 16
 """Streaming stores are written in 16-byte pieces, the least alignment that they need on x86, where lines of chunks are
 not begun so that they store whole cache lines (five-point stencil: 4 % slower)."""
+
+WORD = I32
+"""What small elements are moved as where masks tell items apart."""
 
 _COMPARING = {"max": "sgt", "min": "slt", "umax": "ugt", "umin": "ult"}
 _ARITHMETIC = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "fadd": "fadd", "fsub": "fsub"}
@@ -216,8 +219,7 @@ class Memory(Checks):
         if pointer.text in self.shapes.interleaved:
             return self.interleave(self._load_components(inst, pointer, row, rows, wide), ty.scalar, lanes)
         if wide and step == ty.count:
-            flags = self._wide_mask(mask, step, step)
-            return self._load_wide(ty.scalar, lanes * step, pointer.ty, self.part(pointer, row), flags, inst.align)
+            return self._load_items(ty.scalar, step, pointer, row, mask, inst.align)
         if not wide and ty.size_bytes in WORD_BYTES:
             word = int_type(8 * ty.size_bytes)
             pointers, flags = self.lanes_of(pointer.ty), mask or self.all_lanes
@@ -279,8 +281,11 @@ class Memory(Checks):
             backwards = self._reverse(mask, I1) if mask is not None else None
             return [self._reverse(self._load_wide(elem, lanes, pointer.ty, first, backwards, align), elem)]
         total = lanes * step
-        wide_mask = self._wide_mask(mask, step, len(parts))
-        vector = self._load_wide(elem, total, pointer.ty, base, wide_mask, align, volatile)
+        if mask is not None and self._word(elem, step, len(parts)) is not None:
+            vector = self._load_items(elem, step, pointer, row, mask, align)
+        else:
+            wide_mask = self._wide_mask(mask, step, len(parts))
+            vector = self._load_wide(elem, total, pointer.ty, base, wide_mask, align, volatile)
         if step == 1:
             return [vector]
         return [self.take_component(vector, elem, total, c, step, lanes) for c in range(len(parts))]
@@ -305,6 +310,25 @@ class Memory(Checks):
         if not offset_bytes:
             return addresses
         return self.writer.let(f"getelementptr i8, {self.lanes_of(pointer_type)} {addresses}, i64 {offset_bytes}")
+
+    def _word(self, elem: Type, step: int, count: int) -> Type | None:
+        """What small elements that share a lane of a mask are moved as: words have masks on every processor, bytes only
+        with AVX-512, and without each would take a branch of its own."""
+        bits = elem.bits * step
+        if step != count or elem.kind == "ptr" or elem.bits >= WORD.bits or bits % WORD.bits:
+            return None
+        return WORD
+
+    def _load_items(self, elem: Type, step: int, pointer: Value, row: int, mask: str | None, align: int) -> str:
+        """Every lane's ``step`` elements, which follow each other; ``mask``: the lanes whose are wanted."""
+        lanes, address = self.layout.lanes, self.part(pointer, row)
+        word = self._word(elem, step, step) if mask is not None else None
+        if word is None:
+            return self._load_wide(elem, lanes * step, pointer.ty, address, self._wide_mask(mask, step, step), align)
+        each = elem.bits * step // word.bits
+        flags = self._wide_mask(mask, each, each)
+        words = self._load_wide(word, lanes * each, pointer.ty, address, flags, align)
+        return self.writer.let(f"bitcast {vec_type(lanes * each, word)} {words} to {vec_type(lanes * step, elem)}")
 
     def _load_wide(
         self, elem: Type, count: int, pointer_type: Type, address: str, mask: str | None, align: int, volatile: str = ""
@@ -394,13 +418,12 @@ class Memory(Checks):
     def _store_whole(self, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], wide: bool) -> bool:
         """Store all lanes' vectors in memory order; False if there is nothing to win."""
         mask = self._access_mask(rows)
-        ty, lanes = value.ty, self.layout.lanes
+        ty = value.ty
         step = self._step(pointer, ty)
         if pointer.text in self.shapes.interleaved:
             return False
         if wide and step == ty.count:
-            flags = self._wide_mask(mask, step, step)
-            self._store_contiguous(inst, ty.scalar, lanes * step, self.whole(value, row), pointer, row, flags)
+            self._store_items(inst, ty.scalar, step, self.whole(value, row), pointer, row, mask)
         elif not wide and ty.size_bytes in WORD_BYTES:
             words = self.lanes_of(int_type(8 * ty.size_bytes))
             text = self.writer.let(f"bitcast {self.whole_type(ty)} {self.whole(value, row)} to {words}")
@@ -441,6 +464,22 @@ class Memory(Checks):
         else:
             self._store_wide(elem, count, text, pointer.ty, address, mask, inst.align)
 
+    def _store_items(
+        self, inst: Inst, elem: Type, step: int, text: str, pointer: Value, row: int, mask: str | None
+    ) -> None:
+        """Every lane's ``step`` elements, side by side in ``text``; ``mask``: the lanes whose are stored."""
+        count = self.layout.lanes * step
+        word = self._word(elem, step, step) if mask is not None else None
+        if word is None:
+            flags = self._wide_mask(mask, step, step)
+            self._store_contiguous(inst, elem, count, text, pointer, row, flags)
+            return
+        each = elem.bits * step // word.bits
+        words = vec_type(self.layout.lanes * each, word)
+        cast = self.writer.let(f"bitcast {vec_type(count, elem)} {text} to {words}")
+        flags = self._wide_mask(mask, each, each)
+        self._store_contiguous(inst, word, words.count, cast, pointer, row, flags)
+
     def _store_components(
         self, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], wide: bool
     ) -> None:
@@ -478,8 +517,11 @@ class Memory(Checks):
             backwards = self._reverse(mask, I1) if mask is not None else None
             self._store_wide(elem, lanes, self._reverse(texts[0], elem), pointer.ty, first, backwards, inst.align)
             return
-        wide_mask = self._wide_mask(mask, step, len(parts))
         vector = texts[0] if step == 1 else self.interleave(texts + ["poison"] * (step - len(texts)), elem, lanes)
+        if self._word(elem, step, len(parts)) is not None:
+            self._store_items(inst, elem, step, vector, pointer, row, mask)
+            return
+        wide_mask = self._wide_mask(mask, step, len(parts))
         self._store_contiguous(inst, elem, lanes * step, vector, pointer, row, wide_mask)
 
     def _store_strided(self, inst: Inst, texts: list[str], elem: Type, pointer: Value, row: int, stride: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from headwater.opencl.spmd.flow import Flow
 from headwater.opencl.spmd.layout import Layout
 
 Size = tuple[int, int, int]
@@ -34,8 +35,13 @@ MAX_ROWS = 4
 """Rows of a chunk: loads that rows share are then done once for four of them (matrix multiply: 1.9× over one row)."""
 
 STRAIGHT_ROWS = 2
-"""Rows of kernels without loops, which share nothing: more of them read memory in longer turns from each place (saxpy,
-five-point stencil: 1.03× over 4 rows) and leave more to masked chunks; one is slower in caches (median: 1.05×)."""
+"""Rows of kernels without loops, unless `Flow.rows` says that others are better: more of them read memory in longer
+turns from each place (saxpy, five-point stencil: 1.03× over 4 rows) and leave more to masked chunks; one is slower in
+caches (median: 1.05×)."""
+
+MAX_FLOW_ROWS = 16
+"""Rows that `Flow.rows` may ask for: all of them have a vector that a loop carries from trip to trip (hash: 0.9 of 8
+rows' time, with AVX2 and AVX-512)."""
 
 SMALL_KERNEL = 80
 """Instructions up to which a kernel's values are few enough to be kept in registers for several vectors of lanes."""
@@ -55,7 +61,8 @@ class KernelFacts:
     `headwater.opencl.host.HostKernel`. ``flat``: any grouping of its work-items will do. ``masked_loops``: work-items
     side by side may leave a loop at different trips. ``scalar_pays``: one by one they are estimated to run faster.
     ``size``: its instructions. ``dims``: the dimensions of the ids it asks for. ``reducible``: its control flow is made
-    of proper loops, so that it can be vectorised. ``private_bytes``: of a work-item's private arrays.
+    of proper loops, so that it can be vectorised. ``private_bytes``: of a work-item's private arrays. ``flow``: how its
+    hottest part keeps the processor busy.
     """
 
     arg_offsets: tuple[int, ...]
@@ -72,6 +79,12 @@ class KernelFacts:
     streaming: tuple[int, ...]
     reducible: bool
     private_bytes: int
+    flow: Flow
+
+
+def vector_registers(vector_bytes: int) -> int:
+    """Vector registers of a processor with vectors of this size: AVX-512 has twice as many as what was before."""
+    return 32 if vector_bytes == 64 else 16
 
 
 def vector_lanes(vector_bytes: int) -> int:
@@ -122,6 +135,8 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
     room = local_size[row_dim] // (lanes if row_dim == lane_dim else 1)
     if facts.masked_loops:
         most = min(most, MASKED_ROWS)
+    elif not facts.has_barrier and row_dim == lane_dim and facts.size <= LARGE_KERNEL:
+        most = facts.flow.rows(most, MAX_FLOW_ROWS, vector_registers(vector_bytes))
     elif facts.has_barrier and facts.size <= 2 * SMALL_KERNEL:
         # A work-group that is one chunk needs no switching at barriers.
         items = prod(local_size)

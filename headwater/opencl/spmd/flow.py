@@ -1,0 +1,251 @@
+"""A kernel in; how its hottest part keeps a processor busy (the chain of its operations, their work, what lives) out.
+
+Operations of one chunk that wait for each other leave a processor idle unless rows of it have others: a hash's rounds
+take 29 cycles one after the other, in which six vectors of them could be worked on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from headwater.opencl.spmd.cfg import Cfg, Loop
+from headwater.opencl.spmd.ir import CASTS, Function, Inst
+from headwater.opencl.spmd.shapes import LANE, Shapes
+
+# Cycles until a result of vector operations can be used, and micro-operations that take a port, on Intel's cores from
+# Haswell to Golden Cove and AMD's Zen 2 to 4 (Fog, Instruction tables); where they differ, what Intel's take.
+_LATENCY = {"fadd": 4, "fsub": 4, "fmul": 4, "fdiv": 12, "frem": 40, "mul": 10, "fcmp": 4, "fptrunc": 5, "fpext": 5}
+_FLOAT_CAST, _FMA, _ROOT, _MINIMUM = 4, 4, 18, 4
+_OPERATIONS = {"mul": 2}
+_ROTATE = 3  # two shifts, which may go at once, and what puts them together
+PORTS = 3.0
+"""Vector operations a cycle."""
+FLOAT_PORTS = LOAD_PORTS = 2.0
+"""Those of them that may be of floating-point numbers; and loads a cycle."""
+WORTHWHILE = 1.05
+"""Another number of rows than the usual one must save more than this factor."""
+
+_FREE = frozenset(
+    (
+        "phi",
+        "br",
+        "ret",
+        "unreachable",
+        "fence",
+        "alloca",
+        "extractelement",
+        "insertelement",
+        "getelementptr",
+        "barrier",
+    )
+)
+_SINGLE_BITS = 32
+
+
+WINDOW = 256.0
+"""Instructions among which a processor finds some that need not wait (Fog, Microarchitecture: 224 on Skylake and 256 on
+Zen 3; what is newer has more)."""
+
+LONGEST_CODE = 2400.0
+"""Instructions of a chunk that are not too many: beyond them a core fetches what it has decoded before (a median by
+luminance of 550, with AVX2: 4 rows 0.86 of 2 rows' time, 8 rows 0.87, 16 rows 1.0), and LLVM takes long."""
+
+SPILL = 1.0
+"""Cycles for a vector that no register is left for: it is stored and loaded."""
+
+CHUNK = 4.0
+"""Cycles that what is done once for a chunk takes from its vectors' time (3 × 3 median with AVX2: two rows 0.92 of one
+row's time, though not all of their values stay in registers). Beyond two rows memory is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Of the innermost loop, or of all code where there is none; what is counted is for one vector of work-items.
+
+    ``chain``: cycles of the longest chain of dependent operations, in a loop from one trip to the next; ``operations``:
+    cycles that these take the ports for; ``loads`` and ``shared``: how many loads there are for each row and for all of
+    them together; ``live``: vectors of 32-bit lanes that live at once, ``carried`` those from one trip to the next;
+    ``instructions``: those of a work-item.
+    """
+
+    chain: float
+    operations: float
+    loads: float
+    shared: float
+    live: float
+    carried: float
+    instructions: float
+    loop: bool
+
+    def cycles(self, rows: int, registers: int) -> float:
+        """An estimate for a vector's worth of work-items where this many rows of them are worked on together."""
+        work = max(self.operations, (self.loads + self.shared / rows) / LOAD_PORTS)
+        together, live, once = float(rows), rows * self.live, 0.0
+        if self.loop:
+            live = rows * self.carried + self.live - self.carried
+        else:  # the next chunk's instructions do not wait for this one's
+            together = max(together, WINDOW / max(1.0, self.instructions))
+            once = CHUNK / min(rows, 2)
+        return work + self.chain / (2 * together) + SPILL * max(0.0, live - registers) / rows + once
+
+    def rows(self, usual: int, most: int, registers: int) -> int:
+        """The best number of rows, a power of two: the usual one, or else the least that costs hardly more."""
+        choices = [1]
+        while 2 * choices[-1] <= most and 2 * choices[-1] * self.instructions <= LONGEST_CODE:
+            choices.append(2 * choices[-1])
+        enough = WORTHWHILE * min(self.cycles(rows, registers) for rows in choices)
+        good = [rows for rows in choices if self.cycles(rows, registers) <= enough]
+        return usual if usual in good else good[0]
+
+
+NO_FLOW = Flow(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, loop=False)
+
+
+def flow(function: Function, cfg: Cfg, shapes: Shapes) -> Flow:
+    """The part that is nested deepest; of several, the one with the most work."""
+    regions: list[tuple[Loop | None, list[str]]] = [
+        (loop, [b for b in cfg.order if b in loop.blocks])
+        for loop in cfg.loops
+        if not any(other.parent is loop for other in cfg.loops)
+    ]
+    if not regions:
+        regions = [(None, cfg.order)]
+    deepest = max(_depth(loop) for loop, _ in regions)
+    flows = [_region(function, shapes, loop, blocks) for loop, blocks in regions if _depth(loop) == deepest]
+    return max(flows, key=lambda f: f.cycles(1, 0))
+
+
+def _depth(loop: Loop | None) -> int:
+    depth = 0
+    while loop is not None:
+        depth, loop = depth + 1, loop.parent
+    return depth
+
+
+def _region(function: Function, shapes: Shapes, loop: Loop | None, blocks: list[str]) -> Flow:
+    insts = [inst for name in blocks for inst in function.blocks[name].insts]
+    operations = floats = loads = shared = 0.0
+    for inst in insts:
+        if inst.op == "load" and shapes.shape(inst.args[0]).deps & LANE:
+            loads += _registers(inst)
+        elif inst.op == "load":
+            shared += 1.0
+        elif _varies(inst, shapes) and inst.op not in _FREE:
+            count = _registers(inst) * _operations(inst)
+            operations += count
+            floats += count if _is_float(inst) else 0.0
+    if loop is None:
+        chain, carried = max(_ready(insts, shapes, {}).values(), default=0.0), 0.0
+    else:
+        phis = [phi for phi in function.blocks[loop.header].phis if _varies(phi, shapes)]
+        chain = max((_from_phi(insts, shapes, phi, loop) for phi in phis), default=0.0)
+        carried = sum(_registers(phi) for phi in phis)
+    return Flow(
+        chain=chain,
+        operations=max(operations / PORTS, floats / FLOAT_PORTS),
+        loads=loads,
+        shared=shared,
+        live=_live(function, shapes, loop, insts),
+        carried=carried,
+        instructions=float(len(insts)),
+        loop=loop is not None,
+    )
+
+
+def _from_phi(insts: list[Inst], shapes: Shapes, phi: Inst, loop: Loop) -> float:
+    """Cycles from a loop's value to the next trip's."""
+    ready = _ready(insts, shapes, {phi.name: 0.0})
+    return max(
+        (
+            ready[v.text]
+            for v, label in zip(phi.args, phi.labels, strict=True)
+            if label == loop.latch and v.text in ready
+        ),
+        default=0.0,
+    )
+
+
+def _ready(insts: Iterable[Inst], shapes: Shapes, given: dict[str, float]) -> dict[str, float]:
+    """When each value that follows from what is given is there; if nothing is, all count from their loads on."""
+    ready = dict(given)
+    for inst in insts:
+        if not inst.name or inst.name in given or not _varies(inst, shapes) or inst.op in ("load", "getelementptr"):
+            continue
+        sources = [ready[v.text] for v in inst.args if v.text in ready]
+        if sources or not given:
+            ready[inst.name] = max(sources, default=0.0) + _latency(inst)
+    return ready
+
+
+def _live(function: Function, shapes: Shapes, loop: Loop | None, insts: list[Inst]) -> float:
+    """Vectors between their definition and their last use, at most; loads with one use are operands in memory."""
+    uses: dict[str, int] = {}
+    for block in function.blocks.values():
+        for inst in block.insts:
+            for value in inst.args:
+                uses[value.text] = uses.get(value.text, 0) + 1
+    last: dict[str, int] = {}
+    for at, inst in enumerate(insts):
+        for value in inst.args:
+            last[value.text] = at
+    if loop is not None:
+        for phi in function.blocks[loop.header].phis:
+            for value, label in zip(phi.args, phi.labels, strict=True):
+                if label == loop.latch:
+                    last[value.text] = len(insts)
+    sizes: dict[str, float] = {}
+    for inst in insts:
+        if not inst.name or not _varies(inst, shapes) or inst.op in ("getelementptr", "icmp", "fcmp"):
+            continue
+        if inst.op != "load" or uses.get(inst.name, 0) > 1:
+            sizes[inst.name] = _registers(inst)
+    most = now = 0.0
+    ends: dict[int, list[str]] = {}
+    for at, inst in enumerate(insts):
+        for name in ends.pop(at, ()):
+            now -= sizes[name]
+        if inst.name in sizes:
+            now += sizes[inst.name]
+            most = max(most, now)
+            ends.setdefault(max(at, last.get(inst.name, len(insts))), []).append(inst.name)
+    return most
+
+
+def _varies(inst: Inst, shapes: Shapes) -> bool:
+    shape = shapes.of.get(inst.name)
+    return shape is not None and shape.varying
+
+
+def _registers(inst: Inst) -> float:
+    """Vector registers of 32-bit lanes that a value takes."""
+    count = max(1, inst.ty.count) if inst.ty.kind == "vec" else 1
+    bits = inst.ty.scalar.bits or 64
+    if bits == 1:
+        bits = _SINGLE_BITS
+    return max(1.0, count * bits / _SINGLE_BITS)
+
+
+def _is_float(inst: Inst) -> bool:
+    return (inst.op in _LATENCY and inst.op != "mul") or (inst.op == "call" and inst.ty.scalar.kind == "float")
+
+
+def _operations(inst: Inst) -> float:
+    if inst.op == "call" and inst.detail.startswith(("llvm.fshl", "llvm.fshr")):
+        return _ROTATE
+    return _OPERATIONS.get(inst.op, 1)
+
+
+def _latency(inst: Inst) -> float:
+    if inst.op == "call":
+        name = inst.detail
+        if name.startswith(("llvm.fma", "llvm.fmuladd")):
+            return _FMA
+        if name.startswith("llvm.sqrt"):
+            return _ROOT
+        if name.startswith(("llvm.fshl", "llvm.fshr")):
+            return 2
+        return _MINIMUM if inst.ty.scalar.kind == "float" else 1
+    if inst.op in CASTS and "float" in (inst.ty.scalar.kind, inst.args[0].ty.scalar.kind) and inst.op != "bitcast":
+        return _LATENCY.get(inst.op, _FLOAT_CAST)
+    return 0 if inst.op in ("phi", "bitcast") else _LATENCY.get(inst.op, 1)
