@@ -23,7 +23,7 @@ struct wave { /* what every instruction needs comes first */
     u32 op, end;
     i32 segment;
     u32 jumped, line, group, number;
-    u32 vm_issued, lgkm_issued, unused;
+    u32 vm_issued, lgkm_issued, kind; /* kind: of `of_class` that it is in */
     u64 since, mask_ready, begun;
     struct reader reader;
     u64 export_done, lds_last, smem_last, stall_from;
@@ -71,9 +71,9 @@ static void end_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time);
 static u64 code_line(struct gpu *g, struct unit *u, u32 line, u64 time) {
     const struct chip *k = g->m.chip;
     struct cache *c = u->code;
-    i64 at = cache_find(c, line % c->sets, line);
+    i64 at = cache_find(c, set_of_line(c, line), line);
     if (at >= 0) return later(time, c->ready[at]);
-    u64 place = cache_place(c, line % c->sets, line);
+    u64 place = cache_place(c, set_of_line(c, line), line);
     u64 back = k->l2_cycles / 2;
     return c->ready[place] = memory_access(&g->m.memory, line, time + k->l2_cycles - back, 0, 64) + back;
 }
@@ -89,12 +89,12 @@ static u64 scalar_load(struct gpu *g, struct unit *u, const struct op *op, struc
     for (u32 n = 0; n < a.count; n++) {
         u32 line = a.first + n;
         struct cache *c = u->scalar;
-        i64 at = cache_find(c, line % c->sets, line);
+        i64 at = cache_find(c, set_of_line(c, line), line);
         if (at >= 0) {
             done = later(done, c->ready[at]);
             continue;
         }
-        u64 place = cache_place(c, line % c->sets, line);
+        u64 place = cache_place(c, set_of_line(c, line), line);
         u64 answer = memory_access(&g->m.memory, line, start + k->scalar_cycles + back, 0, 64) + back;
         c->ready[place] = answer;
         done = later(done, answer);
@@ -121,13 +121,14 @@ static u64 vector_lines(struct gpu *g, struct unit *u, const struct op *op, cons
     if (op->flags & WRITES) { g->stores++; g->store_lines += a->count; }
     else { g->loads++; g->load_lines += a->count; }
     if (a->count > 1)
-        for (u32 n = 0; n < a->count; n++) memory_expect(&g->m.memory, line_of(a, n));
+        for (u32 n = 0; n < a->count; n++) memory_expect(&g->m.memory, line_of(a, n), !reads);
     u32 work = 64;
     if (op->flags & ATOMIC) work = a->flags & UNIFORM ? 64 * a->active : 64 * ((a->active + a->count - 1) / (a->count ? a->count : 1));
     u32 lines[TOGETHER], bits = k->interleave_line_bits;
+    u64 pace = a->count ? ((u64)cycles << 32) / a->count + 1 : 0; /* exact, as both are small */
     for (u32 n = 0; n < a->count;) { /* lines of one bank go on together */
         u32 count = 0, first = line_of(a, n) >> bits;
-        u64 at = start + (u64)n * cycles / a->count, places[TOGETHER], answer;
+        u64 at = start + (n * pace >> 32), places[TOGETHER], answer;
         if (!reads) {
             do lines[count++] = line_of(a, n++);
             while (n < a->count && count < TOGETHER && line_of(a, n) >> bits == first);
@@ -140,12 +141,12 @@ static u64 vector_lines(struct gpu *g, struct unit *u, const struct op *op, cons
         }
         do {
             u32 line = line_of(a, n++), own = line >> k->l1_line_shift;
-            i64 found = cache_find(&u->l1, own % u->l1.sets, own);
+            i64 found = cache_find(&u->l1, set_of_line(&u->l1, own), own);
             if (found >= 0 && !(op->flags & GLC)) {
                 done = later(done, later(at, u->l1.ready[found]) + k->l1_cycles);
                 continue;
             }
-            places[count] = found >= 0 ? (u64)found : cache_place(&u->l1, own % u->l1.sets, own);
+            places[count] = found >= 0 ? (u64)found : cache_place(&u->l1, set_of_line(&u->l1, own), own);
             u->l1.ready[places[count]] = at;
             lines[count++] = line;
         } while (n < a->count && count < TOGETHER && line_of(a, n) >> bits == first);
@@ -281,9 +282,10 @@ static void arrive(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
     if (++p->arrived == p->left) release(g, u, p);
 }
 
-static void classify(struct simd *x, u32 slot, u32 kind) {
-    for (u32 n = 0; n < CLASSES; n++) x->of_class[n] &= ~(1u << slot);
+static inline void classify(struct simd *x, struct wave *w, u32 slot, u32 kind) {
+    x->of_class[w->kind] &= ~(1u << slot);
     x->of_class[kind] |= 1u << slot;
+    w->kind = kind;
 }
 
 /* From `time` on the wavefront would run the instruction that it has come to: when can it? */
@@ -315,7 +317,7 @@ static void settle(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
             x->ready[slot] = free;
             x->next = sooner(x->next, free);
             u->next = sooner(u->next, free);
-            classify(x, slot, op->kind);
+            classify(x, w, slot, op->kind);
             /* Others will issue before it does: time enough to bring what it needs. */
             if (op->kind == BRANCH) __builtin_prefetch(w->reader.path);
             else if (op->sites) __builtin_prefetch(&w->reader.cursors[op->site], 1);
@@ -362,8 +364,7 @@ static void start_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time)
     x->starting &= ~(1u << slot);
     if (!wave_begin(&g->m, &w->reader, u->group[w->group].number, w->number)) return;
     w->vm_issued = w->lgkm_issued = 0;
-    __builtin_memset(w->vm_done, 0, sizeof w->vm_done);
-    __builtin_memset(w->lgkm_done, 0, sizeof w->lgkm_done);
+    w->vm_done[RING - 1] = w->lgkm_done[SHORT_RING - 1] = 0; /* what stands before the first; the others are written before they are read */
     w->export_done = w->lds_last = w->smem_last = w->mask_ready = 0;
     w->segment = w->reader.now.segment;
     w->op = g->m.segments[w->segment].first;
@@ -414,7 +415,7 @@ static void end_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
     struct group *p = &u->group[w->group];
     x->alive &= ~(1u << slot);
     x->ready[slot] = NEVER;
-    for (u32 n = 0; n < CLASSES; n++) x->of_class[n] &= ~(1u << slot);
+    x->of_class[w->kind] &= ~(1u << slot);
     wave_end(&g->m, u->number, s, slot, CAUSES, w->begun, time, p->number * p->waves + w->number, 1);
     p->latest = later(p->latest, time);
     if (--p->left) {
@@ -482,18 +483,26 @@ static void issue(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
     else end_wave(g, u, s, slot, until);
 }
 
+/* Which wavefronts may issue at `time`, and when the first of the others may. */
+static inline u32 ready_at(const struct simd *x, u64 time, u64 *others) {
+    w16 now = {0}, never = {0};
+    now += (i64)time;
+    never += (i64)NEVER;
+    w16 is_later = (w16)(x->ready > now);
+    *others = __builtin_reduce_min((x->ready & is_later) | (never & ~is_later));
+    return ~bits16(__builtin_convertvector(is_later, b16)) & x->alive;
+}
+
 static void visit(struct gpu *g, struct unit *u, u32 s) {
     struct simd *x = &u->simd[s];
     const struct chip *k = g->m.chip;
-    u64 time = x->next;
-    w16 now = {0};
-    now += (i64)time;
-    x->next = NEVER;
-    u32 ready = bits16(__builtin_convertvector(x->ready <= now, b16)) & x->alive;
+    u64 time = x->next, others;
+    u32 ready = ready_at(x, time, &others);
     if (ready & x->starting) {
         for (u32 m = ready & x->starting; m; m &= m - 1) start_wave(g, u, s, __builtin_ctz(m), time);
-        ready = bits16(__builtin_convertvector(x->ready <= now, b16)) & x->alive;
+        ready = ready_at(x, time, &others);
     }
+    x->next = NEVER; /* who issues, or goes on because another does, says when it will be ready again */
     u32 issued = 0, cycles = k->issue_cycles;
     if (ready && x->covered < time) {
         u32 one = __builtin_ctz(ready);
@@ -535,12 +544,12 @@ static void visit(struct gpu *g, struct unit *u, u32 s) {
         x->covered = time + cycles;
     }
     u32 left = ready & ~issued & x->alive;
-    u64 next = NEVER;
+    u64 next = sooner(x->next, others);
     if (left) {
         /* Of a queue that was full, three quarters are left when its SIMDs come back: soon enough, and not in vain. */
         u32 period = k->period, less = k->queue_cycles - k->queue_cycles / 4;
         for (u32 m = left; m; m &= m - 1) x->why[__builtin_ctz(m)] = ISSUE;
-        if (left & (x->of_class[SCALAR] | x->of_class[BRANCH])) next = time + period;
+        if (left & (x->of_class[SCALAR] | x->of_class[BRANCH])) next = sooner(next, time + period);
         else {
             if (left & x->of_class[VALU]) {
                 u64 free = x->valu_free;
@@ -556,10 +565,6 @@ static void visit(struct gpu *g, struct unit *u, u32 s) {
             }
         }
     }
-    w16 never = {0};
-    never += (i64)NEVER;
-    w16 is_later = (w16)(x->ready > now);
-    next = sooner(next, __builtin_reduce_min((x->ready & is_later) | (never & ~is_later)));
     x->next = next;
 }
 
@@ -613,12 +618,14 @@ EXPORT u32 hw_gcn_run(struct gpu *g, u64 most) {
             struct unit *u = &g->units[n];
             fetch_ahead(g, n + 2, 0);
             fetch_ahead(g, n + 1, 1);
-            while (u->next < end) {
-                u32 s;
-                soonest(u, k->simds, &s);
+            u32 s;
+            u64 next = u->next < end ? soonest(u, k->simds, &s) : NEVER;
+            if (next == NEVER) continue;
+            do {
                 visit(g, u, s);
-                u->next = soonest(u, k->simds, &s);
-            }
+                next = soonest(u, k->simds, &s);
+            } while (next < end);
+            u->next = next;
         }
         quantum_end(&g->m, (g->m.memory.fills + g->m.memory.write_backs - before) * k->l2_line_bytes);
         if (g->m.instructions >= stop) break;

@@ -43,6 +43,15 @@ static inline u32 equal4(const u32 *all, u32 one) {
     return bits & 15;
 }
 
+/* A number that much is divided by. `magic`: 2^64 / `by`, rounded up; 0 for 1 (Lemire, Kaser and Kurz, Faster remainder by
+   direct computation, 2019: exact for 32 bits). */
+struct divisor { u64 magic; u32 by; };
+typedef unsigned __int128 u128;
+
+static inline struct divisor divisor_of(u32 by) { return (struct divisor){~0ull / by + 1, by}; }
+static inline u32 rest(u32 n, const struct divisor *d) { return (u128)(d->magic * n) * d->by >> 64; }
+static inline u32 over(u32 n, const struct divisor *d) { return d->magic ? (u64)((u128)d->magic * n >> 64) : n; }
+
 /* ---- calendars -------------------------------------------------------------------------------------------------- */
 
 enum { BUCKET_BITS = 4, BUCKET = 1 << BUCKET_BITS, WINDOW = 4096 };
@@ -54,6 +63,7 @@ struct calendar {
     u64 tail;          /* cycle up to which all is taken behind the window */
     u64 taken;         /* units, in all */
     u64 full, open;    /* buckets from `full` on, up to `open`, are known to be full: where most requests of a queue begin */
+    u32 usual, usually; /* units that are often asked for, and their cycles */
     u32 bucket[WINDOW]; /* units taken; if not below the capacity: that, and how many buckets from here on are known to be full */
 };
 
@@ -99,11 +109,10 @@ static inline u64 calendar_cycles(const struct calendar *c, u32 units) {
     return (i64)(units * c->per_unit); /* signed numbers are what processors convert to */
 }
 
-/* When `amount` units asked for at `time` have been served. */
-static u64 calendar_take(struct calendar *c, u64 time, u32 amount) {
+/* `calendar_take` where the first bucket has no room for all. */
+static __attribute__((noinline)) u64 calendar_search(struct calendar *c, u64 time, u32 amount) {
     u64 b = time >> BUCKET_BITS, end = c->base + WINDOW;
     u32 left = amount;
-    c->taken += amount;
     for (b = calendar_free(c, later(b, c->base)); b < end; b = calendar_free(c, b + 1)) {
         u32 *one = &c->bucket[b % WINDOW], room = c->capacity - *one;
         if (left < room) {
@@ -118,14 +127,32 @@ static u64 calendar_take(struct calendar *c, u64 time, u32 amount) {
     return c->tail;
 }
 
+/* When `amount` units asked for at `time` have been served. */
+static inline u64 calendar_take(struct calendar *c, u64 time, u32 amount) {
+    u64 b = later(time >> BUCKET_BITS, c->base);
+    if (b >= c->full && b < c->open) b = c->open;
+    u32 *one = &c->bucket[b % WINDOW], all = *one + amount;
+    c->taken += amount;
+    if (b >= c->base + WINDOW || all >= c->capacity) return calendar_search(c, time, amount);
+    if (amount != c->usual) {
+        c->usual = amount;
+        c->usually = calendar_cycles(c, amount);
+    }
+    *one = all;
+    return later((b << BUCKET_BITS) + calendar_cycles(c, all), time + c->usually);
+}
+
 /* ---- caches ------------------------------------------------------------------------------------------------------ */
 
+/* Each set's ways stand in a ring, the most recently used first: `at` says which that is, and behind each comes the one
+   that was used next before it. */
 struct cache {
-    u32 sets, ways, slots; /* slots: ways, rounded up to 4, 8, or a multiple of 16 */
-    u32 clock;
-    u32 *tag, *used; /* [sets][slots]; tag: line + 1 */
+    u32 sets, ways, slots, unused; /* slots: ways, rounded up to 4, 8, or a multiple of 16 */
+    struct divisor of_sets;
+    u32 *tag;        /* [sets][slots]: line + 1 */
     u64 *ready;      /* when the line is there */
     u8 *dirty;
+    u16 *order;      /* [sets]: the most recent way and, for each way, the one used before it and the one used after it */
     u16 *guess;      /* of caches with many ways, that all need not be compared: where a line is, by its low bits; and */
     u16 *alike;      /* how many lines are there whose hash is one number */
     u64 hits, misses;
@@ -143,6 +170,8 @@ static void *give(struct arena *a, u64 bytes) {
     return at;
 }
 
+/* What `order` has for a set: 64 bytes for up to 15 ways, and no line more than there must be. */
+static inline u32 order_of(u32 ways) { return 2 * ways + 1 <= 32 ? 32 : 2 * ways + 1; }
 static inline u32 slots_of(u32 ways) { return ways <= 4 ? 4 : ways <= 8 ? 8 : (ways + 15) & ~15u; }
 
 static void cache_begin(struct cache *c, struct arena *a, u32 sets, u32 ways, u32 writes) {
@@ -152,19 +181,27 @@ static void cache_begin(struct cache *c, struct arena *a, u32 sets, u32 ways, u3
     c->sets = sets;
     c->ways = ways;
     c->slots = slots;
+    c->of_sets = divisor_of(sets);
     c->tag = give(a, all * 4);
-    c->used = give(a, all * 4);
+    c->order = give(a, (u64)sets * order_of(ways) * 2);
     c->ready = give(a, all * 8);
     c->dirty = writes ? give(a, all) : 0;
     if (slots > 16 && all < 1 << 16) {
         c->guess = give(a, 2 * GUESSES);
         c->alike = give(a, 2 * HASHES);
     }
-    for (u64 n = 0; n < all; n++) c->used[n] = n % slots < ways ? 0 : ~0u;
+    for (u32 n = 0; n < sets; n++) {
+        u16 *one = c->order + (u64)n * order_of(ways);
+        *one++ = ways - 1;
+        for (u32 w = 0; w < ways; w++) {
+            one[2 * w] = w ? w - 1 : ways - 1;
+            one[2 * w + 1] = w + 1 < ways ? w + 1 : 0;
+        }
+    }
 }
 
 static u64 cache_bytes(u32 sets, u32 ways, u32 writes) {
-    return (u64)sets * slots_of(ways) * (16 + (writes != 0)) + 2 * (GUESSES + HASHES) + 6 * 128;
+    return (u64)sets * (slots_of(ways) * (12 + (writes != 0)) + 2 * order_of(ways)) + 2 * (GUESSES + HASHES) + 6 * 128;
 }
 
 /* Forget all lines. */
@@ -178,13 +215,31 @@ static inline u32 equal_slots(const struct cache *c, const u32 *all, u32 one) {
     return c->slots == 4 ? equal4(all, one) : c->slots == 8 ? equal8(all, one) : equal16(all, one);
 }
 
+static inline u32 set_of_line(const struct cache *c, u32 line) { return rest(line, &c->of_sets); }
+
+/* A set's way has been used. */
+static inline void cache_use(struct cache *c, u32 set, u32 way) {
+    u16 *one = c->order + (u64)set * order_of(c->ways), head = *one++;
+    if (way == head) return;
+    one[-1] = way;
+    u32 oldest = one[2 * head + 1];
+    if (way == oldest) return; /* the ring goes on where it begins */
+    u32 before = one[2 * way], after = one[2 * way + 1]; /* older, newer */
+    one[2 * after] = before;
+    one[2 * before + 1] = after;
+    one[2 * way] = head;
+    one[2 * way + 1] = oldest;
+    one[2 * head + 1] = way;
+    one[2 * oldest] = way;
+}
+
 /* The line's place, or -1. */
 static inline i64 cache_find(struct cache *c, u32 set, u32 line) {
     u64 at = (u64)set * c->slots;
     if (c->guess) {
         u32 guess = c->guess[line % GUESSES];
         if (c->tag[guess] == line + 1) {
-            c->used[guess] = ++c->clock;
+            cache_use(c, set, guess - at);
             c->hits++;
             return guess;
         }
@@ -196,9 +251,10 @@ static inline i64 cache_find(struct cache *c, u32 set, u32 line) {
     for (u32 w = 0; w < c->slots; w += 16) {
         u32 found = equal_slots(c, c->tag + at + w, line + 1);
         if (found) {
-            at += w + __builtin_ctz(found);
+            u32 way = w + __builtin_ctz(found);
+            at += way;
             if (c->guess) c->guess[line % GUESSES] = at;
-            c->used[at] = ++c->clock;
+            cache_use(c, set, way);
             c->hits++;
             return at;
         }
@@ -207,31 +263,16 @@ static inline i64 cache_find(struct cache *c, u32 set, u32 line) {
     return -1;
 }
 
-/* The least recently used of a set's slots. */
-static inline u64 cache_oldest(const struct cache *c, u64 at) {
-    const u32 *used = c->used + at;
-    if (c->slots == 4) return at + __builtin_ctz(equal4(used, __builtin_reduce_min(*(const v4 *)used)));
-    if (c->slots == 8) return at + __builtin_ctz(equal8(used, __builtin_reduce_min(*(const v8 *)used)));
-    v16 low = *(const v16 *)used;
-    for (u32 w = 16; w < c->slots; w += 16) {
-        v16 other = *(const v16 *)(used + w);
-        low = __builtin_elementwise_min(other, low);
-    }
-    u32 least = __builtin_reduce_min(low), found;
-    for (u32 w = 0;; w += 16)
-        if ((found = equal16(used + w, least))) return at + w + __builtin_ctz(found);
-}
-
-/* A place for a new line. */
+/* A place for a new line: that of the line that was not used for longest. */
 static inline u64 cache_place(struct cache *c, u32 set, u32 line) {
-    u64 best = cache_oldest(c, (u64)set * c->slots);
+    u16 *one = c->order + (u64)set * order_of(c->ways);
+    u64 best = (u64)set * c->slots + (*one = one[2 * *one + 2]);
     if (c->guess) {
         if (c->tag[best]) c->alike[hash_of(c->tag[best] - 1)]--;
         c->alike[hash_of(line)]++;
         c->guess[line % GUESSES] = best;
     }
     c->tag[best] = line + 1;
-    c->used[best] = ++c->clock;
     return best;
 }
 
@@ -242,6 +283,7 @@ struct memory {
     const struct chip *chip;
     struct calendar *banks, *channels;
     struct cache *l2; /* one for each bank */
+    struct divisor of_banks, of_channels, of_pages;
     u32 line_shift;   /* 64-byte lines of an L2 line, as a shift */
     u32 *pages;       /* translations, the most recent ones */
     u32 page_clock;
@@ -251,7 +293,7 @@ struct memory {
 static u64 memory_translate(struct memory *m, u32 line) {
     const struct chip *k = m->chip;
     if (k->tlb_entries == 0) return 0;
-    u32 page = (line >> k->page_line_bits) + 1, set = page % (k->tlb_entries / 16);
+    u32 page = (line >> k->page_line_bits) + 1, set = rest(page, &m->of_pages);
     u32 *at = m->pages + set * 16;
     u32 found = equal16(at, page);
     if (found) return 0;
@@ -263,8 +305,8 @@ static u64 memory_translate(struct memory *m, u32 line) {
 /* The bank that a line is in, and its number there, in 64 bytes: a bank's lines are numbered without gaps. */
 static inline u32 memory_place(const struct memory *m, u32 line, u32 *bank) {
     const struct chip *k = m->chip;
-    u32 chunk = line >> k->interleave_line_bits, above = chunk / k->l2_banks;
-    *bank = chunk % k->l2_banks;
+    u32 chunk = line >> k->interleave_line_bits, above = over(chunk, &m->of_banks);
+    *bank = chunk - above * k->l2_banks;
     if (k->channel_hash) { /* for each `above` a permutation of the banks, so that what follows in steps of a power of two meets all */
         u32 mix = above ^ above >> k->channel_hash ^ above >> 2 * k->channel_hash;
         *bank ^= mix & (k->l2_banks - 1);
@@ -272,13 +314,18 @@ static inline u32 memory_place(const struct memory *m, u32 line, u32 *bank) {
     return above << k->interleave_line_bits | (line & ((1u << k->interleave_line_bits) - 1));
 }
 
+static inline struct calendar *channel_of(const struct memory *m, u32 bank) { return &m->channels[rest(bank, &m->of_channels)]; }
+
 /* A line will be asked for: bring what the L2 knows of it from the host's memory. */
-static inline void memory_expect(const struct memory *m, u32 line) {
+static inline void memory_expect(const struct memory *m, u32 line, u32 writes) {
     u32 bank, own = memory_place(m, line, &bank) >> m->line_shift;
     const struct cache *c = &m->l2[bank];
-    u64 at = (u64)(own % c->sets) * c->slots;
-    __builtin_prefetch(c->tag + at);
-    __builtin_prefetch(c->used + at, 1);
+    u32 set = set_of_line(c, own);
+    u64 at = (u64)set * c->slots;
+    __builtin_prefetch(c->tag + at, 1);
+    __builtin_prefetch(c->order + (u64)set * order_of(c->ways), 1);
+    __builtin_prefetch(c->dirty + at, 1);
+    if (writes) return; /* nobody waits for what is there already */
     __builtin_prefetch(c->ready + at);
     __builtin_prefetch(c->ready + at + 8);
 }
@@ -288,9 +335,9 @@ static u64 memory_access(struct memory *m, u32 line, u64 time, u32 writes, u32 w
     const struct chip *k = m->chip;
     u32 bank, own = memory_place(m, line, &bank) >> m->line_shift;
     struct cache *c = &m->l2[bank];
-    struct calendar *channel = &m->channels[bank % k->channels];
+    struct calendar *channel = channel_of(m, bank);
     time = calendar_take(&m->banks[bank], time, work);
-    u32 set = own % c->sets;
+    u32 set = set_of_line(c, own);
     i64 at = cache_find(c, set, own);
     if (writes) m->writes++;
     else m->reads++;
@@ -328,7 +375,7 @@ static u64 memory_places(struct memory *m, u32 bank, u32 first, const u32 *lines
     u32 within = (1u << k->interleave_line_bits) - 1, leaving = 0;
     *missing = 0;
     for (u32 n = 0; n < count; n++) {
-        u32 own = ((first & ~within) | (lines[n] & within)) >> m->line_shift, set = own % c->sets;
+        u32 own = ((first & ~within) | (lines[n] & within)) >> m->line_shift, set = set_of_line(c, own);
         i64 found = cache_find(c, set, own);
         if (found < 0) {
             found = missed[(*missing)++] = cache_place(c, set, own);
@@ -340,7 +387,7 @@ static u64 memory_places(struct memory *m, u32 bank, u32 first, const u32 *lines
     }
     if (leaving) {
         m->write_backs += leaving;
-        u64 gone = calendar_take(&m->channels[bank % k->channels], time, leaving * k->l2_line_bytes * 16);
+        u64 gone = calendar_take(channel_of(m, bank), time, leaving * k->l2_line_bytes * 16);
         if (gone > time + k->write_buffer_cycles) time = gone - k->write_buffer_cycles;
     }
     return time;
@@ -357,7 +404,7 @@ static u64 memory_read(struct memory *m, const u32 *lines, u32 count, u64 time) 
     u64 done = time = memory_places(m, bank, first, lines, count, time, 0, place, missed, &missing);
     if (missing) {
         u64 there = time + memory_translate(m, lines[0]);
-        there = calendar_take(&m->channels[bank % k->channels], there, missing * k->l2_line_bytes * 16) + k->memory_more_cycles;
+        there = calendar_take(channel_of(m, bank), there, missing * k->l2_line_bytes * 16) + k->memory_more_cycles;
         m->fills += missing;
         for (u32 n = 0; n < missing; n++) ready[missed[n]] = there;
     }
@@ -395,6 +442,9 @@ static void memory_begin(struct memory *m, const struct chip *k, struct arena *a
     m->l2 = give(a, k->l2_banks * sizeof(struct cache));
     m->pages = give(a, (k->tlb_entries + 16) * 4);
     m->line_shift = __builtin_ctz(k->l2_line_bytes / 64);
+    m->of_banks = divisor_of(k->l2_banks);
+    m->of_channels = divisor_of(k->channels);
+    if (k->tlb_entries) m->of_pages = divisor_of(k->tlb_entries / 16);
     for (u32 n = 0; n < k->l2_banks; n++) {
         calendar_begin(&m->banks[n], k->bank_bucket_bytes);
         cache_begin(&m->l2[n], a, k->l2_sets, k->l2_ways, 1);

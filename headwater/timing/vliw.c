@@ -9,7 +9,7 @@ enum { FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK };
 enum { ISSUE, SWITCH, QUEUE_WAIT, FETCH_WAIT, LDS_WAIT, WRITE_WAIT, CODE_WAIT, BARRIER_WAIT, START, CAUSES };
 enum { SHOW_ALU = CAUSES + 1, SHOW_FETCH, SHOW_WRITE };
 enum { LOCAL = 1, POPS = 2, BARRIER = 4, UNCACHED = 8, PIXEL = 16, COMPLETE = 32, VERTEX = 64 };
-enum { SLOTS = 64, GROUPS = 64, PAIR = 2, MISSES = 256, QUADS = 16, SCALE = 16 };
+enum { SLOT_BITS = 6, SLOTS = 1 << SLOT_BITS, GROUPS = 64, PAIR = 2, MISSES = 256, QUADS = 16, SCALE = 16 };
 enum { LEAST_BYTES = 32 }; /* of a burst of GDDR */
 /* Instructions and constants come in blocks of 256 bytes. A window into a constant buffer, where it is not 0: the buffer's
    number above that of the first of its one or two blocks. Their lines in memory are made up, apart from those of the trace. */
@@ -35,9 +35,10 @@ struct wave {
 struct group { u64 number, latest; u32 waves, left, arrived; u8 member[SLOTS]; };
 
 struct unit { /* a SIMD engine */
-    i64 ready[SLOTS]; /* NEVER: there is no wavefront, or it waits for others */
+    i64 turn[SLOTS]; /* when each wavefront goes on, and behind that its slot; NEVER: there is none, or it waits for others */
+    i64 soonest;     /* of these */
     u64 alive, starting, waiting, groups;
-    u64 next, alu_free[PAIR], covered[PAIR], fetch_free, vertex_free, export_free, sequencer_free, miss_free;
+    u64 alu_free[PAIR], covered[PAIR], fetch_free, vertex_free, export_free, sequencer_free, miss_free;
     u64 miss_done[MISSES];
     u64 misses;
     u32 number, slots; /* slots: those that are ever used, up to a multiple of 16 */
@@ -71,12 +72,12 @@ static inline u32 together(const struct access *a, u32 n, u32 bits) {
 static u64 uncached_read(struct gpu *g, u32 line, u32 count, u64 time) {
     struct memory *m = &g->m.memory;
     const struct chip *k = g->m.chip;
-    u32 bank = (line >> k->interleave_line_bits) % k->l2_banks;
+    u32 bank = rest(line >> k->interleave_line_bits, &m->of_banks);
     m->reads += count;
     m->fills += count;
     g->moved += 64 * count;
     time = calendar_take(&m->banks[bank], time, 64 * count);
-    return calendar_take(&m->channels[bank % k->channels], time, 64 * SCALE * count) + k->memory_more_cycles;
+    return calendar_take(channel_of(m, bank), time, 64 * SCALE * count) + k->memory_more_cycles;
 }
 
 /* Bytes of lines of one channel that are written, or changed where they lie: when memory has them. `work`: 16ths of a cycle
@@ -84,7 +85,7 @@ static u64 uncached_read(struct gpu *g, u32 line, u32 count, u64 time) {
 static u64 write_lines(struct gpu *g, u32 line, u32 count, u64 time, u32 work, u32 bytes) {
     struct memory *m = &g->m.memory;
     const struct chip *k = g->m.chip;
-    u32 channel = (line >> k->interleave_line_bits) % k->channels;
+    u32 channel = rest(line >> k->interleave_line_bits, &m->of_channels);
     m->writes += count;
     g->moved += bytes * count;
     if (work) time = calendar_take(&g->ports[channel], time, work * count);
@@ -94,15 +95,15 @@ static u64 write_lines(struct gpu *g, u32 line, u32 count, u64 time, u32 work, u
 
 /* The set of a line: scrambled, so that rows of a power of two do not all want the same. */
 static u32 set_of(const struct cache *c, u32 line) {
-    return (line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 12) % c->sets;
+    return set_of_line(c, line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 12);
 }
 
 /* 256 bytes of the program or of constants, whose lines in memory begin at `base`: when they are in the cache. */
 static u64 read_block(struct gpu *g, struct cache *c, u32 base, u32 block, u64 time) {
     const struct chip *k = g->m.chip;
-    i64 found = cache_find(c, block % c->sets, block);
+    i64 found = cache_find(c, set_of_line(c, block), block);
     if (found >= 0) return later(time, c->ready[found]);
-    u64 place = cache_place(c, block % c->sets, block), done, there = k->l2_cycles / 2;
+    u64 place = cache_place(c, set_of_line(c, block), block), done, there = k->l2_cycles / 2;
     done = uncached_read(g, base + block * BLOCK_LINES, BLOCK_LINES, time + there) + k->l2_cycles - there;
     return c->ready[place] = done;
 }
@@ -131,9 +132,10 @@ static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const
     u64 done = start + cycles + k->l1_cycles;
     struct cache *near = op->flags & VERTEX && u->vertex ? u->vertex : u->l1;
     g->load_lines += a->count;
+    u64 pace = ((u64)cycles << 32) / a->count + 1; /* exact, as both are small */
     for (u32 n = 0; n < a->count;) {
         u32 missing = 0, lines[TOGETHER], bits = k->interleave_line_bits;
-        u64 at = start + (u64)n * cycles / a->count, places[TOGETHER], answer;
+        u64 at = start + (n * pace >> 32), places[TOGETHER], answer;
         do { /* lines of one channel that are missing go on together */
             u32 line = line_of(a, n);
             if (missing && line >> bits != lines[0] >> bits) break;
@@ -322,9 +324,10 @@ static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
             g->m.memory.atomics++;
         }
         bytes = bytes > 64 ? 64 : bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+        u64 pace = ((u64)cycles << 32) / a.count + 1; /* exact, as both are small */
         for (u32 n = 0, some; n < a.count; n += some) {
             some = together(&a, n, k->interleave_line_bits);
-            u64 there = write_lines(g, line_of(&a, n), some, at + (u64)n * cycles / a.count + k->l2_cycles / 2, work, bytes);
+            u64 there = write_lines(g, line_of(&a, n), some, at + (n * pace >> 32) + k->l2_cycles / 2, work, bytes);
             done = later(done, there);
             u64 room = k->write_buffer_cycles + k->l2_cycles;
             if (there > at + room) u->export_free = later(u->export_free, there - room);
@@ -347,8 +350,9 @@ static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
 /* ---- wavefronts -------------------------------------------------------------------------------------------------- */
 
 static void set_ready(struct unit *u, u32 slot, u64 time) {
-    u->ready[slot] = time;
-    u->next = sooner(u->next, time);
+    i64 turn = time << SLOT_BITS | slot;
+    u->turn[slot] = turn;
+    if (turn < u->soonest) u->soonest = turn;
 }
 
 /* Go to what comes after the instruction or clause; 0 after the last. Without lanes only control flow is run. */
@@ -394,7 +398,7 @@ static void arrive(struct gpu *g, struct unit *u, u32 slot, u64 time) {
     struct group *p = &u->group[w->group];
     w->stall_from = time;
     u->waiting |= 1ull << slot;
-    u->ready[slot] = NEVER;
+    u->turn[slot] = NEVER;
     p->latest = later(p->latest, time);
     if (++p->arrived == p->left) release(g, u, p);
 }
@@ -506,7 +510,7 @@ static void end_wave(struct gpu *g, struct unit *u, u32 slot, u64 time) {
     struct wave *w = &u->waves[slot];
     struct group *p = &u->group[w->group];
     u->alive &= ~(1ull << slot);
-    u->ready[slot] = NEVER;
+    u->turn[slot] = NEVER;
     wave_end(&g->m, u->number, 0, slot, CAUSES, w->begun, time, p->number * p->waves + w->number, k->waves_per_record);
     p->latest = later(p->latest, time);
     if (--p->left) {
@@ -518,14 +522,20 @@ static void end_wave(struct gpu *g, struct unit *u, u32 slot, u64 time) {
     if (g->m.next_group < g->m.groups) place_group(g, u, p->latest);
 }
 
-/* The wavefront that is next: of those that are ready at the same time the one in the lowest slot. */
-static inline u32 first_ready(struct unit *u) {
-    i64 best = NEVER;
-    for (u32 slot = 0; slot < u->slots; slot++) best = u->ready[slot] < best ? u->ready[slot] : best;
-    u->next = best;
-    u32 which = 0;
-    while (best < NEVER && u->ready[which] != best) which++;
-    return which;
+/* When a SIMD engine does something next. */
+static inline u64 next_of(const struct unit *u) { return u->soonest < NEVER ? u->soonest >> SLOT_BITS : NEVER; }
+
+/* Have the wavefront go on that is next: of those that are ready at the same time the one in the lowest slot. */
+static void go_on(struct gpu *g, struct unit *u) {
+    u32 slot = u->soonest & (SLOTS - 1);
+    u64 time = next_of(u);
+    i64 others = NEVER;
+    u->turn[slot] = NEVER;
+    for (u32 n = 0; n < u->slots; n++) others = u->turn[n] < others ? u->turn[n] : others;
+    u->soonest = NEVER; /* it, and who goes on because it does, say when they will be ready again: nobody else's turn changes */
+    if (u->starting >> slot & 1) start_wave(g, u, slot, time);
+    else run(g, u, slot, time);
+    if (others < u->soonest) u->soonest = others;
 }
 
 /* Go on until `most` more instructions have been issued or all is done. 0: done, 1: there is more, 2: an error. */
@@ -534,7 +544,7 @@ EXPORT u32 hw_vliw_run(struct gpu *g, u64 most) {
     u64 stop = g->m.instructions + most;
     while (g->m.ended_groups < g->m.groups) {
         u64 low = NEVER;
-        for (u32 n = 0; n < k->units; n++) low = sooner(low, g->units[n].next);
+        for (u32 n = 0; n < k->units; n++) low = sooner(low, next_of(&g->units[n]));
         if (!quantum_begin(&g->m, low)) break;
         u64 end = low + QUANTUM;
         for (u32 n = 0; n < k->channels; n++) calendar_advance(&g->ports[n], low);
@@ -542,12 +552,9 @@ EXPORT u32 hw_vliw_run(struct gpu *g, u64 most) {
         u64 before = g->moved;
         for (u32 n = 0; n < k->units && !g->m.failed; n++) {
             struct unit *u = &g->units[n];
-            if (u->next >= end) continue;
+            if (next_of(u) >= end) continue;
             calendar_advance(u->lds, low);
-            for (u32 slot = first_ready(u); u->next < end && !g->m.failed; slot = first_ready(u)) {
-                if (u->starting >> slot & 1) start_wave(g, u, slot, u->next);
-                else run(g, u, slot, u->next);
-            }
+            while (next_of(u) < end && !g->m.failed) go_on(g, u);
         }
         quantum_end(&g->m, g->moved - before);
         if (g->m.instructions >= stop) break;
@@ -586,7 +593,7 @@ EXPORT struct gpu *hw_vliw_begin(const struct launch *from, u8 *memory) {
     for (u32 n = 0; n < k->units; n++) {
         struct unit *u = &g->units[n];
         u->number = n;
-        u->next = NEVER;
+        u->soonest = NEVER;
         u->slots = (k->groups_per_unit * from->trace->waves_per_group + 15) & ~15u;
         u->waves = give(&a, SLOTS * sizeof(struct wave));
         u->lds = give(&a, sizeof(struct calendar));
@@ -596,7 +603,7 @@ EXPORT struct gpu *hw_vliw_begin(const struct launch *from, u8 *memory) {
         if (k->vertex_sets) u->vertex = n == 0 ? made(&a, k->vertex_sets, k->vertex_ways) : u[-1].vertex;
         u->constants = of_constants ? made(&a, k->constant_sets, k->constant_ways) : u[-1].constants;
         u->code = n < k->engines ? made(&a, k->code_sets, k->code_ways) : g->units[n % k->engines].code;
-        for (u32 slot = 0; slot < SLOTS; slot++) u->ready[slot] = NEVER;
+        for (u32 slot = 0; slot < SLOTS; slot++) u->turn[slot] = NEVER;
     }
     for (u32 turn = 0; turn < k->groups_per_unit; turn++)
         for (u32 n = 0; n < k->units && g->m.next_group < g->m.groups; n++) place_group(g, &g->units[n], 0);
