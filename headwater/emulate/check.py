@@ -86,6 +86,7 @@ class CheckObserver(Staged):
     library = ("check_records.h", "check.c")
     tells_segments = False
     takes_values = True
+    takes_tiles = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -175,6 +176,8 @@ def _records(granules: int, room: int = _GRANULES) -> int:
 
 class Checker:
     """A `headwater.emulate.hooks.Watcher` whose launches end in a KernelFault if anything was found."""
+
+    notes_written = True
 
     def __init__(self, observer: CheckObserver | None = None) -> None:
         self.observer = CheckObserver() if observer is None else observer
@@ -361,9 +364,7 @@ class Checker:
         message = f"data race: {who} {_verb(site)} {site.nbytes} bytes {place}, which {whom} {verb} too{times}"
         where = self._line(launch, earlier.address)
         message += f"\n    the other access: {where}" if where else ""
-        same = self._group(tag) == self._group(other)
-        hint = "a barrier between them orders them" if same else "work-groups run in any order; use atomic functions"
-        return self._located(launch, site.address, message, hint)
+        return self._located(launch, site.address, message, self._order(launch, self._group(tag) == self._group(other)))
 
     def _barrier(self, launch: SimulatedLaunch, one: Any, who: str) -> str:
         other = self._who(launch, int(one["other_tag"]), short=True)
@@ -416,6 +417,10 @@ class Checker:
         return str(SourceError(message, place, hint=hint, source_line=self._source_line(launch, place)))
 
     # ---- what is a GCN launch's own
+
+    def _order(self, launch: SimulatedLaunch, same: bool) -> str:
+        """What would order work-items, of the ``same`` group or of two."""
+        return "a barrier between them orders them" if same else "work-groups run in any order; use atomic functions"
 
     def _name(self, launch: SimulatedLaunch) -> str:
         """The kernel's name."""

@@ -51,6 +51,8 @@ class Observer(Protocol):
     takes_values: bool
     """Whether it looks at memory before it is stored to: all parts of a store are then told before the first is
     written, unless the instruction may go two ways."""
+    takes_tiles: bool
+    """Whether it is told where elements of resources with rows lie on a chip, in tiles; else where they lie here."""
 
     def objects(self) -> list[bytes]:
         """Object code of the functions that it calls, to be linked to the kernel's: see `native.compile_c`."""
@@ -183,6 +185,9 @@ class Watched(Protocol):
 
 class Watcher(Protocol):
     """The launcher's side of an observer: gives its code memory, and takes what it found."""
+
+    notes_written: bool
+    """Whether it tells `headwater.emulate.unwritten` what a launch has written."""
 
     @property
     def observer(self) -> Observer:

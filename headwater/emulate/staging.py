@@ -129,6 +129,7 @@ class Staged:
     """The library's files beside this one."""
     tells_segments = True
     takes_values = False
+    takes_tiles = True
 
     def __init__(self) -> None:
         self.sites: list[Site] = []

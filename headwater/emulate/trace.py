@@ -139,6 +139,8 @@ class Recording:
     After the launch has ended, `totals` is there and the file is complete; it has its final name only then.
     """
 
+    notes_written = False
+
     def __init__(self, path: Path | str | None = None) -> None:
         self.observer = _TraceObserver()
         self.path = None if path is None else Path(path)

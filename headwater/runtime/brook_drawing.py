@@ -17,13 +17,14 @@ import numpy as np
 
 from headwater.brook.model import Arg, BrookModule, ElementType, Leaf, Parameter, leaves
 from headwater.brook.pixel_support import ADDRESS_TRANSLATION
+from headwater.emulate import unwritten
 from headwater.emulate.vliw.bindings import Format
-from headwater.runtime.arrays import Array, aligned_bytes
+from headwater.runtime.arrays import Array, address, aligned_bytes
 from headwater.runtime.brook_arguments import Element, declaration
 from headwater.runtime.brook_pixels import Layout, Pass, Surface
 from headwater.runtime.cpu import check_wanted
 from headwater.runtime.cpu_launch import CpuBuffer
-from headwater.runtime.vliw import Loaded, bound_views, domain_sizes, grid_sizes, load, refuse_check
+from headwater.runtime.vliw import Loaded, bound_views, domain_sizes, grid_sizes, load
 from headwater.runtime.vliw_launch import ARENA, Arena, Inputs, View
 
 if TYPE_CHECKING:
@@ -103,7 +104,6 @@ class Drawing:
 
     def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> Event:
         """Run; see `headwater.runtime.cpu_launch.CpuLaunch`."""
-        refuse_check(check_wanted(), "Brook+ kernels", self._shaders[0][0].chip)
         if queue is not None and self._copies:
             queue.wait()  # for what is copied now
             queue = None
@@ -119,7 +119,8 @@ class Drawing:
             for size in sizes or [grid_sizes(shader.image, (one.groups,), None)]:
                 if event is not None and queue is None:
                     event.wait()
-                launch = shader.launch(size, bound, {}, ARENA if kernel.data else None)
+                others = ARENA if kernel.data else None
+                launch = shader.launch(size, bound, {}, others, check=check_wanted())
                 event = launch((Inputs(bound, arena),), queue, time_limit)
         assert event is not None
         if call.finish:
@@ -231,6 +232,7 @@ class _Call:
 
     def _bring_back(self, param: str, surface: Surface, made: Sequence[Array]) -> None:
         elements = self._elements(param)
+        unwritten.written(address(elements))
         where = slice(None) if surface.place is None else surface.place
         for texels, (path, type_) in zip(made, self.drawing.leaves(param), strict=True):
             _part(elements, path)[where] = texels[:, : type_.width]
@@ -242,6 +244,7 @@ class _Call:
             return View(self._memory(param), stride=_ELEMENT_BYTES, label=label)
         elements = self._elements(param)
         wide = _widened(elements)
+        unwritten.written(address(elements))
         self.finish.append(lambda: _narrow(wide, elements))
         return View(wide, stride=_ELEMENT_BYTES, label=label)
 

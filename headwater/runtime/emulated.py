@@ -4,6 +4,7 @@ emulator's native code, so that threads, queues, time limits and Ctrl-C are the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -96,7 +97,12 @@ class EmulatedLaunch(CpuLaunch):
         watcher = wanted() if self.watcher is None else None
         if watcher is not None:
             return self.watched(watcher)(args, queue, time_limit)
-        return super().__call__(args, queue, time_limit)
+        event = super().__call__(args, queue, time_limit)
+        if self.watcher is not None and queue is not None:
+            # A watcher follows one launch at a time, and the next may be of this one. The event keeps the error.
+            with suppress(Exception):
+                event.wait()
+        return event
 
     def _new_task(self) -> Task:
         return SimulatedTask(self._block, self.host.args_bytes)

@@ -69,14 +69,6 @@ def check_limits(image: Image, chip: Chip) -> None:
             )
 
 
-def refuse_check(wanted: bool, what: str, chip: Chip) -> None:
-    """UsageError if launches are to be checked of what is not OpenCL to this chip."""
-    if wanted:
-        raise UsageError(
-            f"{what} on {chip.name} cannot be checked", hint="leave --check out, or check them on a GCN chip or the cpu"
-        )
-
-
 def bound_views(bindings: Mapping[str, View]) -> dict[Name, View]:
     """Views by IL's names (``i0``, ``cb0``, ``o0``, ``uav0``, ``g[]``) as the resources that shaders reach them by.
 
@@ -168,17 +160,28 @@ class Loaded:
         return launch((Inputs(bound_views(bindings), shared=shared),), queue, time_limit)
 
     def launch(
-        self, shape: Sizes, views: Mapping[Name, View], samplers: Mapping[int, Sampler], others: Bound | None = None
+        self,
+        shape: Sizes,
+        views: Mapping[Name, View],
+        samplers: Mapping[int, Sampler],
+        others: Bound | None = None,
+        *,
+        check: bool = False,
     ) -> ShaderLaunch:
         """The launch for sizes and kinds of resources (``others``: what is not among the views); kept for the next
-        time."""
+        time. ``check``: it ends in a KernelFault for what docs/checks.md says."""
         bindings = replace(kinds_of(views, samplers), others=others)
-        key = repr(shape), bindings.key()
+        key = repr(shape), f"{bindings.key()}{' checked' if check else ''}"
         found = self._launches.get(key)
         if found is None:
             if len(self._launches) >= _LAUNCHES:
                 self._launches.clear()
-            found = ShaderLaunch(self.owner, self.machine, self.chip, shape, bindings)
+            watcher = None
+            if check:
+                from headwater.emulate.vliw.check import ShaderChecker
+
+                watcher = ShaderChecker()
+            found = ShaderLaunch(self.owner, self.machine, self.chip, shape, bindings, watcher=watcher)
             self._launches[key] = found
         return found
 

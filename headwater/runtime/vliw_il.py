@@ -19,7 +19,7 @@ from headwater.runtime.cpu_launch import CpuBuffer
 from headwater.runtime.devices import Buffer, DeviceProgram, Size
 from headwater.runtime.events import Event, Queue
 from headwater.runtime.streams import Stream
-from headwater.runtime.vliw import Loaded, ShaderKernel, bound_views, domain_sizes, load, refuse_check
+from headwater.runtime.vliw import Loaded, ShaderKernel, bound_views, domain_sizes, load
 from headwater.runtime.vliw_launch import Inputs, Sizes, View
 
 if TYPE_CHECKING:
@@ -62,20 +62,28 @@ class IlShader(ShaderKernel):
         self.textures = _textures(self.parameters, image)
 
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
-        refuse_check(check, "IL programs", self.loaded.chip)
         shape, start = self.shape(global_size, local_size, offset)
         if self.loaded.image.kind == "ps":
             _fits("the domain", shape.whole[0] + start[0], shape.whole[1] + start[1], self.loaded)
             shape = domain_sizes(start[0], start[1], shape.whole[0], shape.whole[1])
         elif any(start):
             raise LaunchError("a compute shader has no global offset", hint="launch it from 0")
-        return IlLaunch(self.loaded, self.parameters, shape, self.textures)
+        return IlLaunch(self.loaded, self.parameters, shape, self.textures, check=check)
 
 
 class IlLaunch:
     """An IL program with its sizes fixed: called with its arrays, each followed by its extents."""
 
-    def __init__(self, loaded: Loaded, parameters: Sequence[Parameter], shape: Sizes, textures: frozenset[str]) -> None:
+    def __init__(
+        self,
+        loaded: Loaded,
+        parameters: Sequence[Parameter],
+        shape: Sizes,
+        textures: frozenset[str],
+        *,
+        check: bool = False,
+    ) -> None:
+        self.check = check
         self.textures = textures
         self.loaded = loaded
         self.parameters = parameters
@@ -91,7 +99,7 @@ class IlLaunch:
             for parameter, memory, extents in zip(self.parameters, args[::2], args[1::2], strict=True)
         }
         bound = bound_views(views)
-        launch = self.loaded.launch(self.shape, bound, {})
+        launch = self.loaded.launch(self.shape, bound, {}, check=self.check)
         return launch((Inputs(bound),), queue, time_limit)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.emulate import layout
+from headwater.emulate import layout, unwritten
 from headwater.emulate.hooks import Region, Watcher
 from headwater.emulate.vliw.bindings import RAW, Bindings, Bound, Format, Name, Sampler
 from headwater.emulate.vliw.layout import LAUNCH, RESOURCE, SHARED_BYTES
@@ -314,8 +314,16 @@ class ShaderLaunch(EmulatedLaunch):
         block[_pool.BOUNDS] = address(task.table) if len(task.table) else 0
         block[_pool.BOUNDS_COUNT] = len(task.table) // layout.ALLOCATION_WORDS
         block[layout.BLOCK_WAVE_INSTRUCTIONS] = 0
+        if self.watcher is None or not self.watcher.notes_written:
+            for start in self.writable(task):
+                unwritten.written(start)
         if self.watcher is not None:
             self.watcher.begin(self, task)
+
+    def writable(self, task: SimulatedTask) -> Iterator[int]:
+        """The host's addresses of memory that a launch may write."""
+        yield from (address(one.memory) for one in task.keep.arena.allocations if one.writable)
+        yield from (start for name, _, start, _ in self._viewed(task) if name[0] != "fetch")
 
     def _extents(self, view: View, size: int) -> dict[str, int]:
         """A descriptor's extents, in elements, of a view of ``size`` bytes."""

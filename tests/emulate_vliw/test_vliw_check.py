@@ -1,12 +1,15 @@
 """What `--check` finds on VLIW chips: the same as on a GCN one, with the source's lines."""
 
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 import headwater as hw
 from headwater import chips
+from headwater.emulate.hooks import watching
+from headwater.emulate.trace import Recording
 from headwater.il import from_llvm
 
 SOURCE = """
@@ -105,16 +108,104 @@ def test_memory_that_nobody_has_written(program):
     assert (result == 1).all()
 
 
-def test_pixel_shaders_are_refused(tmp_path, monkeypatch):
-    (tmp_path / "one.br").write_text("kernel void one(float a<>, out float b<>) { b = a; }")
-    brook = hw.compile(str(tmp_path / "one.br"), device="hd4870")
-    (tmp_path / "one.il").write_text("il_ps_2_0\ndcl_output_generic o0\ndcl_literal l0, 1, 1, 1, 1\nmov o0, l0\nend\n")
-    il = hw.compile(str(tmp_path / "one.il"), device="hd5870")
+def test_what_an_unchecked_launch_wrote(program):
+    device = hw.device("hd5870")
+    for first in ({}, {"watched": True}):
+        empty, result = device.allocate(4096), np.zeros(1024, np.float32)
+        with watching(lambda: Recording(None)) if first else nullcontext():
+            program["copy"][(1024,), None](np.ones(1024, np.float32), empty, device=device)
+        program["copy"][(1024,), None](empty, result, device=device, check=True)
+        assert (result == 1).all()
+
+
+BROOK = """
+kernel void spread(float a<>, int where<>, out float b[]) {
+  b[where] = a;
+}
+kernel void plus(float a<>, out float b<>) { b = a + 1.0f; }
+kernel void other(float a[], out float b<>) {
+  int i = instance().x;
+  b = a[i ^ 1];
+}
+reduce void total(float a<>, reduce float s<>) { s += a; }
+kernel void both(float3 a<>, out float3 b<>) { b = a + a; }
+"""
+
+
+@pytest.mark.parametrize("chip", ["hd4870", "hd2600-xt"])
+def test_brook_kernels_that_draw(tmp_path, monkeypatch, chip):
+    (tmp_path / "draw.br").write_text(BROOK)
+    program, a = hw.compile(str(tmp_path / "draw.br"), device=chip), np.random.default_rng(1).random(512, np.float32)
+    places = np.arange(512, dtype=np.int32)
     monkeypatch.setenv("HEADWATER_CHECK", "1")
-    with pytest.raises(hw.UsageError, match="Brook\\+ kernels on Radeon HD 4870 cannot be checked"):
-        brook.one(np.zeros(4, np.float32))
-    with pytest.raises(hw.UsageError, match="IL programs on Radeon HD 5870 cannot be checked"):
-        il.main[(4, 4), None](np.zeros((4, 4, 4), np.float32))
+    assert (program.plus(a) == a + 1).all()
+    assert np.isclose(program.total(np.ones((300, 500), np.float32)), 150000)
+    assert (program.both(np.ones((300, 3), np.float32)) == 2).all()
+    assert (program.spread(a, places[::-1].copy(), out=np.zeros(512, np.float32)) == a[::-1]).all()
+    program.spread(np.ones(512, np.float32), places // 2, out=np.zeros(512, np.float32))  # the same value
+    with pytest.raises(hw.KernelFault) as caught:
+        program.spread(a, places // 2, out=np.zeros(512, np.float32))
+    text = str(caught.value)
+    assert "draw.br:3: error: data race: work-item (1, 0) of spread" in text
+    assert "writes 4 bytes at byte 0 of `out float b[]`, which work-item (0, 0) writes too" in text
+    assert "b[where] = a;" in text
+    assert "hint: pixels are drawn in any order" in text
+    monkeypatch.setenv("BRT_PERMIT_READ_WRITE_ALIASING", "1")
+    own = a.copy()
+    program.plus(own, out=own)
+    assert (own == a + 1).all()
+    with pytest.raises(hw.KernelFault, match="data race"):
+        program.other(own, out=own)
+
+
+DRAWN = """il_ps_2_0
+dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__
+dcl_output_generic o0
+dcl_literal l0, 0.5, 0.5, 0.5, 0.5
+ftoi r0, vWinCoord0.xyyy
+mov g[r0.{column}], vWinCoord0.xxxx
+mov o0, l0
+end
+"""
+COMPUTED = """il_cs_2_0
+dcl_num_thread_per_group 256
+dcl_raw_uav_id(0)
+dcl_lds_id(0) 1024
+dcl_literal l0, 4, 2, 255, 0
+imul r0.x, vTidInGrp0.x, l0.x
+lds_store_id(0) r0.x, vTidInGrp0.x
+{fence}
+ixor r1.x, vTidInGrp0.x, l0.z
+imul r1.x, r1.x, l0.x
+lds_load_id(0) r2.x, r1.x
+imul r3.x, vAbsTid0.x, l0.x
+uav_raw_store_id(0) mem.x___, r3.x, r2.x
+end
+"""
+
+
+@pytest.mark.parametrize("chip", ["hd4870", "hd5870", "hd6970"])
+def test_il_pixel_shaders(tmp_path, chip):
+    path, held, drawn = tmp_path / "drawn.il", np.zeros((64, 4), np.float32), np.zeros((16, 16, 4), np.float32)
+    path.write_text(DRAWN.format(column="x"))  # pixels of a column write the same
+    hw.compile(str(path), device=chip).main[(16, 16), None](held, drawn, check=True)
+    assert (drawn == 0.5).all()
+    path.write_text(DRAWN.format(column="y"))
+    with pytest.raises(hw.KernelFault, match=r"drawn\.il:6: error: data race: .* of resource g"):
+        hw.compile(str(path), device=chip).main[(16, 16), None](held, drawn, check=True)
+
+
+@pytest.mark.parametrize("chip", ["hd5870", "hd6970"])
+def test_il_compute_shaders(tmp_path, chip):
+    path, out = tmp_path / "computed.il", np.zeros(512, np.uint32)
+    path.write_text(COMPUTED.format(fence="fence_threads_lds"))
+    hw.compile(str(path), device=chip).main[(512,), (256,)](out, check=True)
+    assert (out.reshape(2, 256) == np.arange(255, -1, -1)).all()
+    path.write_text(COMPUTED.format(fence=""))
+    with pytest.raises(hw.KernelFault) as caught:
+        hw.compile(str(path), device=chip).main[(512,), (256,)](out, check=True)
+    assert "of main reads 4 bytes at byte" in str(caught.value)
+    assert "of local memory" in str(caught.value)
 
 
 POINTERS = """

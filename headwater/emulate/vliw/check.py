@@ -95,4 +95,29 @@ class VliwChecker(Checker):
         return instruction_text(launch, pc)
 
 
-__all__ = ["VliwChecker"]
+class ShaderChecker(VliwChecker):
+    """The same for a `headwater.runtime.vliw_launch.ShaderLaunch` of anything else: IL programs, Brook+ kernels that
+    draw. Their resources' memory lies by the host's addresses; pixels know no groups."""
+
+    def _extents(self, launch: Any, task: Any) -> list[Extent]:
+        arena = super()._extents(launch, task)
+        regions = [region for region in launch.regions(task) if region.keys[0][0] < ARENA_KEY]
+        return [*arena, *(Extent(_called(r.name), r.host, r.host + r.keys[0][1]) for r in regions)]
+
+    def _host(self, extent: Extent) -> int:
+        return self._hosts.get(extent.start, extent.start)
+
+    def _written(self, launch: Any, task: Any) -> set[int] | None:
+        keys = {host: key for key, host in self._hosts.items()}
+        return {keys.get(start, start) for start in launch.writable(task)}
+
+    def _order(self, launch: Any, same: bool) -> str:
+        return "pixels are drawn in any order" if launch.mode == "pixel" else super()._order(launch, same)
+
+
+def _called(name: str) -> str:
+    """A resource by its label, or by its name in a trace."""
+    return name if name.startswith("`") else f"resource {name}"
+
+
+__all__ = ["ShaderChecker", "VliwChecker"]

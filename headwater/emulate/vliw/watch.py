@@ -78,7 +78,7 @@ class Watch:
         resource has rows."""
         if self.observer is None:
             return
-        if len(whole) == 1:
+        if len(whole) == 1 or not self.observer.takes_tiles:
             self.tell(part, at, nbytes, lanes)
             return
         b = self.c.b
