@@ -65,9 +65,13 @@ def parse_typedef(source: SourceText, text: str) -> ast.TypedefNode:
     return _parse(source, text, "typedef_unit")  # type: ignore[no-any-return]
 
 
+_TAGGED = re.compile(r"\bstruct(?=\s+[A-Za-z_]\w*\s+[A-Za-z_])")
+"""``struct`` before a type's name and what is declared of it, where C wants it and Brook+ allows it."""
+
+
 def _parse(source: SourceText, text: str, start: str) -> Any:
     try:
-        return lalr.parse(text, start, _BUILDER)
+        return lalr.parse(_TAGGED.sub(" " * len("struct"), text), start, _BUILDER)
     except lalr.Unexpected as fault:
         token = fault.token
         if token.type == lalr.END:

@@ -78,6 +78,7 @@ class Worker:
 
     def _running(self, module: str) -> subprocess.Popen[bytes]:
         if self._process is None or self._pid != os.getpid() or self._process.poll() is not None:
+            self._close()
             self._pid = os.getpid()
             self._errors = _scratch_file()
             root = str(Path(__file__).resolve().parents[2])
@@ -96,12 +97,12 @@ class Worker:
 
     def _died(self, *, late: bool) -> HeadwaterError:
         process, errors = self._process, self._errors
-        self._process = None
         assert process is not None
         assert errors is not None
         code = process.wait()
         errors.seek(0)
         said = errors.read().decode(errors="replace").strip()
+        self._close()
         if late:
             return ResourceError(
                 f"the kernel's compilation took longer than {TIMEOUT_SECONDS:g} s",
@@ -124,10 +125,22 @@ class Worker:
         )
 
     def _stop(self) -> None:
+        if self._process is not None and self._pid == os.getpid():
+            self._process.kill()
+            self._process.wait()
+        self._close()
+
+    def _close(self) -> None:
+        """Forget the process, which has ended or, after a fork, is another's; close the files that lead to it."""
         process, self._process = self._process, None
-        if process is not None and self._pid == os.getpid():
-            process.kill()
-            process.wait()
+        errors, self._errors = self._errors, None
+        if process is not None and process.returncode is None:
+            process.returncode = 0  # the parent's to wait for: Python would warn that it still runs
+        for file in (process and process.stdin, process and process.stdout, errors):
+            if file is not None:
+                getattr(
+                    file, "raw", file
+                ).close()  # without what its buffer has left, a half of a parent's request, say
 
 
 def _scratch_file() -> IO[bytes]:

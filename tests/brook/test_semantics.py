@@ -396,3 +396,18 @@ def test_indices_confined_by_arguments_stay_inside_or_clamp(width, row):
     left, right = np.maximum(x - 1, 0), np.clip(np.minimum(x + 1, width - 1), 0, 8)
     wanted = a[y, left] + a[np.maximum(y - 2, 0), x] + a[y, right] + a[np.clip(row, 0, 3), x]
     np.testing.assert_allclose(program("gather").confined(a, width, row, shape=(4, 9)), wanted, rtol=1e-6)
+
+
+def test_struct_may_stand_before_a_structs_name():
+    source = """
+    struct Q { float x; int2 n; };
+    typedef struct P_ { float4 v; struct Q q; } P;
+    kernel struct Q turned(struct Q a) { struct Q b; b.x = -a.x; b.n = a.n.yx; return b; }
+    kernel void turn(struct P_ a<>, out P b<>) { b = a; b.q = turned(a.q); }
+    """
+    loaded = load(source, "inline.br", "")
+    a = np.zeros(5, loaded.structs["P"])
+    a["q"]["x"], a["q"]["n"] = np.arange(5), (1, 2)
+    b = loaded.turn(a)
+    np.testing.assert_array_equal(b["q"]["x"], -a["q"]["x"])
+    np.testing.assert_array_equal(b["q"]["n"], a["q"]["n"][:, ::-1])

@@ -370,6 +370,30 @@ def test_programs_and_kernels_are_pickled_as_their_source() -> None:
     assert list(pickle.loads(pickle.dumps(brook.twice))(array)) == [0, 8, 16, 24]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_compiling_leaves_nothing_open_not_even_after_a_fork(tmp_path) -> None:
+    script = """
+import os, sys
+import numpy as np
+import headwater as hw
+def run(n):
+    a = np.zeros(4, np.float32)
+    hw.compile(f"kernel void k(global float *a) {{ a[get_global_id(0)] = {n}; }}").k[4](a)
+    assert (a == n).all()
+run(1)
+child = os.fork()
+if child == 0:
+    run(2)
+    sys.exit()
+assert os.waitpid(child, 0)[1] == 0
+run(3)
+"""
+    words = [sys.executable, "-W", "always", "-c", script]
+    environment = {**os.environ, "HEADWATER_CACHE_DIR": str(tmp_path)}
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_warm_start_needs_neither_clang_nor_llvm(tmp_path) -> None:
     code = (
         "import sys, numpy as np\n"
