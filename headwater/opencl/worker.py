@@ -134,9 +134,12 @@ class Worker:
         """Forget the process, which has ended or, after a fork, is another's; close the files that lead to it."""
         process, self._process = self._process, None
         errors, self._errors = self._errors, None
-        if process is not None and process.returncode is None:
-            process.returncode = 0  # the parent's to wait for: Python would warn that it still runs
-        for file in (process and process.stdin, process and process.stdout, errors):
+        files = [errors]
+        if process is not None:
+            files += [process.stdin, process.stdout]
+            if process.returncode is None:
+                process.returncode = 0  # the parent's to wait for: Python would warn that it still runs
+        for file in files:
             if file is not None:
                 getattr(
                     file, "raw", file
