@@ -74,7 +74,7 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
         "uses_gws": made.uses_gws,
         "observed": None if observer is None else observer.facts(),
     }
-    objects = [compiled, _support()]
+    objects = [compiled, support()]
     if made.uses_texels:
         from headwater.emulate import texels
 
@@ -103,7 +103,7 @@ def keeps_registers() -> bool:
     return bool(_TARGET) and bool(host.features() & {"avx512bw", "avx2"})
 
 
-def _support() -> bytes:
+def support() -> bytes:
     """Object code of support.c, from the disk cache."""
     from headwater.emulate.layout import c_header
 
@@ -115,10 +115,18 @@ def compile_c(source: str) -> bytes:
     from headwater.opencl.freshness import identity
 
     key = cache.key(_FORMAT, "C", identity(), source)
-    entry = cache.get(key)
-    if entry is None:
-        entry = cache.put(key, {"code.o": _compile_c(source)})
+    with _COMPILING_LOCK:
+        mine = _COMPILING.setdefault(key, threading.Lock())
+    with mine:  # who asks while another thread compiles it finds it on the disk then
+        entry = cache.get(key)
+        if entry is None:
+            entry = cache.put(key, {"code.o": _compile_c(source)})
     return (entry / "code.o").read_bytes()
+
+
+_COMPILING: dict[str, threading.Lock] = {}
+"""By key of the cache: held while it is compiled."""
+_COMPILING_LOCK = threading.Lock()
 
 
 def _compile_c(source: str) -> bytes:

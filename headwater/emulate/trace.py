@@ -12,7 +12,7 @@ import json
 import os
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -118,6 +118,15 @@ class _TraceObserver(Staged):
             if leader != site:
                 self.sites[site] = replace(one, same_as=leader)
         return self.sites[site].same_as >= 0
+
+
+def parts(vliw: bool) -> tuple[Callable[[], object], ...]:
+    """What is compiled once on a machine for launches that are recorded, besides their kernels: to be called beforehand
+    in threads of their own. ``vliw``: for chips of that family."""
+    from headwater.emulate import native
+    from headwater.emulate.vliw import native as shaders
+
+    return shaders.support if vliw else native.support, _TraceObserver().objects
 
 
 @dataclass(frozen=True, slots=True)

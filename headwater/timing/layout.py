@@ -5,14 +5,17 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from headwater import cache
+from headwater.emulate import trace
 from headwater.emulate.layout import Struct
 from headwater.runtime.arrays import aligned_bytes
 
@@ -141,14 +144,15 @@ _BUILDING: Final = threading.Lock()
 
 @functools.cache
 def prepare(family: Family) -> None:
-    """Have a family's engine made, where there is none yet, while the kernel to replay is compiled and run: it takes
-    about as long as these."""
+    """Have a family's engine made, where there is none yet, and what recording needs, while the kernel to replay is
+    compiled and run: it takes about as long as these."""
 
-    def make() -> None:
+    def make(part: Callable[[], object]) -> None:
         with suppress(Exception):  # the call that matters will tell
-            engine(family)
+            part()
 
-    threading.Thread(target=make, daemon=True).start()
+    for part in (partial(engine, family), *trace.parts(family.name == "vliw")):
+        threading.Thread(target=make, args=(part,), daemon=True).start()
 
 
 @functools.cache

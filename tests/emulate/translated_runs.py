@@ -14,7 +14,7 @@ import numpy as np
 from gcn_snippets import code_of, make_wave, run_all
 
 from headwater.emulate import layout
-from headwater.emulate.native import _support, has_avx512
+from headwater.emulate.native import has_avx512, support
 from headwater.emulate.program import read_program
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory
 from headwater.emulate.translate import Options, Translator
@@ -94,7 +94,7 @@ def translated(text: str, inputs: np.ndarray, lanes: int, target: str) -> np.nda
     native = WORKER.call("emulate.codegen:compile_wave", made.text, made.instruction_count)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "wave.so"
-        path.write_bytes(link_shared(native, _support()))
+        path.write_bytes(link_shared(native, support()))
         entry = ctypes.CDLL(str(path)).hw_entry
     source, result = aligned_bytes(INPUT_BYTES), aligned_bytes(RESULT_BYTES)
     source[:], result[:] = inputs.view(np.uint8), 0

@@ -90,10 +90,10 @@ def _build(kernel: Kernel, bindings: Bindings, full: bool, observer: Observer | 
         "observed": None if observer is None else observer.facts(),
     }
     objects = [] if observer is None else observer.objects()
-    return {_LIBRARY: link_shared(compiled, _support(), *objects), _FACTS: json.dumps(facts).encode()}
+    return {_LIBRARY: link_shared(compiled, support(), *objects), _FACTS: json.dumps(facts).encode()}
 
 
-def _support() -> bytes:
+def support() -> bytes:
     """Object code of support.c and control.c, from the disk cache."""
     here = Path(__file__).parent
     parts = (layout.c_header(), (here.parent / "support.c").read_text(), c_header(), (here / "control.c").read_text())
