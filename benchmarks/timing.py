@@ -1,7 +1,8 @@
-"""What the cycle model costs: replay, a report from the source, traces of different lengths, a sweep over chips, and a
-kernel of 10⁹ instructions. Prints processor time; nothing is in the cache when it begins.
+"""What the cycle model costs: a first simulation with nothing in the cache, replay of kernels that compute and of those
+bound by memory, a report from the source, traces of different lengths, a sweep over chips, and a kernel of 10⁹
+instructions. Prints processor time, and time on the clock where it says so; nothing is in the cache when it begins.
 
-Usage: python -m benchmarks.timing [--chips 100] [--large]
+Usage: python -m benchmarks.timing [--chips 100] [--large] [--memory]
 
 The same sweep on the command line, a hundred chips: headwater simulate … --sweep compute.compute_units=8:106:50
 --sweep clock_mhz=1000,1500
@@ -12,9 +13,12 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +49,14 @@ kernel void plain(global const float *x, global const float *y, global float *z,
   z[row * n + column] = sum;
 }
 kernel void copy(global const float4 *x, global float4 *y) { y[get_global_id(0)] = x[get_global_id(0)]; }
+kernel void gather(global const int *at, global const float *x, global float *y) {
+  int i = get_global_id(0);
+  y[i] = x[at[i]];
+}
+kernel void scatter(global const int *at, global const float *x, global float *y) {
+  int i = get_global_id(0);
+  y[at[i]] = x[i];
+}
 kernel void chain(global float *y, int n) {
   float s = get_global_id(0);
   for (int k = 0; k < n; k++) { s = s * 1.5f + 1; s = s * 0.5f + 2; s = s * 1.5f + 3; s = s * 0.5f + 4; }
@@ -62,14 +74,37 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--chips", type=int, default=0, help="replay the tiled product on so many variants of Vega 64")
+    parser.add_argument("--memory", action="store_true", help="only kernels that are bound by memory")
     parser.add_argument("--large", action="store_true", help="also a kernel of 10^9 instructions: a minute or more")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as cache:
         os.environ["HEADWATER_CACHE_DIR"] = cache
-        _measure(args.chips, args.large)
+        if args.memory:
+            _memory()
+        else:
+            _measure(args.chips, args.large)
+
+
+def _cold() -> None:
+    """The whole of ``headwater simulate`` on a matrix product of 512, in a process of its own with an empty cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "mm.cl")
+        source.write_text(SOURCE)
+        sizes = ["x=random:512x512", "y=random:512x512", "n=512", "--local", "16,16"]
+        for name in ("vega64", "hd5870"):
+            start, wall = _seconds(), time.perf_counter()
+            command = [sys.executable, "-m", "headwater", "simulate", str(source), "--kernel", "mm", *sizes]
+            environment = {**os.environ, "HEADWATER_CACHE_DIR": str(Path(folder, name))}
+            subprocess.run([*command, "--device", name], env=environment, check=True, stdout=subprocess.DEVNULL)
+            clock = time.perf_counter() - wall
+            print(
+                f"headwater simulate, matrix product of 512 on {name}, nothing cached: {clock:.2f} s on the clock, "
+                f"{_seconds() - start:.2f} s of processors"
+            )
 
 
 def _measure(many: int, large: bool) -> None:
+    _cold()
     start = _seconds()
     first = headwater.compile("kernel void one(global int *a) { a[0] = 1; }", language="opencl", device="vega64")
     first.one[(64,), (64,)].simulate(np.zeros(64, np.int32), device="vega64")
@@ -101,6 +136,7 @@ def _measure(many: int, large: bool) -> None:
             )
             kept = made
     _vliw()
+    _memory()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"memory of this process at most {peak:.0f} MiB")
     _lengths(program)
@@ -119,14 +155,12 @@ def _measure(many: int, large: bool) -> None:
 
 
 def _vliw() -> None:
-    """The same on HD 5870, in ALU groups, fetches and control-flow instructions; a copy is bound by memory."""
+    """The same on HD 5870, in ALU groups, fetches and control-flow instructions."""
     program, chip = headwater.compile(SOURCE, language="opencl", device="hd5870"), chips.find("hd5870")
     n = 512
-    x, z, wide = np.ones((n, n), np.float32), np.zeros((n, n), np.float32), np.ones((1 << 21, 4), np.float32)
-    out, y = np.zeros_like(wide), np.zeros(1 << 18, np.float32)
+    x, z, y = np.ones((n, n), np.float32), np.zeros((n, n), np.float32), np.zeros(1 << 18, np.float32)
     runs: dict[str, tuple[Any, tuple[Any, ...]]] = {
         **{name: (program[name][(n, n), (16, 16)], (x, x, z, n)) for name in ("mm", "plain")},
-        "copy": (program.copy[(1 << 21,), (256,)], (wide, out)),
         "chain": (program.chain[(y.size,), (256,)], (y, 1024)),
     }
     for name, (run, arguments) in runs.items():
@@ -138,6 +172,35 @@ def _vliw() -> None:
         costs = f"emulated in {middle - start:5.2f} s, replayed in {end - middle:5.2f} s"
         rate = f"{report.instructions / (end - middle) / 1e6:5.1f} M/s"
         print(f"{name:6} {report.instructions / 1e6:7.1f} M groups and others on HD 5870: {costs}, {rate}")
+
+
+def _memory() -> None:
+    """Kernels bound by memory on both: float4 that follow each other, and 64 lanes' places at random."""
+    items, many = 1 << 21, 1 << 22
+    wide = np.ones((items, 4), np.float32)
+    order = np.random.default_rng(1).permutation(many).astype(np.int32)
+    line = np.ones(many, np.float32)
+    for name in ("vega64", "hd5870"):
+        program, chip = headwater.compile(SOURCE, language="opencl", device=name), chips.find(name)
+        runs: dict[str, tuple[int, tuple[Any, ...]]] = {
+            "copy": (items, (wide, np.zeros_like(wide))),
+            "gather": (many, (order, line, np.zeros_like(line))),
+            "scatter": (many, (order, line, np.zeros_like(line))),
+        }
+        for kernel, (size, arguments) in runs.items():
+            launch = Recorded(partial(program[kernel][(size,), (256,)], *arguments, device=name)).launches[0]
+            replayer, best = launch.replayer, float("inf")
+            table = replayer.table(chip)
+            for _ in range(3):
+                start = _seconds()
+                sums = replayer.run(chip, table).sums
+                best = min(best, _seconds() - start)
+            lines = sums["load_lines"] + sums["store_lines"]
+            print(
+                f"{kernel:7} on {name}: {sums['instructions'] / 1e6:5.2f} M instructions, {lines / 1e6:5.2f} M cache "
+                f"lines, replayed in {best:5.3f} s: {sums['instructions'] / best / 1e6:5.1f} M/s, "
+                f"{1e9 * best / lines:4.0f} ns a line"
+            )
 
 
 def _replayed(program: Any, items: int, turns: int) -> tuple[int, float]:
