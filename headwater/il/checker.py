@@ -274,6 +274,8 @@ class _Checker:
         for position, operand in enumerate(made.operands):
             written = operation.has_result and position == 0
             self.operand(made, operand, written=written)
+        for letter, operand in zip(operation.sources, made.operands[operation.has_result :], strict=False):
+            self.source(made, letter, operand)
         if operation.result in ("D", "L"):
             lanes = made.operands[0].lanes
             if lanes and not any(all(lanes[i] == "xyzw"[i] for i in pair) for pair in ((0, 1), (2, 3))):
@@ -320,6 +322,15 @@ class _Checker:
                 self.found.temporaries |= {(operand.register.number or 0) + k for k in range(4)}
         if made.mnemonic.startswith(("discard", "kill")):
             self.found.discards = True
+
+    def source(self, made: Instruction, letter: str, operand: Operand) -> None:
+        """Modifiers of a source must be such as its bits can have: most compute in float."""
+        allowed = ("neg",) if letter == "D" else ("neg", "abs") if letter in "iuSU" else None
+        wrong = next((m.name for m in operand.modifiers if allowed is not None and m.name not in allowed), None)
+        if wrong is not None:
+            what = "a double" if letter == "D" else "an integer"
+            hint = "dabs" if (letter, wrong) == ("D", "abs") else f"mov r0, r1_{wrong} before it"
+            raise self.error(f"_{wrong} is for sources of float, this is {what}", made, operand, hint)
 
     def matrix(self, made: Instruction) -> None:
         """The rows of mmul's matrix follow the one that it names."""

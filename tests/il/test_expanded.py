@@ -350,6 +350,31 @@ def test_what_is_no_float_is_not_scaled(line):
         drawn(line + "\nmov o0, r0", "cpu")
 
 
+@pytest.mark.parametrize("device", EVERYWHERE)
+def test_an_integer_is_negated_after_its_sign_bit_is_cleared(device):
+    body = "ftoi r0, vWinCoord0\niadd r0, r0_neg(xyzw), r0_abs_neg(xyzw)\nitof r0, r0\nmov o0, r0"
+    x = np.arange(8)
+    got = drawn(body, device)[0, :, 0].astype(np.int64)
+    expected = (-x - x).astype(np.int64)
+    np.testing.assert_array_equal(got, expected)
+    body = "ftoi r0, vWinCoord0_neg(xyzw)\ninegate r1, r0_abs_neg(xyzw)\nmov o0, r1"
+    got = drawn(body, device).view(U)[0, :, 0]
+    np.testing.assert_array_equal(got, (-x).astype(np.int32).view(U) & U(0x7FFFFFFF))
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("iadd r0, r1_x2, r2", "an integer"),
+        ("dadd r0.xy, r1.xy_abs, r2.xy", "a double"),
+        ("itof r0, r1_sat", "an integer"),
+    ],
+)
+def test_what_is_no_float_takes_no_modifiers_of_float(line, what):
+    with pytest.raises(SourceError, match=rf"_\w+ is for sources of float, this is {what}"):
+        drawn(line + "\nmov o0, r0", "cpu")
+
+
 # ---- what a texture unit's coordinates reach
 
 

@@ -222,7 +222,11 @@ class Lowering:
             if modifier.name == "neg":
                 chosen = modifier.arguments[0] if modifier.arguments else "xyzw"
                 if "xyzw"[lane] in chosen:
-                    found = Use(self.builder.alu("SUB_INT", ZERO, found)) if letter in _INTEGER else negated(found)
+                    found = (
+                        Use(self.builder.alu("SUB_INT", ZERO, self.plain(found)))
+                        if letter in _INTEGER
+                        else negated(found)
+                    )
             elif modifier.name == "abs":
                 found = magnitude(found)
             else:
