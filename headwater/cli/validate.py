@@ -97,7 +97,7 @@ def _print_table(results: Sequence[Result]) -> None:
         cells = [r.row.id, _number(r.row.measured), _number(r.estimated), _error(r.error)]
         if simulated:
             cells += [_number(r.simulated), _error(r.simulated_error)]
-        rows.append([*cells, r.row.unit, r.why[:58]])
+        rows.append([*cells, r.row.unit, r.why])
     print_table(heads, rows, numbers=(1, 2, 3, 4, 5) if simulated else (1, 2, 3))
     print()
     shares = [

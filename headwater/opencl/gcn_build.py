@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
+from headwater.opencl.assembly import told_at_calls
 from headwater.opencl.freshness import digests
 from headwater.opencl.gcn import CODE_OBJECT_VERSIONS, DEFAULT_VERSION, CodeObject, Settings, processor_of
 from headwater.opencl.kernels import KernelInfo
@@ -33,7 +34,8 @@ def build(source: str, filename: str, options: str, settings: Settings) -> CodeO
     processor, version = settings.processor, settings.version
     front = _front(source, filename, options, processor, version)
     kernels = _chosen(front.kernels, settings.only, filename)
-    code, note = _generate(front.ir, list(kernels), filename, source, settings)
+    with told_at_calls(source, filename, lambda: front.ir):
+        code, note = _generate(front.ir, list(kernels), filename, source, settings)
     if settings.emit == "hsaco":
         code = link(code)
     return CodeObject(code, processor, kernels, front.warnings + note, digests(front.includes))

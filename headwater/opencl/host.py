@@ -30,7 +30,7 @@ from typing import Any
 
 from headwater import cache
 from headwater.errors import ResourceError
-from headwater.opencl.assembly import has_assembly, refuse_assembly
+from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
 from headwater.opencl.freshness import digests, identity, unchanged
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.shared import ENTRY, library_name, link_shared
@@ -211,7 +211,8 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
     front = clang.compile_to_ir(source, filename, options, debug=check)
     if has_assembly(front.ir):
         raise refuse_assembly(source, filename, options)
-    text, vector_bytes = WORKER.call("link", front.ir, list(front.kernels), filename)
+    with told_at_calls(source, filename, lambda: clang.compile_to_ir(source, filename, options, debug=True).ir):
+        text, vector_bytes = WORKER.call("link", front.ir, list(front.kernels), filename)
     description = {
         "kernels": {name: asdict(info) for name, info in front.kernels.items()},
         "warnings": front.warnings,

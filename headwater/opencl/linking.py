@@ -17,6 +17,10 @@ from headwater.opencl.platforms import Platform
 
 _PIPE = re.compile(r"__(\w*pipe\w*?)(?:_[24])?")
 """What clang calls for OpenCL C 2.0's functions of pipes (CGBuiltin.cpp): read_pipe with two arguments or four."""
+_SPACE_OF_POINTERS = {f"__to_{space}": f"to_{space}" for space in ("global", "local", "private")} | {
+    "get_fence": "get_fence"
+}
+"""What clang calls for OpenCL C 2.0's functions of generic pointers (CGBuiltin.cpp), and what they are called."""
 
 
 def link_library(module: llvm.ModuleRef, filename: str, platform: Platform, adapt: Callable[[str], str]) -> None:
@@ -36,6 +40,12 @@ def link_library(module: llvm.ModuleRef, filename: str, platform: Platform, adap
             f"pipes are not supported: {', '.join(pipes)}",
             Span(filename),
             hint="pass a buffer, and a counter that work-items increase by atomic_inc",
+        )
+    if asked := sorted({_plain_name(name) for name in left} & _SPACE_OF_POINTERS.keys()):
+        raise SourceError(
+            f"which memory a generic pointer is to is not known at run time: {_SPACE_OF_POINTERS[asked[0]]}",
+            Span(filename),
+            hint="declare the pointer global, local or private, and write the function for each",
         )
     if left:
         names = ", ".join(sorted(_plain_name(n) for n in left))

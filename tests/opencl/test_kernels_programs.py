@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from kernel_runs import LAYOUTS, on_pocl, source, verify
 
+import headwater
 from benchmarks.forced_layouts import build, run
 from headwater.errors import SourceError
 from headwater.opencl import host
@@ -173,6 +174,32 @@ def test_undefined_function_is_an_error():
     text = "float f(float); kernel void k(global float *a) { a[0] = f(a[1]); }"
     with pytest.raises(SourceError, match="undefined function: f"):
         build(text)
+
+
+@pytest.mark.parametrize("device", ["cpu", "vega64", "hd5870"])
+@pytest.mark.parametrize(
+    ("body", "column", "message"),
+    [
+        ("a[0] = g(a[1]);", 10, "call of undefined function: g"),
+        ("a[0] = f(a[1]);", 10, "recursion is not supported: f calls itself"),
+        ("a[0] = to_global(a) != 0;", 20, "which memory a generic pointer is to is not known at run time: to_global"),
+        ("a[0] = get_fence(a);", 10, "which memory a generic pointer is to is not known at run time: get_fence"),
+    ],
+)
+def test_what_cannot_be_linked_is_told_at_its_call(device, body, column, message):
+    text = f"int g(int);\nint f(int n) {{\n  return n < 2 ? n : f(n - 1);\n}}\nkernel void k(global int *a) {{\n  {body}\n}}"
+    with pytest.raises(SourceError, match=message) as caught:
+        headwater.compile(text, options="-cl-std=CL2.0", device=device)
+    span = caught.value.span
+    assert (span.line, span.column) == ((3, 22) if "recursion" in message else (6, column))
+    assert caught.value.source_line.strip() in (body, "return n < 2 ? n : f(n - 1);")
+
+
+def test_inline_assembly_is_refused_at_its_line_on_vliw_chips():
+    text = 'kernel void k(global int *a) {\n  __asm__ volatile("nop");\n  a[0] = 1;\n}'
+    with pytest.raises(SourceError, match="VLIW chips take none") as caught:
+        headwater.compile(text, device="hd5870")
+    assert caught.value.span.line == 2
 
 
 def test_pipes_and_launches_by_kernels_are_refused_by_name():

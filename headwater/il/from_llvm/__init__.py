@@ -115,6 +115,7 @@ def kernels(source: str, chip: Chip, filename: str = "<source>", options: str = 
 
 def _compile(source: str, chip: Chip, filename: str, options: str) -> Compiled:
     from headwater.opencl import clang
+    from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
     from headwater.opencl.freshness import digests
     from headwater.opencl.platforms import vliw
     from headwater.opencl.worker import WORKER
@@ -122,6 +123,8 @@ def _compile(source: str, chip: Chip, filename: str, options: str) -> Compiled:
     WORKER.start(_WORKER_MODULE)
     groups = chip.vliw.shared_local_memory
     front = clang.compile_to_ir(source, filename, options, debug=True, target=vliw(work_groups=groups).clang)
+    if has_assembly(front.ir):
+        raise refuse_assembly(source, filename, options, why="VLIW chips take none in OpenCL C")
     exact = _EXACT in options.split()
 
     def translated(*, strength_reduction: bool) -> dict[str, Kernel]:
@@ -131,11 +134,13 @@ def _compile(source: str, chip: Chip, filename: str, options: str) -> Compiled:
         )
         return found
 
-    try:
-        found = translated(strength_reduction=True)
-    except InternalError:
-        # The pass can leave a value of an inner loop used outside of it (LLVM 22.1), on which LLVM stops at the next.
-        found = translated(strength_reduction=False)
+    with told_at_calls(source, filename, lambda: front.ir):
+        try:
+            found = translated(strength_reduction=True)
+        except InternalError:
+            # The pass can leave a value of an inner loop used outside of it (LLVM 22.1), on which LLVM stops at the
+            # next.
+            found = translated(strength_reduction=False)
     return Compiled(found, front.warnings, digests(front.includes))
 
 
