@@ -298,7 +298,7 @@ class SimulatedLaunch(EmulatedLaunch):
         if task.printf is not None:
             add("the printf buffer", address(task.printf), task.printf.nbytes, True)
         task.extents = extents
-        if self.watcher is None:
+        if self.watcher is None or not self.watcher.notes_written:
             for extent in extents:
                 unwritten.written(extent.start)
         task.table = np.array([word for entry in merged(entries) for word in entry], np.uint64)
