@@ -4,7 +4,7 @@ the compiler's times, come out.
 ``python -m benchmarks.vliw_code --kernels DIR [--objects DIR] [--device hd5870]``
 
 An object is called as its kernel's file, with LLVM's processor (the chip's target): ``vadd.cypress.o`` of ``vadd.cl``,
-made with ``-mtriple=r600 -mcpu=cypress``. The exit status is 0 if all kernels compile.
+as `benchmarks.llvm_r600` makes it. The exit status is 0 if all kernels compile.
 """
 
 from __future__ import annotations
@@ -51,11 +51,15 @@ def ours(path: Path, chip: Chip) -> tuple[Size, float]:
 
 
 def theirs(path: Path) -> Size | None:
-    """LLVM's, if it made one."""
+    """LLVM's, if it made one that the chip can run."""
     if not path.exists():
         return None
-    found = image.read_all(path.read_bytes(), path.name)[0]
-    return size(found.shader, found.gprs)
+    try:
+        found = image.read_all(path.read_bytes(), path.name)[0]
+        return size(found.shader, found.gprs)
+    except HeadwaterError as error:
+        print(f"{path.name}: {error.message}")
+        return None
 
 
 def timed(name: str) -> tuple[float, float]:
