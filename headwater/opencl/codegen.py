@@ -16,7 +16,7 @@ from headwater.opencl.linking import link_library, recursive, refuse_recursion
 from headwater.opencl.modules import Target, emit_object, host_target, machine, parse
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.spmd.aligned import Place, streaming_place
-from headwater.opencl.spmd.cost import LANES, estimate
+from headwater.opencl.spmd.cost import LANES, down_pays, estimate
 from headwater.opencl.spmd.counted import entry_guard, restartable, uneven_loops
 from headwater.opencl.spmd.entry import PLACE, argument_places, write_entry
 from headwater.opencl.spmd.faults import CHECK_FUNCTION, barrier_check
@@ -111,8 +111,11 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
 def _facts(kernel: Kernel) -> KernelFacts:
     params = kernel.function.params[: len(kernel.function.params) - len(kernel.locals_bytes)]
     places, args_bytes = argument_places(params)
-    cost, busy = None, NO_FLOW
+    cost, busy, down = None, NO_FLOW, False
     if not kernel.cfg.irreducible:
+        across = estimate(kernel.function, kernel.cfg, kernel.private)
+        if 1 in kernel.dims and not kernel.has_barrier and not across.masked_loops:
+            down = down_pays(kernel.function, kernel.cfg, kernel.private, across)
         cost = estimate(kernel.function, kernel.cfg, kernel.private)
         busy = flow(
             kernel.function, kernel.cfg, Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
@@ -136,6 +139,7 @@ def _facts(kernel: Kernel) -> KernelFacts:
             i.source.size_bytes for b in kernel.function.blocks.values() for i in b.insts if i.op == "alloca"
         ),
         flow=busy,
+        down_pays=down,
     )
 
 

@@ -1,7 +1,10 @@
 """Which work-groups with barriers are laid out as one chunk, which then has nothing to wait for."""
 
+import numpy as np
 import pytest
 
+import headwater as hw
+from headwater.opencl import host
 from headwater.opencl.spmd.flow import NO_FLOW
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.plan import KernelFacts, choose_layout
@@ -24,6 +27,7 @@ def facts(*, size=50, dims=(0,), masked_loops=False):
         reducible=True,
         private_bytes=0,
         flow=NO_FLOW,
+        down_pays=False,
     )
 
 
@@ -43,3 +47,39 @@ def test_what_is_too_much_code_is_several():
 
 def test_a_large_group_of_few_rows_has_all_of_them_in_a_chunk():
     assert choose_layout(facts(dims=(0, 1)), (64, 16, 1), 64) == Layout(16, 16, 0, 1)
+
+
+ROWS = """
+kernel void rows(global const float4 *a, global const float4 *b, global float *c, int n)
+{
+    int x = get_global_id(0), y = get_global_id(1);
+    float4 sum = 0;
+    for (int k = 0; k < n; ++k) {
+        float4 v = a[y * n + k];
+        sum += v * b[4 * x * n + k];
+        sum += v * b[(4 * x + 1) * n + k];
+        sum += v * b[(4 * x + 2) * n + k];
+        sum += v * b[(4 * x + 3) * n + k];
+    }
+    c[y * get_global_size(0) + x] = sum.x + sum.y + sum.z + sum.w;
+}
+"""
+
+
+def test_lanes_lie_where_fewer_loads_gather():
+    facts = host.load(ROWS, "rows.cl").facts("rows")
+    assert facts.down_pays
+    assert choose_layout(facts, (32, 32, 1), 64).lane_dim == 1
+    assert choose_layout(facts, (64, 1, 1), 64).lane_dim == 0
+
+
+def test_lanes_that_lie_along_y_give_the_same_results():
+    n, width, height = 5, 12, 37
+    rng = np.random.default_rng(3)
+    a = rng.integers(-8, 8, (height, n, 4)).astype(np.float32)
+    b = rng.integers(-8, 8, (4 * width, n, 4)).astype(np.float32)
+    c = np.zeros((height, width), np.float32)
+    program = hw.compile(ROWS, device="cpu")
+    program.rows[(width, height), None](a, b, c, n)
+    expected = np.einsum("ykc,xrkc->yx", a, b.reshape(width, 4, n, 4))
+    assert (c == expected).all()

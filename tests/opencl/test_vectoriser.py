@@ -36,9 +36,9 @@ def prepared(source):
     return module, read_kernel(module, "k")
 
 
-def vectorised(source, layout):
+def vectorised(source, layout, masked=False):
     module, kernel = prepared(source)
-    return codegen.vectorised(module, kernel, "entry", layout, False, False, False)[0]
+    return codegen.vectorised(module, kernel, "entry", layout, masked, False, False)[0]
 
 
 @pytest.mark.parametrize("layout", [Layout(16), Layout(16, 4, 0, 0), Layout(16, 4, 0, 1)], ids=str)
@@ -67,6 +67,17 @@ def test_indices_of_32_bits_keep_their_stride(index, shift):
 def test_loads_a_constant_apart_are_prefetched_once(rows):
     full = vectorised(STENCIL, Layout(16, rows, 0, 0)).split("@chunk.masked(")[0]
     assert full.count("call void @llvm.prefetch") == 3 * rows  # three lines of the picture, of 64 bytes a row
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("uchar4", "v8i32"), ("short2", "v8i32"), ("half8", "v32i32"), ("uchar2", "v16i8")]
+)
+def test_masks_of_small_elements_are_those_of_words(kind, words):
+    source = f"""#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+    kernel void k(global const {kind} *in, global {kind} *out)
+    {{ int i = get_global_id(0); out[i] = in[i] + in[i + 1]; }}"""
+    code = vectorised(source, Layout(8), masked=True)
+    assert set(re.findall(r"@llvm\.masked\.(?:load|store)\.(\w+)", code)) == {words}
 
 
 def test_sums_of_addresses():

@@ -25,6 +25,10 @@ GATHER_COST = 1.5 * LANES
 STRIDED_COST = 1.0 * LANES
 LANE_LOOP_COST = 5.5 * LANES
 LANES_UNROLLED_COST = 1.2 * LANES
+DOWN_PAYS = 0.7
+"""Part of the cost along x, or one by one, from which on lanes along y are worth it: one cannot see from the code how
+memory lies. A product of matrices by rows of ``float4``, the second one transposed, comes out at 0.57 and takes a
+quarter of the time; no other kernel of the benchmarks, and none of PolyBench's, is below 1.1."""
 BARRIER_COST = 20.0
 DIVERGENCE = 1.3
 
@@ -43,9 +47,11 @@ class Cost:
     masked_loops: bool
 
 
-def estimate(function: Function, cfg: Cfg, private: dict[str, int]) -> Cost:
-    """Estimate one kernel, every loop taken to run `TRIPS` times."""
-    shapes = Shapes(function, cfg, Layout(LANES), dict(private))
+def estimate(function: Function, cfg: Cfg, private: dict[str, int], lane_dim: int = 0) -> Cost:
+    """Estimate one kernel whose lanes lie along a dimension, every loop taken to run `TRIPS` times."""
+    for loop in cfg.loops:
+        loop.divergent = False  # it may have been otherwise along another dimension
+    shapes = Shapes(function, cfg, Layout(LANES, 1, lane_dim, 1 if lane_dim == 0 else 0), dict(private))
     ordered = ordered_exits(function, cfg, shapes)
     vector = scalar = 0.0
     for name in cfg.order:
@@ -64,6 +70,12 @@ def estimate(function: Function, cfg: Cfg, private: dict[str, int]) -> Cost:
                 vector += weight * divergence * width * _vector_cost(inst, shapes, masked=divergence > 1.0)
                 scalar += weight * width * SCALAR_COST * LANES * (4.0 if inst.op in ("atomicrmw", "cmpxchg") else 1.0)
     return Cost(vector, scalar, any(loop.divergent and loop.header not in ordered for loop in cfg.loops))
+
+
+def down_pays(function: Function, cfg: Cfg, private: dict[str, int], across: Cost) -> bool:
+    """Whether a kernel without barriers should have its lanes along y; ``across``: what it costs with lanes along x."""
+    down = estimate(function, cfg, private, 1)
+    return not down.masked_loops and down.vector < DOWN_PAYS * min(across.vector, across.scalar)
 
 
 def _vector_cost(inst: Inst, shapes: Shapes, *, masked: bool) -> float:

@@ -62,7 +62,8 @@ class KernelFacts:
     side by side may leave a loop at different trips. ``scalar_pays``: one by one they are estimated to run faster.
     ``size``: its instructions. ``dims``: the dimensions of the ids it asks for. ``reducible``: its control flow is made
     of proper loops, so that it can be vectorised. ``private_bytes``: of a work-item's private arrays. ``flow``: how its
-    hottest part keeps the processor busy.
+    hottest part keeps the processor busy. ``down_pays``: with work-items side by side along y, it is estimated to run
+    faster than along x and than one by one.
     """
 
     arg_offsets: tuple[int, ...]
@@ -80,6 +81,7 @@ class KernelFacts:
     reducible: bool
     private_bytes: int
     flow: Flow
+    down_pays: bool
 
 
 def vector_registers(vector_bytes: int) -> int:
@@ -119,9 +121,12 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
     """
     base = vector_lanes(vector_bytes)
     lane_dim = 0
-    if local_size[0] < base and max(local_size) > local_size[0]:
+    down = facts.down_pays and local_size[1] >= base
+    if down:
+        lane_dim = 1
+    elif local_size[0] < base and max(local_size) > local_size[0]:
         lane_dim = max(range(3), key=lambda d: (min(local_size[d], base), -d))
-    if facts.scalar_pays:
+    if facts.scalar_pays and not down:
         return Layout(1, 1, lane_dim, 1 if lane_dim == 0 else 0)
     lanes = 1
     while lanes < base and lanes * 2 <= local_size[lane_dim]:
@@ -133,6 +138,8 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
     if not (facts.has_loop and row_dim in facts.dims and local_size[row_dim] >= 2):
         row_dim = lane_dim
     room = local_size[row_dim] // (lanes if row_dim == lane_dim else 1)
+    if not facts.has_barrier and facts.flow.carried:  # sums that stay in registers (float4 product: 2.4× over 2 rows)
+        most = min(most, max(1, int(vector_registers(vector_bytes) / facts.flow.carried)))
     if facts.masked_loops:
         most = min(most, MASKED_ROWS)
     elif not facts.has_barrier and row_dim == lane_dim and facts.size <= LARGE_KERNEL:
