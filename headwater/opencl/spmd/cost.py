@@ -49,8 +49,8 @@ class Cost:
 
 def estimate(function: Function, cfg: Cfg, private: dict[str, int], lane_dim: int = 0) -> Cost:
     """Estimate one kernel whose lanes lie along a dimension, every loop taken to run `TRIPS` times."""
-    for loop in cfg.loops:
-        loop.divergent = False  # it may have been otherwise along another dimension
+    for known in cfg.loops:
+        known.divergent = False  # it may have been otherwise along another dimension
     shapes = Shapes(function, cfg, Layout(LANES, 1, lane_dim, 1 if lane_dim == 0 else 0), dict(private))
     ordered = ordered_exits(function, cfg, shapes)
     vector = scalar = 0.0
