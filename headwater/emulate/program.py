@@ -143,11 +143,37 @@ def read_program(decode: Decode, entry: int, isa: str, in_text: Callable[[int], 
             leaders |= new
             pending.extend(sorted(new))
     targets = tuple(sorted((functions | returns) & leaders)) if indirect else ()
+    leaders |= _cuts(known, leaders)
     blocks = _blocks(_with_indices(known, leaders), problems, leaders)
     program = Program(isa, entry, blocks, targets, len(known))
     _liveness(program)
     _full_masks(program)
     return program
+
+
+LONGEST_BLOCK = 200
+"""Instructions of a large program's longest block: LLVM's time grows faster than a block does."""
+LARGE_PROGRAM = 600
+"""Instructions from which on a program is large: then its registers live in memory from block to block."""
+
+
+def _cuts(known: Mapping[int, Instruction], leaders: set[int]) -> set[int]:
+    """Where blocks of a large program are cut that would be too long."""
+    if len(known) <= LARGE_PROGRAM:
+        return set()
+    cuts: set[int] = set()
+    length, indexing = 0, False
+    for address in sorted(known):
+        if address in leaders:
+            length, indexing = 0, False
+        elif length >= LONGEST_BLOCK and not indexing:
+            cuts.add(address)
+            length = 0
+        length += 1
+        name = known[address].row.name
+        if name.startswith("s_set_gpr_idx"):  # the mode holds to the end of its block at most
+            indexing = name != "s_set_gpr_idx_off"
+    return cuts
 
 
 # ---- registers that are named by M0 ----------------------------------------------------------------------------------

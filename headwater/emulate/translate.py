@@ -19,6 +19,7 @@ from headwater.emulate.builder import Builder, Value
 from headwater.emulate.layout import AT_BARRIER, AT_GWS, ENDED, FAULT_NAMES, LANES, LARGE_KERNEL, STOPPED, WAVE
 from headwater.emulate.memory import Shape, Slot
 from headwater.emulate.program import (
+    LARGE_PROGRAM,
     BasicBlock,
     Program,
     effects,
@@ -489,9 +490,9 @@ LOOP_ACCESSES = 200
 """In loops, how many may."""
 
 
-LARGE_PROGRAM, LARGE_FRAMES = 600, 300
-"""Instructions, and registers saved at barriers, from which on the time that LLVM takes for registers that are SSA
-values across blocks is too long: it grows with both."""
+LARGE_FRAMES = 300
+"""Registers saved at barriers from which on, as for programs of more than `LARGE_PROGRAM` instructions, the time that
+LLVM takes for registers that are SSA values across blocks is too long: it grows with both."""
 
 
 def is_large(program: Program) -> bool:

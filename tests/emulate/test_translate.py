@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from gcn_snippets import code_of
 from translated_runs import both, random_inputs
 
 import headwater as hw
+from headwater.emulate.program import LARGE_PROGRAM, LONGEST_BLOCK, read_program
+from headwater.isa.gcn.decode import decode
 
 FLOATS = (
     0,
@@ -415,3 +418,29 @@ def test_two_addresses_of_one_instruction_whose_lanes_follow_each_other(step, ac
     at = np.arange(64) * step & 63
     wanted = np.where(np.arange(64) < active, at + 7 * (at + 3000) + 100000 * 1000, 0)
     assert (out == wanted).all()
+
+
+# LLVM's time grows faster than a block does. While M0 is added to registers' numbers, a block goes on.
+STRAIGHT = "\n".join(
+    [
+        *(f"v_mad_u32_u24 v{20 + n % 8}, v{4 + n % 16}, s8, v{20 + (n + 3) % 8}" for n in range(LARGE_PROGRAM)),
+        "s_mov_b32 s9, 3",
+        "s_set_gpr_idx_on s9, gpr_idx(SRC0)",
+        *(f"v_mov_b32 v{30 + n % 2}, v{4 + n % 8}" for n in range(LONGEST_BLOCK)),
+        "s_set_gpr_idx_off",
+        *(f"v_xor_b32 v{40 + n % 4}, v{30 + n % 2}, v{20 + n % 8}" for n in range(2 * LONGEST_BLOCK)),
+    ]
+)
+
+
+def test_long_blocks_of_large_programs_are_cut():
+    code = code_of(STRAIGHT)
+    program = read_program(lambda at: decode(code, at, "gfx900"), 0, "gfx900", lambda at: at < len(code))
+    lengths = [len(block.instructions) for block in program.blocks.values()]
+    assert sum(lengths) == program.instruction_count == LARGE_PROGRAM + 3 * LONGEST_BLOCK + 4
+    assert sorted(lengths)[:-1][-1] == LONGEST_BLOCK
+    indexed = max(program.blocks.values(), key=lambda block: len(block.instructions))
+    assert len(indexed.instructions) > LONGEST_BLOCK
+    names = [instruction.row.name for instruction in indexed.instructions]
+    assert "s_set_gpr_idx_on" in names
+    assert "s_set_gpr_idx_off" in names
