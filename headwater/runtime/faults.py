@@ -14,6 +14,10 @@ _OTHER_LINE, _OTHER_COLUMN, _OTHER_ID = 7, 8, 9
 OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, NULL_POINTER, BARRIER_DIVERGENCE = 1, 2, 3, 4
 
 
+_FAR_BYTES = 1 << 36
+"""What an index of 32 bits cannot reach from an array of 16-byte elements: such an address is no mistaken index."""
+
+
 class Extent(NamedTuple):
     """An allocation that the kernel may touch: how a message calls it, and its addresses."""
 
@@ -72,6 +76,11 @@ def _place(address: int, nbytes: int, extents: Sequence[Extent]) -> str:
 
     nearest = min(extents, key=distance)
     size = nearest.end - nearest.start
+    if distance(nearest) >= _FAR_BYTES:
+        return (
+            f"at address {address:#x}, which is near no argument: the nearest, {nearest.name}, is at {nearest.start:#x}"
+        )
     if address < nearest.start:
-        return f"{nearest.start - address} bytes before the beginning of {nearest.name} ({size} bytes)"
+        before = nearest.start - address
+        return f"{before} byte{'s' * (before != 1)} before the beginning of {nearest.name} ({size} bytes)"
     return f"at byte {address - nearest.start} of {nearest.name}, which has {size} bytes"

@@ -15,6 +15,7 @@ from benchmarks.forced_layouts import build, run
 from benchmarks.random_kernels import random_case
 from headwater.errors import KernelFault
 from headwater.runtime import Local
+from headwater.runtime.faults import Extent, _place
 
 FILE = "faults.cl"
 ROOT = Path(__file__).resolve().parents[2]
@@ -123,6 +124,14 @@ def test_null_pointer_is_named():
         KernelFault, match=rf"faults\.cl:{line_of('if (c[3])')}:\d+: error: work-item \(0\) of null_pointer uses a null"
     ):
         checked("null_pointer", 1, None, [ints(), None])
+
+
+def test_an_address_far_from_all_arguments_is_shown():
+    extents = [Extent("`int *a`", 1 << 44, (1 << 44) + 64), Extent("`int *b`", 1 << 45, (1 << 45) + 64)]
+    far = _place(0x1234567, 4, extents)
+    assert far == "at address 0x1234567, which is near no argument: the nearest, `int *a`, is at 0x100000000000"
+    assert _place((1 << 44) - 1, 1, extents) == "1 byte before the beginning of `int *a` (64 bytes)"
+    assert _place((1 << 44) + 64, 4, extents) == "at byte 64 of `int *a`, which has 64 bytes"
 
 
 def test_pointers_of_unknown_origin_pass():
