@@ -615,9 +615,10 @@ EXPORT u32 hw_gcn_run(struct gpu *g, u64 most) {
         u64 end = low + QUANTUM;
         u64 before = g->m.memory.fills + g->m.memory.write_backs;
         for (u32 n = 0; n < k->units; n++) {
-            struct unit *u = &g->units[n];
-            fetch_ahead(g, n + 2, 0);
-            fetch_ahead(g, n + 1, 1);
+            u32 turn = n + g->m.first;
+            struct unit *u = &g->units[turn % k->units];
+            fetch_ahead(g, turn + 2, 0);
+            fetch_ahead(g, turn + 1, 1);
             u32 s;
             u64 next = u->next < end ? soonest(u, k->simds, &s) : NEVER;
             if (next == NEVER) continue;

@@ -1,7 +1,7 @@
 /* What the replay of a launch has on every machine, and what all of them do at its beginning and between quanta of time.
    Each machine's own file says what an instruction, `struct op`, and a compute unit are. */
 
-enum { NEVER_BITS = 62, QUANTUM = 512 };
+enum { NEVER_BITS = 62, QUANTUM = 128 };
 #define NEVER (1ull << NEVER_BITS)
 enum { TRACE_SHORT = 1, STUCK = 2 }; /* what `failed` says */
 
@@ -20,7 +20,7 @@ struct machine {
     u64 engine_free[64];
     u64 wave_cycles, waves;
     void *(*allocate)(void *, u64);
-    u32 failed;
+    u32 failed, first; /* first: which compute unit comes first in this quantum, as none shall always do */
 };
 
 /* A launch as its launcher gives it. `counters`: three for each op; `happenings`: room for so many of the first `units`
@@ -57,6 +57,7 @@ static int quantum_begin(struct machine *m, u64 low) {
     if (m->failed) return 0;
     memory_advance(&m->memory, low);
     m->now = low;
+    m->first = low / QUANTUM % m->chip->units;
     return 1;
 }
 

@@ -551,7 +551,7 @@ EXPORT u32 hw_vliw_run(struct gpu *g, u64 most) {
         calendar_advance(g->render, low);
         u64 before = g->moved;
         for (u32 n = 0; n < k->units && !g->m.failed; n++) {
-            struct unit *u = &g->units[n];
+            struct unit *u = &g->units[(n + g->m.first) % k->units];
             if (next_of(u) >= end) continue;
             calendar_advance(u->lds, low);
             while (next_of(u) < end && !g->m.failed) go_on(g, u);
