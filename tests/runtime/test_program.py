@@ -391,7 +391,8 @@ run(3)
     words = [sys.executable, "-W", "always", "-c", script]
     environment = {**os.environ, "HEADWATER_CACHE_DIR": str(tmp_path)}
     ran = subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment)
-    assert ran.returncode == 0 and "ResourceWarning" not in ran.stderr, ran.stderr  # newer Pythons warn of forks with threads
+    assert ran.returncode == 0, ran.stderr
+    assert "ResourceWarning" not in ran.stderr, ran.stderr  # newer Pythons warn of forks with threads
 
 
 def test_warm_start_needs_neither_clang_nor_llvm(tmp_path) -> None:
