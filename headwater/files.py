@@ -13,7 +13,6 @@ A shape is ``1000``, ``512x512`` (rows x columns) or ``4Mi``.
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import os
 import re
@@ -28,6 +27,7 @@ import numpy as np
 
 from headwater.errors import ResourceError, SourceError, Span, UsageError
 from headwater.runtime.signature import SCALARS, parse_type
+from headwater.writing import Staging
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -544,40 +544,24 @@ def write(outputs: Sequence[Output]) -> list[str]:
     Returns remarks on what a picture needed (its range stretched, say).
     """
     notes: list[str] = []
-    staged: list[tuple[Path, Path]] = []
     archives: dict[Path, dict[str, Array]] = {}
-    try:
-        for output in outputs:
-            check_target(output.target)
-            name, member = _split_target(output.target)
-            path = Path(name)
-            if path.suffix.lower() == ".npz":
-                archives.setdefault(path, {})[member or output.name] = _unpadded(output)
-                continue
-            temporary = _temporary(path)
-            staged.append((temporary, path))
-            _write_one(temporary, path.suffix.lower(), output, notes)
-        for path, members in archives.items():
-            temporary = _temporary(path)
-            staged.append((temporary, path))
-            with open(temporary, "wb") as file:
-                np.savez(file, allow_pickle=False, **members)
-        while staged:
-            temporary, path = staged[0]
-            os.replace(temporary, path)
-            staged.pop(0)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"cannot write {staged[-1][1] if staged else 'the outputs'}: {_reason(error)}") from error
-    finally:
-        for temporary, _ in staged:
-            with contextlib.suppress(OSError):  # none there, or a folder that cannot be written
-                temporary.unlink()
+    with Staging() as staging:
+        try:
+            for output in outputs:
+                check_target(output.target)
+                name, member = _split_target(output.target)
+                path = Path(name)
+                if path.suffix.lower() == ".npz":
+                    archives.setdefault(path, {})[member or output.name] = _unpadded(output)
+                else:
+                    _write_one(staging.place(path), path.suffix.lower(), output, notes)
+            for path, members in archives.items():
+                with open(staging.place(path), "wb") as file:
+                    np.savez(file, allow_pickle=False, **members)
+            staging.finish()
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot write {staging.current or 'the outputs'}: {_reason(error)}") from error
     return notes
-
-
-def _temporary(path: Path) -> Path:
-    # The suffix stays: Pillow then loads the writer of this format only.
-    return path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
 
 
 def _unpadded(output: Output) -> Array:

@@ -90,8 +90,9 @@ def main(words: Sequence[str]) -> int:
         raise UsageError("which kernel?", hint="give a .cl, .br or .il file, or --counts alu=…,fetch=…")
     if args.pixel:
         raise UsageError("--pixel goes with --counts", hint="a kernel's code says whether it is one of pixels")
+    from headwater import writing
     from headwater.analyze import remembered
-    from headwater.cli.results import refuse_overwriting, write_all
+    from headwater.cli.results import refuse_overwriting
 
     refuse_overwriting([args.html], args.files)
     width, colour = _terminal()
@@ -101,7 +102,7 @@ def main(words: Sequence[str]) -> int:
     )
     print(warnings, end="", file=sys.stderr)
     if args.html:
-        write_all({Path(args.html): texts["html"]})
+        writing.write({Path(args.html): texts["html"]})
         print(f"wrote {args.html}", file=sys.stderr)
     if not args.html or args.json:
         sys.stdout.write(texts["json"] if args.json else texts["text"])

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from headwater import writing
 from headwater.cli.options import Parser
-from headwater.cli.results import refuse_overwriting, write_all
+from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
 
 _USAGE = "[-o PREFIX] [-D NAME[=VALUE]] [-pp] [-a] [-c] [-x] [-w LEVEL] FILE.br …"
@@ -72,7 +73,7 @@ def main(words: Sequence[str]) -> int:
     refuse_overwriting(results, args.files)
     for path in results:
         _refuse_handwritten(path)
-    write_all(results)
+    writing.write(results)
     for path in results:
         print(path)
     return 0

@@ -9,9 +9,10 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
+from headwater import writing
 from headwater.cli import vliw_code
 from headwater.cli.options import Parser, add_build_options, build_options
-from headwater.cli.results import refuse_overwriting, write_all
+from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
 
 _USAGE = "[--target gfx906 | --device vega64] [-o OUTPUT] [--emit KIND] [-D NAME[=VALUE]] [-I DIR] FILE"
@@ -178,5 +179,5 @@ def write(code: bytes, output: str | None, file: str, suffix: str, *, binary: bo
         return
     path = Path(output) if output else Path(file).with_suffix(suffix)
     refuse_overwriting([path], [file])
-    write_all({path: code})
+    writing.write({path: code})
     print(path)

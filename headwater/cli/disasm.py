@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headwater import writing
 from headwater.cli import vliw_code
 from headwater.cli.compile import target
 from headwater.cli.options import Parser, add_build_options, build_options
-from headwater.cli.results import refuse_overwriting, write_all
+from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _put(text: str, output: str) -> None:
     if output == "-":
         sys.stdout.write(text)
     else:
-        write_all({Path(output): text})
+        writing.write({Path(output): text})
 
 
 def _read(file: str) -> tuple[bytes, str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from headwater import writing
 from headwater.cli.options import Parser
-from headwater.cli.results import refuse_overwriting, write_all
+from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
 
 _USAGE = "[--print | --opencl] [-o OUTPUT] FILE.il … | --device CHIP [--kernel NAME] FILE.cl"
@@ -49,7 +50,7 @@ def main(words: Sequence[str]) -> int:
     for name in args.files:
         text = _result(Path(name), args.form, args.device, args.kernel)
         if args.output:
-            write_all({Path(args.output): text})
+            writing.write({Path(args.output): text})
             print(args.output)
         else:
             print(text, end="")

@@ -1,10 +1,9 @@
-"""Names and contents of files pass in; files on disk, all of them or none, pass out."""
+"""Names of files that a command reads and writes pass in; a refusal passes out where they cannot be that."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from headwater.errors import UsageError
@@ -23,25 +22,3 @@ def refuse_overwriting(outputs: Iterable[str | Path | None], sources: Iterable[s
         if place in taken:
             raise UsageError(f"cannot write {output}: {taken[place]}", hint="give the output another name")
         taken[place] = "another output has that name"
-
-
-def write_all(results: Mapping[Path, str | bytes]) -> None:
-    """Write all files or, if one cannot be written, none: each is complete before any gets its name."""
-    staged: list[tuple[Path, Path]] = []
-    try:
-        for path, content in results.items():
-            if path.is_dir():
-                raise UsageError(f"cannot write {path}: it is a directory")
-            temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-            staged.append((temporary, path))
-            data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
-            temporary.write_bytes(data)
-        while staged:
-            os.replace(*staged[0])
-            staged.pop(0)
-    except OSError as error:
-        raise UsageError(f"cannot write {staged[0][1]}: {error.strerror}") from None
-    finally:
-        for temporary, _ in staged:
-            with contextlib.suppress(OSError):  # none there, or a folder that cannot be written
-                temporary.unlink()

@@ -47,14 +47,14 @@ def main(words: Sequence[str]) -> int:
     if args.simulate:
         results = [validation.simulate(result) for result in results]
     if args.write:
-        from headwater.cli.results import write_all
+        from headwater import writing
 
         page = Path(args.write)
         drawing = page.with_suffix(".svg")
         files = {page: accuracy.page(results, drawing.name)}
         if args.simulate and (drawn := accuracy.picture(results)):
             files[drawing] = drawn
-        write_all(files)
+        writing.write(files)
         print(*files, sep="\n")
         return 0
     if args.json:

@@ -39,6 +39,7 @@ from headwater.emulate.staging import (
 from headwater.errors import InternalError, ResourceError, UsageError
 from headwater.runtime.arrays import Array, address, aligned_bytes
 from headwater.runtime.pool import STOP
+from headwater.writing import is_special
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing, Region, Watched
@@ -152,12 +153,14 @@ class Recording:
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.observer = _TraceObserver()
-        self.path = None if path is None else Path(path)
+        self.path = None if path is None else Path(os.path.realpath(path))
         self.tables: Tables | None = None
         self.totals: Totals | None = None
         self.launch: Any = None  # a `Watched`: what it is more, its readers know
         self._file = -1
         if self.path is not None:
+            if is_special(self.path):
+                raise UsageError(f"cannot write the trace {path}: a trace is written to a regular file")
             self._part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
 
     # ---- what headwater.emulate.hooks.Watcher wants

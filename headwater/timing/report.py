@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from headwater import writing
 from headwater.timing.host import Host
 from headwater.timing.parts import Bandwidth, CacheUse, Described, Unit
 
@@ -117,16 +118,14 @@ class Report:
     def save_html(self, path: Path | str) -> None:
         """Write the report as a page that needs nothing else. UsageError if that is not possible."""
         from headwater.timing.html import page
-        from headwater.timing.output import write
 
-        write(path, page(self))
+        writing.write({Path(path): page(self)})
 
     def save_timeline(self, path: Path | str) -> None:
         """Write a timeline for ui.perfetto.dev. UsageError if none was asked for, or it cannot be written."""
-        from headwater.timing.output import write
         from headwater.timing.timeline import text
 
-        write(path, text(self))
+        writing.write({Path(path): text(self)})
 
     def __str__(self) -> str:
         return (

@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from headwater import writing
 from headwater.errors import UsageError
 from headwater.timing.host import (
     CALL_BYTES,
@@ -336,9 +337,9 @@ class SystemTimeline:
 
     def save_timeline(self, path: Path | str) -> None:
         """Write it for ui.perfetto.dev. UsageError if that is not possible."""
-        from headwater.timing.output import write
 
-        write(path, json.dumps({"traceEvents": self._events(), "displayTimeUnit": "ns"}, separators=(",", ":")))
+        events = {"traceEvents": self._events(), "displayTimeUnit": "ns"}
+        writing.write({Path(path): json.dumps(events, separators=(",", ":"))})
 
     def _events(self) -> list[dict[str, Any]]:
         """In the trace event format: a process for each board and the host, a track for each of their parts."""

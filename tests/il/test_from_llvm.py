@@ -1,6 +1,8 @@
 """OpenCL C as IL for VLIW chips: what it leaves when it runs (on the cpu device), what it looks like, what is refused."""
 
+import operator
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -300,6 +302,32 @@ def test_classes_of_numbers(kind):
     for chip in ("hd5870", "hd4870"):
         found = run_il(source, "k", chip, (20,), (20,), [values.view(number), np.zeros(20, np.uint32)])[1]
         assert (found == wanted).all(), chip
+
+
+@pytest.mark.parametrize("chip", ["hd5870", "hd6970"])
+@pytest.mark.parametrize("kind", ["char", "uchar", "short", "ushort", "int", "uint", "ulong"])
+def test_arithmetic_that_tells_of_overflow(chip, kind):
+    operations = ["add", "sub"] + ["mul"] * (kind != "ulong")
+    lines = "".join(
+        f"out[i * 3 + {n}] = __builtin_{name}_overflow(a[i], b[i], &r) ? 1 : 0; made[i * 3 + {n}] = r;"
+        for n, name in enumerate(operations)
+    )
+    source = f"""kernel void k(global const {kind} *a, global const {kind} *b, global int *out, global {kind} *made)
+    {{ int i = get_global_id(0); {kind} r; {lines} }}"""
+    dtype = np.dtype(
+        {"char": "i1", "short": "i2", "int": "i4", "long": "i8"}[kind.lstrip("u")].replace(
+            "i", "u" if kind[0] == "u" else "i"
+        )
+    )
+    limits = np.iinfo(dtype)
+    edges = [limits.min, limits.min + 1, 0, 1, 2, 3, 11, limits.max // 2, limits.max - 1, limits.max, limits.min // 2]
+    a, b = (np.array(x, dtype) for x in zip(*product(edges, edges), strict=True))
+    out, made = np.zeros(len(a) * 3, np.int32), np.zeros(len(a) * 3, dtype)
+    hw.compile(source, language="opencl", device=chip).k[(len(a),), None](a, b, out, made, device=chip)
+    for n, name in enumerate(operations):
+        exact = [getattr(operator, name)(int(x), int(y)) for x, y in zip(a, b, strict=True)]
+        assert out[n::3].tolist() == [not limits.min <= x <= limits.max for x in exact], name
+        assert made[n::3].tolist() == [(x - limits.min) % (1 << dtype.itemsize * 8) + limits.min for x in exact], name
 
 
 @pytest.mark.parametrize(("chip", "kind"), [("hd5770", "float"), ("hd3870", "double"), ("hd5870", "double")])

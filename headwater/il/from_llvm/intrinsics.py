@@ -302,22 +302,37 @@ def _saturated_wide(c: Context, kind: str, a: wide.Pair, b: wide.Pair) -> wide.P
 
 
 def _overflow(c: Context, inst: Inst) -> list[Lane] | None:
-    """uadd, usub, umul with overflow, of 32 or 64 bits."""
+    """uadd, usub, umul, sadd, ssub, smul with overflow: the results of all lanes, then whether each overflowed.
+
+    Of 64 bits there are uadd and usub alone.
+    """
     kind = inst.detail.split(".")[1]
-    scalar = inst.args[0].ty
+    scalar = inst.args[0].ty.scalar
     a, b = (c.lanes(argument) for argument in inst.args)
     if scalar.bits == 64 and kind in ("uadd", "usub"):
-        x, y = (a[0], a[1]), (b[0], b[1])
-        made = (wide.add if kind == "uadd" else wide.subtract)(c, x, y)
-        return [*made, wide.compare(c, "ult", made, x) if kind == "uadd" else wide.compare(c, "ult", x, y)]
-    if scalar.bits != 32:
+        work = wide.add if kind == "uadd" else wide.subtract
+        made, over = [], []
+        for x, y in zip(wide.pairs(a), wide.pairs(b), strict=True):
+            made.append(work(c, x, y))
+            over.append(wide.compare(c, "ult", made[-1], x) if kind == "uadd" else wide.compare(c, "ult", x, y))
+        return [*wide.flat(made), *over]
+    if scalar.bits > 32:
         return None
-    if kind == "umul":
-        return [c.one("umul", a[0], b[0]), c.one("ine", c.one("umul_high", a[0], b[0]), 0)]
-    if kind in ("uadd", "usub"):
-        made_one = c.one("iadd" if kind == "uadd" else "isub", a[0], b[0])
-        return [made_one, c.one("ult", made_one, a[0]) if kind == "uadd" else c.one("ult", a[0], b[0])]
-    return None
+    signed, name = kind[0] == "s", kind[1:]
+    if scalar.bits < 32:  # the whole result has room in a register
+        widen = c.signed if signed else c.unsigned
+        a, b = widen(a, scalar), widen(b, scalar)
+        result = c.op({"add": "iadd", "sub": "isub", "mul": "imul"}[name], a, b)
+        return [*result, *c.op("ine", result, widen(result, scalar))]
+    if name == "mul":
+        result = c.op("imul", a, b)
+        high = c.op("imul_high" if signed else "umul_high", a, b)
+        return [*result, *c.op("ine", high, c.op("ishr", result, 31) if signed else 0)]
+    result = c.op("iadd" if name == "add" else "isub", a, b)
+    if not signed:
+        return [*result, *(c.op("ult", result, a) if name == "add" else c.op("ult", a, b))]
+    other = c.op("ixor", b, result) if name == "add" else c.op("ixor", a, b)
+    return [*result, *c.op("ishr", c.op("iand", c.op("ixor", a, result), other), 31)]
 
 
 def _to_integer_saturated(c: Context, inst: Inst) -> list[Lane] | None:
