@@ -153,7 +153,7 @@ class Recording:
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.observer = _TraceObserver()
-        self.path = None if path is None else Path(os.path.realpath(path))
+        self.path = None if path is None else Path(path)
         self.tables: Tables | None = None
         self.totals: Totals | None = None
         self.launch: Any = None  # a `Watched`: what it is more, its readers know
@@ -161,7 +161,8 @@ class Recording:
         if self.path is not None:
             if is_special(self.path):
                 raise UsageError(f"cannot write the trace {path}: a trace is written to a regular file")
-            self._part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+            self._target = Path(os.path.realpath(self.path))
+            self._part = self._target.with_name(f".{self._target.name}.{os.getpid()}.part")
 
     # ---- what headwater.emulate.hooks.Watcher wants
 
@@ -243,8 +244,8 @@ class Recording:
         self.totals = self._sum()
         if self.path is not None and not stopped:
             # Where a file takes the place of another, file systems write it to the disk first.
-            self.path.unlink(missing_ok=True)
-            self._part.replace(self.path)
+            self._target.unlink(missing_ok=True)
+            self._part.replace(self._target)
 
     # ---- the file
 
