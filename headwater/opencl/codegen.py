@@ -113,13 +113,11 @@ def _facts(kernel: Kernel) -> KernelFacts:
     places, args_bytes = argument_places(params)
     cost, busy, down = None, NO_FLOW, False
     if not kernel.cfg.irreducible:
-        across = estimate(kernel.function, kernel.cfg, kernel.private)
-        if 1 in kernel.dims and not kernel.has_barrier and not across.masked_loops:
-            down = down_pays(kernel.function, kernel.cfg, kernel.private, across)
-        cost = estimate(kernel.function, kernel.cfg, kernel.private)
-        busy = flow(
-            kernel.function, kernel.cfg, Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
-        )
+        shapes = Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
+        cost = estimate(kernel.function, kernel.cfg, shapes)
+        busy = flow(kernel.function, kernel.cfg, shapes)
+        if 1 in kernel.dims and not kernel.has_barrier and not cost.masked_loops:
+            down = down_pays(kernel.function, kernel.cfg, kernel.private, cost)
     static = sum(-(-size // LOCAL_ALIGN_BYTES) * LOCAL_ALIGN_BYTES for size in kernel.locals_bytes)
     return KernelFacts(
         arg_offsets=tuple(p.offset for p in places),
@@ -242,8 +240,6 @@ def vectorised(
 def _single(kernel: Kernel, formats: dict[str, int]) -> ChunkCode:
     """The function for one work-item."""
     one = Layout(1)
-    for loop in kernel.cfg.loops:
-        loop.divergent = False
     shapes = Shapes(kernel.function, kernel.cfg, one, {})
     linear = Linear(kernel.function, kernel.cfg, shapes)
     return Vectoriser(kernel.function, kernel.cfg, shapes, linear, one, Variant(SINGLE), formats).write()

@@ -140,10 +140,8 @@ class Worker:
             if process.returncode is None:
                 process.returncode = 0  # the parent's to wait for: Python would warn that it still runs
         for file in files:
-            if file is not None:
-                getattr(
-                    file, "raw", file
-                ).close()  # without what its buffer has left, a half of a parent's request, say
+            if file is not None:  # without what its buffer has left, a half of a parent's request, say
+                getattr(file, "raw", file).close()
 
 
 def _scratch_file() -> IO[bytes]:

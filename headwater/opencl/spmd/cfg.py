@@ -19,7 +19,6 @@ class Loop:
     blocks: set[str]
     parent: Loop | None = None
     exits: list[tuple[str, str]] = field(default_factory=list)
-    divergent: bool = False
 
     def __contains__(self, block: str) -> bool:
         return block in self.blocks

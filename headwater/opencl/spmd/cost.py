@@ -47,11 +47,8 @@ class Cost:
     masked_loops: bool
 
 
-def estimate(function: Function, cfg: Cfg, private: dict[str, int], lane_dim: int = 0) -> Cost:
-    """Estimate one kernel whose lanes lie along a dimension, every loop taken to run `TRIPS` times."""
-    for known in cfg.loops:
-        known.divergent = False  # it may have been otherwise along another dimension
-    shapes = Shapes(function, cfg, Layout(LANES, 1, lane_dim, 1 if lane_dim == 0 else 0), dict(private))
+def estimate(function: Function, cfg: Cfg, shapes: Shapes) -> Cost:
+    """Estimate one kernel, whose shapes are those of `LANES` lanes, every loop taken to run `TRIPS` times."""
     ordered = ordered_exits(function, cfg, shapes)
     vector = scalar = 0.0
     for name in cfg.order:
@@ -59,7 +56,7 @@ def estimate(function: Function, cfg: Cfg, private: dict[str, int], lane_dim: in
         loop = cfg.loop_of[name]
         while loop is not None:
             weight *= TRIPS
-            divergence = DIVERGENCE if loop.divergent and loop.header not in ordered else divergence
+            divergence = DIVERGENCE if shapes.divergent_loop(loop) and loop.header not in ordered else divergence
             loop = loop.parent
         for inst in function.blocks[name].insts:
             if inst.op == "barrier":
@@ -69,12 +66,12 @@ def estimate(function: Function, cfg: Cfg, private: dict[str, int], lane_dim: in
                 width = inst.ty.count if inst.ty.kind == "vec" else 1
                 vector += weight * divergence * width * _vector_cost(inst, shapes, masked=divergence > 1.0)
                 scalar += weight * width * SCALAR_COST * LANES * (4.0 if inst.op in ("atomicrmw", "cmpxchg") else 1.0)
-    return Cost(vector, scalar, any(loop.divergent and loop.header not in ordered for loop in cfg.loops))
+    return Cost(vector, scalar, any(shapes.divergent_loop(loop) and loop.header not in ordered for loop in cfg.loops))
 
 
 def down_pays(function: Function, cfg: Cfg, private: dict[str, int], across: Cost) -> bool:
     """Whether a kernel without barriers should have its lanes along y; ``across``: what it costs with lanes along x."""
-    down = estimate(function, cfg, private, 1)
+    down = estimate(function, cfg, Shapes(function, cfg, Layout(LANES, lane_dim=1, row_dim=0), dict(private)))
     return not down.masked_loops and down.vector < DOWN_PAYS * min(across.vector, across.scalar)
 
 

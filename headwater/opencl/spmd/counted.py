@@ -45,7 +45,7 @@ def ordered_exits(function: Function, cfg: Cfg, shapes: Shapes) -> dict[str, Ord
     """The tests to go on of the divergent one-block loops that are left in the order of the lanes, by header."""
     found = {}
     for loop in cfg.loops:
-        if loop.divergent and loop.blocks == {loop.header}:
+        if shapes.divergent_loop(loop) and loop.blocks == {loop.header}:
             tests = _tests(function, loop.header, loop.header, shapes)
             if tests is not None and len(tests) == 1 and tests[0].strided is not None:
                 found[loop.header] = tests[0]
@@ -73,12 +73,8 @@ def uneven_loops(function: Function, cfg: Cfg) -> frozenset[str]:
     """Headers of the loops whose trips may differ between work-items that would be side by side."""
     if cfg.irreducible:
         return frozenset()
-    before = [loop.divergent for loop in cfg.loops]
-    Shapes(function, cfg, Layout(2), {})
-    found = frozenset(loop.header for loop in cfg.loops if loop.divergent)
-    for loop, divergent in zip(cfg.loops, before, strict=True):
-        loop.divergent = divergent
-    return found
+    shapes = Shapes(function, cfg, Layout(2), {})
+    return frozenset(loop.header for loop in cfg.loops if shapes.divergent_loop(loop))
 
 
 def restartable(function: Function, cfg: Cfg) -> frozenset[str]:

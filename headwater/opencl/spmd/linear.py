@@ -61,7 +61,7 @@ class Linear:
         """Whether the edge leaves a divergent loop, so that its lanes wait until the others are done."""
         loop = self.cfg.loop_of[source]
         while loop is not None and target not in loop:
-            if loop.divergent:
+            if self.shapes.divergent_loop(loop):
                 return True
             loop = loop.parent
         return False
@@ -78,13 +78,13 @@ class Linear:
         cfg = self.cfg
         outer = self._outer_class(block)
         loop = cfg.loop_of[block]
-        divergent_header = loop is not None and loop.header == block and loop.divergent
+        divergent_header = loop is not None and loop.header == block and self.shapes.divergent_loop(loop)
         self.mask_class[block] = block if divergent_header else outer
         if outer == block:
             self._plan_skip(block)
         pending = self._pending[block]
         targets = self._forward(block)
-        if loop is not None and loop.latch == block and loop.divergent:
+        if loop is not None and loop.latch == block and self.shapes.divergent_loop(loop):
             self.after_loop[loop.header] = self._choose(pending | self._leaving(loop))
         elif len(cfg.succs[block]) == 2 and not self.shapes.divergent(block):
             for target in cfg.succs[block]:
@@ -139,10 +139,10 @@ class Linear:
         candidates = self._pending[block] | {t for b in region for t in self._forward(b) if t not in inside}
         loop = cfg.loop_of[block]
         if loop is not None and loop.latch in inside and loop.header != block:
-            if not loop.divergent:
+            if not self.shapes.divergent_loop(loop):
                 return
             candidates |= self._leaving(loop)
-        if loop is not None and loop.header == block and loop.divergent:
+        if loop is not None and loop.header == block and self.shapes.divergent_loop(loop):
             candidates |= {t for t in self._leaving(loop) if t not in inside}
         if candidates:
             self.skip[block] = self._choose(candidates)

@@ -107,6 +107,7 @@ class Shapes:
         self.row_bit = ROW if layout.rows > 1 else 0
         self.of: dict[str, Shape] = {p.name: UNIFORM for p in function.params}
         self.branch_deps: dict[str, int] = dict.fromkeys(cfg.order, 0)
+        self._divergent_loops: set[str] = set()
         changed = True
         while changed:
             changed = self._sweep()
@@ -120,6 +121,10 @@ class Shapes:
     def divergent(self, block: str) -> bool:
         """Whether the lanes of a chunk may part at the end of ``block``."""
         return self.branch_deps[block] != 0
+
+    def divergent_loop(self, loop: Loop) -> bool:
+        """Whether lanes may leave a loop at different trips."""
+        return loop.header in self._divergent_loops
 
     def _sweep(self) -> bool:
         changed = False
@@ -142,12 +147,25 @@ class Shapes:
     def _spread_divergence(self) -> bool:
         changed = False
         for loop in self.cfg.loops:
-            if not loop.divergent and (self._leaves_divergently(loop) or _leaves_divergent_loop(loop)):
-                loop.divergent = changed = True
+            if not self.divergent_loop(loop) and (self._leaves_divergently(loop) or self._leaves_divergent_loop(loop)):
+                self._divergent_loops.add(loop.header)
+                changed = True
         return changed
 
     def _leaves_divergently(self, loop: Loop) -> bool:
         return any(self.divergent(src) or self._reached_divergently(src, loop) for src, _ in loop.exits)
+
+    def _leaves_divergent_loop(self, loop: Loop) -> bool:
+        """Whether lanes that leave ``loop`` leave a divergent loop around it at once.
+
+        They wait for others that are still in the outer loop, and must not go round the inner one meanwhile.
+        """
+        outer = loop.parent
+        while outer is not None:
+            if self.divergent_loop(outer) and any(target not in outer for _, target in loop.exits):
+                return True
+            outer = outer.parent
+        return False
 
     def _reached_divergently(self, block: str, loop: Loop) -> bool:
         """Whether only some of the loop's active lanes may get to ``block``, or may get there on the same trip."""
@@ -172,7 +190,7 @@ class Shapes:
         """
         inner = self.cfg.loop_of[block]
         while inner is not None and inner is not loop:
-            if inner.divergent and len({target for _, target in inner.exits}) > 1:
+            if self.divergent_loop(inner) and len({target for _, target in inner.exits}) > 1:
                 return True
             inner = inner.parent
         return False
@@ -208,7 +226,7 @@ class Shapes:
         for value, source in zip(inst.args, inst.labels, strict=True):
             loop = self.cfg.loop_of.get(source)
             while loop is not None and block.name not in loop:
-                if loop.divergent and value.is_local and self._defined_in(value.text, loop):
+                if self.divergent_loop(loop) and value.is_local and self._defined_in(value.text, loop):
                     return True
                 loop = loop.parent
         return False
@@ -226,7 +244,7 @@ class Shapes:
         for source in inst.labels:
             inner = cfg.loop_of.get(source)
             while inner is not None and block.name not in inner:
-                if inner.divergent:
+                if self.divergent_loop(inner):
                     for src, _ in inner.exits:
                         deps |= self.branch_deps[src] | self._control_deps(src, inner)
                 inner = inner.parent
@@ -384,19 +402,6 @@ class Shapes:
 
     def _load(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
         return _varying(deps)
-
-
-def _leaves_divergent_loop(loop: Loop) -> bool:
-    """Whether lanes that leave ``loop`` leave a divergent loop around it at once.
-
-    They wait for others that are still in the outer loop, and must not go round the inner one meanwhile.
-    """
-    outer = loop.parent
-    while outer is not None:
-        if outer.divergent and any(target not in outer for _, target in loop.exits):
-            return True
-        outer = outer.parent
-    return False
 
 
 def _not_negative(shape: Shape, value: Value) -> bool:

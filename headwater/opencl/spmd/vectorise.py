@@ -233,7 +233,7 @@ class Vectoriser(Memory):
                 writer.line(f"ret i32 {DONE}")
             else:
                 writer.jump(self.entry_label(following))
-        elif loop is not None and loop.latch == name and loop.divergent:
+        elif loop is not None and loop.latch == name and self.shapes.divergent_loop(loop):
             self._write_divergent_latch(name, loop)
         elif len(succs) == 2 and not self.shapes.divergent(name):
             self._write_uniform_branch(name, term)
