@@ -26,7 +26,7 @@ from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import Linear
 from headwater.opencl.spmd.parts import Variant
-from headwater.opencl.spmd.plan import KernelFacts
+from headwater.opencl.spmd.plan import KernelFacts, masked_layout
 from headwater.opencl.spmd.shapes import Shapes
 from headwater.opencl.spmd.vectorise import ChunkCode, Vectoriser
 
@@ -176,14 +176,16 @@ def vectorised(
     gives_up, single = guard is not None, False
     uneven = uneven_loops(kernel.function, kernel.cfg) if layout.lanes == 1 else frozenset()
     place: Place | None = None
+    at_ends = masked_layout(layout, kernel.size, has_barrier=kernel.has_barrier)
     for name, is_masked in ((FULL, False), (MASKED, True)):
         if is_masked and not masked:
             continue
         passed = guard if not is_masked else None
+        chunk = at_ends if is_masked else layout
         shapes = Shapes(
             kernel.function,
             kernel.cfg,
-            layout,
+            chunk,
             dict(interleaved),
             together=kernel.cfg.entry if passed is not None else "",
             # One by one, work-items cannot wait for each other.
@@ -197,7 +199,7 @@ def vectorised(
         if not is_masked and masked and not resumable and layout.lanes > 1:
             place = streaming_place(kernel.function, kernel.cfg, shapes, streaming)
         variant = Variant(name, is_masked, resumable, checked, streaming, sizes, uneven, place is not None)
-        writer = Vectoriser(kernel.function, kernel.cfg, shapes, linear, layout, variant, formats, passed)
+        writer = Vectoriser(kernel.function, kernel.cfg, shapes, linear, chunk, variant, formats, passed)
         codes.append(writer.write())
         declares |= codes[-1].declares
     frame_bytes = max(c.frame_bytes for c in codes) if resumable else None
@@ -212,6 +214,7 @@ def vectorised(
         own,
         kernel.locals_bytes,
         layout,
+        at_ends,
         frame_bytes,
         gives_up=gives_up,
         single=SINGLE if single else None,

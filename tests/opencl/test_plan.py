@@ -1,4 +1,4 @@
-"""Which work-groups with barriers are laid out as one chunk, which then has nothing to wait for."""
+"""Which work-groups with barriers are laid out as one chunk, which then has nothing to wait for; masked chunks."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import headwater as hw
 from headwater.opencl import host
 from headwater.opencl.spmd.flow import NO_FLOW
 from headwater.opencl.spmd.layout import Layout
-from headwater.opencl.spmd.plan import KernelFacts, choose_layout
+from headwater.opencl.spmd.plan import KernelFacts, choose_layout, masked_layout
 
 
 def facts(*, size=50, dims=(0,), masked_loops=False):
@@ -83,3 +83,29 @@ def test_lanes_that_lie_along_y_give_the_same_results():
     program.rows[(width, height), None](a, b, c, n)
     expected = np.einsum("ykc,xrkc->yx", a, b.reshape(width, 4, n, 4))
     assert (c == expected).all()
+
+
+def test_masked_chunks_of_long_code_have_fewer_rows():
+    along = Layout(16, 8, 0, 0)
+    assert masked_layout(along, 50, has_barrier=False) == along
+    assert masked_layout(along, 200, has_barrier=False) == Layout(16, 4, 0, 0)
+    assert masked_layout(along, 900, has_barrier=False) == Layout(16, 1, 0, 0)
+    assert masked_layout(along, 900, has_barrier=True) == along
+    assert masked_layout(Layout(16, 8), 900, has_barrier=False) == Layout(16, 8)
+
+
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 63, 64, 65, 200])
+def test_masked_chunks_with_fewer_rows_run_every_work_item_once(n):
+    lines = "x = x * 3.0f + i; x = fabs(x - 7.0f);" * 60  # 190 instructions: masked chunks of 4 rows, not 8
+    source = f"kernel void f(global float *a, int n) {{ int i = get_global_id(0); if (i < n) {{ float x = a[i]; {lines} a[i] = x; }} }}"
+    program = hw.compile(source, language="opencl", device="cpu")
+    a = np.arange(256, dtype=np.float32) % 5
+    expected = a.copy()
+    for i in range(n):
+        x = np.float64(a[i])
+        for _ in range(60):
+            x = np.float64(np.float32(x * 3.0 + i))
+            x = abs(np.float64(np.float32(x - 7.0)))
+        expected[i] = x
+    program.f[(256,), None](a, np.int32(n)).wait()
+    np.testing.assert_allclose(a, expected, rtol=1e-4)

@@ -56,6 +56,7 @@ def write_entry(
     params: list[Param],
     locals_bytes: list[int],
     layout: Layout,
+    masked_layout: Layout,
     frame_bytes: int | None,
     *,
     gives_up: bool,
@@ -63,7 +64,8 @@ def write_entry(
     lane_bytes: int = 0,
     agreeing: bool = False,
 ) -> str:
-    """The entry's text. ``frame_bytes`` is None if no chunk stops at barriers; ``gives_up``: full chunks may;
+    """The entry's text. ``masked_layout`` is that of masked chunks, which may have fewer rows that follow each other
+    along the lanes; ``frame_bytes`` is None if no chunk stops at barriers; ``gives_up``: full chunks may;
     ``single``: the function for one work-item, which runs those of a masked chunk that gives up, if masked ones may;
     ``lane_bytes``: what a lane stores where `PLACE` tells, to which lines of chunks are aligned (0: they are not);
     ``agreeing``: the launch stops if the chunks of a work-group, one work-item each, stopped at different barriers."""
@@ -92,7 +94,9 @@ def write_entry(
     arguments = _load_arguments(places, locals_bytes, lines)
     lines += _GROUP_LOOP.splitlines()
     ids = _chunk_ids(layout)
-    call = _Caller(full, masked, arguments, ids, layout, frame_bytes, gives_up, single, lane_bytes, agreeing)
+    call = _Caller(
+        full, masked, arguments, ids, layout, masked_layout, frame_bytes, gives_up, single, lane_bytes, agreeing
+    )
     lines += call.lines()
     lines += ["group.end:", "  %g.next = add i64 %g, 1", "  %g.more = icmp slt i64 %g.next, %last"]
     lines += ["  br i1 %g.more, label %group, label %grab", "leave:", "  ret void", "}"]
@@ -179,6 +183,7 @@ class _Caller:
     arguments: list[str]
     ids: dict[int, str]
     layout: Layout
+    masked_layout: Layout
     frame_bytes: int | None
     gives_up: bool
     single: str | None
@@ -251,7 +256,7 @@ class _Caller:
             out += [
                 f"  %lane.m = phi i64 [ %lane.f, %full.head ]{self._other_ways_to_masked()}",
                 *self._end_of_masked(lane),
-                f"  %lane.m.step = add i64 %lane.m, {self.layout.steps[lane]}",
+                f"  %lane.m.step = add i64 %lane.m, {self.masked_layout.steps[lane]}",
                 "  %lane.m.next = call i64 @llvm.umin.i64(i64 %lane.m.step, i64 %lane.m.end)",
                 f"  %masked.more = icmp ult i64 %lane.m, %lsz{lane}",
                 "  br i1 %masked.more, label %masked.call, label %lane.end",
@@ -426,7 +431,7 @@ class _Caller:
         ]
         masks = []
         if self.layout.row_dim == self.layout.lane_dim:
-            for row in range(self.layout.rows):
+            for row in range(self.masked_layout.rows):
                 steps = ", ".join(f"i64 {row * lanes + i}" for i in range(lanes))
                 out.append(f"  %inside.{row} = icmp ult {wide} <{steps}>, %room.all")
                 masks.append(f"<{lanes} x i1> %inside.{row}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from headwater.opencl.spmd.flow import Flow
@@ -51,6 +51,11 @@ MAX_PRIVATE_BYTES = 1 << 20
 
 LARGE_KERNEL = 600
 """Instructions beyond which a second row costs more time to compile than it is likely to save."""
+
+LONGEST_MASKED_CODE = 800
+"""Instructions of a masked chunk that are not too many: it runs at the ends of lines only, and LLVM takes longer for
+it than for a whole one (a median by luminance, 4 rows: 0.24 s, with one masked row 0.16; a 5 × 5 convolution of lines
+of 2044, 8 rows: 1.2 times as long with one masked row)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +165,15 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
         while lanes < WIDE_VECTORS * base and lanes * 2 <= local_size[lane_dim]:
             lanes *= 2
     return Layout(lanes, rows, lane_dim, row_dim)
+
+
+def masked_layout(layout: Layout, size: int, *, has_barrier: bool) -> Layout:
+    """How a masked chunk lies where whole ones lie like ``layout``; ``size``: the kernel's instructions."""
+    rows = layout.rows
+    if layout.row_dim == layout.lane_dim and not has_barrier:  # then fewer rows of it can follow each other, too
+        while rows > 1 and rows * size > LONGEST_MASKED_CODE:
+            rows //= 2
+    return replace(layout, rows=rows)
 
 
 def needs_masks(layout: Layout, local_size: Size, global_size: Size) -> bool:
