@@ -21,13 +21,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 import numpy as np
 
 from headwater.errors import ResourceError, SourceError, Span, UsageError
 from headwater.runtime.signature import SCALARS, parse_type
-from headwater.writing import Staging
+from headwater.writing import Staging, refuse_place
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -114,13 +114,13 @@ def names_data(text: str) -> bool:
         return True
     if _is_list(text):
         return False  # of numbers: a vector's value as likely as an array
-    return Path(_split(text)[0]).suffix.lower() in (*PICTURES, *TEXTS, *RAW, ".npy", ".npz") or Path(text).exists()
+    return Path(_split(text)[0]).suffix.lower() in (*PICTURES, *TEXTS, *RAW, ".npy", ".npz") or os.path.exists(text)
 
 
 def _split(text: str) -> tuple[str, str]:
     """A file's name and what follows its colon; a drive letter's colon is part of the name."""
     start = 2 if re.match(r"[A-Za-z]:[\\/]", text) else 0
-    if Path(text).exists():
+    if os.path.exists(text):
         return text, ""
     name, _, rest = text[start:].partition(":")
     return text[:start] + name, rest
@@ -138,11 +138,12 @@ def read(text: str) -> Given:
     suffix = path.suffix.lower()
     if not name:
         raise UsageError(f"{text!r} names no file", hint="write FILE, FILE:member or FILE:type:shape")
-    if path.is_symlink() and not path.exists():
-        raise UsageError(f"{name!r} is a link that leads nowhere")
-    if not path.exists():
-        raise UsageError(f"there is no file {name!r}", hint=_similar(path))
-    if path.is_dir():
+    if not os.path.exists(path):
+        if os.path.islink(path):
+            raise UsageError(f"{name!r} is a link that leads nowhere")
+        made_up = f"numbers are given as {text},0, or made up: ones:1024" if _is_number(text) else ""
+        raise UsageError(f"there is no file {name!r}", hint=made_up or _similar(path))
+    if os.path.isdir(path):
         raise UsageError(f"{name!r} is a directory")
     if rest and suffix in (*PICTURES, ".npy"):
         raise UsageError(f"{text!r}: {suffix} files have no parts", hint=f"leave :{rest} out")
@@ -163,7 +164,8 @@ def read(text: str) -> Given:
     except MemoryError as error:
         raise ResourceError(f"{name} does not fit into memory") from error
     except (OSError, ValueError, EOFError, SyntaxError, KeyError) as error:
-        raise UsageError(f"cannot read {name}: {_reason(error)}", hint=_reading_hint(suffix)) from error
+        hint = "" if isinstance(error, OSError) and error.errno else _reading_hint(suffix)
+        raise UsageError(f"cannot read {name}: {_reason(error)}", hint=hint) from error
     array = cast(Array, given.array)
     if array.size == 0:
         raise UsageError(f"{text} has no elements: its shape is {array.shape}")
@@ -174,6 +176,8 @@ def read(text: str) -> Given:
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     text = str(error).strip().splitlines()
     return text[0] if text else type(error).__name__
 
@@ -182,13 +186,13 @@ def _similar(path: Path) -> str:
     from difflib import get_close_matches
 
     try:
-        names = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
+        names = os.listdir(path.parent)
     except OSError:
         names = []
     close = get_close_matches(path.name, names, 1)
     if close:
         return f"did you mean {path.with_name(close[0])}?"
-    return "" if path.parent.is_dir() else f"the directory {path.parent} does not exist"
+    return "" if os.path.isdir(path.parent) else f"the directory {path.parent} does not exist"
 
 
 def _reading_hint(suffix: str) -> str:
@@ -280,7 +284,7 @@ def _fault_of_table(
 
 def _is_list(text: str) -> bool:
     """Whether these are numbers with commas between: ``1,2.5,-3``."""
-    return "," in text and all(_is_number(part) for part in text.split(",")) and not Path(text).exists()
+    return "," in text and all(_is_number(part) for part in text.split(",")) and not os.path.exists(text)
 
 
 def _is_number(text: str) -> bool:
@@ -520,10 +524,7 @@ def check_target(text: str) -> None:
             f"do not know how to write {text!r}",
             hint="use .npy, .npz, .csv, .tsv, .bin (bare bytes), or a picture: .png, .jpg, .bmp, .ppm, .tif, .webp",
         )
-    if not path.parent.is_dir():
-        raise UsageError(f"cannot write {text}: the directory {path.parent} does not exist")
-    if path.is_dir():
-        raise UsageError(f"cannot write {text}: it is a directory")
+    refuse_place(path)
 
 
 def _split_target(text: str) -> tuple[str, str]:
@@ -570,17 +571,24 @@ def _unpadded(output: Output) -> Array:
     return output.array if kind.width == kind.stored else output.array[..., : kind.width]
 
 
+def _write_bytes(file: BinaryIO, array: Array) -> None:
+    """The array in C order; unlike NumPy's, its OSError tells the reason, such as a full disk."""
+    file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+
+
 def _write_one(path: Path, suffix: str, output: Output, notes: list[str]) -> None:
     array = _unpadded(output)
     if suffix == ".npy":
         with open(path, "wb") as file:
-            np.save(file, array, allow_pickle=False)
+            np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+            _write_bytes(file, array)
     elif suffix in TEXTS:
         flat = array.reshape(array.shape[0], -1) if array.ndim > 1 else array.reshape(-1, 1)
         exact = "%d" if array.dtype.kind in "iub" else "%.17g" if array.dtype.itemsize == 8 else "%.9g"
         np.savetxt(path, flat, delimiter=TEXTS[suffix], fmt=exact)
     elif suffix in RAW:
-        output.array.tofile(path)
+        with open(path, "wb") as file:
+            _write_bytes(file, output.array)
     else:
         image = to_picture(array, output.element, notes, output.target)
         if suffix in (".jpg", ".jpeg", ".bmp", ".ppm", ".pgm") and image.mode == "RGBA":

@@ -22,6 +22,14 @@ def is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
+def refuse_place(path: Path) -> None:
+    """UsageError if no file can be written there, before the work on it begins."""
+    if not os.path.isdir(path.parent):
+        raise UsageError(f"cannot write {path}: the directory {path.parent} does not exist")
+    if os.path.isdir(path):
+        raise UsageError(f"cannot write {path}: it is a directory")
+
+
 class Staging:
     """Files on their way: ``with Staging() as staging``, write to what ``place`` returns, then ``finish``.
 
@@ -39,8 +47,7 @@ class Staging:
     def place(self, path: Path) -> Path:
         """Where to write what shall become the file at this path. It has the path's suffix."""
         self.current = path
-        if path.is_dir():
-            raise UsageError(f"cannot write {path}: it is a directory")
+        refuse_place(path)
         if is_special(path):
             handle, name = tempfile.mkstemp(path.suffix)
             os.close(handle)

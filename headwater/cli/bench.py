@@ -32,7 +32,9 @@ examples:
 def main(words: Sequence[str]) -> int:
     """Run the command; the exit code is returned."""
     parser = Parser("bench", _USAGE, _DESCRIPTION, _EXAMPLES)
-    parser.add_argument("--device", "-d", metavar="DEVICE", default="cpu", help="cpu (the default) or an OpenCL device")
+    parser.add_argument(
+        "--device", "-d", metavar="DEVICE", action="once", default="cpu", help="cpu (the default) or an OpenCL device"
+    )
     parser.add_argument("--kernels", metavar="NAME,…", help="only these kernels (cpu)")
     parser.add_argument("--sides", metavar="NAME,…", help="only these of headwater, pocl, numba, numpy, c (cpu)")
     parser.add_argument("--rounds", metavar="N", help="timed rounds")

@@ -307,6 +307,9 @@ def _take_data(slot: Slot, given: Given, request: Request, binding: Binding) -> 
         return
     assert slot.element is not None
     array = files.fit(given, slot.element, cast_types=request.cast)
+    if slot.element.untyped and given.kind == "text":
+        kind = "floats" if array.dtype.kind == "f" else "whole numbers; a point makes them floats, as in 2.0"
+        binding.notes.append(f"{slot.name}: {given.text} as {kind}")
     if given.kind == "picture":
         binding.notes.append(f"{slot.name}: {given.text}, {files.picture_meaning(slot.element)}, {_sizes(given.shape)}")
     binding.values[slot.name] = array
@@ -453,7 +456,10 @@ def _checked(slot: Slot, number: float, text: str) -> Any:
                 f"{slot.name}={text} does not fit {slot.element.name}, which holds {limits.min} to {limits.max}"
             )
     with np.errstate(over="ignore"):
-        return dtype.type(number)
+        value = dtype.type(number)
+    if dtype.kind == "f" and np.isinf(value) and "inf" not in text.lower():
+        raise UsageError(f"{slot.name}={text} does not fit {slot.element.name}, which ends at {np.finfo(dtype).max:g}")
+    return value
 
 
 def _sampler(slot: Slot, word: str) -> Any:

@@ -82,7 +82,11 @@ def add_target_options(made: Parser) -> None:
         "--target", metavar="GFX", help="LLVM's name of the chip: gfx600 to gfx90a, fiji, hawaii, cypress, rv770, …"
     )
     where.add_argument(
-        "--device", "-d", metavar="CHIP", help="a chip of headwater devices (vega64), or a TOML file of one"
+        "--device",
+        "-d",
+        metavar="CHIP",
+        action="once",
+        help="a chip of headwater devices (vega64), or a TOML file of one",
     )
     made.add_argument(
         "--code-object-version", metavar="N", type=int, choices=[4, 5, 6], help="of the result: 4, 5 (default) or 6"

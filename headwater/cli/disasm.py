@@ -55,7 +55,9 @@ def parser() -> Parser:
     made.add_argument("file", metavar="FILE", help="a code object, OpenCL C or Brook+")
     where = made.add_mutually_exclusive_group()
     where.add_argument("--target", metavar="GFX", help="compile for this (gfx600 to gfx90a, …); what code is for")
-    where.add_argument("--device", "-d", metavar="CHIP", help="the same by a chip of headwater devices (vega64)")
+    where.add_argument(
+        "--device", "-d", metavar="CHIP", action="once", help="the same by a chip of headwater devices (vega64)"
+    )
     made.add_argument(
         "--kernel",
         "-k",

@@ -18,6 +18,7 @@ from headwater.errors import HeadwaterError, InternalError, SourceError
 _PLACE = re.compile(r"\S.*:\d+(:\d+)?: error: ")
 _FULL = {getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS") if hasattr(errno, name)}
 """What says that a disk is full, broken or not to be written: EDQUOT is unknown on Windows."""
+_ROOM = "make room, or write somewhere else; TMPDIR says where temporary files go"
 
 
 def report(error: Exception, words: Sequence[str]) -> int:
@@ -26,7 +27,9 @@ def report(error: Exception, words: Sequence[str]) -> int:
         error = HeadwaterError("out of memory", hint="use smaller arrays, or run on a device with more memory")
     if isinstance(error, OSError) and error.errno in _FULL:
         where = f" {error.filename}" if error.filename else ""
-        error = HeadwaterError(f"cannot write{where}: {error.strerror}", hint="make room, or write somewhere else")
+        error = HeadwaterError(f"cannot write{where}: {error.strerror}", hint=_ROOM)
+    if isinstance(error, InternalError) and os.strerror(errno.ENOSPC) in error.message:  # a compiler's words
+        error = HeadwaterError(f"cannot write: {os.strerror(errno.ENOSPC)}", hint=_ROOM)
     if isinstance(error, HeadwaterError) and not isinstance(error, InternalError):
         text, code = _message(error), error.exit_code
     else:
@@ -65,20 +68,27 @@ def _as_json(error: Exception, code: int) -> dict[str, object]:
 
 
 def _defect(error: Exception, words: Sequence[str]) -> str:
-    """For a defect of ours: the details go to a file, the message says where it is and what to do with it."""
+    """For a defect of ours: the details go to a file, or to stderr where none can be written; the message says what to
+    do with them."""
     from headwater import __version__
 
     trace = "".join(traceback.format_exception(error))
     if os.environ.get("HEADWATER_DEBUG"):
         print(trace, file=sys.stderr)
     command = shlex.join(["headwater", *words])
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="headwater-report-", suffix=".txt", delete=False, encoding="utf-8"
-    ) as file:
-        file.write(f"headwater {__version__}, Python {sys.version}, {sys.platform}\n{command}\n\n{trace}")
+    details = f"headwater {__version__}, Python {sys.version}, {sys.platform}\n{command}\n\n{trace}"
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="headwater-report-", suffix=".txt", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(details)
+        where = f"the file {file.name}"
+    except OSError:
+        print(details, file=sys.stderr)
+        where = "what stands above"
     said = str(error).strip() or type(error).__name__
     name = "" if isinstance(error, InternalError) else f"{type(error).__name__}: "
     return (
         f"internal error: {name}{said}\n  this is a defect of Headwater, not of your kernel or data"
-        f"\n  hint: please report it with the file {file.name} and the kernel"
+        f"\n  hint: please report it with {where} and the kernel"
     )

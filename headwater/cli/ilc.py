@@ -35,7 +35,9 @@ def parser() -> Parser:
     form = made.add_mutually_exclusive_group()
     form.add_argument("--print", dest="form", action="store_const", const="il", help="print the program as IL")
     form.add_argument("--opencl", dest="form", action="store_const", const="cl", help="translate it to OpenCL C")
-    made.add_argument("--device", "-d", metavar="CHIP", help="the VLIW chip that OpenCL C is translated for")
+    made.add_argument(
+        "--device", "-d", metavar="CHIP", action="once", help="the VLIW chip that OpenCL C is translated for"
+    )
     made.add_argument("--kernel", "-k", metavar="NAME", help="only this kernel of OpenCL C")
     made.add_argument("-o", "--output", metavar="OUTPUT", help="write there instead of printing")
     return made

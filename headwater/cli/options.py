@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from headwater.errors import UsageError
 
-_NEGATIVE = re.compile(r"-[\d.]")
+_NEGATIVE = re.compile(r"-([\d.]|(inf|nan)\b)")
 
 
 class Parser(argparse.ArgumentParser):
@@ -25,6 +25,7 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
         )
         self.command = command
+        self.register("action", "once", _Once)
 
     def error(self, message: str) -> NoReturn:
         """A wrong option or a missing argument, as every other fault of the input."""
@@ -41,6 +42,18 @@ class Parser(argparse.ArgumentParser):
             else:
                 prepared.append(f" {word}" if _NEGATIVE.match(word) else word)
         return self.parse_intermixed_args(prepared)
+
+
+class _Once(argparse.Action):
+    """A value that another of the same option must not silently replace: some commands take several devices."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: object, option: str | None = None
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        if before not in (None, self.default):
+            parser.error(f"{option} is given twice, {before} and {value}: this takes one")
+        setattr(namespace, self.dest, value)
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -98,7 +111,7 @@ def add_device_option(parser: Parser, what: str = "") -> None:
         "--device",
         "-d",
         metavar="DEVICE",
-        default=None,
+        action="once",
         help=f"{what or 'cpu (the default), gpu, opencl:0:0, part of a name or a simulated chip'}; "
         "headwater devices lists them",
     )

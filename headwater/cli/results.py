@@ -7,10 +7,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from headwater.errors import UsageError
+from headwater.writing import refuse_place
+
+
+def output_file(word: str) -> str:
+    """The file of an output's ``[NAME=]FILE``."""
+    name, equals, file = word.partition("=")
+    return file if equals and name.isidentifier() else word
 
 
 def refuse_overwriting(outputs: Iterable[str | Path | None], sources: Iterable[str | Path]) -> None:
-    """UsageError if an output would replace one of the command's own sources, or another of its outputs.
+    """UsageError if an output cannot be written, or would replace one of the command's own sources or another output.
 
     ``None``, and ``-`` for standard input or output, are no files.
     """
@@ -18,6 +25,7 @@ def refuse_overwriting(outputs: Iterable[str | Path | None], sources: Iterable[s
     for output in outputs:
         if output is None or str(output) == "-":
             continue
+        refuse_place(Path(output))
         place = os.path.realpath(output)
         if place in taken:
             raise UsageError(f"cannot write {output}: {taken[place]}", hint="give the output another name")

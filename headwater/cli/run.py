@@ -77,12 +77,13 @@ def parser() -> Parser:
     return made
 
 
-def add_launch_options(made: Parser, *, simulated: bool = False) -> None:
+def add_launch_options(made: Parser, *, simulated: bool = False, several: bool = False) -> None:
     """What tells a kernel and its arguments, for all commands that launch one; ``simulated``: on a chip that is not
-    here only."""
+    here only; ``several``: the command declares ``--device`` itself."""
     made.add_argument("file", metavar="FILE", help="the kernel: .cl, .br, .il; machine code: .hsaco, .cal")
     made.add_argument("words", metavar="ARG", nargs="*", help="arrays and numbers, in order or as name=value")
-    add_device_option(made, "a simulated chip, such as vega64 or a TOML file" if simulated else "")
+    if not several:
+        add_device_option(made, "a simulated chip, such as vega64 or a TOML file" if simulated else "")
     made.add_argument("--kernel", "-k", metavar="NAME", help="which kernel; needed if the file has several")
     made.add_argument(
         "-o",
@@ -367,7 +368,7 @@ class _Result:
         lines = [_wrote(target, name, self.outputs[name]) for name, target in binding.targets.items()]
         for name, array in self.outputs.items():
             if not binding.targets:
-                lines += _show(name, array)
+                lines += _show(name, array, None if name in binding.made else binding.values.get(name))
             elif name not in binding.targets:
                 lines.append(f"not written: {_describe(name, array)}; -o {name}=FILE does it")
         lines += [f"note: {note}" for note in self.notes]
@@ -441,13 +442,16 @@ def _describe(name: str, array: Array) -> str:
     return text
 
 
-def _show(name: str, array: Array) -> list[str]:
-    """An output as text, long ones abridged in the middle."""
+def _show(name: str, array: Array, before: Any) -> list[str]:
+    """An output as text, long ones abridged in the middle; a line for what is as it was ``before``."""
     import numpy as np
 
     if array.size == 1 and array.dtype.kind != "V":
         return [f"{name} = {array.reshape(-1)[0]}"]
-    text = np.array2string(array, threshold=64, edgeitems=3, max_line_width=100, precision=6)
+    if before is not None and np.array_equal(*(a.reshape(-1).view(np.uint8) for a in (before, array))):
+        return [f"{_describe(name, array)}: as it was given"]
+    ends = 3 if array.ndim < 3 else 2
+    text = np.array2string(array, threshold=64, edgeitems=ends, max_line_width=100, precision=6)
     return [_describe(name, array), *(f"  {line}" for line in text.splitlines())]
 
 

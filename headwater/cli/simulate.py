@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.cli.options import Parser, build_options, positive, whole_from_one
-from headwater.cli.results import refuse_overwriting
+from headwater.cli.results import output_file, refuse_overwriting
 from headwater.cli.run import add_launch_options, bind_words, choose_kernel, tell_written
 from headwater.errors import UsageError
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from headwater.timing.report import Hot, Report
     from headwater.timing.system import SystemTimeline
 
-_USAGE = "FILE [ARG …] --device CHIP [--kernel NAME] [--timeline FILE] [--html FILE] [--json] [options]"
+_USAGE = "FILE [ARG …] -d CHIP [-d CHIP …] [--kernel NAME] [--timeline FILE] [--html FILE] [--json] [options]"
 _DESCRIPTION = """\
 Simulate how many cycles a kernel takes on a chip, and where they go. The kernel is emulated once, and what its
 wavefronts did is replayed on the chip's compute units, caches and memory.
 
-Arguments are given as to headwater run. --also replays the same run on more chips.
+Arguments are given as to headwater run. Several chips are set side by side.
 """
 _EXAMPLES = """\
 examples:
   headwater simulate matmul.cl --device vega64 random:512x512 random:512x512 --local 16,16
   headwater simulate median.cl --device fiji --kernel medianfilter_rgba photo.jpg --timeline median.json
-  headwater simulate scan.cl --device mi50 --also radeon-vii,mine.toml random:1Mi
+  headwater simulate scan.cl -d mi50 -d radeon-vii -d mine.toml random:1Mi
   headwater simulate matmul.cl --device vega64 … --sweep compute.compute_units=16:64:4 --sweep clock_mhz=1000,1500
   headwater simulate saxpy.cl --device hd5870 … --repeat 16 --queues 2 --timeline program.json
 """
@@ -40,15 +40,15 @@ _MOST_TIMES = 100_000
 def parser() -> Parser:
     """The options of ``headwater simulate``."""
     made = Parser("simulate", _USAGE, _DESCRIPTION, _EXAMPLES)
-    add_launch_options(made, simulated=True)
+    add_launch_options(made, simulated=True, several=True)
+    made.add_argument("--device", "-d", metavar="CHIP", action="append", default=[], help="a chip; several compare")
     what = made.add_argument_group("simulation")
-    what.add_argument("--also", metavar="CHIPS", help="more chips, with commas: the table compares them")
     what.add_argument(
         "--sweep",
         metavar="FIGURE=VALUES",
         action="append",
         default=[],
-        help="also on the chip with other figures, as compute.clock_mhz=800,1000 or clock_mhz=800:1600:9 (nine)",
+        help="also on the first chip with other figures, as compute.clock_mhz=800,1000 or clock_mhz=800:1600:9 (nine)",
     )
     what.add_argument("--timeline", metavar="FILE", help="write a timeline for ui.perfetto.dev")
     what.add_argument("--html", metavar="FILE", help="write the report as a page")
@@ -82,9 +82,8 @@ def _simulate(args: argparse.Namespace) -> int:
     from headwater.timing.system import repeated
 
     path = Path(args.file)
-    refuse_overwriting([args.html, args.timeline, *args.outputs], [path])
-    names = [args.device, *(name for name in (args.also or "").split(",") if name)]
-    chips = [simulated(name) for name in names]
+    refuse_overwriting([args.html, args.timeline, *map(output_file, args.outputs)], [path])
+    chips = [simulated(name) for name in args.device or [None]]
     sample = _part(args.sample)
     limit = TimeLimit(positive(args.time_limit, "--time-limit"))
     times = whole_from_one(args.repeat, "--repeat") if args.repeat is not None else 0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headwater.cli.options import Parser, build_options, positive
-from headwater.cli.results import refuse_overwriting
+from headwater.cli.results import output_file, refuse_overwriting
 from headwater.cli.run import add_launch_options, bind_words, choose_kernel, tell_written
 from headwater.errors import KernelFault, UsageError
 
@@ -67,7 +67,7 @@ def _stats(args: argparse.Namespace) -> int:
 
     limit = positive(args.time_limit, "--time-limit")
     path = Path(args.file)
-    refuse_overwriting([args.trace, *args.outputs], [path])
+    refuse_overwriting([args.trace, *map(output_file, args.outputs)], [path])
     device = headwater.device(args.device)
     if device.kind != "simulated":
         raise UsageError(

@@ -45,7 +45,7 @@ def print_table(
     with console.capture() as made:
         console.print(table)
     # Printed here, as Rich would end the process itself where the reader of a pipe has gone.
-    print(made.get(), end="")
+    print(*(line.rstrip() for line in made.get().splitlines()), sep="\n")
 
 
 def shows_colour() -> bool:

@@ -1,12 +1,17 @@
 """What careless people do: outputs over sources, full disks, closed pipes, kernels that run wild, odd files."""
 
+import errno
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import pytest
+
+from headwater.errors import InternalError
 
 ADD_BR = "kernel void add(float a<>, float b<>, out float c<>) { c = a + b; }\n"
 FILL_CL = "kernel void fill(global float *x) { x[get_global_id(0)] = 1; }\n"
@@ -184,10 +189,84 @@ def test_only_the_file_is_required(headwater, command_name):
     assert first == "headwater: error: the following arguments are required: FILE"
 
 
+@LINUX
+def test_what_fills_the_disk_says_so(tmp_path):
+    """In a process of its own, whose files may have a mebibyte."""
+    (tmp_path / "k.cl").write_text(FILL_CL)
+    for name in ("x.npy", "x.bin", "x.npz", "x.csv"):
+        line = f"ulimit -f 1024; trap '' XFSZ; {sys.executable} -m headwater run k.cl zeros:1Mi -o {name}"
+        ran = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        assert (ran.returncode, ran.stderr) == (2, f"headwater: error: cannot write {name}: File too large\n")
+    assert os.listdir(tmp_path) == ["k.cl"]
+
+
+def test_a_report_that_cannot_be_kept_is_printed(folder, headwater, monkeypatch):
+    from headwater.cli.launch import Job
+
+    def broken(self, device, watcher=None):
+        raise InternalError(f"code.o: '{os.strerror(errno.ENOSPC)}'" if full else "by accident")
+
+    def none(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Job, "run", broken)
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", none)
+    full = False
+    ran = headwater("run", "vadd.cl", "a.npy", "b.npy")
+    assert ran.code == 70
+    assert "Traceback" in ran.err
+    assert ran.err.endswith("please report it with what stands above and the kernel\n")
+    full = True  # a compiler's words of a full disk
+    ran = headwater("run", "vadd.cl", "a.npy", "b.npy")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, f"headwater: error: cannot write: {os.strerror(errno.ENOSPC)}")
+
+
+def test_an_interrupt_that_an_import_made_another_error_is_one(headwater, monkeypatch):
+    from headwater.cli import devices
+
+    def importing(words):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("as NumPy does") from None
+
+    monkeypatch.setattr(devices, "main", importing)
+    ran = headwater("devices")
+    assert (ran.code, ran.err) == (130, "headwater: interrupted\n")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_device_is_given_once_or_compared(folder, headwater):
+    (folder / "k.cl").write_text(FILL_CL)
+    ran = headwater("run", "k.cl", "zeros:9", "-d", "cpu", "--device", "vega64")
+    assert ran.code == 2
+    assert "--device is given twice, cpu and vega64: this takes one" in ran.err
+    ran = headwater("simulate", "k.cl", "zeros:9", "-d", "vega64", "-d", "hd5870", "-o", "x=no/x.npy")
+    assert (ran.code, ran.err) == (2, "headwater: error: cannot write no/x.npy: the directory no does not exist\n")
+
+
+def test_names_that_are_too_long_are_no_defect(folder, headwater):
+    (folder / "k.cl").write_text(FILL_CL)
+    name = "a" * 300
+    assert headwater("run", "k.cl", f"{name}.npy").err == f"headwater: error: there is no file '{name}.npy'\n"
+    ran = headwater("run", "k.cl", "zeros:9", "-o", f"{name}.npy")
+    assert (ran.code, ran.err) == (2, f"headwater: error: cannot write {name}.npy: File name too long\n")
+
+
+def test_what_a_kernel_left_as_it_was_takes_a_line(folder, headwater):
+    (folder / "k.cl").write_text("kernel void k(global float *x, global float *y) { y[get_global_id(0)] += x[0]; }")
+    ran = headwater("run", "k.cl", "ones:9", "arange:9", "-o", "y.npy")
+    assert ran.out.startswith("wrote y.npy: y, float32 9, 1 to 9\n")
+    ran = headwater("run", "k.cl", "x=ones:9", "y=arange:9")
+    assert ran.out == "x, float32 9, 1 to 1: as it was given\ny, float32 9, 1 to 9\n  [1. 2. 3. 4. 5. 6. 7. 8. 9.]\n"
+
+
 def test_infinity_is_a_number(folder, headwater):
     (folder / "k.cl").write_text("kernel void k(global float *x, float a) { x[get_global_id(0)] = a; }")
     assert headwater("run", "k.cl", "zeros:1", "inf").out == "x = inf\n"
     assert headwater("run", "k.cl", "zeros:1", "2.5f").out == "x = 2.5\n"
+    assert headwater("run", "k.cl", "zeros:1", "-inf").out == "x = -inf\n"
+    assert "a=1e39 does not fit float, which ends at 3.40282e+38" in headwater("run", "k.cl", "zeros:1", "1e39").err
 
 
 def test_metrics_are_listed_as_json(headwater):

@@ -95,7 +95,7 @@ def test_faults_of_assembly_have_a_place(headwater, folder):
         (["vadd.cl", "-d", "vega64", "--largest-group", "2000"], "a work-group cannot have 2000 work-items"),
         (["none.cl", "-d", "vega64"], "cannot read none.cl: No such file or directory"),
         (["sum.br", "-d", "vega64"], "sum.br is Brook+, and this compiles OpenCL C\n  hint: headwater brcc sum.br"),
-        (["vadd.cl", "-d", "vega64", "-o", "none/x"], "cannot write none/x: No such file or directory"),
+        (["vadd.cl", "-d", "vega64", "-o", "none/x"], "cannot write none/x: the directory none does not exist"),
         (["vadd.cl", "-d", "vega64", "--options=-cl-fast"], "unknown build option '-cl-fast'"),
     ],
 )

@@ -230,7 +230,7 @@ def test_the_command_compares_chips(tmp_path: Path, capsys: Any) -> None:
     text = capsys.readouterr().out
     assert "copy on Radeon RX Vega 64: 65,536 work-items in groups of 256, 1,024 wavefronts" in text
     assert "k.cl:2" in text
-    assert main([*words, "--device", "vega64", "--also", str(mine), "--json"]) == 0
+    assert main([*words, "-d", "vega64", "-d", str(mine), "--json"]) == 0
     first, second = json.loads(capsys.readouterr().out)["launches"]
     assert second["device"] == "Slow memory"
     assert second["cycles"] > 3 * first["cycles"]

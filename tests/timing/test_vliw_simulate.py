@@ -373,7 +373,7 @@ def test_the_command_line_compares_chips(tmp_path: Path, capsys: Any) -> None:
     file.write_text(
         "kernel void copy(global const float *x, global float *y) { int i = get_global_id(0); y[i] = x[i]; }"
     )
-    assert main(["simulate", str(file), "random:16Ki", "--device", "hd5870", "--also", "hd4870,hd6970"]) == 0
+    assert main(["simulate", str(file), "random:16Ki", "-d", "hd5870", "-d", "hd4870", "-d", "hd6970"]) == 0
     told = capsys.readouterr().out
     assert all(name in told for name in ("Radeon HD 5870", "Radeon HD 4870", "Radeon HD 6970"))
 
