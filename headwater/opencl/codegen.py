@@ -143,24 +143,26 @@ def _facts(kernel: Kernel) -> KernelFacts:
 
 def build(
     text: str, kernel_name: str, symbol: str, layout: Layout, *, masked: bool, split: bool, checked: bool = False
-) -> tuple[bytes, int | None, tuple[str, ...]]:
+) -> tuple[bytes, int | None, tuple[str, ...], bool]:
     """Vectorise one kernel of a prepared module and compile it.
 
-    Returns the object code, the frame bytes of a chunk that stops at barriers, and the printf formats by number.
+    Returns the object code, the frame bytes of a chunk that stops at barriers, the printf formats by number, and
+    whether it prefetches for launches that want it.
 
     ``masked``: some chunks are partly outside their work-group; ``split``: a work-group has several chunks, which wait
     for each other at barriers; ``checked``: test every access (layout of one lane and row).
     """
     module = Module(text)
     kernel = read_kernel(module, kernel_name, as_written=checked)
-    code, frame_bytes, formats = vectorised(module, kernel, symbol, layout, masked, split, checked)
-    return compile_object(code), frame_bytes, formats
+    code, frame_bytes, formats, ahead = vectorised(module, kernel, symbol, layout, masked, split, checked)
+    return compile_object(code), frame_bytes, formats, ahead
 
 
 def vectorised(
     module: Module, kernel: Kernel, symbol: str, layout: Layout, masked: bool, split: bool, checked: bool
-) -> tuple[str, int | None, tuple[str, ...]]:
-    """The text of a module with the kernel's entry; its chunks' frame bytes; its printf formats."""
+) -> tuple[str, int | None, tuple[str, ...], bool]:
+    """The text of a module with the kernel's entry; its chunks' frame bytes; its printf formats; whether it prefetches
+    for launches that want it."""
     if kernel.cfg.irreducible and (layout.lanes > 1 or layout.rows > 1):
         raise InternalError("irreducible control flow can only be run one work-item at a time")
     resumable = kernel.has_barrier and split
@@ -237,7 +239,8 @@ def vectorised(
         _attributes(target),
         _METADATA,
     ]
-    return "\n\n".join(parts) + "\n", frame_bytes, tuple(_format_text(module, g) for g in formats)
+    fetches_ahead = any(c.fetches_ahead for c in codes)
+    return "\n\n".join(parts) + "\n", frame_bytes, tuple(_format_text(module, g) for g in formats), fetches_ahead
 
 
 def _single(kernel: Kernel, formats: dict[str, int]) -> ChunkCode:

@@ -52,8 +52,9 @@ class HostKernel:
     a value's bytes, a local pointer's 8-byte offset into the scratch block, a sampler's 4-byte value. A thread's
     scratch block is ``static_local_bytes`` plus the dynamic local memory, rounded up to 128, plus ``frame_bytes``.
     ``unbounded``: it may run for ever and polls the launch block's stop field. ``formats``: printf formats by number.
-    ``streaming``: arguments that are only written, for which streaming stores may be asked. ``straight``: it has no
-    loop, so that launches take about as long whatever their arguments are.
+    ``streaming``: arguments that are only written, for which streaming stores may be asked. ``fetches_ahead``:
+    prefetches may be asked for. ``straight``: it has no loop, so that launches take about as long whatever their
+    arguments are.
     """
 
     library: Path
@@ -66,6 +67,7 @@ class HostKernel:
     unbounded: bool
     formats: tuple[str, ...]
     streaming: tuple[int, ...]
+    fetches_ahead: bool
     straight: bool
 
 
@@ -167,16 +169,17 @@ class HostModule:
             unbounded=facts.unbounded,
             formats=tuple(code["formats"]),
             streaming=facts.streaming,
+            fetches_ahead=code["fetches_ahead"],
             straight=facts.reducible and not facts.has_loop,
         )
 
     def _build(self, kernel: str, layout: Layout, masked: bool, split: bool) -> dict[str, bytes]:
         from headwater.opencl.worker import WORKER
 
-        code, frame_bytes, formats = WORKER.call(
+        code, frame_bytes, formats, fetches_ahead = WORKER.call(
             "build", self.text(kernel), kernel, ENTRY, layout, masked=masked, split=split, checked=self.check
         )
-        needs = {"symbol": ENTRY, "frame_bytes": frame_bytes, "formats": formats}
+        needs = {"symbol": ENTRY, "frame_bytes": frame_bytes, "formats": formats, "fetches_ahead": fetches_ahead}
         return {_IMAGE_FILE: link_shared(code), _CODE_FILE: json.dumps(needs).encode()}
 
 

@@ -30,7 +30,7 @@ from headwater.runtime.values import Local, Sampler
 if TYPE_CHECKING:
     from headwater.opencl.kernels import ArgInfo
     from headwater.runtime.cpu import CpuKernel
-    from headwater.runtime.stores import Trial
+    from headwater.runtime.trials import Trial
 
 MAX_SCRATCH = 1 << 31  # bytes for each thread
 # A launch shorter than this is not worth waking other threads: waking one takes about 10 µs of the caller's time.
@@ -69,6 +69,8 @@ class HostKernel(Protocol):
     def formats(self) -> tuple[str, ...]: ...
     @property
     def streaming(self) -> tuple[int, ...]: ...
+    @property
+    def fetches_ahead(self) -> bool: ...
     @property
     def straight(self) -> bool: ...
 
@@ -167,13 +169,13 @@ class CpuLaunch:
 
         self._free: list[Task] = []
         self._streaming = host.streaming
+        self._ahead = _pool.FLAG_AHEAD if host.fetches_ahead else 0
+        self._buffers = [i for i, arg in enumerate(info.args) if arg.kind in ("buffer", "constant")]
+        self._has_ways = bool(self._streaming or self._ahead)
         self._trial: Trial | None = None
         self._large = False
         own, shared = _caches()
-        self._last_level = shared // 2
-        # Launches are large if one word for each work-item is more than the cores' own caches hold.
-        self._flags = _pool.FLAG_LARGE if 4 * prod(global_size) > own * pool.size else 0
-        block[_pool.FLAGS] = self._flags
+        self._own_caches, self._last_level = own * pool.size, shared // 2
         self._unbounded = host.unbounded
         self._straight = host.straight
         self._inline = not check and (interrupt.SUPPORTED or not host.unbounded)
@@ -256,37 +258,42 @@ class CpuLaunch:
         block[_pool.STOP] = 0
         block[_pool.FRAMES] = self._frames
         block[_pool.SCRATCH_BYTES] = self._scratch_bytes
-        if self._streaming:
-            written = sum([getattr(args[i], "nbytes", 0) for i in self._streaming])
-            self._large = written > self._last_level
-            around = self._large and self._stores_around()
-            block[_pool.FLAGS] = self._flags | (_pool.FLAG_STREAMING if around else 0)
+        if self._has_ways:
+            size = sum([getattr(args[i], "nbytes", 0) for i in self._buffers])
+            self._large = size > self._last_level
+            block[_pool.FLAGS] = self._way(args) if self._large else self._ahead if size > self._own_caches else 0
         return task
 
-    def _stores_around(self) -> bool:
-        """Whether a large launch shall use streaming stores."""
-        from headwater.runtime import stores
+    def _way(self, args: Sequence[Any]) -> int:
+        """The flags of a large launch: whether it shall prefetch and use streaming stores."""
+        from headwater.runtime import trials
 
+        written = sum([getattr(args[i], "nbytes", 0) for i in self._streaming])
+        ways = [self._ahead, 0] if self._ahead else [0]
+        if written > self._last_level:
+            ways = [way | _pool.FLAG_STREAMING for way in ways] + ways
+        if len(ways) == 1:
+            self._large = False
+            return ways[0]
         code = self.host.library.parent.name  # the compiled code's key in the cache
-        known = stores.preferred(code)
+        known = trials.preferred(code, ways)
         if known is not None:
             self._trial = None
             return known
-        if self._trial is None:
-            self._trial = stores.Trial(code)
-        return self._trial.streaming()
+        if self._trial is None or self._trial.ways != ways:
+            self._trial = trials.Trial(code, ways)
+        return self._trial.way()
 
     def _begins(self, task: Task) -> None:
-        """A launch begins, which may be one that tries a way to store."""
+        """A launch begins, which may be one that tries a way through memory."""
         if self._trial is not None:
             task.began = self._trial.clock()
 
     def _tried(self, task: Task) -> None:
         """The end of what `_begins` was told of."""
-        if self._trial is not None and self._large:
-            streaming = bool(task.block[_pool.FLAGS] & _pool.FLAG_STREAMING)
-            if self._trial.took(streaming, self._trial.clock() - task.began):
-                self._trial = None
+        trial = self._trial
+        if trial is not None and self._large and trial.took(int(task.block[_pool.FLAGS]), trial.clock() - task.began):
+            self._trial = None
 
     # -- running -------------------------------------------------------------------------------------------------------
 

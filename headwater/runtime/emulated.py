@@ -41,6 +41,7 @@ class EmulatedKernel(NamedTuple):
     unbounded: bool = True
     formats: tuple[str, ...] = ()
     streaming: tuple[int, ...] = ()
+    fetches_ahead: bool = False
     straight: bool = False
 
 

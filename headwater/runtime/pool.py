@@ -35,7 +35,7 @@ BLOCK_FIELDS = 32
 # Bits of the state.
 OPEN, LED, TELL, COUNT = 1 << 32, 1 << 33, 1 << 34, (1 << 32) - 1
 FLAG_STREAMING = 1
-FLAG_LARGE = 2
+FLAG_AHEAD = 2
 
 _MAX_THREADS = 4096
 _MAX_CONCURRENT = 4  # launches that get a full set of threads each; beyond that they share

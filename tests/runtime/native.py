@@ -42,6 +42,7 @@ class Host:
     unbounded: bool = False
     formats: tuple[str, ...] = ()
     streaming: tuple[int, ...] = ()
+    fetches_ahead: bool = False
     straight: bool = False
 
 

@@ -2,7 +2,8 @@
 
 The processor's own prefetchers stop at the end of a page. On a Xeon (Cascade Lake) a + b took 0.90 of its time so, a
 sum 0.94, saxpy 0.97 and a five-point stencil 0.94, where prefetching lines that are in the cache already cost 1 %. On a
-Zen 5 a 3 × 3 median of a picture in the last-level cache took 0.77, a 5 × 5 convolution there 0.93.
+Zen 5 a five-point stencil takes 0.77, a 3 × 3 median of a picture in the last-level cache, too, but a + b 1.11 and
+saxpy 1.04: so each launch says whether it wants them (`headwater.runtime.trials`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ MOST_STREAMS = 8
 
 GLOBAL_SPACE = 1
 
+_ATOMIC = frozenset(("atomicrmw", "cmpxchg"))
+"""What takes longer for an element than its memory (histogram of bytes on a Zen 5: 1.02 with prefetches)."""
+
 
 class Ahead(Apart):
     """Writes prefetches, block by block."""
@@ -30,12 +34,14 @@ class Ahead(Apart):
         """Pick the loads that go through memory in order: outside of loops, where the next chunk goes on where this one
         ends, and in the loops ``striding``, whose work-items stride through an array together."""
         self.to_fetch: list[str] = []
+        self.fetches_ahead = False
         sums = Sums(self.function)
         # Of loads that are a constant apart, as a stencil's along a line, the one that is first at new memory counts.
         streams: dict[tuple[str, frozenset[tuple[Product, int]]], tuple[int, str]] = {}
         for name in self.cfg.order:
-            if self.cfg.loop_of[name] is None or name in striding:
-                for inst in self.function.blocks[name].insts:
+            insts = self.function.blocks[name].insts
+            if (self.cfg.loop_of[name] is None or name in striding) and not any(i.op in _ATOMIC for i in insts):
+                for inst in insts:
                     if self._goes_on(inst):
                         place = dict(sums.of(inst.args[0]))
                         offset = place.pop((), 0)
@@ -60,20 +66,14 @@ class Ahead(Apart):
             offset = AHEAD_BYTES + line * LINE_BYTES
             self.to_fetch.append(self.writer.let(f"getelementptr i8, {pointer.ty} {base}, i64 {offset}"))
 
-    def fetch_ahead(self, *, always: bool) -> None:
-        """The block's prefetches; unless ``always``, only in launches that go through more than the caches hold."""
+    def fetch_ahead(self) -> None:
+        """The block's prefetches, for launches that want them."""
         if not self.to_fetch:
             return
         pointer = f"ptr addrspace({GLOBAL_SPACE})"
         self.writer.declare("llvm.prefetch", f"declare void @llvm.prefetch.p{GLOBAL_SPACE}({pointer}, i32, i32, i32)")
-        lines = [
-            f"call void @llvm.prefetch.p{GLOBAL_SPACE}({pointer} {at}, i32 0, i32 3, i32 1)" for at in self.to_fetch
-        ]
+        with self.writer.when("%ahead", "ahead"):
+            for at in self.to_fetch:
+                self.writer.line(f"call void @llvm.prefetch.p{GLOBAL_SPACE}({pointer} {at}, i32 0, i32 3, i32 1)")
         self.to_fetch = []
-        if always:
-            for line in lines:
-                self.writer.line(line)
-            return
-        with self.writer.when("%large", "ahead"):
-            for line in lines:
-                self.writer.line(line)
+        self.fetches_ahead = True

@@ -85,8 +85,8 @@ def write_entry(
     add("  %dim = trunc i64 %dim.wide to i32")
     add("  %stream.bit = and i64 %flags, 1")
     add("  %stream = icmp ne i64 %stream.bit, 0")
-    add("  %large.bit = and i64 %flags, 2")
-    add("  %large = icmp ne i64 %large.bit, 0")
+    add("  %ahead.bit = and i64 %flags, 2")
+    add("  %ahead = icmp ne i64 %ahead.bit, 0")
     add("  %printf.callback = inttoptr i64 %printf to ptr")
     add("  %frames.at = getelementptr i8, ptr %scratch, i64 %frames")
     if frame_bytes is not None:
@@ -415,7 +415,7 @@ class _Caller:
                 ids.append(f"i64 {at}")
             else:
                 ids.append(f"i64 %{name}")
-        shared = ["i32 %dim", "ptr %stop.p", "i1 %stream", "i1 %large", "ptr %printf.callback", "ptr %launch"]
+        shared = ["i32 %dim", "ptr %stop.p", "i1 %stream", "i1 %ahead", "ptr %printf.callback", "ptr %launch"]
         return ", ".join([*self.arguments, *ids, *shared, f"ptr {frame}", f"i32 {state}"])
 
     def _masks(self, out: list[str]) -> list[str]:

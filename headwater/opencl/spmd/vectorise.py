@@ -31,12 +31,13 @@ FRAME_ALIGN_BYTES = 64
 @dataclass(frozen=True, slots=True)
 class ChunkCode:
     """A chunk function: its text, the declarations it needs, the bytes a stopped chunk keeps in its frame, and where it
-    may stop: the first of ``barriers`` is the one it returns 1 at."""
+    may stop: the first of ``barriers`` is the one it returns 1 at. ``fetches_ahead``: it prefetches on demand."""
 
     text: str
     declares: dict[str, str]
     frame_bytes: int
     barriers: list[Inst]
+    fetches_ahead: bool
 
 
 class Vectoriser(Memory):
@@ -80,7 +81,7 @@ class Vectoriser(Memory):
             writer.start(self.label(END))
             writer.line(f"ret i32 {DONE}")
         body = self._finish()
-        return ChunkCode(body, writer.declares, self.frame_bytes, self.barriers)
+        return ChunkCode(body, writer.declares, self.frame_bytes, self.barriers, self.fetches_ahead)
 
     def write_place(self, place: Place) -> str:
         """Instead of the kernel: a function of the same parameters that returns the address of lane 0's store."""
@@ -129,7 +130,7 @@ class Vectoriser(Memory):
         for inst in self.function.blocks[name].insts[:-1]:
             if inst.op != "phi":
                 self.write_instruction(inst)
-        self.fetch_ahead(always=self.cfg.loop_of[name] is not None)
+        self.fetch_ahead()
         self._initialise(name)
         self._write_terminator(name)
 
@@ -158,7 +159,7 @@ class Vectoriser(Memory):
         for inst in self.function.blocks[name].insts[:-1]:
             if inst.op != "phi":
                 self.write_instruction(inst)
-        self.fetch_ahead(always=True)
+        self.fetch_ahead()
         go_on, part = writer.fresh_label("all.on"), writer.fresh_label("all.part")
         writer.branch(self._all_go_on([test]), go_on, part)
         writer.start(go_on)
@@ -487,7 +488,7 @@ class Vectoriser(Memory):
                 "i32 %dim",
                 "ptr %stop",
                 "i1 %stream",
-                "i1 %large",
+                "i1 %ahead",
                 "ptr %printf",
                 "ptr %launch",
                 "ptr noalias %frame",

@@ -1,0 +1,90 @@
+"""How long a kernel's large launches took passes in; which way such launches shall go through memory passes out.
+
+Streaming stores save the reading of what is overwritten, which counts where all cores together use all of the memory's
+bandwidth; a core alone may store less with them than without (a Xeon, Cascade Lake, with 2 cores: a copy takes 1.35
+times as long). It depends on the kernel, too: a transpose, whose lines lie far apart, gains most (on an Xeon with
+AVX-512, Emerald Rapids, it takes a third of the time). Prefetches are the same: with them a + b takes 0.90 of its time
+on that Cascade Lake and 1.11 on a Zen 5, where a five-point stencil takes 0.77. No table tells, so the first large
+launches of each kernel try every way, and the cache keeps what was fastest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from headwater.errors import HeadwaterError
+
+ROUNDS = 3
+"""Launches that each way gets."""
+FINE_SECONDS = 1e-5
+"""The coarsest clock that tells large launches apart, which take milliseconds (on Windows processor time has 16 ms)."""
+_FORMAT, _FILE = "ways 1", "flags"
+
+
+def clock_for(resolution: float) -> Callable[[], int]:
+    """This process's processor time, which tells the same on a machine that has other work, if it is fine enough."""
+    return time.process_time_ns if resolution <= FINE_SECONDS else time.perf_counter_ns
+
+
+class Trial:
+    """The launches of one kernel and size that try its ``ways``, flags of the launch block. ``clock``: what they are
+    timed with, in nanoseconds."""
+
+    clock = staticmethod(clock_for(time.get_clock_info("process_time").resolution))
+
+    def __init__(self, code: str, ways: Sequence[int]) -> None:
+        self.ways = ways
+        self._code = code
+        self._times: dict[int, list[int]] = {way: [] for way in ways}
+
+    def way(self) -> int:
+        """Which way is tried next."""
+        return min(self.ways, key=lambda way: len(self._times[way]))
+
+    def took(self, way: int, nanoseconds: int) -> bool:
+        """Note a launch; whether it was the last one wanted. What is best for the kernel is known then.
+
+        The fastest of each way count: what the machine does beside, and pages that are touched first, only add time.
+        """
+        if way not in self._times:  # of a launch that was prepared for another trial
+            return False
+        self._times[way].append(nanoseconds)
+        if min(len(times) for times in self._times.values()) < ROUNDS:
+            return False
+        _keep(self._code, self.ways, min(self.ways, key=lambda way: min(self._times[way])))
+        return True
+
+
+_known: dict[str, int] = {}
+
+
+def preferred(code: str, ways: Sequence[int]) -> int | None:
+    """The way that is fastest for this kernel; None if that has not been tried. ``code``: what names it."""
+    key = _key(code, ways)
+    if key not in _known:
+        from headwater import cache
+
+        entry = cache.get(key)
+        if entry is not None:
+            _known[key] = int((entry / _FILE).read_bytes())
+    return _known.get(key)
+
+
+def _keep(code: str, ways: Sequence[int], best: int) -> None:
+    from headwater import cache
+
+    key = _key(code, ways)
+    _known[key] = best
+    with suppress(OSError, HeadwaterError):  # without a cache the next process tries again
+        cache.put(key, {_FILE: b"%d" % best})
+
+
+def _key(code: str, ways: Sequence[int]) -> str:
+    """Of a kernel's code on this machine, with as many threads as now."""
+    from headwater import cache
+    from headwater.opencl.freshness import identity
+    from headwater.runtime.pool import pool
+
+    return cache.key(_FORMAT, identity(), str(pool().size), code, repr(ways))

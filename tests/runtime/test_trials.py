@@ -1,0 +1,115 @@
+"""Large launches try their ways through memory, and keep the fastest one."""
+
+import time
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater.runtime import cpu_launch, pool, trials
+
+
+@pytest.fixture(autouse=True)
+def untried(monkeypatch, tmp_path):
+    monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(trials, "_known", {})
+
+
+WAYS = [3, 1, 2, 0]
+
+
+@pytest.mark.parametrize("fastest", WAYS)
+def test_the_fastest_way_is_kept(fastest):
+    trial, last = trials.Trial("one", WAYS), False
+    assert trials.preferred("one", WAYS) is None
+    for _ in range(len(WAYS) * trials.ROUNDS):
+        assert not last
+        way = trial.way()
+        last = trial.took(way, 100 if way == fastest else 200)
+    assert last
+    assert trials.preferred("one", WAYS) == fastest
+    trials._known.clear()  # as in another process
+    assert trials.preferred("one", WAYS) == fastest
+    assert trials.preferred("one", [2, 0]) is None
+    assert trials.preferred("another", WAYS) is None
+
+
+def test_launches_that_had_to_wait_do_not_tip_the_scales():
+    trial, waits = trials.Trial("one", [1, 0]), iter([900, 0, 900, 0])
+    while trials.preferred("one", [1, 0]) is None:
+        way = trial.way()
+        trial.took(way, 100 + next(waits, 0) if way else 200)
+    assert trials.preferred("one", [1, 0]) == 1
+
+
+def test_a_launch_that_was_prepared_for_another_trial_does_not_count():
+    trial = trials.Trial("one", [1, 0])
+    assert not trial.took(3, 1)
+    for _ in range(2 * trials.ROUNDS):
+        trial.took(trial.way(), 100)
+    assert trials.preferred("one", [1, 0]) in (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("size", "sharing", "expected"), [("266240K", "3", 32 << 20), ("32768K", "0000,0000ffff", 32 << 20)]
+)
+def test_a_virtual_machine_has_a_part_of_its_hosts_cache(monkeypatch, tmp_path, size, sharing, expected):
+    files = {"level": "3", "size": size, "shared_cpu_map": sharing}
+    for name, text in files.items():
+        (tmp_path / "index3").mkdir(exist_ok=True)
+        (tmp_path / "index3" / name).write_text(text + "\n")
+    monkeypatch.setattr(cpu_launch, "Path", lambda _: tmp_path)
+    assert cpu_launch._caches.__wrapped__()[1] == expected
+
+
+def test_large_launches_try_both_ways_and_then_no_more(monkeypatch):
+    program = hw.compile("kernel void fill(global int *out) { out[get_global_id(0)] = 7; }", device="cpu")
+    launch = program.on(hw.device("cpu")).kernels["fill"].prepare((4096,), (64,))
+    launch._last_level = 4096
+    ways = []
+    for _ in range(2 * trials.ROUNDS):
+        out = np.zeros(4096, np.int32)
+        launch([out], None, None).wait()
+        assert (out == 7).all()
+        ways.append(launch._free[-1].block[pool.FLAGS] & pool.FLAG_STREAMING)
+        launch._cost = 10**9  # on all threads, as a large one
+    assert sorted(ways) == [0] * trials.ROUNDS + [1] * trials.ROUNDS
+    assert trials.preferred(launch.host.library.parent.name, [1, 0]) is not None
+    assert launch._trial is None
+
+
+def test_launches_that_read_try_to_prefetch(monkeypatch):
+    source = "kernel void twice(global int *x) { size_t i = get_global_id(0); x[i] = 2 * x[i]; }"
+    program = hw.compile(source, device="cpu")
+    launch = program.on(hw.device("cpu")).kernels["twice"].prepare((4096,), (64,))
+    launch._last_level = 4096
+    launch._own_caches = 1024
+    ways = []
+    for _ in range(2 * trials.ROUNDS):
+        x = np.arange(4096, dtype=np.int32)
+        launch([x], None, None).wait()
+        assert (x == 2 * np.arange(4096)).all()
+        ways.append(int(launch._free[-1].block[pool.FLAGS]))
+    assert sorted(ways) == [0] * trials.ROUNDS + [pool.FLAG_AHEAD] * trials.ROUNDS
+    assert launch._trial is None
+    launch._last_level = 1 << 20
+    launch([np.zeros(4096, np.int32)], None, None).wait()
+    assert launch._free[-1].block[pool.FLAGS] == pool.FLAG_AHEAD  # beyond the cores' own caches, but not large
+    launch._own_caches = 1 << 20
+    launch([np.zeros(4096, np.int32)], None, None).wait()
+    assert launch._free[-1].block[pool.FLAGS] == 0
+
+
+def test_launches_of_one_thread_are_tried_as_well(monkeypatch):
+    program = hw.compile("kernel void fill(global int *out) { out[get_global_id(0)] = 8; }", device="cpu")
+    launch = program.on(hw.device("cpu")).kernels["fill"].prepare((4096,), (64,))
+    launch._last_level, launch._tickets = 4096, 1
+    out = np.zeros(4096, np.int32)
+    for _ in range(2 * trials.ROUNDS):
+        launch([out], None, None).wait()
+    assert trials.preferred(launch.host.library.parent.name, [1, 0]) is not None
+
+
+def test_a_coarse_clock_is_left_alone():
+    assert trials.clock_for(1e-9) is time.process_time_ns
+    assert trials.clock_for(0.0156) is time.perf_counter_ns
