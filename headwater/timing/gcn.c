@@ -71,11 +71,10 @@ static void end_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time);
 static u64 code_line(struct gpu *g, struct unit *u, u32 line, u64 time) {
     const struct chip *k = g->m.chip;
     struct cache *c = u->code;
-    i64 at = cache_find(c, set_of_line(c, line), line);
-    if (at >= 0) return later(time, c->ready[at]);
-    u64 place = cache_place(c, set_of_line(c, line), line);
-    u64 back = k->l2_cycles / 2;
-    return c->ready[place] = memory_access(&g->m.memory, line, time + k->l2_cycles - back, 0, 64) + back;
+    u32 set = set_of_line(c, line);
+    u64 *there = cache_find(c, set, line), back = k->l2_cycles / 2;
+    if (there) return later(time, *there);
+    return *cache_place(c, set, line) = memory_access(&g->m.memory, line, time + k->l2_cycles - back) + back;
 }
 
 static u64 scalar_load(struct gpu *g, struct unit *u, const struct op *op, struct wave *w, u64 time) {
@@ -86,18 +85,91 @@ static u64 scalar_load(struct gpu *g, struct unit *u, const struct op *op, struc
     if (op->sites == 0) return done;
     if (!reader_access(&w->reader, op->site, &a)) { g->m.failed = TRACE_SHORT; return done; }
     u64 back = (k->l2_cycles - k->scalar_cycles) / 2;
-    for (u32 n = 0; n < a.count; n++) {
-        u32 line = a.first + n;
+    for (u32 line = a.first; line < a.first + a.count; line++) {
         struct cache *c = u->scalar;
-        i64 at = cache_find(c, set_of_line(c, line), line);
-        if (at >= 0) {
-            done = later(done, c->ready[at]);
+        u32 set = set_of_line(c, line);
+        u64 *there = cache_find(c, set, line);
+        if (!there) {
+            there = cache_place(c, set, line);
+            *there = memory_access(&g->m.memory, line, start + k->scalar_cycles + back) + back;
+        }
+        done = later(done, *there);
+    }
+    return done;
+}
+
+/* The lines of an access, and their places. */
+struct lines {
+    u32 count, bits; /* bits: of a line's number, those that lines of one bank that follow each other do not share */
+    u32 line[MOST_LINES];
+    struct places at;
+};
+
+/* The place of a line is that of another one, too, of the same bank. */
+static inline void place_again(struct lines *l, u32 to, u32 from) {
+    l->line[to] = l->line[from];
+    l->at.set[to] = l->at.set[from];
+    l->at.tag[to] = l->at.tag[from];
+}
+
+static inline u32 same_bank(const struct lines *l, u32 n, u32 other) { return (l->line[n] ^ l->line[other]) >> l->bits == 0; }
+
+/* Stores and atomic operations on lines, of which the address unit has one after the other from `start` on: when the last is
+   acknowledged. `work`: bytes that a bank has to serve for each line. */
+static u64 write_lines(struct gpu *g, struct unit *u, const struct lines *l, u64 start, u64 pace, u32 work) {
+    const struct chip *k = g->m.chip;
+    u64 there = (k->l2_cycles - k->l1_cycles) / 2, back = k->l2_cycles - there, done = start;
+    for (u32 n = 0, count; n < l->count; n += count) { /* lines of one bank go on together */
+        for (count = 1; n + count < l->count && count < TOGETHER && same_bank(l, n, n + count);) count++;
+        u64 at = later(start + (n * pace >> 32), u->miss_free);
+        u->miss_free = at + count;
+        u64 answer = count == 1 ? memory_one(&g->m.memory, &l->at, n, l->line[n], at + there, 1, work)
+                                : memory_some(&g->m.memory, &l->at, n, count, l->line[n], at + there, 1, work);
+        done = later(done, answer + back);
+    }
+    return done;
+}
+
+/* Loads of lines, likewise. `past`: the L1 is not asked, but knows what comes. */
+static u64 read_lines(struct gpu *g, struct unit *u, struct lines *l, u64 start, u64 pace, u32 past) {
+    const struct chip *k = g->m.chip;
+    struct cache *l1 = &u->l1;
+    u32 shift = k->l1_line_shift, sets[MOST_LINES];
+    u64 there = (k->l2_cycles - k->l1_cycles) / 2, back = k->l2_cycles - k->l1_cycles - there, done = start;
+    struct divisor of_sets = l1->of_sets;
+    for (u32 n = 0; n < l->count; n++) sets[n] = rest(l->line[n] >> shift, &of_sets);
+    for (u32 n = 0; n < l->count;) { /* lines of one bank go on together */
+        u32 first = n, missing = n;
+        u64 at = start + (n * pace >> 32), *ready[TOGETHER];
+        do {
+            u32 own = l->line[n] >> shift;
+            u64 *known = cache_find(l1, sets[n], own);
+            if (known && !past) {
+                done = later(done, later(at, *known) + k->l1_cycles);
+                continue;
+            }
+            if (!known) known = cache_place(l1, sets[n], own);
+            *known = at;
+            ready[missing - first] = known;
+            if (missing < n) place_again(l, missing, n);
+            missing++;
+        } while (++n < l->count && missing - first < TOGETHER && same_bank(l, first, n));
+        u32 count = missing - first;
+        if (count == 0) continue;
+        at = later(at, later(u->miss_free, u->miss_done[(u->misses + count - 1) % MISSES]));
+        u->miss_free = at + count;
+        if (count == 1) {
+            u64 answer = memory_one(&g->m.memory, &l->at, first, l->line[first], at + there, 0, 64) + back;
+            u->miss_done[u->misses++ % MISSES] = *ready[0] = answer;
+            done = later(done, answer + k->l1_cycles);
             continue;
         }
-        u64 place = cache_place(c, set_of_line(c, line), line);
-        u64 answer = memory_access(&g->m.memory, line, start + k->scalar_cycles + back, 0, 64) + back;
-        c->ready[place] = answer;
-        done = later(done, answer);
+        u64 answer = memory_some(&g->m.memory, &l->at, first, count, l->line[first], at + there, 0, 64) + back;
+        for (u32 one = 0; one < count; one++) {
+            *ready[one] = answer;
+            u->miss_done[u->misses++ % MISSES] = answer;
+        }
+        done = later(done, answer + k->l1_cycles);
     }
     return done;
 }
@@ -116,49 +188,22 @@ static u64 vector_lines(struct gpu *g, struct unit *u, const struct op *op, cons
     u64 start = later(time, u->address_free), done = start;
     u->address_free = start + cycles;
     g->address_busy += cycles;
-    u32 reads = !(op->flags & (WRITES | ATOMIC));
-    u64 there = (k->l2_cycles - k->l1_cycles) / 2, back = k->l2_cycles - k->l1_cycles - there;
     if (op->flags & WRITES) { g->stores++; g->store_lines += a->count; }
     else { g->loads++; g->load_lines += a->count; }
-    if (a->count > 1)
-        for (u32 n = 0; n < a->count; n++) memory_expect(&g->m.memory, line_of(a, n), !reads);
-    u32 work = 64;
-    if (op->flags & ATOMIC) work = a->flags & UNIFORM ? 64 * a->active : 64 * ((a->active + a->count - 1) / (a->count ? a->count : 1));
-    u32 lines[TOGETHER], bits = k->interleave_line_bits;
-    u64 pace = a->count ? ((u64)cycles << 32) / a->count + 1 : 0; /* exact, as both are small */
-    for (u32 n = 0; n < a->count;) { /* lines of one bank go on together */
-        u32 count = 0, first = line_of(a, n) >> bits;
-        u64 at = start + (n * pace >> 32), places[TOGETHER], answer;
-        if (!reads) {
-            do lines[count++] = line_of(a, n++);
-            while (n < a->count && count < TOGETHER && line_of(a, n) >> bits == first);
-            at = later(at, u->miss_free);
-            u->miss_free = at + count;
-            answer = memory_write(&g->m.memory, lines, count, at + there, work) + back;
-            if (op->flags & ATOMIC) g->m.memory.atomics += count;
-            done = later(done, answer + k->l1_cycles);
-            continue;
+    if (a->count) {
+        struct lines l;
+        u32 writes = (op->flags & (WRITES | ATOMIC)) != 0, work = 64;
+        u64 pace = ((u64)cycles << 32) / a->count + 1; /* exact, as both are small */
+        lines_of(a, l.line);
+        l.count = a->count;
+        l.bits = k->interleave_line_bits;
+        memory_locate(&g->m.memory, l.line, a->count, &l.at);
+        if (a->count > 1) memory_expect(&g->m.memory, &l.at, a->count, writes);
+        if (op->flags & ATOMIC) {
+            work *= a->flags & UNIFORM ? a->active : (a->active + a->count - 1) / a->count;
+            g->m.memory.atomics += a->count;
         }
-        do {
-            u32 line = line_of(a, n++), own = line >> k->l1_line_shift;
-            i64 found = cache_find(&u->l1, set_of_line(&u->l1, own), own);
-            if (found >= 0 && !(op->flags & GLC)) {
-                done = later(done, later(at, u->l1.ready[found]) + k->l1_cycles);
-                continue;
-            }
-            places[count] = found >= 0 ? (u64)found : cache_place(&u->l1, set_of_line(&u->l1, own), own);
-            u->l1.ready[places[count]] = at;
-            lines[count++] = line;
-        } while (n < a->count && count < TOGETHER && line_of(a, n) >> bits == first);
-        if (count == 0) continue;
-        at = later(at, later(u->miss_free, u->miss_done[(u->misses + count - 1) % MISSES]));
-        u->miss_free = at + count;
-        answer = memory_read(&g->m.memory, lines, count, at + there) + back;
-        for (u32 one = 0; one < count; one++) {
-            u->l1.ready[places[one]] = answer;
-            u->miss_done[u->misses++ % MISSES] = answer;
-        }
-        done = later(done, answer + k->l1_cycles);
+        done = writes ? write_lines(g, u, &l, start, pace, work) : read_lines(g, u, &l, start, pace, op->flags & GLC);
     }
     u->address_free = later(u->address_free, u->miss_free);
     if (op->flags & WRITES && !(op->flags & RETURNS)) return done;
@@ -493,6 +538,11 @@ static inline u32 ready_at(const struct simd *x, u64 time, u64 *others) {
     return ~bits16(__builtin_convertvector(is_later, b16)) & x->alive;
 }
 
+static inline u32 ready_before(const struct simd *x, u64 end) {
+    w16 then = {0};
+    return bits16(__builtin_convertvector(x->ready < then + (i64)end, b16));
+}
+
 static void visit(struct gpu *g, struct unit *u, u32 s) {
     struct simd *x = &u->simd[s];
     const struct chip *k = g->m.chip;
@@ -579,17 +629,21 @@ static u64 soonest(const struct unit *u, u32 simds, u32 *which) {
     return next;
 }
 
-/* What replaying a compute unit will want is far away in the host's memory by the time of its turn: ask for it before. */
-static void fetch_ahead(const struct gpu *g, u32 n, u32 deep) {
+/* What replaying a compute unit up to `end` will want is far away in the host's memory by the time of its turn: ask for it
+   before, step by step, as one thing says where the next is. */
+static void fetch_ahead(const struct gpu *g, u32 n, u64 end, u32 step) {
     const struct chip *k = g->m.chip;
     const struct unit *u = &g->units[n % k->units];
+    if (u->next >= end) return;
     for (u32 s = 0; s < k->simds; s++) {
         const struct simd *x = &u->simd[s];
-        if (!deep)
+        if (step == 0) {
             for (u32 at = 0; at < sizeof *x; at += 64) __builtin_prefetch((const u8 *)x + at, 1);
-        for (u32 m = x->alive; m; m &= m - 1) {
+            continue;
+        }
+        for (u32 m = ready_before(x, end); m; m &= m - 1) {
             const struct wave *w = &x->waves[__builtin_ctz(m)];
-            if (!deep) {
+            if (step == 1) {
                 __builtin_prefetch(w, 1);
                 __builtin_prefetch((const u8 *)w + 64, 1);
                 continue;
@@ -600,8 +654,10 @@ static void fetch_ahead(const struct gpu *g, u32 n, u32 deep) {
             if (op->sites) __builtin_prefetch(&w->reader.cursors[op->site], 1);
         }
     }
-    if (!deep)
-        for (u64 at = 0; at < 4ull * u->l1.sets * u->l1.slots; at += 64) __builtin_prefetch((const u8 *)u->l1.tag + at);
+    const struct cache *l1 = &u->l1;
+    if (step == 2)
+        for (u32 set = 0; set < l1->sets; set++)
+            for (u32 at = 0; at < l1->ready_at; at += 64) __builtin_prefetch(set_at(l1, set) + at, 1);
 }
 
 /* Go on until `most` more instructions have been issued or all is done. 0: done, 1: there is more, 2: an error. */
@@ -617,8 +673,9 @@ EXPORT u32 hw_gcn_run(struct gpu *g, u64 most) {
         for (u32 n = 0; n < k->units; n++) {
             u32 turn = n + g->m.first;
             struct unit *u = &g->units[turn % k->units];
-            fetch_ahead(g, turn + 2, 0);
-            fetch_ahead(g, turn + 1, 1);
+            fetch_ahead(g, turn + 3, end, 0);
+            fetch_ahead(g, turn + 2, end, 1);
+            fetch_ahead(g, turn + 1, end, 2);
             u32 s;
             u64 next = u->next < end ? soonest(u, k->simds, &s) : NEVER;
             if (next == NEVER) continue;
@@ -644,8 +701,8 @@ EXPORT u32 hw_gcn_run(struct gpu *g, u64 most) {
 
 EXPORT u64 hw_gcn_bytes(const struct chip *k) {
     u64 unit = sizeof(struct unit) + k->simds * SLOTS * (sizeof(struct wave) + READER_BYTES);
-    unit += cache_bytes(k->l1_sets, k->l1_ways, 0);
-    u64 shared = cache_bytes(k->scalar_sets, k->scalar_ways, 0) + cache_bytes(k->code_sets, k->code_ways, 0);
+    unit += cache_bytes(k->l1_sets, k->l1_ways);
+    u64 shared = cache_bytes(k->scalar_sets, k->scalar_ways) + cache_bytes(k->code_sets, k->code_ways);
     shared += 2 * (sizeof(struct cache) + 128) + 256;
     return sizeof(struct gpu) + k->units * (unit + shared + 1024) + memory_need(k) + 4096;
 }
@@ -665,12 +722,12 @@ EXPORT struct gpu *hw_gcn_begin(const struct launch *from, u8 *memory) {
         if (n % k->units_per_scalar_cache == 0) {
             scalar = give(&a, sizeof *scalar);
             code = give(&a, sizeof *code);
-            cache_begin(scalar, &a, k->scalar_sets, k->scalar_ways, 0);
-            cache_begin(code, &a, k->code_sets, k->code_ways, 0);
+            cache_begin(scalar, &a, k->scalar_sets, k->scalar_ways);
+            cache_begin(code, &a, k->code_sets, k->code_ways);
         }
         u->scalar = scalar;
         u->code = code;
-        cache_begin(&u->l1, &a, k->l1_sets, k->l1_ways, 0);
+        cache_begin(&u->l1, &a, k->l1_sets, k->l1_ways);
         for (u32 s = 0; s < k->simds; s++) {
             struct simd *x = &u->simd[s];
             x->waves = give(&a, SLOTS * sizeof(struct wave));
@@ -693,7 +750,7 @@ EXPORT struct gpu *hw_gcn_begin(const struct launch *from, u8 *memory) {
 /* What was found, as numbers in the order of `SUMS` in replay.py. */
 EXPORT void hw_gcn_result(struct gpu *g, u64 *out) {
     const struct chip *k = g->m.chip;
-    u64 l1[2] = {0}, scalar[2] = {0}, code[2] = {0}, l2[2] = {0}, banks = 0, channels = 0;
+    u64 l1[2] = {0}, scalar[2] = {0}, code[2] = {0}, banks = 0, channels = 0;
     struct cache *last = 0;
     for (u32 n = 0; n < k->units; n++) {
         struct unit *u = &g->units[n];
@@ -703,14 +760,11 @@ EXPORT void hw_gcn_result(struct gpu *g, u64 *out) {
         scalar[0] += u->scalar->hits; scalar[1] += u->scalar->misses;
         code[0] += u->code->hits; code[1] += u->code->misses;
     }
-    for (u32 n = 0; n < k->l2_banks; n++) {
-        l2[0] += g->m.memory.l2[n].hits; l2[1] += g->m.memory.l2[n].misses;
-        banks += g->m.memory.banks[n].taken;
-    }
+    for (u32 n = 0; n < k->l2_banks; n++) banks += g->m.memory.banks[n].taken;
     for (u32 n = 0; n < k->channels; n++) channels += g->m.memory.channels[n].taken / 16;
     u64 all[] = {later(g->m.last, g->m.now), g->m.instructions, g->m.waves, g->m.wave_cycles, g->empty, g->valu_busy, g->scalar_busy,
                  g->branch_busy, g->taken, g->lds_busy, g->lds_conflicts, g->address_busy, g->loads, g->stores, g->load_lines,
-                 g->store_lines, l1[0], l1[1], scalar[0], scalar[1], code[0], code[1], l2[0], l2[1], banks, channels,
+                 g->store_lines, l1[0], l1[1], scalar[0], scalar[1], code[0], code[1], g->m.memory.l2.hits, g->m.memory.l2.misses, banks, channels,
                  g->m.memory.reads, g->m.memory.writes, g->m.memory.atomics, g->m.memory.fills, g->m.memory.write_backs,
                  g->m.memory.page_misses, g->m.ended_groups, g->m.failed, g->m.timeline.count, g->m.occupancy.step, g->m.traffic.step};
     u32 at = 0;

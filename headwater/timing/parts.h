@@ -5,10 +5,12 @@
    of the core clock. */
 
 typedef unsigned char u8;
+typedef u32 v64 __attribute__((vector_size(256)));
 typedef u32 v16 __attribute__((vector_size(64)));
 typedef u32 v8 __attribute__((vector_size(32)));
 typedef u32 v4 __attribute__((vector_size(16)));
 typedef i64 w16 __attribute__((vector_size(128))); /* signed numbers are what processors compare */
+typedef _Bool b64 __attribute__((ext_vector_type(64)));
 typedef _Bool b16 __attribute__((ext_vector_type(16)));
 typedef _Bool b8 __attribute__((ext_vector_type(8)));
 typedef _Bool b4 __attribute__((ext_vector_type(4)));
@@ -22,35 +24,61 @@ static inline u32 bits16(b16 lanes) {
     return bits;
 }
 
-static inline u32 equal16(const u32 *all, u32 one) {
+/* Which of 16, 8 or 4 numbers are `one` but for the bits that are `ignored`, as bits. */
+static inline u32 equal16(const u32 *all, u32 one, u32 ignored) {
     v16 v = *(const v16 *)all, other = {0};
-    return bits16(__builtin_convertvector(v == other + one, b16));
+    return bits16(__builtin_convertvector((v | ignored) == other + (one | ignored), b16));
 }
 
-static inline u32 equal8(const u32 *all, u32 one) {
+static inline u32 equal8(const u32 *all, u32 one, u32 ignored) {
     v8 v = *(const v8 *)all, other = {0};
-    b8 lanes = __builtin_convertvector(v == other + one, b8);
+    b8 lanes = __builtin_convertvector((v | ignored) == other + (one | ignored), b8);
     u8 bits;
     __builtin_memcpy(&bits, &lanes, 1);
     return bits;
 }
 
-static inline u32 equal4(const u32 *all, u32 one) {
+static inline u32 equal4(const u32 *all, u32 one, u32 ignored) {
     v4 v = *(const v4 *)all, other = {0};
-    b4 lanes = __builtin_convertvector(v == other + one, b4);
+    b4 lanes = __builtin_convertvector((v | ignored) == other + (one | ignored), b4);
     u8 bits;
     __builtin_memcpy(&bits, &lanes, 1);
     return bits & 15;
 }
 
-/* A number that much is divided by. `magic`: 2^64 / `by`, rounded up; 0 for 1 (Lemire, Kaser and Kurz, Faster remainder by
-   direct computation, 2019: exact for 32 bits). */
-struct divisor { u64 magic; u32 by; };
-typedef unsigned __int128 u128;
+/* The same of ages, and of 64 at a time. */
+typedef u8 ages16 __attribute__((vector_size(16)));
+typedef u8 ages64 __attribute__((vector_size(64)));
 
-static inline struct divisor divisor_of(u32 by) { return (struct divisor){~0ull / by + 1, by}; }
-static inline u32 rest(u32 n, const struct divisor *d) { return (u128)(d->magic * n) * d->by >> 64; }
-static inline u32 over(u32 n, const struct divisor *d) { return d->magic ? (u64)((u128)d->magic * n >> 64) : n; }
+static inline u64 bits64(b64 lanes) {
+    u64 bits;
+    __builtin_memcpy(&bits, &lanes, 8);
+    return bits;
+}
+
+static inline u64 equal64(const u32 *all, u32 one, u32 ignored) {
+    v64 v = *(const v64 *)all, other = {0};
+    return bits64(__builtin_convertvector((v | ignored) == other + (one | ignored), b64));
+}
+
+static inline u32 equal_ages16(const u8 *ages, u8 one) {
+    return bits16(__builtin_convertvector(*(const ages16 *)ages == (ages16){0} + one, b16));
+}
+
+static inline u64 equal_ages64(const u8 *ages, u8 one) {
+    return bits64(__builtin_convertvector(*(const ages64 *)ages == (ages64){0} + one, b64));
+}
+
+/* A number that much is divided by (Granlund and Montgomery, Division by invariant integers using multiplication, 1994,
+   figure 4.1): exact for all of 32 bits, and what vectors can do. */
+struct divisor { u32 by, magic, shift; };
+
+static struct divisor divisor_of(u32 by) {
+    u32 shift = by > 1 ? 32 - __builtin_clz(by - 1) : 0;
+    return (struct divisor){by, (((1ull << shift) - by) << 32) / by + 1, shift};
+}
+static inline u32 over(u32 n, const struct divisor *d) { return (n + ((u64)n * d->magic >> 32)) >> d->shift; }
+static inline u32 rest(u32 n, const struct divisor *d) { return n - over(n, d) * d->by; }
 
 /* ---- calendars -------------------------------------------------------------------------------------------------- */
 
@@ -58,19 +86,18 @@ enum { BUCKET_BITS = 4, BUCKET = 1 << BUCKET_BITS, WINDOW = 4096 };
 
 struct calendar {
     u32 capacity;      /* of a bucket of 16 cycles, in units of the resource */
-    float per_unit;    /* cycles */
+    u64 per_unit;      /* cycles, in 2^32nds, rounded up */
     u64 base;          /* the window's first bucket */
     u64 tail;          /* cycle up to which all is taken behind the window */
     u64 taken;         /* units, in all */
     u64 full, open;    /* buckets from `full` on, up to `open`, are known to be full: where most requests of a queue begin */
-    u32 usual, usually; /* units that are often asked for, and their cycles */
     u32 bucket[WINDOW]; /* units taken; if not below the capacity: that, and how many buckets from here on are known to be full */
 };
 
 static void calendar_begin(struct calendar *c, u32 capacity) {
     __builtin_memset(c, 0, sizeof *c);
     c->capacity = capacity ? capacity : 1;
-    c->per_unit = (float)BUCKET / c->capacity;
+    c->per_unit = (((u64)BUCKET << 32) - 1) / c->capacity + 1;
 }
 
 /* Nothing will be asked before `time` any more. */
@@ -104,10 +131,8 @@ static inline u64 calendar_free(struct calendar *c, u64 b) {
     return b;
 }
 
-/* Cycles that `units` take. */
-static inline u64 calendar_cycles(const struct calendar *c, u32 units) {
-    return (i64)(units * c->per_unit); /* signed numbers are what processors convert to */
-}
+/* Whole cycles that `units` take. */
+static inline u64 calendar_cycles(const struct calendar *c, u32 units) { return units * c->per_unit >> 32; }
 
 /* `calendar_take` where the first bucket has no room for all. */
 static __attribute__((noinline)) u64 calendar_search(struct calendar *c, u64 time, u32 amount) {
@@ -134,33 +159,21 @@ static inline u64 calendar_take(struct calendar *c, u64 time, u32 amount) {
     u32 *one = &c->bucket[b % WINDOW], all = *one + amount;
     c->taken += amount;
     if (b >= c->base + WINDOW || all >= c->capacity) return calendar_search(c, time, amount);
-    if (amount != c->usual) {
-        c->usual = amount;
-        c->usually = calendar_cycles(c, amount);
-    }
     *one = all;
-    return later((b << BUCKET_BITS) + calendar_cycles(c, all), time + c->usually);
+    return later((b << BUCKET_BITS) + calendar_cycles(c, all), time + calendar_cycles(c, amount));
 }
 
 /* ---- caches ------------------------------------------------------------------------------------------------------ */
 
-/* Each set's ways stand in a ring, the most recently used first: `at` says which that is, and behind each comes the one
-   that was used next before it. */
+/* What is known of a set stands together: of each way the tag, its age (how many others were used since), and when its line
+   is there. A tag is twice the line's number + 1, odd if the line was written; 0: there is none. */
 struct cache {
-    u32 sets, ways, slots, unused; /* slots: ways, rounded up to 4, 8, or a multiple of 16 */
+    u32 sets, ways, slots, set_bytes; /* slots: ways, rounded up to 4, 8, 16 or a multiple of 64 */
+    u32 ages_at, ready_at;            /* of a set, in bytes */
     struct divisor of_sets;
-    u32 *tag;        /* [sets][slots]: line + 1 */
-    u64 *ready;      /* when the line is there */
-    u8 *dirty;
-    u16 *order;      /* [sets]: the most recent way and, for each way, the one used before it and the one used after it */
-    u16 *guess;      /* of caches with many ways, that all need not be compared: where a line is, by its low bits; and */
-    u16 *alike;      /* how many lines are there whose hash is one number */
+    u8 *all;
     u64 hits, misses;
 };
-
-enum { GUESSES = 256, HASHES = 1024 };
-
-static inline u32 hash_of(u32 line) { return line * 0x9E3779B1u >> 22; }
 
 struct arena { u8 *at, *end; };
 
@@ -170,257 +183,235 @@ static void *give(struct arena *a, u64 bytes) {
     return at;
 }
 
-/* What `order` has for a set: 64 bytes for up to 15 ways, and no line more than there must be. */
-static inline u32 order_of(u32 ways) { return 2 * ways + 1 <= 32 ? 32 : 2 * ways + 1; }
-static inline u32 slots_of(u32 ways) { return ways <= 4 ? 4 : ways <= 8 ? 8 : (ways + 15) & ~15u; }
+static inline u32 slots_of(u32 ways) { return ways <= 4 ? 4 : ways <= 8 ? 8 : ways <= 16 ? 16 : (ways + 63) & ~63u; }
+static inline u32 ages_bytes(u32 ways) { return ways <= 16 ? 16 : slots_of(ways); }
+static inline u32 set_bytes(u32 ways) { return (12 * slots_of(ways) + ages_bytes(ways) + 63) & ~63u; }
 
-static void cache_begin(struct cache *c, struct arena *a, u32 sets, u32 ways, u32 writes) {
-    u32 slots = slots_of(ways);
-    u64 all = (u64)sets * slots;
-    __builtin_memset(c, 0, sizeof *c);
-    c->sets = sets;
-    c->ways = ways;
-    c->slots = slots;
-    c->of_sets = divisor_of(sets);
-    c->tag = give(a, all * 4);
-    c->order = give(a, (u64)sets * order_of(ways) * 2);
-    c->ready = give(a, all * 8);
-    c->dirty = writes ? give(a, all) : 0;
-    if (slots > 16 && all < 1 << 16) {
-        c->guess = give(a, 2 * GUESSES);
-        c->alike = give(a, 2 * HASHES);
-    }
-    for (u32 n = 0; n < sets; n++) {
-        u16 *one = c->order + (u64)n * order_of(ways);
-        *one++ = ways - 1;
-        for (u32 w = 0; w < ways; w++) {
-            one[2 * w] = w ? w - 1 : ways - 1;
-            one[2 * w + 1] = w + 1 < ways ? w + 1 : 0;
-        }
-    }
+static void cache_begin(struct cache *c, struct arena *a, u32 sets, u32 ways) {
+    u32 slots = slots_of(ways), ages = ages_bytes(ways), bytes = set_bytes(ways);
+    *c = (struct cache){.sets = sets, .ways = ways, .slots = slots, .set_bytes = bytes, .of_sets = divisor_of(sets)};
+    c->ages_at = 4 * slots;
+    c->ready_at = bytes - 8 * slots; /* begins a line of the host's memory, as far as they do */
+    c->all = give(a, (u64)sets * bytes);
+    for (u32 n = 0; n < sets; n++)
+        for (u32 w = 0; w < ages; w++) c->all[(u64)n * bytes + c->ages_at + w] = w < ways ? ways - 1 - w : 255;
 }
 
-static u64 cache_bytes(u32 sets, u32 ways, u32 writes) {
-    return (u64)sets * (slots_of(ways) * (12 + (writes != 0)) + 2 * order_of(ways)) + 2 * (GUESSES + HASHES) + 6 * 128;
-}
+static u64 cache_bytes(u32 sets, u32 ways) { return (u64)sets * set_bytes(ways) + 128; }
 
 /* Forget all lines. */
 static void cache_clear(struct cache *c) {
-    __builtin_memset(c->tag, 0, 4ull * c->sets * c->slots);
-    if (c->alike) __builtin_memset(c->alike, 0, 2 * HASHES);
-}
-
-/* A set's slots that have a number, as bits; of more than 16 slots, of the 16 from here on. */
-static inline u32 equal_slots(const struct cache *c, const u32 *all, u32 one) {
-    return c->slots == 4 ? equal4(all, one) : c->slots == 8 ? equal8(all, one) : equal16(all, one);
+    for (u32 n = 0; n < c->sets; n++) __builtin_memset(c->all + (u64)n * c->set_bytes, 0, 4 * c->slots);
 }
 
 static inline u32 set_of_line(const struct cache *c, u32 line) { return rest(line, &c->of_sets); }
+static inline u32 tag_of(u32 line) { return (line + 1) << 1; }
+static inline u64 *ready_in(const struct cache *c, u8 *set) { return (u64 *)(set + c->ready_at); }
+static inline u8 *set_at(const struct cache *c, u32 set) { return c->all + (u64)set * c->set_bytes; }
 
-/* A set's way has been used. */
-static inline void cache_use(struct cache *c, u32 set, u32 way) {
-    u16 *one = c->order + (u64)set * order_of(c->ways), head = *one++;
-    if (way == head) return;
-    one[-1] = way;
-    u32 oldest = one[2 * head + 1];
-    if (way == oldest) return; /* the ring goes on where it begins */
-    u32 before = one[2 * way], after = one[2 * way + 1]; /* older, newer */
-    one[2 * after] = before;
-    one[2 * before + 1] = after;
-    one[2 * way] = head;
-    one[2 * way + 1] = oldest;
-    one[2 * head + 1] = way;
-    one[2 * oldest] = way;
+/* The way whose age is `own` becomes the most recent one: those that were used after it become older. */
+static inline void cache_use(const struct cache *c, u8 *ages, u8 own) {
+    if (c->slots <= 16) {
+        ages16 *v = (ages16 *)ages, old = (ages16){0} + own;
+        *v = (*v - (ages16)(*v < old)) & ~(ages16)(*v == old);
+        return;
+    }
+    ages64 old = (ages64){0} + own;
+    for (u32 w = 0; w < c->slots; w += 64) {
+        ages64 *v = (ages64 *)(ages + w);
+        *v = (*v - (ages64)(*v < old)) & ~(ages64)(*v == old);
+    }
 }
 
-/* The line's place, or -1. */
-static inline i64 cache_find(struct cache *c, u32 set, u32 line) {
-    u64 at = (u64)set * c->slots;
-    if (c->guess) {
-        u32 guess = c->guess[line % GUESSES];
-        if (c->tag[guess] == line + 1) {
-            cache_use(c, set, guess - at);
-            c->hits++;
-            return guess;
-        }
-        if (c->alike[hash_of(line)] == 0) {
-            c->misses++;
-            return -1;
-        }
-    }
-    for (u32 w = 0; w < c->slots; w += 16) {
-        u32 found = equal_slots(c, c->tag + at + w, line + 1);
+/* A set's ways with a tag, written or not, as bits; of more than 64 slots, of the 64 from here on. */
+static inline u64 equal_slots(const struct cache *c, const u32 *tags, u32 tag) {
+    if (c->slots == 16) return equal16(tags, tag, 1);
+    if (c->slots > 16) return equal64(tags, tag, 1);
+    return c->slots == 4 ? equal4(tags, tag, 1) : equal8(tags, tag, 1);
+}
+
+/* The way of a set with a tag, which is used by that; -1: none. */
+static inline i32 cache_way(struct cache *c, u8 *set, u32 tag) {
+    for (u32 w = 0; w < c->slots; w += 64) {
+        u64 found = equal_slots(c, (const u32 *)set + w, tag);
         if (found) {
-            u32 way = w + __builtin_ctz(found);
-            at += way;
-            if (c->guess) c->guess[line % GUESSES] = at;
-            cache_use(c, set, way);
+            u32 way = w + __builtin_ctzll(found);
+            u8 *ages = set + c->ages_at, own = ages[way];
+            if (own) cache_use(c, ages, own);
             c->hits++;
-            return at;
+            return way;
         }
     }
     c->misses++;
     return -1;
 }
 
-/* A place for a new line: that of the line that was not used for longest. */
-static inline u64 cache_place(struct cache *c, u32 set, u32 line) {
-    u16 *one = c->order + (u64)set * order_of(c->ways);
-    u64 best = (u64)set * c->slots + (*one = one[2 * *one + 2]);
-    if (c->guess) {
-        if (c->tag[best]) c->alike[hash_of(c->tag[best] - 1)]--;
-        c->alike[hash_of(line)]++;
-        c->guess[line % GUESSES] = best;
+/* A way for a new line: that which was not used for longest. */
+static inline u32 cache_oldest(const struct cache *c, u8 *set) {
+    u8 *ages = set + c->ages_at, oldest = c->ways - 1;
+    u32 way = 0;
+    if (c->slots <= 16) way = __builtin_ctz(equal_ages16(ages, oldest));
+    else {
+        u64 found;
+        while ((found = equal_ages64(ages + way, oldest)) == 0) way += 64;
+        way += __builtin_ctzll(found);
     }
-    c->tag[best] = line + 1;
-    return best;
+    cache_use(c, ages, oldest);
+    return way;
+}
+
+/* When the line is there, or 0 if it is not in the cache. */
+static inline u64 *cache_find(struct cache *c, u32 set, u32 line) {
+    u8 *at = set_at(c, set);
+    i32 way = cache_way(c, at, tag_of(line));
+    return way < 0 ? 0 : ready_in(c, at) + way;
+}
+
+/* Where to say when a new line will be there. */
+static inline u64 *cache_place(const struct cache *c, u32 set, u32 line) {
+    u8 *at = set_at(c, set);
+    u32 way = cache_oldest(c, at);
+    ((u32 *)at)[way] = tag_of(line);
+    return ready_in(c, at) + way;
 }
 
 /* ---- L2 and memory ----------------------------------------------------------------------------------------------- */
+
+enum { TOGETHER = 16 }; /* lines that are asked for at once, at most */
+enum { MOST_LINES = 256 }; /* of an access */
 
 /* The second level and what is behind it. All of it in one place, as all compute units share it. */
 struct memory {
     const struct chip *chip;
     struct calendar *banks, *channels;
-    struct cache *l2; /* one for each bank */
-    struct divisor of_banks, of_channels, of_pages;
+    struct cache l2; /* the sets of one bank after those of another */
+    struct divisor of_banks, of_channels, of_pages, of_sets; /* of_sets: those of a bank */
     u32 line_shift;   /* 64-byte lines of an L2 line, as a shift */
+    u32 hash_mask;    /* of a bank's number, what is scrambled */
     u32 *pages;       /* translations, the most recent ones */
     u32 page_clock;
     u64 reads, writes, atomics, fills, write_backs, page_misses;
 };
+
+/* Where lines are in the L2. */
+struct places { u32 bank[MOST_LINES], set[MOST_LINES], tag[MOST_LINES]; };
 
 static u64 memory_translate(struct memory *m, u32 line) {
     const struct chip *k = m->chip;
     if (k->tlb_entries == 0) return 0;
     u32 page = (line >> k->page_line_bits) + 1, set = rest(page, &m->of_pages);
     u32 *at = m->pages + set * 16;
-    u32 found = equal16(at, page);
-    if (found) return 0;
+    if (equal16(at, page, 0)) return 0;
     at[m->page_clock++ & 15] = page;
     m->page_misses++;
     return k->tlb_miss_cycles;
 }
 
-/* The bank that a line is in, and its number there, in 64 bytes: a bank's lines are numbered without gaps. */
-static inline u32 memory_place(const struct memory *m, u32 line, u32 *bank) {
+/* Find the places of lines. A bank's lines are numbered without gaps. Where banks are scrambled, each `above` has a
+   permutation of them, so that what follows in steps of a power of two meets all. */
+static inline void memory_locate(const struct memory *m, const u32 *lines, u32 count, struct places *p) {
     const struct chip *k = m->chip;
-    u32 chunk = line >> k->interleave_line_bits, above = over(chunk, &m->of_banks);
-    *bank = chunk - above * k->l2_banks;
-    if (k->channel_hash) { /* for each `above` a permutation of the banks, so that what follows in steps of a power of two meets all */
-        u32 mix = above ^ above >> k->channel_hash ^ above >> 2 * k->channel_hash;
-        *bank ^= mix & (k->l2_banks - 1);
+    u32 bits = k->interleave_line_bits, within = (1u << bits) - 1, hash = k->channel_hash, mask = m->hash_mask;
+    u32 banks = k->l2_banks, sets = k->l2_sets, shift = m->line_shift;
+    struct divisor of_banks = m->of_banks, of_sets = m->of_sets;
+    for (u32 n = 0; n < count; n++) {
+        u32 chunk = lines[n] >> bits, above = over(chunk, &of_banks), bank = chunk - above * banks;
+        bank ^= (above ^ above >> hash ^ above >> 2 * hash) & mask;
+        u32 own = (above << bits | (lines[n] & within)) >> shift;
+        p->bank[n] = bank;
+        p->set[n] = bank * sets + rest(own, &of_sets);
+        p->tag[n] = tag_of(own);
     }
-    return above << k->interleave_line_bits | (line & ((1u << k->interleave_line_bits) - 1));
 }
 
 static inline struct calendar *channel_of(const struct memory *m, u32 bank) { return &m->channels[rest(bank, &m->of_channels)]; }
 
-/* A line will be asked for: bring what the L2 knows of it from the host's memory. */
-static inline void memory_expect(const struct memory *m, u32 line, u32 writes) {
-    u32 bank, own = memory_place(m, line, &bank) >> m->line_shift;
-    const struct cache *c = &m->l2[bank];
-    u32 set = set_of_line(c, own);
-    u64 at = (u64)set * c->slots;
-    __builtin_prefetch(c->tag + at, 1);
-    __builtin_prefetch(c->order + (u64)set * order_of(c->ways), 1);
-    __builtin_prefetch(c->dirty + at, 1);
-    if (writes) return; /* nobody waits for what is there already */
-    __builtin_prefetch(c->ready + at);
-    __builtin_prefetch(c->ready + at + 8);
+/* Lines will be asked for: bring what the L2 knows of them from the host's memory. */
+static inline void memory_expect(const struct memory *m, const struct places *p, u32 count, u32 writes) {
+    for (u32 n = 0; n < count; n++) {
+        const u8 *set = set_at(&m->l2, p->set[n]);
+        __builtin_prefetch(set, 1);
+        __builtin_prefetch(set + 64, 1);
+        if (writes) continue; /* nobody waits for when what was there came */
+        __builtin_prefetch(set + 128, 1);
+        __builtin_prefetch(set + 192, 1);
+    }
 }
 
-/* When the answer leaves the L2 for a request that reaches it at `time`. `work`: bytes that the bank has to serve. */
-static u64 memory_access(struct memory *m, u32 line, u64 time, u32 writes, u32 work) {
+/* What was written and leaves the L2 at `time` goes by way of a buffer, which may be full: when the bank goes on. */
+static u64 memory_leave(struct memory *m, u32 bank, u64 time, u32 leaving) {
     const struct chip *k = m->chip;
-    u32 bank, own = memory_place(m, line, &bank) >> m->line_shift;
-    struct cache *c = &m->l2[bank];
-    struct calendar *channel = channel_of(m, bank);
+    m->write_backs += leaving;
+    u64 gone = calendar_take(channel_of(m, bank), time, leaving * k->l2_line_bytes * 16);
+    return gone > time + k->write_buffer_cycles ? gone - k->write_buffer_cycles : time;
+}
+
+/* When memory has brought `missing` lines that the L2 asked for at `time`. */
+static inline __attribute__((always_inline)) u64 memory_fill(struct memory *m, u32 bank, u32 line, u64 time, u32 missing) {
+    const struct chip *k = m->chip;
+    time += memory_translate(m, line);
+    m->fills += missing;
+    return calendar_take(channel_of(m, bank), time, missing * k->l2_line_bytes * 16) + k->memory_more_cycles;
+}
+
+/* Make a place for a line that is missing: its way. `leaving` grows by 1 if what goes was written. */
+static inline u32 memory_make(struct memory *m, u8 *set, u32 tag, u32 *leaving) {
+    u32 way = cache_oldest(&m->l2, set), *old = (u32 *)set + way;
+    *leaving += *old & 1;
+    *old = tag;
+    return way;
+}
+
+/* When the answer leaves the L2 for a request that reaches it at `time`, of the line that is the n-th of the places. */
+static inline u64 memory_one(struct memory *m, const struct places *p, u32 n, u32 line, u64 time, u32 writes, u32 work) {
+    u32 bank = p->bank[n], leaving = 0;
+    u8 *set = set_at(&m->l2, p->set[n]);
+    u64 *ready = ready_in(&m->l2, set);
     time = calendar_take(&m->banks[bank], time, work);
-    u32 set = set_of_line(c, own);
-    i64 at = cache_find(c, set, own);
+    i32 way = cache_way(&m->l2, set, p->tag[n]);
     if (writes) m->writes++;
     else m->reads++;
-    if (at >= 0) {
-        if (writes) c->dirty[at] = 1;
-        return later(time, writes ? 0 : c->ready[at]);
+    if (way >= 0) {
+        ((u32 *)set)[way] |= writes;
+        return writes ? time : later(time, ready[way]);
     }
-    u64 place = cache_place(c, set, own);
-    if (c->dirty[place]) { /* it leaves by way of a buffer, which may be full */
-        m->write_backs++;
-        u64 gone = calendar_take(channel, time, k->l2_line_bytes * 16);
-        if (gone > time + k->write_buffer_cycles) time = gone - k->write_buffer_cycles;
-    }
-    c->dirty[place] = writes;
-    if (writes) { /* a whole line is not read first; parts of it carry masks */
-        c->ready[place] = time;
-        return time;
-    }
-    m->fills++;
-    u64 wait = memory_translate(m, line);
-    u64 done = calendar_take(channel, time + wait, k->l2_line_bytes * 16) + k->memory_more_cycles;
-    c->ready[place] = done;
-    return done;
+    way = memory_make(m, set, p->tag[n] | writes, &leaving);
+    if (leaving) time = memory_leave(m, bank, time, leaving);
+    if (!writes) time = memory_fill(m, bank, line, time, 1); /* a whole line is not read first; parts of it carry masks */
+    return ready[way] = time;
 }
 
-enum { TOGETHER = 16 }; /* lines that are asked for at once, at most */
-
-/* Make place for those of a bank's lines that are missing there; `first`: the number there of the first. What was written
-   and goes leaves by way of a buffer, which may be full. Returns when the bank goes on; `place` of each line, and `missed`:
-   those that are new, `missing` of them. */
-static u64 memory_places(struct memory *m, u32 bank, u32 first, const u32 *lines, u32 count, u64 time, u32 writes,
-                         u64 *place, u64 *missed, u32 *missing) {
-    const struct chip *k = m->chip;
-    struct cache *c = &m->l2[bank];
-    u32 within = (1u << k->interleave_line_bits) - 1, leaving = 0;
-    *missing = 0;
-    for (u32 n = 0; n < count; n++) {
-        u32 own = ((first & ~within) | (lines[n] & within)) >> m->line_shift, set = set_of_line(c, own);
-        i64 found = cache_find(c, set, own);
-        if (found < 0) {
-            found = missed[(*missing)++] = cache_place(c, set, own);
-            leaving += c->dirty[found];
-            c->dirty[found] = 0;
-        }
-        c->dirty[found] |= writes;
-        place[n] = found;
-    }
-    if (leaving) {
-        m->write_backs += leaving;
-        u64 gone = calendar_take(channel_of(m, bank), time, leaving * k->l2_line_bytes * 16);
-        if (gone > time + k->write_buffer_cycles) time = gone - k->write_buffer_cycles;
-    }
-    return time;
+/* The same of a line that comes alone. */
+static u64 memory_access(struct memory *m, u32 line, u64 time) {
+    struct places p;
+    memory_locate(m, &line, 1, &p);
+    return memory_one(m, &p, 0, line, time, 0, 64);
 }
 
-/* When the answer to `count` reads of 64 bytes leaves the L2. They are asked for at once, as all are of the same bank: lines
-   between two changes of the bank. */
-static u64 memory_read(struct memory *m, const u32 *lines, u32 count, u64 time) {
-    const struct chip *k = m->chip;
-    u32 bank, first = memory_place(m, lines[0], &bank), missing;
-    u64 place[TOGETHER], missed[TOGETHER], *ready = m->l2[bank].ready;
-    time = calendar_take(&m->banks[bank], time, 64 * count);
-    m->reads += count;
-    u64 done = time = memory_places(m, bank, first, lines, count, time, 0, place, missed, &missing);
-    if (missing) {
-        u64 there = time + memory_translate(m, lines[0]);
-        there = calendar_take(channel_of(m, bank), there, missing * k->l2_line_bytes * 16) + k->memory_more_cycles;
-        m->fills += missing;
-        for (u32 n = 0; n < missing; n++) ready[missed[n]] = there;
-    }
-    for (u32 n = 0; n < count; n++) done = later(done, ready[place[n]]);
-    return done;
-}
-
-/* The same for writes; `work`: bytes that the bank has to serve for each. A whole line is not read first; parts of it carry
-   masks. */
-static u64 memory_write(struct memory *m, const u32 *lines, u32 count, u64 time, u32 work) {
-    u32 bank, first = memory_place(m, lines[0], &bank), missing;
-    u64 place[TOGETHER], missed[TOGETHER];
+/* The same for `count` lines of one bank, from the n-th place on, that are asked for at once: when the last is answered.
+   `line`: the first. */
+static u64 memory_some(struct memory *m, const struct places *p, u32 n, u32 count, u32 line, u64 time, u32 writes, u32 work) {
+    u32 bank = p->bank[n], leaving = 0, missing = 0;
+    u64 *ready[TOGETHER], *missed[TOGETHER];
+    if (count == 1) return memory_one(m, p, n, line, time, writes, work);
     time = calendar_take(&m->banks[bank], time, work * count);
-    m->writes += count;
-    time = memory_places(m, bank, first, lines, count, time, 1, place, missed, &missing);
-    for (u32 n = 0; n < missing; n++) m->l2[bank].ready[missed[n]] = time;
+    if (writes) m->writes += count;
+    else m->reads += count;
+    for (u32 one = 0; one < count; one++) {
+        u8 *set = set_at(&m->l2, p->set[n + one]);
+        u32 tag = p->tag[n + one];
+        i32 way = cache_way(&m->l2, set, tag);
+        if (way >= 0) ((u32 *)set)[way] |= writes;
+        else way = memory_make(m, set, tag | writes, &leaving), missed[missing++] = ready_in(&m->l2, set) + way;
+        ready[one] = ready_in(&m->l2, set) + way;
+    }
+    if (leaving) time = memory_leave(m, bank, time, leaving);
+    if (missing) {
+        u64 there = writes ? time : memory_fill(m, bank, line, time, missing);
+        for (u32 one = 0; one < missing; one++) *missed[one] = there;
+    }
+    if (!writes)
+        for (u32 one = 0; one < count; one++) time = later(time, *ready[one]);
     return time;
 }
 
@@ -430,8 +421,8 @@ static void memory_advance(struct memory *m, u64 time) {
 }
 
 static u64 memory_need(const struct chip *k) {
-    u64 one = cache_bytes(k->l2_sets, k->l2_ways, 1) + sizeof(struct cache) + sizeof(struct calendar);
-    return k->l2_banks * one + k->channels * sizeof(struct calendar) + (k->tlb_entries + 16) * 4 + 8 * 128;
+    u64 calendars = (u64)(k->l2_banks + k->channels) * sizeof(struct calendar);
+    return calendars + cache_bytes(k->l2_banks * k->l2_sets, k->l2_ways) + (k->tlb_entries + 16) * 4 + 8 * 128;
 }
 
 static void memory_begin(struct memory *m, const struct chip *k, struct arena *a) {
@@ -439,16 +430,15 @@ static void memory_begin(struct memory *m, const struct chip *k, struct arena *a
     m->chip = k;
     m->banks = give(a, k->l2_banks * sizeof(struct calendar));
     m->channels = give(a, k->channels * sizeof(struct calendar));
-    m->l2 = give(a, k->l2_banks * sizeof(struct cache));
     m->pages = give(a, (k->tlb_entries + 16) * 4);
     m->line_shift = __builtin_ctz(k->l2_line_bytes / 64);
+    m->hash_mask = k->channel_hash ? k->l2_banks - 1 : 0;
     m->of_banks = divisor_of(k->l2_banks);
     m->of_channels = divisor_of(k->channels);
+    m->of_sets = divisor_of(k->l2_sets);
     if (k->tlb_entries) m->of_pages = divisor_of(k->tlb_entries / 16);
-    for (u32 n = 0; n < k->l2_banks; n++) {
-        calendar_begin(&m->banks[n], k->bank_bucket_bytes);
-        cache_begin(&m->l2[n], a, k->l2_sets, k->l2_ways, 1);
-    }
+    cache_begin(&m->l2, a, k->l2_banks * k->l2_sets, k->l2_ways);
+    for (u32 n = 0; n < k->l2_banks; n++) calendar_begin(&m->banks[n], k->bank_bucket_bytes);
     for (u32 n = 0; n < k->channels; n++) calendar_begin(&m->channels[n], k->channel_bucket_sixteenths);
 }
 

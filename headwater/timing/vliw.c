@@ -61,13 +61,6 @@ static void end_wave(struct gpu *g, struct unit *u, u32 slot, u64 time);
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* How many lines of an access, from the n-th on, lie in one channel's part of memory. */
-static inline u32 together(const struct access *a, u32 n, u32 bits) {
-    u32 part = line_of(a, n) >> bits, count = 1;
-    while (n + count < a->count && line_of(a, n + count) >> bits == part) count++;
-    return count;
-}
-
 /* Lines of one channel, past all caches: when the answer of memory leaves it. */
 static u64 uncached_read(struct gpu *g, u32 line, u32 count, u64 time) {
     struct memory *m = &g->m.memory;
@@ -93,19 +86,18 @@ static u64 write_lines(struct gpu *g, u32 line, u32 count, u64 time, u32 work, u
     return calendar_take(&m->channels[channel], time, count * (bytes * k->write_sixteenths / 64)) + k->l2_cycles / 2;
 }
 
-/* The set of a line: scrambled, so that rows of a power of two do not all want the same. */
-static u32 set_of(const struct cache *c, u32 line) {
-    return set_of_line(c, line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 12);
-}
+/* What sets are told from: a line's number, scrambled, so that rows of a power of two do not all want the same. */
+static inline u32 scrambled(u32 line) { return line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 12; }
 
 /* 256 bytes of the program or of constants, whose lines in memory begin at `base`: when they are in the cache. */
 static u64 read_block(struct gpu *g, struct cache *c, u32 base, u32 block, u64 time) {
     const struct chip *k = g->m.chip;
-    i64 found = cache_find(c, set_of_line(c, block), block);
-    if (found >= 0) return later(time, c->ready[found]);
-    u64 place = cache_place(c, set_of_line(c, block), block), done, there = k->l2_cycles / 2;
-    done = uncached_read(g, base + block * BLOCK_LINES, BLOCK_LINES, time + there) + k->l2_cycles - there;
-    return c->ready[place] = done;
+    u32 set = set_of_line(c, block);
+    u64 *ready = cache_find(c, set, block), there = k->l2_cycles / 2;
+    if (ready) return later(time, *ready);
+    ready = cache_place(c, set, block);
+    u64 done = uncached_read(g, base + block * BLOCK_LINES, BLOCK_LINES, time + there) + k->l2_cycles - there;
+    return *ready = done;
 }
 
 /* When a clause that is to begin at `time` has its instructions, and the constants that it locks. */
@@ -131,40 +123,50 @@ static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const
     u64 there = (k->l2_cycles - k->l1_cycles) / 2, back = k->l2_cycles - k->l1_cycles - there;
     u64 done = start + cycles + k->l1_cycles;
     struct cache *near = op->flags & VERTEX && u->vertex ? u->vertex : u->l1;
+    u32 lines[MOST_LINES], sets[MOST_LINES], bits = k->interleave_line_bits, shift = k->l1_line_shift;
+    u32 cached = !(op->flags & UNCACHED), by_l2 = cached && k->has_l2, most = a->lines ? 1 : TOGETHER;
+    struct divisor of_sets = near->of_sets;
+    struct places places;
     g->load_lines += a->count;
+    lines_of(a, lines);
+    if (cached)
+        for (u32 n = 0; n < a->count; n++) sets[n] = rest(scrambled(lines[n] >> shift), &of_sets);
+    if (by_l2) {
+        memory_locate(&g->m.memory, lines, a->count, &places);
+        if (a->count > 1) memory_expect(&g->m.memory, &places, a->count, 0);
+    }
     u64 pace = ((u64)cycles << 32) / a->count + 1; /* exact, as both are small */
     for (u32 n = 0; n < a->count;) {
-        u32 missing = 0, lines[TOGETHER], bits = k->interleave_line_bits;
-        u64 at = start + (n * pace >> 32), places[TOGETHER], answer;
+        u32 first = n, missing = 0;
+        u64 at = start + (n * pace >> 32), *ready[TOGETHER], answer;
         do { /* lines of one channel that are missing go on together */
-            u32 line = line_of(a, n);
-            if (missing && line >> bits != lines[0] >> bits) break;
-            n++;
-            if (!(op->flags & UNCACHED)) {
-                u32 own = line >> k->l1_line_shift;
-                i64 found = cache_find(near, set_of(near, own), own);
-                if (found >= 0) {
-                    done = later(done, near->ready[found] + k->l1_cycles);
+            if ((lines[n] ^ lines[first]) >> bits) break;
+            if (cached) {
+                u32 own = lines[n] >> shift;
+                u64 *known = cache_find(near, sets[n], own);
+                if (known) {
+                    done = later(done, *known + k->l1_cycles);
+                    n++;
                     break;
                 }
-                places[missing] = cache_place(near, set_of(near, own), own);
-                near->ready[places[missing]] = at;
+                ready[missing] = cache_place(near, sets[n], own);
+                *ready[missing] = at;
             }
-            lines[missing++] = line;
-        } while (!a->lines && missing < TOGETHER && n < a->count);
+            n++;
+        } while (++missing < most && n < a->count);
         if (missing == 0) continue;
         at = later(at, later(u->miss_free, u->miss_done[(u->misses + missing - 1) % MISSES]));
         u->miss_free = at + missing;
-        if (op->flags & UNCACHED || !k->has_l2) answer = uncached_read(g, lines[0], missing, at + there) + back;
+        if (!by_l2) answer = uncached_read(g, lines[first], missing, at + there) + back;
         else {
             u64 before = g->m.memory.fills;
-            if (missing == 1) answer = memory_access(&g->m.memory, lines[0], at + there, 0, 64) + back;
-            else answer = memory_read(&g->m.memory, lines, missing, at + there) + back;
+            if (missing == 1) answer = memory_one(&g->m.memory, &places, first, lines[first], at + there, 0, 64) + back;
+            else answer = memory_some(&g->m.memory, &places, first, missing, lines[first], at + there, 0, 64) + back;
             g->moved += (g->m.memory.fills - before) * k->l2_line_bytes;
         }
         for (u32 m = 0; m < missing; m++) u->miss_done[u->misses++ % MISSES] = answer;
-        if (!(op->flags & UNCACHED))
-            for (u32 m = 0; m < missing; m++) near->ready[places[m]] = answer;
+        if (cached)
+            for (u32 m = 0; m < missing; m++) *ready[m] = answer;
         done = later(done, answer + k->l1_cycles);
     }
     return done;
@@ -325,9 +327,11 @@ static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
         }
         bytes = bytes > 64 ? 64 : bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
         u64 pace = ((u64)cycles << 32) / a.count + 1; /* exact, as both are small */
-        for (u32 n = 0, some; n < a.count; n += some) {
-            some = together(&a, n, k->interleave_line_bits);
-            u64 there = write_lines(g, line_of(&a, n), some, at + (n * pace >> 32) + k->l2_cycles / 2, work, bytes);
+        u32 lines[MOST_LINES], bits = k->interleave_line_bits;
+        lines_of(&a, lines);
+        for (u32 n = 0, some; n < a.count; n += some) { /* lines of one channel go on together */
+            for (some = 1; n + some < a.count && (lines[n + some] ^ lines[n]) >> bits == 0;) some++;
+            u64 there = write_lines(g, lines[n], some, at + (n * pace >> 32) + k->l2_cycles / 2, work, bytes);
             done = later(done, there);
             u64 room = k->write_buffer_cycles + k->l2_cycles;
             if (there > at + room) u->export_free = later(u->export_free, there - room);
@@ -568,14 +572,14 @@ enum { CACHES = 4 }; /* that a SIMD engine has or shares */
 
 static struct cache *made(struct arena *a, u32 sets, u32 ways) {
     struct cache *c = give(a, sizeof *c);
-    cache_begin(c, a, sets, ways, 0);
+    cache_begin(c, a, sets, ways);
     return c;
 }
 
 EXPORT u64 hw_vliw_bytes(const struct chip *k) {
     u64 unit = sizeof(struct unit) + SLOTS * sizeof(struct wave) + sizeof(struct calendar) + CACHES * sizeof(struct cache);
-    unit += cache_bytes(k->l1_sets, k->l1_ways, 0) + cache_bytes(k->vertex_sets, k->vertex_ways, 0);
-    unit += cache_bytes(k->code_sets, k->code_ways, 0) + cache_bytes(k->constant_sets, k->constant_ways, 0);
+    unit += cache_bytes(k->l1_sets, k->l1_ways) + cache_bytes(k->vertex_sets, k->vertex_ways);
+    unit += cache_bytes(k->code_sets, k->code_ways) + cache_bytes(k->constant_sets, k->constant_ways);
     return sizeof(struct gpu) + k->units * (unit + 2048) + (k->channels + 1) * sizeof(struct calendar) + memory_need(k) + 4096;
 }
 
@@ -619,7 +623,7 @@ static void add_uses(u64 *uses, const struct cache *c) {
 /* What was found, as numbers in the order of `SUMS` in vliw_layout.py. Of a pair each half counts as half a SIMD. */
 EXPORT void hw_vliw_result(struct gpu *g, u64 *out) {
     const struct chip *k = g->m.chip;
-    u64 near[CACHES][2] = {{0}}, l2[2] = {0}, banks = 0, channels = 0, ports = 0, lds = 0;
+    u64 near[CACHES][2] = {{0}}, banks = 0, channels = 0, ports = 0, lds = 0;
     for (u32 n = 0; n < k->units; n++) {
         struct unit *u = &g->units[n];
         add_uses(near[0], n % k->units_per_l1 ? 0 : u->l1);
@@ -628,11 +632,7 @@ EXPORT void hw_vliw_result(struct gpu *g, u64 *out) {
         add_uses(near[3], n % k->units_per_constant_cache ? 0 : u->constants);
         lds += u->lds->taken;
     }
-    for (u32 n = 0; n < k->l2_banks; n++) {
-        l2[0] += g->m.memory.l2[n].hits;
-        l2[1] += g->m.memory.l2[n].misses;
-        banks += g->m.memory.banks[n].taken;
-    }
+    for (u32 n = 0; n < k->l2_banks; n++) banks += g->m.memory.banks[n].taken;
     for (u32 n = 0; n < k->channels; n++) {
         channels += g->m.memory.channels[n].taken / SCALE;
         ports += g->ports[n].taken / SCALE;
@@ -640,7 +640,7 @@ EXPORT void hw_vliw_result(struct gpu *g, u64 *out) {
     u64 all[] = {later(g->m.last, g->m.now), g->m.instructions, g->m.waves * k->waves_per_record, g->m.wave_cycles * k->waves_per_record, g->m.ended_groups, g->m.failed, g->m.timeline.count,
                  g->m.occupancy.step, g->m.traffic.step, g->alu_busy, g->fetch_busy, g->vertex_busy, g->export_busy, g->sequencer_busy, lds,
                  g->lds_conflicts, g->clauses, g->loads, g->stores, g->load_lines, g->store_lines, near[0][0], near[0][1],
-                 near[1][0], near[1][1], near[2][0], near[2][1], near[3][0], near[3][1], l2[0], l2[1], banks,
+                 near[1][0], near[1][1], near[2][0], near[2][1], near[3][0], near[3][1], g->m.memory.l2.hits, g->m.memory.l2.misses, banks,
                  channels, ports, g->render->taken, g->moved, g->m.memory.reads, g->m.memory.writes, g->m.memory.atomics};
     u32 at = 0;
     for (u32 n = 0; n < sizeof all / sizeof *all; n++) out[at++] = all[n];

@@ -29,9 +29,18 @@ struct trace {
    those from that in 16 bits. */
 struct access { u32 first, count, active, flags, cycles, narrow; const u32 *lines; };
 
-static inline u32 line_of(const struct access *a, u32 n) {
-    if (!a->lines) return a->first + n;
-    return a->first + (a->narrow ? a->lines[0] + ((const u16 *)(a->lines + 1))[n] : a->lines[n]);
+/* The numbers of all its lines. */
+static inline void lines_of(const struct access *a, u32 *line) {
+    u32 first = a->first;
+    if (!a->lines)
+        for (u32 n = 0; n < a->count; n++) line[n] = first + n;
+    else if (!a->narrow)
+        for (u32 n = 0; n < a->count; n++) line[n] = first + a->lines[n];
+    else {
+        const u16 *narrow = (const u16 *)(a->lines + 1);
+        first += a->lines[0];
+        for (u32 n = 0; n < a->count; n++) line[n] = first + narrow[n];
+    }
 }
 
 /* Words of `lines` that a record has. */
