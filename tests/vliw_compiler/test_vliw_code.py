@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import time
 
 import pytest
@@ -261,3 +262,41 @@ def test_five_hundred_instructions_take_less_than_a_second():
     start = time.process_time()
     compiled(source)
     assert time.process_time() - start < 2  # 0.2 s on an idle machine
+
+
+def test_the_address_register_of_r600_is_loaded_in_slot_x():
+    """Four of them are there, chosen by the slot. Slot x is wanted by a comparison here, which once pushed the load aside."""
+    body = """dcl_cb cb0[8]
+dcl_indexed_temp_array x0[8]
+dcl_indexed_temp_array x1[12]
+dcl_literal l1, 1, 6, 9, 0
+dcl_literal l2, 3, 100, 0, 0
+ftoi r4.xy, v0.xy
+imad r12.x, r4.y, l2.y, r4.x
+mov r5, r12.x
+mov r6, r4.yxyx
+itof r0, r4.xyxy
+mov r2, cb0[1]
+switch r15.x
+case 0
+iand r10.xy__, r6, l2.x
+endswitch
+lt r6.xy__, r2.yyzz_invert, x0[r10.y + 1].x_neg(x)
+ubit_insert r4, l1.y, r6.x, x1[r10.x + 4].y, x1[0].yyzz
+switch r15.x
+case 1
+whileloop
+endloop
+endswitch
+mov r8, r5
+mov o0, r0
+mov o1, r4
+mov o2, r8
+end
+"""
+    compiled = compile_program(
+        parse(PIXELS + "dcl_output_generic o1\ndcl_output_generic o2\n" + body), chips.find("hd3870")
+    )
+    loads = re.findall(r"([xyzwt]): MOVA_INT", text(compiled.shader))
+    assert loads
+    assert set(loads) == {"x"}

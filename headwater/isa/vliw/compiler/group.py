@@ -120,8 +120,8 @@ class Packer:
                 known = "pair"
             elif name in ("DOT4", "DOT4_IEEE"):
                 known = "dot"
-            elif name.startswith("LDS_"):
-                known = "x"
+            elif name.startswith("LDS_") or (name == "MOVA_INT" and self.target.generation == "r600"):
+                known = "x"  # R600 has four address registers: the slot of a MOVA chooses, and operands name AR.x
             else:
                 known = table.alu(self.target.generation, name).slots[self.target.generation]
             self._classes[name] = known
