@@ -483,10 +483,11 @@ class _Translator:
 
     def _load(self, made: Instruction) -> list[str]:
         number = made.number("resource")
-        at = self.source(made.operands[1], "i", made)
-        x, y = _offset(made) or (0.0, 0.0)
-        row = f"({at}).y + {int(y)}" if self.facts.resources[number].dimensions == 2 else "0"
-        value = f"il_texel(s->i{number}, s->i{number}_size, ({at}).x + {int(x)}, {row})"
+        x, y = (int(offset) for offset in _offset(made) or (0, 0))
+        at = f"as_uint4({self.source(made.operands[1], 'i', made)} + (int4)({x}, {y}, 0, 0))"
+        if self.facts.resources[number].dimensions == 1:
+            at = f"(uint4)({at}.x, 0u, 0u, 0u)"
+        value = f"il_typed_load(s->i{number}, s->i{number}_size, {at})"
         return self.assign(made, self.finish(made, value, "b"))
 
     def _resinfo(self, made: Instruction) -> list[str]:

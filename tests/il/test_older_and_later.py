@@ -257,6 +257,28 @@ def test_levels_and_gathers(device, unnormalised):
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("device", EVERYWHERE)
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_loads_beyond_a_texture_give_0(device, lanes):
+    texels = np.random.default_rng(2).random((3, 4, lanes), F)
+    line = np.random.default_rng(3).random((4, lanes), F)
+    declared = (
+        TEXTURE.format(0, "2d") + TEXTURE.format(1, "1d") + "dcl_literal l0, -2, -1, 0, 0\ndcl_output_generic o1\n"
+    )
+    body = """ftoi r0, vWinCoord0
+iadd r0, r0, l0
+load_resource(0)_aoffimmi(1,0,0) o0, r0
+load_resource(1)_aoffimmi(1,0,0) o1, r0.xwww"""
+    out = [np.zeros((5, 7, 4), F) for _ in range(2)]
+    launch(f"{PIXELS}{declared}{body}\nend\n", device, ((7, 5), None), texels, line, *out)
+    whole = [np.concatenate([a, np.zeros((*a.shape[:-1], 4 - lanes), F)], -1) for a in (texels, line)]
+    if lanes == 1:
+        whole[0][..., 3] = whole[1][..., 3] = 1.0
+    expected = np.zeros((2, 5, 7, 4), F)
+    expected[0, 1:4, 1:5], expected[1, :, 1:5] = whole
+    np.testing.assert_array_equal(out, expected)
+
+
 def test_comparisons_with_depth_are_refused():
     with pytest.raises(HeadwaterError, match="sample_c is not supported"):
         drawn("sample_c_resource(0)_sampler(0) o0, vWinCoord0, r0.x", "cpu", np.zeros((5, 7, 4), F),

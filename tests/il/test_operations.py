@@ -96,6 +96,7 @@ EXPECTED = {
     "clamp": lambda a, b, c: np.fmin(np.fmax(a, b), c), "lrp": lambda a, b, c: a * b + (F(1) - a) * c,
     "dp2": lambda a, b: dot(a, b, 2), "dp3": lambda a, b: dot(a, b, 3), "dp4": lambda a, b: dot(a, b, 4),
     "dp2_ieee": lambda a, b: dot(a, b, 2), "dp3_ieee": lambda a, b: dot(a, b, 3), "dp4_ieee": lambda a, b: dot(a, b, 4),
+    "crs": lambda a, b: np.concatenate([np.cross(a[..., :3], b[..., :3]), np.zeros_like(a[..., :1])], -1),
     "cmov": lambda a, b, c: np.where(a.view(F) != 0, b, c), "cmov_logical": lambda a, b, c: np.where(a != 0, b, c),
     "eq": lambda a, b: mask(a == b), "ne": lambda a, b: mask(a != b), "lt": lambda a, b: mask(a < b),
     "ge": lambda a, b: mask(a >= b), "gt": lambda a, b: mask(a > b), "le": lambda a, b: mask(a <= b),
@@ -145,7 +146,6 @@ ROUGH = {
     "len": lambda a: np.repeat(np.sqrt((a[..., :3] ** 2).sum(-1))[..., None], 4, -1),
     "dist": lambda a, b: np.repeat(np.sqrt(((a - b)[..., :3] ** 2).sum(-1))[..., None], 4, -1),
     "nrm": lambda a: a / np.sqrt((a[..., :3] ** 2).sum(-1))[..., None],
-    "crs": lambda a, b: np.concatenate([np.cross(a[..., :3], b[..., :3]), 0 * a[..., :1]], -1),
     "dst": lambda a, b: np.stack([a[..., 0] * 0 + 1, a[..., 1] * b[..., 1], a[..., 2], b[..., 3]], -1),
     "dp2add": lambda a, b, c: np.repeat((a * b)[..., :2].sum(-1)[..., None] + c[..., :1], 4, -1),
 }  # fmt: skip
