@@ -115,16 +115,24 @@ class Name:
     sampler: dict[int, Any] = field(default_factory=dict)
 
 
+_DONE: Future[Any] = Future()
+_DONE.set_result(None)
+
+
 @dataclass(eq=False)
 class Context:
-    """A queue of a device: what was asked for waits in ``pending`` until a flush, and is then done in that order."""
+    """A queue of a device: what was asked for waits in ``pending`` until a flush, and is then done in that order.
+
+    ``events``: of all that was ever asked for. Those that ended well share one future: programs launch by the million.
+    """
 
     handle: int
     device: Device
     mems: set[int] = field(default_factory=set)
     modules: set[int] = field(default_factory=set)
     events: dict[int, Future[Any]] = field(default_factory=dict)
-    pending: list[tuple[Future[Any], Callable[[], Any]]] = field(default_factory=list)
+    pending: list[tuple[int, Callable[[], Any]]] = field(default_factory=list)
+    last: Future[Any] = _DONE
     worker: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="headwater-cal-context")
     )
@@ -134,33 +142,34 @@ class Context:
 
     def enqueue(self, job: Callable[[], Any]) -> int:
         """Put a job behind the others; its event."""
-        future: Future[Any] = Future()
         with self.lock:
-            self.pending.append((future, job))
             event = session().new_handle()
-            self.events[event] = future
+            self.pending.append((event, job))
+            self.last = self.events[event] = Future()
         return event
 
     def flush(self) -> None:
         """Hand everything that waits to the device."""
         with self.lock:
-            jobs, self.pending = self.pending, []
-        for future, job in jobs:
-            self.worker.submit(_do, future, job)
+            for event, job in self.pending:
+                self.worker.submit(self._do, event, job)
+            self.pending.clear()
 
     def finish(self) -> None:
         """Flush, and wait until everything is done; failures stay with their events."""
         self.flush()
-        for future in list(self.events.values()):
-            future.exception()
+        self.last.exception()
 
-
-def _do(future: Future[Any], job: Callable[[], Any]) -> None:
-    future.set_running_or_notify_cancel()
-    try:
-        future.set_result(job())
-    except BaseException as error:  # whatever happened belongs to the event
-        future.set_exception(error)
+    def _do(self, event: int, job: Callable[[], Any]) -> None:
+        future = self.events[event]
+        future.set_running_or_notify_cancel()
+        try:
+            job()
+        except BaseException as error:  # whatever happened belongs to the event
+            future.set_exception(error)
+        else:
+            self.events[event] = _DONE
+            future.set_result(None)
 
 
 class Session:

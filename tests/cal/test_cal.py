@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from headwater import cal, chips
+from headwater.cal.state import Context, session
 from headwater.il import from_llvm
 from headwater.isa.vliw import image
 from headwater.runtime import vliw_images
@@ -345,6 +346,15 @@ def test_work_waits_for_a_flush(one: int) -> None:
     wait(job.ctx, event)
     with failure(cal.CAL_RESULT_BAD_HANDLE):
         cal.calCtxIsEventDone(job.ctx, 12345)
+
+
+def test_events_that_ended_cost_no_more(one: int) -> None:
+    job, _ = saxpy(one)
+    events = [cal.calCtxRunProgram(job.ctx, job.main, cal.CALdomain(0, 0, 70, 33)) for _ in range(5)]
+    read(job.resources["o0"], 70)  # flushes and waits
+    context = session().get(job.ctx, Context, "context")
+    assert len({id(future) for future in context.events.values()}) == 1
+    assert [cal.calCtxIsEventDone(job.ctx, event) for event in events] == [cal.CAL_RESULT_OK] * 5
 
 
 def test_two_devices_at_once() -> None:
