@@ -91,7 +91,9 @@ class Elf:
         code = self.code
         if code[:4] != b"\x7fELF":
             what = "is empty" if not code else "is no ELF file"
-            raise self.error(what, hint="a code object (.hsaco, .co, an AMD OpenCL binary) is wanted")
+            raise self.error(
+                what, hint="a code object (.hsaco, .co), a CAL image or a binary of AMD's OpenCL is wanted"
+            )
         if len(code) < 20:
             raise self.error("ends within the ELF header")
         if code[5] != 1:
