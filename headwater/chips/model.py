@@ -105,21 +105,22 @@ class LocalMemory:
 class Caches:
     """From the compute unit outwards: vector L1 of each, scalar and instruction cache of a few, L2 of all.
 
-    A ``line`` is what a cache keeps under one tag; rates are those of one L1 and of one of ``l2_banks``. On VLIW chips
-    the scalar cache is that of constants, and each shader engine has an instruction cache; ``vertex_bytes``: of the
-    chip's cache for vertex fetches alone, 0 where they go the texture units' way; ``compute_units_per_l1``: that share
-    an L1 (VLIW chips only).
+    A ``line`` is what a cache keeps under one tag; an L2's lies in one channel of memory, of 256 bytes in a row.
+    Bytes are those of whole sets, of ``ways`` lines each, in each of ``l2_banks``; rates are those of one L1 and of one
+    of ``l2_banks``. On VLIW chips the scalar cache is that of constants, and each shader engine has an instruction
+    cache; ``vertex_bytes``: of the chip's cache for vertex fetches alone, 0 where they go the texture units' way;
+    ``compute_units_per_l1``: that share an L1 (VLIW chips only).
     """
 
     l1_bytes: int = _number("bytes", 0, 1 << 24)
     l2_bytes: int = _number("bytes", 0, 1 << 30)
     l2_banks: int = _number("", 1, 256)
-    l1_line_bytes: int = _number("bytes", 16, 1024, 64)
+    l1_line_bytes: int = _number("bytes", 64, 256, 64)
     l1_bytes_per_cycle: int = _number("bytes per cycle", 1, 1024, 64)
-    l1_ways: int = _number("", 1, 1024, 64)
-    l2_line_bytes: int = _number("bytes", 16, 1024, 64)
+    l1_ways: int = _number("", 1, 256, 64)
+    l2_line_bytes: int = _number("bytes", 64, 256, 64)
     l2_bank_bytes_per_cycle: int = _number("bytes per cycle", 1, 1024, 64)
-    l2_ways: int = _number("", 1, 1024, 16)
+    l2_ways: int = _number("", 1, 256, 16)
     scalar_bytes: int = _number("bytes", 0, 1 << 20, 16_384)
     instruction_bytes: int = _number("bytes", 0, 1 << 20, 32_768)
     compute_units_per_scalar_cache: int = _number("", 1, 64, 4)

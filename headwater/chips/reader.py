@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from headwater.chips import VLIW_TARGETS, find, model
+from headwater.chips.checks import faults, wanted
 from headwater.chips.model import Chip, Family, Features, Memory, Range
 from headwater.errors import SourceError, Span, UsageError
 
@@ -17,15 +18,6 @@ _TABLES = {
 }
 _VLIW_TABLE = "features"
 _TEXTS = ("name", "chip", "family", "generation", "target")
-_GCN_WAVEFRONT = 64
-_POWERS_OF_TWO = (
-    ("caches", "l1_line_bytes"),
-    ("caches", "l2_line_bytes"),
-    ("local_memory", "banks"),
-    ("local_memory", "bank_bytes"),
-)
-_TRANSFERS = 16
-"""More than any memory moves over a wire in one cycle of its clock: GDDR5 moves 4, GDDR6 8 or 16 as one counts."""
 _KEYS = ("base", *_TEXTS, "aliases", *_TABLES, _VLIW_TABLE)
 
 
@@ -44,8 +36,10 @@ class _Reader:
             raise UsageError(f"cannot read the chip file {path}: {reason}") from None
         try:
             self.data = tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:  # its own kind, or Python's of a number of too many digits
             raise self._syntax(str(error)) from None
+        except RecursionError:
+            raise self._syntax("brackets lie too deep in each other") from None
 
     def chip(self) -> Chip:
         values: dict[str, Any] = {}
@@ -72,7 +66,12 @@ class _Reader:
         if base is not None:
             values["memory"] = self._with_bandwidth(values["memory"], base.memory)
         chip = Chip(**values, file=str(self.path))
-        self._check_together(chip)
+        for fault in faults(chip):
+            places = [
+                (table or fault.table, key) for table, _, key in (n.rpartition(".") for n in (fault.key, *fault.others))
+            ]
+            table, key = next((place for place in places if place[1] in self.data.get(place[0], {})), places[0])
+            raise self._fault(fault.told, table, key, fault.allowed)
         return chip
 
     def _base(self) -> Chip | None:
@@ -89,13 +88,13 @@ class _Reader:
 
     def _text(self, key: str) -> str | None:
         value = self.data.get(key)
-        if value is not None and (not isinstance(value, str) or not value.strip()):
-            raise self._fault(f"{key} is {value!r}", "", key, f'it is a text: {key} = "…"')
+        if value is not None and not (isinstance(value, str) and value.strip() and value.isprintable()):
+            raise self._fault(f"{key} is {value!r}", "", key, f'it is a text of one line: {key} = "…"')
         return value
 
     def _aliases(self) -> tuple[str, ...]:
         value = self.data.get("aliases", [])
-        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        if not isinstance(value, list) or not all(isinstance(v, str) and v.isprintable() for v in value):
             raise self._fault(f"aliases is {value!r}", "", "aliases", 'it is a list of texts: aliases = ["…"]')
         return tuple(value)
 
@@ -122,11 +121,11 @@ class _Reader:
             elif base is not None:
                 values[key] = getattr(base, key)
             elif figure.default is MISSING:
-                raise self._fault(f"the file says no {name}.{key}", name, "", self._wanted(figure, types[key]))
+                raise self._fault(f"the file says no {name}.{key}", name, "", wanted(figure, types[key]))
         return kind(**values)
 
     def _figure(self, table: str, key: str, value: Any, kind: type, figure: Field[Any]) -> Any:
-        hint = self._wanted(figure, kind)
+        hint = wanted(figure, kind)
         if kind is str:
             if not isinstance(value, str):
                 raise self._fault(f"{table}.{key} is {value!r}", table, key, hint)
@@ -142,17 +141,6 @@ class _Reader:
         if not limits.low <= value <= limits.high:
             raise self._fault(f"{table}.{key} is {value!r}", table, key, hint)
         return kind(value)
-
-    @staticmethod
-    def _wanted(figure: Field[Any], kind: type) -> str:
-        if kind is str:
-            return "it is a text"
-        if kind is bool:
-            return "it is true or false"
-        limits: Range = figure.metadata["range"]
-        number = "a whole number" if kind is int else "a number"
-        unit = f" {limits.unit}" if limits.unit else ""
-        return f"it is {number} from {limits.low:g} to {limits.high:g}{unit}"
 
     def _refuse_unknown(self, given: Any, known: Any, table: str) -> None:
         for key in given:
@@ -170,35 +158,6 @@ class _Reader:
             return memory
         faster = memory.clock_mhz / base.clock_mhz * memory.bus_bits / base.bus_bits
         return replace(memory, gigabytes_per_second=base.gigabytes_per_second * faster)
-
-    def _check_together(self, chip: Chip) -> None:
-        """What no field can tell alone."""
-        registers, local, compute = chip.registers, chip.local_memory, chip.compute
-        for table, key, value, most in (
-            ("registers", "vgprs_per_wavefront", registers.vgprs_per_wavefront, registers.vgprs),
-            ("registers", "sgprs_per_wavefront", registers.sgprs_per_wavefront, registers.sgprs),
-            ("local_memory", "work_group_bytes", local.work_group_bytes, local.bytes),
-        ):
-            if value > most:
-                raise self._fault(f"{table}.{key} is {value}, more than the {most} that there are", table, key, "")
-        if compute.wavefront_size % compute.lanes_per_simd:
-            size = f"compute.wavefront_size is {compute.wavefront_size}"
-            hint = f"it is a multiple of compute.lanes_per_simd, {compute.lanes_per_simd}"
-            raise self._fault(size, "compute", "wavefront_size", hint)
-        if chip.family == "gcn" and compute.wavefront_size != _GCN_WAVEFRONT:
-            size = f"compute.wavefront_size is {compute.wavefront_size}"
-            hint = f"the machine code of {chip.target} is for wavefronts of {_GCN_WAVEFRONT}"
-            raise self._fault(size, "compute", "wavefront_size", hint)
-        for table, key in _POWERS_OF_TWO:
-            value = getattr(getattr(chip, table), key)
-            if value & (value - 1):
-                raise self._fault(f"{table}.{key} is {value}", table, key, "it is a power of two")
-        memory = chip.memory
-        most_bandwidth = memory.bus_bits / 8 * memory.clock_mhz * _TRANSFERS / 1000
-        if memory.gigabytes_per_second > most_bandwidth:
-            told = f"memory.gigabytes_per_second is {memory.gigabytes_per_second:g}"
-            hint = f"{memory.bus_bits} bits at {memory.clock_mhz:g} MHz move at most {most_bandwidth:g} GB/s"
-            raise self._fault(told, "memory", "gigabytes_per_second", hint)
 
     def _fault(self, message: str, table: str, key: str, hint: str) -> SourceError:
         line = self._line(table, key)

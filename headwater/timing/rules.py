@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.analyze.occupancy import Occupancy
-from headwater.errors import UsageError
+from headwater.chips.checks import CODE_WAYS, LINE_BYTES, check
 from headwater.isa.gcn.classes import kind_of
 from headwater.isa.gcn.model import ISA_OF_TARGET, Register
 from headwater.timing.layout import CHIP, OP, SEGMENT, Memory, filled
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from headwater.emulate.staging import Segment, Site
     from headwater.isa.gcn.model import Instruction
 
-LINE_BYTES: Final = 64
 TAKEN_CYCLES: Final = 16  # [C] a branch that is taken, 4 if it is not
 MASK_CYCLES: Final = 20  # [C] a scalar instruction that reads what a vector one wrote: 16 more
 BARRIER_CYCLES: Final = 4  # (e)
@@ -34,7 +33,6 @@ WAVE_DISPATCH_CYCLES: Final = 1  # (e) [G] one wavefront a cycle and shader engi
 QUEUE_CYCLES: Final = 64  # (e) instructions that wait for the address unit or the LDS without stopping their SIMD
 WRITE_BUFFER_CYCLES: Final = 256  # (e) how long a line that leaves the L2 may be under way before others wait
 INTERLEAVE_BYTES: Final = 256  # [O] "Channel conflicts": a channel changes every 256 bytes
-SCALAR_WAYS, CODE_WAYS = 4, 4  # [G]
 TLB_ENTRIES, PAGE_BYTES, TLB_MISS_CYCLES = 64, 1 << 21, 75  # [R] 60 to 90 cycles more from 64 to 128 MB on; fitted
 UNIFORM_CYCLES: Final = (4, 4, 4, 6, 8, 8, 8, 8)  # [P] all lanes one address, by dwords
 # Cycles of the address unit for 64 lanes by dwords of each: lanes that follow each other, and others. Eight bytes take
@@ -62,13 +60,14 @@ _SLOW_DOUBLES: Final = ("v_fma_f64", "v_mul_f64", "v_div_fmas_f64", "v_rcp", "v_
 def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
     """The chip for the engine; ``held`` says how many work-groups a compute unit takes.
 
-    UsageError for caches that cannot be: fewer bytes than a line of each way.
+    UsageError for a chip that cannot be: see `headwater.chips.checks`.
     """
+    check(chip)
     compute, caches, memory, latencies = chip.compute, chip.caches, chip.memory, chip.latencies
     clock_hz = compute.clock_mhz * 1e6
     banks = caches.l2_banks
     per_cycle = memory.gigabytes_per_second * 1e9 * memory.efficiency / clock_hz / banks
-    bank_bytes = caches.l2_bytes // banks
+    ways = CODE_WAYS["gcn"]
     return filled(
         CHIP,
         {
@@ -88,21 +87,21 @@ def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
             "local_cycles": latencies.local_cycles,
             "scalar_cycles": latencies.scalar_cycles,
             "l1_cycles": latencies.l1_cycles,
-            "l2_cycles": max(latencies.l2_cycles, latencies.l1_cycles),
-            "memory_more_cycles": max(0, latencies.memory_cycles - latencies.l2_cycles),
-            "l1_sets": _sets(chip, "l1_bytes", caches.l1_bytes, caches.l1_line_bytes, caches.l1_ways),
+            "l2_cycles": latencies.l2_cycles,
+            "memory_more_cycles": latencies.memory_cycles - latencies.l2_cycles,
+            "l1_sets": caches.l1_bytes // (caches.l1_line_bytes * caches.l1_ways),
             "l1_ways": caches.l1_ways,
-            "l1_line_shift": max(0, (caches.l1_line_bytes // LINE_BYTES).bit_length() - 1),
+            "l1_line_shift": (caches.l1_line_bytes // LINE_BYTES).bit_length() - 1,
             "l1_bytes_per_cycle": caches.l1_bytes_per_cycle,
-            "scalar_sets": _sets(chip, "scalar_bytes", caches.scalar_bytes, LINE_BYTES, SCALAR_WAYS),
-            "scalar_ways": SCALAR_WAYS,
-            "code_sets": _sets(chip, "instruction_bytes", caches.instruction_bytes, LINE_BYTES, CODE_WAYS),
-            "code_ways": CODE_WAYS,
+            "scalar_sets": caches.scalar_bytes // (LINE_BYTES * ways),
+            "scalar_ways": ways,
+            "code_sets": caches.instruction_bytes // (LINE_BYTES * ways),
+            "code_ways": ways,
             "units_per_scalar_cache": caches.compute_units_per_scalar_cache,
-            "l2_sets": _sets(chip, "l2_bytes", bank_bytes, caches.l2_line_bytes, caches.l2_ways),
+            "l2_sets": caches.l2_bytes // (banks * caches.l2_line_bytes * caches.l2_ways),
             "l2_ways": caches.l2_ways,
             "l2_banks": banks,
-            "l2_line_bytes": max(LINE_BYTES, caches.l2_line_bytes),
+            "l2_line_bytes": caches.l2_line_bytes,
             "interleave_line_bits": (INTERLEAVE_BYTES // LINE_BYTES).bit_length() - 1,
             "channel_hash": banks.bit_length() - 1 if banks & (banks - 1) == 0 else 0,  # (e)
             "bank_bucket_bytes": 16 * caches.l2_bank_bytes_per_cycle,
@@ -124,16 +123,6 @@ def _generation(chip: Chip) -> int:
 def _period(chip: Chip) -> int:
     """Cycles in which a SIMD starts one instruction, and after which it has its turn again."""
     return max(1, chip.compute.wavefront_size // chip.compute.lanes_per_simd)
-
-
-def _sets(chip: Chip, name: str, nbytes: int, line_bytes: int, ways: int) -> int:
-    sets = nbytes // (line_bytes * ways)
-    if sets == 0:
-        raise UsageError(
-            f"{chip.name}: caches.{name} gives {nbytes} bytes to a bank of {ways} ways of {line_bytes} bytes",
-            hint=f"at least {line_bytes * ways} are needed, or fewer ways",
-        )
-    return sets
 
 
 def valu_cycles(name: str, types: Sequence[str], chip: Chip) -> int:

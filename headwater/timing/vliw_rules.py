@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from headwater.analyze.occupancy import Occupancy
+from headwater.chips.checks import CODE_LINE_BYTES, CODE_WAYS, LINE_BYTES, VERTEX_WAYS, check
 from headwater.emulate.layout import LANES
 from headwater.emulate.vliw.clause import place
-from headwater.errors import UsageError
 from headwater.isa.vliw.encode import clause_words, layout
 from headwater.isa.vliw.model import LDS_OQ_A, LDS_OQ_B_POP
 from headwater.timing.layout import SEGMENT, Memory, filled
@@ -29,13 +29,8 @@ if TYPE_CHECKING:
     from headwater.emulate.staging import Segment, Site
     from headwater.isa.vliw.model import AluGroup, Cf, Shader
 
-LINE_BYTES: Final = 64
-BLOCK_BYTES: Final = (
-    256  # [I] of a line of constants, 16 of 128 bits; (e) of instructions, whose programs [K] align to it
-)
-BLOCK_WAYS: Final = 16  # (e) of the caches of instructions and constants
+BLOCK_BYTES: Final = CODE_LINE_BYTES["vliw"]
 BLOCKS_AHEAD: Final = 4  # (e) of instructions that are asked for behind those that were missing
-VERTEX_WAYS: Final = 16  # (e)
 PAIR: Final = 2  # [G] 4.11: an even and an odd wavefront take turns, so that one issues every 8 cycles
 SWITCH_CYCLES: Final = 40  # [G] 4.14: from the end of a clause to the same wavefront's next one
 SEQUENCER_CYCLES: Final = 4  # (e) of the sequencer for one instruction of control flow
@@ -79,8 +74,9 @@ def chip_numbers(
     of 64 lanes each, running a program of ``program_bytes``. ``turns``: where the order stands in which
     pixels' wavefronts are made, which are the work-groups then.
 
-    UsageError for caches that cannot be: fewer bytes than a line of each way.
+    UsageError for a chip that cannot be: see `headwater.chips.checks`.
     """
+    check(chip)
     compute, caches, memory, latencies, features = chip.compute, chip.caches, chip.memory, chip.latencies, chip.vliw
     clock_hz = compute.clock_mhz * 1e6
     banks = caches.l2_banks
@@ -88,9 +84,7 @@ def chip_numbers(
     per_cycle = memory.gigabytes_per_second * 1e9 * memory.efficiency / clock_hz / banks
     l2_bytes = caches.l2_bytes or banks * caches.l2_line_bytes * caches.l2_ways
     port = 16 * LINE_BYTES / (PORT_BYTES_PER_CYCLE * channels)
-    vertex = caches.vertex_bytes
-    if vertex:
-        vertex = _sets(chip, "vertex_bytes", vertex, caches.l1_line_bytes, VERTEX_WAYS)
+    ways = CODE_WAYS["vliw"]
     waves = max(1, LANES // compute.wavefront_size)
     # A record is 64 lanes: of a chip with smaller wavefronts that is two or four of them, which take turns themselves.
     groups = max(1, held.work_groups // waves) if turns else held.work_groups
@@ -121,26 +115,26 @@ def chip_numbers(
             "pixels_per_cycle": PIXELS_OF_BACK_END * features.render_back_ends,
             "write_buffer_cycles": WRITE_BUFFER_CYCLES,
             "l1_cycles": latencies.l1_cycles,
-            "l2_cycles": max(latencies.l2_cycles, latencies.l1_cycles),
-            "memory_more_cycles": max(0, latencies.memory_cycles - latencies.l2_cycles),
-            "l1_sets": _sets(chip, "l1_bytes", caches.l1_bytes, caches.l1_line_bytes, caches.l1_ways),
+            "l2_cycles": latencies.l2_cycles,
+            "memory_more_cycles": latencies.memory_cycles - latencies.l2_cycles,
+            "l1_sets": caches.l1_bytes // (caches.l1_line_bytes * caches.l1_ways),
             "l1_ways": caches.l1_ways,
-            "l1_line_shift": max(0, (caches.l1_line_bytes // LINE_BYTES).bit_length() - 1),
+            "l1_line_shift": (caches.l1_line_bytes // LINE_BYTES).bit_length() - 1,
             "units_per_l1": caches.compute_units_per_l1,
-            "vertex_sets": vertex,
+            "vertex_sets": caches.vertex_bytes // (caches.l1_line_bytes * VERTEX_WAYS),
             "vertex_ways": VERTEX_WAYS,
-            "code_sets": _sets(chip, "instruction_bytes", caches.instruction_bytes, BLOCK_BYTES, BLOCK_WAYS),
-            "code_ways": BLOCK_WAYS,
+            "code_sets": caches.instruction_bytes // (BLOCK_BYTES * ways),
+            "code_ways": ways,
             "blocks_ahead": BLOCKS_AHEAD,
             "program_blocks": -(-program_bytes // BLOCK_BYTES),
-            "constant_sets": _sets(chip, "scalar_bytes", caches.scalar_bytes, BLOCK_BYTES, BLOCK_WAYS),
-            "constant_ways": BLOCK_WAYS,
+            "constant_sets": caches.scalar_bytes // (BLOCK_BYTES * ways),
+            "constant_ways": ways,
             "units_per_constant_cache": caches.compute_units_per_scalar_cache,
             "has_l2": int(caches.l2_bytes > 0),
-            "l2_sets": _sets(chip, "l2_bytes", l2_bytes // banks, caches.l2_line_bytes, caches.l2_ways),
+            "l2_sets": l2_bytes // (banks * caches.l2_line_bytes * caches.l2_ways),
             "l2_ways": caches.l2_ways,
             "l2_banks": banks,
-            "l2_line_bytes": max(LINE_BYTES, caches.l2_line_bytes),
+            "l2_line_bytes": caches.l2_line_bytes,
             "interleave_line_bits": (INTERLEAVE_BYTES // LINE_BYTES).bit_length() - 1,
             "channel_hash": 0,  # [G] 4.6: bits 8 to 10 of the address are the channel
             "bank_bucket_bytes": 16 * caches.l2_bank_bytes_per_cycle,
@@ -151,16 +145,6 @@ def chip_numbers(
             "tlb_miss_cycles": 0,
         },
     )
-
-
-def _sets(chip: Chip, name: str, nbytes: int, line_bytes: int, ways: int) -> int:
-    sets = nbytes // (line_bytes * ways)
-    if sets == 0:
-        raise UsageError(
-            f"{chip.name}: caches.{name} gives {nbytes} bytes to a bank of {ways} ways of {line_bytes} bytes",
-            hint=f"at least {line_bytes * ways} are needed, or fewer ways",
-        )
-    return sets
 
 
 def program_bytes(shader: Shader) -> int:

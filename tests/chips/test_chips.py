@@ -6,6 +6,7 @@ import re
 import pytest
 
 from headwater import chips
+from headwater.chips.checks import check
 from headwater.errors import SourceError, UsageError
 
 # Compute units, lanes, peak GFLOP/s in single and double precision, GB/s: AMD's product pages.
@@ -204,7 +205,10 @@ def test_a_base_can_be_a_file_beside_it(tmp_path):
             "features.vertex_cache is 1",
             "it is true or false",
         ),
-        ('base = "vega64"\nname = 7', 2, "name is 7", 'it is a text: name = "…"'),
+        ('base = "vega64"\nname = 7', 2, "name is 7", 'it is a text of one line: name = "…"'),
+        ('base = "vega64"\nname = "a\\nb"', 2, "name is 'a\\nb'", 'it is a text of one line: name = "…"'),
+        ('base = "vega64"\nx = ' + "9" * 5000, 0, "Exceeds the limit", "the file is written in TOML"),
+        ('base = "vega64"\nx = ' + "[" * 5000, 0, "brackets lie too deep", "the file is written in TOML"),
         ('base = "vega64"\naliases = "a"', 2, "aliases is 'a'", 'it is a list of texts: aliases = ["…"]'),
         ('base = "vega64"\nmemory = 3', 2, "memory is 3", "it is a table: [memory] and its figures below"),
         ('base = "vega64"\n[memroy]', 2, "a chip has no 'memroy'", "did you mean memory? it may have base, name,"),
@@ -245,7 +249,7 @@ def test_a_base_can_be_a_file_beside_it(tmp_path):
             "compute.wavefront_size is 32",
             "the machine code of gfx900 is for wavefronts of 64",
         ),
-        ('base = "vega64"\n[caches]\nl1_line_bytes = 60', 3, "caches.l1_line_bytes is 60", "it is a power of two"),
+        ('base = "vega64"\n[caches]\nl1_line_bytes = 96', 3, "caches.l1_line_bytes is 96", "it is a power of two"),
         ('base = "vega64"\n[local_memory]\nbanks = 31', 3, "local_memory.banks is 31", "it is a power of two"),
         (
             'base = "vega64"\n[memory]\ngigabytes_per_second = 99999',
@@ -257,7 +261,7 @@ def test_a_base_can_be_a_file_beside_it(tmp_path):
             'base = "vega64"\n[compute]\nwavefront_size = 40',
             3,
             "compute.wavefront_size is 40",
-            "it is a multiple of compute.lanes_per_simd, 16",
+            "it is a power of two",
         ),
         (
             'name = "a"\nchip = "b"\nfamily = "vliw"\ngeneration = "c"\ntarget = "rv770"\n[compute]\n',
@@ -273,6 +277,167 @@ def test_faults_of_a_file_are_told_with_their_line(tmp_path, text, line, message
     assert error.value.message.startswith(message)
     assert error.value.span.line == line
     assert error.value.hint.startswith(hint)
+
+
+# A file's figures that cannot be together: line, what is told, what is allowed.
+TOGETHER = [
+    (
+        'base = "vega64"\n[caches]\nl2_ways = 7',
+        3,
+        "caches.l2_bytes is 4194304",
+        "it is a multiple of 7168, 16 banks of sets of 7 ways of 64 bytes: 4193280 or 4200448, say",
+    ),
+    ('base = "vega64"\n[caches]\nl2_bytes = 4194305', 3, "caches.l2_bytes is 4194305", "it is a multiple of 16384, 16"),
+    ('base = "vega64"\n[caches]\nl1_bytes = 0', 3, "caches.l1_bytes is 0", "it is a multiple of 4096, sets of 64 ways"),
+    (
+        'base = "hd5870"\n[caches]\nscalar_bytes = 999',
+        3,
+        "caches.scalar_bytes is 999",
+        "it is a multiple of 4096, sets",
+    ),
+    (
+        'base = "hd3870"\n[caches]\nvertex_bytes = 1',
+        3,
+        "caches.vertex_bytes is 1",
+        "it is a multiple of 1024, sets of 16",
+    ),
+    (
+        'base = "vega64"\n[caches]\nl2_line_bytes = 512',
+        3,
+        "caches.l2_line_bytes is 512",
+        "it is a whole number from 64 to",
+    ),
+    (
+        'base = "vega64"\n[rates]\nfloat32_fma = 0',
+        3,
+        "rates.float32_fma is 0",
+        "it is a number from 0.016 to 2 per cycle",
+    ),
+    (
+        'base = "vega64"\n[rates]\ntranscendental = 0.001',
+        3,
+        "rates.transcendental is 0.001",
+        "it is a number from 0.016",
+    ),
+    ('base = "vega64"\n[rates]\nfloat64_add = 0', 3, "rates.float64_add is 0", "above 0 where the other one"),
+    ('base = "vega64"\n[compute]\nlanes_per_simd = 4', 3, "rates.float64_fma is 0.0625", "it is a number from 0.063"),
+    ('base = "vega64"\n[compute]\nlanes_per_simd = 24', 3, "compute.lanes_per_simd is 24", "it is a power of two"),
+    (
+        'base = "vega64"\n[compute]\nlanes_per_simd = 8\nwavefront_size = 32',
+        4,
+        "compute.wavefront_size is 32",
+        "the mach",
+    ),
+    (
+        'base = "hd5870"\n[compute]\nlanes_per_simd = 64\nwavefront_size = 16',
+        4,
+        "compute.wavefront_size is 16",
+        "it is a",
+    ),
+    (
+        'base = "vega64"\n[compute]\nwavefronts_per_simd = 20',
+        3,
+        "compute.wavefronts_per_simd is 20",
+        "it is a whole number from 1 to 16 where simds_per_compute_unit is 4: a compute unit has at most 64",
+    ),
+    ('base = "vega64"\n[compute]\nsimds_per_compute_unit = 8', 3, "compute.wavefronts_per_simd is 10", "it is a whole"),
+    ('base = "vega64"\n[compute]\nvliw_width = 5', 3, "compute.vliw_width is 5", "it is 1 on a chip of family"),
+    (
+        'base = "hd5870"\n[compute]\nsimds_per_compute_unit = 4',
+        3,
+        "compute.simds_per_compute_unit is 4",
+        "it is 1 on a",
+    ),
+    (
+        'base = "hd5870"\n[compute]\nwavefronts_per_simd = 65',
+        3,
+        "compute.wavefronts_per_simd is 65",
+        "it is a whole number",
+    ),
+    (
+        'base = "vega64"\n[registers]\nvgpr_granule = 3',
+        3,
+        "registers.vgprs is 256",
+        "it is a multiple of 3, registers.v",
+    ),
+    (
+        'base = "vega64"\n[registers]\nsgprs_per_wavefront = 0',
+        3,
+        "registers.sgprs_per_wavefront is 0",
+        "a GCN chip has",
+    ),
+    (
+        'base = "vega64"\n[registers]\nvgprs = 128',
+        3,
+        "registers.vgprs_per_wavefront is 256, more than",
+        "it is at most",
+    ),
+    (
+        'base = "vega64"\n[local_memory]\nbytes_per_cycle = 256',
+        3,
+        "local_memory.bytes_per_cycle is 256",
+        "32 banks of 4",
+    ),
+    ('base = "vega64"\n[latencies]\nl2_cycles = 100', 3, "latencies.l2_cycles is 100", "it counts from issue to use"),
+    (
+        'base = "vega64"\n[latencies]\nscalar_cycles = 300',
+        3,
+        "latencies.l2_cycles is 264",
+        "it counts from issue to use",
+    ),
+    (
+        'base = "hd5870"\n[latencies]\nl2_cycles = 600',
+        3,
+        "latencies.memory_cycles is 500",
+        "it counts from issue to use",
+    ),
+    ('base = "vega64"\n[memory]\nbus_bits = 4', 3, "memory.bus_bits is 4", "it is a whole number from 8 to 65536 bits"),
+    (
+        'base = "vega64"\n[memory]\nbus_bits = 300',
+        3,
+        "memory.bus_bits is 300",
+        "it is a multiple of 8, bytes: 296 or 304",
+    ),
+    ('base = "vega64"\n[memory]\nefficiency = nan', 3, "memory.efficiency is nan", "it is a number from 0.05 to 1"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "message", "hint"), TOGETHER)
+def test_figures_that_cannot_be_together_are_told_with_their_line(tmp_path, text, line, message, hint):
+    with pytest.raises(SourceError) as error:
+        chips.find(chip_file(tmp_path, text))
+    assert error.value.message.startswith(message)
+    assert error.value.span.line == line
+    assert error.value.source_line
+    assert error.value.hint.startswith(hint)
+
+
+def test_every_figure_beyond_its_range_is_told_with_its_unit(tmp_path):
+    for base in ("vega64", "hd5870"):
+        chip = chips.find(base)
+        for part in dataclasses.fields(chip):
+            table = getattr(chip, part.name)
+            for figure in dataclasses.fields(table) if dataclasses.is_dataclass(table) else ():
+                limits = figure.metadata.get("range")
+                if limits is None:
+                    continue
+                for value in (limits.low - 1, limits.high + 1, '"many"', "inf"):
+                    text = f'base = "{base}"\n[{part.name}]\n{figure.name} = {value}\n'
+                    with pytest.raises(SourceError) as error:
+                        chips.find(chip_file(tmp_path, text))
+                    assert error.value.span.line == 3
+                    assert error.value.message.startswith(f"{part.name}.{figure.name} is ")
+                    assert f"from {limits.low:g} to {limits.high:g} {limits.unit}".strip() in error.value.hint
+
+
+def test_chips_that_were_changed_otherwise_are_checked_for_what_replay_needs():
+    vega = chips.find("vega64")
+    check(vega)
+    with pytest.raises(UsageError, match=r"Radeon RX Vega 64: compute\.wavefronts_per_simd is 20"):
+        check(dataclasses.replace(vega, compute=dataclasses.replace(vega.compute, wavefronts_per_simd=20)))
+    with pytest.raises(UsageError, match=r"latencies\.l2_cycles is 30") as error:
+        check(dataclasses.replace(vega, latencies=dataclasses.replace(vega.latencies, l1_cycles=20, l2_cycles=30)))
+    assert error.value.hint == "it counts from issue to use, so it is not below latencies.scalar_cycles, 41"
 
 
 def test_a_missing_file_is_told(tmp_path):
