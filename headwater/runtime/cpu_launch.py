@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 MAX_SCRATCH = 1 << 31  # bytes for each thread
 # A launch shorter than this is not worth waking other threads: waking one takes about 10 µs of the caller's time.
 INLINE_NS = 40_000
-# A launch longer than this runs on workers while the caller waits, so that Ctrl-C is answered at once.
-BOUNDED_NS = 20_000_000
+# A launch longer than this runs on workers while the caller waits, where Python runs signal handlers. In shorter ones
+# the caller works along, and keeps its processor: a worker that is woken may be put beside another one.
+BOUNDED_NS = 100_000_000
 _BATCHES_PER_THREAD = 16  # enough for balance, few enough that the shared counter costs nothing
 
 _MAIN_THREAD = threading.main_thread().ident
@@ -179,7 +180,8 @@ class CpuLaunch:
         self._unbounded = host.unbounded
         self._straight = host.straight
         self._inline = not check and (interrupt.SUPPORTED or not host.unbounded)
-        self._cost = BOUNDED_NS  # nothing is known of the first launch: it may be a long one
+        self._bounded = BOUNDED_NS * self._tickets
+        self._cost = self._bounded  # nothing is known of the first launch: it may be a long one
 
     # -- arguments -----------------------------------------------------------------------------------------------------
 
@@ -304,7 +306,7 @@ class CpuLaunch:
         do not fit the kernel's; nothing has run then.
         """
         task = self._prepare(args)
-        if queue is not None or time_limit is not None or not self._inline or self._cost >= BOUNDED_NS:
+        if queue is not None or time_limit is not None or not self._inline or self._cost >= self._bounded:
             return self._submit(task, args, queue, time_limit)
         if self._total == 0:
             return self._nothing(task)
