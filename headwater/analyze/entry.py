@@ -6,8 +6,9 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
+from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from headwater import chips
 from headwater.analyze.code import Code
@@ -62,20 +63,22 @@ def analyze(
     """
     if path not in MODES:
         raise UsageError(f"there is no path {path!r}", hint=", ".join(MODES))
-    if not 0 <= hit <= 1:
-        raise UsageError(f"a share of reads that caches serve is 0 to 1, not {hit:g}")
-    for name, count in (trips or {}).items():
+    if not (isinstance(hit, (int, float)) and 0 <= hit <= 1):
+        raise UsageError(f"a share of reads that caches serve is 0 to 1, not {hit!r}")
+    trips, arguments = _numbers(trips, "trips"), _numbers(arguments, "arguments")
+    for name, count in trips.items():
         if not 0 <= count <= _MOST_TRIPS:
             raise UsageError(f"loop {name} cannot run {count} times", hint=f"0 to {_MOST_TRIPS:,}")
     if transfer_bytes is not None and not all(0 <= number < math.inf for number in transfer_bytes):
         raise UsageError(f"bytes over PCI Express are from 0, not {transfer_bytes}")
+    kernels, settings = _texts(kernel, "kernel"), _texts(set, "set")
     question = Question(
         _size(size) if size is not None else None,
         _size(group) if group is not None else None,
         path,
         hit,
         coalesced,
-        trips or {},
+        trips,
         lds_bytes,
         transfer_bytes,
     )
@@ -86,7 +89,6 @@ def analyze(
     sources = list(source) if isinstance(source, (list, tuple)) else [source]
     if not sources:
         raise UsageError("which kernel?", hint="give a file, source text, a program or a kernel")
-    kernels = [kernel] if isinstance(kernel, str) else list(kernel or ())
     wanted: list[tuple[Source, list[str]]] = []
     for one in sources:
         made, own = _source(one, language, options)
@@ -94,7 +96,7 @@ def analyze(
     analyses: list[Analysis] = []
     refused: list[Refused] = []
     warnings = ""
-    given = Given(arguments or {}, question.size, question.group)
+    given = Given(arguments, question.size, question.group)
     builds = _build_all([one for one, _ in wanted], found, given)
     _check_arguments(given.arguments, [built for built in builds.values() if isinstance(built, Built)])
     for number, (one, names) in enumerate(wanted):
@@ -114,7 +116,7 @@ def analyze(
                 continue
             for shown, code in chosen:
                 try:
-                    rows.setdefault(shown, []).extend(_on(chip, code, question, built, shown, set))
+                    rows.setdefault(shown, []).extend(_on(chip, code, question, built, shown, settings))
                 except (LaunchError, ResourceError) as error:
                     refused.append(Refused(shown, chip.name, error))
         analyses += [analysis for row in rows.values() for analysis in row]
@@ -197,10 +199,35 @@ def _chip(device: Any) -> Chip:
 
 
 def _size(size: int | Sequence[int]) -> tuple[int, ...]:
-    made = (size,) if isinstance(size, int) else tuple(size)
-    if not 1 <= len(made) <= 3 or any(n < 1 for n in made):
-        raise UsageError(f"{'×'.join(map(str, made)) or 'nothing'} is no size", hint="one to three numbers from 1")
+    given = size if isinstance(size, Sequence) else (size,)
+    made = tuple(whole for whole in map(_whole, given) if whole)
+    if not 1 <= len(made) == len(given) <= 3 or min(made) < 1:
+        raise UsageError(f"{size!r:.60} is no size", hint="one to three whole numbers from 1")
     return made
+
+
+def _whole(number: Any) -> int | None:
+    try:
+        return index(number)
+    except TypeError:
+        return None
+
+
+def _numbers(given: Mapping[str, int] | None, what: str) -> dict[str, int]:
+    """Whole numbers by name; UsageError for anything else."""
+    found = {} if given is None else given
+    made = {name: _whole(number) for name, number in found.items()} if isinstance(found, Mapping) else {"": None}
+    if None in made.values():
+        raise UsageError(f"{what} are whole numbers by name, not {given!r:.60}", hint=f'{what}={{"n": 1024}}, say')
+    return cast("dict[str, int]", made)
+
+
+def _texts(given: str | Sequence[str] | None, what: str) -> list[str]:
+    """One text or several; UsageError for anything else."""
+    found = [given] if isinstance(given, str) else [] if given is None else given
+    if not isinstance(found, Sequence) or not all(isinstance(text, str) for text in found):
+        raise UsageError(f"{what} is a text, or a list of texts, not {given!r:.60}")
+    return list(found)
 
 
 def _source(source: Any, language: str, options: str) -> tuple[Source, list[str]]:
@@ -210,6 +237,8 @@ def _source(source: Any, language: str, options: str) -> tuple[Source, list[str]
     if isinstance(source, os.PathLike):
         return read(os.fspath(source), options), []
     if isinstance(source, str):
+        if "\0" in source:
+            raise UsageError("a kernel's source or file name has no NUL character")
         if not _TEXT.search(source) or ("\n" not in source and Path(source).suffix.lower() in SUFFIXES):
             return read(source, options), []
         return from_text(source, language, options=options), []

@@ -12,13 +12,17 @@ from headwater.analyze.code import KNOWN, OPERATIONS_APART
 from headwater.analyze.flow import MODES
 from headwater.analyze.glossary import metrics
 from headwater.analyze.occupancy import curve, next_steps
+from headwater.analyze.page import bars, document, one_by_one, stack, table
 from headwater.analyze.text import differences, heading
 
 if TYPE_CHECKING:
     from headwater.analyze.report import Analysis, Report
 
-_HERE = Path(__file__).parent
 _MOST_LINES = 6000
+_FOOT = (
+    "Made by headwater analyze. Estimates are lower bounds under the assumptions that are shown; docs/accuracy.md of "
+    "Headwater compares them with published measurements."
+)
 
 
 def page(report: Report) -> str:
@@ -29,34 +33,14 @@ def page(report: Report) -> str:
     first = report[0]
     title = first.name if alone else ", ".join(dict.fromkeys(a.name for a in report))
     parts = [
-        f"<header><h1>{escape(title)}</h1>",
-        f'<p class="soft">{escape(first.assumptions[0])}; what the code says, nothing was run</p></header><main>',
+        f"<p>{escape(refused.device)} cannot run {escape(refused.kernel)}: {escape(refused.error.message)}</p>"
+        for refused in report.refused
     ]
-    for refused in report.refused:
-        parts.append(
-            f"<p>{escape(refused.device)} cannot run {escape(refused.kernel)}: {escape(refused.error.message)}</p>"
-        )
     if len(report) > 1:
-        parts.append(_side_by_side(report, titles))
-        parts.append(_all_times(report, titles))
-        tabs = "".join(
-            f'<button data-n="{n}"{" class=on" if n == 0 else ""}>{escape(name)}</button>'
-            for n, name in enumerate(titles)
-        )
-        parts.append(f"<h2>One by one</h2><nav>{tabs}</nav>")
-    for number, a in enumerate(report):
-        parts.append(f'<section class="one{" on" if number == 0 else ""}" data-n="{number}">{_one(a)}</section>')
-    parts.append(
-        "</main><footer>Made by headwater analyze. Estimates are lower bounds under the assumptions that are shown; "
-    )
-    parts.append("docs/accuracy.md of Headwater compares them with published measurements.</footer>")
-    style = (_HERE / "page.css").read_text(encoding="utf-8")
-    script = (_HERE / "page.js").read_text(encoding="utf-8")
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>{escape(title)}: analysis</title><style>{style}</style></head><body>{''.join(parts)}"
-        f"<script>{script}</script></body></html>\n"
+        parts += [_side_by_side(report, titles), _all_times(report, titles)]
+    parts.append(one_by_one(titles, [_one(a) for a in report]))
+    return document(
+        f"{title}: analysis", title, f"{first.assumptions[0]}; what the code says, nothing was run", parts, _FOOT
     )
 
 
@@ -83,7 +67,7 @@ def _side_by_side(report: Report, titles: Sequence[str]) -> str:
         tip = escape(f"{entry.definition} Threshold: {entry.threshold} {entry.consequence}", quote=True)
         unit = f" <small>{escape(entry.unit)}</small>" if entry.unit else ""
         rows.append(f'<tr><td title="{tip}">{escape(entry.title)}{unit}</td>{"".join(cells)}</tr>')
-    limits = "".join(f"<td class=n>{escape(', '.join(a.occupancy.limited_by))}</td>" for a in report)
+    limits = "".join(f"<td class='n wrap'>{escape(', '.join(a.occupancy.limited_by))}</td>" for a in report)
     rows.append(f"<tr><td>Occupancy limited by</td>{limits}</tr>")
     return (
         "<h2>Side by side</h2><p class=soft>Shaded cells differ from the first column; hold the pointer over a name "
@@ -98,7 +82,7 @@ def _all_times(report: Report, titles: Sequence[str]) -> str:
         (name, a.estimate.seconds / times, f"{units.seconds(a.estimate.seconds)}, {a.estimate.bound_by}", "")
         for name, a in zip(titles, report, strict=True)
     ]
-    return f"<h3>Estimated time</h3>{svg.bars(rows, names=8 * max(map(len, titles)), width=900)}"
+    return f"<h3>Estimated time</h3>{bars(rows)}"
 
 
 def _one(a: Analysis) -> str:
@@ -118,13 +102,13 @@ def _one(a: Analysis) -> str:
         "</div><div><h3>Paths: what a wavefront does from entry to end</h3>",
         _paths(a),
         "<h3>Instruction mix</h3>",
-        svg.stack([(n, a.work.classes[n]) for n in a.code.classes if a.work.classes.get(n)], width=640),
+        stack([(n, a.work.classes[n]) for n in a.code.classes if a.work.classes.get(n)]),
         _loops(a),
         "</div></div>",
         "<h3>Occupancy</h3>",
         _occupancy(a),
         "<h3>Roofline</h3>",
-        _roofline(a),
+        f'<div class="scroll">{_roofline(a)}</div>',
         _views(a),
         "<h3>Assumed</h3><ul>",
         *(f"<li>{escape(line)}</li>" for line in a.assumptions),
@@ -144,13 +128,16 @@ def _times(a: Analysis) -> str:
         )
         for term in found.terms
     ]
-    told = "".join(
-        f"<tr><td>{escape(term.name)}</td><td class=n>{units.seconds(term.seconds)}</td><td "
-        f"class=soft>{escape(term.how)}"
-        f"{'; not part of the time' if term is found.transfer else ''}</td></tr>"
+    told = [
+        (
+            term.name,
+            units.seconds(term.seconds),
+            term.how + ("; not part of the time" if term is found.transfer else ""),
+        )
         for term in (*found.terms, found.transfer)
-    )
-    return f"{svg.bars(rows)}<details><summary class=soft>how each is reckoned</summary><table>{told}</table></details>"
+    ]
+    reckoned = table(("part", "time", ""), told, (1,))
+    return f"{bars(rows)}<details><summary class=soft>how each is reckoned</summary>{reckoned}</details>"
 
 
 def _advice(a: Analysis) -> str:
@@ -178,7 +165,6 @@ def _metrics(a: Analysis) -> str:
 
 
 def _paths(a: Analysis) -> str:
-    heads = "".join(f"<th class=n>{mode}</th>" for mode in MODES)
     rows = [("time", [units.seconds(a.estimates[m].seconds) for m in MODES])]
     rows.append(("bound by", [a.estimates[m].bound_by for m in MODES]))
     rows.append(("instructions", [units.number(a.works[m].steps) for m in MODES]))
@@ -194,24 +180,23 @@ def _paths(a: Analysis) -> str:
         ("waits for memory", "waits"),
     ):
         rows.append((name, [units.number(getattr(a.works[m], part)) for m in MODES]))
-    body = "".join(
-        f"<tr><td>{escape(name)}</td>{''.join(f'<td class=n>{escape(v)}</td>' for v in values)}</tr>"
-        for name, values in rows
-    )
-    return f"<table><tr><th></th>{heads}</tr>{body}</table>"
+    return table(("", *MODES), [(name, *values) for name, values in rows], range(1, 1 + len(MODES)))
 
 
 def _loops(a: Analysis) -> str:
     if not a.code.loops:
         return ""
-    rows = "".join(
-        f"<tr><td>{loop.name}</td><td>{f'{loop.lines[0]}–{loop.lines[1]}' if loop.lines else ''}</td>"
-        f"<td class=n>{units.number(loop.trip)}</td><td>{KNOWN[loop.known]}</td>"
-        f"<td class=soft>{escape(loop.why)}</td></tr>"
+    rows = [
+        (
+            loop.name,
+            f"{loop.lines[0]}–{loop.lines[1]}" if loop.lines else "",
+            units.number(loop.trip),
+            KNOWN[loop.known],
+            loop.why,
+        )
         for loop in a.code.loops
-    )
-    heads = "<th>loop</th><th>lines</th><th class=n>runs</th><th>known</th><th></th>"
-    return f"<h3>Loops</h3><table><tr>{heads}</tr>{rows}</table>"
+    ]
+    return f"<h3>Loops</h3>{table(('loop', 'lines', 'runs', 'known', 'why'), rows, (2,))}"
 
 
 def _occupancy(a: Analysis) -> str:
@@ -241,11 +226,11 @@ def _occupancy(a: Analysis) -> str:
     held = (
         f"{found.work_groups} work-groups, {found.wavefronts} of {found.wavefront_slots} wavefronts in a compute unit"
     )
-    rows = "".join(
-        f"<tr><td>{limit.resource}</td><td class=n>{limit.work_groups}</td><td class=n>{limit.asked:,}</td>"
-        f"<td class=n>{limit.given:,}</td><td class=n>{limit.capacity:,}</td></tr>"
+    rows = [
+        (limit.resource, *(f"{n:,}" for n in (limit.work_groups, limit.asked, limit.given, limit.capacity)))
         for limit in found.limits
-    )
+    ]
+    limits = table(("limit", "work-groups", "asked", "given", "of"), rows, range(1, 5))
     steps = "".join(
         f"<li>with at most {step.at_most:,} {step.resource}: {step.wavefronts} wavefronts, occupancy "
         f"{units.share(step.occupancy)}</li>"
@@ -253,10 +238,7 @@ def _occupancy(a: Analysis) -> str:
     )
     return (
         f"<p><b>{units.share(found.occupancy)}</b>: {held}, limited by {escape(' and '.join(found.limited_by))}</p>"
-        f'<div class="charts">{"".join(charts)}<div><table><tr><th>limit</th><th class=n>work-groups</th>'
-        "<th class=n>asked</th>"
-        "<th class=n>given</th><th "
-        f"class=n>of</th></tr>{rows}</table>{f'<ul>{steps}</ul>' if steps else ''}</div></div>"
+        f'<div class="charts">{"".join(charts)}<div>{limits}{f"<ul>{steps}</ul>" if steps else ""}</div></div>'
     )
 
 

@@ -62,32 +62,40 @@ def _lines(at: Array, active: Array, nbytes: int) -> Array:
 def address_cycles(at: Array, active: Array, nbytes: int) -> Array:
     """Cycles of the unit that takes addresses to cache lines, four lanes a cycle, for each wavefront.
 
-    Lanes that go on where those before them in their 16 ended share a cycle with these; four lanes want as many cycles
-    as the bank of which they want most dwords, and odd distances, for which that is one, 7 cycles for 4 of them:
-    RRZE-HPC, gpu-benches, gpu-strides, measured on MI210. The trace (`headwater.emulate.trace`) counts alike.
+    Of dwords these are lanes 4 apart, of more neighbours. They want as many cycles as the fullest of four banks of
+    tags, which lines take in turn, has different lines, or the fullest bank of data different dwords: of 16, which are
+    a line. Dwords of 16 lanes where each four follow each other are taken four at a time: RRZE-HPC, gpu-benches,
+    gpu-strides, measured on MI210. The trace (`headwater.emulate.trace`) counts alike.
     """
-    if nbytes > 8:
-        return np.full(len(at), 16)
-    unit, banks = (3, 8) if nbytes == 8 else (2, 4)
-    at = at.astype(np.int64).reshape(len(at), -1, 4)
-    on = active.reshape(at.shape)
-    word = at >> unit
+    rows = len(at)
+    parts = at.astype(np.int64).reshape(rows, -1, 4, 4)
+    on = active.reshape(parts.shape)
+    if nbytes > 4:
+        lanes, used = parts.reshape(rows, -1, 4), on.reshape(rows, -1, 4)
+    else:
+        lanes, used = (one.swapaxes(2, 3).reshape(rows, -1, 4) for one in (parts, on))
+    tags = _fullest(lanes // LINE_BYTES, used, 4)
+    cost = tags
+    if nbytes <= 8:
+        cost = np.maximum(tags, _fullest(lanes >> (3 if nbytes > 4 else 2), used, 8 if nbytes > 4 else 16))
+    if nbytes <= 4:
+        begins = np.where(on, parts - nbytes * np.arange(4), -1)
+        low = np.where(on, begins, np.iinfo(np.int64).max).min(axis=3)
+        follows = (begins.max(axis=3) <= low).all(axis=2)
+        tags = tags.reshape(rows, -1, 4).max(axis=2, keepdims=True)
+        together = np.where(np.arange(4) == 0, tags, 0)
+        cost = np.where(follows[..., None], together, cost.reshape(rows, -1, 4)).reshape(rows, -1)
+    return np.asarray(np.clip(cost.sum(axis=1), 4, 64))
+
+
+def _fullest(number: Array, on: Array, banks: int) -> Array:
+    """How many different numbers of each four go to the fullest of so many banks."""
     first = on.copy()
     for j in range(4):
         for k in range(j):
-            first[..., j] &= ~(on[..., k] & (word[..., k] == word[..., j]))
-    most = np.zeros(at.shape[:2], np.int64)
+            first[..., j] &= ~(on[..., k] & (number[..., k] == number[..., j]))
+    most = np.zeros(number.shape[:-1], np.int64)
     for j in range(4):
-        load = sum((first[..., k] & ((word[..., k] ^ word[..., j]) % banks == 0)).astype(np.int64) for k in range(4))
-        most = np.maximum(most, np.where(first[..., j], load, 0))
-    far = np.iinfo(np.int64).max
-    span = np.where(on, word, -1).max(axis=2) - np.where(on, word, far).min(axis=2)
-    follows = np.zeros(most.shape, bool)
-    if nbytes <= 4:
-        before = np.zeros(most.shape, bool)
-        before[:, 1:] = on[:, :-1, 3] & (at[:, 1:, 0] == at[:, :-1, 3] + nbytes)
-        before[:, ::4] = False
-        follows = before & on.all(axis=2) & (np.diff(at, axis=2) == nbytes).all(axis=2)
-    odd = (most == 1) & (span > 12) & (nbytes <= 4)
-    cost = np.where(follows, 0, np.where(odd, 7, 4 * most))
-    return np.asarray(np.clip((cost.sum(axis=1) + 3) // 4, 4, 64))
+        same = (number ^ number[..., j : j + 1]) % banks == 0
+        most = np.maximum(most, np.where(first[..., j], (first & same).sum(axis=-1), 0))
+    return most

@@ -110,42 +110,23 @@ def roofline(points: Sequence[tuple[str, float, float]], peak_gflops: float, ban
     return "".join(out)
 
 
-def bars(rows: Sequence[tuple[str, float, str, str]], *, width: int = 720, names: int = 70) -> str:
-    """Horizontal bars: name, length (0 to 1), what stands behind it, class of the bar; ``names``: room for names."""
-    height = 24 * len(rows) + 4
-    out = [_open("times", width, height)]
-    for index, (name, share, shown, kind) in enumerate(rows):
-        top = 24 * index + 2
-        length = max(1.0, (width - names - 220) * min(1.0, share))
-        out.append(
-            f'<text class="name" x="{names}" y="{top + 15}" text-anchor="end">{escape(name)}</text>'
-            f'<rect class="bar {kind}" x="{names + 10}" y="{top + 3}" width="{_plain(length)}" height="15" rx="2"/>'
-            f'<text class="tick" x="{_plain(names + 16 + length)}" y="{top + 15}">{escape(shown)}</text>'
-        )
-    return "".join(out) + "</svg>"
+def series(points: Sequence[tuple[int, float]], most: float, label: str) -> str:
+    """Values over cycles, as steps of one width; the dashed line is the ``most`` that is possible."""
+    width, height = 1000, 130
+    high = max(most, max(value for _, value in points), 1e-9)
+    step = points[1][0] if len(points) > 1 else max(points[-1][0], 1)
+    scale = width / (points[-1][0] + step)
 
+    def y(value: float) -> str:
+        return _plain(height - value / high * (height - 10))
 
-def stack(parts: Sequence[tuple[str, float]], *, width: int = 720) -> str:
-    """One bar made of parts, with its legend below: name and count."""
-    whole = sum(count for _, count in parts) or 1.0
-    out = [_open("instruction mix", width, 54)]
-    at = 0.0
-    for index, (name, count) in enumerate(parts):
-        length = width * count / whole
-        out.append(
-            f'<rect class="mix{index % 8}" x="{_plain(at)}" y="2" width="{_plain(length)}" height="20">'
-            f"<title>{escape(name)}: {count:,.4g} ({count / whole:.1%})</title></rect>"
-        )
-        at += length
-    place = 0.0
-    for index, (name, count) in enumerate(parts):
-        text = f"{name} {count / whole:.0%}"
-        out.append(
-            f'<rect class="mix{index % 8}" x="{_plain(place)}" y="34" width="10" height="10"/>'
-            f'<text class="tick" x="{_plain(place + 14)}" y="43">{escape(text)}</text>'
-        )
-        place += 30 + 7 * len(text)
-    return "".join(out) + "</svg>"
+    steps = " ".join(f"L{_plain(at * scale)},{y(value)} H{_plain((at + step) * scale)}" for at, value in points)
+    return (
+        f'<svg class="series" viewBox="0 0 {width} {height}" preserveAspectRatio="none" role="img" '
+        f'xmlns="http://www.w3.org/2000/svg"><title>{escape(label)}</title>'
+        f'<path class="area" d="M0,{height} {steps} V{height} Z"/>'
+        f'<line class="now" x1="0" x2="{width}" y1="{y(most)}" y2="{y(most)}"/></svg>'
+    )
 
 
 def _open(title: str, width: int = _WIDTH, height: int = _HEIGHT) -> str:

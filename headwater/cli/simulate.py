@@ -189,15 +189,16 @@ class Told:
 
 
 def _write(args: argparse.Namespace, reports: Sequence[Report], program: SystemTimeline | None) -> None:
-    """The files that were asked for; of the first launch on the first chip, or the timeline of the whole program."""
+    """The files that were asked for; a timeline is of the first launch on the first chip, or of the whole program."""
     if args.timeline:
         (program or reports[0]).save_timeline(args.timeline)
         print(f"wrote {args.timeline}", file=sys.stderr)
     if args.html:
-        reports[0].save_html(args.html)
-        launches = sum(report.chip is reports[0].chip for report in reports)
-        which = f": {reports[0].kernel}, the first of {launches} launches" if launches > 1 else ""
-        print(f"wrote {args.html}{which}", file=sys.stderr)
+        from headwater import writing
+        from headwater.timing.html import page
+
+        writing.write({Path(args.html): page(reports)})
+        print(f"wrote {args.html}", file=sys.stderr)
 
 
 # ---- text ------------------------------------------------------------------------------------------------------------

@@ -119,13 +119,16 @@ class Report:
         """Write the report as a page that needs nothing else. UsageError if that is not possible."""
         from headwater.timing.html import page
 
-        writing.write({Path(path): page(self)})
+        writing.write({Path(path): page([self])})
 
     def save_timeline(self, path: Path | str) -> None:
         """Write a timeline for ui.perfetto.dev. UsageError if none was asked for, or it cannot be written."""
         from headwater.timing.timeline import text
 
         writing.write({Path(path): text(self)})
+
+    def __repr__(self) -> str:
+        return f"<Report {self}>"
 
     def __str__(self) -> str:
         return (

@@ -2,6 +2,7 @@
 
 import os
 
+import numpy as np
 import pytest
 
 import headwater
@@ -185,3 +186,37 @@ def test_from_python(options):
 def test_what_is_no_source(source):
     with pytest.raises(HeadwaterError):
         headwater.analyze(source, device="vega64")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"hit": "much"},
+        {"hit": None},
+        {"size": 1.5},
+        {"size": "64"},
+        {"size": np.ones(2)},
+        {"group": [8, None]},
+        {"trips": [1]},
+        {"trips": {"L1": 0.5}},
+        {"arguments": "n=4"},
+        {"arguments": {"n": np.ones(3)}},
+        {"kernel": 3},
+        {"kernel": [3]},
+        {"set": 3},
+        {"set": b"clock_mhz=1"},
+        {"device": None},
+        {"device": 3.5},
+    ],
+)
+def test_wrong_types_are_told(options):
+    text = FILES["mm.cl"].decode()
+    with pytest.raises(HeadwaterError) as caught:
+        headwater.analyze(text, **{"device": "vega64", **options})
+    assert caught.value.exit_code == 2
+
+
+def test_whole_numbers_of_numpy_are_taken():
+    text = FILES["mm.cl"].decode()
+    report = headwater.analyze(text, device="vega64", size=np.int64(4096), arguments={"n": np.int32(64)})
+    assert report[0].code.loops[0].trip == 64

@@ -5,6 +5,7 @@ import pytest
 
 import headwater
 from headwater.analyze.patterns import Pattern, address_cycles, pattern
+from headwater.emulate.trace import LINEAR, UNIFORM, Recording, read
 
 ALL = np.ones((1, 64), bool)
 
@@ -18,19 +19,46 @@ def accesses(text, device="vega64", **options):
     return [s.pattern and Pattern(*s.pattern) for s in steps if s.space == "memory"]
 
 
+# RRZE-HPC, gpu-benches, gpu-strides: mean cycles of a wavefront's loads of neighbours this far apart, from each fourth
+# element on.
+FLOATS = {2: 32.2, 3: 16.2, 4: 64.4, 5: 28.2, 9: 28.2, 14: 32.2, 15: 48.4, 16: 64.4, 17: 48.4, 19: 28.2, 31: 48.4}
+DOUBLES = {1: 16.2, 4: 32.2, 5: 16.2, 8: 64.4, 10: 24.2, 11: 32.2, 13: 24.2, 16: 64.4, 25: 16.2, 30: 48.4, 31: 56.4}
+
+
 @pytest.mark.parametrize(
-    ("stride", "cycles"), [(2, 32.2), (3, 16.2), (4, 64.4), (5, 28.2), (6, 32.2), (8, 64.4), (12, 64.4), (16, 64.4)]
+    ("nbytes", "stride", "cycles"), [*((4, *one) for one in FLOATS.items()), *((8, *one) for one in DOUBLES.items())]
 )
-def test_strides_of_floats_as_measured_on_mi210(stride, cycles):
-    """RRZE-HPC, gpu-benches, gpu-strides."""
-    at = (np.arange(64, dtype=np.uint32) * np.uint32(4 * stride))[None]
-    assert address_cycles(at, ALL, 4)[0] == pytest.approx(cycles, rel=0.02)
+def test_strides_as_measured_on_mi210(nbytes, stride, cycles):
+    at = (np.arange(64) * stride + np.arange(0, 32, 4)[:, None]).astype(np.uint32) * np.uint32(nbytes)
+    assert address_cycles(at, np.ones(at.shape, bool), nbytes).mean() == pytest.approx(cycles, rel=0.02)
 
 
-@pytest.mark.parametrize(("stride", "cycles"), [(1, 16.2), (4, 32.2), (8, 64.4), (16, 64.4)])
-def test_strides_of_doubles_as_measured_on_mi210(stride, cycles):
-    at = (np.arange(64, dtype=np.uint32) * np.uint32(8 * stride))[None]
-    assert address_cycles(at, ALL, 8)[0] == pytest.approx(cycles, rel=0.02)
+@pytest.mark.parametrize(("width", "nbytes", "cycles"), [(2, 4, 48.4), (4, 4, 15.0), (8, 4, 8.06), (1, 8, 48.4), (2, 8, 24.2), (8, 8, 16.2)])
+def test_blocks_as_measured_on_mi210(width, nbytes, cycles):
+    lane = np.arange(64)
+    at = lane % width + (lane // width % 32 + 1) * 4098 + np.arange(0, 32, 4)[:, None]
+    at = at.astype(np.uint32) * np.uint32(nbytes)
+    assert address_cycles(at, np.ones(at.shape, bool), nbytes).mean() == pytest.approx(cycles, rel=0.02)
+
+
+@pytest.mark.parametrize("kind", ["uint", "ulong", "uint4"])
+def test_traces_count_address_cycles_alike(kind, tmp_path):
+    text = f"""kernel void k(global const int *order, global const {kind} *in, global {kind} *out) {{
+      int i = get_global_id(0);
+      if (i % 7) out[i] = in[order[i]];
+    }}"""
+    rng = np.random.default_rng(7)
+    words, dtype = {"uint": (1, np.uint32), "ulong": (2, np.uint64), "uint4": (4, np.uint32)}[kind]
+    runs = np.arange(64) // 4 * 36 + np.arange(64) % 4
+    for order in (rng.integers(0, 4096, 64), rng.integers(0, 40, 64), np.arange(64) * 17, runs):
+        recording = Recording(tmp_path / "one.trace")
+        program = headwater.device("mi250x").build(text, "gather.cl")
+        arguments = (order.astype(np.int32), np.zeros((4096, 4), dtype), np.zeros((64, 4), dtype))
+        program.kernels["k"].watched((64,), (64,), (), recording)(arguments, None, None).wait()
+        (wave,) = read(recording.path)
+        (found,) = wave.memory["cycles"][wave.memory["site"] & (LINEAR | UNIFORM) == 0]
+        active = (np.arange(64) % 7 != 0)[None]
+        assert found == address_cycles((order * 4 * words).astype(np.uint32)[None], active, 4 * words)[0]
 
 
 def test_lines_are_counted_lane_by_lane():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -176,7 +177,7 @@ def test_what_is_no_simulated_chip_is_refused(program: Any) -> None:
 
 
 def test_a_cache_without_room_for_its_ways_is_refused(stream: Any) -> None:
-    with pytest.raises(UsageError, match=r"caches.l1_bytes gives 1024 bytes"):
+    with pytest.raises(UsageError, match=r"caches\.l1_bytes is 1024"):
         stream.report(with_(VEGA, "caches", l1_bytes=1024))
 
 
@@ -214,7 +215,16 @@ def test_pages_and_timelines_are_written(program: Any, tmp_path: Path) -> None:
     assert len(waves) == 2 * 4  # one group for each of the two units that are shown, of four wavefronts
     assert any(e["name"] == "waits: vector memory" and "vmcnt" in e["args"]["at"] for e in events)
     report.save_html(tmp_path / "t.html")
-    assert report.bottleneck.split(":")[0] in (tmp_path / "t.html").read_text()
+    text = (tmp_path / "t.html").read_text()
+    assert report.bottleneck.split(":")[0] in text
+    assert "Side by side" not in text
+    assert repr(report) == f"<Report {report}>"
+    slower = replace(report, chip=replace(report.chip, name="A & B"), seconds=2 * report.seconds)
+    text = page([report, slower])
+    assert text.count('<section class="one') == 2
+    assert '<button data-n="1">A &amp; B</button>' in text
+    assert '<i class="bar " style="width:50.0%">' in text
+    assert not re.search(r'(?:src|href)="|url\(|@import', text)
     with pytest.raises(UsageError, match="has no timeline"):
         simulated(program, "copy", 64, 64, x, y).save_timeline(tmp_path / "u.json")
     with pytest.raises(UsageError, match="cannot write"):
@@ -246,7 +256,7 @@ def test_what_is_interrupted_says_so(stream: Any) -> None:
     report = stream.report(VEGA, tell=tell)
     assert not report.complete
     assert len(parts) == 1
-    assert "Interrupted" in page(report)
+    assert "Interrupted" in page([report])
 
 
 @pytest.mark.parametrize("device", ["vega64", "hd5870"])
