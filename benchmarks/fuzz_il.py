@@ -168,7 +168,20 @@ def _line(rng: random.Random, name: str) -> str:
 
 def _source(rng: random.Random) -> str:
     register = rng.choice(
-        ("r0", "r1", "r2", "r3", "r1", "l0", "cb0[2]", "cb0[r1.x + 1]", "x0[r2.y]", "x0[3]", "i0", "b0")
+        (
+            "r0",
+            "r1",
+            "r2",
+            "r3",
+            "r1",
+            "l0",
+            f"cb0[{rng.randrange(8)}]",
+            "cb0[r1.x + 1]",
+            "x0[r2.y]",
+            "x0[3]",
+            "i0",
+            "b0",
+        )
     )
     return (
         register

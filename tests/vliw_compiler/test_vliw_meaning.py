@@ -72,3 +72,30 @@ def test_local_memory(chip):
         programs.test_local_data_share_of_r700()
         programs.test_local_data_share_of_evergreen_and_atomics()
         programs.test_a_value_of_local_memory_that_its_loop_reads_once_and_leaves_behind()
+
+
+def test_operands_that_are_all_constants(chip):
+    """A group reads two pairs of constants' components, or four components, and a clause locks some windows."""
+    constants = np.random.default_rng(4).random((200, 4), np.float32)
+    body = """mad r0, cb0[0], cb0[1], cb0[2]
+mad r1.x, cb0[0].x, cb0[50].x, cb0[100].x
+dp4 r1._y__, cb0[3], cb0[150]
+cmov_logical r1.__z_, cb0[0].x, cb0[60].z, cb0[120].y
+mov o0, r0
+mov o1, r1
+"""
+    source = f"il_ps_2_0\ndcl_output_generic o0\ndcl_output_generic o1\ndcl_cb cb0[200]\n{body}end\n"
+    out = [np.zeros((1, 1, 4), np.float32) for _ in range(2)]
+    headwater.compile(source).main[(1, 1), None](constants, *out)
+    np.testing.assert_array_equal(out[0][0, 0], constants[0] * constants[1] + constants[2])
+    x, _, z, _ = out[1][0, 0]
+    assert x == constants[0, 0] * constants[50, 0] + constants[100, 0]
+    assert z == constants[60, 2]
+    np.testing.assert_allclose(out[1][0, 0, 1], constants[3] @ constants[150], rtol=1e-6)
+
+
+def test_a_kernel_of_three_numbers(chip):
+    source = "kernel void k(global float *o, float a, float b, float c) { o[get_global_id(0)] = a * b + c; }"
+    out = np.zeros(8, np.float32)
+    COMPILE(source, device=chip).k[8](out, 2.0, 3.0, 4.0, device=chip)
+    assert (out == 10).all()

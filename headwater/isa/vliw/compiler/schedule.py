@@ -22,6 +22,7 @@ from headwater.isa.vliw.compiler.ir import (
     Kcache,
     Loop,
     Op,
+    Ref,
     Region,
     Special,
     Use,
@@ -44,6 +45,9 @@ _MOST_BETWEEN = 8
 read's clause."""
 _FREE_SCALARS = 24
 """Values that may be live before the order of groups is chosen by registers rather than by length."""
+
+_CONSTANTS = 4
+"""Constants among what crowds a group, behind the four components."""
 
 
 class _Node:
@@ -389,7 +393,8 @@ class _Block:
         return (feeds, -node.height, -self.gain(node.op), node.order)
 
     def relieve(self) -> None:
-        """No operation fits an empty group: its operands crowd one component. Copy one of them elsewhere."""
+        """No operation fits an empty group: its operands crowd one component, or the constants' ports or windows. Copy
+        one of them elsewhere."""
         node = next((node for node in self.alu if node in self.due), self.alu[0])
         op = node.op
         words = self.packer.words(op) + sum(self.packer.words(n.op) for n in _waited_for(node.opens, node))
@@ -398,18 +403,17 @@ class _Block:
                 f"line {op.line}: {op.name} and what has to be in its clause take {words} words, a clause of "
                 f"{self.target.chip.name} has {self.target.alu_slots}"
             )
-        values = [use.ref for use in op.uses if type(use.ref) is Value]
-        crowds: dict[int, list[Value]] = {}
-        for value in values:
-            if value not in crowds.setdefault(value.chan, []):
-                crowds[value.chan].append(value)
-        chan = max(crowds, key=lambda c: len(crowds[c]))
-        assert len(crowds[chan]) > 1, f"{op!r} fits no group"
-        old = crowds[chan][-1]
+        crowds: dict[int, list[Ref]] = {}  # by component; constants under a number of their own
+        for ref in dict.fromkeys(use.ref for use in op.uses):
+            if type(ref) in (Value, Kcache):
+                crowds.setdefault(ref.chan if type(ref) is Value else _CONSTANTS, []).append(ref)
+        crowd = max(crowds.values(), key=len, default=[])
+        assert len(crowd) > 1, f"{op!r} fits no group"
+        old = crowd[-1]
         new = Value()
         new.chan = min(range(4), key=lambda c: len(crowds.get(c, ())))
         move = Op("MOV", [Use(old)], [new], line=op.line)
-        op.uses = [Use(new, use.neg, use.abs) if use.ref is old else use for use in op.uses]
+        op.uses = [Use(new, use.neg, use.abs) if use.ref == old else use for use in op.uses]
         mover = _Node(move, node.order)
         mover.height = node.height + 1
         mover.strict.append(node)
