@@ -533,43 +533,75 @@ static inline void of_quads(const u32 *lanes, v16 *quads) {
     quads[3] = OF_QUADS(a, b, c, d, 3);
 }
 
-/* Cycles of the unit that takes addresses to cache lines, four lanes a cycle. Lanes that go on where those before them in
-   their 16 ended share a cycle with these; four lanes want as many cycles as the bank of which they want most dwords, and odd
-   distances, for which that is one, 7 cycles for 4 of them: RRZE-HPC, gpu-benches, gpu-strides, measured on MI210. */
-static u32 address_cycles(const u32 *low, u64 mask, u32 bytes) {
-    if (bytes > 8) return 16;
-    u32 unit = bytes == 8 ? 3 : 2, banks = bytes == 8 ? 8 : 4, quarters = 0;
-    _Alignas(64) u32 active[LANES];
-    for (u32 p = 0; p < 4; p++) ((v16 *)active)[p] = lane_mask(mask, p);
-    v16 at[4], word[4], on[4], first[4], least = splat(~0u), greatest = {0}, most = {0};
-    of_quads(low, at);
-    of_quads(active, on);
+static inline v16 greater(v16 a, v16 b) {
+    v16 first = (v16)(a > b);
+    return (a & first) | (b & ~first);
+}
+
+/* How many different numbers of four go to the fullest of so many banks. */
+static inline v16 fullest(const v16 *number, const v16 *on, u32 banks) {
+    v16 first[4], most = {0};
     for (u32 j = 0; j < 4; j++) {
-        word[j] = at[j] >> unit;
         first[j] = on[j];
-        for (u32 k = 0; k < j; k++) first[j] &= ~(on[k] & (v16)(word[k] == word[j]));
-        v16 low_word = word[j] | ~on[j], high_word = word[j] & on[j], lower = (v16)(low_word < least), higher = (v16)(high_word > greatest);
-        least = (low_word & lower) | (least & ~lower);
-        greatest = (high_word & higher) | (greatest & ~higher);
+        for (u32 k = 0; k < j; k++) first[j] &= ~(on[k] & (v16)(number[k] == number[j]));
     }
     for (u32 j = 0; j < 4; j++) {
         v16 load = {0};
-        for (u32 k = 0; k < 4; k++) load -= first[k] & (v16)(((word[k] ^ word[j]) & splat(banks - 1)) == splat(0));
+        for (u32 k = 0; k < 4; k++) load -= first[k] & (v16)(((number[k] ^ number[j]) & splat(banks - 1)) == splat(0));
         load &= first[j];
-        v16 more = (v16)(load > most);
-        most = (load & more) | (most & ~more);
+        most = greater(load, most);
     }
-    v16 follows = {0}, none = {0};
+    return most;
+}
+
+/* Lanes j, j + 4, j + 8, j + 12 of each 16: lane j of part p is element 4 p + j. */
+#define OF_PARTS(a, b, n) __builtin_shufflevector(a, b, n, n + 1, n + 2, n + 3, n + 16, n + 17, n + 18, n + 19)
+static inline void of_parts(const u32 *lanes, v16 *parts) {
+    v16 a = part_of(lanes, 0), b = part_of(lanes, 1), c = part_of(lanes, 2), d = part_of(lanes, 3);
+#define PART(n) \
+    parts[n / 4] = __builtin_shufflevector(OF_PARTS(a, b, n), OF_PARTS(c, d, n), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+    PART(0); PART(4); PART(8); PART(12);
+#undef PART
+}
+
+/* Of each four, the neighbour in its pair; the same place in the other pair. */
+#define OF_NEXT(v) __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
+#define OF_OTHER(v) __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
+
+/* Cycles of the unit that takes addresses to cache lines, four lanes a cycle: of dwords, lanes 4 apart, of more, neighbours.
+   They want as many cycles as the fullest of four banks of tags, which lines take in turn, has different lines, or the fullest
+   bank of data different dwords: of 16, which are a line. Dwords of 16 lanes where each four follow each other are taken four
+   at a time. This gives all strides and most blocks of RRZE-HPC, gpu-benches, gpu-strides, as measured on MI210. `more`:
+   what addresses are above `low`. */
+static u32 address_cycles(const u32 *low, u64 mask, u32 bytes, u32 more) {
+    _Alignas(64) u32 active[LANES];
+    for (u32 p = 0; p < 4; p++) ((v16 *)active)[p] = lane_mask(mask, p);
+    v16 at[4], on[4], number[4], line[4], cost, wrong = {0};
+    (bytes > 4 ? of_quads : of_parts)(low, at);
+    (bytes > 4 ? of_quads : of_parts)(active, on);
+    for (u32 k = 0; k < 4; k++) {
+        at[k] += splat(more);
+        line[k] = at[k] / LINE_BYTES;
+        number[k] = at[k] >> (bytes > 4 ? 3 : 2);
+    }
+    v16 tags = fullest(line, on, 4);
+    cost = bytes <= 8 ? greater(tags, fullest(number, on, bytes > 4 ? 8 : 16)) : tags;
     if (bytes <= 4) {
-        v16 earlier = __builtin_shufflevector(at[3], at[3], 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
-        v16 before = __builtin_shufflevector(on[3], none, 16, 0, 1, 2, 16, 4, 5, 6, 16, 8, 9, 10, 16, 12, 13, 14);
-        follows = before & on[0] & on[1] & on[2] & on[3] & (v16)(at[0] == earlier + bytes);
-        for (u32 j = 1; j < 4; j++) follows &= (v16)(at[j] == at[j - 1] + bytes);
+        const v16 lane = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
+        for (u32 k = 0; k < 4; k++) {
+            v16 from = at[k] - lane * bytes;
+            wrong |= on[k] & OF_NEXT(on[k]) & (v16)(from != OF_NEXT(from));
+            wrong |= on[k] & OF_OTHER(on[k]) & (v16)(from != OF_OTHER(from));
+            wrong |= on[k] & OF_OTHER(OF_NEXT(on[k])) & (v16)(from != OF_OTHER(OF_NEXT(from)));
+        }
+        wrong |= OF_NEXT(wrong);
+        wrong |= OF_OTHER(wrong);
+        tags = greater(tags, OF_NEXT(tags));
+        tags = greater(tags, OF_OTHER(tags));
+        cost = (cost & wrong) | (tags & ~wrong & (v16)(lane == splat(0)));
     }
-    v16 odd = bytes <= 4 ? (v16)(most == splat(1)) & (v16)(greatest - least > splat(12)) : none;
-    v16 cost = ((odd & splat(7)) | (~odd & most << 2)) & ~follows;
-    for (u32 q = 0; q < 16; q++) quarters += cost[q];
-    u32 cycles = (quarters + 3) / 4;
+    u32 cycles = 0;
+    for (u32 n = 0; n < 16; n++) cycles += cost[n];
     return cycles < 4 ? 4 : cycles > 64 ? 64 : cycles;
 }
 
@@ -734,7 +766,7 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
         count = lines_of(c, w, r, s, bytes, base, mask, wide, one_high, &follow);
     u32 cycles = flags & (LINEAR | UNIFORM) ? 4 : 0;
     if (c->quads) cycles = quad_cycles(s->low, mask, bytes, first, alignment & (LINE_BYTES - 1));
-    else if (cycles == 0) cycles = address_cycles(s->low, mask, bytes);
+    else if (cycles == 0) cycles = address_cycles(s->low, mask, bytes, (u32)address - first);
     u32 packed = (cycles - 1) | flags | (follow ? 0 : LIST) | __builtin_popcountll(mask) << 16 | count << 24, start = s->lines[0];
     if (!follow) {
         r->relisted++;

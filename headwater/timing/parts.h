@@ -148,8 +148,8 @@ static __attribute__((noinline)) u64 calendar_search(struct calendar *c, u64 tim
         left -= room;
         if (left == 0) return later((b + 1) << BUCKET_BITS, time + calendar_cycles(c, amount));
     }
-    c->tail = later(later(c->tail, end << BUCKET_BITS), time) + calendar_cycles(c, left) + 1;
-    return c->tail;
+    c->tail = later(c->tail, end << BUCKET_BITS) + calendar_cycles(c, left) + 1; /* what lies before `time` stays free for others */
+    return later(c->tail, time + calendar_cycles(c, amount));
 }
 
 /* When `amount` units asked for at `time` have been served. */

@@ -9,7 +9,7 @@ enum { FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK };
 enum { ISSUE, SWITCH, QUEUE_WAIT, FETCH_WAIT, LDS_WAIT, WRITE_WAIT, CODE_WAIT, BARRIER_WAIT, START, CAUSES };
 enum { SHOW_ALU = CAUSES + 1, SHOW_FETCH, SHOW_WRITE };
 enum { LOCAL = 1, POPS = 2, BARRIER = 4, UNCACHED = 8, PIXEL = 16, COMPLETE = 32, VERTEX = 64 };
-enum { SLOT_BITS = 6, SLOTS = 1 << SLOT_BITS, GROUPS = 64, PAIR = 2, MISSES = 256, QUADS = 16, SCALE = 16 };
+enum { SLOT_BITS = 6, SLOTS = 1 << SLOT_BITS, GROUPS = 64, PAIR = 2, MISSES = 256, WRITES = 16, QUADS = 16, SCALE = 16 };
 enum { LEAST_BYTES = 32 }; /* of a burst of GDDR */
 /* Instructions and constants come in blocks of 256 bytes. A window into a constant buffer, where it is not 0: the buffer's
    number above that of the first of its one or two blocks. Their lines in memory are made up, apart from those of the trace. */
@@ -39,8 +39,8 @@ struct unit { /* a SIMD engine */
     i64 soonest;     /* of these */
     u64 alive, starting, waiting, groups;
     u64 alu_free[PAIR], covered[PAIR], fetch_free, vertex_free, export_free, sequencer_free, miss_free;
-    u64 miss_done[MISSES];
-    u64 misses;
+    u64 miss_done[MISSES], write_done[WRITES];
+    u64 misses, writes;
     u32 number, slots; /* slots: those that are ever used, up to a multiple of 16 */
     struct wave *waves;
     struct group group[GROUPS];
@@ -326,16 +326,17 @@ static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
             g->m.memory.atomics++;
         }
         bytes = bytes > 64 ? 64 : bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
-        u64 pace = ((u64)cycles << 32) / a.count + 1; /* exact, as both are small */
+        u64 pace = ((u64)cycles << 32) / a.count + 1, served = 0; /* exact, as both are small */
         u32 lines[MOST_LINES], bits = k->interleave_line_bits;
         lines_of(&a, lines);
+        at = later(at, u->write_done[u->writes % WRITES]);
         for (u32 n = 0, some; n < a.count; n += some) { /* lines of one channel go on together */
             for (some = 1; n + some < a.count && (lines[n + some] ^ lines[n]) >> bits == 0;) some++;
             u64 there = write_lines(g, lines[n], some, at + (n * pace >> 32) + k->l2_cycles / 2, work, bytes);
-            done = later(done, there);
-            u64 room = k->write_buffer_cycles + k->l2_cycles;
-            if (there > at + room) u->export_free = later(u->export_free, there - room);
+            served = later(served, there);
         }
+        u->write_done[u->writes++ % WRITES] = served;
+        done = later(done, served);
         at += cycles;
     }
     if (op->sites == 0) at += op->cycles;

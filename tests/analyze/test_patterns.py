@@ -33,7 +33,9 @@ def test_strides_as_measured_on_mi210(nbytes, stride, cycles):
     assert address_cycles(at, np.ones(at.shape, bool), nbytes).mean() == pytest.approx(cycles, rel=0.02)
 
 
-@pytest.mark.parametrize(("width", "nbytes", "cycles"), [(2, 4, 48.4), (4, 4, 15.0), (8, 4, 8.06), (1, 8, 48.4), (2, 8, 24.2), (8, 8, 16.2)])
+@pytest.mark.parametrize(
+    ("width", "nbytes", "cycles"), [(2, 4, 48.4), (4, 4, 15.0), (8, 4, 8.06), (1, 8, 48.4), (2, 8, 24.2), (8, 8, 16.2)]
+)
 def test_blocks_as_measured_on_mi210(width, nbytes, cycles):
     lane = np.arange(64)
     at = lane % width + (lane // width % 32 + 1) * 4098 + np.arange(0, 32, 4)[:, None]

@@ -22,14 +22,28 @@ kernel void cache(global const double2 *in, global double2 *out, int count, int 
   out[get_global_id(0)] = sum;
 }
 
-/* A work-item reads elements `stride` apart from its neighbour's; what is read lies in the L1. */
-#define STRIDES(T) \
+/* One work-group of 1024, whose wavefronts read elements `stride` apart, or blocks of rows; what is read lies in the L1. */
+#define LOADS(T, first) \
   T sum = 0; \
-  int at = (get_local_id(0) * stride); \
-  for (int n = 0; n < repeat; n++) { \
-    _Pragma("unroll") for (int k = 0; k < 16; k++) sum += in[(at + k * 64 * stride) & mask]; \
-    if (sum == (T)1.5) out[0] = sum; \
+  global const T *at = in + (first); \
+  _Pragma("nounroll") for (int n = 0; n < repeat; n += 8) { \
+    at += zero; \
+    sum += at[0] * at[4]; \
+    sum += at[8] * at[12]; \
+    sum += at[20] * at[16]; \
+    sum += at[24] * at[28]; \
   } \
-  out[get_global_id(0)] = sum;
-kernel void strides1(global const float *in, global float *out, int stride, int repeat, int mask) { STRIDES(float) }
-kernel void strides2(global const double *in, global double *out, int stride, int repeat, int mask) { STRIDES(double) }
+  if (sum == (T)123123.23) out[get_local_id(0) % 64] = sum;
+#define STRIDES(T) LOADS(T, get_local_id(0) % 64 * stride)
+#define BLOCKS(T) LOADS(T, (get_local_id(0) % 64 + get_local_id(1) % 32 * pitch + pitch) | zero)
+kernel __attribute__((reqd_work_group_size(1024, 1, 1)))
+void strides1(global const float *in, global float *out, int zero, int stride, int repeat) { STRIDES(float) }
+kernel __attribute__((reqd_work_group_size(1024, 1, 1)))
+void strides2(global const double *in, global double *out, int zero, int stride, int repeat) { STRIDES(double) }
+#ifndef WIDTH
+#define WIDTH 1
+#endif
+kernel __attribute__((reqd_work_group_size(WIDTH, 1024 / WIDTH, 1)))
+void blocks1(global const float *in, global float *out, int zero, int pitch, int repeat) { BLOCKS(float) }
+kernel __attribute__((reqd_work_group_size(WIDTH, 1024 / WIDTH, 1)))
+void blocks2(global const double *in, global double *out, int zero, int pitch, int repeat) { BLOCKS(double) }
