@@ -309,6 +309,7 @@ def _included(listing: str, cwd: str | None) -> tuple[str, ...]:
 _DIAGNOSTIC = re.compile(
     r"^(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<level>fatal error|error): (?P<message>.*)$", re.MULTILINE
 )
+_PLACE = re.compile(r"^.+?:\d+:\d+: (fatal error|error|warning|note): ", re.MULTILINE)
 _HINTS: tuple[tuple[str, str], ...] = (
     (r"call to '(\w+)' is ambiguous", "make the arguments' types equal, for example by a suffix (2.0f) or a cast"),
     (r"'(.+)' file not found", "give its folder with -I"),
@@ -356,8 +357,14 @@ def source_error(messages: str, source: str, filename: str, cwd: str | None = No
         Span(file, line, column),
         hint=_hint(message),
         source_line=lines[line - 1] if 0 < line <= len(lines) else "",
-        details=messages if len(_DIAGNOSTIC.findall(messages)) > 1 or "note:" in messages else "",
+        details=_others(messages, found),
     )
+
+
+def _others(messages: str, first: re.Match[str]) -> str:
+    """What clang says beside the error ``first``, whose line is shown already."""
+    after = _PLACE.search(messages, first.end())
+    return (messages[: first.start()] + (messages[after.start() :] if after else "")).strip()
 
 
 def _hint(message: str) -> str:
@@ -373,8 +380,10 @@ def _hint(message: str) -> str:
 
         from headwater.opencl.names import BUILTINS
 
-        close = difflib.get_close_matches(undeclared[1] or undeclared[2], BUILTINS, 1, 0.8)
-        return f"did you mean {close[0]}?" if close else ""
+        name = undeclared[1] or undeclared[2]
+        close = difflib.get_close_matches(name, BUILTINS, 1, 0.8)
+        by_option = f"if it is a macro that the host defines: -D {name}=VALUE" if name.isupper() else ""
+        return f"did you mean {close[0]}?" if close else by_option
     return ""
 
 

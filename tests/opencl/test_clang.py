@@ -75,7 +75,14 @@ def test_all_messages_of_a_failed_run_are_kept():
     with pytest.raises(SourceError) as caught:
         compile_to_ir("kernel void k(global int *a) { one; two; }", "k.cl")
     assert "'one'" in caught.value.message
+    assert "'one'" not in caught.value.details
     assert "'two'" in caught.value.details
+
+
+def test_a_missing_macro_is_hinted_at():
+    with pytest.raises(SourceError) as caught:
+        compile_to_ir("kernel void k(global int *a) { local int t[BLOCK_SIZE]; }", "k.cl")
+    assert caught.value.hint == "if it is a macro that the host defines: -D BLOCK_SIZE=VALUE"
 
 
 def test_version_hint_for_newer_functions():
