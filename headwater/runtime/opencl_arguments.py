@@ -57,6 +57,8 @@ class Arguments:
         """The ids of the arguments that are set; None if that cannot be told."""
         self.known: dict[Ids, _Set] = {}
         """What to set, by `set_memory`, for arguments of these ids, all values among them being set already."""
+        self.on_device: dict[Ids, _Set] = {}
+        """What of `known` has streams, by which a launch finds its device."""
         self._sets: dict[Ids, _Set] = {}  # the same by the ids of what is no value
         self.bound: _Set | None = None
         """What of `known` is set."""
@@ -67,7 +69,11 @@ class Arguments:
         """Take everything for unknown: also called when memory goes, whose id may come back as another object's."""
         self.last = self.bound = None
         self._sets.clear()
+        self._forget_known()
+
+    def _forget_known(self) -> None:
         self.known.clear()
+        self.on_device.clear()
 
     def set(self, args: Sequence[Any], ids: Ids, backend: Any) -> list[Transfer] | None:
         """Set what is not set already; what must be brought back after the launch is returned.
@@ -83,7 +89,7 @@ class Arguments:
             if None not in wanted[1]:  # else it must not be kept: it holds copies of arrays in the device's memory
                 if len(self._sets) >= _KNOWN_SETS:
                     self._sets.clear()
-                    self.known.clear()
+                    self._forget_known()
                 self._sets[memory] = wanted
         if wanted is not self.bound:
             self.bound = None
@@ -101,11 +107,12 @@ class Arguments:
                 changed = True
                 recognisable = recognisable and type(value) in _UNCHANGING
         if changed:
-            self.known.clear()
+            self._forget_known()
         if recognisable:
             self.last = ids
-            if not changed:
-                self.known[ids] = wanted
+            self.known[ids] = wanted
+            if any(type(value) is Stream for value in args):
+                self.on_device[ids] = wanted
         return transfers
 
     def _look_at(self, args: Sequence[Any], backend: Any) -> tuple[_Set, list[Transfer] | None]:

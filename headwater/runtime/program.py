@@ -183,6 +183,12 @@ class ClKernel(Kernel):
         self._launchers[key] = launcher
         return launcher
 
+    def replace(self, launcher: Launcher, better: Launcher) -> None:
+        """Give ``better`` from now on where the launcher was given."""
+        for key, known in list(self._launchers.items()):
+            if known is launcher:
+                self._launchers[key] = better
+
     def on(self, device: Device) -> DeviceKernel:
         """The kernel built for a device."""
         return self.program.on(device).kernels[self.name]
@@ -276,10 +282,13 @@ def _launcher(kernel: ClKernel, global_size: Any, local_size: Any) -> Launcher:
         made = kernel.on(device).prepare(global_size, local_size)
         quick: Callable[..., Event] = getattr(made, "quick", made.__call__)
         prepared[device] = quick
+        if (repeat := getattr(made, "repeat", None)) is not None:
+            kernel.replace(found, with_simulate(repeat(launch)))
         return quick
 
     launch.__name__ = launch.__qualname__ = f"{kernel.name}[{global_size}, {local_size}]"
-    return with_simulate(launch)
+    found = with_simulate(launch)
+    return found
 
 
 def with_simulate(launch: Callable[..., Event]) -> Launcher:

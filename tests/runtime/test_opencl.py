@@ -175,6 +175,30 @@ def test_any_change_of_arguments_reaches_the_kernel(gpu) -> None:
         np.testing.assert_array_equal(np.asarray(outs[k]), expected)
 
 
+def test_launches_again_see_what_has_changed(built, gpu) -> None:
+    rng = np.random.default_rng(7)
+    arrays = vectors(64)
+    streams = [stream(x, device=gpu) for x in arrays]
+    held = built.vadd[(64,), None]
+    for turn in range(60):
+        i, j = (int(k) for k in rng.integers(0, 2, 2))
+        n = int(rng.choice([64, 64, 64, 40]))
+        streams[2].write(np.zeros(64, np.float32))
+        launcher = held if turn % 5 == 4 else built.vadd[(64,), None]
+        launcher(streams[i], streams[j], streams[2], n)
+        expected = np.where(np.arange(64) < n, arrays[i] + arrays[j], 0)
+        np.testing.assert_array_equal(streams[2].read(), expected)
+    again = built.vadd[(64,), None]
+    assert again is not held
+    assert again.__name__ == held.__name__
+    with pytest.raises(LaunchError, match="4 arguments"):
+        again(*streams)
+    with Queue("cpu") as elsewhere, pytest.raises(LaunchError, match="the launch on cpu"):
+        again(*streams, 64, queue=elsewhere)
+    again(*streams[:2], n=64, c=streams[2])
+    np.testing.assert_array_equal(streams[2].read(), arrays[0] + arrays[1])
+
+
 def test_a_refused_argument_leaves_the_kernel_usable(built, gpu) -> None:
     a, b, c = vectors(64)
     streams = [stream(x, device=gpu) for x in (a, b, c)]
