@@ -13,6 +13,7 @@ from math import ceil, inf
 
 from headwater.analyze.costs import Work
 from headwater.analyze.domain import Domain
+from headwater.analyze.units import data_bytes
 from headwater.chips import Chip
 from headwater.errors import UsageError
 
@@ -139,9 +140,9 @@ def estimate(
     gigabytes = chip.memory.gigabytes_per_second
     at = f"at {gigabytes:g} GB/s" if efficiency == 1 else f"at {rate / 1e9:.4g} GB/s, {efficiency:.0%} of the peak"
     terms += [
-        Term("read", reads / rate, f"{_bytes(reads)} {at}" + (f", {hit:.0%} from caches" if hit else "")),
-        Term("write", writes / rate, f"{_bytes(writes)} {at}"),
-        Term("memory", (reads + writes) / rate, f"{_bytes(reads + writes)} {at}"),
+        Term("read", reads / rate, f"{data_bytes(reads, 4)} {at}" + (f", {hit:.0%} from caches" if hit else "")),
+        Term("write", writes / rate, f"{data_bytes(writes, 4)} {at}"),
+        Term("memory", (reads + writes) / rate, f"{data_bytes(reads + writes, 4)} {at}"),
     ]
     if work.store_cycles:
         channels = max(1, chip.memory.bus_bits // 32)
@@ -164,7 +165,7 @@ def estimate(
     transfer = Term(
         "PCIe",
         (sent + back) / link,
-        f"{_bytes(sent)} there and {_bytes(back)} back at {link / 1e9:.3g} GB/s "
+        f"{data_bytes(sent, 4)} there and {data_bytes(back, 4)} back at {link / 1e9:.3g} GB/s "
         f"(generation {chip.link.pcie_generation}, {chip.link.pcie_lanes} lanes)",
     )
     flops = work.flops * items
@@ -207,11 +208,3 @@ def _hit_needed(read: float, other: float, bytes_in_time: float) -> float | None
         return None
     needed = 1 - (bytes_in_time - other) / read
     return needed if needed <= 1 else None
-
-
-def _bytes(number: float) -> str:
-    for unit in ("bytes", "KB", "MB", "GB", "TB"):
-        if number < 1000 or unit == "TB":
-            return f"{number:.4g} {unit}"
-        number /= 1000
-    return ""

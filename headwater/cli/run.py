@@ -382,6 +382,8 @@ class _Result:
     def _time_lines(self) -> list[str]:
         from statistics import median
 
+        from headwater.analyze.units import data_bytes, seconds
+
         middle = median(self.seconds)
         moved = self.job.moved_bytes(self.outputs)
         binding = self.job.binding
@@ -390,10 +392,10 @@ class _Result:
             sizes = f", global {' x '.join(map(str, binding.global_size))}"
             sizes += f", local {' x '.join(map(str, self.local_size))}" if self.local_size else ""
         rows = [
-            ("median", f"{_seconds(middle)} of {len(self.seconds)} runs"),
-            ("range", f"{_seconds(min(self.seconds))} to {_seconds(max(self.seconds))}"),
-            ("memory", f"{moved / middle / 1e9:.1f} GB/s if each of {_bytes(moved)} is moved once"),
-            ("first run", f"{_seconds(self.first)}, after {_seconds(self.compiled)} of reading and compiling"),
+            ("median", f"{seconds(middle, 4)} of {len(self.seconds)} runs"),
+            ("range", f"{seconds(min(self.seconds), 4)} to {seconds(max(self.seconds), 4)}"),
+            ("memory", f"{moved / middle / 1e9:.1f} GB/s if each of {data_bytes(moved, 4)} is moved once"),
+            ("first run", f"{seconds(self.first, 4)}, after {seconds(self.compiled, 4)} of reading and compiling"),
         ]
         head = f"{self.kernel} on {self.device.name} ({self.device.description}){sizes}"
         return [head, *(f"  {label:<10} {text}" for label, text in rows)]
@@ -463,17 +465,3 @@ def _difference_line(d: Difference, here: str, there: str) -> str:
     place = ", ".join(map(str, d.first or ()))
     share = f"{d.wrong} of {d.elements} elements differ between {here} and {there}"
     return f"verify: {d.name}: {share}, first [{place}]; {apart}"
-
-
-def _seconds(value: float) -> str:
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if value >= scale:
-            return f"{value / scale:.4g} {unit}"
-    return f"{value * 1e9:.4g} ns"
-
-
-def _bytes(value: float) -> str:
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if value >= scale:
-            return f"{value / scale:.4g} {unit}"
-    return f"{value:g} B"

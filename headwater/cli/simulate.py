@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwater.analyze.units import memory_bytes, seconds
 from headwater.cli.options import Parser, build_options, positive, whole_from_one
 from headwater.cli.results import output_file, refuse_overwriting
 from headwater.cli.run import add_launch_options, bind_words, choose_kernel, tell_written
@@ -213,7 +214,7 @@ def _print(report: Report, instructions: bool, limit: TimeLimit) -> None:
         print(f"{'STOPPED' if limit.is_over else 'INTERRUPTED'}: what follows is a part of the launch.")
     print(f"{report.kernel} on {report.chip.name}: {whole} work-items in groups of {group}, {waves}")
     error = f", sampled, ± {report.error:.1%}" if report.error else ""
-    print(f"{report.cycles:,} cycles, {_time(report.seconds)}{error}", end="")
+    print(f"{report.cycles:,} cycles, {seconds(report.seconds, 4)}{error}", end="")
     print(f", {report.gflops:,.1f} GFLOP/s" if report.flops else "")
     print(report.bottleneck)
     print()
@@ -236,8 +237,9 @@ def _print(report: Report, instructions: bool, limit: TimeLimit) -> None:
     print()
     host = report.host
     print(
-        f"With copies of {_bytes(host.bytes_in)} there and {_bytes(host.bytes_out)} back, and the launch: "
-        f"{_time(host.seconds(report.seconds))}" + (f", {report.system_gflops:,.1f} GFLOP/s" if report.flops else "")
+        f"With copies of {memory_bytes(host.bytes_in)} there and {memory_bytes(host.bytes_out)} back, and the launch: "
+        f"{seconds(host.seconds(report.seconds), 4)}"
+        + (f", {report.system_gflops:,.1f} GFLOP/s" if report.flops else "")
     )
 
 
@@ -248,8 +250,8 @@ def _print_program(program: SystemTimeline, times: int, queues: int) -> None:
     speeds = f": {program.system_gflops:,.1f} GFLOP/s, of the kernels alone {program.kernel_gflops:,.1f}"
     where = "one queue" if queues == 1 else f"{queues} queues"
     print(
-        f"{times:,} times in {where}, with copies: {_time(program.seconds)}, of which kernels ran "
-        f"{_time(program.kernel_seconds)}" + (speeds if program.flops else "")
+        f"{times:,} times in {where}, with copies: {seconds(program.seconds, 4)}, of which kernels ran "
+        f"{seconds(program.kernel_seconds, 4)}" + (speeds if program.flops else "")
     )
     rows = [[name, f"{part:.1%}"] for name, part in sorted(program.busy().items(), key=lambda row: -row[1])]
     print_table(["part", "busy"], rows, numbers=(1,))
@@ -280,22 +282,7 @@ def _compare(reports: Sequence[Report]) -> None:
     for report in reports:
         busiest = max(report.units, key=lambda unit: unit.busy)
         speed = f"{report.gflops:,.0f}" if report.flops else ""
-        cells = [report.chip.name, f"{report.cycles:,}", _time(report.seconds), speed]
+        cells = [report.chip.name, f"{report.cycles:,}", seconds(report.seconds, 4), speed]
         rows.append([*cells, f"{busiest.name} {busiest.busy:.0%}", f"{report.mean_waves_per_simd:.1f}"])
     heads = ["chip", "cycles", "time", "GFLOP/s", "busiest unit", "waves/SIMD"]
     print_table(heads, rows, title=reports[0].kernel, numbers=(1, 2, 3, 5))
-
-
-def _time(seconds: float) -> str:
-    for unit, scale in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if seconds * scale >= 1 or unit == "µs":
-            return f"{seconds * scale:.4g} {unit}"
-    return ""
-
-
-def _bytes(number: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if number < 1024 or unit == "GiB":
-            return f"{number:.4g} {unit}"
-        number /= 1024
-    return ""

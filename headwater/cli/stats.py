@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headwater.analyze.units import memory_bytes
 from headwater.cli.options import Parser, build_options, positive
 from headwater.cli.results import output_file, refuse_overwriting
 from headwater.cli.run import add_launch_options, bind_words, choose_kernel, tell_written
@@ -175,7 +176,7 @@ def _facts(work: Work) -> list[list[str]]:
         facts += [
             ["vector memory requests", f"{vector.requests:,}"],
             ["cache lines a request", f"{vector.lines / vector.requests:.2f}"],
-            ["bytes of lines moved", _bytes(vector.moved_bytes)],
+            ["bytes of lines moved", memory_bytes(vector.moved_bytes)],
             ["of them used", _share(vector.used_bytes, vector.moved_bytes)],
         ]
     if scalar.requests:
@@ -251,14 +252,6 @@ def _memory_row(row: InstructionRow) -> list[str]:
         _share(others.used_bytes, others.moved_bytes) if others.requests else "",
         f"{local.cycles / max(local.least_cycles, 1):.2f} ×" if local.requests else "",
     ]
-
-
-def _bytes(number: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if number < 1024 or unit == "GiB":
-            return f"{number:.4g} {unit}"
-        number /= 1024
-    return ""
 
 
 def _share(part: int, whole: int) -> str:
