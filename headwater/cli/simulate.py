@@ -35,6 +35,8 @@ examples:
   headwater simulate saxpy.cl --device hd5870 … --repeat 16 --queues 2 --timeline program.json
 """
 _LINES = 12
+_TOLD = 6
+"""Of so many chips side by side each has its bottleneck told."""
 _MOST_TIMES = 100_000
 
 
@@ -286,3 +288,7 @@ def _compare(reports: Sequence[Report]) -> None:
         rows.append([*cells, f"{busiest.name} {busiest.busy:.0%}", f"{report.mean_waves_per_simd:.1f}"])
     heads = ["chip", "cycles", "time", "GFLOP/s", "busiest unit", "waves/SIMD"]
     print_table(heads, rows, title=reports[0].kernel, numbers=(1, 2, 3, 5))
+    if len(reports) <= _TOLD:
+        print()
+        for report in reports:
+            print(f"{report.chip.name}: {report.bottleneck}")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
     from headwater.isa.vliw.image import Image
 
+Shown: TypeAlias = Callable[[int], str]
+"""What to say of a line of IL: the source's name, line and text."""
 LISTING_SUFFIX = ".isa"
 """Of a text that `headwater asm` takes for VLIW code without being told."""
 IL_SUFFIX = ".il"
@@ -55,6 +57,11 @@ def images(data: bytes, name: str, chosen: str) -> tuple[Image, ...]:
 
 def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
     """The programs that source is for the chip that --device or --target names: the kernels that were asked for."""
+    return tuple(image for image, _ in _with_sources(args, data, name))
+
+
+def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Image, Shown], ...]:
+    """The same, and what to say of the lines of each program's IL."""
     from headwater import chips
     from headwater.cli.options import build_options
     from headwater.runtime.vliw_images import image_of, kernel_image
@@ -64,7 +71,7 @@ def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
     suffix = Path(name).suffix
     if suffix == IL_SUFFIX:
         made = image_of(text, chip, name)
-        return _chosen(args.kernels, (made.name,), (made,), name)
+        return _chosen(args.kernels, (made.name,), ((made, _shown(name, text)),), name)
     from headwater.il import from_llvm
 
     options, is_drawn = build_options(args), False
@@ -87,30 +94,49 @@ def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
             continue
         image = kernel_image(kernel, chip)
         # A pixel shader's textures and outputs are bound by name, as CAL does.
-        found.append(replace(image, abi="cal", args=()) if is_drawn else image)
+        image = replace(image, abi="cal", args=()) if is_drawn else image
+        found.append((image, _shown(name, text, kernel.lines)))
     return _chosen(args.kernels, built.kernels, tuple(found), name)
 
 
-def _chosen(wanted: Sequence[str], known: Iterable[str], found: tuple[Image, ...], name: str) -> tuple[Image, ...]:
+def _chosen(
+    wanted: Sequence[str], known: Iterable[str], found: Sequence[tuple[Image, Shown]], name: str
+) -> tuple[tuple[Image, Shown], ...]:
     """The programs of the names that were asked for. UsageError for one that there is not."""
     from headwater.runtime.program import unknown_kernel
 
     for one in wanted:
         if one not in known:
             raise unknown_kernel(one, list(known), name)
-    return tuple(image for image in found if not wanted or image.name in wanted)
+    return tuple(pair for pair in found if not wanted or pair[0].name in wanted)
+
+
+def _shown(name: str, text: str, lines_of_il: Sequence[int] | None = None) -> Shown:
+    """Names and shows the source's line that a line of IL was made of; None: IL is the source."""
+    lines = text.splitlines()
+
+    def shown(line: int) -> str:
+        if lines_of_il is not None:
+            line = lines_of_il[line - 1] if 0 < line <= len(lines_of_il) else 0
+        return f"{name}:{line}: {lines[line - 1].strip()}" if 0 < line <= len(lines) else ""
+
+    return shown
 
 
 def disassembly(args: Namespace, data: bytes, name: str, chosen: str, shape: str) -> str:
     """The text that ``headwater disasm`` prints."""
-    if args.source or args.bytes:
-        raise UsageError("--source and --bytes are for GCN code", hint="leave them out")
+    if args.bytes:
+        raise UsageError("--bytes is for GCN code", hint="headwater compile --emit raw writes a VLIW chip's")
     is_source = Path(args.file).suffix in SOURCE_SUFFIXES
     if is_source:
-        found = compiled(args, data, name)
+        pairs = _with_sources(args, data, name)
     else:
-        found = images(data, name, chosen)
-        found = _chosen(args.kernels, [i.name for i in found], found, name)
+        read = images(data, name, chosen)
+        pairs = tuple((i, _shown("IL", i.il)) for i in read)
+        pairs = _chosen(args.kernels, [i.name for i in read], pairs, name)
+        if args.source and not all(i.il and i.lines for i, _ in pairs):
+            raise UsageError(f"{name} does not tell which lines its code was made of", hint="leave --source out")
+    found = [image for image, _ in pairs]
     if shape == "json":
         return json.dumps({"file": name, "programs": [_as_json(i) for i in found]}) + "\n"
     from headwater.isa.vliw import image_text
@@ -118,7 +144,8 @@ def disassembly(args: Namespace, data: bytes, name: str, chosen: str, shape: str
     if shape == "asm":
         return image_text.text(_only(found, name), exact=True)
     heads = [f"; {name}: {i.name} for {i.target}\n" if len(found) > 1 else "" for i in found]
-    return "\n".join(head + image_text.text(i) for head, i in zip(heads, found, strict=True))
+    texts = [image_text.text(i, source=shown if args.source else None) for i, shown in pairs]
+    return "\n".join(head + text for head, text in zip(heads, texts, strict=True))
 
 
 def _only(found: Sequence[Image], name: str) -> Image:

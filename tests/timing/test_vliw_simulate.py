@@ -375,7 +375,7 @@ def test_the_command_line_compares_chips(tmp_path: Path, capsys: Any) -> None:
     )
     assert main(["simulate", str(file), "random:16Ki", "-d", "hd5870", "-d", "hd4870", "-d", "hd6970"]) == 0
     told = capsys.readouterr().out
-    assert all(name in told for name in ("Radeon HD 5870", "Radeon HD 4870", "Radeon HD 6970"))
+    assert all(f"\n{name}: " in told for name in ("Radeon HD 5870", "Radeon HD 4870", "Radeon HD 6970"))
 
 
 def test_programs_with_shared_registers_are_replayed() -> None:
