@@ -18,6 +18,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
+from headwater.errors import ResourceError
+
 DEFAULT_LIMIT = 1 << 30
 _FORMAT = "v1"  # part of every path: a change of layout leaves old entries to `clear`
 _MANIFEST = "manifest"
@@ -368,8 +370,18 @@ class Cache:
         return CacheStats(self.directory, len(entries), sum(size for _, _, size in entries), self.limit)
 
     def clear(self) -> int:
-        """Remove every entry; the number removed is returned. Kernels already loaded go on working."""
-        removed = sum(self._discard(path) for path, _, _ in list(self._entries()))
+        """Remove every entry; the number removed is returned. Kernels already loaded go on working.
+
+        ResourceError if the system keeps some, which may be another user's.
+        """
+        entries = [path for path, _, _ in self._entries()]
+        removed = sum(self._discard(path) for path in entries)
+        left = sum(path.exists() for path in entries)
+        if left:
+            raise ResourceError(
+                f"{left} of {len(entries)} entries in {self.directory} cannot be removed",
+                hint="see whose they are, or set HEADWATER_CACHE_DIR to a directory of your own",
+            )
         try:
             os.unlink(self._root / "usage")
         except OSError:

@@ -48,6 +48,7 @@ from headwater.runtime.events import Event, Queue
 from headwater.runtime.program import Kernel, Program
 from headwater.runtime.signature import check_limit
 from headwater.runtime.streams import Stream, SubStream
+from headwater.runtime.values import whole_numbers
 
 if TYPE_CHECKING:
     from headwater.runtime.brook_drawing import Drawing, Shaders
@@ -627,10 +628,10 @@ class BrookKernel(Kernel):
         if not isinstance(domain, (tuple, list)) or len(domain) != 2:
             raise UsageError(f"{self.name}: domain is {domain!r}; wanted (start, end), like the ends of a slice")
         for end in domain:
-            numbers = (end,) if hasattr(end, "__index__") else end
-            if not isinstance(numbers, (tuple, list)) or not all(hasattr(n, "__index__") for n in numbers):
+            numbers = whole_numbers(end)
+            if numbers is None:
                 raise UsageError(f"{self.name}: domain is {domain!r}; its ends are whole numbers, or tuples of them")
-            ends.append(tuple(int(n) for n in numbers))
+            ends.append(numbers)
         return ends[0], ends[1]
 
     # -- plans -----------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from headwater.brook.model import BrookModule, ElementType, Kernel, Parameter, S
 from headwater.errors import LaunchError, ResourceError, UsageError
 from headwater.runtime.arrays import Array, address, aligned_bytes, view
 from headwater.runtime.streams import Stream, SubStream
+from headwater.runtime.values import whole_numbers
 
 if TYPE_CHECKING:
     from headwater.runtime.brook_plan import View
@@ -85,10 +86,11 @@ def elements(module: BrookModule, kernel: Kernel) -> dict[str, Element]:
 
 def dimensions(shape: object, what: str) -> Shape:
     """A shape as the user gives it (a number, or numbers slowest first): one to four dimensions, none empty."""
-    given = (shape,) if hasattr(shape, "__index__") else shape
-    if not isinstance(given, Sequence) or isinstance(given, str) or not all(hasattr(n, "__index__") for n in given):
-        raise LaunchError(f"{what} is {shape!r}; a whole number or a tuple of them is wanted, slowest dimension first")
-    sizes = tuple(int(n) for n in given)
+    sizes = whole_numbers(shape)
+    if sizes is None:
+        raise LaunchError(
+            f"{what} is {shape!r:.60}; a whole number or a tuple of them is wanted, slowest dimension first"
+        )
     check_shape(sizes, what)
     return sizes
 
@@ -269,7 +271,12 @@ def value_converter(kernel: Kernel, parameter: Parameter, element: Element) -> C
                     f"{value} does not fit {parameter.type.base}, which holds {limits.min} to {limits.max}",
                 )
         elif isinstance(value, (int, float)):
-            return float(value)
+            try:
+                return float(value)
+            except OverflowError:
+                raise wrong(
+                    kernel, parameter, f"a whole number this large does not fit {parameter.type.base}"
+                ) from None
         wanted = "a whole number" if limits is not None else "a number"
         raise wrong(kernel, parameter, f"got {type(value).__name__} {value!s:.60}, wanted {wanted} ({element.name})")
 

@@ -8,6 +8,8 @@ from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar, cast
 
+import numpy as np
+
 from headwater.errors import LaunchError, UsageError
 from headwater.runtime.devices import Device, DeviceKernel, DeviceProgram, current, default, resolve
 from headwater.runtime.events import Event, Queue, backend_for
@@ -264,6 +266,8 @@ def _launcher(kernel: ClKernel, global_size: Any, local_size: Any) -> Launcher:
             args = _by_name(kernel.info, args, named)
         if time_limit is not None:
             check_limit(time_limit)
+        if check is not None and not isinstance(check, (bool, int, np.bool_)):
+            raise UsageError(f"check is True, False or None, not {check!r:.60}")
         if device is not None:
             chosen = resolve(device)
         elif isinstance(queue, Queue):

@@ -175,7 +175,7 @@ class SimulatedKernel(CpuKernel):
 
         if is_watched():
             # Without code that nobody watches: it would be compiled for nothing.
-            return cast("SimulatedLaunch", _WhenCalled(self, global_size, local_size, offset, check))
+            return cast("SimulatedLaunch", WhenCalled(self, global_size, local_size, offset, check))
         launch = super().prepare(global_size, local_size, offset, check=check)
         assert isinstance(launch, SimulatedLaunch)
         return launch
@@ -212,17 +212,18 @@ class SimulatedKernel(CpuKernel):
         return LegacyLaunch
 
 
-class _WhenCalled:
-    """A launch that is prepared for whoever watches when it is called."""
+class WhenCalled:
+    """A launch that is prepared for whoever watches when it is called; ``kernel`` makes launches that are ``watched``
+    and others."""
 
     __slots__ = ("_kernel", "_plain", "_what")
 
     def __init__(
-        self, kernel: SimulatedKernel, global_size: Size, local_size: Size | None, offset: Size, check: bool | None
+        self, kernel: Any, global_size: Size, local_size: Size | None, offset: Size, check: bool | None
     ) -> None:
         self._kernel = kernel
         self._what = global_size, local_size, offset, check
-        self._plain: SimulatedLaunch | None = None
+        self._plain: Any = None
 
     def __call__(self, args: Sequence[Any], queue: Any = None, time_limit: float | None = None) -> Any:
         from headwater.emulate.hooks import wanted

@@ -10,6 +10,7 @@ import numpy as np
 
 from headwater.errors import LaunchError, UsageError
 from headwater.runtime.arrays import Array, describe, view
+from headwater.runtime.values import whole_numbers
 
 if TYPE_CHECKING:
     from headwater.runtime.devices import Buffer, Device
@@ -183,11 +184,10 @@ class SubStream:
 
 
 def _corner(value: int | Sequence[int]) -> tuple[int, ...]:
-    parts: Any = (value,) if hasattr(value, "__index__") else value
-    try:
-        return tuple(int(part.__index__()) for part in parts)
-    except (AttributeError, TypeError):
-        raise UsageError(f"extents and positions are whole numbers, not {value!r}") from None
+    numbers = whole_numbers(value)
+    if numbers is None:
+        raise UsageError(f"extents and positions are whole numbers, not {value!r}")
+    return numbers
 
 
 def stream(
@@ -241,6 +241,8 @@ def stream(
 def _dtype(value: Any) -> np.dtype[Any]:
     try:
         made: np.dtype[Any] = np.dtype(value)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise UsageError(f"not a dtype: {value!r} ({error})") from None
+    if not made.itemsize:
+        raise UsageError(f"elements of dtype {value!r} have no bytes")
     return made

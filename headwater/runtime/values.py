@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from operator import index
+from typing import Any, Literal
+
+import numpy as np
 
 from headwater.errors import LaunchError
+
+
+def whole(value: Any) -> int | None:
+    """The whole number that ``value`` stands for, if it does; True and False do not."""
+    try:
+        return None if isinstance(value, bool) else index(value)
+    except Exception:  # whatever an __index__ may raise
+        return None
+
+
+def whole_numbers(value: object) -> tuple[int, ...] | None:
+    """A whole number, or a sequence of them, as a tuple; None for anything else."""
+    several = isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray))
+    if several or (isinstance(value, np.ndarray) and value.ndim == 1):
+        numbers = [whole(part) for part in value]  # type: ignore[attr-defined]
+    else:
+        numbers = [whole(value)]
+    return None if None in numbers else tuple(numbers)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -15,9 +37,10 @@ class Local:
     nbytes: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.nbytes, bool) or not hasattr(self.nbytes, "__index__"):
-            raise LaunchError(f"Local takes a number of bytes, not {self.nbytes!r}")
-        object.__setattr__(self, "nbytes", int(self.nbytes))
+        number = whole(self.nbytes)
+        if number is None:
+            raise LaunchError(f"Local takes a number of bytes, not {self.nbytes!r:.60}")
+        object.__setattr__(self, "nbytes", number)
         if self.nbytes <= 0:
             raise LaunchError(f"Local memory needs at least one byte, not {self.nbytes}")
 

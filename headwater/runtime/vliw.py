@@ -12,6 +12,7 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from headwater.emulate.hooks import is_watched, wanted
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name, Sampler
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.errors import LaunchError, ResourceError, UsageError
@@ -173,6 +174,9 @@ class Loaded:
         bindings = replace(kinds_of(views, samplers), others=others)
         key = repr(shape), f"{bindings.key()}{' checked' if check else ''}"
         found = self._launches.get(key)
+        if is_watched() and not check:
+            # Without code that nobody watches: it would be compiled for nothing.
+            return ShaderLaunch(self.owner, self.machine, self.chip, shape, bindings, watcher=wanted())
         if found is None:
             if len(self._launches) >= _LAUNCHES:
                 self._launches.clear()

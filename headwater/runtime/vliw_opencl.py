@@ -11,22 +11,24 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from headwater.emulate.hooks import is_watched
 from headwater.emulate.layout import round_up
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
 from headwater.errors import LaunchError, UsageError
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime import printf_memory, signature
 from headwater.runtime.arrays import Array, address, aligned_bytes
+from headwater.runtime.cpu import check_wanted
 from headwater.runtime.cpu_launch import CpuLaunch, _memory
 from headwater.runtime.devices import DeviceProgram, Size
 from headwater.runtime.emulated import SimulatedTask
 from headwater.runtime.images import Image as Picture
 from headwater.runtime.pool import Task
-from headwater.runtime.simulated import SimulatedDevice
+from headwater.runtime.simulated import SimulatedDevice, WhenCalled
 from headwater.runtime.vliw import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, check_limits, machine_of
 from headwater.runtime.vliw_images import image_of
 from headwater.runtime.vliw_launch import ARENA, Arena, Inputs, ShaderLaunch, Sizes, View
@@ -93,7 +95,30 @@ def kernels(device: VliwDevice, images: Sequence[Image], filename: str) -> Mappi
     return found
 
 
-class ImageKernel(ShaderKernel):
+class _OpenClKernel(ShaderKernel):
+    """An OpenCL kernel, whoever compiled it."""
+
+    __slots__ = ()
+
+    def prepare(
+        self, global_size: Size, local_size: Size | None, offset: Size = (), *, check: bool | None = None
+    ) -> CpuLaunch:
+        if is_watched() and not (check_wanted() if check is None else check):
+            # Without code that nobody watches: it would be compiled for nothing.
+            return cast("CpuLaunch", WhenCalled(self, global_size, local_size, offset, check))
+        return super().prepare(global_size, local_size, offset, check=check)
+
+    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
+        return self.watched(global_size, local_size, offset, _checker(check))
+
+    def watched(
+        self, global_size: Size, local_size: Size | None, offset: Size, watcher: Watcher | None
+    ) -> OpenClLaunch:
+        """The kernel with its sizes fixed, and code in it that tells ``watcher`` what happens."""
+        raise NotImplementedError
+
+
+class ImageKernel(_OpenClKernel):
     """An OpenCL kernel as an image that another compiler made."""
 
     __slots__ = ("image",)
@@ -103,15 +128,17 @@ class ImageKernel(ShaderKernel):
         check_limits(image, device.chip)
         self.image = image
 
-    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
+    def watched(
+        self, global_size: Size, local_size: Size | None, offset: Size, watcher: Watcher | None
+    ) -> OpenClLaunch:
         shape, start = self.shape(global_size, local_size, offset)
         bank, first = (0, _LLVM_ARGUMENTS) if self.image.abi == "llvm" else (1, 0)
         places = tuple(one.arg.offset for one in self.image.args)
         convention = Convention(bank, first, places, self.image.data, self.image.lds_bytes)
-        return OpenClLaunch(self, self.image, convention, shape, start, _checker(check))
+        return OpenClLaunch(self, self.image, convention, shape, start, watcher)
 
 
-class CompiledKernel(ShaderKernel):
+class CompiledKernel(_OpenClKernel):
     """An OpenCL kernel that is compiled by way of IL."""
 
     __slots__ = ("il",)
@@ -120,7 +147,9 @@ class CompiledKernel(ShaderKernel):
         super().__init__(device, il.info, source, filename, options)
         self.il = il
 
-    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
+    def watched(
+        self, global_size: Size, local_size: Size | None, offset: Size, watcher: Watcher | None
+    ) -> OpenClLaunch:
         device = self.device
         assert isinstance(device, SimulatedDevice)
         self.il.require(self.program_filename, self.program_source)
@@ -129,7 +158,7 @@ class CompiledKernel(ShaderKernel):
         il = self.il
         known = il.slots, il.data, il.local_bytes, il.lines, il.formats, il.written
         convention = Convention(1, 0, *known)
-        return OpenClLaunch(self, image, convention, shape, start, _checker(check))
+        return OpenClLaunch(self, image, convention, shape, start, watcher)
 
 
 def _checker(wanted: bool) -> Watcher | None:

@@ -307,10 +307,15 @@ def test_streams_hold_copies() -> None:
     assert t.domain(1, 2).shape == (1, 4)
 
 
+FILL = "kernel void fill(global float *a, float k) { a[get_global_id(0)] = k; }"
+SCALE = "kernel void scale(float k, float a<>, out float b<>) { b = a * k; }"
+
+
 def test_streams_of_shapes_are_zero() -> None:
     assert hw.stream((2, 3)).read().tolist() == [[0, 0, 0], [0, 0, 0]]
     assert hw.stream(5, np.float64).dtype == np.float64
     assert hw.stream(shape=[2, 2], dtype="i4").shape == (2, 2)
+    assert hw.stream(shape=np.array([2, 3])).shape == (2, 3)
     assert hw.stream([1, 2, 3]).read().tolist() == [1, 2, 3]
     assert hw.stream((0, 4)).read().shape == (0, 4)
     assert hw.stream(np.ones(3), np.float32).dtype == np.float32
@@ -340,6 +345,13 @@ def test_streams_of_shapes_are_zero() -> None:
         (lambda: hw.Sampler(addressing="repeat"), "needs normalized=True"),
         (lambda: hw.Sampler(filter="cubic"), "unknown filter"),
         (lambda: hw.Local("big"), "number of bytes"),
+        (lambda: hw.Local(np.ones(8)), "number of bytes"),
+        (lambda: hw.stream(np.ones(3), dtype=[]), "have no bytes"),
+        (lambda: hw.stream(np.ones(3), dtype={}), "have no bytes"),
+        (lambda: hw.compile(FILL).fill[(8,), None](np.ones(8, "f4"), 1.0, check=[]), "check is True, False or None"),
+        (lambda: hw.compile(FILL).fill[(8,), None](np.ones(8, "f4"), 10**400), "does not fit float"),
+        (lambda: hw.compile(SCALE).scale(10**400, np.ones(8, "f4")), "does not fit float"),
+        (lambda: hw.compile(SCALE).scale(2.0, np.ones(8, "f4"), shape=np.ones(8)), "whole number or a tuple"),
     ],
 )
 def test_bad_uses_are_explained(call, message) -> None:
