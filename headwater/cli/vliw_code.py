@@ -95,7 +95,7 @@ def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Image,
         image = kernel_image(kernel, chip)
         # A pixel shader's textures and outputs are bound by name, as CAL does.
         image = replace(image, abi="cal", args=()) if is_drawn else image
-        found.append((image, _shown(name, text, kernel.lines)))
+        found.append((image, _shown(name if suffix == ".cl" else "OpenCL C", text, kernel.lines)))
     return _chosen(args.kernels, built.kernels, tuple(found), name)
 
 

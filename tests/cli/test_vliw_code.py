@@ -78,6 +78,24 @@ def test_opencl_is_compiled_first(capsys, tmp_path):
     assert "its kernels are one, two" in said
 
 
+def test_lines_of_the_source_stand_in_between(capsys, tmp_path):
+    path, made = tmp_path / "k.cl", tmp_path / "k.cal"
+    path.write_text("kernel void k(global float *a) {\n  a[get_global_id(0)] += 1.0f;\n}\n")
+    lines = shown(capsys, "disasm", path, "--device", "hd5870", "--source").splitlines()
+    noted = f"; {path}:2: a[get_global_id(0)] += 1.0f;"
+    assert lines.count(noted) == 1  # not where the line before was the same
+    assert "ALU: ADDR" in lines[lines.index(noted) - 1]
+    shown(capsys, "compile", path, "--device", "hd5870", "-o", made)
+    assert "; IL:" in shown(capsys, "disasm", made, "--source")
+    il = Path(__file__).parents[2] / "examples" / "matmul" / "matmul.il"
+    text = shown(capsys, "disasm", il, "--device", "hd4870", "--source")
+    assert f"; {il}:23: mov o0, r0.x\n07 EXP_DONE" in text
+    assert "\n    ; " in text  # indented as the loop is
+    listing = tmp_path / "m.isa"
+    listing.write_text(text)
+    shown(capsys, "asm", listing)
+
+
 def test_json(capsys, file):
     (program,) = json.loads(shown(capsys, "disasm", file, "--json"))["programs"]
     assert (program["target"], program["gprs"], program["uavs"]) == ("cypress", 4, [1, 11])
@@ -108,7 +126,8 @@ def test_a_listing_alone_is_assembled(capsys, tmp_path):
 
 
 def test_what_does_not_go_together(capsys, file, tmp_path):
-    assert "--source and --bytes are for GCN code" in refused(capsys, "disasm", file, "--bytes")
+    assert "--bytes is for GCN code" in refused(capsys, "disasm", file, "--bytes")
+    assert "does not tell which lines its code was made of" in refused(capsys, "disasm", file, "--source")
     assert "holds code for cypress, not cayman" in refused(capsys, "disasm", file, "--target", "cayman")
     path = tmp_path / "k.isa"
     path.write_text(LOOP)

@@ -124,9 +124,13 @@ _LONG: Mapping[str, _Fact] = {
 _SHOWN_ONLY = ("CodeLen",)
 
 
-def text(image: Image, *, exact: bool = False) -> str:
-    """The whole image; ``exact``: with arguments and data, and see `headwater.isa.vliw.printer`. Raises DecodeError."""
-    lines = ["; --------  Disassembly --------------------", printer.text(image.shader, exact=exact)]
+def text(image: Image, *, exact: bool = False, source: Callable[[int], str] | None = None) -> str:
+    """The whole image; ``exact``: with arguments and data, and see `headwater.isa.vliw.printer`. Raises DecodeError.
+
+    ``source``: what to say of a line of its IL, as comments before what that line became.
+    """
+    notes = _notes(image, source) if source is not None else ()
+    lines = ["; --------  Disassembly --------------------", printer.text(image.shader, exact=exact, notes=notes)]
     lines += [f"; ----------------- {image.kind.upper()} Data ------------------------"]
     facts = [("Target", image.target), ("ProgramType", image.kind), ("CodeLen", f"{len(image.code)};Bytes")]
     facts += [(name, fact.write(getattr(image, fact.field))) for name, fact in _FACTS.items()]
@@ -134,6 +138,19 @@ def text(image: Image, *, exact: bool = False) -> str:
     facts += [(name, fact.write(value)) for name, fact, value in long if exact and value]
     lines += [f"{name:<{_NAME_WIDTH}}= {value}".rstrip() for name, value in facts]
     return "\n".join(lines) + "\n"
+
+
+def _notes(image: Image, source: Callable[[int], str]) -> list[list[str]]:
+    """Each line where it is another one than before."""
+    last = ""
+    found: list[list[str]] = []
+    for lines in image.lines:
+        found.append([])
+        for line in lines:
+            said = source(line)
+            found[-1].append(f"; {said}" if said not in ("", last) else "")
+            last = said or last
+    return found
 
 
 def parse(text: str, target: str = "", kind: str = "", filename: str = "<assembly>") -> Image:

@@ -7,7 +7,7 @@ that a masked destination names, is left out unless ``exact`` is asked for: then
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headwater.isa.vliw import names, table
@@ -19,8 +19,9 @@ _INDENT = "    "
 _NAME_WIDTH = 11
 
 
-def text(shader: Shader, *, exact: bool = False) -> str:
-    """The listing, every line ended. ``exact``: with what does not matter, too."""
+def text(shader: Shader, *, exact: bool = False, notes: Sequence[Sequence[str]] = ()) -> str:
+    """The listing, every line ended. ``exact``: with what does not matter, too. ``notes``: for each CF instruction,
+    lines to stand before its groups or fetches, or itself where it has none; "" for no line."""
     printer = _Printer(shader.generation, exact)
     words, places = layout(shader)
     depth = 0
@@ -29,6 +30,7 @@ def text(shader: Shader, *, exact: bool = False) -> str:
         if "endloop" in cf.row.flags:
             depth = max(depth - 1, 0)
         printer.place = places[index]
+        printer.notes = list(notes[index]) if index < len(notes) else []
         printer.cf(cf, words, index, _INDENT * depth, is_last=is_last)
         if "loop" in cf.row.flags:
             depth += 1
@@ -129,6 +131,12 @@ class _Printer:
         """The address of the current instruction's clause."""
         self.count = 0
         """Groups and fetches so far, which are numbered together."""
+        self.notes: list[str] = []
+        """What is yet to be put in between of a CF instruction."""
+
+    def note(self, indent: str) -> None:
+        if self.notes and (line := self.notes.pop(0)):
+            self.out.append(f"{indent}{line}")
 
     # ---- control flow
 
@@ -154,6 +162,8 @@ class _Printer:
             valid = "VALID_PIX" if rest.take("valid_pixel_mode") else ""
         line.words += [no_barrier, *_condition(cf, rest), *rest.words(exact=self.exact), valid]
         line.words.append("END_OF_PROGRAM" if ends and not is_last else "")
+        if not cf.groups and not cf.fetches:
+            self.note(indent)
         self.out.append(f"{indent}{words[index]:02} {line}")
         for group in cf.groups:
             self.group(group, indent)
@@ -233,6 +243,7 @@ class _Printer:
     # ---- ALU
 
     def group(self, group: AluGroup, indent: str) -> None:
+        self.note(indent)
         number = self.count
         self.count += 1
         for n, op in enumerate(group.ops):
@@ -316,6 +327,7 @@ class _Printer:
     # ---- fetches
 
     def fetch(self, fetch: Fetch, indent: str) -> None:
+        self.note(indent)
         number = self.count
         self.count += 1
         rest = _Rest(fetch.fields)
