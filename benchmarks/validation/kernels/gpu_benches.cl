@@ -8,18 +8,30 @@ kernel void chase(global const ulong *next, global ulong *out, int steps) {
   out[0] = (ulong)at;
 }
 
-/* Every work-group reads the same `count` elements again and again. */
-kernel void cache(global const double2 *in, global double2 *out, int count, int repeat) {
-  double2 sum = 0;
-  int quarter = count / 4, end = max(quarter, (int)get_local_size(0));
-  for (int n = 0; n < repeat; n++) {
-    for (int i = get_local_id(0); i < end; i += get_local_size(0)) {
-      global const double2 *at = in + (i & (quarter - 1));
-      sum += at[0] + at[quarter] + at[2 * quarter] + at[3 * quarter];
+/* A work-group of each compute unit reads the same two rows of COUNT elements again and again. */
+#ifndef COUNT
+#define COUNT 512
+#define GROUP 512
+#endif
+/* Eight loads of each row in a turn: theirs is unrolled up to 32 times, and its compiler may let more be under way. */
+#define TURN (COUNT / GROUP < 8 ? COUNT / GROUP : 8)
+#define TIMES (8 / TURN)
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void cache(global const float4 *in, global float4 *out, int zero, int repeat) {
+  float4 sum = 0, one[8], other[8];
+  in += get_local_id(0);
+  for (int n = 0; n < repeat; n += TIMES)
+    for (int at = 0; at < COUNT; at += TURN * GROUP) {
+#pragma unroll
+      for (int k = 0; k < 8; k++) {
+        if (k % TURN == 0) in += zero;
+        one[k] = in[at + k % TURN * GROUP];
+        other[k] = in[at + k % TURN * GROUP + COUNT];
+      }
+#pragma unroll
+      for (int k = 0; k < 8; k++) sum = (sum + one[k] * other[k]) * 1.3f;
     }
-    if (sum.x == 1.5) out[0] = sum;
-  }
-  out[get_global_id(0)] = sum;
+  if (sum.x == 1233) out[get_local_id(0)] += sum;
 }
 
 /* One work-group of 1024, whose wavefronts read elements `stride` apart, or blocks of rows; what is read lies in the L1. */
