@@ -113,5 +113,13 @@ def test_a_page_says_what_is_so(name, tmp_path, monkeypatch):
 def test_links_between_pages_lead_somewhere():
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "examples" / "README.md"]:
         text = re.sub(r"`[^`\n]*`", "", BLOCK.sub("", page.read_text(encoding="utf-8")))
-        for target in re.findall(r"\]\(([^)#:]+)\)", text):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+        for target, place in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
+            file = page.parent / target if target else page
+            assert file.exists(), f"{page.name}: {target}"
+            assert not place or place in headings(file), f"{page.name}: {target}#{place}"
+
+
+def headings(page):
+    """What links call the headings of a page, as GitHub makes it of them."""
+    found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in found}
