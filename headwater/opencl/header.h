@@ -336,6 +336,10 @@ typedef enum memory_order {
 #define CLK_sBGRA 0x10C2
 #define CLK_ABGR 0x10C3
 
+/* clang gives them the type long long, of 128 bits in OpenCL C, and values of 64. */
+#define __builtin_readcyclecounter() ((ulong)__builtin_readcyclecounter())
+#define __builtin_readsteadycounter() ((ulong)__builtin_readsteadycounter())
+
 /* Variadic functions came with OpenCL C 1.2. */
 #if __OPENCL_C_VERSION__ >= 120
 int printf(__constant const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -2,8 +2,10 @@
 
 import time
 
+import numpy as np
 import pytest
 
+import headwater as hw
 from headwater.errors import DeviceError, ResourceError, SourceError, UsageError
 from headwater.opencl import clang
 from headwater.opencl.clang import ArgInfo, compile_to_ir
@@ -217,3 +219,13 @@ def test_hostile_text_is_an_error_not_a_crash(source):
 
 def test_an_empty_source_has_no_kernels():
     assert compile_to_ir("\0\0", "k.cl").kernels == {}
+
+
+def test_counters_of_time_have_64_bits():
+    source = """kernel void f(global int *a) {
+        ulong before = __builtin_readcyclecounter();
+        a[0] = __builtin_readcyclecounter() != 0 && __builtin_readcyclecounter() >= before;
+    }"""
+    out = np.zeros(1, np.int32)
+    hw.compile(source, device="cpu").f[(1,), None](out).wait()
+    assert out[0] == 1
