@@ -41,4 +41,11 @@ __asm__(
     ".macro HW_BACK n\n vmovdqu (32*\\n)(%rsp), %ymm\\n\n .endm\n"
 #endif
     ".text\n" KEEPING("hw_access") KEEPING("hw_scalar_access"));
+/* The same of functions that use no vector registers. */
+#define KEEPING_SCALARS(name) \
+    " .hidden " name "_keep\n .globl " name "_keep\n .type " name "_keep, @function\n" name "_keep:\n" \
+    " pushq %rcx\n pushq %rdx\n pushq %rsi\n pushq %rdi\n pushq %r8\n pushq %r9\n pushq %r10\n pushq %r11\n" \
+    " call " name "\n" \
+    " popq %r11\n popq %r10\n popq %r9\n popq %r8\n popq %rdi\n popq %rsi\n popq %rdx\n popq %rcx\n" \
+    " retq\n .size " name "_keep, . - " name "_keep\n"
 #endif

@@ -197,6 +197,9 @@ def _all_is_resident(t: Translator, status: Register) -> None:
 class Access:
     """An instruction's loads and stores at the places that ``place`` gives."""
 
+    several_ways = False
+    """Whether each part is accessed in one of several ways, which is found when it runs."""
+
     def __init__(self, t: Translator, instruction: Instruction, place: Place) -> None:
         self.t = t
         self.instruction = instruction
@@ -244,8 +247,8 @@ class Access:
     def _watch(self, one: PartAccess, at: Address, nbytes: int, *, writes: bool, values: Sequence[str] = ()) -> None:
         observer = self.t.options.observer
         if observer is not None:
-            lanes, ahead = one.exec_mask, self.told_ahead
-            observer.access(self.t, self.instruction, one.part, at, nbytes, writes, lanes, values, ahead)
+            lanes, ahead, apart = one.exec_mask, self.told_ahead, self.several_ways
+            observer.access(self.t, self.instruction, one.part, at, nbytes, writes, lanes, values, ahead, apart)
 
 
 class PartOfAccess:
@@ -443,6 +446,8 @@ def _lane_offsets(t: Translator, address: Source | None, fixed: Value) -> Callab
 class PrivateAccess(Access):
     """A lane's private memory: dword n of lane l is dword ``64 n + l`` of the wavefront's."""
 
+    several_ways = True
+
     def __init__(self, t: Translator, instruction: Instruction, start: str, offsets: Callable[[int], str]) -> None:
         super().__init__(t, instruction, lambda part: self._dword(part, 0))
         self.start = start
@@ -558,6 +563,8 @@ class PrivateAccess(Access):
 class BufferAccess(Access):
     """A buffer instruction of a kernel that has private memory: the descriptor's swizzle bit tells, when it runs,
     whether it accesses that."""
+
+    several_ways = True
 
     def __init__(self, t: Translator, instruction: Instruction) -> None:
         super().__init__(t, instruction, _buffer_place(t, instruction))

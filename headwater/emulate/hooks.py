@@ -113,9 +113,11 @@ class Observer(Protocol):
         lanes: Mask,
         values: Sequence[str] = (),
         ahead: bool = False,
+        apart: bool = False,
     ) -> None:
         """A part's lanes are about to access memory, ``nbytes`` each. Called when the part is written. ``values``: the
-        dwords that a store stores; ``ahead``: all parts are told before one is stored."""
+        dwords that a store stores; ``ahead``: all parts are told before one is stored; ``apart``: how often it is
+        told, or in which of several ways, does not follow from the segments that are run."""
         ...
 
     def scalar_access(self, t: Translator, instruction: Instruction, address: str, nbytes: int, writes: bool) -> None:

@@ -49,6 +49,12 @@ SITE: Final = Struct(
     ("u32", "values", 4 * LANES),
     # What the library keeps.
     ("u32", "pattern", LANES),
+    ("u64", "next", 1),  # where the first lane is expected to access memory when the site is run again,
+    ("u64", "step", 1),  # and how much further the time after that
+    ("u32", "hits", 1),  # how often it did so in the wavefronts that have done as expected, and in this one
+    ("u32", "usual", 1),  # how often in each of those
+    ("u64", "turn", 1),  # what is added to `next` behind each,
+    ("u32", "turning", 1),  # if it is more than 0; and the number of another such site, plus 1
     ("u64", "pattern_mask", 1),
     ("u64", "allocation", 3),
     ("u64", "still_base", 1),  # memory that the launch does not write: an address' base,
@@ -61,17 +67,14 @@ SITE: Final = Struct(
     ("u32", "lines", 2 * LANES),
     ("u64", "sums", 4),
     ("u64", "memory", 1),  # where the allocation lies
-    ("u64", "before", 1),  # the first lane's address,
 )
 
 
 RECORDER: Final = Struct(
     "recorder_head",
-    ("u32", "key", 1),  # the segment that runs, and its lanes
-    ("u32", "repeat", 1),  # how often in a row
-    ("i32", "paths", 1),  # records of the path; -1: the next one is none
-    ("u32", "wave", 1),
-    ("u64", "path", 1),  # where they are
+    ("u32", "paths", 1),  # records of the path; the last one is of the segment that runs
+    ("u32", "strayed", 1),  # whether the wavefront has done otherwise than was expected
+    ("u64", "path", 1),  # where they are: for each the segment, its lanes << 16, how often in a row << 32
 )
 """What recorders begin with."""
 PATH_ROOM: Final = 2048
@@ -130,6 +133,8 @@ class Staged:
     tells_segments = True
     takes_values = False
     takes_tiles = True
+    expects = False
+    """Whether the library says of sites where they are accessed next, and is called only where that is wrong."""
 
     def __init__(self) -> None:
         self.sites: list[Site] = []
@@ -137,9 +142,13 @@ class Staged:
         self._numbers: dict[tuple[int, int], int] = {}
         self._turns: dict[tuple[int, int], int] = {}
         self._segment_of: dict[int, int] = {}
+        self._begun: list[tuple[int, str]] = []
+        """Segments that are still to be told of, and how many lanes each has."""
+        self._headers: set[int] | None = None
         self._barriers = 0
         self._values: dict[int, dict[int, Sequence[str]]] = {}
         """What an access that is being told stores, by site and part."""
+        self._compared: dict[int, again.Compared] = {}
 
     # ---- what headwater.emulate.hooks.Observer wants
 
@@ -151,13 +160,17 @@ class Staged:
         b.line("call void @hw_begin(ptr %w)")
 
     def segment(self, b: Builder, block: int, addresses: Sequence[int], active: str, *, first: bool) -> None:
+        self._open_segment(block, addresses, active, first=first)
+        if self.tells_segments:
+            self._tell_segments(b)
+
+    def _open_segment(self, block: int, addresses: Sequence[int], active: str, *, first: bool) -> None:
         number = len(self.segments)
         if number >= MOST_SEGMENTS:
             raise ResourceError(f"the kernel has more than {MOST_SEGMENTS} basic blocks, too many to watch")
         self.segments.append(_Open(block, first, list(addresses)))
         self._segment_of.update(dict.fromkeys(addresses, number))
-        if self.tells_segments:
-            self._tell_segment(b, number, active)
+        self._begun.append((number, active))
 
     def block(self, t: Translator, block: BasicBlock) -> None:
         if block.address == t.program.entry:
@@ -166,10 +179,7 @@ class Staged:
 
     def after(self, t: Translator, block: BasicBlock, at: int) -> None:
         """A new segment begins where EXEC changed, if vector instructions of the block follow."""
-        if not effects(block.instructions[at]).exec_change:
-            return
-        rest = block.instructions[at + 1 :]
-        if any(effects(i).vector_write or effects(i).vector_read for i in rest):
+        if _ends_segment(block, at):
             self._begin_segment(t, block, at + 1)
 
     def access(
@@ -183,8 +193,9 @@ class Staged:
         lanes: Mask,
         values: Sequence[str] = (),
         ahead: bool = False,
+        apart: bool = False,
     ) -> None:
-        self.told(t.b, _accessing(instruction), part, at, nbytes, writes, lanes, values, ahead)
+        self.told(t.b, _accessing(instruction), part, at, nbytes, writes, lanes, values, ahead, apart)
 
     def told(
         self,
@@ -197,6 +208,7 @@ class Staged:
         lanes: Mask,
         values: Sequence[str] = (),
         ahead: bool = False,
+        apart: bool = False,
     ) -> None:
         kind = GLOBAL_KIND
         for bit, number in ((LDS, LDS_KIND), (PRIVATE, PRIVATE_KIND), (GDS, GDS_KIND), (FLAT, FLAT_KIND)):
@@ -223,9 +235,25 @@ class Staged:
                 for n, value in enumerate(dwords):
                     put(value, "values", one, n)
 
-        put(at.low or "zeroinitializer", "low", part)
-        if at.high is not None:
-            put(at.high, "high", part)
+        def put_addresses(one: Address, at_part: int) -> None:
+            put(one.low or "zeroinitializer", "low", at_part)
+            if one.high is not None:
+                put(one.high, "high", at_part)
+
+        if self.expects and keeps_registers() and not apart:
+            compared = self._compared.setdefault(site, again.Compared(b, at))
+            compared.compare(b, place, at, part, lanes)
+            if part == PARTS - 1:
+
+                def put_all() -> None:
+                    for n, one in enumerate(compared.parts):
+                        put_addresses(one, n)
+
+                local = kind in (LDS_KIND, GDS_KIND)
+                again.tell_unexpected(b, place, here, site, kind, compared, _whole(b, lanes), put_all, local=local)
+                del self._compared[site]
+            return
+        put_addresses(at, part)
         if self.takes_values:
             self._values.setdefault(site, {})[part] = values[:VALUE_DWORDS]
         # What is there before a store can be seen only if the parts before it have not been stored.
@@ -248,8 +276,12 @@ class Staged:
         site = self._site(_accessing(instruction), 0, SCALAR_KIND, nbytes, writes)
         b = t.b
         here = b.emit(f"getelementptr i8, ptr {self._recorder(b)}, i64 {recorder_bytes(0) + site * SITE.size_bytes}")
+
+        def place(field: str, more: int) -> str:
+            return b.emit(f"getelementptr i8, ptr {here}, i64 {SITE.offset[field] + more}")
+
         if keeps_registers():
-            again.tell_scalar(b, here, site, address)
+            again.tell_scalar(b, here, site, address, place if self.expects else None)
             return
         b.declare("declare hidden void @hw_scalar_access(ptr, ptr, i32, i64) nounwind")
         b.line(f"call void @hw_scalar_access(ptr %w, ptr {here}, i32 {site}, i64 {address})")
@@ -297,50 +329,71 @@ class Staged:
             active = str(LANES)
         else:
             active = b.count_bits(t.regs.pair(EXEC))
-        self.segment(b, block.address, addresses, active, first=at == 0)
+        self._open_segment(block.address, addresses, active, first=at == 0)
+        # All of a block are run if the first one is: they are told together.
+        if not self.tells_segments or any(_ends_segment(block, n) for n in range(at, len(block.instructions))):
+            return
+        if self._headers is None:
+            self._headers = _loop_headers(t.program)
+        itself = block.address in block.successors or block.end == "indirect"
+        self._tell_segments(b, repeats=itself, loops=block.address in self._headers)
 
-    def _tell_segment(self, b: Builder, number: int, active: str) -> None:
-        key = b.emit(f"or i32 {b.emit(f'shl i32 {active}, 16')}, {number}")
+    def _tell_segments(self, b: Builder, *, repeats: bool = True, loops: bool = True) -> None:
+        """Write the segments that have begun to the path. Not by a call, which would cost all vector registers.
+
+        ``repeats``: the last one told may have been the same; ``loops``: a loop may begin here.
+        """
+        begun, self._begun = self._begun, []
         recorder = self._recorder(b)
-        known = b.emit(f"load i32, ptr {recorder}, align 64")
-        same, other, done = b.label("again"), b.label("segment"), b.label("told")
-        b.branch(b.emit(f"icmp eq i32 {known}, {key}"), same, other)
-        b.start(same)
-        place = b.emit(f"getelementptr i8, ptr {recorder}, i64 4")
-        more = b.emit(f"add i32 {b.emit(f'load i32, ptr {place}, align 4')}, 1")
-        b.line(f"store i32 {more}, ptr {place}, align 4")
-        b.jump(done)
-        b.start(other)
-        self._put_path(b, recorder, known, key)
-        b.jump(done)
-        b.start(done)
-
-    def _put_path(self, b: Builder, recorder: str, known: str, key: str) -> None:
-        """Write the segment that has ended to the path, and begin another. Not by a call, which would cost all vector
-        registers."""
 
         def field(name: str) -> str:
             return b.emit(f"getelementptr i8, ptr {recorder}, i64 {RECORDER.offset[name]}")
 
-        repeat, paths = field("repeat"), field("paths")
-        count = b.emit(f"load i32, ptr {paths}, align 4")
+        def stray() -> None:
+            b.line(f"store i32 1, ptr {field('strayed')}, align 4")
+
+        count = b.emit(f"load i32, ptr {field('paths')}, align 4")
         path = b.emit(f"load ptr, ptr {field('path')}, align 8")
-        place = b.emit(f"getelementptr i64, ptr {path}, i64 {b.emit(f'sext i32 {count} to i64')}")
-        # In one piece, as it will be read: what is stored apart could be taken together only when it is in the cache.
-        often = b.emit(f"zext i32 {b.emit(f'load i32, ptr {repeat}, align 4')} to i64")
-        whole = b.emit(f"or i64 {b.emit(f'shl i64 {often}, 32')}, {b.emit(f'zext i32 {known} to i64')}")
-        b.line(f"store i64 {whole}, ptr {place}, align 8")
-        b.line(f"store i32 {key}, ptr {recorder}, align 64")
-        b.line(f"store i32 1, ptr {repeat}, align 4")
-        more = b.emit(f"add i32 {count}, 1")
-        b.line(f"store i32 {more}, ptr {paths}, align 4")
-        full, room = b.label("full"), b.label("room")
-        b.line(f"br i1 {b.emit(f'icmp ne i32 {more}, {PATH_ROOM}')}, label %{room}, label %{full}, !prof !9100")
-        b.start(full)
-        b.declare("declare hidden void @hw_path_full(ptr) #1")
-        b.line(f"call void @hw_path_full(ptr {recorder})")
-        b.jump(room)
-        b.start(room)
+        here = b.emit(f"getelementptr i64, ptr {path}, i64 {b.emit(f'zext i32 {count} to i64')}")
+        done = b.label("told")
+        entries = []
+        for number, active in begun:
+            lanes = b.emit(f"shl i64 {b.emit(f'zext i32 {active} to i64')}, 16")
+            entries.append(b.emit(f"or i64 {lanes}, {1 << 32 | number}"))
+        if repeats and len(entries) == 1:
+            before = b.emit(f"getelementptr i8, ptr {here}, i64 -8")
+            last = b.emit(f"load i64, ptr {before}, align 8")
+            same, other = b.label("again"), b.label("segment")
+            keys = [b.emit(f"trunc i64 {one} to i32") for one in (last, entries[0])]
+            b.branch(b.emit(f"icmp eq i32 {keys[0]}, {keys[1]}"), same, other)
+            b.start(same)
+            b.line(f"store i64 {b.emit(f'add i64 {last}, {1 << 32}')}, ptr {before}, align 8")
+            stray()
+            b.jump(done)
+            b.start(other)
+        # Mostly they are what the wavefront before ran, and there.
+        differs = "0"
+        places = [b.emit(f"getelementptr i8, ptr {here}, i64 {8 * n}") for n in range(len(entries))]
+        for place, entry in zip(places, entries, strict=True):
+            known = b.emit(f"load i64, ptr {place}, align 8")
+            differs = b.emit(f"or i64 {differs}, {b.emit(f'xor i64 {known}, {entry}')}")
+        new, there = b.label("new"), b.label("there")
+        b.line(f"br i1 {b.emit(f'icmp eq i64 {differs}, 0')}, label %{there}, label %{new}, !prof !9100")
+        b.start(new)
+        for place, entry in zip(places, entries, strict=True):
+            b.line(f"store i64 {entry}, ptr {place}, align 8")
+        stray()
+        b.jump(there)
+        b.start(there)
+        more = b.emit(f"add i32 {count}, {len(entries)}")
+        b.line(f"store i32 {more}, ptr {field('paths')}, align 4")
+        if loops:
+            full = b.label("full")
+            b.line(f"br i1 {b.emit(f'icmp ult i32 {more}, {PATH_ROOM}')}, label %{done}, label %{full}, !prof !9100")
+            b.start(full)
+            again.call_keeping(b, "hw_path_full", recorder)
+        b.jump(done)
+        b.start(done)
 
     def _site(self, what: Accessing, part: int, kind: int, nbytes: int, writes: bool) -> int:
         """The number of this access; an instruction's accesses are told in the same order for each part."""
@@ -359,6 +412,21 @@ class Staged:
     def _recorder(self, b: Builder) -> str:
         place = b.emit(f"getelementptr i8, ptr %w, i64 {WAVE.offset['hooks'] + 8 * RECORDER_HOOK}")
         return b.emit(f"load ptr, ptr {place}, align 8")
+
+
+def _ends_segment(block: BasicBlock, at: int) -> bool:
+    """Whether EXEC changes with the block's instruction number ``at``, for vector instructions that follow."""
+    if not effects(block.instructions[at]).exec_change:
+        return False
+    return any(effects(i).vector_write or effects(i).vector_read for i in block.instructions[at + 1 :])
+
+
+def _loop_headers(program: Program) -> set[int]:
+    """Blocks of which each way that comes back to where it was passes one."""
+    blocks = program.blocks.values()
+    if any(block.end == "indirect" for block in blocks):
+        return set(program.blocks)
+    return {a for block in blocks for a in block.successors if a <= block.address}
 
 
 def _accessing(instruction: Instruction) -> Accessing:

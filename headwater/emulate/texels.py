@@ -243,7 +243,7 @@ def _tell(t: Translator, instruction: Instruction, what: images.Texels, slot: st
             moved = b.emit(f"lshr {_WIDE} {wide[part]}, splat (i64 32)")
             at = Address("0", low, b.emit(f"trunc {_WIDE} {moved} to {PART}"), 0, now)
             writes = what.kind in ("store", "atomic")
-            observer.access(t, instruction, part, at, size, writes, Mask(lanes))
+            observer.access(t, instruction, part, at, size, writes, Mask(lanes), apart=True)
         b.jump(following)
     b.start(following)
     _put(t, "tap", b.emit(f"add i32 {tap}, 1"))

@@ -1,14 +1,14 @@
 /* Segments and memory accesses of wavefronts in, as the code of staging.py tells them; the records of docs/trace.md out.
 
-   A wavefront's recorder counts how often what happened last has happened again, so that most calls write nothing. When
-   the next one begins, what a wavefront recorded is compared with what the one before did: mostly the addresses have
-   moved on by the same distances as from that to its predecessor, and only that one more has done so is noted. What is
-   different goes to the recorder's output, and from there to the file. */
+   Most wavefronts do what those before them did, with addresses that have moved on by the same distances. So what one will
+   do is written down when it begins: its path, and for each site the next address. The translated code compares, and
+   calls functions from here only where something else happens. A wavefront that did all as expected is only counted.
+   Others are compared with several that came before; what is different goes to the recorder's output, and from there to
+   the file. */
 
 typedef int (*write_function)(int file, const void *data, u64 bytes);
 
-enum { WRITES = 1u << 31, FURTHEST_AHEAD = 1 << 14 }; /* WRITES: of a site's facts */
-enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, NARROW = 1 << 7, LINE_BYTES = 64, MOST_BANKS = 128 }; /* NARROW: in `active` */
+enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, NARROW = 1 << 7 }; /* NARROW: in `active` */
 enum { OFTEN_SHIFT = 23, OFTEN = 1 << 9 }; /* of words of a path in the file */
 enum { CHUNK_MAGIC = 0x43545748, SERIES_BYTES = 2560 };
 enum { REPEAT_BITS = 26, MOST_REPEATS = (1 << REPEAT_BITS) - 1, CYCLES = 63 };
@@ -33,7 +33,7 @@ struct context {
     i32 file;
     i32 unused;
     u32 sites, segments;
-    u64 site_table; /* u32: kind | bytes << 8 | WRITES */
+    u64 site_table; /* u32: kind | bytes << 8 */
     u64 ranges, range_count; /* sorted by start */
     u64 private_address, private_bytes; /* of each wavefront, one after the other */
     u64 lds_base;
@@ -48,7 +48,7 @@ enum { SERIES_PATHS = 64, ALL_SERIES = 4 }; /* records of the longest path that 
    what those of each are less those of the one before: nothing but distances of `first`. Lists of lines are those that the sites
    have: none has had another since, or the recorder would have `relisted` more often. */
 struct series {
-    u64 start, last_number, step;
+    u64 start, last_number, step; /* of a single wavefront, `step` and `delta` are guesses, or step is 0 */
     u32 waves, paths, lines, relisted;
     struct path_record path[SERIES_PATHS];
     struct run *runs, *last, *delta;
@@ -58,11 +58,12 @@ _Static_assert(ALL_SERIES * sizeof(struct series) <= SERIES_BYTES, "the launcher
 /* A recorder: this, the sites, path counters (u64[segments][4]), runs of all sites, now and three times for each series, then
    the buffers. */
 struct recorder { /* begins as struct recorder_head says */
-    u32 key, repeat;
-    i32 paths;
-    u32 wave;
+    u32 paths, strayed;
     struct path_record *path;
-    u64 group;
+    u64 number, expected; /* of the wavefront, and of that to which what is expected applies */
+    struct series *lead;  /* what that comes from, or 0 */
+    u64 behind;           /* wavefronts that are counted in `lead`, but not yet in its `last` */
+    u32 lasting, turning; /* how many more what is expected holds for; the first site with another next address behind each, plus 1 */
     u32 open, memories, lines, put; /* put: some of it is in the output */
     u32 relisted, latest; /* latest: the series that the wavefront before is in */
     u64 output_bytes;
@@ -76,6 +77,8 @@ struct recorder { /* begins as struct recorder_head says */
     struct series *series;
     u64 owner; /* the wavefront's structure, or that of its group's first */
 };
+
+#define NEVER (~0ull) /* no address */
 
 /* Fields of a site's `known`. */
 enum { ALIGNMENT, PACKED };
@@ -171,7 +174,7 @@ static void put_series(struct recorder *r, struct series *f) {
         memories += f->runs[n].count != 0;
     }
     u32 waves = r->context->waves, several = f->waves > 1;
-    struct chunk head = {CHUNK_MAGIC, f->start % waves, f->start / waves, f->paths, memories, f->lines, 1, f->waves, f->step};
+    struct chunk head = {CHUNK_MAGIC, f->start % waves, f->start / waves, f->paths, memories, f->lines, 1, f->waves, several ? f->step : 0};
     unsigned char *at = begin_chunk(r, head, f->path, memories * (sizeof(struct memory_record) + several * 4ull) + f->lines * 4ull);
     if (at) {
         unsigned char *lines = at + memories * sizeof(struct memory_record), *deltas = lines + f->lines * 4ull;
@@ -199,7 +202,8 @@ static void put_all_series(struct recorder *r) {
 static void flush(struct recorder *r, u32 last) {
     count_path(r, r->path, r->paths, 1);
     u64 memory = r->memories * sizeof *r->memory, line = r->lines * 4ull;
-    struct chunk head = {CHUNK_MAGIC, r->wave, r->group, r->paths, r->memories, r->lines, last, 1, 0};
+    u64 waves = r->context->waves;
+    struct chunk head = {CHUNK_MAGIC, r->number % waves, r->number / waves, r->paths, r->memories, r->lines, last, 1, 0};
     unsigned char *at = begin_chunk(r, head, r->path, memory + line);
     if (at) {
         for (u64 n = 0; n < memory; n += sizeof *r->memory) __builtin_memcpy(at + n, (char *)r->memory + n, sizeof *r->memory);
@@ -207,17 +211,13 @@ static void flush(struct recorder *r, u32 last) {
     }
     r->paths = r->memories = r->lines = 0;
     r->put = !last;
-}
-
-APART static void end_segment(struct recorder *r) {
-    u32 repeat = *(volatile u32 *)&r->repeat;
-    if (repeat == 0) return;
-    ((half *)r->path)[r->paths] = r->key | (u64)repeat << 32;
-    r->repeat = 0;
-    r->paths++;
+    r->strayed = 1;
 }
 
 HIDDEN void hw_path_full(struct recorder *r) { flush(r, 0); }
+#ifdef KEEPING
+__asm__(".text\n" KEEPING("hw_path_full") KEEPING_SCALARS("hw_again") KEEPING_SCALARS("hw_scalar_again"));
+#endif
 
 static void end_run(struct recorder *r, struct site *s, u32 number) {
     struct run *run = &r->runs[number];
@@ -258,7 +258,7 @@ static inline void record(struct recorder *r, struct site *s, u32 number, u32 pa
 /* Whether the wavefront is what a series goes on with; then it is counted there. */
 APART static int continues(struct recorder *r, struct series *f, u64 number) {
     if (f->waves == 0 || f->paths != (u32)r->paths || (f->lines && f->relisted != r->relisted) || (f->waves > 1 && number - f->last_number != f->step)) return 0;
-    for (i32 n = 0; n < r->paths; n++)
+    for (u32 n = 0; n < r->paths; n++)
         if (r->path[n].key != f->path[n].key || r->path[n].repeat != f->path[n].repeat) return 0;
     /* Nothing but `first` may differ. */
     u32 halves = 2 * r->context->sites;
@@ -270,6 +270,7 @@ APART static int continues(struct recorder *r, struct series *f, u64 number) {
             delta[n] = now[n] - last[n];
             other |= (u32)(now[n] ^ last[n]) | (now[n + 1] ^ last[n + 1]);
         }
+        f->step = 0;
         if (other) return 0;
         f->step = number - f->start;
     } else {
@@ -289,7 +290,7 @@ APART static void begin_series(struct recorder *r, struct series *f) {
     half *now = (half *)r->runs, *first = (half *)f->runs, *last = (half *)f->last;
     const half *from = (const half *)r->path;
     half *to = (half *)f->path;
-    for (i32 n = 0; n < r->paths; n++) to[n] = from[n];
+    for (u32 n = 0; n < r->paths; n++) to[n] = from[n];
     for (u32 n = 0; n < 2 * r->context->sites; n++) {
         first[n] = last[n] = now[n];
         now[n] = 0;
@@ -297,32 +298,169 @@ APART static void begin_series(struct recorder *r, struct series *f) {
 }
 
 /* Begin a series with the wavefront, in place of another, if others can be like it. */
-static int starts(struct recorder *r, struct series *f, u64 number) {
+static int starts(struct recorder *r, struct series *f, const struct series *like, u64 number) {
     u32 sites = r->context->sites, lines = 0;
-    for (u32 n = 0; n < sites; n++) lines += lines_in(&r->runs[n]);
+    for (u32 n = 0; n < sites; n++) {
+        lines += lines_in(&r->runs[n]);
+        if (r->runs[n].count > MOST_REPEATS) return 0;
+    }
     if (r->paths > SERIES_PATHS || lines > r->context->line_room) return 0;
     put_series(r, f);
+    /* The next one may be as far on as the last ones were. */
+    if (like && like != f)
+        for (u32 n = 0; n < sites; n++) ((half *)f->delta)[2 * n] = ((half *)like->delta)[2 * n];
+    f->step = like ? like->step : 0;
     f->lines = lines;
     f->relisted = r->relisted;
     f->start = f->last_number = number;
     f->waves = 1;
-    f->step = 0;
     f->paths = r->paths;
     begin_series(r, f);
     return 1;
 }
 
+/* ---- what is expected ------------------------------------------------------------------------------------------- */
+
+SCALAR static inline u32 facts_of(const struct recorder *r, u32 number) { return ((const u32 *)r->context->site_table)[number]; }
+SCALAR static inline int is_local(u32 facts) { return (facts & 0xff) == KIND_LDS || (facts & 0xff) == KIND_GDS; }
+
+/* Count the wavefront in the series that it goes on. */
+APART static void goes_as_expected(struct recorder *r) {
+    struct series *f = r->lead;
+    for (u32 n = r->turning; n; n = r->sites[n - 1].turning) r->sites[n - 1].next += r->sites[n - 1].turn;
+    f->waves++;
+    f->last_number = r->number;
+    r->behind++;
+    r->expected = --r->lasting ? r->number + f->step : NEVER;
+}
+
+/* Bring `last` of the series up to date that the last wavefronts have gone on. */
+APART static void catch_up(struct recorder *r) {
+    if (r->lead == 0 || r->behind == 0) return;
+    half *last = (half *)r->lead->last, *delta = (half *)r->lead->delta;
+    for (u32 n = 0; n < 2 * r->context->sites; n += 2) last[n] += delta[n] * r->behind;
+    r->behind = 0;
+}
+
+enum { MOST_AHEAD = 64 }; /* wavefronts; a power of 4 */
+
+/* The same of a site, `times` steps behind the series' last wavefront. */
+SCALAR static inline void expect_access(struct recorder *r, u32 number, u64 times) {
+    struct site *s = &r->sites[number];
+    const half *last = (const half *)&r->lead->last[number], *delta = (const half *)&r->lead->delta[number];
+    u32 count = last[1] >> 32, ahead = delta[0] >> 32, first = (last[0] >> 32) + ahead * times;
+    s->hits = 0;
+    s->usual = count;
+    s->next = NEVER;
+    s->step = 0;
+    if (count == 0 || !(s->pattern_mask & 1) || (u32)last[0] != s->known[PACKED]) return;
+    if (is_local(facts_of(r, number))) {
+        s->next = s->known[ALIGNMENT];
+        return;
+    }
+    i64 further = (i64)(i32)ahead * LINE_BYTES, stride = (i64)(i32)last[1] * LINE_BYTES, reach = stride * (count - 1);
+    u64 at = ((u64)first * LINE_BYTES | (s->known[ALIGNMENT] & (LINE_BYTES - 1))) - s->allocation[2], room = s->allocation[1];
+    if (!(s->known[ALIGNMENT] >> 31) || at >= room || at + reach >= room) return;
+    while (r->lasting > 1 && (at + further * (r->lasting - 1) >= room || at + further * (r->lasting - 1) + reach >= room)) r->lasting /= 4;
+    s->next = at + s->allocation[0];
+    s->step = count == 1 ? further : stride;
+    if (count == 1) return;
+    s->turn = further - stride * count;
+    s->turning = r->turning;
+    r->turning = number + 1;
+}
+
+/* Write down what a wavefront will do that goes on one of the series; nothing, if there is none. */
+APART static void expect(struct recorder *r) {
+    u64 number = r->number, distance = 0;
+    u32 sites = r->context->sites;
+    catch_up(r);
+    r->lead = 0;
+    r->turning = 0;
+    for (u32 n = 0; n < ALL_SERIES; n++) {
+        struct series *f = &r->series[n];
+        u64 far = number - f->last_number;
+        if (f->waves == 0 || f->step == 0 || number <= f->last_number || (f->lines && f->relisted != r->relisted)) continue;
+        if (far % f->step || (r->lead && (far != f->step || (distance == r->lead->step && far < distance)))) continue;
+        r->lead = f;
+        distance = far;
+    }
+    if (r->lead == 0) {
+        r->expected = NEVER;
+        for (u32 n = 0; n < sites; n++) {
+            r->sites[n].next = NEVER;
+            r->sites[n].hits = 0;
+        }
+        return;
+    }
+    struct series *f = r->lead;
+    u64 times = distance / f->step;
+    /* One that is not the next one after the last cannot be counted with it. */
+    r->expected = times == 1 ? number : NEVER;
+    if (times == 1) r->latest = f - r->series;
+    r->lasting = MOST_AHEAD;
+    for (u32 n = 0; n < f->paths; n++) ((half *)r->path)[n] = ((half *)f->path)[n];
+    for (u32 n = 0; n < sites; n++) expect_access(r, n, times);
+}
+
+static u64 address_in_range(const struct context *c, struct site *s, u64 host);
+
+/* Put the accesses of a site that were as expected into its run. 0, and nothing is done, if they have left the allocation. */
+SCALAR static inline int settle(struct recorder *r, u32 number) {
+    struct site *s = &r->sites[number];
+    half *halves = (half *)&r->runs[number];
+    u32 before = r->behind * s->usual, hits = s->hits - before, count = halves[1] >> 32, stride = halves[1];
+    u64 step = s->step, end = s->next, line = 0;
+    r->strayed = 1;
+    if (hits && !is_local(facts_of(r, number))) {
+        if (hits > 1 && end - step - s->allocation[0] >= s->allocation[1]) return 0;
+        line = (end - step * hits - s->allocation[0] + s->allocation[2]) / LINE_BYTES;
+    }
+    s->next = NEVER;
+    s->hits = before;
+    if (hits == 0) return 1;
+    if (count == 0) {
+        halves[0] = s->known[PACKED] | (u64)(u32)line << 32;
+        stride = hits > 1 ? (i64)step / LINE_BYTES : 0;
+    }
+    halves[1] = stride | (u64)(count + hits) << 32;
+    return 1;
+}
+
+/* The same, wherever they went. */
+static void settle_anywhere(struct recorder *r, u32 number) {
+    if (settle(r, number)) return;
+    struct site *s = &r->sites[number];
+    u32 before = r->behind * s->usual, hits = s->hits - before;
+    u64 at = s->next - s->step * hits;
+    s->next = NEVER;
+    s->hits = before;
+    for (; hits--; at += s->step) record(r, s, number, s->known[PACKED], address_in_range(r->context, s, at) / LINE_BYTES);
+}
+
+APART static u32 settle_all(struct recorder *r) {
+    u32 n = 0;
+    while (n < r->context->sites && settle(r, n)) n++;
+    return n;
+}
+
 static void end_wave(struct recorder *r) {
     if (!r->open) return;
-    end_segment(r);
-    r->key = ~0u;
     r->open = 0;
-    if (r->paths < 0) r->paths = 0; /* stopped before its first segment */
-    u64 number = r->group * r->context->waves + r->wave;
+    if (!r->strayed && r->expected == r->number && r->paths == r->lead->paths) {
+        goes_as_expected(r);
+        return;
+    }
+    u32 sites = r->context->sites;
+    for (u32 n = settle_all(r); n < sites; n++) settle_anywhere(r, n);
+    catch_up(r);
+    struct series *lead = r->lead;
+    r->lead = 0;
+    r->expected = NEVER;
     if (!r->put && !r->memories) {
         for (u32 n = 0; n < ALL_SERIES; n++) {
             u32 one = (r->latest + n) % ALL_SERIES;
-            if (!continues(r, &r->series[one], number)) continue;
+            if (!continues(r, &r->series[one], r->number)) continue;
             r->latest = one;
             return;
         }
@@ -332,12 +470,12 @@ static void end_wave(struct recorder *r) {
             const struct series *f = &r->series[n], *old = &r->series[oldest];
             if (n != r->latest && (f->waves ? f->last_number : 0) < (old->waves ? old->last_number : 0)) oldest = n;
         }
-        if (starts(r, &r->series[oldest], number)) {
+        if (starts(r, &r->series[oldest], lead, r->number)) {
             r->latest = oldest;
             return;
         }
     }
-    for (u32 n = 0; n < r->context->sites; n++) {
+    for (u32 n = 0; n < sites; n++) {
         end_run(r, &r->sites[n], n);
         r->runs[n] = (struct run){0};
     }
@@ -358,6 +496,7 @@ HIDDEN void hw_begin(struct wave *w) {
     }
     if (r->context == 0) {
         r->context = c;
+        r->expected = NEVER;
         r->sites = (struct site *)((char *)r + RECORDER_HEAD_BYTES);
         char *at = (char *)(r->sites + c->sites);
         r->counters = (u64 *)at;
@@ -372,8 +511,9 @@ HIDDEN void hw_begin(struct wave *w) {
             f->delta = (struct run *)(at += runs);
         }
         at += runs + SERIES_BYTES;
-        r->path = (struct path_record *)at + 1; /* the first segment of a wavefront puts out what is none before it */
-        at += (PATH_ROOM + 2) * sizeof *r->path;
+        r->path = (struct path_record *)at + 1; /* the first segment of a wavefront looks at what is none before it */
+        r->path[-1].key = ~0u;
+        at += (PATH_ROOM + 2ull + c->segments) * sizeof *r->path;
         r->memory = (struct memory_record *)at;
         at += c->memory_room * sizeof *r->memory;
         r->line = (u32 *)at;
@@ -383,12 +523,10 @@ HIDDEN void hw_begin(struct wave *w) {
     end_wave(r);
     volatile i64 *block = (volatile i64 *)w->block;
     u64 groups_x = block[10], groups_y = block[11];
-    r->group = w->group[0] + groups_x * (w->group[1] + groups_y * w->group[2]);
-    r->wave = w->index;
+    r->number = (w->group[0] + groups_x * (w->group[1] + groups_y * w->group[2])) * c->waves + w->index;
     r->open = 1;
-    r->key = ~0u;
-    r->repeat = 0;
-    r->paths = -1;
+    r->paths = r->strayed = 0;
+    if (r->number != r->expected) expect(r);
 }
 
 /* After the launch: what is still held. */
@@ -409,14 +547,12 @@ SCALAR static inline u64 known_address(const struct context *c, const struct wav
                                        const struct site *s, u64 host) {
     if (host - s->allocation[0] < s->allocation[1]) return host - s->allocation[0] + s->allocation[2];
     if (host - w->scratch < w->scratch_bytes)
-        return c->private_address + (r->group * c->waves + r->wave) * c->private_bytes + (host - w->scratch);
+        return c->private_address + r->number * c->private_bytes + (host - w->scratch);
     return 0;
 }
 
-/* The deterministic address of a host address; 0 if it is in no allocation (the access will be a fault). */
-static u64 device_address(struct context *c, struct wave *w, struct recorder *r, struct site *s, u64 host) {
-    u64 known = known_address(c, w, r, s, host);
-    if (known) return known;
+/* The same in any allocation; 0 if it is in none (the access will be a fault). */
+static u64 address_in_range(const struct context *c, struct site *s, u64 host) {
     const struct range *all = (const struct range *)c->ranges;
     u64 low = 0, high = c->range_count;
     while (low < high) {
@@ -432,198 +568,9 @@ static u64 device_address(struct context *c, struct wave *w, struct recorder *r,
     return host - s->allocation[0] + s->allocation[2];
 }
 
-enum { AT_ONCE = 32 }; /* dwords that are compared with each other */
-
-/* Of 32 numbers, those that have the bit. */
-static inline u32 having(const v16 *number, u32 bit) {
-    u32 set = 0;
-    for (u32 p = 0; p < 2; p++) {
-        b16 lanes = __builtin_convertvector((v16)((number[p] & splat(bit)) != splat(0)), b16);
-        u16 some;
-        __builtin_memcpy(&some, &lanes, 2);
-        set |= (u32)some << 16 * p;
-    }
-    return set;
-}
-
-/* Of those that each number is the same as so far, those with the same `bits`. */
-static inline void narrow(v16 *same, const v16 *number, u32 bits) {
-    for (; bits; bits &= bits - 1) {
-        u32 bit = bits & -bits, others = ~having(number, bit);
-        for (u32 p = 0; p < 2; p++) same[p] &= splat(others) ^ (v16)((number[p] & splat(bit)) != splat(0));
-    }
-}
-
-static inline v16 count_bits(v16 v) {
-    v -= v >> 1 & splat(0x55555555);
-    v = (v & splat(0x33333333)) + (v >> 2 & splat(0x33333333));
-    return ((v + (v >> 4)) & splat(0x0f0f0f0f)) * splat(0x01010101) >> 24;
-}
-
-/* How many different dwords the bank has of which most are wanted, of those of 32 that `wanted` has; `banks` is a power of two.
-   They are compared bit by bit, all at a time: branches on them would be mispredicted, and memory that tells of banks would be
-   waited for. */
-static u32 most_of_a_bank(const v16 *number, u32 wanted, u32 banks) {
-    static const v16 one = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
-    v16 lanes[2] = {lane_mask(wanted, 0), lane_mask(wanted, 1)}, of_bank[2] = {splat(wanted), splat(wanted)}, of_word[2], again[2], most = {0};
-    u32 known = ((const u32 *)number)[__builtin_ctz(wanted)];
-    u32 differ = __builtin_reduce_or(((number[0] ^ splat(known)) & lanes[0]) | ((number[1] ^ splat(known)) & lanes[1]));
-    narrow(of_bank, number, differ & (banks - 1));
-    for (u32 p = 0; p < 2; p++) of_word[p] = of_bank[p];
-    narrow(of_word, number, differ & ~(banks - 1));
-    /* A dword counts for the first that wants it: a bit that is the lowest of those with the same number. */
-    for (u32 p = 0; p < 2; p++) again[p] = (v16)((of_word[p] & (0 - of_word[p])) != one << 16 * p) & splat(1);
-    u32 once = wanted & ~having(again, 1);
-    for (u32 p = 0; p < 2; p++) {
-        v16 load = count_bits(of_bank[p] & splat(once)) & lanes[p], more = (v16)(load > most);
-        most = (load & more) | (most & ~more);
-    }
-    return __builtin_reduce_max(most);
-}
-
-/* The same of any number, and any banks. */
-static u32 most_of_many(const u32 *number, u32 count, u32 banks) {
-    u32 most = 0, load[MOST_BANKS] = {0};
-    for (u32 n = 0; n < count; n++) {
-        u32 earlier = 0, *of_bank = &load[number[n] % banks];
-        while (number[earlier] != number[n]) earlier++;
-        *of_bank += earlier == n;
-        most = *of_bank > most ? *of_bank : most;
-    }
-    return most;
-}
-
-/* Cycles of the LDS: lanes come in groups that want a dword for each bank, and a bank serves one dword a cycle. */
-static u32 lds_cycles(u32 banks, const u32 *offset, u64 mask, u32 bytes) {
-    u32 words = (bytes + 3) / 4, lanes = banks / (words == 3 ? 4 : words), total = 0;
-    int fast = (banks & (banks - 1)) == 0;
-    lanes = lanes < 1 ? 1 : lanes > LANES ? LANES : lanes;
-    if (fast && words == 1 && (lanes == 16 || lanes == 32)) {
-        for (u32 p = 0; p < 4; p += lanes / 16) {
-            u32 wanted = mask >> 16 * p & (~0u >> (32 - lanes));
-            v16 some[2] = {part_of(offset, p) / 4, lanes == 32 ? part_of(offset, p + 1) / 4 : splat(0)};
-            if (wanted) total += most_of_a_bank(some, wanted, banks);
-        }
-        return total;
-    }
-    _Alignas(64) u32 number[MOST_BANKS];
-    for (u32 from = 0; from < LANES; from += lanes) {
-        u32 count = 0;
-        for (u64 left = mask >> from & (~0ull >> (64 - lanes)); left; left &= left - 1) {
-            u32 first = offset[from + __builtin_ctzll(left)] / 4;
-            for (u32 one = first; one < first + words; one++) number[count++] = one;
-        }
-        if (count == 0) continue;
-        total += fast && count <= AT_ONCE ? most_of_a_bank((const v16 *)number, ~0u >> (32 - count), banks)
-                                          : most_of_many(number, count, banks);
-    }
-    return total;
-}
-
-/* One of each four lanes: the lanes `n` of every quad. */
-#define OF_PAIR(a, b, n) __builtin_shufflevector(a, b, n, n + 4, n + 8, n + 12, n + 16, n + 20, n + 24, n + 28)
-#define OF_QUADS(a, b, c, d, n) \
-    __builtin_shufflevector(OF_PAIR(a, b, n), OF_PAIR(c, d, n), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-
-static inline void of_quads(const u32 *lanes, v16 *quads) {
-    v16 a = part_of(lanes, 0), b = part_of(lanes, 1), c = part_of(lanes, 2), d = part_of(lanes, 3);
-    quads[0] = OF_QUADS(a, b, c, d, 0);
-    quads[1] = OF_QUADS(a, b, c, d, 1);
-    quads[2] = OF_QUADS(a, b, c, d, 2);
-    quads[3] = OF_QUADS(a, b, c, d, 3);
-}
-
-static inline v16 greater(v16 a, v16 b) {
-    v16 first = (v16)(a > b);
-    return (a & first) | (b & ~first);
-}
-
-/* How many different numbers of four go to the fullest of so many banks. */
-static inline v16 fullest(const v16 *number, const v16 *on, u32 banks) {
-    v16 first[4], most = {0};
-    for (u32 j = 0; j < 4; j++) {
-        first[j] = on[j];
-        for (u32 k = 0; k < j; k++) first[j] &= ~(on[k] & (v16)(number[k] == number[j]));
-    }
-    for (u32 j = 0; j < 4; j++) {
-        v16 load = {0};
-        for (u32 k = 0; k < 4; k++) load -= first[k] & (v16)(((number[k] ^ number[j]) & splat(banks - 1)) == splat(0));
-        load &= first[j];
-        most = greater(load, most);
-    }
-    return most;
-}
-
-/* Lanes j, j + 4, j + 8, j + 12 of each 16: lane j of part p is element 4 p + j. */
-#define OF_PARTS(a, b, n) __builtin_shufflevector(a, b, n, n + 1, n + 2, n + 3, n + 16, n + 17, n + 18, n + 19)
-static inline void of_parts(const u32 *lanes, v16 *parts) {
-    v16 a = part_of(lanes, 0), b = part_of(lanes, 1), c = part_of(lanes, 2), d = part_of(lanes, 3);
-#define PART(n) \
-    parts[n / 4] = __builtin_shufflevector(OF_PARTS(a, b, n), OF_PARTS(c, d, n), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-    PART(0); PART(4); PART(8); PART(12);
-#undef PART
-}
-
-/* Of each four, the neighbour in its pair; the same place in the other pair. */
-#define OF_NEXT(v) __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
-#define OF_OTHER(v) __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
-
-/* Cycles of the unit that takes addresses to cache lines, four lanes a cycle: of dwords, lanes 4 apart, of more, neighbours.
-   They want as many cycles as the fullest of four banks of tags, which lines take in turn, has different lines, or the fullest
-   bank of data different dwords: of 16, which are a line. Dwords of 16 lanes where each four follow each other are taken four
-   at a time. This gives all strides and most blocks of RRZE-HPC, gpu-benches, gpu-strides, as measured on MI210. `more`:
-   what addresses are above `low`. */
-static u32 address_cycles(const u32 *low, u64 mask, u32 bytes, u32 more) {
-    _Alignas(64) u32 active[LANES];
-    for (u32 p = 0; p < 4; p++) ((v16 *)active)[p] = lane_mask(mask, p);
-    v16 at[4], on[4], number[4], line[4], cost, wrong = {0};
-    (bytes > 4 ? of_quads : of_parts)(low, at);
-    (bytes > 4 ? of_quads : of_parts)(active, on);
-    for (u32 k = 0; k < 4; k++) {
-        at[k] += splat(more);
-        line[k] = at[k] / LINE_BYTES;
-        number[k] = at[k] >> (bytes > 4 ? 3 : 2);
-    }
-    v16 tags = fullest(line, on, 4);
-    cost = bytes <= 8 ? greater(tags, fullest(number, on, bytes > 4 ? 8 : 16)) : tags;
-    if (bytes <= 4) {
-        const v16 lane = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
-        for (u32 k = 0; k < 4; k++) {
-            v16 from = at[k] - lane * bytes;
-            wrong |= on[k] & OF_NEXT(on[k]) & (v16)(from != OF_NEXT(from));
-            wrong |= on[k] & OF_OTHER(on[k]) & (v16)(from != OF_OTHER(from));
-            wrong |= on[k] & OF_OTHER(OF_NEXT(on[k])) & (v16)(from != OF_OTHER(OF_NEXT(from)));
-        }
-        wrong |= OF_NEXT(wrong);
-        wrong |= OF_OTHER(wrong);
-        tags = greater(tags, OF_NEXT(tags));
-        tags = greater(tags, OF_OTHER(tags));
-        cost = (cost & wrong) | (tags & ~wrong & (v16)(lane == splat(0)));
-    }
-    u32 cycles = 0;
-    for (u32 n = 0; n < 16; n++) cycles += cost[n];
-    return cycles < 4 ? 4 : cycles > 64 ? 64 : cycles;
-}
-
-/* The same on VLIW chips: their texture units take four lanes a cycle, and a cycle for each line that these touch.
-   `line_offset`: the first lane's address in its line. */
-static u32 quad_cycles(const u32 *low, u64 mask, u32 bytes, u32 first, u32 line_offset) {
-    u32 cycles = 0;
-    for (u32 from = 0; from < LANES; from += 4) {
-        i32 seen[8];
-        u32 count = 0;
-        for (u32 l = from; l < from + 4; l++) {
-            if (!(mask >> l & 1)) continue;
-            i32 at = (i32)(low[l] - first + line_offset), last = (i32)(at + bytes - 1) >> 6;
-            for (i32 line = at >> 6; line <= last; line++) {
-                u32 n = 0;
-                while (n < count && seen[n] != line) n++;
-                if (n == count) seen[count++] = line;
-            }
-        }
-        cycles += count;
-    }
-    return cycles < 1 ? 1 : cycles > 64 ? 64 : cycles;
+static u64 device_address(const struct context *c, const struct wave *w, const struct recorder *r, struct site *s, u64 host) {
+    u64 known = known_address(c, w, r, s, host);
+    return known ? known : address_in_range(c, s, host);
 }
 
 static void remember(struct site *s, u64 mask, u32 first, u32 alignment, u32 packed) {
@@ -709,9 +656,15 @@ static u32 lines_of(struct context *c, struct wave *w, struct recorder *r, struc
     struct list list = {s->lines, 0, 1, {0}};
     v16 line[4];
     u64 high = wide ? (u64)s->high[__builtin_ctzll(mask)] << 32 : 0;
-    if (one_high && bytes <= LINE_BYTES && single_lines(s, base + high, bytes, mask, line))
-        for (u64 left = mask; left; left &= left - 1) add_line(&list, ((const u32 *)line)[__builtin_ctzll(left)]);
-    else
+    if (one_high && bytes <= LINE_BYTES && single_lines(s, base + high, bytes, mask, line)) {
+        /* Lines that are far apart are on their way to the cache while this goes on. */
+        u64 move = s->memory - s->allocation[2], known = s->memory;
+        for (u64 left = mask; left; left &= left - 1) {
+            u32 one = ((const u32 *)line)[__builtin_ctzll(left)];
+            if (known) __builtin_prefetch((void *)(move + (u64)one * LINE_BYTES));
+            add_line(&list, one);
+        }
+    } else
         for (u64 left = mask; left; left &= left - 1) {
             u32 l = __builtin_ctzll(left);
             u64 lane = base + ((wide ? (u64)s->high[l] << 32 : 0) | s->low[l]);
@@ -776,50 +729,41 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
     record(r, s, number, packed, start);
 }
 
-SCALAR static inline u32 facts_of(const struct recorder *r, u32 number) { return ((const u32 *)r->context->site_table)[number]; }
 SCALAR static inline u32 bytes_of(u32 facts) { return facts >> 8 & 0xffff; }
 
-/* Said in assembly, as clang counts prefetches among what needs vector registers. Processors without `prefetchw` take it for
-   nothing (AMD64 Architecture Programmer's Manual, volume 3, "PREFETCHlevel", "PREFETCHW"). */
-SCALAR static inline void prefetch(u64 at, u32 writes) {
-#ifdef __x86_64__
-    if (writes) __asm__ volatile("prefetchw (%0)" : : "r"(at));
-    else __asm__ volatile("prefetcht0 (%0)" : : "r"(at));
-#else
-    if (writes) __builtin_prefetch((void *)at, 1);
-    else __builtin_prefetch((void *)at);
-#endif
-}
-
-/* Prefetch what the next wavefront will access if it is as far on as this one is from that before. What is recorded meanwhile
-   is much to store, and the processor stores in order: behind a line that is not there it would wait. */
-SCALAR static inline void ask_ahead(struct site *s, u32 writes, u64 key) {
-    u64 ahead = key - s->before, lines = s->known[PACKED] >> 24;
-    s->before = key;
-    if (ahead + FURTHEST_AHEAD > 2 * FURTHEST_AHEAD || s->memory == 0 || key - s->allocation[0] >= s->allocation[1]) return;
-    for (u64 at = key - s->allocation[0] + s->memory + ahead; lines--; at += LINE_BYTES) {
-        prefetch(at, writes);
-    }
+/* A run goes on as it has done, as long as nothing else is heard. `host`: of its last access. */
+SCALAR static inline void go_on(struct site *s, const struct run *run, u64 host) {
+    const half *halves = (const half *)run;
+    u64 rest = halves[1];
+    if (rest >> 32 < 2 || host - s->allocation[0] >= s->allocation[1]) return;
+    s->step = (i64)(i32)rest * LINE_BYTES;
+    s->next = host + s->step;
 }
 
 /* An access of lanes that lie to lane 0 as in the site's access before: 1 if nothing else is to be looked at. */
 SCALAR HIDDEN u32 hw_again(struct wave *w, struct site *s, u32 what, u64 base, u64 mask) {
     struct recorder *r = (struct recorder *)w->hooks[1];
     u32 number = what & SITE_BITS, kind = what >> KIND_SHIFT & KIND_BITS, first = s->low[0];
+    if (!settle(r, number)) return 0;
     if (mask != s->pattern_mask || !(mask & 1)) return 0;
-    if (kind == KIND_LDS || kind == KIND_GDS)
-        return (first & 3) == s->known[ALIGNMENT] && goes_on(&r->runs[number], s->known[PACKED], 0);
+    if (kind == KIND_LDS || kind == KIND_GDS) {
+        if ((first & 3) != s->known[ALIGNMENT] || !goes_on(&r->runs[number], s->known[PACKED], 0)) return 0;
+        s->next = s->known[ALIGNMENT];
+        return 1;
+    }
     u64 high = what & WIDE ? s->high[0] : 0;
     if (kind == KIND_FLAT && (high == SHARED_APERTURE || high == PRIVATE_APERTURE)) return 0;
-    u64 address = known_address(r->context, w, r, s, base + (high << 32 | first));
+    u64 host = base + (high << 32 | first), address = known_address(r->context, w, r, s, host);
     if (address == 0 || ((address & (LINE_BYTES - 1)) | 1u << 31) != s->known[ALIGNMENT]) return 0;
-    if (s->known[PACKED] & LINEAR) ask_ahead(s, facts_of(r, number) & WRITES, base + (high << 32 | first));
-    return goes_on(&r->runs[number], s->known[PACKED], address / LINE_BYTES);
+    if (!goes_on(&r->runs[number], s->known[PACKED], address / LINE_BYTES)) return 0;
+    go_on(s, &r->runs[number], host);
+    return 1;
 }
 
 HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 base, u64 mask) {
     struct recorder *r = (struct recorder *)w->hooks[1];
     u32 facts = facts_of(r, number), kind = facts & 0xff, bytes = bytes_of(facts);
+    settle_anywhere(r, number);
     if (mask == 0) {
         record(r, s, number, 0, 0);
         return;
@@ -836,23 +780,31 @@ HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 
     else memory(w, r, s, number, bytes, base, mask, wide);
 }
 
-SCALAR static inline u32 packed_scalar(u64 address, u32 bytes) {
+/* An access with one address: as if by lane 0. */
+SCALAR static inline void remember_scalar(struct site *s, u64 address, u32 bytes) {
     u32 count = (address + bytes - 1) / LINE_BYTES - address / LINE_BYTES + 1;
-    return UNIFORM | 1 << 16 | count << 24;
+    s->pattern_mask = 1;
+    s->known[PACKED] = UNIFORM | 1 << 16 | count << 24;
+    s->known[ALIGNMENT] = (address & (LINE_BYTES - 1)) | 1u << 31;
 }
 
 SCALAR HIDDEN u32 hw_scalar_again(struct wave *w, struct site *s, u32 number, u64 host) {
     struct recorder *r = (struct recorder *)w->hooks[1];
-    u32 bytes = bytes_of(facts_of(r, number));
+    if (!settle(r, number)) return 0;
     u64 address = known_address(r->context, w, r, s, host);
-    return address && goes_on(&r->runs[number], packed_scalar(address, bytes), address / LINE_BYTES);
+    if (address == 0) return 0;
+    remember_scalar(s, address, bytes_of(facts_of(r, number)));
+    if (!goes_on(&r->runs[number], s->known[PACKED], address / LINE_BYTES)) return 0;
+    go_on(s, &r->runs[number], host);
+    return 1;
 }
 
 HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 host) {
     struct recorder *r = (struct recorder *)w->hooks[1];
-    u32 bytes = bytes_of(facts_of(r, number));
+    settle_anywhere(r, number);
     u64 address = device_address(r->context, w, r, s, host);
-    record(r, s, number, packed_scalar(address, bytes), address / LINE_BYTES);
+    remember_scalar(s, address, bytes_of(facts_of(r, number)));
+    record(r, s, number, s->known[PACKED], address / LINE_BYTES);
 }
 
 HIDDEN void hw_barrier(struct wave *w, u64 pc, u64 exec) {

@@ -5,7 +5,6 @@ What is recorded and how the file is laid out is said in docs/trace.md. `Recordi
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import json
@@ -99,7 +98,8 @@ _CONTEXT_FORMAT: Final = struct.Struct(
 
 class _TraceObserver(Staged):
     name = f"trace {VERSION}"
-    library = ("trace.c",)
+    library = ("trace_cycles.h", "trace.c")
+    expects = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -158,11 +158,14 @@ class Recording:
         self.totals: Totals | None = None
         self.launch: Any = None  # a `Watched`: what it is more, its readers know
         self._file = -1
+        self._regions: Sequence[Region] | None = None
+        self._header: dict[str, Any] = {}
         if self.path is not None:
             if is_special(self.path):
                 raise UsageError(f"cannot write the trace {path}: a trace is written to a regular file")
-            self._target = Path(os.path.realpath(self.path))
-            self._part = self._target.with_name(f".{self._target.name}.{os.getpid()}.part")
+            self._target = os.path.realpath(self.path)
+            folder, name = os.path.split(self._target)
+            self._part = os.path.join(folder, f".{name}.{os.getpid()}.part")
 
     # ---- what headwater.emulate.hooks.Watcher wants
 
@@ -172,7 +175,7 @@ class Recording:
         self._observed = "" if self.path is None else _json(launch.native.observed)
         self._recorder_bytes = round_up(
             _kept_bytes(found)
-            + (PATH_ROOM + 2) * PATH_RECORD.itemsize
+            + (PATH_ROOM + 2 + len(found.segments)) * PATH_RECORD.itemsize
             + _MEMORY_ROOM * MEMORY_RECORD.itemsize
             + _LINE_ROOM * 4
             + _OUTPUT_ROOM,
@@ -188,7 +191,7 @@ class Recording:
         except MemoryError:
             needed = self._count * self._recorder_bytes
             raise ResourceError(f"tracing needs {needed} bytes of memory") from None
-        kinds = [KINDS.index(site.kind) | site.nbytes << 8 | site.writes << 31 for site in found.sites]
+        kinds = [KINDS.index(site.kind) | site.nbytes << 8 for site in found.sites]
         self._site_table = np.array(kinds or [0], np.uint32)
         self._context = aligned_bytes(_CONTEXT.size_bytes)
         return [address(self._context) if n == CONTEXT_HOOK else 0 for n in range(8)]
@@ -196,9 +199,11 @@ class Recording:
     def begin(self, launch: Watched, task: SimulatedTask) -> None:
         assert self.tables is not None
         self._recorders.reshape(self._count, self._recorder_bytes)[:, : _kept_bytes(self.tables)] = 0
-        places = Places(launch.regions(task))
-        self._ranges = places.ranges
-        self._file = self._open(launch, task, places)
+        regions = launch.regions(task)
+        if regions != self._regions:  # mostly a launch is repeated with the same arguments
+            self._regions, self._places = regions, Places(regions)
+        self._ranges = self._places.ranges
+        self._file = self._open(launch, task, self._places)
         values = {
             "recorders": address(self._recorders),
             "recorder_bytes": self._recorder_bytes,
@@ -236,7 +241,8 @@ class Recording:
                 self._file = -1
         stopped = bool(task.block[STOP] or task.record[0])
         if self.path is not None and (failed or stopped):
-            self._part.unlink(missing_ok=True)  # no part of a trace passes for one
+            with suppress(FileNotFoundError):
+                os.unlink(self._part)  # no part of a trace passes for one
         if failed == 1:
             raise ResourceError(f"cannot write the trace {self.path}", hint="is there room on the disk?")
         if failed:
@@ -244,8 +250,9 @@ class Recording:
         self.totals = self._sum()
         if self.path is not None and not stopped:
             # Where a file takes the place of another, file systems write it to the disk first.
-            self._target.unlink(missing_ok=True)
-            self._part.replace(self._target)
+            with suppress(FileNotFoundError):
+                os.unlink(self._target)
+            os.replace(self._part, self._target)
 
     # ---- the file
 
@@ -259,20 +266,22 @@ class Recording:
             **launch.header(task, places.place),
             "allocations": places.described,
         }
-        text = (_json(header)[:-1] + "," + self._observed[1:]).encode()
-        text += b" " * (-len(text) % 8)
+        if header != self._header:
+            text = (_json(header)[:-1] + "," + self._observed[1:]).encode()
+            text += b" " * (-len(text) % 8)
+            self._header, self._begun = header, MAGIC + len(text).to_bytes(8, "little") + text
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | getattr(os, "O_BINARY", 0)
         file = -1
         try:
             file = os.open(self._part, flags, 0o666)
-            begun = MAGIC + len(text).to_bytes(8, "little") + text
+            begun = self._begun
             while begun:
                 begun = begun[os.write(file, begun) :]
         except OSError as error:
             if file >= 0:
                 os.close(file)
-            with contextlib.suppress(OSError):
-                self._part.unlink()
+            with suppress(OSError):
+                os.unlink(self._part)
             raise UsageError(f"cannot write the trace {self.path}: {error.strerror}") from None
         return file
 

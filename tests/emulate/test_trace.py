@@ -240,6 +240,50 @@ kernel void far(global const int *in, global int *out) {
     assert replayer.run(chip, replayer.table(chip)).sums["load_lines"] == 64 * groups
 
 
+def test_wavefronts_that_do_otherwise_than_those_before(tmp_path):
+    """Loops of other lengths and steps, and such that lead from one allocation to the next."""
+    source = """
+kernel void walk(global const int *in, global const int *more, global const int4 *ways, global int *out) {
+  int4 way = ways[get_group_id(0)];
+  int i = get_local_id(0), sum = more[0];
+#pragma nounroll
+  for (int k = 0; k < way.y; k++) sum += in[way.x + k * way.z + i];
+  out[get_global_id(0)] = sum;
+}"""
+    rng, groups, count = np.random.default_rng(3), 96, 1 << 14
+    ways = np.zeros((groups, 4), np.int32)
+    for n in range(groups):
+        repeats = n % 8 and rng.random() < 0.8  # mostly as before, but for where it begins
+        step, turns = ways[n - 1, [2, 1]] if repeats else (16 * rng.integers(-3, 12), rng.integers(0, 40))
+        ways[n] = 64 * n + 4096, turns, step, 0
+    ways[40:44] = [[count - 512, 16, 64, 0]] * 4
+    data, path = np.arange(2 * count, dtype=np.int32), tmp_path / "walk"
+    out = np.zeros(64 * groups, np.int32)
+    record(
+        hw.device("vega64").build(source, "walk.cl"),
+        "walk",
+        (64 * groups,),
+        (64,),
+        [data[:count], data[count:], ways, out],
+        path,
+    )
+    trace = read(path)
+    first, second = (a["address"] // 64 for a in trace.header["allocations"][:2])
+    (load,) = [
+        n for n, site in enumerate(trace.sites) if site.kind == "global" and site.nbytes == 4 and not site.writes
+    ]
+    for wave, (start, turns, step, _) in zip(trace, ways.tolist(), strict=True):
+        wanted = [start + k * step for k in range(turns)]
+        lines = [first + x // 16 if x < count else second + (x - count) // 16 for x in wanted]
+        found = [
+            (int(a["first"]) + k * int(a["stride"])) & 0xFFFFFFFF
+            for a in wave.of_site(load)
+            for k in range(a["repeat"])
+        ]
+        assert found == lines
+        assert out[64 * wave.group] == sum(wanted) + count
+
+
 @pytest.mark.parametrize("check", [False, True])
 def test_launches_in_a_row_by_threads_that_come_late(program, check):
     """A thread may find the task of a launch that has ended, and take part in the next one, more than once."""
