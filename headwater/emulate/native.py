@@ -110,17 +110,18 @@ def support() -> bytes:
     return compile_c(c_header() + (Path(__file__).with_name("support.c")).read_text())
 
 
-def compile_c(source: str) -> bytes:
-    """C for this machine, without a library, as object code; from the disk cache. Raises InternalError."""
+def compile_c(source: str, *options: str) -> bytes:
+    """C for this machine, without a library, as object code; from the disk cache. ``options``: further ones of clang.
+    Raises InternalError."""
     from headwater.opencl.freshness import identity
 
-    key = cache.key(_FORMAT, "C", identity(), source)
+    key = cache.key(_FORMAT, "C", identity(), *options, source)
     with _COMPILING_LOCK:
         mine = _COMPILING.setdefault(key, threading.Lock())
     with mine:  # who asks while another thread compiles it finds it on the disk then
         entry = cache.get(key)
         if entry is None:
-            entry = cache.put(key, {"code.o": _compile_c(source)})
+            entry = cache.put(key, {"code.o": _compile_c(source, *options)})
     return (entry / "code.o").read_bytes()
 
 
@@ -129,7 +130,7 @@ _COMPILING: dict[str, threading.Lock] = {}
 _COMPILING_LOCK = threading.Lock()
 
 
-def _compile_c(source: str) -> bytes:
+def _compile_c(source: str, *options: str) -> bytes:
     import subprocess
     import tempfile
 
@@ -148,7 +149,7 @@ def _compile_c(source: str) -> bytes:
             "-ffreestanding",
             "-fPIC",
         ]
-        command += ["-fno-stack-protector", "-nostdinc", "-c", "-o", target, "-"]
+        command += ["-fno-stack-protector", "-nostdinc", *options, "-c", "-o", target, "-"]
         done = subprocess.run(command, input=source, capture_output=True, text=True)
         if done.returncode:
             raise InternalError(f"compiling the emulator's support code failed: {done.stderr.strip()[-500:]}")

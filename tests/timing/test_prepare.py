@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import headwater as hw
 from headwater.emulate import native, trace
-from headwater.timing import layout
+from headwater.runtime import pool, vliw_launch
+from headwater.timing import Recorded, layout
 from headwater.timing.layout import GCN
 from headwater.timing.vliw_layout import VLIW
 
@@ -47,8 +51,35 @@ def test_the_engine_and_what_recording_needs_are_compiled_beforehand(
     started: list[str] = []
     monkeypatch.setattr(layout, "engine", lambda family: started.append(family.name))
     monkeypatch.setattr(trace, "parts", lambda vliw: (lambda: started.append("recording"),))
+    monkeypatch.setattr(pool, "prepare", lambda: started.append("launches"))
     before = set(threading.enumerate())
     layout.prepare.__wrapped__(family)
     for thread in set(threading.enumerate()) - before:
         thread.join()
-    assert sorted(started) == sorted([family.name, "recording"])
+    assert sorted(started) == sorted([family.name, "launches", "recording"])
+
+
+OPENCL = "kernel void twice(global float *a) { a[get_global_id(0)] *= 2; }"
+BROOK = "kernel void twice(float a<>, out float b<>) { b = 2.0f * a; }"
+
+
+@pytest.mark.parametrize(("language", "source"), [("opencl", OPENCL), ("brook", BROOK)])
+def test_of_a_recorded_launch_only_the_code_that_records_is_compiled(
+    language: str, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    observed: list[bool] = []
+    made = vliw_launch.native_shader
+
+    def noted(*args: Any, observer: Any = None, **named: Any) -> Any:
+        observed.append(observer is not None)
+        return made(*args, observer=observer, **named)
+
+    monkeypatch.setattr(vliw_launch, "native_shader", noted)
+    program = hw.compile(source, language=language, device="hd5870")
+    ones = np.ones(128, np.float32)
+    kernel = program.twice[(128,), (64,)] if language == "opencl" else program.twice
+    recorded = Recorded(lambda: kernel(ones, device="hd5870"))
+    assert len(recorded.launches) == 1
+    assert observed == [True]
+    kernel(ones, device="hd5870")
+    assert observed == [True, False]
