@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -27,6 +28,7 @@ _MARKS = {"good": "✓", "watch": "!", "bad": "✗", "": " "}
 _LINES = 16
 _BAR = 24
 _SIDE_BY_SIDE = 3
+_MOST_ADVICE = 3
 _WIDEST = 1000
 
 
@@ -317,17 +319,17 @@ def _compare(out: Console, report: Report) -> None:
         if number:
             out.print()
         alone = len({a.name for a in group}) == 1
-        title = group[0].name if alone else f"on {group[0].chip.name}"
+        title = group[0].name if alone else group[0].chip.name
         if len(group) <= _SIDE_BY_SIDE:
             _columns(out, group, title, alone)
         else:
             _rows(out, group, title, alone)
-        for a in group:
-            first = next(iter(a.advice), None)
-            if first is not None and len(group) <= _SIDE_BY_SIDE:
-                out.print(
-                    Text.assemble((f"  {heading(a, alone=alone)}: ", "bold"), first.do, (f" ({first.because})", "dim"))
-                )
+        for a in group if len(group) <= _SIDE_BY_SIDE else ():
+            told = [item for item in a.advice if item.metric != "trip"][:_MOST_ADVICE]  # loops are told below
+            if told:
+                out.print(Text(f"  {heading(a, alone=alone)}:", "bold"))
+            for item in told:
+                out.print(Padding(Text.assemble(item.do, (f" ({item.because})", "dim")), (0, 0, 0, 4)))
         loops = [loop.name for loop in group[0].code.loops if loop.known == "unknown"]
         if loops:
             out.print(

@@ -441,3 +441,13 @@ def test_some_chips_refuse():
     assert report.as_json()["refused"][0]["device"] == "Radeon HD 5770"
     with pytest.raises(SourceError, match="double precision"):
         analyzed(text, "hd5770")
+
+
+def test_each_chip_side_by_side_has_its_advice(kernel_file, capsys):
+    assert main(["analyze", str(kernel_file), "-d", "vega64", "-d", "hd5870"]) == 0
+    text = capsys.readouterr().out
+    for report in headwater.analyze(str(kernel_file), device=["vega64", "hd5870"]):
+        told = text.partition(f"  {report.chip.name}:\n")[2]
+        assert told
+        for item in [item for item in report.advice if item.metric != "trip"][:3]:
+            assert " ".join(item.do.split()) in " ".join(told.split())
