@@ -19,6 +19,7 @@ struct machine {
     u64 now, next_group, ended_groups, groups, last, instructions;
     u64 engine_free[64];
     u64 wave_cycles, waves;
+    u64 moving, moved_to; /* bytes that channels are still to move, from this cycle on */
     void *(*allocate)(void *, u64);
     u32 failed, first; /* first: which compute unit comes first in this quantum, as none shall always do */
 };
@@ -51,19 +52,33 @@ static void machine_begin(struct machine *m, const struct launch *from, struct a
     memory_begin(&m->memory, from->chip, a);
 }
 
+/* What was asked for moves as fast as all channels can, up to `time`. */
+static void move_bytes(struct machine *m, u64 time) {
+    if (m->moving) {
+        u64 rate = (u64)m->chip->channels * m->chip->channel_bucket_sixteenths; /* bytes in BUCKET * 16 cycles */
+        u64 cycles = later(m->moving * BUCKET * 16 / rate, 1), there = time - m->moved_to;
+        u64 bytes = cycles > there ? there * rate / (BUCKET * 16) : m->moving;
+        series_spread(&m->traffic, m->moved_to, m->moved_to + sooner(cycles, there), bytes);
+        m->moving -= bytes;
+    }
+    m->moved_to = time;
+}
+
 /* Begin with the quantum in which something happens next, at `low`; 0 if nothing ever will. */
 static int quantum_begin(struct machine *m, u64 low) {
     if (low >= NEVER) m->failed = STUCK;
     if (m->failed) return 0;
     memory_advance(&m->memory, low);
+    if (low > m->moved_to) move_bytes(m, low);
     m->now = low;
     m->first = low / QUANTUM % m->chip->units;
     return 1;
 }
 
-/* `moved`: bytes from and to memory in the quantum. */
-static void quantum_end(struct machine *m, u64 moved) {
-    if (moved) series_spread(&m->traffic, m->now, m->now + QUANTUM, moved);
+/* `asked`: for so many bytes from and to memory in the quantum. */
+static void quantum_end(struct machine *m, u64 asked) {
+    m->moving += asked;
+    move_bytes(m, m->now + QUANTUM);
 }
 
 /* What a wavefront waited for, and where. */
@@ -90,4 +105,9 @@ static void wave_end(struct machine *m, u32 unit, u32 simd, u32 slot, u32 kind, 
 }
 
 /* 0: done, 1: there is more, 2: an error. */
-static u32 state_of(const struct machine *m) { return m->failed ? 2 : m->ended_groups < m->groups; }
+static u32 state_of(struct machine *m) {
+    if (m->failed) return 2;
+    if (m->ended_groups < m->groups) return 1;
+    move_bytes(m, later(m->last, m->moved_to));
+    return 0;
+}

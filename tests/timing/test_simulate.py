@@ -270,3 +270,5 @@ def test_traffic_over_time_sums_up_to_the_bytes_moved(device: str) -> None:
     moved = sum(rate * n / clock for (_, rate), n in zip(report.traffic_series, cycles, strict=True))
     memory = next(one for one in report.bandwidths if one.name == "memory")
     assert moved == pytest.approx(memory.gigabytes_per_second * 1e9 * report.seconds, rel=0.01)
+    most = report.chip.memory.gigabytes_per_second * 1e9
+    assert 0.5 * most < max(rate for _, rate in report.traffic_series) <= most
