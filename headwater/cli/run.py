@@ -450,7 +450,7 @@ def _show(name: str, array: Array, before: Any) -> list[str]:
 
     if array.size == 1 and array.dtype.kind != "V":
         return [f"{name} = {array.reshape(-1)[0]}"]
-    if before is not None and np.array_equal(*(a.reshape(-1).view(np.uint8) for a in (before, array))):
+    if before is not None and np.array_equal(array.reshape(-1).view(np.uint8), before.reshape(-1).view(np.uint8)):
         return [f"{_describe(name, array)}: as it was given"]
     ends = 3 if array.ndim < 3 else 2
     text = np.array2string(array, threshold=64, edgeitems=ends, max_line_width=100, precision=6)
