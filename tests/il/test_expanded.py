@@ -313,6 +313,14 @@ mov o0, r1"""
 
 
 @pytest.mark.parametrize("device", EVERYWHERE)
+def test_lanes_that_are_always_one_are_scaled_too(device):
+    body = "dcl_literal l0, 2.0, -3.0, 4.0, 0.0\ndst_d8 o0, l0.zxyz, l0.xzzy"
+    np.testing.assert_array_equal(drawn(body, device, width=1, height=1)[0, 0], [0.125, 1.0, -0.375, -0.375])
+    body = "dcl_literal l0, 2.0, -3.0, 4.0, 0.0\npow o0, l0.xyyw, l0.zxww"
+    np.testing.assert_allclose(drawn(body, device, width=1, height=1)[0, 0], [16, np.nan, 1, 1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("device", EVERYWHERE)
 def test_vectors_of_no_length(device):
     body = """mov r0, vWinCoord0.0000
 nrm_zeroop(zero) r1, r0

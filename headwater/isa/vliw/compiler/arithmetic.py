@@ -708,7 +708,7 @@ def _dst(lowering: Lowering, made: Instruction) -> None:
 
     def lane(k: int) -> Ref:
         if k == 0:
-            return ONE
+            return lowering.finish(made, ONE)
         if k == 1:
             return lowering.finish(made, b.alu("MUL_IEEE", lowering.read(x, "f", 1), lowering.read(y, "f", 1)))
         return lowering.finish(made, plain(b, lowering.read(x if k == 2 else y, "f", k)))
