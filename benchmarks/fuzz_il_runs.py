@@ -76,8 +76,7 @@ class _Writer:
     doubles: bool
     depth: int = 0
     loops: int = 0
-    jumps: bool = False
-    """Whether a break or continue would be a loop's."""
+    switches: int = 0
     functions: int = 0
     inside: int = -1
     """The function that is being written; -1 in the main program."""
@@ -147,7 +146,7 @@ class _Writer:
             plain += [self.double] * 4
         if self.depth and self.inside >= 0:
             plain += [self.leave] * 2
-        if self.jumps:
+        if self.loops or self.switches:
             plain += [self.jump] * 2
         plain += [self.memory] * 2
         rng.choice(plain + compound * 2)()
@@ -220,7 +219,7 @@ class _Writer:
     def memory(self) -> None:
         """The work-item's own elements of the global buffer; views and LDS where there are."""
         rng = self.rng
-        how = rng.randrange(6 if self.evergreen and self.compute else 2)
+        how = rng.randrange(9 if self.evergreen and self.compute else 2)
         at = rng.randrange(3)
         if how == 0:
             self.add(f"mov g[r12.{'xyz'[at]}]{self.pick(*_MASKS)}, r{rng.randrange(4)}")
@@ -233,6 +232,19 @@ class _Writer:
         elif how == 4:
             target = f"r{rng.randrange(4, 8)}{self.pick(*_MASKS)}"
             self.add(f"uav_read_{self.pick(*_ATOMICS)}_id(0) {target}, r13.x, {self.scalar('i')}")
+        elif how == 5:
+            places = self.pick("_id(2) mem.x___, r19.xy", "_id(2) mem.xy__, r19.xy", "_id(2) mem, r19.xz")
+            self.add(f"uav_struct_store{places}, r{rng.randrange(4, 8)}")
+            self.add(f"uav_struct_load_id(2) r{rng.randrange(4, 8)}{self.pick(*_MASKS)}, r19.xz")
+        elif how == 6:
+            size = self.pick("byte", "short", "dword")
+            self.add("iadd r19.w, r13.x, l7.y")
+            self.add(f"uav_arena_store_id(3)_size({size}) r19.w, {self.scalar('i')}")
+            self.add(f"uav_arena_load_id(3)_size({self.pick('byte', size)}) r{rng.randrange(4, 8)}, r19.w")
+        elif how == 7:
+            operation = self.pick("add", "sub", "umin", "max", "and", "or", "xchg")
+            target = f"r{rng.randrange(4, 8)}{self.pick(*_MASKS)}"
+            self.add(f"lds_read_{operation}_resource(1) {target}, r16.x, {self.scalar('i')}")
         else:
             self.add(f"uav_{self.pick('add_id(1) l1.x', 'umax_id(1) l1.y', 'xor_id(1) l1.z')}, {self.scalar('i')}")
 
@@ -260,25 +272,23 @@ class _Writer:
         self.add(f"ige {counter}.y, {counter}.x, l6.{self.pick(*'xyz')}")
         self.add(f"break_logicalnz {counter}.y")
         self.add(f"iadd {counter}.x, {counter}.x, l1.x")
-        jumps, self.jumps = self.jumps, True
         self.loops += 1
         self.nested(5)
         self.loops -= 1
-        self.jumps = jumps
         self.add("endloop")
 
     def jump(self) -> None:
         self.add(f"iand r14.x, {self.scalar('i')}, l1.{self.pick('x', 'y', 'z')}")
-        self.add(f"{self.pick('break', 'continue')}_{self.pick('logicalnz', 'logicalz')} r14.x")
+        self.add(f"{self.pick('break', *['continue'] * (self.loops > 0))}_{self.pick('logicalnz', 'logicalz')} r14.x")
 
     def leave(self) -> None:
         self.add(f"iand r14.x, {self.scalar('i')}, l1.{self.pick('y', 'z')}")
         self.add(f"{self.pick('ret_logicalnz', 'ret_logicalz')} r14.x")
 
     def switch(self) -> None:
-        jumps, self.jumps = self.jumps, False  # a break would be the switch's
         self.add(f"iand r15.x, {self.scalar('i')}, l2.x")
         self.add("switch r15.x")
+        self.switches += 1
         for case in self.rng.sample(range(4), self.rng.randint(1, 3)):
             self.add(f"case {case}")
             self.nested(3)
@@ -288,7 +298,7 @@ class _Writer:
             self.add("default")
             self.nested(2)
             self.add("break")
-        self.jumps = jumps
+        self.switches -= 1
         self.add("endswitch")
 
     def call(self) -> None:
@@ -315,6 +325,7 @@ class _Writer:
             self.add("fence_threads_lds")
             exchange = self.pick("", "", "_neighborExch")
             self.add(f"lds_read_vec{exchange} r{rng.randrange(4, 8)}{self.pick(*_MASKS)}, r16.zw")
+        self.add("fence_threads_lds")
 
 
 def made(rng: random.Random) -> Program:
@@ -347,7 +358,8 @@ def made(rng: random.Random) -> Program:
     lines += ["dcl_literal l5, 0.125, 0.25, 0.0625, 1.0", "dcl_literal l6, 2, 3, 5, 16"]
     lines += [f"dcl_literal l7, {size[0]}, 4, {16 * items - 16}, {items - 1}"]
     if compute and evergreen:
-        lines += ["dcl_raw_uav_id(0)", "dcl_raw_uav_id(1)", f"dcl_lds_id(1) {16 * items}", "dcl_lds_id(2) 16"]
+        lines += ["dcl_raw_uav_id(0)", "dcl_raw_uav_id(1)", "dcl_struct_uav_id(2) 16", "dcl_arena_uav_id(3)"]
+        lines += [f"dcl_lds_id(1) {16 * items}", "dcl_lds_id(2) 16"]
     elif compute:
         lines += ["dcl_lds_size_per_thread 8"]
     writer = _Writer(rng, compute, evergreen, doubles)
@@ -374,6 +386,8 @@ def made(rng: random.Random) -> Program:
         writer.add("isub r16.y, l7.z, r16.x")
         writer.add("isub r16.z, l7.w, r17.x")
         if evergreen:
+            writer.add("mov r19.x, r12.x")
+            writer.add("mov r19.y, l7.y")
             writer.add("lds_store_id(2) l1.x, l1.w")
             writer.add("lds_store_vec_id(1) mem, r16.x, l1.w, r4")
         else:
@@ -428,6 +442,8 @@ def inputs(program: Program, seed: int) -> Arrays:
     given["g"] = eighths((6 * total, 4))
     given["uav0"] = rng.integers(-9, 9, (4 * total + 4,)).astype(np.int32)
     given["uav1"] = np.zeros(8, np.uint32)
+    given["uav2"] = given["uav0"] + 5
+    given["uav3"] = given["uav0"] - 3
     if program.group is None:
         width, height = program.size
         given |= {"o0": np.zeros((height, width, 4), np.float32), "o1": np.zeros((height, width, 1), np.uint32)}
