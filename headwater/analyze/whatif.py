@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from headwater.chips import Chip
+from headwater.chips.checks import check
 from headwater.errors import UsageError
 
 
@@ -49,6 +50,7 @@ def changed(chip: Chip, words: Sequence[str]) -> tuple[Chip, tuple[Change, ...]]
             if not c.implied
         )
         chip = replace(chip, name=f"{chip.name} with {told}")
+        check(chip)
     return chip, tuple(changes)
 
 
