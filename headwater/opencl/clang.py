@@ -185,8 +185,8 @@ def run_clang(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run clang with ``source`` on its standard input; the caller judges ``returncode``.
 
-    Raises ResourceError when it takes longer than ``timeout`` seconds or more memory than `limits.memory_limit`,
-    InternalError when clang itself crashes.
+    Raises ResourceError when it takes longer than ``timeout`` seconds, more memory than `limits.memory_limit`, or is
+    killed, InternalError when clang itself crashes.
     """
     # Variables that add include folders would make the result depend on the caller's shell.
     environment = {k: v for k, v in os.environ.items() if k not in ("CPATH", "C_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS")}
@@ -211,6 +211,8 @@ def run_clang(
     done = subprocess.CompletedProcess(command, process.returncode, output, messages)
     if done.returncode and any(words in done.stderr for words in _NO_MEMORY):
         raise ResourceError(f"clang wanted more than {limits.memory_limit() / 2**30:.2g} GiB of memory", hint=_RUNAWAY)
+    if error := limits.killed(done.returncode):
+        raise error
     if done.returncode < 0 or b"PLEASE submit a bug report" in done.stderr:
         raise InternalError(f"clang crashed (status {done.returncode}): {done.stderr.decode(errors='replace')[-2000:]}")
     return done

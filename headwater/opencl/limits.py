@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
+
+from headwater.errors import ResourceError
 
 if TYPE_CHECKING:
     import subprocess
@@ -22,6 +25,15 @@ def memory_limit() -> int:
     except (AttributeError, OSError, ValueError):
         memory = 0
     return min(max(memory // 2, _LEAST), _MOST)
+
+
+def killed(status: int) -> ResourceError | None:
+    """What to raise for a compiler with this exit status if it was killed, as Linux does where memory is short."""
+    if status != -getattr(signal, "SIGKILL", 9):
+        return None
+    return ResourceError(
+        "the compiler process was killed: out of memory, most likely", hint="compile a smaller kernel, or free memory"
+    )
 
 
 def limit(process: subprocess.Popen[bytes]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
-import signal
 import struct
 import subprocess
 import sys
@@ -108,11 +107,8 @@ class Worker:
                 f"the kernel's compilation took longer than {TIMEOUT_SECONDS:g} s",
                 hint="compile a smaller kernel; look for loops that it asks to be unrolled, and for what calls what",
             )
-        if code == -getattr(signal, "SIGKILL", 9):
-            return ResourceError(
-                "the compiler process was killed: out of memory, most likely",
-                hint="compile a smaller kernel, or free memory",
-            )
+        if error := limits.killed(code):
+            return error
         if "out of memory" in said or "bad_alloc" in said or "Cannot allocate memory" in said:
             return ResourceError(
                 f"the kernel's compilation wanted more than {limits.memory_limit() / 2**30:.2g} GiB of memory",

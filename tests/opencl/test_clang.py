@@ -1,5 +1,6 @@
 """The clang driver: what it says about kernels, and how it reports faults."""
 
+import os
 import time
 
 import numpy as np
@@ -229,3 +230,13 @@ def test_counters_of_time_have_64_bits():
     out = np.zeros(1, np.int32)
     hw.compile(source, device="cpu").f[(1,), None](out).wait()
     assert out[0] == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows kills no process for its memory")
+def test_a_clang_that_was_killed_is_no_defect(tmp_path, monkeypatch):
+    script = tmp_path / "clang"
+    script.write_text("#!/bin/sh\nkill -9 $$\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(clang, "zig_path", lambda: script)
+    with pytest.raises(ResourceError, match="the compiler process was killed: out of memory, most likely"):
+        clang.run_clang(["-v"])
