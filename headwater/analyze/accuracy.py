@@ -99,11 +99,13 @@ alone.
 
 SHOC's rows run what its generator makes for each chip, five work-groups of 256 a compute unit, with fewer turns, and
 take the best of several sizes of work-groups, as SHOC does. What nothing published explains is left as it is. Strided
-accesses of SHOC (work-items 4 KiB apart) are slower on the chips than here: the caches' ways and how they choose sets
-are not known, nor what rows of DRAM and masked writes cost. The local memory of FirePro W9100 is written at a quarter
-of what the same kernel reaches on HD 7970 per compute unit and clock, which can hardly be the hardware. HD 5670's 300
-ns to DRAM contradict the 300 to 600 cycles of the same guide, of which the chip's file takes 500; and the chase here
-goes through two clause switches and an ALU clause besides, 108 cycles.
+accesses of SHOC (work-items 4 KiB apart) are slower on the chips than here, as each goes to another row of DRAM, which
+is not modelled: HD 7970 and HD 5670 both write a dword every 7.5 ns of each 32-bit channel. The local memory of FirePro
+W9100 is written at a quarter of what the same kernel reaches on HD 7970 per compute unit and clock, which can hardly be
+the hardware. HD 5670's 300 ns to DRAM contradict the 300 to 600 cycles of the same guide, of which the chip's file has
+500; and the chase here goes through two clause switches and an ALU clause besides, 108 cycles. R9 Nano's reduction by
+sub-groups runs this library's code for them, 82 % of the time in issue; AMD's is not published. The rows of 4 and 8 KiB
+of MI100's caches wait where the benchmark's compiler, unlike the one here, may have more loads under way.
 
 ![simulated over measured values of all rows with kernels]({picture})"""
 
