@@ -237,6 +237,14 @@ def test_variables_go_to_scratch_where_registers_run_out(chip, reads):
         compile_program(parse(source), few_registers(chip, 1))
 
 
+@pytest.mark.parametrize("chip", CHIPS)
+def test_scratch_memory_has_an_end(chip):
+    body = "dcl_indexed_temp_array x0[{0}]\nftoi r0, v0\nmov x0[r0.x], v0\nmov o0, x0[r0.y]\nend\n"
+    compile_program(parse(PIXELS + body.format(4096)), chips.find(chip))
+    with pytest.raises(ResourceError, match=r"needs 4097 elements of scratch memory .* addresses 4096"):
+        compile_program(parse(PIXELS + body.format(4097)), chips.find(chip))
+
+
 def test_what_is_spilled_is_not_read_back_all_at_once():
     """More values than there are registers, all loaded before the first is stored."""
     loads = "\n".join(f"iadd r200.x, r0.x, l{k}.x\nuav_raw_load_id(0) r{k}, r200.x" for k in range(1, 61))

@@ -41,7 +41,6 @@ KINDS = (
 )  # fmt: skip
 """Kinds of rows. OP2, OP3, LDS are ALU operations; TEX … MEM_DSR fetches; RAT_INST what a RAT instruction does; the
 others control flow."""
-CF_KINDS = ("CF", "CF_ALU", "GWS", "EXPORT", "MEM", "RAT")
 ALU_KINDS = ("OP2", "OP3", "LDS")
 FETCH_KINDS = ("TEX", "VTX", "SEM", "GDS", "MEM_RD", "MEM_DSW", "MEM_DSR")
 

@@ -15,7 +15,7 @@ from headwater.isa.vliw.compiler.emit import emit
 from headwater.isa.vliw.compiler.liveness import Liveness
 from headwater.isa.vliw.compiler.lower import Lowering
 from headwater.isa.vliw.compiler.schedule import FULL_SHARE, schedule
-from headwater.isa.vliw.compiler.target import Target, target_of
+from headwater.isa.vliw.compiler.target import SCRATCH_BUFFER_ELEMENTS, Target, target_of
 from headwater.isa.vliw.model import Shader
 
 _REWRITES = 2
@@ -115,6 +115,12 @@ class _Attempt:
         elements = sum(facts.arrays[n] for n in lowering.arrays)
         self.scratch = elements if in_scratch else 0
         self.scratch += spill.spill(region, spilled, target, self.scratch)
+        if self.scratch > SCRATCH_BUFFER_ELEMENTS:
+            raise ResourceError(
+                f"the program needs {self.scratch} elements of scratch memory for a work-item, {target.chip.name} "
+                f"addresses {SCRATCH_BUFFER_ELEMENTS}",
+                hint="shorter indexed temporaries or private arrays, or memory of the caller's",
+            )
         coalesce.bind_vectors(region)
         verify.vectors_of(region)
         self.scheduled = schedule(region, target, share)
