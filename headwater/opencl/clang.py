@@ -211,8 +211,8 @@ def run_clang(
     done = subprocess.CompletedProcess(command, process.returncode, output, messages)
     if done.returncode and any(words in done.stderr for words in _NO_MEMORY):
         raise ResourceError(f"clang wanted more than {limits.memory_limit() / 2**30:.2g} GiB of memory", hint=_RUNAWAY)
-    if error := limits.killed(done.returncode):
-        raise error
+    if killed := limits.killed(done.returncode):
+        raise killed
     if done.returncode < 0 or b"PLEASE submit a bug report" in done.stderr:
         raise InternalError(f"clang crashed (status {done.returncode}): {done.stderr.decode(errors='replace')[-2000:]}")
     return done

@@ -44,8 +44,8 @@ class Report:
     ``cycles`` of the core clock and ``seconds`` of the kernel alone. ``causes``: for what part of the time the SIMDs
     issued, waited (by cause), or were empty; they sum up to 1. ``wave_causes``: the same for resident wavefronts.
     ``occupancy_series`` and ``traffic_series``: resident wavefronts and bytes a second of memory at ``series_cycles``.
-    ``complete``: False if the replay was interrupted. ``error``: of the sampled ``cycles``, as a part; 0 if all
-    work-groups were replayed.
+    ``complete``: False if the replay was interrupted: ``flops``, the whole launch's, is 0 then. ``error``: of the
+    sampled ``cycles``, as a part; 0 if all work-groups were replayed.
     """
 
     kernel: str

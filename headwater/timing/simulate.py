@@ -96,7 +96,7 @@ class Launch:
             local_size=replayer.local_size[: self._work_dim],
             texts=texts,
             lines=lines,
-            flops=self.machine.flops(replayer.trace, self._totals, table),
+            flops=self.machine.flops(replayer.trace, self._totals, table) if counted.complete else 0,
             host=host(chip, *self._bytes, self.machine.command_bytes()),
             cycles=cycles,
             error=error,

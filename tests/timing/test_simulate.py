@@ -246,6 +246,17 @@ def test_the_command_compares_chips(tmp_path: Path, capsys: Any) -> None:
     assert second["cycles"] > 3 * first["cycles"]
 
 
+def test_a_part_has_no_rate_of_the_whole(program: Any) -> None:
+    y = np.zeros(1 << 16, np.float32)
+    recorded = Recorded(lambda: program.compute[(y.size,), (256,)](y, 1.5, 64, device="vega64"))
+
+    def tell(part: float) -> None:
+        raise KeyboardInterrupt
+
+    (whole,), (part,) = recorded.reports(VEGA), recorded.reports(VEGA, tell=tell)
+    assert whole.flops > part.flops == part.gflops == 0
+
+
 def test_what_is_interrupted_says_so(stream: Any) -> None:
     parts: list[float] = []
 
