@@ -155,6 +155,18 @@ def test_more_is_never_slower(
     assert found[0] / found[-1] >= least, found
 
 
+@pytest.mark.parametrize("units", [1, 18])
+def test_a_faster_clock_makes_slow_memory_no_slower(launches: dict[str, Any], units: int) -> None:
+    """Queues of more cycles than a calendar's window, and of no more writes than there were with the slower clock."""
+    chip = replace(HD5870, memory=replace(HD5870.memory, gigabytes_per_second=5))
+    found = []
+    for clock in (500, 1000, 2700, 4500):
+        compute = replace(chip.compute, compute_units=units, shader_engines=1, clock_mhz=clock)
+        found.append(launches["stream hd5870"].report(replace(chip, compute=compute)).seconds)
+    for worse, better in pairwise(found):
+        assert better <= worse * SLACK, found
+
+
 # The same with figures of which less is better.
 SLOWER = [
     ("chase", "latencies.l1_cycles", (60, 120, 240), 2),
