@@ -3,6 +3,8 @@
 Mostly lanes lie to each other as they did then, all moved on by the same distance. `hw_again` of trace.c and check.c
 needs a few scalar instructions for that and no vector register, so that the code around the call saves none. What it
 leaves is ``hw_access``'s affair, which is called by way of a piece of assembly that keeps all registers (again.h).
+
+A library may also say of a site where it expects the next access; what is as expected is only counted (`Compared`).
 """
 
 from __future__ import annotations

@@ -1,0 +1,314 @@
+/* Records of what wavefronts did, for trace.c: those alike are put together; the bytes of docs/trace.md go to the file. */
+
+typedef int (*write_function)(int file, const void *data, u64 bytes);
+
+enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, NARROW = 1 << 7 }; /* NARROW: in `active` */
+enum { OFTEN_SHIFT = 23, OFTEN = 1 << 9 }; /* of words of a path in the file */
+enum { CHUNK_MAGIC = 0x43545748, SERIES_BYTES = 2560 };
+enum { REPEAT_BITS = 26, MOST_REPEATS = (1 << REPEAT_BITS) - 1, CYCLES = 63 };
+
+struct path_record { u32 key, repeat; };
+struct memory_record { u16 site; unsigned char active, count; u32 first; i32 stride; u32 repeat; };
+struct chunk { u32 magic, wave; u64 group; u32 path, memory, lines, last, waves, step; };
+/* The accesses of a site that make one record, so far: `packed` is cycles of the address unit less 1 | flags | active << 16 |
+   count << 24, where NARROW is a part of `active`. */
+struct run { u32 packed, first, stride, count; };
+/* Runs are written and compared as two numbers of 64 bits: a load that takes together what was stored apart waits until all
+   stores before it, the kernel's own among them, have reached the cache. */
+typedef u64 __attribute__((may_alias)) half;
+/* Of functions that read what has just been stored: without vector registers nothing is taken together. */
+#define APART SCALAR __attribute__((noinline))
+struct range { u64 start, bytes, address, memory; }; /* memory: where it lies, if that is known */
+
+/* What the launcher fills in. */
+struct context {
+    u64 recorders, recorder_bytes, recorder_count;
+    u64 write;
+    i32 file;
+    i32 unused;
+    u32 sites, segments;
+    u64 site_table; /* u32: kind | bytes << 8 */
+    u64 ranges, range_count; /* sorted by start */
+    u64 private_address, private_bytes; /* of each wavefront, one after the other */
+    u64 lds_base;
+    u32 waves, failed, apart; /* apart: each wavefront of a group has a recorder, as they take turns */
+    u32 memory_room, line_room, output_room;
+    u32 banks, quads; /* of the LDS; whether the cycles of the address unit are VLIW chips' */
+};
+
+enum { SERIES_PATHS = 64, ALL_SERIES = 4 }; /* records of the longest path that is compared; series that are open */
+
+/* Wavefronts that did the same (those at the ends of rows are often one series, those between another): `waves` from number `start` on, `step` apart. Runs of the first and of the last of them, and
+   what those of each are less those of the one before: nothing but distances of `first`. Lists of lines are those that the sites
+   have: none has had another since, or the recorder would have `relisted` more often. */
+struct series {
+    u64 start, last_number, step; /* of a single wavefront, `step` and `delta` are guesses, or step is 0 */
+    u32 waves, paths, lines, relisted;
+    struct path_record path[SERIES_PATHS];
+    struct run *runs, *last, *delta;
+};
+_Static_assert(ALL_SERIES * sizeof(struct series) <= SERIES_BYTES, "the launcher keeps too little room");
+
+/* A recorder: this, the sites, path counters (u64[segments][4]), runs of all sites, now and three times for each series, then
+   the buffers. */
+struct recorder { /* begins as struct recorder_head says */
+    u32 paths, strayed;
+    struct path_record *path;
+    u64 number, expected; /* of the wavefront, and of that to which what is expected applies */
+    struct series *lead;  /* what that comes from, or 0 */
+    u64 behind;           /* wavefronts that are counted in `lead`, but not yet in its `last` */
+    u32 lasting, turning; /* how many more what is expected holds for; the first site with another next address behind each, plus 1 */
+    u32 open, memories, lines, put; /* put: some of it is in the output */
+    u32 relisted, latest; /* latest: the series that the wavefront before is in */
+    u64 output_bytes;
+    struct context *context;
+    struct site *sites;
+    u64 *counters;
+    struct memory_record *memory;
+    u32 *line;
+    unsigned char *output;
+    struct run *runs;
+    struct series *series;
+    u64 owner; /* the wavefront's structure, or that of its group's first */
+};
+
+#define NEVER (~0ull) /* no address */
+
+/* Fields of a site's `known`. */
+enum { ALIGNMENT, PACKED };
+enum { SUM_TIMES, SUM_ACTIVE, SUM_COUNT, SUM_LISTS };
+
+static void put_output(struct recorder *r) {
+    struct context *c = r->context;
+    if (r->output_bytes && c->file >= 0) {
+        /* In one piece: the system keeps what threads write apart, and writes less only where there is no room. */
+        i64 done = ((write_function)c->write)(c->file, r->output, r->output_bytes);
+        if (done != (i64)r->output_bytes) c->failed = 1;
+    }
+    r->output_bytes = 0;
+}
+
+/* Add a path that `waves` wavefronts went to the counters. */
+static void count_path(struct recorder *r, const struct path_record *path, u32 paths, u64 waves) {
+    for (u32 n = 0; n < paths; n++) {
+        u32 active = path[n].key >> 16;
+        u64 *counters = r->counters + 4 * (path[n].key & 0xffff), repeat = path[n].repeat * waves;
+        counters[0] += repeat;
+        counters[1] += repeat * active;
+        if (active == LANES) counters[2] += repeat;
+        if (active == 0) counters[3] += repeat;
+    }
+}
+
+static void count_run(struct site *s, const struct run *run, u64 waves) {
+    u64 times = run->count * waves, active = run->packed >> 16 & (NARROW - 1), count = run->packed >> 24;
+    s->sums[SUM_TIMES] += times;
+    s->sums[SUM_ACTIVE] += times * active;
+    s->sums[SUM_COUNT] += times * count;
+    s->sums[SUM_LISTS] += run->packed & LIST ? times : 0;
+}
+
+static inline struct memory_record record_of(u32 site, const struct run *run) {
+    u32 packed = run->packed;
+    return (struct memory_record){site | (packed & 0xe000), packed >> 16, packed >> 24, run->first, run->stride,
+                                  run->count | (packed & CYCLES) << REPEAT_BITS};
+}
+
+/* Room for a chunk in the output, with its head and path written; 0 if there is no file. `more`: bytes behind the path. */
+static unsigned char *begin_chunk(struct recorder *r, struct chunk head, const struct path_record *path, u64 more) {
+    if (r->context->file < 0) return 0;
+    if (r->output_bytes + sizeof head + head.path * sizeof *path + more > r->context->output_room) put_output(r);
+    unsigned char *at = r->output + r->output_bytes, *word = at + sizeof head;
+    for (u32 n = 0; n < head.path; n++) {
+        u32 often = path[n].repeat, one = path[n].key | (often < OFTEN ? often << OFTEN_SHIFT : 0);
+        __builtin_memcpy(word, &one, 4);
+        word += 4;
+        if (often < OFTEN) continue;
+        __builtin_memcpy(word, &often, 4);
+        word += 4;
+    }
+    head.path = (word - at - sizeof head) / 4;
+    __builtin_memcpy(at, &head, sizeof head);
+    r->output_bytes += word - at + more;
+    return word;
+}
+
+/* Words of `lines` that a run has. */
+static inline u32 lines_in(const struct run *run) {
+    if (!run->count || !(run->packed & LIST)) return 0;
+    u32 count = run->packed >> 24;
+    return run->packed & NARROW << 16 ? 1 + (count + 1) / 2 : count;
+}
+
+/* A site's list, relative to its first line: in 16 bits behind the least, if that does for them all. NARROW << 16, or 0. */
+static u32 relative_lines(struct site *s, u32 count) {
+    _Alignas(64) u16 narrow[2 * LANES + 2];
+    u32 start = s->lines[0], low = ~0u, high = 0;
+    for (u32 n = 0; n < count; n++) {
+        low = s->lines[n] < low ? s->lines[n] : low;
+        high = s->lines[n] > high ? s->lines[n] : high;
+    }
+    if (high - low > 0xffff) {
+        for (u32 n = 0; n < count; n++) s->lines[n] -= start;
+        return 0;
+    }
+    for (u32 n = 0; n < count; n++) narrow[n] = s->lines[n] - low;
+    narrow[count] = 0;
+    s->lines[0] = low - start;
+    __builtin_memcpy(s->lines + 1, narrow, (count + 1) / 2 * 4);
+    return NARROW << 16;
+}
+
+static void put_series(struct recorder *r, struct series *f) {
+    u32 sites = r->context->sites, memories = 0;
+    if (f->waves == 0) return;
+    count_path(r, f->path, f->paths, f->waves);
+    for (u32 n = 0; n < sites; n++) {
+        if (f->runs[n].count) count_run(&r->sites[n], &f->runs[n], f->waves);
+        memories += f->runs[n].count != 0;
+    }
+    u32 waves = r->context->waves, several = f->waves > 1;
+    struct chunk head = {CHUNK_MAGIC, f->start % waves, f->start / waves, f->paths, memories, f->lines, 1, f->waves, several ? f->step : 0};
+    unsigned char *at = begin_chunk(r, head, f->path, memories * (sizeof(struct memory_record) + several * 4ull) + f->lines * 4ull);
+    if (at) {
+        unsigned char *lines = at + memories * sizeof(struct memory_record), *deltas = lines + f->lines * 4ull;
+        for (u32 n = 0; n < sites; n++) {
+            if (f->runs[n].count == 0) continue;
+            struct memory_record one = record_of(n, &f->runs[n]);
+            __builtin_memcpy(at, &one, sizeof one);
+            at += sizeof one;
+            u32 count = lines_in(&f->runs[n]);
+            if (count) __builtin_memcpy(lines, r->sites[n].lines, 4 * count);
+            lines += 4 * count;
+            if (!several) continue;
+            __builtin_memcpy(deltas, &f->delta[n].first, 4);
+            deltas += 4;
+        }
+    }
+    f->waves = 0;
+}
+
+static void put_all_series(struct recorder *r) {
+    for (u32 n = 0; n < ALL_SERIES; n++) put_series(r, &r->series[n]);
+}
+
+/* Move what was recorded to the output. */
+static void flush(struct recorder *r, u32 last) {
+    count_path(r, r->path, r->paths, 1);
+    u64 memory = r->memories * sizeof *r->memory, line = r->lines * 4ull;
+    u64 waves = r->context->waves;
+    struct chunk head = {CHUNK_MAGIC, r->number % waves, r->number / waves, r->paths, r->memories, r->lines, last, 1, 0};
+    unsigned char *at = begin_chunk(r, head, r->path, memory + line);
+    if (at) {
+        for (u64 n = 0; n < memory; n += sizeof *r->memory) __builtin_memcpy(at + n, (char *)r->memory + n, sizeof *r->memory);
+        if (line) __builtin_memcpy(at + memory, r->line, line);
+    }
+    r->paths = r->memories = r->lines = 0;
+    r->put = !last;
+    r->strayed = 1;
+}
+
+HIDDEN void hw_path_full(struct recorder *r) { flush(r, 0); }
+#ifdef KEEPING
+__asm__(".text\n" KEEPING("hw_path_full") KEEPING_SCALARS("hw_again") KEEPING_SCALARS("hw_scalar_again"));
+#endif
+
+static void end_run(struct recorder *r, struct site *s, u32 number) {
+    struct run *run = &r->runs[number];
+    if (run->count == 0) return;
+    count_run(s, run, 1);
+    u32 lines = lines_in(run);
+    if (r->memories == r->context->memory_room || r->lines + lines > r->context->line_room) flush(r, 0);
+    if (lines) __builtin_memcpy(r->line + r->lines, s->lines, 4 * lines);
+    r->lines += lines;
+    r->memory[r->memories++] = record_of(number, run);
+    run->count = 0;
+}
+
+/* One access, if it goes on with the site's run. */
+SCALAR static inline int goes_on(struct run *run, u32 packed, u32 first) {
+    half *halves = (half *)run;
+    u64 known = halves[0], rest = halves[1];
+    u32 count = rest >> 32, stride = rest;
+    if (count == 0) {
+        halves[0] = packed | (u64)first << 32;
+        halves[1] = 1ull << 32;
+        return 1;
+    }
+    if (packed != (u32)known || count == MOST_REPEATS) return 0;
+    if (count == 1) stride = first - (u32)(known >> 32);
+    if (first != (u32)(known >> 32) + stride * count) return 0;
+    halves[1] = stride | (count + 1ull) << 32;
+    return 1;
+}
+
+/* One access. */
+static inline void record(struct recorder *r, struct site *s, u32 number, u32 packed, u32 first) {
+    if (goes_on(&r->runs[number], packed, first)) return;
+    end_run(r, s, number);
+    goes_on(&r->runs[number], packed, first);
+}
+
+/* Whether the wavefront is what a series goes on with; then it is counted there. */
+APART static int continues(struct recorder *r, struct series *f, u64 number) {
+    if (f->waves == 0 || f->paths != (u32)r->paths || (f->lines && f->relisted != r->relisted) || (f->waves > 1 && number - f->last_number != f->step)) return 0;
+    for (u32 n = 0; n < r->paths; n++)
+        if (r->path[n].key != f->path[n].key || r->path[n].repeat != f->path[n].repeat) return 0;
+    /* Nothing but `first` may differ. */
+    u32 halves = 2 * r->context->sites;
+    half *now = (half *)r->runs, *last = (half *)f->last, *delta = (half *)f->delta;
+    u64 other = 0;
+    if (f->waves == 1) {
+        if (number <= f->start || number - f->start > ~0u >> 1) return 0;
+        for (u32 n = 0; n < halves; n += 2) {
+            delta[n] = now[n] - last[n];
+            other |= (u32)(now[n] ^ last[n]) | (now[n + 1] ^ last[n + 1]);
+        }
+        f->step = 0;
+        if (other) return 0;
+        f->step = number - f->start;
+    } else {
+        for (u32 n = 0; n < halves; n += 2) other |= (now[n] - last[n] - delta[n]) | (now[n + 1] ^ last[n + 1]);
+        if (other) return 0;
+    }
+    for (u32 n = 0; n < halves; n++) {
+        last[n] = now[n];
+        now[n] = 0;
+    }
+    f->last_number = number;
+    f->waves++;
+    return 1;
+}
+
+APART static void begin_series(struct recorder *r, struct series *f) {
+    half *now = (half *)r->runs, *first = (half *)f->runs, *last = (half *)f->last;
+    const half *from = (const half *)r->path;
+    half *to = (half *)f->path;
+    for (u32 n = 0; n < r->paths; n++) to[n] = from[n];
+    for (u32 n = 0; n < 2 * r->context->sites; n++) {
+        first[n] = last[n] = now[n];
+        now[n] = 0;
+    }
+}
+
+/* Begin a series with the wavefront, in place of another, if others can be like it. */
+static int starts(struct recorder *r, struct series *f, const struct series *like, u64 number) {
+    u32 sites = r->context->sites, lines = 0;
+    for (u32 n = 0; n < sites; n++) {
+        lines += lines_in(&r->runs[n]);
+        if (r->runs[n].count > MOST_REPEATS) return 0;
+    }
+    if (r->paths > SERIES_PATHS || lines > r->context->line_room) return 0;
+    put_series(r, f);
+    /* The next one may be as far on as the last ones were. */
+    if (like && like != f)
+        for (u32 n = 0; n < sites; n++) ((half *)f->delta)[2 * n] = ((half *)like->delta)[2 * n];
+    f->step = like ? like->step : 0;
+    f->lines = lines;
+    f->relisted = r->relisted;
+    f->start = f->last_number = number;
+    f->waves = 1;
+    f->paths = r->paths;
+    begin_series(r, f);
+    return 1;
+}
