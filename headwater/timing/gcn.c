@@ -123,9 +123,7 @@ static u64 write_lines(struct gpu *g, struct unit *u, const struct lines *l, u64
         for (count = 1; n + count < l->count && count < TOGETHER && same_bank(l, n, n + count);) count++;
         u64 at = later(start + (n * pace >> 32), u->miss_free);
         u->miss_free = at + count;
-        u64 answer = count == 1 ? memory_one(&g->m.memory, &l->at, n, l->line[n], at + there, 1, work)
-                                : memory_some(&g->m.memory, &l->at, n, count, l->line[n], at + there, 1, work);
-        done = later(done, answer + back);
+        done = later(done, memory_ask(&g->m.memory, &l->at, n, count, l->line[n], at + there, 1, work) + back);
     }
     return done;
 }
@@ -158,18 +156,13 @@ static u64 read_lines(struct gpu *g, struct unit *u, struct lines *l, u64 start,
         if (count == 0) continue;
         at = later(at, later(u->miss_free, u->miss_done[(u->misses + count - 1) % MISSES]));
         u->miss_free = at + count;
-        if (count == 1) {
-            u64 answer = memory_one(&g->m.memory, &l->at, first, l->line[first], at + there, 0, 64) + back;
-            u->miss_done[u->misses++ % MISSES] = *ready[0] = answer;
-            done = later(done, answer + k->l1_cycles);
-            continue;
-        }
-        u64 answer = memory_some(&g->m.memory, &l->at, first, count, l->line[first], at + there, 0, 64) + back;
-        for (u32 one = 0; one < count; one++) {
-            *ready[one] = answer;
-            u->miss_done[u->misses++ % MISSES] = answer;
-        }
+        u64 answer = memory_ask(&g->m.memory, &l->at, first, count, l->line[first], at + there, 0, 64) + back;
         done = later(done, answer + k->l1_cycles);
+        u32 one = 0;
+        do { /* most often there is one alone */
+            u->miss_done[u->misses++ % MISSES] = answer;
+            *ready[one] = answer;
+        } while (++one < count);
     }
     return done;
 }

@@ -106,7 +106,8 @@ static void calendar_advance(struct calendar *c, u64 time) {
     if (base <= c->base) return;
     u64 from = c->base + WINDOW, to = base + WINDOW;
     if (to - from > WINDOW) from = to - WINDOW;
-    for (u64 b = from; b < to; b++) c->bucket[b % WINDOW] = (b << BUCKET_BITS) < c->tail ? c->capacity + 1 : 0;
+    for (; from < to && from << BUCKET_BITS < c->tail; from++) c->bucket[from % WINDOW] = c->capacity + 1;
+    for (; from < to; from++) c->bucket[from % WINDOW] = 0;
     c->base = base;
 }
 
@@ -390,10 +391,9 @@ static u64 memory_access(struct memory *m, u32 line, u64 time) {
 
 /* The same for `count` lines of one bank, from the n-th place on, that are asked for at once: when the last is answered.
    `line`: the first. */
-static u64 memory_some(struct memory *m, const struct places *p, u32 n, u32 count, u32 line, u64 time, u32 writes, u32 work) {
+static u64 memory_together(struct memory *m, const struct places *p, u32 n, u32 count, u32 line, u64 time, u32 writes, u32 work) {
     u32 bank = p->bank[n], leaving = 0, missing = 0;
     u64 *ready[TOGETHER], *missed[TOGETHER];
-    if (count == 1) return memory_one(m, p, n, line, time, writes, work);
     time = calendar_take(&m->banks[bank], time, work * count);
     if (writes) m->writes += count;
     else m->reads += count;
@@ -413,6 +413,11 @@ static u64 memory_some(struct memory *m, const struct places *p, u32 n, u32 coun
     if (!writes)
         for (u32 one = 0; one < count; one++) time = later(time, *ready[one]);
     return time;
+}
+
+static inline u64 memory_ask(struct memory *m, const struct places *p, u32 n, u32 count, u32 line, u64 time, u32 writes, u32 work) {
+    return count == 1 ? memory_one(m, p, n, line, time, writes, work)
+                      : memory_together(m, p, n, count, line, time, writes, work);
 }
 
 static void memory_advance(struct memory *m, u64 time) {

@@ -160,14 +160,15 @@ static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const
         if (!by_l2) answer = uncached_read(g, lines[first], missing, at + there) + back;
         else {
             u64 before = g->m.memory.fills;
-            if (missing == 1) answer = memory_one(&g->m.memory, &places, first, lines[first], at + there, 0, 64) + back;
-            else answer = memory_some(&g->m.memory, &places, first, missing, lines[first], at + there, 0, 64) + back;
+            answer = memory_ask(&g->m.memory, &places, first, missing, lines[first], at + there, 0, 64) + back;
             g->moved += (g->m.memory.fills - before) * k->l2_line_bytes;
         }
-        for (u32 m = 0; m < missing; m++) u->miss_done[u->misses++ % MISSES] = answer;
-        if (cached)
-            for (u32 m = 0; m < missing; m++) *ready[m] = answer;
         done = later(done, answer + k->l1_cycles);
+        u32 one = 0;
+        do { /* most often there is one alone */
+            u->miss_done[u->misses++ % MISSES] = answer;
+            if (cached) *ready[one] = answer;
+        } while (++one < missing);
     }
     return done;
 }
