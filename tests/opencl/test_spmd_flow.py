@@ -55,6 +55,7 @@ def test_weights_that_all_work_items_load_are_loaded_for_several_rows():
     assert (found.flow.loads, found.flow.shared) == (25.0, 25.0)
     assert found.flow.chain >= 100.0
     assert choose_layout(found, (4096, 1, 1), 32).rows >= 8
+    assert choose_layout(found, (4096, 1, 1), 64).rows == 4
 
 
 @pytest.mark.parametrize(("live", "registers", "rows"), [(10.0, 16, 2), (14.0, 32, 2), (20.0, 16, 1)])

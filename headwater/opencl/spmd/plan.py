@@ -43,6 +43,10 @@ MAX_FLOW_ROWS = 16
 """Rows that `Flow.rows` may ask for: all of them have a vector that a loop carries from trip to trip (hash: 0.9 of 8
 rows' time, with AVX2 and AVX-512)."""
 
+MAX_WIDE_STRAIGHT_ROWS = 4
+"""The same without loops where vectors have 64 bytes: eight rows take LLVM 1.7 times as long and are no faster (Zen 5:
+Black-Scholes 1.01, 5 × 5 convolution 1.03 of four rows' time; with AVX2 they are, 0.80 and 0.93)."""
+
 SMALL_KERNEL = 80
 """Instructions up to which a kernel's values are few enough to be kept in registers for several vectors of lanes."""
 
@@ -148,7 +152,8 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
     if facts.masked_loops:
         most = min(most, MASKED_ROWS)
     elif not facts.has_barrier and row_dim == lane_dim and facts.size <= LARGE_KERNEL:
-        most = facts.flow.rows(most, MAX_FLOW_ROWS, vector_registers(vector_bytes))
+        limit = MAX_FLOW_ROWS if facts.has_loop or vector_bytes < 64 else MAX_WIDE_STRAIGHT_ROWS
+        most = facts.flow.rows(most, limit, vector_registers(vector_bytes))
     elif facts.has_barrier and facts.size <= 2 * SMALL_KERNEL:
         # A work-group that is one chunk needs no switching at barriers.
         items = prod(local_size)
