@@ -12,7 +12,7 @@ from headwater.errors import SourceError, Span
 from headwater.il.checker import POSITION_KINDS, THREAD_KINDS, Facts
 from headwater.il.model import Instruction, Operand, Program, Register
 from headwater.il.table import UNTRANSLATED, WHY_UNTRANSLATED, operations
-from headwater.isa.vliw.compiler import arithmetic, memory, shares, structure
+from headwater.isa.vliw.compiler import arithmetic, divide, memory, shares, structure, vectors
 from headwater.isa.vliw.compiler.build import ONE, ZERO, Builder, magnitude, negated, number, real
 from headwater.isa.vliw.compiler.ir import Const, Exit, If, Kcache, Loop, Phi, Ref, Region, Use, Value
 from headwater.isa.vliw.compiler.target import Target
@@ -75,7 +75,7 @@ class Lowering:
         operation = operations()[made.mnemonic]
         if operation.meaning == UNTRANSLATED:
             raise self.error(f"{made.mnemonic} is not supported", WHY_UNTRANSLATED[made.mnemonic])
-        if memory.lower(self, made) or shares.lower(self, made) or arithmetic.special(self, made):
+        if memory.lower(self, made) or shares.lower(self, made) or vectors.lower(self, made):
             return
         if not operation.has_result or not made.operands:
             raise self.error(f"{made.mnemonic} is not supported")
@@ -322,11 +322,11 @@ class Lowering:
         builder = self.builder
         flat: Ref = self.input(0, 0)
         for below in range(lane):
-            flat = arithmetic.divide_unsigned(builder, flat, self.group_size(below))
+            flat = divide.divide_unsigned(builder, flat, self.group_size(below))
         group = self.facts.group
         if group is not None and all(size == 1 for size in group[lane + 1 :]):
             return flat
-        return arithmetic.remainder_unsigned(builder, flat, self.group_size(lane))
+        return divide.remainder_unsigned(builder, flat, self.group_size(lane))
 
     def arrays_before(self, which: int) -> int:
         """Where an indexed temporary begins among those that have indices, in elements."""
