@@ -150,15 +150,14 @@ class Recorded:
 
 
 def simulated(device: Device | str | None) -> Device:
-    """The simulated chip of that name, whose engine is made ready meanwhile. UsageError if it is a device that
-    exists."""
+    """The simulated chip of that name (None: the current or default device), whose engine is made ready meanwhile.
+    UsageError if it is a device that exists."""
     from headwater.runtime.devices import resolve
 
-    found = resolve(device) if device is not None else None
-    if found is None or found.kind != "simulated":
-        name = "the default device" if found is None else found.name
+    found = resolve(device)
+    if found.kind != "simulated":
         raise UsageError(
-            f"{name} is no simulated chip: its time is measured, not simulated",
+            f"{found.name} is no simulated chip: its time is measured, not simulated",
             hint="choose a chip with device= (--device on the command line), such as vega64 or hd5870; "
             "headwater devices --chips lists them",
         )

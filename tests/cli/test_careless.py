@@ -245,6 +245,15 @@ def test_a_device_is_given_once_or_compared(folder, headwater):
     assert (ran.code, ran.err) == (2, "headwater: error: cannot write no/x.npy: the directory no does not exist\n")
 
 
+@pytest.mark.parametrize("name", ["simulate", "stats"])
+def test_the_environment_names_the_device_of_all_commands(folder, headwater, monkeypatch, name):
+    (folder / "k.cl").write_text(FILL_CL)
+    monkeypatch.delenv("HEADWATER_DEVICE", raising=False)
+    assert "cpu is no simulated chip" in headwater(name, "k.cl", "zeros:9").err
+    monkeypatch.setenv("HEADWATER_DEVICE", "vega64")
+    assert headwater(name, "k.cl", "zeros:9").out.startswith("fill on ")
+
+
 def test_names_that_are_too_long_are_no_defect(folder, headwater):
     (folder / "k.cl").write_text(FILL_CL)
     name = "a" * 300
