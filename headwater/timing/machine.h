@@ -54,11 +54,12 @@ static void machine_begin(struct machine *m, const struct launch *from, struct a
 
 /* What was asked for moves as fast as all channels can, up to `time`. */
 static void move_bytes(struct machine *m, u64 time) {
+    if (time <= m->moved_to) return;
     if (m->moving) {
-        u64 rate = (u64)m->chip->channels * m->chip->channel_bucket_sixteenths; /* bytes in BUCKET * 16 cycles */
+        u64 rate = later((u64)m->chip->channels * m->chip->channel_bucket_sixteenths, 1); /* bytes in BUCKET * 16 cycles */
         u64 cycles = later(m->moving * BUCKET * 16 / rate, 1), there = time - m->moved_to;
         u64 bytes = cycles > there ? there * rate / (BUCKET * 16) : m->moving;
-        series_spread(&m->traffic, m->moved_to, m->moved_to + sooner(cycles, there), bytes);
+        if (bytes) series_spread(&m->traffic, m->moved_to, m->moved_to + sooner(cycles, there), bytes);
         m->moving -= bytes;
     }
     m->moved_to = time;
@@ -69,7 +70,7 @@ static int quantum_begin(struct machine *m, u64 low) {
     if (low >= NEVER) m->failed = STUCK;
     if (m->failed) return 0;
     memory_advance(&m->memory, low);
-    if (low > m->moved_to) move_bytes(m, low);
+    move_bytes(m, low);
     m->now = low;
     m->first = low / QUANTUM % m->chip->units;
     return 1;
@@ -108,6 +109,6 @@ static void wave_end(struct machine *m, u32 unit, u32 simd, u32 slot, u32 kind, 
 static u32 state_of(struct machine *m) {
     if (m->failed) return 2;
     if (m->ended_groups < m->groups) return 1;
-    move_bytes(m, later(m->last, m->moved_to));
+    move_bytes(m, m->last);
     return 0;
 }

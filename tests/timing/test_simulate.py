@@ -283,3 +283,9 @@ def test_traffic_over_time_sums_up_to_the_bytes_moved(device: str) -> None:
     assert moved == pytest.approx(memory.gigabytes_per_second * 1e9 * report.seconds, rel=0.01)
     most = report.chip.memory.gigabytes_per_second * 1e9
     assert 0.5 * most < max(rate for _, rate in report.traffic_series) <= most
+
+
+def test_traffic_over_time_is_no_faster_than_slow_memory(stream: Any) -> None:
+    slow = replace(VEGA, memory=replace(VEGA.memory, gigabytes_per_second=8.0))
+    series = stream.report(slow).traffic_series
+    assert 4e9 < max(rate for _, rate in series) <= 8e9
