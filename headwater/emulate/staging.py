@@ -67,6 +67,7 @@ SITE: Final = Struct(
     ("u32", "lines", 2 * LANES),
     ("u64", "sums", 4),
     ("u64", "memory", 1),  # where the allocation lies
+    ("u64", "before", 1),  # the first lane's address, last time
 )
 
 

@@ -44,7 +44,7 @@ APART static void catch_up(struct recorder *r) {
     r->behind = 0;
 }
 
-enum { MOST_AHEAD = 64 }; /* wavefronts; a power of 4 */
+enum { MOST_AHEAD = 64, FURTHEST_AHEAD = 1 << 14 }; /* wavefronts, a power of 4; bytes */
 
 /* The same of a site, `times` steps behind the series' last wavefront. */
 SCALAR static inline void expect_access(struct recorder *r, u32 number, u64 times) {
@@ -443,6 +443,19 @@ SCALAR static inline void go_on(struct site *s, const struct run *run, u64 host)
     s->next = host + s->step;
 }
 
+/* Prefetch what the next wavefront will access if it is as far on as this one is from that before: where it is not known what
+   wavefronts do, too much lies between their loads for these to overlap. In assembly, as clang counts prefetches among what needs
+   vector registers. */
+SCALAR static inline void ask_ahead(struct site *s, u64 host) {
+    u64 ahead = host - s->before, lines = s->known[PACKED] >> 24;
+    s->before = host;
+    if (ahead + FURTHEST_AHEAD > 2 * FURTHEST_AHEAD || s->memory == 0 || host - s->allocation[0] >= s->allocation[1]) return;
+#ifdef __x86_64__
+    for (u64 at = host - s->allocation[0] + s->memory + ahead; lines--; at += LINE_BYTES)
+        __asm__ volatile("prefetcht0 (%0)" : : "r"(at));
+#endif
+}
+
 /* An access of lanes that lie to lane 0 as in the site's access before: 1 if nothing else is to be looked at. */
 SCALAR HIDDEN u32 hw_again(struct wave *w, struct site *s, u32 what, u64 base, u64 mask) {
     struct recorder *r = (struct recorder *)w->hooks[1];
@@ -458,6 +471,7 @@ SCALAR HIDDEN u32 hw_again(struct wave *w, struct site *s, u32 what, u64 base, u
     if (kind == KIND_FLAT && (high == SHARED_APERTURE || high == PRIVATE_APERTURE)) return 0;
     u64 host = base + (high << 32 | first), address = known_address(r->context, w, r, s, host);
     if (address == 0 || ((address & (LINE_BYTES - 1)) | 1u << 31) != s->known[ALIGNMENT]) return 0;
+    if (s->known[PACKED] & LINEAR) ask_ahead(s, host);
     if (!goes_on(&r->runs[number], s->known[PACKED], address / LINE_BYTES)) return 0;
     go_on(s, &r->runs[number], host);
     return 1;

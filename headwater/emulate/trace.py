@@ -79,7 +79,7 @@ CHUNK: Final = np.dtype(
 )
 _MEMORY_ROOM, _LINE_ROOM, _OUTPUT_ROOM = 2048, 8192, 1 << 18
 _RUN_BYTES, _ALL_RUNS, _SERIES_BYTES = 16, 13, 2560
-"""Of trace_records.h: what is known of a site in a wavefront, how often that is kept; what is known of wavefronts alike."""
+"""Of trace_records.h: what is known of a site in a wavefront, how often that is kept; what of wavefronts alike."""
 
 _CONTEXT: Final = Struct(
     "context",
