@@ -444,3 +444,16 @@ def test_long_blocks_of_large_programs_are_cut():
     names = [instruction.row.name for instruction in indexed.instructions]
     assert "s_set_gpr_idx_on" in names
     assert "s_set_gpr_idx_off" in names
+
+
+def test_pairs_of_dwords_by_op_sel():
+    """v_pk_mov_b32 takes one dword of each source: of pairs of scalar registers, too, the same one twice among them."""
+    texts = []
+    for n, (low, high) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
+        for turn, sources in enumerate(("v[4:5], v[6:7]", "s[8:9], s[8:9]", "s[8:9], v[6:7]", "v[4:5], v[4:5]")):
+            at = 20 + 8 * n + 2 * turn
+            texts.append(f"v_pk_mov_b32 v[{at}:{at + 1}], {sources} op_sel:[{low},{high}]")
+    found, wanted = both("\n".join(texts), random_inputs(3, INTEGERS), target="gfx90a")
+    assert (found == wanted).all()
+    assert (wanted[10] == wanted[2]).all()  # s8
+    assert (wanted[11] != wanted[3]).all()  # s9 and s8
