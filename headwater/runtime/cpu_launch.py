@@ -273,21 +273,22 @@ class CpuLaunch:
         best = self._best_ways.get(around)
         if best is not None:
             return best
-        ways = [self._ahead, 0] if self._ahead else [0]
+        ways: tuple[int, ...] = (self._ahead, 0) if self._ahead else (0,)
         if around:
-            ways = [way | _pool.FLAG_STREAMING for way in ways] + ways
+            ways = (*(way | _pool.FLAG_STREAMING for way in ways), *ways)
         if len(ways) == 1:
             self._large = False
             return ways[0]
-        from headwater.runtime import trials
-
-        code = self.host.library.parent.name  # the compiled code's key in the cache
-        known = trials.preferred(code, ways)
-        if known is not None:  # asked once: it takes 60 µs
-            self._trial = None
-            self._best_ways[around] = known
-            return known
         if self._trial is None or self._trial.ways != ways:
+            from headwater.runtime import trials
+
+            code = self.host.library.parent.name  # the compiled code's key in the cache
+            known, settled = trials.preferred(code, ways)
+            if settled and known is not None:
+                self._best_ways[around] = known
+            if known is not None:
+                self._trial = None
+                return known
             self._trial = trials.Trial(code, ways)
         return self._trial.way()
 

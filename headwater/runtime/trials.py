@@ -5,22 +5,28 @@ bandwidth; a core alone may store less with them than without (a Xeon, Cascade L
 times as long). It depends on the kernel, too: a transpose, whose lines lie far apart, gains most (on an Xeon with
 AVX-512, Emerald Rapids, it takes a third of the time). Prefetches are the same: with them a + b takes 0.90 of its time
 on that Cascade Lake and 1.11 on a Zen 5, where a five-point stencil takes 0.77. No table tells, so the first large
-launches of each kernel try every way, and the cache keeps what was fastest.
+launches of each kernel try every way, and some later ones do so again: the cache keeps what was fastest twice.
 """
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 
 from headwater.errors import HeadwaterError
 
 ROUNDS = 3
 """Launches that each way gets."""
+AGREED = 2
+"""Trials that a way must have won: other work on the machine made one choose a way by which a + b took 1.3 times as
+long, from then on."""
+REST_SECONDS = 1.0
+"""Between the trials of a kernel, so that what disturbed one is over; meanwhile the last winner is taken."""
 FINE_SECONDS = 1e-5
 """The coarsest clock that tells large launches apart, which take milliseconds (on Windows processor time has 16 ms)."""
-_FORMAT, _FILE = "ways 1", "flags"
+_FORMAT, _FILE = "ways 2", "flags"
 
 
 def clock_for(resolution: float) -> Callable[[], int]:
@@ -34,7 +40,7 @@ class Trial:
 
     clock = staticmethod(clock_for(time.get_clock_info("process_time").resolution))
 
-    def __init__(self, code: str, ways: Sequence[int]) -> None:
+    def __init__(self, code: str, ways: tuple[int, ...]) -> None:
         self.ways = ways
         self._code = code
         self._times: dict[int, list[int]] = {way: [] for way in ways}
@@ -44,7 +50,7 @@ class Trial:
         return min(self.ways, key=lambda way: len(self._times[way]))
 
     def took(self, way: int, nanoseconds: int) -> bool:
-        """Note a launch; whether it was the last one wanted. What is best for the kernel is known then.
+        """Note a launch; whether it was the last one wanted: the trial has a winner then.
 
         The fastest of each way count: what the machine does beside, and pages that are touched first, only add time.
         """
@@ -57,32 +63,50 @@ class Trial:
         return True
 
 
-_known: dict[str, int] = {}
+_winners: dict[str, list[int]] = {}
+_rests_until: dict[str, float] = {}
 
 
-def preferred(code: str, ways: Sequence[int]) -> int | None:
-    """The way that is fastest for this kernel; None if that has not been tried. ``code``: what names it."""
+def preferred(code: str, ways: tuple[int, ...]) -> tuple[int | None, bool]:
+    """The way that has won most trials of a kernel, and whether that is settled; None: the next launches shall try.
+
+    ``code``: what names the kernel.
+    """
     key = _key(code, ways)
-    if key not in _known:
+    winners = _found(key)
+    best = max(reversed(winners), key=winners.count, default=None)  # the later one of equals
+    settled = best is not None and winners.count(best) >= AGREED
+    if not settled and time.monotonic() >= _rests_until.get(key, 0.0):
+        return None, False
+    return best, settled
+
+
+def _found(key: str) -> list[int]:
+    """The winners of all trials, also of other processes."""
+    winners = _winners.get(key)
+    if winners is None:
         from headwater import cache
 
-        entry = cache.get(key)
-        if entry is not None:
-            _known[key] = int((entry / _FILE).read_bytes())
-    return _known.get(key)
+        winners = _winners[key] = []
+        while (entry := cache.get(cache.key(key, str(len(winners))))) is not None:
+            winners.append(int((entry / _FILE).read_bytes()))
+    return winners
 
 
-def _keep(code: str, ways: Sequence[int], best: int) -> None:
+def _keep(code: str, ways: tuple[int, ...], best: int) -> None:
     from headwater import cache
 
     key = _key(code, ways)
-    _known[key] = best
+    winners = _found(key)
     with suppress(OSError, HeadwaterError):  # without a cache the next process tries again
-        cache.put(key, {_FILE: b"%d" % best})
+        cache.put(cache.key(key, str(len(winners))), {_FILE: b"%d" % best})
+    winners.append(best)
+    _rests_until[key] = time.monotonic() + REST_SECONDS
 
 
-def _key(code: str, ways: Sequence[int]) -> str:
-    """Of a kernel's code on this machine, with as many threads as now."""
+@functools.lru_cache(maxsize=256)
+def _key(code: str, ways: tuple[int, ...]) -> str:
+    """Of a kernel's code on this machine, with as many threads as there are."""
     from headwater import cache
     from headwater.opencl.freshness import identity
     from headwater.runtime.pool import pool

@@ -12,42 +12,72 @@ from headwater.runtime import cpu_launch, pool, trials
 @pytest.fixture(autouse=True)
 def untried(monkeypatch, tmp_path):
     monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(trials, "_known", {})
+    monkeypatch.setattr(trials, "_winners", {})
+    monkeypatch.setattr(trials, "_rests_until", {})
+    trials._key.cache_clear()
 
 
-WAYS = [3, 1, 2, 0]
+WAYS = (3, 1, 2, 0)
+
+
+def tried(ways, fastest):
+    """Let a trial have a winner."""
+    trial, last = trials.Trial("one", ways), False
+    while not last:
+        way = trial.way()
+        last = trial.took(way, 100 if way == fastest else 200)
+
+
+def rested():
+    """As if some time had gone by."""
+    trials._rests_until.clear()
 
 
 @pytest.mark.parametrize("fastest", WAYS)
-def test_the_fastest_way_is_kept(fastest):
+def test_the_fastest_way_of_two_trials_is_kept(fastest):
     trial, last = trials.Trial("one", WAYS), False
-    assert trials.preferred("one", WAYS) is None
+    assert trials.preferred("one", WAYS) == (None, False)
     for _ in range(len(WAYS) * trials.ROUNDS):
         assert not last
         way = trial.way()
         last = trial.took(way, 100 if way == fastest else 200)
     assert last
-    assert trials.preferred("one", WAYS) == fastest
-    trials._known.clear()  # as in another process
-    assert trials.preferred("one", WAYS) == fastest
-    assert trials.preferred("one", [2, 0]) is None
-    assert trials.preferred("another", WAYS) is None
+    assert trials.preferred("one", WAYS) == (fastest, False)  # taken for a while
+    rested()
+    assert trials.preferred("one", WAYS) == (None, False)
+    trials._winners.clear()  # as in another process
+    tried(WAYS, fastest)
+    assert trials.preferred("one", WAYS) == (fastest, True)
+    trials._winners.clear()
+    rested()
+    assert trials.preferred("one", WAYS) == (fastest, True)
+    assert trials.preferred("one", (2, 0)) == (None, False)
+    assert trials.preferred("another", WAYS) == (None, False)
+
+
+def test_a_trial_that_was_disturbed_is_outvoted():
+    tried((1, 0), 0)
+    tried((1, 0), 1)
+    assert trials.preferred("one", (1, 0)) == (1, False)
+    rested()
+    tried((1, 0), 1)
+    assert trials.preferred("one", (1, 0)) == (1, True)
 
 
 def test_launches_that_had_to_wait_do_not_tip_the_scales():
-    trial, waits = trials.Trial("one", [1, 0]), iter([900, 0, 900, 0])
-    while trials.preferred("one", [1, 0]) is None:
+    trial, waits, last = trials.Trial("one", (1, 0)), iter([900, 0, 900, 0]), False
+    while not last:
         way = trial.way()
-        trial.took(way, 100 + next(waits, 0) if way else 200)
-    assert trials.preferred("one", [1, 0]) == 1
+        last = trial.took(way, 100 + next(waits, 0) if way else 200)
+    assert trials.preferred("one", (1, 0)) == (1, False)
 
 
 def test_a_launch_that_was_prepared_for_another_trial_does_not_count():
-    trial = trials.Trial("one", [1, 0])
+    trial = trials.Trial("one", (1, 0))
     assert not trial.took(3, 1)
     for _ in range(2 * trials.ROUNDS):
         trial.took(trial.way(), 100)
-    assert trials.preferred("one", [1, 0]) in (1, 0)
+    assert trials.preferred("one", (1, 0))[0] in (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +104,7 @@ def test_large_launches_try_both_ways_and_then_no_more(monkeypatch):
         ways.append(launch._free[-1].block[pool.FLAGS] & pool.FLAG_STREAMING)
         launch._cost = 10**9  # on all threads, as a large one
     assert sorted(ways) == [0] * trials.ROUNDS + [1] * trials.ROUNDS
-    assert trials.preferred(launch.host.library.parent.name, [1, 0]) is not None
+    assert trials.preferred(launch.host.library.parent.name, (1, 0))[0] is not None
     assert launch._trial is None
 
 
@@ -107,7 +137,7 @@ def test_launches_of_one_thread_are_tried_as_well(monkeypatch):
     out = np.zeros(4096, np.int32)
     for _ in range(2 * trials.ROUNDS):
         launch([out], None, None).wait()
-    assert trials.preferred(launch.host.library.parent.name, [1, 0]) is not None
+    assert trials.preferred(launch.host.library.parent.name, (1, 0))[0] is not None
 
 
 def test_a_coarse_clock_is_left_alone():
