@@ -22,7 +22,7 @@ ROUNDS = 3
 AGREED = 2
 """Trials that a way must have won: other work on the machine made one choose a way by which a + b took 1.3 times as
 long, from then on."""
-REST_SECONDS = 1.0
+REST_SECONDS = 0.25
 """Between the trials of a kernel, so that what disturbed one is over; meanwhile the last winner is taken."""
 FINE_SECONDS = 1e-5
 """The coarsest clock that tells large launches apart, which take milliseconds (on Windows processor time has 16 ms)."""
