@@ -579,6 +579,7 @@ def _write_bytes(file: BinaryIO, array: Array) -> None:
 def _write_one(path: Path, suffix: str, output: Output, notes: list[str]) -> None:
     array = _unpadded(output)
     if suffix == ".npy":
+        array = np.asarray(array, order="C")  # as the bytes are: the header tells the array's own order
         with open(path, "wb") as file:
             np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
             _write_bytes(file, array)

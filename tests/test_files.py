@@ -47,6 +47,14 @@ def test_arrays_come_back_as_written(tmp_path, name, shape, suffix):
     np.testing.assert_array_equal(back.reshape(-1), array.reshape(-1))
 
 
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".bin", ".csv", ".tif"])
+def test_an_array_by_columns_is_written_by_rows(tmp_path, suffix):
+    array = np.asfortranarray(np.arange(6, dtype=np.uint8).reshape(2, 3))
+    written(tmp_path / f"a{suffix}", array, "uchar")
+    back = read_as(f"{tmp_path / 'a.bin'}:uchar:2x3" if suffix == ".bin" else tmp_path / f"a{suffix}", "uchar")
+    np.testing.assert_array_equal(back, array)
+
+
 def test_csv_keeps_every_bit_of_a_float(tmp_path):
     array = np.random.default_rng(1).random((6, 3)).astype(np.float32)
     written(tmp_path / "a.csv", array)
