@@ -6,7 +6,6 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from operator import index
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,6 +18,7 @@ from headwater.analyze.sources import SUFFIXES, Built, Source, build, from_text,
 from headwater.analyze.whatif import Change, changed
 from headwater.chips import Chip
 from headwater.errors import HeadwaterError, InternalError, LaunchError, ResourceError, SourceError, Span, UsageError
+from headwater.numbers import whole
 
 DEFAULT_DEVICE = "vega64"
 _MOST_TRIPS = 1 << 48
@@ -200,23 +200,16 @@ def _chip(device: Any) -> Chip:
 
 def _size(size: int | Sequence[int]) -> tuple[int, ...]:
     given = size if isinstance(size, Sequence) else (size,)
-    made = tuple(whole for whole in map(_whole, given) if whole)
+    made = tuple(number for number in map(whole, given) if number)
     if not 1 <= len(made) == len(given) <= 3 or min(made) < 1:
         raise UsageError(f"{size!r:.60} is no size", hint="one to three whole numbers from 1")
     return made
 
 
-def _whole(number: Any) -> int | None:
-    try:
-        return index(number)
-    except TypeError:
-        return None
-
-
 def _numbers(given: Mapping[str, int] | None, what: str) -> dict[str, int]:
     """Whole numbers by name; UsageError for anything else."""
     found = {} if given is None else given
-    made = {name: _whole(number) for name, number in found.items()} if isinstance(found, Mapping) else {"": None}
+    made = {name: whole(number) for name, number in found.items()} if isinstance(found, Mapping) else {"": None}
     if None in made.values():
         raise UsageError(f"{what} are whole numbers by name, not {given!r:.60}", hint=f'{what}={{"n": 1024}}, say')
     return cast("dict[str, int]", made)

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import index
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from headwater.errors import LaunchError
-
-
-def whole(value: Any) -> int | None:
-    """The whole number that ``value`` stands for, if it does; True and False do not."""
-    try:
-        return None if isinstance(value, bool) else index(value)
-    except Exception:  # whatever an __index__ may raise
-        return None
+from headwater.numbers import whole
 
 
 def whole_numbers(value: object) -> tuple[int, ...] | None:

@@ -194,6 +194,8 @@ def test_what_is_no_source(source):
         {"hit": "much"},
         {"hit": None},
         {"size": 1.5},
+        {"size": True},
+        {"trips": {"L1": True}},
         {"size": "64"},
         {"size": np.ones(2)},
         {"group": [8, None]},
