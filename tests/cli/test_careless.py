@@ -268,6 +268,14 @@ def test_what_a_kernel_left_as_it_was_takes_a_line(folder, headwater):
     assert ran.out == "x, float32 9, 1 to 1: as it was given\ny, float32 9, 1 to 9\n  [1. 2. 3. 4. 5. 6. 7. 8. 9.]\n"
 
 
+def test_an_image_that_a_kernel_left_as_it_was_takes_a_line(folder, headwater):
+    (folder / "k.cl").write_text(
+        "kernel void k(write_only image2d_t o, int x) { if (x) write_imagef(o, (int2)(x, x), 0.0f); }"
+    )
+    assert headwater("run", "k.cl", "in.png", 0).out == "o, uint8 30 x 44 x 4, 0 to 255: as it was given\n"
+    assert "as it was given" not in headwater("run", "k.cl", "in.png", 1).out
+
+
 def test_infinity_is_a_number(folder, headwater):
     (folder / "k.cl").write_text("kernel void k(global float *x, float a) { x[get_global_id(0)] = a; }")
     assert headwater("run", "k.cl", "zeros:1", "inf").out == "x = inf\n"
