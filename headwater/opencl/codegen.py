@@ -138,6 +138,7 @@ def _facts(kernel: Kernel) -> KernelFacts:
         ),
         flow=busy,
         down_pays=down,
+        traps=any(i.op == "call" and i.detail == "llvm.trap" for b in kernel.function.blocks.values() for i in b.insts),
     )
 
 

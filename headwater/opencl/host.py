@@ -4,20 +4,21 @@ Every worker thread calls ``entry(launch, args, scratch)``; the code takes work-
 is left, so any number of threads may join in.
 
 *Launch block*, int64[32]: 0 next group (counter, starts at 0); 1 number of groups; 2 groups to take at a time; 3 stop
-(non-zero: leave early); 4-6 global size; 7-9 local size; 10-12 number of groups; 13-15 global offset; 16 work_dim;
-17 flags (bit 0: streaming stores wanted; bit 1: prefetches wanted); 18 address of the printf callback; 19 address of
-the error record and 20, 21 address and length of the bounds table (checked code); 22 offset of the frames in a
-thread's scratch memory; from 23 on what `headwater.runtime.pool` and the emulators keep there.
+(non-zero: leave early; 2 is a trap of the kernel's); 4-6 global size; 7-9 local size; 10-12 number of groups; 13-15
+global offset; 16 work_dim; 17 flags (bit 0: streaming stores wanted; bit 1: prefetches wanted); 18 address of the
+printf callback; 19 address of the error record and 20, 21 address and length of the bounds table (checked code); 22
+offset of the frames in a thread's scratch memory; from 23 on what `headwater.runtime.pool` and the emulators keep
+there.
 
 *Scratch*, one 128-byte aligned block a thread: static local memory, dynamic local memory, then frames.
 
 *Printf callback*: ``void (int64 format, int64 *arguments)``, arguments in 8-byte slots.
 
-*Error record*, int64[16]: 0 kind (0 none, 1 read and 2 write out of bounds, 3 null pointer, 4 barrier divergence); 1, 2
-line and column; 4-6 global id; 7 address; 8 bytes; 9, 10 start and end of the variable that the address should be in,
-or 0. For kind 4, 1, 2 and 4-6 are of a work-item that waits, 7, 8 line and column of the barrier that another of the
-group waits at, or 0 if that has ended, and 9-11 its global id. *Bounds table*: pairs of start and end addresses of
-what is passed to the kernel.
+*Error record*, int64[16]: 0 kind (0 none, 1 read and 2 write out of bounds, 3 null pointer, 4 barrier divergence, 5
+trap); 1, 2 line and column; 4-6 global id; 7 address; 8 bytes; 9, 10 start and end of the variable that the address
+should be in, or 0. For kind 4, 1, 2 and 4-6 are of a work-item that waits, 7, 8 line and column of the barrier that
+another of the group waits at, or 0 if that has ended, and 9-11 its global id. *Bounds table*: pairs of start and end
+addresses of what is passed to the kernel.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class HostKernel:
     ``unbounded``: it may run for ever and polls the launch block's stop field. ``formats``: printf formats by number.
     ``streaming``: arguments that are only written, for which streaming stores may be asked. ``fetches_ahead``:
     prefetches may be asked for. ``straight``: it has no loop, so that launches take about as long whatever their
-    arguments are.
+    arguments are. ``traps``: it may end itself, with `TRAPPED` in the launch block's stop field.
     """
 
     library: Path
@@ -69,6 +70,7 @@ class HostKernel:
     streaming: tuple[int, ...]
     fetches_ahead: bool
     straight: bool
+    traps: bool
 
 
 class HostModule:
@@ -171,6 +173,7 @@ class HostModule:
             streaming=facts.streaming,
             fetches_ahead=code["fetches_ahead"],
             straight=facts.reducible and not facts.has_loop,
+            traps=facts.traps,
         )
 
     def _build(self, kernel: str, layout: Layout, masked: bool, split: bool) -> dict[str, bytes]:

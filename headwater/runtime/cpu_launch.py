@@ -74,6 +74,8 @@ class HostKernel(Protocol):
     def fetches_ahead(self) -> bool: ...
     @property
     def straight(self) -> bool: ...
+    @property
+    def traps(self) -> bool: ...
 
 
 Slot = Callable[[Any, Task], Any]
@@ -180,7 +182,7 @@ class CpuLaunch:
         self._own_caches, self._last_level = own * pool.size, shared // 2
         self._unbounded = host.unbounded
         self._straight = host.straight
-        self._inline = not check and (interrupt.SUPPORTED or not host.unbounded)
+        self._inline = not check and not host.traps and (interrupt.SUPPORTED or not host.unbounded)
         self._bounded = BOUNDED_NS * self._tickets
         self._cost = self._bounded  # nothing is known of the first launch: it may be a long one
 
@@ -440,6 +442,11 @@ class CpuLaunch:
                 raise self._failure(task)
             if extents:
                 self._raise_fault(task, extents)
+            if task.block[_pool.STOP] == _pool.TRAPPED:
+                raise KernelFault(
+                    f"{self.kernel.title} ran into a trap: an assertion of its own failed",
+                    hint="a checked run (--check, HEADWATER_CHECK=1) tells the line",
+                )
             self._inspect(task)
             if task.copies is not None:
                 _write_back(task)

@@ -43,6 +43,7 @@ class EmulatedKernel(NamedTuple):
     streaming: tuple[int, ...] = ()
     fetches_ahead: bool = False
     straight: bool = False
+    traps: bool = False
 
 
 class SimulatedTask(Task):

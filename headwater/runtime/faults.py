@@ -11,7 +11,7 @@ from headwater.errors import KernelFault, SourceError, Span
 RECORD_FIELDS = 16
 _KIND, _LINE, _COLUMN, _FILE, _ID, _ADDRESS, _BYTES, _LOW, _HIGH = 0, 1, 2, 3, 4, 7, 8, 9, 10
 _OTHER_LINE, _OTHER_COLUMN, _OTHER_ID = 7, 8, 9
-OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, NULL_POINTER, BARRIER_DIVERGENCE = 1, 2, 3, 4
+OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, NULL_POINTER, BARRIER_DIVERGENCE, TRAP = 1, 2, 3, 4, 5
 
 
 _FAR_BYTES = 1 << 36
@@ -49,6 +49,8 @@ def explain(
         )
     elif kind == NULL_POINTER:
         message = f"{who} uses a null pointer"
+    elif kind == TRAP:
+        message = f"{who} ran into a trap: an assertion of its own failed"
     elif kind in (OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE):
         access = "reads" if kind == OUT_OF_BOUNDS_READ else "writes"
         own = Extent("a variable", record[_LOW], record[_HIGH])

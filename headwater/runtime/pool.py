@@ -27,6 +27,8 @@ from headwater.runtime.arrays import Array, address, aligned_bytes
 
 # Fields of the launch block, int64[32], that compiled code reads.
 NEXT, TOTAL, BATCH, STOP = 0, 1, 2, 3
+TRAPPED = 2
+"""In the stop field: the kernel ended itself (see `headwater.opencl.host`)."""
 GLOBAL, LOCAL, GROUPS, OFFSET = 4, 7, 10, 13
 WORK_DIM, FLAGS, PRINTF, ERROR, BOUNDS, BOUNDS_COUNT, FRAMES = 16, 17, 18, 19, 20, 21, 22
 # And those that pool.c reads; 23 and 24 are the emulators' own.

@@ -107,15 +107,11 @@ def test_a_kernel_that_runs_wild_ends_in_a_message(folder):
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="of Linux on x86-64")
-@pytest.mark.parametrize(
-    "body",
-    [
-        "if (x[0] == 0) __builtin_trap();",
-        "for (int i = -400; i < 400; i++) x[i] = i;",  # the heap, which the C library finds damaged later
-    ],
-)
-def test_a_kernel_that_traps_or_damages_the_heap_ends_in_a_message(folder, body):
-    (folder / "wild.cl").write_text(f"kernel void wild(global float *x) {{ {body} }}\n")
+def test_a_kernel_that_damages_the_heap_ends_in_a_message(folder):
+    # The C library finds the heap damaged later.
+    (folder / "wild.cl").write_text(
+        "kernel void wild(global float *x) { for (int i = -400; i < 400; i++) x[i] = i; }\n"
+    )
     ran = command("run", "wild.cl", "x=zeros:9", "--global", "1")
     assert ran.returncode == 2
     # What is damaged is up to what lies there.

@@ -194,3 +194,40 @@ except KeyboardInterrupt:
         assert process.communicate(timeout=20)[0] == "interrupted True\n"
     finally:
         process.kill()
+
+
+TRAPS = """\
+kernel void all(global int *x, int n) { if (n) __builtin_trap(); x[get_global_id(0)] = 1; }
+kernel void some(global int *x, int n)
+{
+    local int t;
+    if (get_local_id(0) == 0) t = 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < get_local_id(0); i++)
+        if (i == n)
+            __builtin_trap();
+    barrier(CLK_LOCAL_MEM_FENCE);
+    x[get_global_id(0)] = t;
+}
+kernel void none(global int *x, int n) { if (n) __builtin_debugtrap(); x[get_global_id(0)] = 1; }
+"""
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_a_trap_ends_the_launch(layout):
+    program = build(TRAPS, layout)
+    for kernel in ("all", "some"):
+        for limit in (None, 60.0):
+            with pytest.raises(KernelFault, match=f"{kernel} ran into a trap: an assertion of its own failed"):
+                run(program, kernel, (256,), (64,), [ints(256), 5], time_limit=limit)
+    assert run(program, "all", (256,), (64,), [ints(256), 0])[0].sum() == 256
+    assert run(program, "some", (256,), (64,), [ints(256), 63])[0].sum() == 256
+    assert run(program, "none", (256,), (64,), [ints(256), 1])[0].sum() == 256
+
+
+def test_a_checked_run_names_the_line_of_a_trap():
+    program = build(TRAPS, None, "", "traps.cl")
+    with pytest.raises(KernelFault, match=r"traps.cl:9:13: error: work-item \(6\) of some ran into a trap"):
+        run(program, "some", (64,), (64,), [ints(64), 5], check=True)
+    assert run(program, "some", (64,), (64,), [ints(64), 63], check=True)[0].sum() == 64
+    assert run(program, "none", (64,), (64,), [ints(64), 1], check=True)[0].sum() == 64

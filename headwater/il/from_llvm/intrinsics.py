@@ -13,7 +13,9 @@ from headwater.il.from_llvm.types import bits, words
 from headwater.il.model import Modifier, Register
 from headwater.opencl.spmd.ir import Inst
 
-_IGNORED = re.compile(r"llvm\.(lifetime|assume|dbg|experimental\.noalias|donothing|invariant|sideeffect|prefetch)\b")
+_IGNORED = re.compile(
+    r"llvm\.(lifetime|assume|dbg|debugtrap|experimental\.noalias|donothing|invariant|sideeffect|prefetch)\b"
+)
 _FLOAT = {
     "floor": "round_neginf", "ceil": "round_posinf", "trunc": "round_z", "roundeven": "round_nearest",
     "rint": "round_nearest", "nearbyint": "round_nearest", "sqrt": "sqrt_vec", "sin": "sin_vec", "cos": "cos_vec",

@@ -11,7 +11,7 @@ from headwater.opencl.spmd.parts import PARTED
 from headwater.opencl.spmd.shapes import LANE, PRIMITIVE, extension_needs_guard
 from headwater.opencl.spmd.types import Type
 
-_IGNORED = re.compile(r"llvm\.(lifetime\.|assume$|experimental\.noalias|dbg\.|invariant\.)")
+_IGNORED = re.compile(r"llvm\.(lifetime\.|assume$|experimental\.noalias|dbg\.|debugtrap$|invariant\.)")
 _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
 _REDUCTIONS = {"add": "add", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "fadd": "fadd", "fmul": "fmul"}
 

@@ -13,8 +13,13 @@ from headwater.opencl.spmd.ahead import Ahead
 from headwater.opencl.spmd.ir import Inst, Value
 from headwater.opencl.spmd.types import I64
 
-OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE = 1, 2
+OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, TRAP = 1, 2, 5
 """Fault kinds of the error record (see `headwater.opencl.host`)."""
+TRAPPED = 2
+"""What a kernel that ended itself leaves in the launch block's stop field."""
+
+_NOWHERE = 1 << 16
+"""An address that is no null pointer, and beyond the bounds that it is tested against."""
 
 _GLOBAL = re.compile(r'@(?:"[^"]*"|[\w.$-]+)')
 
@@ -53,13 +58,20 @@ class Checks(Ahead):
         elif not root:
             for name in (*self.private_sizes, *self.variant.sizes):
                 self._pass_if_inside(address, size, name, go_on)
-        writer.declare("hw_check", "declare i1 @hw_check(ptr, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64)")
-        where = f"i64 {kind}, i64 {inst.line}, i64 {inst.column}, i64 %gid0, i64 %gid1, i64 %gid2"
-        fine = writer.let(f"call i1 @hw_check(ptr %launch, i64 {address}, i64 {size}, i64 {low}, i64 {high}, {where})")
-        writer.branch(fine, go_on, stop)
+        writer.branch(self._inside(inst, f"i64 {address}, i64 {size}, i64 {low}, i64 {high}", kind), go_on, stop)
         writer.start(stop)
         writer.line("ret i32 -1")
         writer.start(go_on)
+
+    def record_trap(self, inst: Inst) -> None:
+        """Say where a kernel ended itself: by an access that lies outside of any variable."""
+        self._inside(inst, f"i64 {_NOWHERE}, i64 0, i64 1, i64 1", TRAP)
+
+    def _inside(self, inst: Inst, access: str, kind: int) -> str:
+        """Whether an access (address, size, and the variable's bounds or 0) is allowed; if not, it is recorded."""
+        self.writer.declare("hw_check", "declare i1 @hw_check(ptr, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64)")
+        where = f"i64 {kind}, i64 {inst.line}, i64 {inst.column}, i64 %gid0, i64 %gid1, i64 %gid2"
+        return self.writer.let(f"call i1 @hw_check(ptr %launch, {access}, {where})")
 
     def _root(self, pointer: Value) -> str:
         """The parameter or variable that a pointer was computed from, or empty."""

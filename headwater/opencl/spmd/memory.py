@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from headwater.errors import InternalError
 from headwater.opencl.spmd.aligned import LINE_BYTES
-from headwater.opencl.spmd.checks import Checks
+from headwater.opencl.spmd.checks import TRAPPED, Checks
 from headwater.opencl.spmd.ir import Inst, Value
 from headwater.opencl.spmd.packing import MAX_STEP
 from headwater.opencl.spmd.shapes import LANE, ROW
@@ -748,6 +748,9 @@ class Memory(Checks):
             return
         if inst.detail.startswith("llvm.prefetch"):
             return
+        if inst.detail == "llvm.trap":
+            self._trap(inst)
+            return
         if not inst.detail.startswith("llvm."):
             raise InternalError(f"call of a function that has no definition: {inst.detail}")
         types = ", ".join(str(v.ty) for v in inst.args)
@@ -759,6 +762,14 @@ class Memory(Checks):
             with self.each_lane(self._access_mask(rows)) as lane:
                 texts = ", ".join(f"{o[1]} {self._at_lane(o, lane)}" for o in operands)
                 self.writer.line(f"call {inst.ty} @{inst.detail}({texts})")
+
+    def _trap(self, inst: Inst) -> None:
+        """End the launch, not the process."""
+        for row in range(self.layout.rows):
+            with self.each_lane(self.mask(row)):
+                if self.variant.checked:
+                    self.record_trap(inst)
+                self.writer.line(f"store volatile i64 {TRAPPED}, ptr %stop, align 8")
 
     def _printf(self, inst: Inst) -> None:
         """Hand (format number, arguments in 8-byte slots) to the launcher's callback, work-item by work-item."""

@@ -66,7 +66,7 @@ of 2044, 8 rows: 1.2 times as long with one masked row)."""
 class KernelFacts:
     """What a launcher must know of a kernel before it is vectorised.
 
-    ``arg_offsets``, ``args_bytes``, ``static_local_bytes``, ``unbounded`` and ``streaming`` are those of
+    ``arg_offsets``, ``args_bytes``, ``static_local_bytes``, ``unbounded``, ``streaming`` and ``traps`` are those of
     `headwater.opencl.host.HostKernel`. ``flat``: any grouping of its work-items will do. ``masked_loops``: work-items
     side by side may leave a loop at different trips. ``scalar_pays``: one by one they are estimated to run faster.
     ``size``: its instructions. ``dims``: the dimensions of the ids it asks for. ``reducible``: its control flow is made
@@ -91,6 +91,7 @@ class KernelFacts:
     private_bytes: int
     flow: Flow
     down_pays: bool
+    traps: bool
 
 
 def vector_registers(vector_bytes: int) -> int:
