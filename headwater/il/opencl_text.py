@@ -3,24 +3,50 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from headwater.il.translation import Parameter
 
+_FILES = tuple(f"prelude{part}.cl" for part in ("", "_memory", "_double", "_quad", "_half", "_atomic"))
+_NAME = re.compile(r"\bil_\w+")
+
+
+class _Function(NamedTuple):
+    """A function of our own; ``head`` is what is said of it and of those that follow it up to an empty line."""
+
+    name: str
+    head: str
+    text: str
+
+
+@cache
+def _library() -> tuple[str, tuple[_Function, ...]]:
+    """What every translation begins with, and the functions that it may call, each behind those that it calls."""
+    folder = Path(__file__).parent
+    start, functions = "", []
+    for name in _FILES:
+        for group in (folder / name).read_text(encoding="utf-8").split("\n\n"):
+            head, *texts = re.split(r"^(?=\w+ il_\w+\()", group.rstrip("\n") + "\n", flags=re.M)
+            start += "" if texts else head
+            functions += [_Function(_NAME.findall(text)[0], head, text) for text in texts]
+    return start, tuple(functions)
+
 
 def preludes(code: str) -> str:
-    """The functions of our own that a translation calls, whole files of them."""
-    folder = Path(__file__).parent
-    names = ["prelude.cl", "prelude_memory.cl"]
-    if re.search(r"\bil_(double|pair|frexp)\(", code):
-        names.append("prelude_double.cl")
-    if re.search(r"\bil_dsx\(|\bil_dsy\(", code):
-        names.append("prelude_quad.cl")
-    if re.search(r"\bil_(to|from)_half\(", code):
-        names.append("prelude_half.cl")
-    if re.search(r"\bil_[gl]_atomic_", code):
-        names.append("prelude_atomic.cl")
-    return "".join((folder / name).read_text(encoding="utf-8") + "\n" for name in names)
+    """The functions of our own that a translation calls."""
+    text, functions = _library()
+    called = set(_NAME.findall(code))
+    for function in reversed(functions):
+        if function.name in called:
+            called.update(_NAME.findall(function.text))
+    head = None
+    for function in functions:
+        if function.name in called:
+            text += ("" if function.head == head else "\n" + function.head) + function.text
+            head = function.head
+    return text + "\n"
 
 
 def pointer_type(parameter: Parameter) -> str:

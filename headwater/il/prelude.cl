@@ -6,6 +6,7 @@ float4 il_mul(float4 a, float4 b) { return select(a * b, (float4)(0.0f), (a == 0
 
 float il_square3(float4 a) { return a.x * a.x + a.y * a.y + a.z * a.z; }
 float il_square4(float4 a) { return a.x * a.x + a.y * a.y + a.z * a.z + a.w * a.w; }
+
 /* Quotients by zero, as _zeroop says. */
 float4 il_div_infinity(float4 a, float4 b) { return a / b; }
 float4 il_div_zero(float4 a, float4 b) { return select(a / b, (float4)(0.0f), b == 0.0f); }
@@ -99,6 +100,7 @@ uint4 il_texel(__global const uint *data, int4 size, int x, int y)
         return (uint4)(data[at], data[at + 1], 0u, 0x3F800000u);
     return vload4(0, data + at);
 }
+
 /* CAL's default sampler: the nearest texel, the edge's beyond it. */
 uint4 il_sample(__global const uint *data, int4 size, float2 at)
 {
@@ -108,6 +110,7 @@ uint4 il_sample_normalised(__global const uint *data, int4 size, float2 at)
 {
     return il_sample(data, size, at * convert_float2(size.xy));
 }
+
 /* The first lanes of the four texels between which a place lies, against the clock from the lower left (Direct3D 10.1). */
 uint4 il_fetch4(__global const uint *data, int4 size, float2 at)
 {
@@ -115,6 +118,7 @@ uint4 il_fetch4(__global const uint *data, int4 size, float2 at)
     return (uint4)(il_texel(data, size, x, y + 1).x, il_texel(data, size, x + 1, y + 1).x,
                    il_texel(data, size, x + 1, y).x, il_texel(data, size, x, y).x);
 }
+
 void il_output(__global uint *data, int4 size, int x, int y, uint4 value)
 {
     if (x >= size.x || y >= size.y)
@@ -133,12 +137,14 @@ uint il_sad4(uint4 a, uint4 b)
     return sums.x + sums.y + sums.z + sums.w;
 }
 float il_dot3(float4 a, float4 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+
 /* Light's coefficients (Direct3D 9, lit). */
 float4 il_lit(float4 a)
 {
     float power = exp2(clamp(a.w, -128.0f, 128.0f) * log2(a.y));
     return (float4)(1.0f, a.x > 0.0f ? a.x : 0.0f, a.x > 0.0f && a.y > 0.0f ? power : 0.0f, 1.0f);
 }
+
 float il_determinant(float4 a, float4 b, float4 c, float4 d)
 {
     float4 first = (float4)(c.z * d.w - c.w * d.z, c.w * d.y - c.y * d.w, c.y * d.z - c.z * d.y, 0.0f);

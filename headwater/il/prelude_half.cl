@@ -1,3 +1,4 @@
+/* Halves, in their lanes' lower 16 bits. */
 uint4 il_to_half(float4 a)
 {
     ushort4 bits;

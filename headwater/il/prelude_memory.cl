@@ -53,6 +53,8 @@ uint4 il_lds_vec(__local const uint *data, uint limit, uint at, uint step)
     if (at + 3u * step < limit) value.w = data[at + 3u * step];
     return value;
 }
+
+/* Numbers of work-items and groups, all dimensions in one. */
 uint il_flat_local(void)
 {
     return (uint)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));

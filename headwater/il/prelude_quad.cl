@@ -10,6 +10,7 @@ float4 il_dsy(const float4 *known, int quad, int fine)
     int column = fine ? quad & 1 : 0;
     return known[column + 2] - known[column];
 }
+
 /* Pixels that do not come to a derivative take a neighbour's value: the difference is 0. */
 void il_unmet(float4 *known, int met)
 {

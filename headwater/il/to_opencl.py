@@ -121,7 +121,7 @@ class _Translator:
     def kernel(self, parameters: tuple[Parameter, ...]) -> list[str]:
         facts = self.facts
         takes = [f"{pointer_type(p)}{p.name}, int4 {p.name}_size" for p in parameters]
-        lines = [""]
+        lines: list[str] = []
         if facts.group is not None:
             lines.append(f"__attribute__((reqd_work_group_size({', '.join(map(str, facts.group))})))")
         lines += [f"__kernel void {KERNEL}(", "    " + ",\n    ".join(takes) + ")", "{", "    Registers s;"]

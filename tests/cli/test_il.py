@@ -1,5 +1,7 @@
 """`headwater ilc`, and `headwater run` of an IL program: checks, texts, pictures and written numbers."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -51,7 +53,11 @@ def test_check_print_and_translate(shifted, capsys):
     assert main(["ilc", "again.il"]) == 0
     assert "takes i0, cb0, o0" in capsys.readouterr().out
     assert main(["ilc", "--opencl", "shifted.il"]) == 0
-    assert "__kernel void il_kernel(" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "__kernel void il_kernel(" in text
+    # The functions that the program needs, and those that they call.
+    functions = re.findall(r"^\w+ (il_\w+)\(", text, re.M)
+    assert functions == ["il_mul", "il_texel", "il_sample", "il_output", "il_element", "il_main"]
 
 
 @pytest.mark.parametrize(
