@@ -294,15 +294,17 @@ class CpuLaunch:
             self._trial = trials.Trial(code, ways)
         return self._trial.way()
 
-    def _begins(self, task: Task) -> None:
-        """A launch begins, which may be one that tries a way through memory."""
+    def _begins(self, task: Task, *, leads: bool = True) -> None:
+        """A launch begins, which may be one that tries a way through memory. ``leads``: this thread works on it."""
         if self._trial is not None:
-            task.began = self._trial.clock()
+            task.began = self._trial.clock(leads)
 
-    def _tried(self, task: Task) -> None:
+    def _tried(self, task: Task, *, leads: bool = True) -> None:
         """The end of what `_begins` was told of."""
         trial = self._trial
-        if trial is not None and self._large and trial.took(int(task.block[_pool.FLAGS]), trial.clock() - task.began):
+        if trial is None or not self._large:
+            return
+        if trial.took(int(task.block[_pool.FLAGS]), trial.clock(leads) - task.began):
             self._trial = None
 
     # -- running -------------------------------------------------------------------------------------------------------
@@ -398,7 +400,7 @@ class CpuLaunch:
             if queue is not None and task.copies is not None:
                 for array, copy in task.copies:  # what earlier launches of the queue wrote
                     np.copyto(copy, array)
-            self._begins(task)
+            self._begins(task, leads=False)
             event._started = _now()
             _pool.pool().submit(task, tickets)
             if timer is not None:
@@ -434,7 +436,7 @@ class CpuLaunch:
         event: CpuEvent = task.event
         event._ended = _now()
         self._cost = (event._ended - event._started) * self._tickets
-        self._tried(task)
+        self._tried(task, leads=False)
         with task.lock:
             event._task = None
         try:

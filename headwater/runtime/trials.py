@@ -16,9 +16,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from headwater.errors import HeadwaterError
+from headwater.runtime.pool import pool
 
-ROUNDS = 3
-"""Launches that each way gets."""
+ROUNDS = 5
+"""Launches that each way gets, so that ways a tenth apart are told apart beside other work."""
+FIRST_ROUNDS = 3
+HOPELESS = 1.25
+"""A way that took that many times as long as another one in the first rounds gets no more."""
 AGREED = 2
 """Trials that a way must have won: other work on the machine made one choose a way by which a + b took 1.3 times as
 long, from then on."""
@@ -26,19 +30,31 @@ REST_SECONDS = 0.25
 """Between the trials of a kernel, so that what disturbed one is over; meanwhile the last winner is taken."""
 FINE_SECONDS = 1e-5
 """The coarsest clock that tells large launches apart, which take milliseconds (on Windows processor time has 16 ms)."""
-_FORMAT, _FILE = "ways 2", "flags"
+_FORMAT, _FILE = "ways 3", "flags"
 
 
-def clock_for(resolution: float) -> Callable[[], int]:
-    """This process's processor time, which tells the same on a machine that has other work, if it is fine enough."""
-    return time.process_time_ns if resolution <= FINE_SECONDS else time.perf_counter_ns
+def clock_for(resolution: float, threads: bool) -> Callable[[bool], int]:
+    """Nanoseconds of processor time, which tell the same on a machine that has other work, if they are fine enough.
+
+    ``threads``: each thread has a clock of its own. Linux brings the whole process's up to date for the thread that
+    asks alone, and for the others at their next tick: launches of 3 ms on two threads then seem to take 1.6 or 3.9.
+    """
+    if resolution > FINE_SECONDS:
+        return lambda leads: time.perf_counter_ns()
+    return _of_threads if threads else lambda leads: time.process_time_ns()
+
+
+def _of_threads(leads: bool) -> int:
+    return pool().processor_time_ns() + (time.thread_time_ns() if leads else 0)
 
 
 class Trial:
     """The launches of one kernel and size that try its ``ways``, flags of the launch block. ``clock``: what they are
-    timed with, in nanoseconds."""
+    timed with, in nanoseconds; it takes whether the thread that asks works on the launch, beside the pool's."""
 
-    clock = staticmethod(clock_for(time.get_clock_info("process_time").resolution))
+    clock = staticmethod(
+        clock_for(time.get_clock_info("process_time").resolution, hasattr(time, "pthread_getcpuclockid"))
+    )
 
     def __init__(self, code: str, ways: tuple[int, ...]) -> None:
         self.ways = ways
@@ -47,7 +63,12 @@ class Trial:
 
     def way(self) -> int:
         """Which way is tried next."""
-        return min(self.ways, key=lambda way: len(self._times[way]))
+        return min(self._hopeful(), key=lambda way: len(self._times[way]))
+
+    def _hopeful(self) -> list[int]:
+        """The ways that may still be the fastest."""
+        fastest = min((min(times) for times in self._times.values() if times), default=0)
+        return [w for w, times in self._times.items() if len(times) < FIRST_ROUNDS or min(times) <= HOPELESS * fastest]
 
     def took(self, way: int, nanoseconds: int) -> bool:
         """Note a launch; whether it was the last one wanted: the trial has a winner then.
@@ -57,7 +78,7 @@ class Trial:
         if way not in self._times:  # of a launch that was prepared for another trial
             return False
         self._times[way].append(nanoseconds)
-        if min(len(times) for times in self._times.values()) < ROUNDS:
+        if min(len(self._times[way]) for way in self._hopeful()) < ROUNDS:
             return False
         _keep(self._code, self.ways, min(self.ways, key=lambda way: min(self._times[way])))
         return True
@@ -109,6 +130,5 @@ def _key(code: str, ways: tuple[int, ...]) -> str:
     """Of a kernel's code on this machine, with as many threads as there are."""
     from headwater import cache
     from headwater.opencl.freshness import identity
-    from headwater.runtime.pool import pool
 
     return cache.key(_FORMAT, identity(), str(pool().size), code, repr(ways))

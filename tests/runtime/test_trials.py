@@ -40,7 +40,7 @@ def test_the_fastest_way_of_two_trials_is_kept(fastest):
     for _ in range(len(WAYS) * trials.ROUNDS):
         assert not last
         way = trial.way()
-        last = trial.took(way, 100 if way == fastest else 200)
+        last = trial.took(way, 100 if way == fastest else 110)
     assert last
     assert trials.preferred("one", WAYS) == (fastest, False)  # taken for a while
     rested()
@@ -72,6 +72,15 @@ def test_launches_that_had_to_wait_do_not_tip_the_scales():
     assert trials.preferred("one", (1, 0)) == (1, False)
 
 
+def test_what_is_far_behind_gets_no_more_launches():
+    trial, last, launched = trials.Trial("one", WAYS), False, []
+    while not last:
+        launched.append(trial.way())
+        last = trial.took(launched[-1], {3: 190, 1: 100, 2: 300, 0: 120}[launched[-1]])
+    assert [launched.count(way) for way in WAYS] == [trials.FIRST_ROUNDS, trials.ROUNDS] * 2
+    assert trials.preferred("one", WAYS) == (1, False)
+
+
 def test_a_launch_that_was_prepared_for_another_trial_does_not_count():
     trial = trials.Trial("one", (1, 0))
     assert not trial.took(3, 1)
@@ -92,7 +101,13 @@ def test_a_virtual_machine_has_a_part_of_its_hosts_cache(monkeypatch, tmp_path, 
     assert cpu_launch._caches.__wrapped__()[1] == expected
 
 
-def test_large_launches_try_both_ways_and_then_no_more(monkeypatch):
+@pytest.fixture
+def close(monkeypatch):
+    """No way is given up early."""
+    monkeypatch.setattr(trials, "HOPELESS", np.inf)
+
+
+def test_large_launches_try_both_ways_and_then_no_more(close):
     program = hw.compile("kernel void fill(global int *out) { out[get_global_id(0)] = 7; }", device="cpu")
     launch = program.on(hw.device("cpu")).kernels["fill"].prepare((4096,), (64,))
     launch._last_level = 4096
@@ -108,7 +123,7 @@ def test_large_launches_try_both_ways_and_then_no_more(monkeypatch):
     assert launch._trial is None
 
 
-def test_launches_that_read_try_to_prefetch(monkeypatch):
+def test_launches_that_read_try_to_prefetch(close):
     source = "kernel void twice(global int *x) { size_t i = get_global_id(0); x[i] = 2 * x[i]; }"
     program = hw.compile(source, device="cpu")
     launch = program.on(hw.device("cpu")).kernels["twice"].prepare((4096,), (64,))
@@ -130,7 +145,7 @@ def test_launches_that_read_try_to_prefetch(monkeypatch):
     assert launch._free[-1].block[pool.FLAGS] == 0
 
 
-def test_launches_of_one_thread_are_tried_as_well(monkeypatch):
+def test_launches_of_one_thread_are_tried_as_well(close):
     program = hw.compile("kernel void fill(global int *out) { out[get_global_id(0)] = 8; }", device="cpu")
     launch = program.on(hw.device("cpu")).kernels["fill"].prepare((4096,), (64,))
     launch._last_level, launch._tickets = 4096, 1
@@ -140,6 +155,22 @@ def test_launches_of_one_thread_are_tried_as_well(monkeypatch):
     assert trials.preferred(launch.host.library.parent.name, (1, 0))[0] is not None
 
 
-def test_a_coarse_clock_is_left_alone():
-    assert trials.clock_for(1e-9) is time.process_time_ns
-    assert trials.clock_for(0.0156) is time.perf_counter_ns
+def test_a_coarse_clock_is_left_alone(monkeypatch):
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: 123)
+    assert trials.clock_for(0.0156, threads=True)(False) == 123
+    monkeypatch.setattr(time, "process_time_ns", lambda: 456)
+    assert trials.clock_for(1e-9, threads=False)(True) == 456
+
+
+@pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="threads have no clocks here")
+def test_the_clock_tells_what_the_pools_threads_and_the_leader_took(monkeypatch):
+    own = pool.Pool(2)
+    monkeypatch.setattr(trials, "pool", lambda: own)
+    own._busy = 1
+    own._grow()
+    while not own._clocks:
+        time.sleep(0.001)
+    clock = trials.clock_for(1e-9, threads=True)
+    before, led = clock(False), clock(True)
+    assert led - before >= time.thread_time_ns() // 2 > 0  # this thread's own time, of which the pool has none
+    assert 0 <= clock(False) - before < time.thread_time_ns()
