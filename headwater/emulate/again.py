@@ -107,18 +107,17 @@ class Compared:
         other = b.emit(f"icmp ne {PART} {offset}, {known}")
         if at.high is not None:
             other = b.emit(f"or {PART_MASK} {other}, {b.emit(f'icmp ne {PART} {at.high}, {self._high}')}")
-        bits = b.emit(f"bitcast {PART_MASK} {other} to {_BITS}")
         if not lanes.full:
-            bits = b.emit(f"and {_BITS} {bits}, {lanes.part_bits(b, part)}")
+            other = b.emit(f"and {PART_MASK} {other}, {lanes.part(b, part)}")
         self.parts.append(at)
-        self._unlike.append(bits)
+        self._unlike.append(other)
 
     def alike(self, b: Builder) -> str:
         """Whether all lanes do, an ``i1``."""
-        all_bits = self._unlike[0]
-        for bits in self._unlike[1:]:
-            all_bits = b.emit(f"or {_BITS} {all_bits}, {bits}")
-        return b.emit(f"icmp eq {_BITS} {all_bits}, 0")
+        anywhere = self._unlike[0]
+        for other in self._unlike[1:]:
+            anywhere = b.emit(f"or {PART_MASK} {anywhere}, {other}")
+        return b.emit(f"icmp eq {_BITS} {b.emit(f'bitcast {PART_MASK} {anywhere} to {_BITS}')}, 0")
 
 
 def _unless_expected(b: Builder, place: Place, key: str, mask: str, other: str, done: str, *, local: bool) -> None:

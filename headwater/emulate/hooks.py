@@ -70,9 +70,13 @@ class Observer(Protocol):
         """A wavefront begins."""
         ...
 
-    def segment(self, b: Builder, block: int, addresses: Sequence[int], active: str, *, first: bool) -> None:
-        """Instructions begin that run one after the other with ``active`` lanes, an ``i32``; ``first``: they begin the
-        block of that address."""
+    def segment(
+        self, b: Builder, addresses: Sequence[int], active: str, *, repeats: bool = True, loops: bool = True
+    ) -> None:
+        """Instructions begin that run one after the other with ``active`` lanes, an ``i32``.
+
+        ``repeats``: they may have been told of last; ``loops``: the way back of a loop may lead here.
+        """
         ...
 
     def told(

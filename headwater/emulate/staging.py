@@ -56,6 +56,9 @@ SITE: Final = Struct(
     ("u64", "turn", 1),  # what is added to `next` behind each,
     ("u32", "turning", 1),  # if it is more than 0; and the number of another such site, plus 1
     ("u64", "pattern_mask", 1),
+    ("u64", "other_mask", 1),  # another pattern that the site's accesses have had: its mask,
+    ("u32", "other_known", 4),  # what was known of it,
+    ("u32", "other", LANES),  # and itself
     ("u64", "allocation", 3),
     ("u64", "still_base", 1),  # memory that the launch does not write: an address' base,
     ("u32", "still", 1),  # whether there is any,
@@ -73,9 +76,9 @@ SITE: Final = Struct(
 
 RECORDER: Final = Struct(
     "recorder_head",
-    ("u32", "paths", 1),  # records of the path; the last one is of the segment that runs
-    ("u32", "strayed", 1),  # whether the wavefront has done otherwise than was expected
-    ("u64", "path", 1),  # where they are: for each the segment, its lanes << 16, how often in a row << 32
+    ("u64", "at", 1),  # behind the path's last record, that of the segment that runs: the segment, its lanes << 16, how
+    ("u64", "full", 1),  # often in a row << 32. Where there is room for no more
+    ("u64", "strayed", 1),  # not 0 if the wavefront has done otherwise than was expected
 )
 """What recorders begin with."""
 PATH_ROOM: Final = 2048
@@ -160,10 +163,12 @@ class Staged:
         b.declare("declare hidden void @hw_begin(ptr) nounwind")
         b.line("call void @hw_begin(ptr %w)")
 
-    def segment(self, b: Builder, block: int, addresses: Sequence[int], active: str, *, first: bool) -> None:
-        self._open_segment(block, addresses, active, first=first)
+    def segment(
+        self, b: Builder, addresses: Sequence[int], active: str, *, repeats: bool = True, loops: bool = True
+    ) -> None:
+        self._open_segment(addresses[0], addresses, active, first=True)
         if self.tells_segments:
-            self._tell_segments(b)
+            self._tell_segments(b, repeats=repeats, loops=loops)
 
     def _open_segment(self, block: int, addresses: Sequence[int], active: str, *, first: bool) -> None:
         number = len(self.segments)
@@ -339,7 +344,7 @@ class Staged:
         itself = block.address in block.successors or block.end == "indirect"
         self._tell_segments(b, repeats=itself, loops=block.address in self._headers)
 
-    def _tell_segments(self, b: Builder, *, repeats: bool = True, loops: bool = True) -> None:
+    def _tell_segments(self, b: Builder, *, repeats: bool, loops: bool) -> None:
         """Write the segments that have begun to the path. Not by a call, which would cost all vector registers.
 
         ``repeats``: the last one told may have been the same; ``loops``: a loop may begin here.
@@ -351,11 +356,9 @@ class Staged:
             return b.emit(f"getelementptr i8, ptr {recorder}, i64 {RECORDER.offset[name]}")
 
         def stray() -> None:
-            b.line(f"store i32 1, ptr {field('strayed')}, align 4")
+            b.line(f"store i64 1, ptr {field('strayed')}, align 8")
 
-        count = b.emit(f"load i32, ptr {field('paths')}, align 4")
-        path = b.emit(f"load ptr, ptr {field('path')}, align 8")
-        here = b.emit(f"getelementptr i64, ptr {path}, i64 {b.emit(f'zext i32 {count} to i64')}")
+        here = b.emit(f"load ptr, ptr {field('at')}, align 8")
         done = b.label("told")
         entries = []
         for number, active in begun:
@@ -386,11 +389,13 @@ class Staged:
         stray()
         b.jump(there)
         b.start(there)
-        more = b.emit(f"add i32 {count}, {len(entries)}")
-        b.line(f"store i32 {more}, ptr {field('paths')}, align 4")
+        more = b.emit(f"getelementptr i64, ptr {here}, i64 {len(entries)}")
+        b.line(f"store ptr {more}, ptr {field('at')}, align 8")
         if loops:
             full = b.label("full")
-            b.line(f"br i1 {b.emit(f'icmp ult i32 {more}, {PATH_ROOM}')}, label %{done}, label %{full}, !prof !9100")
+            end = b.emit(f"load ptr, ptr {field('full')}, align 8")
+            room = b.emit(f"icmp ult ptr {more}, {end}")
+            b.line(f"br i1 {room}, label %{done}, label %{full}, !prof !9100")
             b.start(full)
             again.call_keeping(b, "hw_path_full", recorder)
         b.jump(done)

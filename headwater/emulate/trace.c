@@ -44,6 +44,30 @@ APART static void catch_up(struct recorder *r) {
     r->behind = 0;
 }
 
+/* Take a site's other pattern, and keep that which it has. */
+SCALAR static inline void exchange_patterns(struct site *s) {
+    half *one = (half *)s->pattern, *other = (half *)s->other;
+    for (u32 n = 0; n < LANES / 2; n++) {
+        half was = one[n];
+        one[n] = other[n];
+        other[n] = was;
+    }
+    u64 mask = s->pattern_mask;
+    s->pattern_mask = s->other_mask;
+    s->other_mask = mask;
+    for (u32 n = 0; n < KNOWN; n++) {
+        u32 known = s->known[n];
+        s->known[n] = s->other_known[n];
+        s->other_known[n] = known;
+    }
+}
+
+/* From lane 0 to the first that accesses memory, in bytes. */
+SCALAR static inline u64 to_first(const struct site *s) { return (i64)(i32)s->known[AHEAD]; }
+
+/* Of accesses to local memory, what is expected instead of an address. */
+SCALAR static inline u64 local_key(const struct site *s) { return (s->known[ALIGNMENT] - s->known[AHEAD]) & 3; }
+
 enum { MOST_AHEAD = 64, FURTHEST_AHEAD = 1 << 14 }; /* wavefronts, a power of 4; bytes */
 
 /* The same of a site, `times` steps behind the series' last wavefront. */
@@ -55,16 +79,18 @@ SCALAR static inline void expect_access(struct recorder *r, u32 number, u64 time
     s->usual = count;
     s->next = NEVER;
     s->step = 0;
-    if (count == 0 || !(s->pattern_mask & 1) || (u32)last[0] != s->known[PACKED]) return;
+    if (count == 0) return;
+    if ((u32)last[0] != s->known[PACKED] && (u32)last[0] == s->other_known[PACKED]) exchange_patterns(s);
+    if (s->pattern_mask == 0 || (u32)last[0] != s->known[PACKED]) return;
     if (is_local(facts_of(r, number))) {
-        s->next = s->known[ALIGNMENT];
+        s->next = local_key(s);
         return;
     }
     i64 further = (i64)(i32)ahead * LINE_BYTES, stride = (i64)(i32)last[1] * LINE_BYTES, reach = stride * (count - 1);
     u64 at = ((u64)first * LINE_BYTES | (s->known[ALIGNMENT] & (LINE_BYTES - 1))) - s->allocation[2], room = s->allocation[1];
     if (!(s->known[ALIGNMENT] >> 31) || at >= room || at + reach >= room) return;
     while (r->lasting > 1 && (at + further * (r->lasting - 1) >= room || at + further * (r->lasting - 1) + reach >= room)) r->lasting /= 4;
-    s->next = at + s->allocation[0];
+    s->next = at + s->allocation[0] - to_first(s);
     s->step = count == 1 ? further : stride;
     if (count == 1) return;
     s->turn = further - stride * count;
@@ -101,6 +127,12 @@ APART static void expect(struct recorder *r) {
     r->expected = times == 1 ? number : NEVER;
     if (times == 1) r->latest = f - r->series;
     r->lasting = MOST_AHEAD;
+    /* Up to where a series with wider steps goes on: the ends of rows between what is in them. */
+    for (u32 n = 0; n < ALL_SERIES; n++) {
+        const struct series *other = &r->series[n];
+        u64 ahead = other->last_number + other->step - number;
+        if (other->waves && other->step > f->step && ahead - 1 < f->step * (r->lasting - 1ull)) r->lasting = (ahead + f->step - 1) / f->step;
+    }
     for (u32 n = 0; n < f->paths; n++) ((half *)r->path)[n] = ((half *)f->path)[n];
     for (u32 n = 0; n < sites; n++) expect_access(r, n, times);
 }
@@ -112,7 +144,7 @@ SCALAR static inline int settle(struct recorder *r, u32 number) {
     struct site *s = &r->sites[number];
     half *halves = (half *)&r->runs[number];
     u32 before = r->behind * s->usual, hits = s->hits - before, count = halves[1] >> 32, stride = halves[1];
-    u64 step = s->step, end = s->next, line = 0;
+    u64 step = s->step, end = s->next + to_first(s), line = 0;
     r->strayed = 1;
     if (hits && !is_local(facts_of(r, number))) {
         if (hits > 1 && end - step - s->allocation[0] >= s->allocation[1]) return 0;
@@ -134,7 +166,7 @@ static void settle_anywhere(struct recorder *r, u32 number) {
     if (settle(r, number)) return;
     struct site *s = &r->sites[number];
     u32 before = r->behind * s->usual, hits = s->hits - before;
-    u64 at = s->next - s->step * hits;
+    u64 at = s->next + to_first(s) - s->step * hits;
     s->next = NEVER;
     s->hits = before;
     for (; hits--; at += s->step) record(r, s, number, s->known[PACKED], address_in_range(r->context, s, at) / LINE_BYTES);
@@ -149,7 +181,7 @@ APART static u32 settle_all(struct recorder *r) {
 static void end_wave(struct recorder *r) {
     if (!r->open) return;
     r->open = 0;
-    if (!r->strayed && r->lead && r->paths == r->lead->paths) {
+    if (!r->strayed && r->lead && paths_of(r) == r->lead->paths) {
         if (r->expected == r->number) goes_as_expected(r);
         else begins_as_expected(r);
         return;
@@ -216,6 +248,7 @@ HIDDEN void hw_begin(struct wave *w) {
         at += runs + SERIES_BYTES;
         r->path = (struct path_record *)at + 1; /* the first segment of a wavefront looks at what is none before it */
         r->path[-1].key = ~0u;
+        r->full = r->path + PATH_ROOM;
         at += (PATH_ROOM + 2ull + c->segments) * sizeof *r->path;
         r->memory = (struct memory_record *)at;
         at += c->memory_room * sizeof *r->memory;
@@ -228,7 +261,8 @@ HIDDEN void hw_begin(struct wave *w) {
     u64 groups_x = block[10], groups_y = block[11];
     r->number = (w->group[0] + groups_x * (w->group[1] + groups_y * w->group[2])) * c->waves + w->index;
     r->open = 1;
-    r->paths = r->strayed = 0;
+    r->at = r->path;
+    r->strayed = 0;
     if (r->number != r->expected) expect(r);
 }
 
@@ -277,25 +311,37 @@ static u64 device_address(const struct context *c, const struct wave *w, const s
 }
 
 static void remember(struct site *s, u64 mask, u32 first, u32 alignment, u32 packed) {
+    if (s->pattern_mask && !(s->known[PACKED] & LIST)) exchange_patterns(s);
     for (u32 p = 0; p < 4; p++) {
-        v16 offsets = (part_of(s->low, p) - splat(first)) & lane_mask(mask, p);
+        v16 offsets = (part_of(s->low, p) - splat(s->low[0])) & lane_mask(mask, p);
         __builtin_memcpy(s->pattern + 16 * p, &offsets, sizeof offsets);
     }
     s->pattern_mask = mask;
     s->known[ALIGNMENT] = alignment;
     s->known[PACKED] = packed;
+    s->known[AHEAD] = first - s->low[0];
 }
 
 /* Whether the lanes' offsets from their first, and the mask, are those of the access before. */
 static int same_pattern(const struct site *s, u64 mask, u32 first) {
     if (mask != s->pattern_mask) return 0;
-    v16 other = {0}, base = splat(first);
+    v16 other = {0}, base = splat(first - s->known[AHEAD]);
     if (mask == ~0ull)
         for (u32 p = 0; p < 4; p++) other |= (part_of(s->low, p) - base) ^ part_of(s->pattern, p);
     else
         for (u32 p = 0; p < 4; p++)
             other |= ((part_of(s->low, p) - base) & lane_mask(mask, p)) ^ part_of(s->pattern, p);
     return !any(other);
+}
+
+/* The same, or of one before that, which is taken then: wavefronts at the edges of a grid take turns with others. */
+static int known_pattern(struct site *s, u64 mask, u32 first, u32 alignment) {
+    if (alignment == s->known[ALIGNMENT] && same_pattern(s, mask, first)) return 1;
+    if (mask != s->other_mask || alignment != s->other_known[ALIGNMENT]) return 0;
+    exchange_patterns(s);
+    if (same_pattern(s, mask, first)) return 1;
+    exchange_patterns(s);
+    return 0;
 }
 
 static u32 shape(const struct site *s, u64 mask, u32 first, u32 bytes, u32 from) {
@@ -380,7 +426,7 @@ static u32 lines_of(struct context *c, struct wave *w, struct recorder *r, struc
 
 static void local(struct wave *w, struct recorder *r, struct site *s, u32 number, u32 bytes, u64 base, u64 mask) {
     u32 from = __builtin_ctzll(mask), first = s->low[from], alignment = first & 3;
-    if (alignment != s->known[ALIGNMENT] || !same_pattern(s, mask, first)) {
+    if (!known_pattern(s, mask, first, alignment)) {
         _Alignas(64) u32 offset[LANES];
         for (u32 l = 0; l < LANES; l++) offset[l] = s->low[l] + (u32)(base - w->lds);
         u32 packed = shape(s, mask, first, bytes, from) | __builtin_popcountll(mask) << 16;
@@ -404,7 +450,7 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
     }
     u64 host = base + (high << 32 | first), address = device_address(c, w, r, s, host);
     u32 alignment = (address & (LINE_BYTES - 1)) | 1u << 31;
-    if (one_high && alignment == s->known[ALIGNMENT] && same_pattern(s, mask, first)) {
+    if (one_high && known_pattern(s, mask, first, alignment)) {
         record(r, s, number, s->known[PACKED], address / LINE_BYTES);
         return;
     }
@@ -412,6 +458,7 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
     for (u32 n = 0; n < ALL_SERIES; n++)
         if (r->series[n].waves && lines_in(&r->series[n].runs[number])) put_series(r, &r->series[n]);
     if (r->runs[number].packed & LIST) end_run(r, s, number);
+    if (s->other_known[PACKED] & LIST) s->other_mask = s->other_known[PACKED] = 0;
     u32 flags = one_high ? shape(s, mask, first, bytes, from) : 0, follow = 1, count;
     u64 end = host + (flags & UNIFORM ? bytes : __builtin_popcountll(mask) * bytes);
     int together = flags & UNIFORM || (flags & LINEAR && ((mask >> from) & ((mask >> from) + 1)) == 0);
@@ -440,7 +487,7 @@ SCALAR static inline void go_on(struct site *s, const struct run *run, u64 host)
     u64 rest = halves[1];
     if (rest >> 32 < 2 || host - s->allocation[0] >= s->allocation[1]) return;
     s->step = (i64)(i32)rest * LINE_BYTES;
-    s->next = host + s->step;
+    s->next = host + s->step - to_first(s);
 }
 
 /* Prefetch what the next wavefront will access if it is as far on as this one is from that before: where it is not known what
@@ -461,15 +508,15 @@ SCALAR HIDDEN u32 hw_again(struct wave *w, struct site *s, u32 what, u64 base, u
     struct recorder *r = (struct recorder *)w->hooks[1];
     u32 number = what & SITE_BITS, kind = what >> KIND_SHIFT & KIND_BITS, first = s->low[0];
     if (!settle(r, number)) return 0;
-    if (mask != s->pattern_mask || !(mask & 1)) return 0;
+    if (mask == 0 || mask != s->pattern_mask) return 0;
     if (kind == KIND_LDS || kind == KIND_GDS) {
-        if ((first & 3) != s->known[ALIGNMENT] || !goes_on(&r->runs[number], s->known[PACKED], 0)) return 0;
-        s->next = s->known[ALIGNMENT];
+        if ((first & 3) != local_key(s) || !goes_on(&r->runs[number], s->known[PACKED], 0)) return 0;
+        s->next = local_key(s);
         return 1;
     }
     u64 high = what & WIDE ? s->high[0] : 0;
     if (kind == KIND_FLAT && (high == SHARED_APERTURE || high == PRIVATE_APERTURE)) return 0;
-    u64 host = base + (high << 32 | first), address = known_address(r->context, w, r, s, host);
+    u64 host = base + (high << 32 | first) + to_first(s), address = known_address(r->context, w, r, s, host);
     if (address == 0 || ((address & (LINE_BYTES - 1)) | 1u << 31) != s->known[ALIGNMENT]) return 0;
     if (s->known[PACKED] & LINEAR) ask_ahead(s, host);
     if (!goes_on(&r->runs[number], s->known[PACKED], address / LINE_BYTES)) return 0;

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from headwater.emulate.registers import Mask
     from headwater.runtime.emulated import SimulatedTask
 
-VERSION: Final = 6
-MAGIC: Final = b"HWTRACE6"
+VERSION: Final = 7
+MAGIC: Final = b"HWTRACE7"
 CHUNK_MAGIC: Final = 0x43545748
 LINE_BYTES: Final = 64
 FIRST_ADDRESS: Final = 1 << 20
@@ -62,6 +62,8 @@ PATH_RECORD: Final = np.dtype([("segment", "<u2"), ("active", "<u2"), ("repeat",
 """A record of `Wave.path`; in the file one word of 32 bits, or two."""
 _LANES_SHIFT, _LANES_MASK, _OFTEN_SHIFT = 16, 127, 23
 """Of such a word: the segment below, the lanes, and how often, or 0: the next word says it."""
+_AGAIN: Final = 127
+"""Instead of lanes: so many words before this one, where a record has its segment, are run again, so often."""
 MEMORY_RECORD: Final = np.dtype(
     [("site", "<u2"), ("active", "u1"), ("count", "u1"), ("first", "<u4"), ("stride", "<i4"), ("repeat", "<u4")]
 )
@@ -451,29 +453,41 @@ def _wave(trace: Trace, data: Any, group: int, wave: int, chunks: list[tuple[int
         if turn:
             deltas = np.frombuffer(data[at : at + 4 * int(head["memory"])].tobytes(), "<u4")
             parts[1][-1]["first"] += deltas * np.uint32(turn)
-    words, records, lists = (np.concatenate(part) for part in parts)
+    records, lists = (np.concatenate(part) for part in parts[1:])
+    path = np.concatenate([_path(trace.path, words) for words in parts[0]])
     memory = np.zeros(len(records), ACCESS)
     for name in MEMORY_RECORD.names or ():
         memory[name] = records[name]
     memory["repeat"] &= (1 << REPEAT_BITS) - 1
     memory["cycles"] = (records["repeat"] >> REPEAT_BITS) + 1
     memory["active"] &= _NARROW - 1
-    return Wave(group, wave, _path(words), memory, _lines(trace.path, records, lists), trace.sites)
+    return Wave(group, wave, path, memory, _lines(trace.path, records, lists), trace.sites)
 
 
-def _path(words: Array) -> Array:
-    """`PATH_RECORD` from the file's words."""
+def _path(path: Path, words: Array) -> Array:
+    """`PATH_RECORD` from the words of a chunk."""
     often = words >> _OFTEN_SHIFT
-    begins = np.ones(len(words), np.bool_)
-    for at in np.flatnonzero(often == 0):  # or what looks so and is such a number itself
+    two, begins = often == 0, np.ones(len(words), np.bool_)
+    for at in np.flatnonzero(two):  # or what looks so and is such a number itself
         if begins[at] and at + 1 < len(words):
             begins[at + 1] = False
             often[at] = words[at + 1]
-    found = np.zeros(int(begins.sum()), PATH_RECORD)
-    found["segment"] = words[begins] & 0xFFFF
-    found["active"] = words[begins] >> _LANES_SHIFT & _LANES_MASK
-    found["repeat"] = often[begins]
-    return found
+    found = np.zeros(len(words), PATH_RECORD)
+    found["segment"] = words & 0xFFFF
+    found["active"] = words >> _LANES_SHIFT & _LANES_MASK
+    found["repeat"] = often
+    again = np.flatnonzero(begins & (found["active"] == _AGAIN))
+    parts: list[Array] = []
+    done = 0
+    for end in map(int, again):
+        start = end - int(found["segment"][end])
+        if start < done or start == end:
+            raise UsageError(f"{path}: the trace is damaged", hint="record it again")
+        parts.append(found[done:end][begins[done:end]])
+        parts.append(np.tile(found[start:end][begins[start:end]], int(often[end])))
+        done = end + 1 + int(two[end])
+    parts.append(found[done:][begins[done:]])
+    return np.concatenate(parts)
 
 
 def _lines(path: Path, records: Array, lists: Array) -> Array:

@@ -3,7 +3,8 @@
 typedef int (*write_function)(int file, const void *data, u64 bytes);
 
 enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, NARROW = 1 << 7 }; /* NARROW: in `active` */
-enum { OFTEN_SHIFT = 23, OFTEN = 1 << 9 }; /* of words of a path in the file */
+enum { LANES_SHIFT = 16, OFTEN_SHIFT = 23, OFTEN = 1 << 9, AGAIN = 127 << LANES_SHIFT }; /* of words of a path in the file */
+enum { CLASSES = 32, MOST_BACK = 0x7fff }; /* of segments, a power of two; records that a word has run again: of two words each at most */
 enum { CHUNK_MAGIC = 0x43545748, SERIES_BYTES = 2560 };
 enum { REPEAT_BITS = 26, MOST_REPEATS = (1 << REPEAT_BITS) - 1, CYCLES = 63 };
 
@@ -52,7 +53,8 @@ _Static_assert(ALL_SERIES * sizeof(struct series) <= SERIES_BYTES, "the launcher
 /* A recorder: this, the sites, path counters (u64[segments][4]), runs of all sites, now and three times for each series, then
    the buffers. */
 struct recorder { /* begins as struct recorder_head says */
-    u32 paths, strayed;
+    struct path_record *at, *full;
+    u64 strayed;
     struct path_record *path;
     u64 number, expected; /* of the wavefront, and of that to which what is expected applies */
     struct series *lead;  /* what that comes from, or 0 */
@@ -72,10 +74,13 @@ struct recorder { /* begins as struct recorder_head says */
     u64 owner; /* the wavefront's structure, or that of its group's first */
 };
 
+SCALAR static inline u32 paths_of(const struct recorder *r) { return r->at - r->path; }
+
 #define NEVER (~0ull) /* no address */
 
-/* Fields of a site's `known`. */
-enum { ALIGNMENT, PACKED };
+/* Fields of a site's `known`: of the first lane that accesses memory, the place in its line (in a dword, of the LDS), and how far
+   it is from lane 0; the record. */
+enum { ALIGNMENT, PACKED, AHEAD, KNOWN };
 enum { SUM_TIMES, SUM_ACTIVE, SUM_COUNT, SUM_LISTS };
 
 static void put_output(struct recorder *r) {
@@ -88,16 +93,46 @@ static void put_output(struct recorder *r) {
     r->output_bytes = 0;
 }
 
-/* Add a path that `waves` wavefronts went to the counters. */
-static void count_path(struct recorder *r, const struct path_record *path, u32 paths, u64 waves) {
+/* Add records of a path, run so often, to the counters. */
+SCALAR static inline void count_path(struct recorder *r, const struct path_record *path, u32 paths, u64 times) {
     for (u32 n = 0; n < paths; n++) {
-        u32 active = path[n].key >> 16;
-        u64 *counters = r->counters + 4 * (path[n].key & 0xffff), repeat = path[n].repeat * waves;
-        counters[0] += repeat;
-        counters[1] += repeat * active;
-        if (active == LANES) counters[2] += repeat;
-        if (active == 0) counters[3] += repeat;
+        u64 active = path[n].key >> 16, *counters = r->counters + 4 * (path[n].key & 0xffff), often = path[n].repeat * times;
+        counters[0] += often;
+        counters[1] += often * active;
+        counters[2] += active == LANES ? often : 0;
+        counters[3] += active == 0 ? often : 0;
     }
+}
+
+SCALAR static inline u32 *put_often(u32 *word, u32 key, u32 often) {
+    *word++ = key | (often < OFTEN ? often << OFTEN_SHIFT : 0);
+    if (often >= OFTEN) *word++ = often;
+    return word;
+}
+
+/* Add a path that `waves` wavefronts went to the counters, and write its words, of which the end is returned. What a loop does again
+   becomes a word: mostly the records since its first one was last there. */
+APART static u32 *put_path(struct recorder *r, const struct path_record *path, u32 paths, u64 waves, u32 *word) {
+    const half *record = (const half *)path;
+    u32 last[CLASSES] = {0}; /* behind which record a segment of each class was last */
+    u32 from = 0;              /* behind what is done again, which is not done again in turn */
+    for (u32 n = 0; n < paths;) {
+        u32 *seen = &last[path[n].key % CLASSES], back = n + 1 - *seen, more = 0;
+        if (*seen > from && back <= MOST_BACK)
+            while (n + more < paths && record[n + more] == record[n + more - back]) more++;
+        if (more < back) {
+            count_path(r, path + n, 1, waves);
+            word = put_often(word, path[n].key, path[n].repeat);
+            *seen = ++n;
+            continue;
+        }
+        u32 often = more / back, words = 0;
+        for (u32 k = n - back; k < n; k++) words += path[k].repeat < OFTEN ? 1 : 2;
+        count_path(r, path + n - back, back, often * waves);
+        word = put_often(word, AGAIN | words, often);
+        from = n += often * back;
+    }
+    return word;
 }
 
 static void count_run(struct site *s, const struct run *run, u64 waves) {
@@ -114,23 +149,17 @@ static inline struct memory_record record_of(u32 site, const struct run *run) {
                                   run->count | (packed & CYCLES) << REPEAT_BITS};
 }
 
-/* Room for a chunk in the output, with its head and path written; 0 if there is no file. `more`: bytes behind the path. */
+/* Count a path; and room for a chunk in the output, with its head and path written, or 0 if there is no file. `more`: bytes behind the
+   path. */
 static unsigned char *begin_chunk(struct recorder *r, struct chunk head, const struct path_record *path, u64 more) {
-    if (r->context->file < 0) return 0;
     if (r->output_bytes + sizeof head + head.path * sizeof *path + more > r->context->output_room) put_output(r);
-    unsigned char *at = r->output + r->output_bytes, *word = at + sizeof head;
-    for (u32 n = 0; n < head.path; n++) {
-        u32 often = path[n].repeat, one = path[n].key | (often < OFTEN ? often << OFTEN_SHIFT : 0);
-        __builtin_memcpy(word, &one, 4);
-        word += 4;
-        if (often < OFTEN) continue;
-        __builtin_memcpy(word, &often, 4);
-        word += 4;
-    }
-    head.path = (word - at - sizeof head) / 4;
+    unsigned char *at = r->output + r->output_bytes;
+    u32 *word = (u32 *)(at + sizeof head), *end = put_path(r, path, head.path, head.waves, word);
+    if (r->context->file < 0) return 0;
+    head.path = end - word;
     __builtin_memcpy(at, &head, sizeof head);
-    r->output_bytes += word - at + more;
-    return word;
+    r->output_bytes += (unsigned char *)end - at + more;
+    return (unsigned char *)end;
 }
 
 /* Words of `lines` that a run has. */
@@ -162,7 +191,6 @@ static u32 relative_lines(struct site *s, u32 count) {
 static void put_series(struct recorder *r, struct series *f) {
     u32 sites = r->context->sites, memories = 0;
     if (f->waves == 0) return;
-    count_path(r, f->path, f->paths, f->waves);
     for (u32 n = 0; n < sites; n++) {
         if (f->runs[n].count) count_run(&r->sites[n], &f->runs[n], f->waves);
         memories += f->runs[n].count != 0;
@@ -194,16 +222,16 @@ static void put_all_series(struct recorder *r) {
 
 /* Move what was recorded to the output. */
 static void flush(struct recorder *r, u32 last) {
-    count_path(r, r->path, r->paths, 1);
     u64 memory = r->memories * sizeof *r->memory, line = r->lines * 4ull;
     u64 waves = r->context->waves;
-    struct chunk head = {CHUNK_MAGIC, r->number % waves, r->number / waves, r->paths, r->memories, r->lines, last, 1, 0};
+    struct chunk head = {CHUNK_MAGIC, r->number % waves, r->number / waves, paths_of(r), r->memories, r->lines, last, 1, 0};
     unsigned char *at = begin_chunk(r, head, r->path, memory + line);
     if (at) {
         for (u64 n = 0; n < memory; n += sizeof *r->memory) __builtin_memcpy(at + n, (char *)r->memory + n, sizeof *r->memory);
         if (line) __builtin_memcpy(at + memory, r->line, line);
     }
-    r->paths = r->memories = r->lines = 0;
+    r->memories = r->lines = 0;
+    r->at = r->path;
     r->put = !last;
     r->strayed = 1;
 }
@@ -251,8 +279,8 @@ static inline void record(struct recorder *r, struct site *s, u32 number, u32 pa
 
 /* Whether the wavefront is what a series goes on with; then it is counted there. */
 APART static int continues(struct recorder *r, struct series *f, u64 number) {
-    if (f->waves == 0 || f->paths != (u32)r->paths || (f->lines && f->relisted != r->relisted) || (f->waves > 1 && number - f->last_number != f->step)) return 0;
-    for (u32 n = 0; n < r->paths; n++)
+    if (f->waves == 0 || f->paths != paths_of(r) || (f->lines && f->relisted != r->relisted) || (f->waves > 1 && number - f->last_number != f->step)) return 0;
+    for (u32 n = 0; n < f->paths; n++)
         if (r->path[n].key != f->path[n].key || r->path[n].repeat != f->path[n].repeat) return 0;
     /* Nothing but `first` may differ. */
     u32 halves = 2 * r->context->sites;
@@ -284,7 +312,7 @@ APART static void begin_series(struct recorder *r, struct series *f) {
     half *now = (half *)r->runs, *first = (half *)f->runs, *last = (half *)f->last;
     const half *from = (const half *)r->path;
     half *to = (half *)f->path;
-    for (u32 n = 0; n < r->paths; n++) to[n] = from[n];
+    for (u32 n = 0; n < f->paths; n++) to[n] = from[n];
     for (u32 n = 0; n < 2 * r->context->sites; n++) {
         first[n] = last[n] = now[n];
         now[n] = 0;
@@ -298,7 +326,7 @@ static int starts(struct recorder *r, struct series *f, const struct series *lik
         lines += lines_in(&r->runs[n]);
         if (r->runs[n].count > MOST_REPEATS) return 0;
     }
-    if (r->paths > SERIES_PATHS || lines > r->context->line_room) return 0;
+    if (paths_of(r) > SERIES_PATHS || lines > r->context->line_room) return 0;
     put_series(r, f);
     /* The next one may be as far on as the last ones were. */
     if (like && like != f)
@@ -308,7 +336,7 @@ static int starts(struct recorder *r, struct series *f, const struct series *lik
     f->relisted = r->relisted;
     f->start = f->last_number = number;
     f->waves = 1;
-    f->paths = r->paths;
+    f->paths = paths_of(r);
     begin_series(r, f);
     return 1;
 }

@@ -6,6 +6,8 @@ struct chunk { u32 magic, wave; u64 group; u32 path, memory, lines, last, waves,
 struct path_record { u32 segment, active, repeat; };
 /* As in the file: the segment, from bit 16 on the lanes, from bit 23 on how often, or 0: the next word says it. */
 enum { LANES_SHIFT = 16, LANES_MASK = 127, OFTEN_SHIFT = 23 };
+/* Instead of lanes: so many words before, where a record has its segment, are run again, so often. */
+enum { AGAIN = 127 };
 struct memory_record { u16 site; u8 active, count; u32 first; i32 stride; u32 repeat; };
 
 /* Accesses of a site, one after the other. */
@@ -47,10 +49,11 @@ static inline void lines_of(const struct access *a, u32 *line) {
 static inline u32 words_of(const struct memory_record *m) { return m->active & NARROW ? 1 + (m->count + 1u) / 2 : m->count; }
 
 struct reader {
-    const u32 *path, *path_end; /* behind the record that is run */
+    const u32 *path_begin, *path, *path_end; /* of a chunk; behind the record that is run */
     struct path_record now;
     u32 chunk;         /* of `path` */
     u32 repeat;        /* of the record, how often it is still to run, this time included */
+    u32 turns;         /* how often a loop of the path is still to run again, plus 1; 0 outside of any */
     struct cursor *cursors;
     struct run *runs;
     u64 room;          /* bytes of the two */
@@ -107,20 +110,41 @@ EXPORT u64 hw_index(struct trace *t, u32 *last) {
     return missing;
 }
 
+static inline int is_again(u32 word) { return (word >> LANES_SHIFT & LANES_MASK) == AGAIN; }
+
+/* Go back to where a loop of the path begins, or on behind the word that says so. 0 if the file is damaged. */
+static int reader_back(struct reader *r) {
+    u32 word = *r->path, often = word >> OFTEN_SHIFT, words = word & 0xffff;
+    const u32 *end = r->path + 1 + (often == 0);
+    if (end > r->path_end) return 0;
+    if (often == 0) often = end[-1];
+    if (r->turns == 0) {
+        if (words == 0 || words > r->path - r->path_begin || often == ~0u) return 0;
+        for (const u32 *at = r->path - words; at < r->path; at += 1 + (*at >> OFTEN_SHIFT == 0))
+            if (is_again(*at)) return 0; /* would never end */
+        r->turns = often + 1;
+    }
+    if (--r->turns) r->path -= words;
+    else r->path = end;
+    return 1;
+}
+
 /* Go to the next record of the path; 0 if there is none. */
 static int reader_more(struct reader *r, const struct trace *t) {
     while (r->path == r->path_end) {
         if (r->chunk == ~0u) return 0;
         const struct chunk *c = chunk_at(t, r->chunk);
-        r->path = (const u32 *)(c + 1);
+        r->path = r->path_begin = (const u32 *)(c + 1);
         r->path_end = r->path + c->path;
         r->chunk = t->next[r->chunk];
     }
     u32 word = *r->path++;
     r->repeat = word >> OFTEN_SHIFT;
     if (r->repeat == 0 && r->path < r->path_end) r->repeat = *r->path++;
-    if (r->repeat == 0) return 0; /* damaged */
+    if (r->repeat == 0 || is_again(word)) return 0; /* damaged */
     r->now = (struct path_record){word & 0xffff, word >> LANES_SHIFT & LANES_MASK, r->repeat};
+    while (r->path < r->path_end && is_again(*r->path))
+        if (!reader_back(r)) return 0;
     return 1;
 }
 
@@ -182,6 +206,7 @@ static int reader_begin(struct reader *r, const struct trace *t, u64 wave, void 
         if (r->cursors[s].at < r->cursors[s].end) r->cursors[s].run = r->runs[r->cursors[s].at];
     r->chunk = t->first[wave];
     r->path = r->path_end = 0;
+    r->turns = 0;
     return reader_more(r, t);
 }
 

@@ -7,7 +7,7 @@ import headwater as hw
 from headwater import chips
 from headwater.emulate.hooks import watching
 from headwater.emulate.stats import is_lds, is_vector, statistics
-from headwater.emulate.trace import FIRST_ADDRESS, LINEAR, LIST, MAGIC, UNIFORM, Recording, read
+from headwater.emulate.trace import CHUNK, FIRST_ADDRESS, LINEAR, LIST, MAGIC, UNIFORM, Recording, read
 from headwater.timing.replay import Replayer
 from headwater.timing.simulate import machine_of
 
@@ -220,6 +220,68 @@ kernel void turn(global float *out, int n) {
     assert replayer.run(chip, replayer.table(chip)).sums["instructions"] == statistics(recording).total.count
 
 
+LOOPS = """
+kernel void loops(global int *out, int n, int m) {
+  int i = get_global_id(0), x = 0;
+  for (int k = 0; k < n; k++) {
+    if (i + k & 1) x = x * 3 + k;
+#pragma nounroll
+    for (int j = 0; j < m; j++)
+      if (x + j & 2) x = x * 5 + 1;
+  }
+  out[i] = x;
+}"""
+
+
+@pytest.mark.parametrize("device", ["vega64", "hd5870"])
+@pytest.mark.parametrize(("n", "m"), [(1, 700), (600, 1), (40, 30)])
+def test_loops_of_several_segments_are_told_once(tmp_path, device, n, m):
+    """Lanes do as the model here says, in the path that is read and in the replay of it."""
+    made, path = hw.device(device).build(LOOPS, "loops.cl"), tmp_path / "trace"
+    recording = Recording(path)
+    out = np.zeros(128, np.int32)
+    launch = made.kernels["loops"].prepare((128,), (64,)).watched(recording)
+    launch([out, np.int32(n), np.int32(m)], None, None).wait()
+    segments = len(recording.tables.segments)
+    found, lanes = np.zeros(segments, np.int64), np.zeros(segments, np.int64)
+    for wave in read(path):
+        found += np.bincount(wave.path["segment"], wave.path["repeat"], segments).astype(np.int64)
+        active = wave.path["repeat"] * wave.path["active"].astype(np.int64)
+        lanes += np.bincount(wave.path["segment"], active, segments).astype(np.int64)
+    assert found.tolist() == recording.totals.segments[:, 0].tolist()
+    assert lanes.tolist() == recording.totals.segments[:, 1].tolist()
+    assert found.max() >= 2 * n * m  # of each wavefront
+    x = np.zeros(128, np.int64)
+    for k in range(n):
+        x = np.where(np.arange(128) + k & 1, x * 3 + k, x)
+        for j in range(m):
+            x = np.where(x + j & 2, x * 5 + 1, x)
+        x &= 0xFFFFFFFF
+    assert out.astype(np.uint32).tolist() == x.tolist()
+    chip, replayer = chips.find(device), Replayer(read(path), machine_of(recording.launch))
+    assert replayer.run(chip, replayer.table(chip)).sums["groups"] == 2
+    assert path.stat().st_size < 20_000  # a word for each record would be more than 20 KiB
+
+
+@pytest.mark.parametrize("words", [0, 9])
+def test_a_loop_of_a_path_that_leads_nowhere_is_told(tmp_path, words):
+    """A word that has itself run again, or what lies before the path."""
+    path = tmp_path / "trace"
+    made = hw.device("vega64").build(LOOPS, "loops.cl")
+    recording = record(made, "loops", (64,), (64,), [np.zeros(64, np.int32), np.int32(40), np.int32(30)], path)
+    data = bytearray(path.read_bytes())
+    start = 16 + int.from_bytes(data[8:16], "little")
+    (count,) = np.frombuffer(data, CHUNK, 1, start)["path"]
+    path_words = np.frombuffer(data, np.uint32, count, start + CHUNK.itemsize)
+    (at,) = np.flatnonzero(path_words >> 16 & 127 == 127)[:1]
+    path_words[at] = path_words[at] & 0xFFFF0000 | (words and int(at) + words)
+    path.write_bytes(data)
+    with pytest.raises(hw.UsageError, match="the trace is damaged"):
+        list(read(path))
+    chip, replayer = chips.find("vega64"), Replayer(read(path), machine_of(recording.launch))
+    assert replayer.run(chip, replayer.table(chip)).sums["instructions"] < statistics(recording).total.count
+
+
 def test_wavefronts_with_the_same_lists_are_one_chunk(tmp_path):
     """The lists of those alike are told once, and not for the one whose lines are others."""
     source = """
@@ -282,6 +344,51 @@ kernel void walk(global const int *in, global const int *more, global const int4
         ]
         assert found == lines
         assert out[64 * wave.group] == sum(wanted) + count
+
+
+@pytest.mark.parametrize("device", ["vega64", "hd5870"])
+@pytest.mark.parametrize("seed", range(3))
+def test_wavefronts_at_the_ends_of_rows_have_lanes_of_their_own(tmp_path, device, seed):
+    """Masks without the first lanes or the last, and steps between lanes, that come back, and such that do not."""
+    source = """
+kernel void row(global const int *in, global int *out, global const int4 *ways) {
+  int4 way = ways[get_group_id(0)];
+  int l = get_local_id(0), found = 0;
+  if (l >= way.x && l < way.y) found = in[way.z + (l * way.w & 4095)];
+  out[get_global_id(0)] = found;
+}"""
+    rng, groups, path = np.random.default_rng(seed), 120, tmp_path / "rows"
+    row, left, right, usual = (
+        rng.integers(2, 9),
+        rng.integers(1, 8),
+        rng.integers(57, 64),
+        rng.choice([1, 1, 2, 16, 17]),
+    )
+    ways = np.zeros((groups, 4), np.int32)
+    for n in range(groups):
+        lanes = (left * (n % row == 0), right if n % row == row - 1 else 64)
+        lanes = lanes if rng.random() < 0.9 else rng.integers(0, 65, 2)
+        step = usual if rng.random() < 0.9 else rng.choice([0, 1, 3, 33])
+        ways[n] = *lanes, 64 * n + rng.choice([0, 0, 0, 1, 16]), step
+    data, out = np.arange(64 * groups + 8192, dtype=np.int32), np.zeros(64 * groups, np.int32)
+    recording = Recording(path)
+    launch = hw.device(device).build(source, "row.cl").kernels["row"].prepare((64 * groups,), (64,))
+    launch.watched(recording)([data, out, ways], None, None).wait()
+    trace = read(path)
+    place = trace.header["allocations"][0]["address"]
+    (load,) = [
+        n for n, site in enumerate(trace.sites) if site.kind == "global" and site.nbytes == 4 and not site.writes
+    ]
+    for wave, (start, end, first, step) in zip(trace, ways.tolist(), strict=True):
+        lanes = np.arange(start, max(start, end))
+        touched = list(dict.fromkeys(((place + 4 * (first + (lanes * step & 4095))) // 64).tolist()))
+        found = wave.of_site(load)
+        assert [int(a["active"]) for a in found if a["active"]] == [len(lanes)] * bool(len(lanes))
+        for access in found[found["active"] > 0]:
+            if access["site"] & LIST:  # no other access of the kernel has one
+                assert (wave.lines + access["first"]).tolist() == touched
+            else:
+                assert list(range(access["first"], access["first"] + access["count"])) == touched
 
 
 @pytest.mark.parametrize("check", [False, True])

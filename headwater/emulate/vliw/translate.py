@@ -95,6 +95,8 @@ class _Translator:
     resources: Resources = field(init=False)
     control: Control = field(init=False)
     inlined: bool = field(init=False)
+    back: list[tuple[int, int]] = field(init=False)
+    """Ways to instructions not further on: where from, where to."""
 
     def __post_init__(self) -> None:
         used = self.program.used | {component for component, _ in starts(self.kernel)}
@@ -110,6 +112,8 @@ class _Translator:
         b = self.b
         shader = self.kernel.shader
         runs = {run[0]: run for run in reading.straight(self.program)}
+        ways = [(at, reading.target(cf)) for at, cf in enumerate(shader.cf) if reading.goes_elsewhere(cf)]
+        self.back = [(at, to) for at, to in ways if to <= at]
         for index, cf in enumerate(shader.cf):
             b.start(f"cf.{index}")
             if not self.control.enter(index):
@@ -270,7 +274,15 @@ class _Translator:
             return
         full = self.options.full and self.program.full[run[0]]
         active = str(LANES) if full else self.b.count_bits(self._active())
-        observer.segment(self.b, place(run[0]), [place(index) for index in run], active, first=True)
+        back = [edge for edge in self.back if edge[1] in run]
+        known = isinstance(self.control, Known)  # without subroutines
+        observer.segment(
+            self.b,
+            [place(index) for index in run],
+            active,
+            repeats=not known or any(edge[0] in run for edge in back),
+            loops=not known or bool(back),
+        )
 
     def _instruction(self, index: int, cf: Cf) -> None:
         b, name = self.b, cf.row.name
