@@ -12,10 +12,12 @@ import llvmlite.binding as llvm
 
 from headwater.errors import InternalError, SourceError
 from headwater.opencl.bit_vectors import without_bit_vectors
-from headwater.opencl.linking import link_library, recursive, refuse_recursion
+from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
 from headwater.opencl.modules import Target, emit_object, host_target, machine, parse
 from headwater.opencl.platforms import SPIR
+from headwater.opencl.selected import chosen_once
 from headwater.opencl.spmd.aligned import Place, streaming_place
+from headwater.opencl.spmd.alike import rows_share
 from headwater.opencl.spmd.cost import LANES, down_pays, estimate
 from headwater.opencl.spmd.counted import entry_guard, restartable, uneven_loops
 from headwater.opencl.spmd.entry import PLACE, argument_places, write_entry
@@ -61,15 +63,16 @@ def retarget(text: str, target: Target) -> str:
     return re.sub(r"^(define .*?spir_func .*?\).*?) (#\d+ )", r"\1 alwaysinline \2", text, flags=re.MULTILINE)
 
 
-def link(ir: str, kernels: Iterable[str], filename: str) -> tuple[str, int]:
-    """Link what a program needs of the device library to it.
+def link(ir: str, pieces: Iterable[str], kernels: Iterable[str], filename: str) -> tuple[str, int]:
+    """Link what a program needs of the device library, its ``pieces``, to it.
 
     Returns the module's text, for `prepare`, and the bytes of this machine's vector registers. Raises SourceError for
     calls of functions that neither the program nor the device library defines, and for recursion.
     """
     target = host_target()
     module = parse(retarget(ir, target))
-    link_library(module, filename, SPIR, lambda text: retarget(text, target))
+    link_pieces(module, pieces, lambda text: retarget(text, target))
+    refuse_undefined(module, filename, SPIR)
     text = str(module)
     refuse_recursion(recursive(text, kernels), filename)
     return text, target.vector_bytes
@@ -90,6 +93,7 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(tm, options)
     first = llvm.create_new_module_pass_manager()
+    first.add_global_dead_code_eliminate_pass()  # what only other kernels call is not worth inlining
     first.add_always_inliner_pass()
     first.add_global_dead_code_eliminate_pass()
     first.run(module, builder)
@@ -104,20 +108,21 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
     last.add_lcssa_pass()
     last.add_global_dead_code_eliminate_pass()
     last.run(module, builder)
-    prepared = without_bit_vectors(str(module))
+    prepared = chosen_once(without_bit_vectors(str(module)))
     return prepared, _facts(read_kernel(Module(prepared), kernel))
 
 
 def _facts(kernel: Kernel) -> KernelFacts:
     params = kernel.function.params[: len(kernel.function.params) - len(kernel.locals_bytes)]
     places, args_bytes = argument_places(params)
-    cost, busy, down = None, NO_FLOW, False
+    cost, busy, down, share = None, NO_FLOW, False, False
     if not kernel.cfg.irreducible:
         shapes = Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
         cost = estimate(kernel.function, kernel.cfg, shapes)
         busy = flow(kernel.function, kernel.cfg, shapes)
         if 1 in kernel.dims and not kernel.has_barrier and not cost.masked_loops:
             down = down_pays(kernel.function, kernel.cfg, kernel.private, cost)
+            share = rows_share(kernel.function, kernel.cfg, kernel.private)
     static = sum(-(-size // LOCAL_ALIGN_BYTES) * LOCAL_ALIGN_BYTES for size in kernel.locals_bytes)
     return KernelFacts(
         arg_offsets=tuple(p.offset for p in places),
@@ -138,6 +143,7 @@ def _facts(kernel: Kernel) -> KernelFacts:
         ),
         flow=busy,
         down_pays=down,
+        rows_share=share,
         traps=any(i.op == "call" and i.detail == "llvm.trap" for b in kernel.function.blocks.values() for i in b.insts),
     )
 

@@ -211,14 +211,15 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
             return HostModule(key, entry / _MODULE_FILE, description, check=check)
     from headwater.opencl.worker import WORKER
 
-    WORKER.start()  # it takes longer than clang
-    from headwater.opencl import clang
+    WORKER.start()  # it takes longer than clang and the library
+    from headwater.opencl import clang, library
 
     front = clang.compile_to_ir(source, filename, options, debug=check)
     if has_assembly(front.ir):
         raise refuse_assembly(source, filename, options)
+    pieces = library.definitions(library.called(front.ir))
     with told_at_calls(source, filename, lambda: clang.compile_to_ir(source, filename, options, debug=True).ir):
-        text, vector_bytes = WORKER.call("link", front.ir, list(front.kernels), filename)
+        text, vector_bytes = WORKER.call("link", front.ir, pieces, list(front.kernels), filename)
     description = {
         "kernels": {name: asdict(info) for name, info in front.kernels.items()},
         "warnings": front.warnings,

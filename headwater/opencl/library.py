@@ -14,7 +14,7 @@ from headwater import cache
 from headwater.errors import InternalError
 from headwater.opencl import clang
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle
-from headwater.opencl.platforms import SPIR, Platform, with_intrinsics
+from headwater.opencl.platforms import SPIR, Platform, is_primitive as is_primitive, references, with_intrinsics
 
 UNITS = Path(__file__).with_name("library")
 
@@ -29,18 +29,6 @@ _FLAGS = (
 )
 _FORMAT = "2"  # of the cached JSON; part of its key
 
-# What the vectoriser provides on the cpu device: left undefined here.
-_PRIMITIVE = re.compile(r"__hw_(global|local|group)_id_\d|__hw_\w+_size_\d|__hw_num_groups_\d|__hw_global_offset_\d")
-_OF_MACHINE = "__hw_vliw_"  # what has no name in LLVM and is an instruction or a register of VLIW chips
-_PRIMITIVES = {"__hw_work_dim", "__hw_barrier", "printf"}
-
-
-def is_primitive(symbol: str, platform: Platform = SPIR) -> bool:
-    """Whether ``symbol`` is defined by whoever links the library: the vectoriser's functions and ``printf``."""
-    if platform.own_primitives:
-        return symbol == "printf" or symbol.startswith(_OF_MACHINE)
-    return symbol in _PRIMITIVES or _PRIMITIVE.fullmatch(symbol) is not None
-
 
 @dataclass(frozen=True)
 class _Unit:
@@ -52,7 +40,12 @@ class _Unit:
     declarations: dict[str, str]
 
 
-def definitions(undefined: Mapping[str, str], platform: Platform = SPIR) -> list[str | bytes]:
+def called(ir: str) -> dict[str, str]:
+    """What a program's IR text calls and does not define, for `definitions`."""
+    return {m[1]: m[0] for m in _DECLARE.finditer(ir) if not m[1].startswith("llvm.")}
+
+
+def definitions(undefined: Mapping[str, str], platform: Platform = SPIR) -> list[str]:
     """LLVM IR that defines the built-ins among ``undefined`` (symbol -> its ``declare`` line), and what those call.
 
     Scalar functions come from the units in ``library/``, compiled by clang once and kept in the disk cache; vector
@@ -112,11 +105,6 @@ def _called(symbol: str, text: str) -> str:
     """A ``declare`` line for ``symbol``, made from a call of it: rules need to know what the caller expects."""
     match = re.search(rf"call (?:spir_func )?([^@\n]+) @{re.escape(symbol)}\(", text)
     return f"declare {match[1]} @{symbol}" if match else ""
-
-
-def references(text: str) -> set[str]:
-    """The global symbols that a piece of IR mentions, its own name among them."""
-    return set(re.findall(r"@([\w.$]+)", text))
 
 
 # ---------------------------------------------------------------------------------------------- units

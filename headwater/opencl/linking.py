@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable
 import llvmlite.binding as llvm
 
 from headwater.errors import SourceError, Span
-from headwater.opencl import library
 from headwater.opencl.modules import parse
-from headwater.opencl.platforms import Platform
+from headwater.opencl.platforms import Platform, is_primitive, references
 
 _PIPE = re.compile(r"__(\w*pipe\w*?)(?:_[24])?")
 """What clang calls for OpenCL C 2.0's functions of pipes (CGBuiltin.cpp): read_pipe with two arguments or four."""
@@ -28,12 +27,22 @@ def link_library(module: llvm.ModuleRef, filename: str, platform: Platform, adap
 
     Raises SourceError for calls of functions that neither the program nor the library defines.
     """
+    from headwater.opencl import library
+
     undefined = _undefined(module, platform)
-    if not undefined:
-        return
-    for piece in library.definitions(undefined, platform):
-        text = piece if isinstance(piece, str) else str(llvm.parse_bitcode(piece))
+    if undefined:
+        link_pieces(module, library.definitions(undefined, platform), adapt)
+        refuse_undefined(module, filename, platform)
+
+
+def link_pieces(module: llvm.ModuleRef, pieces: Iterable[str], adapt: Callable[[str], str]) -> None:
+    """Link in what `library.definitions` gave, made fit by ``adapt``."""
+    for text in pieces:
         module.link_in(parse(adapt(text)))
+
+
+def refuse_undefined(module: llvm.ModuleRef, filename: str, platform: Platform) -> None:
+    """Raise SourceError if the module calls what is defined nowhere."""
     left = _undefined(module, platform)
     if pipes := sorted({match[1] for name in left if (match := _PIPE.fullmatch(_plain_name(name)))}):
         raise SourceError(
@@ -73,7 +82,7 @@ _DEFINITION = re.compile(r"^define [^\n]*?@([\w.$]+)\(.*?^\}", re.MULTILINE | re
 def recursive(text: str, kernels: Iterable[str]) -> list[str]:
     """The functions of a module's text that ``kernels`` come to call and that call themselves, by way of others too."""
     bodies = {match[1]: match[0] for match in _DEFINITION.finditer(text)}
-    calls = {name: library.references(body.partition("\n")[2]) & bodies.keys() for name, body in bodies.items()}
+    calls = {name: references(body.partition("\n")[2]) & bodies.keys() for name, body in bodies.items()}
 
     def reached(starts: Iterable[str]) -> set[str]:
         found: set[str] = set()
@@ -93,7 +102,7 @@ def _undefined(module: llvm.ModuleRef, platform: Platform) -> dict[str, str]:
     return {
         f.name: str(f).strip().splitlines()[-1]
         for f in module.functions
-        if f.is_declaration and not f.name.startswith("llvm.") and not library.is_primitive(f.name, platform)
+        if f.is_declaration and not f.name.startswith("llvm.") and not is_primitive(f.name, platform)
     }
 
 

@@ -148,3 +148,21 @@ def _intrinsic(match: re.Match[str], *, exponentials: bool) -> str | None:
     if operation is None or others.replace("S_" if vector else kind, ""):
         return None
     return f"llvm.{operation}.{f'v{width}' if vector else ''}{'f32' if kind == 'f' else 'f64'}"
+
+
+# What the vectoriser provides on the cpu device: left undefined here.
+_PRIMITIVE = re.compile(r"__hw_(global|local|group)_id_\d|__hw_\w+_size_\d|__hw_num_groups_\d|__hw_global_offset_\d")
+_OF_MACHINE = "__hw_vliw_"  # what has no name in LLVM and is an instruction or a register of VLIW chips
+_PRIMITIVES = {"__hw_work_dim", "__hw_barrier", "printf"}
+
+
+def is_primitive(symbol: str, platform: Platform = SPIR) -> bool:
+    """Whether ``symbol`` is defined by whoever links the library: the vectoriser's functions and ``printf``."""
+    if platform.own_primitives:
+        return symbol == "printf" or symbol.startswith(_OF_MACHINE)
+    return symbol in _PRIMITIVES or _PRIMITIVE.fullmatch(symbol) is not None
+
+
+def references(text: str) -> set[str]:
+    """The global symbols that a piece of IR mentions, its own name among them."""
+    return set(re.findall(r"@([\w.$]+)", text))

@@ -60,14 +60,19 @@ _EXACT = "-D HW_EXACT_RANGE"
 _THOROUGH = object()  # the quick way's answer where it cannot tell
 
 
-def translate(source: str, filename: str, options: str = "") -> BrookModule:
-    """The translated module, from the disk cache if the same text was translated before; SourceError if it is wrong."""
+def translate(source: str, filename: str, options: str = "", target: Device | None = None) -> BrookModule:
+    """The translated module, from the disk cache if the same text was translated before; SourceError if it is wrong.
+
+    ``target``: for which it is then compiled, and which gets ready for that meanwhile.
+    """
     store = cache.current()
     key = cache.key("brook", __version__, _translator(), filename, options, source)
     entry = store.get(key)
     if entry is not None:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # damaged: translate anew
             return BrookModule.from_json((entry / "module.json").read_text(encoding="utf-8"))
+    if target is not None:
+        target.expect_source()
     from headwater.brook import translate as translate_source
 
     module: BrookModule = translate_source(source, filename, options)
@@ -85,9 +90,9 @@ def _translator() -> str:
 
 def load(source: str, filename: str, options: str = "", device: Device | str | None = None) -> BrookProgram:
     """Translate Brook+ source. ``device``: where its kernels run unless a call says otherwise."""
-    return BrookProgram(
-        translate(source, filename, options), source, options, None if device is None else resolve(device)
-    )
+    chosen = None if device is None else resolve(device)
+    module = translate(source, filename, options, chosen or current() or default())
+    return BrookProgram(module, source, options, chosen)
 
 
 class BrookProgram(Program["BrookKernel"]):

@@ -82,6 +82,11 @@ class CpuDevice(Device):
     def max_group_size(self) -> int:
         return MAX_GROUP_SIZE
 
+    def expect_source(self) -> None:
+        from headwater.opencl.worker import WORKER
+
+        WORKER.start()
+
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         from headwater.opencl import host
 

@@ -123,6 +123,10 @@ class Device(ABC):
         buffers."""
         return 0
 
+    def expect_source(self) -> None:
+        """Begin to get ready for a `build` of what is not in the cache; returns at once."""
+        return None
+
     @abstractmethod
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         """Compile OpenCL C for this device, or take it from the cache; SourceError with the position if it is wrong."""

@@ -26,17 +26,10 @@ FLOAT_CODES = {"half": "Dh", "float": "f", "double": "d"}
 CODES = {**INTEGER_CODES, **FLOAT_CODES}
 
 
-def called(ir):
-    """The functions that a module leaves undefined, with their declarations."""
-    lines = re.findall(r"^declare .*", ir, re.MULTILINE)
-    found = {re.search(r"@([\w.]+)", line)[1]: line for line in lines}
-    return {name: line for name, line in found.items() if not name.startswith("llvm.")}
-
-
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_builtin_is_defined_at_every_width(group):
     source, options = GROUPS[group]
-    undefined = called(clang.compile_to_ir(source(), f"{group}.cl", options).ir)
+    undefined = library.called(clang.compile_to_ir(source(), f"{group}.cl", options).ir)
     (text,) = library.definitions(undefined)
     module = llvm.parse_assembly(text)
     module.verify()

@@ -29,7 +29,7 @@ def test_a_compilation_that_takes_too_long_is_told(monkeypatch):
     monkeypatch.setattr(worker, "TIMEOUT_SECONDS", 0.05)  # starting the process takes longer
     one = worker.Worker()
     with pytest.raises(ResourceError, match=r"compilation took longer than 0\.05 s"):
-        one.call("opencl.codegen:link", "", [], "k.cl")
+        one.call("opencl.codegen:link", "", [], [], "k.cl")
     one._stop()
 
 
@@ -49,5 +49,5 @@ def test_compiler_processes_are_limited():
 
 def test_what_is_nested_deeply_does_not_use_up_the_stack():
     front = compile_to_ir(f"kernel void k(global int *a) {{ int {'*' * 50_000}p; a[0] = (long)p; }}", "k.cl")
-    text, _ = worker.WORKER.call("link", front.ir, ["k"], "k.cl")
+    text, _ = worker.WORKER.call("link", front.ir, [], ["k"], "k.cl")
     assert "@k(" in text

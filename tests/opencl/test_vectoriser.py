@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.opencl import clang, codegen
+from headwater.opencl import clang, codegen, library
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import read_kernel
 from headwater.opencl.spmd.layout import Layout
@@ -31,7 +31,7 @@ kernel void k(global const float *in, global float *out, int width)
 
 def prepared(source):
     front = clang.compile_to_ir(source, "k.cl", "")
-    linked, _ = codegen.link(front.ir, ["k"], "k.cl")
+    linked, _ = codegen.link(front.ir, library.definitions(library.called(front.ir)), ["k"], "k.cl")
     module = Module(codegen.prepare(linked, "k")[0])
     return module, read_kernel(module, "k")
 
