@@ -197,6 +197,8 @@ def watched_launches() -> dict[str, tuple[tuple[Any, Any], list[Any]]]:
         "add": (line, [floats(ITEMS), floats(ITEMS), floats(ITEMS)]),
         "stencil": (line, [floats(ITEMS), floats(ITEMS), np.int32(side)]),
         "gather": (line, [rng.integers(0, ITEMS, ITEMS, np.int32), floats(ITEMS), floats(ITEMS)]),
+        "walk": (line, [rng.integers(0, ITEMS, ITEMS, np.int32), floats(2 * ITEMS)]),
+        "permuted": (line, [rng.permutation(ITEMS).astype(np.int32), floats(ITEMS)]),
         "transpose": (((side, side), (16, 16)), [floats(side * side), floats(side * side)]),
         "reduce": (line, [floats(ITEMS), floats(ITEMS // 256)]),
         "histogram": (((ITEMS // 16,), (256,)), [rng.integers(0, 1 << 32, ITEMS, np.uint32), np.zeros(256, np.uint32)]),

@@ -93,6 +93,17 @@ kernel void gather(global const int *places, global const float *a, global float
   b[i] = a[places[i]];
 }
 
+// Reads at random what it also writes: other places, and the same.
+kernel void walk(global const int *places, global float *a) {
+  size_t i = get_global_id(0);
+  a[get_global_size(0) + i] = a[places[i]];
+}
+
+kernel void permuted(global const int *places, global float *a) {
+  size_t i = places[get_global_id(0)];
+  a[i] = a[i] * 0.5f + 1;
+}
+
 kernel void histogram(global const uint *data, global uint *counts) {
   local uint own[256];
   int i = get_local_id(0);

@@ -516,6 +516,27 @@ static inline int lane_reads(const struct access *a, u64 offset, u32 tag) {
     return fine;
 }
 
+/* A lane writes one granule of global memory that nobody has accessed, or only itself has read: most lanes of scatters. 0 if it is
+   anything else. */
+static inline int lane_writes(const struct access *a, u64 offset, u32 tag) {
+    const struct shadow *h = a->shadow;
+    u64 at = offset >> a->c->granule_shift, number = at >> h->record_shift, place = at & ((1ull << h->record_shift) - 1);
+    if (at >= h->count || offset & (a->bytes - 1) || h->unwritten) return 0;
+    struct record *r = &h->records[number];
+    u64 bit = 1ull << place;
+    if (h->shared) lock(r);
+    u64 *writer = &h->more[(2 * number << h->record_shift) + place], *reader = writer + (1ull << h->record_shift);
+    int fine = !((r->written | r->writers | r->read | r->several | r->groups) & bit);
+    if (fine && r->readers & bit) fine = (*reader & WHO) == tag;
+    if (fine) {
+        *writer = a->identity | tag;
+        r->writers |= bit;
+        r->readers &= ~bit;
+    }
+    if (h->shared) unlock(r);
+    return fine;
+}
+
 /* One site's access. */
 static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 base, u64 mask) {
     struct context *c = (struct context *)w->hooks[0];
@@ -573,11 +594,12 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
             __builtin_prefetch(&a.shadow->records[number], 1);
             __builtin_prefetch(facts & WRITES ? more : more + room, 1);
         }
-    int one_granule = !local && bytes == 1u << c->granule_shift && !(facts & (WRITES | IS_ATOMIC));
+    int one_granule = !local && bytes == 1u << c->granule_shift && !(facts & IS_ATOMIC);
     for (; left; left &= left - 1) {
         u32 l = __builtin_ctzll(left);
         u64 address = base + ((wide ? (u64)s->high[l] << 32 : 0) | s->low[l]);
-        if (one_granule && lane_reads(&a, address - a.origin, r->tag + l)) continue;
+        if (one_granule && (facts & WRITES ? lane_writes(&a, address - a.origin, r->tag + l) : lane_reads(&a, address - a.origin, r->tag + l)))
+            continue;
         if (local) address = a.origin + (u32)(address - a.origin); /* their addresses wrap */
         else if (address - a.origin >= a.shadow->count << c->granule_shift) {
             const struct range *range = find(c, s, address);
