@@ -28,6 +28,8 @@ def facts(*, size=50, dims=(0,), masked_loops=False):
         private_bytes=0,
         flow=NO_FLOW,
         down_pays=False,
+        rows_share=False,
+        traps=False,
     )
 
 

@@ -34,6 +34,7 @@ class Ahead(Apart):
         """Pick the loads that go through memory in order: outside of loops, where the next chunk goes on where this one
         ends, and in the loops ``striding``, whose work-items stride through an array together."""
         self.to_fetch: list[str] = []
+        self.fetched: set[str] = set()
         self.fetches_ahead = False
         sums = Sums(self.function)
         # Of loads that are a constant apart, as a stencil's along a line, the one that is first at new memory counts.
@@ -62,6 +63,9 @@ class Ahead(Apart):
         if in_line and row * size % LINE_BYTES:
             return
         base = self.part(pointer, row)
+        if base in self.fetched:  # for another row
+            return
+        self.fetched.add(base)
         for line in range(max(1, size // LINE_BYTES)):
             offset = AHEAD_BYTES + line * LINE_BYTES
             self.to_fetch.append(self.writer.let(f"getelementptr i8, {pointer.ty} {base}, i64 {offset}"))

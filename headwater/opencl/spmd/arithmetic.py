@@ -68,7 +68,7 @@ class Arithmetic(Packed):
         for component, ty in enumerate(operand):
             for row in self.rows(self.shapes.of[inst.name]):
                 texts = ", ".join(self.part(v, row, form, component) for v in inst.args)
-                text = self.writer.let(f"{operation} {self.form_type(ty, form)} {texts}")
+                text = self.let_row(inst, row, form, f"{operation} {self.form_type(ty, form)} {texts}")
                 self.set_part(inst, row, form, text, component)
 
     def _guard(self, inst: Inst, row: int, extra: str = "") -> str:
@@ -84,12 +84,14 @@ class Arithmetic(Packed):
     def _binary(self, inst: Inst) -> None:
         shape = self.shapes.of[inst.name]
         flags = "".join(f + " " for f in inst.flags if f in ("nuw", "nsw", "exact", "disjoint"))
+        if self.alike_rows(inst, self._widened(inst)):
+            flags = ""
         if shape.strided:
             # Lane 0 stands for all lanes, active or not: its result must not be poison.
             op = "add" if inst.op == "or" else inst.op
             for row in self.rows(shape):
                 a, b = (self.part(v, row) for v in inst.args)
-                self.set_part(inst, row, "s", self.writer.let(f"{op} {inst.ty} {a}, {b}"))
+                self.set_part(inst, row, "s", self.let_row(inst, row, "s", f"{op} {inst.ty} {a}, {b}"))
                 if shape.guarded:
                     va, vb = (self.part(v, row, "v") for v in inst.args)
                     wide = self.form_type(inst.ty, "v")
@@ -177,12 +179,14 @@ class Arithmetic(Packed):
         flags = "".join(f + " " for f in inst.flags if f in ("nuw", "nsw", "nneg")) + inst.fast_math
         if not shape.strided:
             form = self._widened(inst)
+            if self.alike_rows(inst, form):
+                flags = ""
             for component, ty in enumerate(self.components(inst.ty)):
                 from_type = self.form_type(self.components(source.ty)[component], form)
                 for row in self.rows(shape):
                     value = self.part(source, row, form, component)
                     to_type = self.form_type(ty, form)
-                    text = self.writer.let(f"{inst.op} {flags}{from_type} {value} to {to_type}")
+                    text = self.let_row(inst, row, form, f"{inst.op} {flags}{from_type} {value} to {to_type}")
                     self.set_part(inst, row, form, text, component)
             return
         # nneg speaks of active lanes only: for lane 0 the sign decides, as the value is meant.
@@ -192,7 +196,7 @@ class Arithmetic(Packed):
             return
         for row in self.rows(shape):
             base = self.part(source, row)
-            self.set_part(inst, row, "s", self.writer.let(f"{op} {source.ty} {base} to {inst.ty}"))
+            self.set_part(inst, row, "s", self.let_row(inst, row, "s", f"{op} {source.ty} {base} to {inst.ty}"))
             if not shape.guarded:
                 continue
             wide = self.part(source, row, "v")
@@ -215,7 +219,7 @@ class Arithmetic(Packed):
             self.writer.line(f"ret i32 {PARTED}")
             self.writer.start(go_on)
         for row in self.rows(shape):
-            text = self.writer.let(f"{op} {source.ty} {self.part(source, row)} to {inst.ty}")
+            text = self.let_row(inst, row, "s", f"{op} {source.ty} {self.part(source, row)} to {inst.ty}")
             self.set_part(inst, row, "s", text)
 
     def _no_wrap(self, op: str, source: Value, row: int, lanes: int) -> str:
@@ -305,7 +309,7 @@ class Arithmetic(Packed):
     def _plain_address(self, inst: Inst, row: int, form: str) -> str:
         pointer = inst.args[0]
         flags = ""
-        if not self.shapes.of[inst.name].deps & LANE:
+        if not self.shapes.of[inst.name].deps & LANE and not self.alike_rows(inst, form):
             flags = "".join(f + " " for f in inst.flags if f in ("inbounds", "nuw", "nusw"))
         texts = []
         for value in inst.args[1:]:
@@ -315,7 +319,8 @@ class Arithmetic(Packed):
         lane = form == "v" and bool(self.shapes.shape(pointer).deps & LANE)
         base_type = self.lanes_of(pointer.ty) if lane else pointer.ty
         base = self.part(pointer, row, "v" if lane else "s")
-        return self.writer.let(f"getelementptr {flags}{inst.source}, {base_type} {base}, {', '.join(texts)}")
+        text = f"getelementptr {flags}{inst.source}, {base_type} {base}, {', '.join(texts)}"
+        return self.let_row(inst, row, form, text)
 
     def _interleaved_address(self, inst: Inst, row: int, form: str, factor: int) -> str:
         """An address in a private array whose lanes lie side by side: offsets count ``factor``-fold."""

@@ -38,7 +38,7 @@ class _Combiner:
                 key = self._key(inst)
                 if key is not None:
                     open_loads.setdefault(key[0], {}).setdefault(key[1], inst)
-            elif _writes(inst):
+            elif writes(inst):
                 chunks += self._chunks(open_loads)
                 open_loads = {}
         chunks += self._chunks(open_loads)
@@ -139,7 +139,8 @@ class _Combiner:
         return f"%hwl.{self.count}.v"
 
 
-def _writes(inst: Inst) -> bool:
+def writes(inst: Inst) -> bool:
+    """Whether what was loaded before may be another value afterwards."""
     if inst.op == "call":
         return not inst.detail.startswith(("llvm.", "__hw_")) or inst.detail.startswith("llvm.mem")
     return inst.op in ("store", "atomicrmw", "cmpxchg", "fence", "barrier")

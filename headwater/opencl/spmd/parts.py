@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from headwater.opencl.spmd.alike import Alike
 from headwater.opencl.spmd.cfg import Cfg
 from headwater.opencl.spmd.ir import Function, Inst, Value
 from headwater.opencl.spmd.layout import Layout
@@ -86,6 +87,7 @@ class Parts:
             i.name: i.source.size_bytes for b in cfg.order for i in function.blocks[b].insts if i.op == "alloca"
         }
         self.formats = formats
+        self.alike = Alike(function, shapes, layout.row_dim) if layout.row_dim != layout.lane_dim else None
         self.unmasked = False
         self.spills = 0
 
@@ -175,6 +177,20 @@ class Parts:
     @staticmethod
     def _slot(name: str, component: int, row: int, form: str) -> str:
         return f"{name[1:]}.{component}.{row}.{form}".replace('"', "")
+
+    def alike_rows(self, inst: Inst, form: str = "s") -> bool:
+        """Whether rows of a value may have been computed for other rows' values: none must be poison by itself then."""
+        return self.alike is not None and form == "s" and self.shapes.of[inst.name].by_row
+
+    def let_row(self, inst: Inst, row: int, form: str, text: str) -> str:
+        """A row's scalar value, which may be another one of another row."""
+        name = self.alike.name(inst, row) if self.alike is not None and self.alike_rows(inst, form) else ""
+        if not name:
+            return self.writer.let(text)
+        known = self.cache.get((name, 0, 0, "="))
+        if known is None:
+            known = self.cache[name, 0, 0, "="] = self.writer.let(text)
+        return known
 
     def splat(self, scalar: str, ty: Type) -> str:
         vector = self.lanes_of(ty)

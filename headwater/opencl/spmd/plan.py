@@ -25,6 +25,10 @@ as eight, each of which would go through memory for itself."""
 MAX_SINGLE_CHUNK_VECTORS = 32
 """Vectors up to which that is not too much code: twice as many have not been tried."""
 
+SHARING_ROWS = 2
+"""Rows along y of kernels without loops that share loads. Four make LLVM keep more than the registers hold (Zen 4: a
+5 × 5 convolution 1.6, a five-point stencil 1.1 of two rows' time)."""
+
 MASKED_ROWS = 2
 """Rows where lanes leave loops at different times: every row has its own masks (Mandelbrot: 1.2× over 4 rows)."""
 
@@ -72,7 +76,7 @@ class KernelFacts:
     ``size``: its instructions. ``dims``: the dimensions of the ids it asks for. ``reducible``: its control flow is made
     of proper loops, so that it can be vectorised. ``private_bytes``: of a work-item's private arrays. ``flow``: how its
     hottest part keeps the processor busy. ``down_pays``: with work-items side by side along y, it is estimated to run
-    faster than along x and than one by one.
+    faster than along x and than one by one. ``rows_share``: work-items read much of what those at the next y read.
     """
 
     arg_offsets: tuple[int, ...]
@@ -91,6 +95,7 @@ class KernelFacts:
     private_bytes: int
     flow: Flow
     down_pays: bool
+    rows_share: bool
     traps: bool
 
 
@@ -109,6 +114,8 @@ def choose_group(facts: KernelFacts, global_size: Size) -> Size:
     if facts.flat:
         x = min(global_size[0], FLAT_GROUP_ITEMS)
         y = min(global_size[1], max(1, FLAT_GROUP_ITEMS // max(1, x)))
+        if facts.rows_share and global_size[1] >= SHARING_ROWS:
+            y = max(SHARING_ROWS, y - y % SHARING_ROWS)
         return (max(1, x), max(1, y), 1)
     # OpenCL 1.2 asks for a divisor of the global size; the largest one up to 256 along x.
     x = next((d for d in range(min(256, global_size[0]), 0, -1) if global_size[0] % d == 0), 1)
@@ -127,7 +134,7 @@ def choose_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> La
 def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> Layout:
     """One vector of lanes along the longest suitable dimension, and rows as far as the kernel's values stay few.
 
-    Rows along the other dimension share loads in loops; else they follow each other along the lanes.
+    Rows along the other dimension share loads in loops, and in stencils; else they follow each other along the lanes.
     """
     base = vector_lanes(vector_bytes)
     lane_dim = 0
@@ -164,6 +171,10 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
                 lanes *= 2
         elif room <= MAX_SINGLE_CHUNK_ROWS:
             most = MAX_SINGLE_CHUNK_ROWS
+    if facts.rows_share and lane_dim == row_dim == 0 and most >= SHARING_ROWS and local_size[1] % SHARING_ROWS == 0:
+        while 2 * SHARING_ROWS * lanes <= most * base and lanes * 2 <= local_size[0]:
+            lanes *= 2
+        return Layout(lanes, SHARING_ROWS, 0, 1)
     rows = 1
     while rows < most and rows * 2 <= room:
         rows *= 2
