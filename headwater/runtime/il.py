@@ -144,7 +144,7 @@ class IlKernel(Kernel):
             return inner(*self.arguments(args, named), **options)
 
         launch.__name__ = launch.__qualname__ = f"{self.name}[{key}]"
-        return with_simulate(launch)
+        return with_simulate(launch, self.program.opencl.default_device)
 
     def __call__(self, *args: Any, **options: Any) -> Event:
         raise LaunchError(

@@ -53,12 +53,11 @@ class Arguments:
         self.set_memory = getattr(cl_kernel, "_set_arg_multi", None) or _one_by_one(cl_kernel.set_arg)
         # set_arg works for a value's bytes too, but tries everything else first, which takes 6 µs.
         self._set_bytes = getattr(cl_kernel, "_set_arg_buf_multi", None) or _one_by_one(cl_kernel.set_arg)
-        self.last: Ids | None = None
-        """The ids of the arguments that are set; None if that cannot be told."""
+        self._last: Ids | None = None
+        """The ids of the arguments whose values are set; None if that cannot be told."""
         self.known: dict[Ids, _Set] = {}
-        """What to set, by `set_memory`, for arguments of these ids, all values among them being set already."""
-        self.on_device: dict[Ids, _Set] = {}
-        """What of `known` has streams, by which a launch finds its device."""
+        """What to set, by `set_memory`, for arguments of these ids. Streams are among them, by which a launch finds its
+        device; all values are set already."""
         self._sets: dict[Ids, _Set] = {}  # the same by the ids of what is no value
         self.bound: _Set | None = None
         """What of `known` is set."""
@@ -67,21 +66,18 @@ class Arguments:
 
     def _forget(self, _: object = None) -> None:
         """Take everything for unknown: also called when memory goes, whose id may come back as another object's."""
-        self.last = self.bound = None
+        self._last = self.bound = None
         self._sets.clear()
-        self._forget_known()
-
-    def _forget_known(self) -> None:
         self.known.clear()
-        self.on_device.clear()
 
-    def set(self, args: Sequence[Any], ids: Ids, backend: Any) -> list[Transfer] | None:
+    def set(self, args: Sequence[Any], backend: Any) -> list[Transfer] | None:
         """Set what is not set already; what must be brought back after the launch is returned.
 
         There are as many as the kernel has. LaunchError for one that does not fit, ``pyopencl.Error`` where the driver
         refuses one.
         """
-        last, self.last = self.last, None
+        ids = (*map(id, args),)
+        last, self._last = self._last, None
         memory = self._pick(ids)
         wanted, transfers = self._sets.get(memory), None
         if wanted is None:
@@ -89,7 +85,7 @@ class Arguments:
             if None not in wanted[1]:  # else it must not be kept: it holds copies of arrays in the device's memory
                 if len(self._sets) >= _KNOWN_SETS:
                     self._sets.clear()
-                    self._forget_known()
+                    self.known.clear()
                 self._sets[memory] = wanted
         if wanted is not self.bound:
             self.bound = None
@@ -107,12 +103,11 @@ class Arguments:
                 changed = True
                 recognisable = recognisable and type(value) in _UNCHANGING
         if changed:
-            self._forget_known()
+            self.known.clear()
         if recognisable:
-            self.last = ids
-            self.known[ids] = wanted
+            self._last = ids
             if any(type(value) is Stream for value in args):
-                self.on_device[ids] = wanted
+                self.known[ids] = wanted
         return transfers
 
     def _look_at(self, args: Sequence[Any], backend: Any) -> tuple[_Set, list[Transfer] | None]:
@@ -194,28 +189,6 @@ class Arguments:
 
 _UNCHANGING = frozenset({int, float, bool, bytes, *(np.dtype(code).type for code, _ in signature.SCALARS.values())})
 """Types of values that stay what they are; arrays, records and tuples of them can change behind one id."""
-
-
-def ids_of(count: int) -> Callable[..., Ids]:
-    """A function from that many arguments to their ids; TypeError for another number of them.
-
-    Up to 6 it takes half the time of a loop, 0.15 µs less.
-    """
-
-    def by_loop(*args: Any) -> Ids:
-        if len(args) != count:
-            raise TypeError
-        return (*map(id, args),)
-
-    by_count: dict[int, Callable[..., Ids]] = {
-        1: lambda a: (id(a),),
-        2: lambda a, b: (id(a), id(b)),
-        3: lambda a, b, c: (id(a), id(b), id(c)),
-        4: lambda a, b, c, d: (id(a), id(b), id(c), id(d)),
-        5: lambda a, b, c, d, e: (id(a), id(b), id(c), id(d), id(e)),
-        6: lambda a, b, c, d, e, f: (id(a), id(b), id(c), id(d), id(e), id(f)),
-    }
-    return by_count.get(count, by_loop)
 
 
 def _picker(positions: Sequence[int]) -> Callable[[Ids], Ids]:

@@ -16,7 +16,7 @@ from headwater.runtime.cpu import check_sizes
 from headwater.runtime.devices import Size, sizes
 from headwater.runtime.events import Event, Queue, backend_for
 from headwater.runtime.opencl import ClDevice, ClDeviceKernel, pyopencl, translate_error
-from headwater.runtime.opencl_arguments import Transfer, ids_of
+from headwater.runtime.opencl_arguments import Transfer
 from headwater.runtime.signature import count_error
 
 
@@ -25,7 +25,7 @@ class ClEvent(Event):
 
     __slots__ = ("_event", "_launch", "_queue")
 
-    # Set by the one who makes it, without __init__, which would cost as much as all the rest of a repeated launch.
+    # Set by the one who makes it, without __init__.
     _event: Any  # the kernel's; None for a launch without work-items
     _queue: Any
     _launch: ClLaunch
@@ -112,6 +112,63 @@ class ClCopyingEvent(ClEvent):
         return self
 
 
+_REPEATER = """
+def repeater(
+    launch, own, device, own_queue, enqueue, cl_kernel, whole, group, offset,
+    arguments, known, set_memory, acquire, release, refused,
+):
+    def repeated({parameters}*more, queue=None, **options):
+        if queue is None:
+            backend = own_queue
+        elif type(queue) is Queue and queue.device is device:
+            backend = queue._backend
+        else:
+            backend = None
+        event = None
+        if backend is not None and not options and not more:
+            acquire()
+            try:
+                wanted = known[{ids}]
+                if wanted is not arguments.bound:
+                    set_memory(wanted[0])
+                    arguments.bound = wanted
+                event = enqueue(backend, cl_kernel, whole, group, offset)
+            except refused as error:
+                arguments.forget()
+                raise own._failure(error) from None
+            except KeyError:
+                pass
+            finally:
+                release()
+        if event is None:
+            return launch(*[x for x in ({names}) if x is not missing], *more, queue=queue, **options)
+        made = new(ClEvent)
+        made._event = event
+        made._queue = backend
+        made._launch = own
+        return made
+    return repeated
+"""
+"""A launch of known arguments. It is written for their number: passing a tuple of them on takes 0.1 µs more, of which
+PyOpenCL itself takes 0.8 beside the driver; so do a with statement and an ``__init__``. What is left out has no known
+id."""
+
+
+@functools.cache
+def _repeater(count: int) -> Callable[..., Callable[..., Event]]:
+    """`_REPEATER` for kernels of ``count`` arguments: from what it needs to the function that launches."""
+    names = [f"a{i}" for i in range(count)]
+    text = _REPEATER.format(
+        parameters="".join(f"{name}=missing, " for name in names) + ("/, " if names else ""),
+        ids=f"({''.join(f'id({name}), ' for name in names)})",
+        names="".join(f"{name}, " for name in names),
+    )
+    found: dict[str, Any] = {"missing": object(), "new": object.__new__, "Queue": Queue, "ClEvent": ClEvent}
+    exec(compile(text, f"<launch of {count} arguments>", "exec"), found)
+    made: Callable[..., Callable[..., Event]] = found["repeater"]
+    return made
+
+
 E = TypeVar("E", bound=ClEvent)
 
 
@@ -134,110 +191,39 @@ class ClLaunch:
         self._error = cl.Error
         self._enqueue = cl.enqueue_nd_range_kernel
         self._queue = device.queue
-        self.quick = self._make_quick()
 
     def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> ClEvent:
         """Launch over ``args``. Arrays have their results on return, or with a queue once the event was waited for.
 
         An OpenCL kernel cannot be stopped: after ``time_limit`` seconds a KernelFault is raised while it runs on.
         """
-        return self.quick(args, queue, time_limit)
-
-    def _make_quick(self) -> Callable[..., ClEvent]:
-        """The launch as a function whose constants are its own: what PyOpenCL itself does takes some microseconds."""
-        cl_kernel, arguments, enqueue = self.kernel.cl_kernel, self.kernel.arguments, self._enqueue
-        known, set_memory = arguments.known, arguments.set_memory
-        info = self.kernel.info
-        ids_of_args = ids_of(len(info.args))
-        # acquire and release: a with statement takes twice as long.
-        acquire, release = self.kernel.lock.acquire, self.kernel.lock.release
-        own_queue, whole, group, offset = self._queue, self._whole, self.group, self._offset
-        new_event, refused, launch, device, empty = object.__new__, self._error, self, self.device, self._empty
-
-        def quick(args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> ClEvent:
-            if queue is None:
-                backend = own_queue
-            elif type(queue) is Queue and queue.device is device:
-                backend = queue._backend
-            else:
-                backend = backend_for(queue, device)
+        backend = self._queue if queue is None else backend_for(queue, self.device)
+        info, arguments = self.kernel.info, self.kernel.arguments
+        if len(args) != len(info.args):
+            raise count_error(info, len(args))
+        event = None
+        with self.kernel.lock:
             try:
-                ids = ids_of_args(*args)
-            except TypeError:
-                raise count_error(info, len(args)) from None
-            transfers = None
-            acquire()
-            try:
-                if ids != arguments.last:
-                    wanted = known.get(ids)
-                    if wanted is None:
-                        transfers = arguments.set(args, ids, backend)
-                    else:
-                        set_memory(wanted[0])
-                        arguments.bound = wanted
-                        arguments.last = ids
-                event = None if empty else enqueue(backend, cl_kernel, whole, group, offset)
-            except refused as error:
+                transfers = arguments.set(args, backend)
+                if not self._empty:
+                    event = self._enqueue(backend, self.kernel.cl_kernel, self._whole, self.group, self._offset)
+            except self._error as error:
                 arguments.forget()
-                raise launch._failure(error) from None
-            finally:
-                release()
-            if transfers is not None or time_limit is not None:
-                return launch._finish(event, backend, transfers or [], queue is not None, time_limit)
-            made = new_event(ClEvent)
-            made._event = event
-            made._queue = backend
-            made._launch = launch
-            return made
-
-        return quick
+                raise self._failure(error) from None
+        if transfers is not None or time_limit is not None:
+            return self._finish(event, backend, transfers or [], queue is not None, time_limit)
+        return self._event(ClEvent, event, backend)
 
     def repeat(self, launch: Callable[..., Event]) -> Callable[..., Event]:
         """``launch``, the public function that brings launches here, with a short cut for arguments that are known."""
-        cl_kernel, arguments, enqueue = self.kernel.cl_kernel, self.kernel.arguments, self._enqueue
-        known, set_memory = arguments.on_device, arguments.set_memory
-        ids_of_args = ids_of(len(self.kernel.info.args))
-        acquire, release = self.kernel.lock.acquire, self.kernel.lock.release
-        own_queue, whole, group, offset = self._queue, self._whole, self.group, self._offset
-        new_event, refused, own, device = object.__new__, self._error, self, self.device
         if self._empty:
             return launch
-
-        @functools.wraps(launch)
-        def repeated(*args: Any, queue: Queue | None = None, **options: Any) -> Event:
-            if options:
-                return launch(*args, queue=queue, **options)
-            if queue is None:
-                backend = own_queue
-            elif type(queue) is Queue and queue.device is device:
-                backend = queue._backend
-            else:
-                return launch(*args, queue=queue)
-            acquire()
-            try:
-                ids = ids_of_args(*args)
-                wanted = known[ids]
-                if wanted is not arguments.bound:
-                    set_memory(wanted[0])
-                    arguments.bound = wanted
-                    arguments.last = ids
-                event = enqueue(backend, cl_kernel, whole, group, offset)
-            except refused as error:
-                arguments.forget()
-                raise own._failure(error) from None
-            except (KeyError, TypeError):  # others, or too few or too many
-                event = None
-            finally:
-                release()
-            if event is None:
-                return launch(*args, queue=queue)
-            made = new_event(ClEvent)
-            made._event = event
-            made._queue = backend
-            made._launch = own
-            return made
-
-        return repeated
+        lock, arguments = self.kernel.lock, self.kernel.arguments
+        repeated: Callable[..., Event] = _repeater(len(self.kernel.info.args))(
+            launch, self, self.device, self._queue, self._enqueue, self.kernel.cl_kernel, self._whole, self.group,
+            self._offset, arguments, arguments.known, arguments.set_memory, lock.acquire, lock.release, self._error,
+        )  # fmt: skip
+        return functools.wraps(launch)(repeated)
 
     def _event(self, kind: type[E], event: Any, backend: Any) -> E:
         made = object.__new__(kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar, cast
@@ -42,7 +42,10 @@ class Launcher(Protocol):
         ...
 
     def simulate(self, *args: Any, device: Device | str | None = None, **options: Any) -> Report:
-        """Run the kernel on a simulated chip, and say how many cycles it takes there and where they go."""
+        """Run the kernel on a simulated chip, and say how many cycles it takes there and where they go.
+
+        ``device=``: the chip; by default that of a launch, which has to be one.
+        """
         ...
 
 
@@ -273,7 +276,7 @@ def _launcher(kernel: ClKernel, global_size: Any, local_size: Any) -> Launcher:
         elif isinstance(queue, Queue):
             chosen = queue.device
         else:
-            chosen = next((value.device for value in args if type(value) is Stream), None) or current() or default
+            chosen = _place(args, default)
         if queue is not None:
             backend_for(queue, chosen)
         if isinstance(offset, tuple) and not offset and check is None:
@@ -284,24 +287,28 @@ def _launcher(kernel: ClKernel, global_size: Any, local_size: Any) -> Launcher:
 
     def prepare(device: Device) -> Callable[..., Event]:
         made = kernel.on(device).prepare(global_size, local_size)
-        quick: Callable[..., Event] = getattr(made, "quick", made.__call__)
-        prepared[device] = quick
+        prepared[device] = call = made.__call__
         if (repeat := getattr(made, "repeat", None)) is not None:
-            kernel.replace(found, with_simulate(repeat(launch)))
-        return quick
+            kernel.replace(found, with_simulate(repeat(launch), default))
+        return call
 
     launch.__name__ = launch.__qualname__ = f"{kernel.name}[{global_size}, {local_size}]"
-    found = with_simulate(launch)
+    found = with_simulate(launch, default)
     return found
 
 
-def with_simulate(launch: Callable[..., Event]) -> Launcher:
-    """The function with the attribute ``simulate``."""
+def _place(args: Iterable[Any], default: Device) -> Device:
+    """The device of a launch that names none: where its streams are, the current one, or the program's."""
+    return next((value.device for value in args if type(value) is Stream), None) or current() or default
+
+
+def with_simulate(launch: Callable[..., Event], default: Device) -> Launcher:
+    """The function with the attribute ``simulate``; ``default``: the program's device."""
 
     def simulate(*args: Any, device: Device | str | None = None, **options: Any) -> Report:
         from headwater.timing.simulate import simulate_launch
 
-        return simulate_launch(launch, args, device, **options)
+        return simulate_launch(launch, args, _place(args, default) if device is None else device, **options)
 
     found = cast("Launcher", launch)
     found.simulate = simulate  # type: ignore[method-assign]

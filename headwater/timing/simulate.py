@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from headwater.emulate.hooks import watching
 from headwater.emulate.trace import Recording, read
 from headwater.errors import LaunchError, UsageError
@@ -72,6 +74,10 @@ class Launch:
         the part done.
         LaunchError if a work-group does not fit; UsageError for a chip of another instruction set.
         """
+        if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float, np.number))):
+            raise UsageError(f"sample is a number, not {sample!r:.60}", hint="0.1 replays a tenth of the work-groups")
+        if tell is not None and not callable(tell):
+            raise UsageError(f"tell is a function that is called with the part done, not {tell!r:.60}")
         replayer = self.replayer
         held = replayer.held(chip)
         table = replayer.table(chip)

@@ -175,6 +175,37 @@ def test_any_change_of_arguments_reaches_the_kernel(gpu) -> None:
         np.testing.assert_array_equal(np.asarray(outs[k]), expected)
 
 
+def test_a_launcher_used_again_goes_where_the_first_launch_would_go(gpu) -> None:
+    program = compile(SOURCE, device=gpu)
+    n = 64
+    a, b, c = vectors(n)
+    there = [stream(x, device=gpu) for x in (a, b, c)]
+    for _ in range(3):
+        launcher = program.vadd[(n,), None]
+        assert launcher(*there, n)._launch.device is gpu
+        with device("cpu"):  # streams are launched where they are, arrays on the current device
+            assert launcher(*there, n)._launch.device is gpu
+            assert type(launcher(a, b, c, n)).__module__ == "headwater.runtime.cpu_events"
+        assert launcher(a, b, c, n)._launch.device is gpu
+    assert (there[2].read() == a + b).all()
+
+
+def test_a_launcher_used_again_takes_arguments_by_name_and_counts_them(gpu) -> None:
+    program = compile(SOURCE, device=gpu)
+    n = 64
+    a, b, c = vectors(n)
+    there = [stream(x, device=gpu) for x in (a, b, c)]
+    for _ in range(2):
+        program.vadd[(n,), None](*there, n).wait()
+    program.vadd[(n,), None](*there, n=n).wait()
+    for wrong in ((*there,), (*there, n, n), ()):
+        with pytest.raises(LaunchError, match="vadd"):
+            program.vadd[(n,), None](*wrong)
+    with pytest.raises(LaunchError, match="no argument 'm'"):
+        program.vadd[(n,), None](*there, m=n)
+    assert (there[2].read() == a + b).all()
+
+
 def test_launches_again_see_what_has_changed(gpu) -> None:
     built = compile(SOURCE, device=gpu)  # whose launchers nobody has used
     rng = np.random.default_rng(7)

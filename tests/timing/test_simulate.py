@@ -176,6 +176,24 @@ def test_what_is_no_simulated_chip_is_refused(program: Any) -> None:
         program.copy[(64,), (64,)].simulate(np.ones(64, np.float32), np.zeros(64, np.float32), device="cpu")
 
 
+def test_the_chip_is_the_one_that_a_launch_would_take(program: Any) -> None:
+    x, y = np.ones((2, 64), np.float32)
+    copy = program.copy[(64,), (64,)]
+    assert copy.simulate(x, y).chip is VEGA
+    with hw.device("mi60"):
+        assert copy.simulate(x, y).chip.name == "Instinct MI60"
+    there = hw.stream(x, device="vega64")
+    with hw.device("mi60"):
+        assert copy.simulate(there, hw.stream(y, device="vega64")).chip is VEGA
+
+
+def test_options_of_other_types_are_refused(stream: Any) -> None:
+    with pytest.raises(UsageError, match=r"sample is a number, not '0\.5'"):
+        stream.report(VEGA, sample="0.5")
+    with pytest.raises(UsageError, match=r"tell is a function .* not 5"):
+        stream.report(VEGA, tell=5)
+
+
 def test_a_cache_without_room_for_its_ways_is_refused(stream: Any) -> None:
     with pytest.raises(UsageError, match=r"caches\.l1_bytes is 1024"):
         stream.report(with_(VEGA, "caches", l1_bytes=1024))
