@@ -44,6 +44,7 @@ class Host:
     streaming: tuple[int, ...] = ()
     fetches_ahead: bool = False
     straight: bool = False
+    traps: bool = False
 
 
 class Module:
