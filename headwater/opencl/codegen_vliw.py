@@ -25,6 +25,9 @@ _DEFINED = re.compile(r"^(define (?!.*\bamdgpu_kernel\b).*?\).*?) (#\d+ )", re.M
 _KERNEL = re.compile(r"^define [^\n]* !reqd_work_group_size !(?P<node>\d+)[^\n]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)
 _LOCAL_SIZE = re.compile(r"(?:tail )?call i32 @_Z14get_local_sizej\(i32 noundef (\d+)\)(?: #\d+)?")
 
+_REMAINDERS = '"uniform-work-group-size"="false"'
+"""What clang says of kernels whose groups need not divide the global size, from OpenCL 2.0 on."""
+
 
 @functools.cache
 def _machine() -> llvm.TargetMachine:
@@ -59,7 +62,7 @@ def compile(
     Raises SourceError for recursion and calls of undefined
     functions.
     """
-    platform = vliw(work_groups=abilities.work_groups)
+    platform = vliw(work_groups=abilities.work_groups, remainders=_REMAINDERS in ir)
     wanted = set(kernels)
     # The program's own fma() is rounded once; the library's functions do with less.
     module = parse(_Lowering(0, abilities, exact=True).fused_only(_prepared(ir)))
@@ -111,7 +114,8 @@ def _prepared(ir: str) -> str:
     """The module's text with everything inlined, and built-ins that are instructions as LLVM's intrinsics."""
     text = re.sub(r"^(attributes #\d+ = .*)$", lambda m: _NOT_INLINED.sub("", m[1]), ir, flags=re.MULTILINE)
     text = _DEFINED.sub(r"\1 alwaysinline \2", _CONVERGENT.sub(r"\1\2", text))
-    return with_intrinsics(_KERNEL.sub(_with_group_size, text), exponentials=False)
+    text = text if _REMAINDERS in ir else _KERNEL.sub(_with_group_size, text)
+    return with_intrinsics(text, exponentials=False)
 
 
 def _with_group_size(match: re.Match[str]) -> str:

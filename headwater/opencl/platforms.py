@@ -89,14 +89,14 @@ def gcn(abi: int) -> Platform:
 VLIW_TRIPLE = "r600-unknown-unknown"
 
 
-def vliw(*, work_groups: bool) -> Platform:
+def vliw(*, work_groups: bool, remainders: bool = False) -> Platform:
     """AMD's VLIW chips: pointers of 32 bits, address spaces and images as on `gcn`.
 
     ``work_groups``: a work-item is told its place in a group (Evergreen and later); else it only knows how many go
-    before it, and finds its ids by division.
+    before it, and finds its ids by division. ``remainders``: groups at the edge may be smaller.
     """
     return Platform(
-        name="vliw" if work_groups else "vliw_flat",
+        name=("vliw" if work_groups else "vliw_flat") + ("_remainders" if remainders else ""),
         clang=("-target", VLIW_TRIPLE, "-nogpulib"),
         heading=(
             'target datalayout = "e-m:e-p:32:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512'

@@ -5,7 +5,7 @@ import pytest
 
 import headwater as hw
 from headwater.emulate.vliw.bindings import CAL_FORMATS
-from headwater.errors import InternalError, KernelFault, LaunchError, UsageError
+from headwater.errors import InternalError, KernelFault, LaunchError, SourceError, UsageError
 from headwater.isa.gcn.objects import KernelArg
 from headwater.isa.vliw.assembly import parse
 from headwater.isa.vliw.encode import encode
@@ -317,3 +317,82 @@ def test_group_functions_take_the_chips_own_sizes():
     tiles = a.reshape(2, 8, 2, 8)
     expected = tiles[:, 1:2, :, 3:4] + 1000 * tiles.max((1, 3), keepdims=True)
     np.testing.assert_array_equal(b.reshape(tiles.shape), np.broadcast_to(expected, tiles.shape))
+
+
+GENERIC = """
+float sum(const float *p, int n) { float s = 0; for (int i = 0; i < n; i++) s += p[i]; return s; }
+void put(float *p, int i, float value) { p[i] = value; }
+kernel void each(global const float *x, global const float *y, global float *out) {
+  local float shared[64];
+  float own[8];
+  int i = get_local_id(0), at = get_global_id(0);
+  put(shared, i, x[at]);
+  for (int k = 0; k < 8; k++)
+    put(own, k, k);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  put(out, at, sum(shared, 64) + sum(own, 8) + sum((i & 1 ? x : y) + at, 1));
+}
+kernel void mixed(global float *x, int n) {
+  float own[16];
+  for (int i = 0; i < n; i++)
+    own[i * 3 % 16] = i;
+  const float *p = x;
+  if (get_global_id(0) & 1)
+    p = own;
+  x[get_global_id(0)] = sum(p, n);
+}
+kernel void count(global atomic_int *a, global int *out) {
+  local atomic_int counter;
+  int expected = 0, i = get_global_id(0);
+  if (get_local_id(0) == 0)
+    atomic_init(&counter, 0);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  atomic_fetch_add(&counter, i);
+  atomic_fetch_max_explicit(a + 1, i, memory_order_relaxed, memory_scope_device);
+  atomic_compare_exchange_strong(a, &expected, 7);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out[i] = atomic_load(&counter);
+}
+"""
+
+
+def test_generic_pointers_that_lead_to_one_address_space():
+    program = hw.compile(GENERIC, options="-cl-std=CL2.0", device="hd5870")
+    x, y = np.random.default_rng(0).random((2, 64), np.float32)
+    out = np.zeros_like(x)
+    program.each[(64,), (64,)](x, y, out)
+    np.testing.assert_allclose(out, x.sum() + 28 + np.where(np.arange(64) & 1, x, y), rtol=1e-6)
+    with pytest.raises(SourceError, match="a pointer of unknown address space"):
+        program.mixed[(64,), (64,)](x, 4)
+
+
+def test_atomic_functions_of_opencl_2():
+    program = hw.compile(GENERIC, options="-cl-std=CL2.0", device="hd5870")
+    a, out = np.zeros(2, np.int32), np.zeros(64, np.int32)
+    program.count[(64,), (64,)](a, out)
+    assert a.tolist() == [7, 63]
+    assert (out == 2016).all()
+
+
+SIZES = """
+kernel void any(global int4 *out) {
+  int at = get_global_id(1) * get_global_size(0) + get_global_id(0);
+  out[at] = (int4)(get_local_size(0), get_local_size(1), get_enqueued_local_size(0), get_enqueued_local_size(1));
+}
+kernel __attribute__((reqd_work_group_size(16, 4, 1))) void required(global int4 *out) {
+  int at = get_global_id(1) * get_global_size(0) + get_global_id(0);
+  out[at] = (int4)(get_local_size(0), get_local_size(1), get_enqueued_local_size(0), get_enqueued_local_size(1));
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd4870", "hd5870", "hd7970"])
+@pytest.mark.parametrize("kernel", ["any", "required"])
+def test_groups_at_the_edge_know_that_they_are_smaller(kernel, device):
+    program = hw.compile(SIZES, options="-cl-std=CL2.0", device=device)
+    out = np.zeros((10, 40, 4), np.int32)
+    program.kernels[kernel][(40, 10), (16, 4)](out)
+    assert out[0, 0].tolist() == [16, 4, 16, 4]
+    assert out[0, 39].tolist() == [8, 4, 16, 4]
+    assert out[9, 0].tolist() == [16, 2, 16, 4]
+    assert out[9, 39].tolist() == [8, 2, 16, 4]

@@ -308,7 +308,7 @@ def _pointer_cast(c: Context, inst: Inst) -> list[Lane]:
     source, target = inst.args[0].ty, inst.ty
     lanes = c.lanes(inst.args[0])
     if inst.op == "addrspacecast":
-        if {source.scalar.space, target.scalar.space} <= {1, 4}:
+        if {source.scalar.space, target.scalar.space} <= {1, 4} or inst.name in c.spaces:
             return lanes
         raise c.refuse("a pointer of unknown address space", "say of every pointer global, local or private")
     if inst.op in ("ptrtoint", "ptrtoaddr"):

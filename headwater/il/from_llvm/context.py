@@ -27,6 +27,8 @@ class Context:
     offsets: dict[str, int] = field(default_factory=dict)
     """What is to be added to a pointer's lane: most accesses add it to their own address anyway."""
     pointer: Callable[[Value], tuple[Lane, int]] | None = None
+    spaces: dict[str, int] = field(default_factory=dict)
+    """Of generic pointers that lead to one address space, which."""
     line: int = 0
     known: list[dict[tuple[str, ...], Lane]] = field(default_factory=lambda: [{}])
     """What single operations gave, by their text, for each block that is open: it need not be computed again."""

@@ -7,6 +7,7 @@ temporaries. Structs that are passed by value are read where they stand, in cons
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -29,6 +30,13 @@ _ATOMICS = {
 }  # fmt: skip
 _OF_FLOAT = {"fadd": "add", "fsub": "sub", "fmin": "min_ieee", "fmax": "max_ieee"}
 _MEM = Register("mem", 0)
+_CAST = re.compile(r"addrspacecast \(ptr addrspace ?\((\d+)\)")
+
+
+def named_space(text: str) -> int:
+    """The address space that a constant generic pointer was cast from; ``GENERIC`` if it was not."""
+    named = {int(space) for space in _CAST.findall(text)}
+    return min(named) if len(named) == 1 else GENERIC
 
 
 @dataclass(slots=True)
@@ -53,6 +61,8 @@ class Places:
     """By the name of a pointer; of an alloca, its offset in the array is in ``offset``."""
     offset: dict[str, int] = field(default_factory=dict)
     arguments: set[str] = field(default_factory=set)
+    spaces: dict[str, int] = field(default_factory=dict)
+    """Of generic pointers that lead to one address space, which."""
     locals: dict[str, int] = field(default_factory=dict)
     """Local variables (``@name``): byte offset in LDS."""
     data: dict[str, int] = field(default_factory=dict)
@@ -274,11 +284,13 @@ class Memory:
 
     def space(self, pointer: Value) -> int:
         space = pointer.ty.scalar.space
-        if space == GENERIC and pointer.text not in self.places.array:
+        if space == GENERIC:
+            space = self.places.spaces.get(pointer.text, named_space(pointer.text))
+        if space == GENERIC:
             raise self.c.refuse(
                 "access by a pointer of unknown address space", "say of every pointer global, local or private"
             )
-        return PRIVATE if space == GENERIC else space
+        return space
 
     def is_argument(self, pointer: Value) -> bool:
         return pointer.text in self.places.arguments

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from headwater.il.from_llvm.memory import LOCAL, PRIVATE, Array, Places
+from headwater.il.from_llvm.memory import GENERIC, LOCAL, PRIVATE, Array, Places, named_space
 from headwater.il.from_llvm.types import align_bytes, components, memory_image, size_bytes
-from headwater.opencl.spmd.ir import Function, Inst, Module
+from headwater.opencl.spmd.ir import Function, Inst, Module, Value
 
 _ALIGN_BYTES = 16
 _ANYWHERE = "anywhere"
@@ -20,6 +20,7 @@ def find_places(module: Module, function: Function) -> tuple[Places, bytes]:
     instructions = [inst for block in function.blocks.values() for inst in block.insts]
     places.uses = {value.text for inst in instructions for value in inst.args}
     _group(function, instructions, places)
+    places.spaces = _spaces(instructions)
     return places, _globals(module, instructions, places)
 
 
@@ -77,6 +78,29 @@ def _group(function: Function, instructions: list[Inst], places: Places) -> None
     for name in private:
         if root(name) in arrays:
             places.array[name] = arrays[root(name)]
+
+
+def _spaces(instructions: list[Inst]) -> dict[str, int]:
+    """The address spaces of generic pointers that come from one only, by way of casts, additions and choices."""
+    found: dict[str, set[int]] = {}
+    made = [inst for inst in instructions if inst.ty.kind == "ptr" and inst.ty.space == GENERIC]
+
+    def of(value: Value) -> set[int]:
+        if value.ty.kind != "ptr" or value.text in ("null", "undef", "poison"):
+            return set()
+        if value.ty.space != GENERIC:
+            return {value.ty.space}
+        if value.is_local:
+            return found.get(value.text, set())
+        return {named_space(value.text)}
+
+    before = None
+    while before != found:
+        before = {name: set(spaces) for name, spaces in found.items()}
+        for inst in made:
+            spaces = [of(value) for value in inst.args] if inst.op in _SAME else [{GENERIC}]
+            found[inst.name] = found.get(inst.name, set()).union(*spaces)
+    return {name: min(spaces) for name, spaces in found.items() if len(spaces) == 1 and GENERIC not in spaces}
 
 
 def _globals(module: Module, instructions: list[Inst], places: Places) -> bytes:

@@ -62,6 +62,7 @@ class _Kernel:
         self.places, self.data = find_places(module, self.function)
         self.memory = Memory(self.c, self.places, intrinsics.DATA_ADDRESS)
         self.c.pointer = self.memory.pointer
+        self.c.spaces = self.places.spaces
         self.flags: dict[Flag, Lane] = {}
         self.drawing = Drawing(self.c) if drawing else None
         self.pixel = not chip.vliw.shared_local_memory and not computes(self.function)

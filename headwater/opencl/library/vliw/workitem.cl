@@ -22,7 +22,7 @@ uint __hw_vliw_work_dim(void) __attribute__((const));
 /* How many work-items come before this one, counted along x, then y, then z: for chips without work-groups. */
 uint __hw_vliw_flat_id(void) __attribute__((const));
 
-#ifdef HEADWATER_VLIW_FLAT
+#if defined(HEADWATER_VLIW_FLAT) || defined(HEADWATER_VLIW_FLAT_REMAINDERS)
 /* All sizes are at least 1 and ids are below 2^31. */
 #define PLACE_0 (__hw_vliw_flat_id() % __hw_vliw_global_size_0())
 #define PLACE_1 (__hw_vliw_flat_id() / __hw_vliw_global_size_0() % __hw_vliw_global_size_1())
@@ -36,10 +36,18 @@ uint __hw_vliw_flat_id(void) __attribute__((const));
 #define PLACE(d) (GROUP(d) * __hw_vliw_local_size_##d() + LOCAL(d))
 #endif
 
+#if defined(HEADWATER_VLIW_REMAINDERS) || defined(HEADWATER_VLIW_FLAT_REMAINDERS)
+/* The groups at the far edge may be smaller. */
+#define LEFT(d) (__hw_vliw_global_size_##d() - GROUP(d) * __hw_vliw_local_size_##d())
+#define SIZE(d) (LEFT(d) < __hw_vliw_local_size_##d() ? LEFT(d) : __hw_vliw_local_size_##d())
+#else
+#define SIZE(d) __hw_vliw_local_size_##d()
+#endif
+
 #define DIMENSION(d) \
   INLINE ulong __hw_local_id_##d(void) { return LOCAL(d); } \
   INLINE ulong __hw_group_id_##d(void) { return GROUP(d); } \
-  INLINE ulong __hw_local_size_##d(void) { return __hw_vliw_local_size_##d(); } \
+  INLINE ulong __hw_local_size_##d(void) { return SIZE(d); } \
   INLINE ulong __hw_enqueued_local_size_##d(void) { return __hw_vliw_local_size_##d(); } \
   INLINE ulong __hw_num_groups_##d(void) { return __hw_vliw_num_groups_##d(); } \
   INLINE ulong __hw_global_size_##d(void) { return __hw_vliw_global_size_##d(); } \
