@@ -53,12 +53,15 @@ _ALIASES = {
     "bool": "uchar",
 }
 _TYPE = re.compile(r"([a-z]+)(2|3|4|8|16)?")
+_ATOMIC = re.compile(r"atomic_(?!flag$)(\w+)|_Atomic\((.+)\)")
 _QUALIFIERS = re.compile(r"\b(const|volatile|restrict|__?global|__?constant|__?private|__?local|global|constant)\b")
 
 
 def parse_type(name: str) -> tuple[str, int] | None:
     """Scalar name and number of components of a type such as ``uint4*``; None for structs and unknown names."""
     text = " ".join(_QUALIFIERS.sub(" ", name).replace("*", " ").split())
+    if atomic := _ATOMIC.fullmatch(text):  # OpenCL C 2.0, 6.13.11.6: as large as what they hold
+        text = atomic[1] or atomic[2]
     text = _ALIASES.get(text, text)
     match = _TYPE.fullmatch(text)
     if match is None or match[1] not in SCALARS:

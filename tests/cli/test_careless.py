@@ -272,6 +272,14 @@ def test_an_image_that_a_kernel_left_as_it_was_takes_a_line(folder, headwater):
     assert "as it was given" not in headwater("run", "k.cl", "in.png", 1).out
 
 
+def test_atomic_types_are_numbers(folder, headwater):
+    (folder / "k.cl").write_text(
+        "kernel void k(global atomic_int *x, global atomic_uint *y) { atomic_fetch_add(x, 2); }"
+    )
+    ran = headwater("run", "k.cl", "ones:1", "arange:2", "--global", 3, "--options=-cl-std=CL2.0")
+    assert ran.out == "x = 7\ny, uint32 2, 0 to 1: as it was given\n"
+
+
 def test_infinity_is_a_number(folder, headwater):
     (folder / "k.cl").write_text("kernel void k(global float *x, float a) { x[get_global_id(0)] = a; }")
     assert headwater("run", "k.cl", "zeros:1", "inf").out == "x = inf\n"
