@@ -176,7 +176,7 @@ def vectorised(
     params = kernel.function.params
     streaming = frozenset(params[i].name for i in kernel.streaming)
     formats: dict[str, int] = {}
-    declares: dict[str, str] = {"llvm.umin.i64": "declare i64 @llvm.umin.i64(i64, i64)"}
+    declares = {f"llvm.{name}.i64": f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("umin", "umax")}
     codes: list[ChunkCode] = []
     interleaved = kernel.private if layout.lanes > 1 else {}
     shapes = Shapes(kernel.function, kernel.cfg, layout, dict(interleaved))

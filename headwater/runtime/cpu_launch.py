@@ -151,6 +151,7 @@ class CpuLaunch:
         block = np.zeros(_pool.BLOCK_FIELDS, np.int64)
         block[_pool.TOTAL] = self._total
         block[_pool.BATCH] = self._batch
+        block[_pool.TAIL] = (2 * pool.size - 1).bit_length()
         block[_pool.GLOBAL : _pool.GLOBAL + 3] = global_size
         block[_pool.LOCAL : _pool.LOCAL + 3] = host.local_size
         block[_pool.GROUPS : _pool.GROUPS + 3] = groups

@@ -30,7 +30,7 @@ NEXT, TOTAL, BATCH, STOP = 0, 1, 2, 3
 TRAPPED = 2
 """In the stop field: the kernel ended itself (see `headwater.opencl.host`)."""
 GLOBAL, LOCAL, GROUPS, OFFSET = 4, 7, 10, 13
-WORK_DIM, FLAGS, PRINTF, ERROR, BOUNDS, BOUNDS_COUNT, FRAMES = 16, 17, 18, 19, 20, 21, 22
+WORK_DIM, FLAGS, PRINTF, ERROR, BOUNDS, BOUNDS_COUNT, FRAMES, TAIL = 16, 17, 18, 19, 20, 21, 22, 30
 # And those that pool.c reads; 23 and 24 are the emulators' own.
 STATE, ENTRY, ARGS, SCRATCH_BYTES, OWN_SCRATCH = 25, 26, 27, 28, 29
 BLOCK_FIELDS = 32

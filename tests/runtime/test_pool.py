@@ -11,8 +11,23 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import headwater as hw
 from headwater.runtime import pool as pool_module
-from headwater.runtime.pool import BLOCK_FIELDS, COUNT, ENTRY, OPEN, SCRATCH_BYTES, STATE, STOP, Pool, Task, native
+from headwater.runtime.pool import (
+    BATCH,
+    BLOCK_FIELDS,
+    COUNT,
+    ENTRY,
+    OPEN,
+    SCRATCH_BYTES,
+    STATE,
+    STOP,
+    TAIL,
+    Pool,
+    Task,
+    native,
+    scratch_address,
+)
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 IDLE = 1  # what pool.c has in the box of a thread that waits
@@ -204,3 +219,19 @@ def test_a_thread_that_came_too_late_for_its_first_launch_works_on_the_next(pool
     pool.submit(task, 1)
     assert ended.wait(LONG)
     assert len(ran) == 1
+
+
+def test_what_is_left_is_taken_in_ever_smaller_batches() -> None:
+    """Each group says how many had been taken when it began; one thread takes them all."""
+    program = hw.compile(
+        "kernel void k(global long *taken, global const volatile long *block) { taken[get_group_id(0)] = block[0]; }",
+        device="cpu",
+    )
+    launch = program.on(hw.device("cpu")).kernels["k"].prepare((100,), (1,))
+    taken = np.zeros(100, np.int64)
+    task = launch._prepare((taken, launch._block))
+    task.block[BATCH], task.block[TAIL] = 16, 2
+    task.args[8:16] = task.block_address.to_bytes(8, "little")
+    launch._entry(task.block_address, task.args_address, scratch_address(0))
+    batches = np.diff(np.unique([0, *taken]))
+    assert batches.tolist() == [16, 16, 16, 13, 9, 7, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1]

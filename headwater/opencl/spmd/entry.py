@@ -13,7 +13,7 @@ from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES
 from headwater.opencl.spmd.layout import STATE_BYTES, Layout
 from headwater.opencl.spmd.parts import ID_PARAMS, PARTED
 
-_FIELDS = {"total": 1, "batch": 2, "stop": 3, "flags": 17, "printf": 18, "frames": 22}
+_FIELDS = {"total": 1, "batch": 2, "stop": 3, "flags": 17, "printf": 18, "frames": 22, "tail": 30}
 _VECTORS = {"gsz": 4, "els": 7, "ngr": 10, "off": 13}
 
 
@@ -134,11 +134,16 @@ def _load_arguments(places: list[ArgPlace], locals_bytes: list[int], lines: list
 _GROUP_LOOP = """\
   br label %grab
 grab:
-  %first = atomicrmw add ptr %launch, i64 %batch monotonic
+  %taken = load atomic i64, ptr %launch monotonic, align 8
+  %remain = sub i64 %total, %taken
+  %share = lshr i64 %remain, %tail
+  %share.some = call i64 @llvm.umax.i64(i64 %share, i64 1)
+  %take = call i64 @llvm.umin.i64(i64 %share.some, i64 %batch)
+  %first = atomicrmw add ptr %launch, i64 %take monotonic
   %any = icmp slt i64 %first, %total
   br i1 %any, label %setup, label %leave
 setup:
-  %end = add i64 %first, %batch
+  %end = add i64 %first, %take
   %over = icmp sgt i64 %end, %total
   %last = select i1 %over, i64 %total, i64 %end
   br label %group
