@@ -374,6 +374,21 @@ def test_atomic_functions_of_opencl_2():
     assert (out == 2016).all()
 
 
+VARIABLES = "global int counter = 5, table[4] = {1, 2, 3, 4};\n"
+
+
+def test_variables_of_the_program_are_read_only():
+    for body in ("counter += 1;", "table[n & 3] = n;", "atomic_inc(table + n);", "int2 v = 1; vstore2(v, n, table);"):
+        kernel = f"kernel void k(int n) {{ {body} }}"
+        with pytest.raises(SourceError, match=r":2: error: the kernel writes to a variable of the program") as caught:
+            hw.compile(f"{VARIABLES}{kernel}", options="-cl-std=CL2.0", device="hd5870")
+        assert "pass a buffer" in str(caught.value)
+    reads = f"{VARIABLES}kernel void k(global int *x, int n) {{ x[0] = table[n] + counter; }}"
+    x = np.zeros(1, np.int32)
+    hw.compile(reads, options="-cl-std=CL2.0", device="hd5870").k[1, None](x, 2)
+    assert x[0] == 8
+
+
 SIZES = """
 kernel void any(global int4 *out) {
   int at = get_global_id(1) * get_global_size(0) + get_global_id(0);

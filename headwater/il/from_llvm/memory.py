@@ -61,6 +61,8 @@ class Places:
     """By the name of a pointer; of an alloca, its offset in the array is in ``offset``."""
     offset: dict[str, int] = field(default_factory=dict)
     arguments: set[str] = field(default_factory=set)
+    variables: set[str] = field(default_factory=set)
+    """Pointers that lead, or may lead, to variables of the program."""
     spaces: dict[str, int] = field(default_factory=dict)
     """Of generic pointers that lead to one address space, which."""
     locals: dict[str, int] = field(default_factory=dict)
@@ -213,7 +215,7 @@ class Memory:
         return out
 
     def write_words(self, pointer: Value, base: Lane, offset: int, held: Sequence[Lane]) -> None:
-        space = self.space(pointer)
+        space = self.written_space(pointer)
         if space == PRIVATE:
             self.private_store(self.array_of(pointer), base, offset, held)
             return
@@ -248,7 +250,7 @@ class Memory:
 
     def write_unit(self, pointer: Value, base: Lane, offset: int, value: Lane, unit: int) -> None:
         c = self.c
-        space = self.space(pointer)
+        space = self.written_space(pointer)
         if space == GLOBAL:
             if not c.chip.vliw.unordered_views:
                 raise c.refuse(
@@ -289,6 +291,16 @@ class Memory:
         if space == GENERIC:
             raise self.c.refuse(
                 "access by a pointer of unknown address space", "say of every pointer global, local or private"
+            )
+        return space
+
+    def written_space(self, pointer: Value) -> int:
+        """`space` of a pointer that is written through."""
+        space = self.space(pointer)
+        if space == GLOBAL and ("@" in pointer.text or pointer.text in self.places.variables):
+            raise self.c.refuse(
+                "the kernel writes to a variable of the program, which VLIW chips keep among its constants",
+                "pass a buffer for it",
             )
         return space
 
@@ -364,7 +376,7 @@ class Memory:
         if bits(ty) != 32:
             raise self.c.refuse(f"atomic operations on {bits(ty)} bits", "use int or uint")
         base, offset = self.pointer(pointer)
-        space = self.space(pointer)
+        space = self.written_space(pointer)
         at = self.b.scalar(self.whole(base, offset))
         if space == LOCAL:
             self.places.lds_used = True

@@ -38,8 +38,9 @@ def _group(function: Function, instructions: list[Inst], places: Places) -> None
     allocas = [inst for inst in instructions if inst.op == "alloca"]
     arguments = {param.name for param in function.params if "byref" in param.attributes}
     private = {inst.name for inst in allocas}
+    variables = {inst.name for inst in instructions if inst.op in _SAME and any("@" in v.text for v in inst.args)}
     # What is made of such a pointer leads there, too, also by way of a cast to the generic space.
-    for known in (private, arguments):
+    for known in (private, arguments, variables):
         before = -1
         while len(known) != before:
             before = len(known)
@@ -58,7 +59,7 @@ def _group(function: Function, instructions: list[Inst], places: Places) -> None
             join(inst.name, _ANYWHERE)
         if inst.op in ("store", "ptrtoint", "ptrtoaddr") and inst.args[0].text in private:
             join(inst.args[0].text, _ANYWHERE)
-    places.arguments = arguments
+    places.arguments, places.variables = arguments, variables
     whole: dict[str, bool] = {}
     for inst in instructions:
         if inst.op in ("load", "store"):
