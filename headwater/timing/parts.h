@@ -137,9 +137,20 @@ static inline u64 calendar_cycles(const struct calendar *c, u32 units) { return 
 
 /* `calendar_take` where the first bucket has no room for all. */
 static __attribute__((noinline)) u64 calendar_search(struct calendar *c, u64 time, u32 amount) {
-    u64 b = time >> BUCKET_BITS, end = c->base + WINDOW;
+    u64 b = later(time >> BUCKET_BITS, c->base), end = c->base + WINDOW;
     u32 left = amount;
-    for (b = calendar_free(c, later(b, c->base)); b < end; b = calendar_free(c, b + 1)) {
+    if (b >= c->full && b < c->open) b = c->open;
+    if (b + 1 < end) { /* most often the next has room for the rest */
+        u32 *one = &c->bucket[b % WINDOW], *next = &c->bucket[(b + 1) % WINDOW];
+        u32 more = *one + amount - c->capacity, all = *next + more;
+        if (*one < c->capacity && more > 0 && all < c->capacity) {
+            *one = c->capacity + 1;
+            *next = all;
+            if (b == c->open) c->open = b + 1;
+            return later(((b + 1) << BUCKET_BITS) + calendar_cycles(c, all), time + calendar_cycles(c, amount));
+        }
+    }
+    for (b = calendar_free(c, b); b < end; b = calendar_free(c, b + 1)) {
         u32 *one = &c->bucket[b % WINDOW], room = c->capacity - *one;
         if (left < room) {
             *one += left;
@@ -280,6 +291,7 @@ static inline u64 *cache_place(const struct cache *c, u32 set, u32 line) {
 
 enum { TOGETHER = 16 }; /* lines that are asked for at once, at most */
 enum { MOST_LINES = 256 }; /* of an access */
+enum { HELD = 64 };        /* translations that are found by their page's number alone */
 
 /* The second level and what is behind it. All of it in one place, as all compute units share it. */
 struct memory {
@@ -290,6 +302,7 @@ struct memory {
     u32 line_shift;   /* 64-byte lines of an L2 line, as a shift */
     u32 hash_mask;    /* of a bank's number, what is scrambled */
     u32 *pages;       /* translations, the most recent ones */
+    u32 held[HELD];   /* some of these, each where its number alone says to look */
     u32 page_clock;
     u64 reads, writes, atomics, fills, write_backs, page_misses;
 };
@@ -300,12 +313,17 @@ struct places { u32 bank[MOST_LINES], set[MOST_LINES], tag[MOST_LINES]; };
 static u64 memory_translate(struct memory *m, u32 line) {
     const struct chip *k = m->chip;
     if (k->tlb_entries == 0) return 0;
-    u32 page = (line >> k->page_line_bits) + 1, set = rest(page, &m->of_pages);
-    u32 *at = m->pages + set * 16;
-    if (equal16(at, page, 0)) return 0;
-    at[m->page_clock++ & 15] = page;
-    m->page_misses++;
-    return k->tlb_miss_cycles;
+    u32 page = (line >> k->page_line_bits) + 1, *held = &m->held[page % HELD];
+    if (*held == page) return 0;
+    u32 *at = m->pages + rest(page, &m->of_pages) * 16, missing = equal16(at, page, 0) == 0;
+    if (missing) {
+        u32 *old = &at[m->page_clock++ & 15], *other = &m->held[*old % HELD];
+        if (*other == *old) *other = 0;
+        *old = page;
+        m->page_misses++;
+    }
+    *held = page;
+    return missing ? k->tlb_miss_cycles : 0;
 }
 
 /* Find the places of lines. A bank's lines are numbered without gaps. Where banks are scrambled, each `above` has a

@@ -231,9 +231,8 @@ static inline int reader_access(struct reader *r, u32 site, struct access *found
 /* The access that a site had last: what sites with the same records have. */
 static inline int reader_again(struct reader *r, u32 site, struct access *found) {
     const struct cursor *c = &r->cursors[site];
-    u32 at = c->used ? c->at : c->at - 1;
-    if (at >= c->end) return 0;
-    const struct run *run = &r->runs[at];
+    if (c->used == 0 && c->at - 1 >= c->end) return 0;
+    const struct run *run = c->used ? &c->run : &r->runs[c->at - 1]; /* most often it is at hand */
     *found = (struct access){run->first, run->count, run->active & LANES_MASK, run->flags,
                               (run->repeat >> REPEAT_BITS) + 1, run->active & NARROW, run->lines};
     return 1;
