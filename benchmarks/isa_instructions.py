@@ -272,6 +272,9 @@ def _ds(row: Row, isa: str, rng: random.Random) -> bytes:
         wide = 2 if "st64" in row.name or "store" in row.flags else 8
         first = rng.randrange(wide)
         values |= {"offset0": first, "offset1": 1 - first if "store" in row.flags else rng.randrange(wide)}
+    elif "src2" in row.flags:  # so many dwords from the address, or what that itself says
+        offset = rng.choice([rng.randrange(-64, 64) & 0x7FFF, 1 << 15])
+        values |= {"offset0": offset & 255, "offset1": offset >> 8}
     else:
         values["offset0"] = 16 * rng.randrange(4)
     return _packed("DS", isa, values, _prefix("DS", isa)).to_bytes(8, "little")
@@ -326,6 +329,9 @@ def make_trial(row: Row, isa: str, rng: random.Random, values: np.random.Generat
             vectors[0] = values.permutation(LANES) * bytes_
         if semantics(row).cross:
             vectors[0] = values.integers(0, 64, LANES) * 4
+        if "src2" in row.flags:
+            far = values.integers(-64, 64, LANES) << 17 if instruction.fields["offset"] >> 15 else 0
+            vectors[0] = (256 + aligned // 2 | far) & 0xFFFFFFFF
     scalars = np.concatenate([edges[values.integers(0, len(edges), COUNT)], np.frombuffer(values.bytes(32), np.uint32)])
     exec_kind = values.integers(0, 4)
     if exec_kind == 0:

@@ -72,14 +72,20 @@ def translate(t: Translator, instruction: Instruction, place: Callable[[int], Ad
     bits = "-1" if t.exec_mask().full else t.regs.pair(EXEC)
     update_lanes(t, what, t.mode, nbytes, how, slot, instruction.address, bits, layout, keep_old=dest is not None)
     if dest is not None:
-        first = number(dest.register)
-        exec_mask = t.exec_mask()
-        for n in range(min(dest.register.dwords, nbytes // 4)):
-            masked = t.masked(first + n)
-            for part in range(PARTS):
-                here = b.emit(f"getelementptr i8, ptr %before, i64 {4 * (LANES * n + PART_LANES * part)}")
-                value = b.emit(f"load {PART}, ptr {here}, align 64")
-                put(t, first + n, part, value, exec_mask, masked, None)
+        take_before(t, instruction, min(dest.register.dwords, nbytes // 4))
+
+
+def take_before(t: Translator, instruction: Instruction, dwords: int) -> None:
+    """Write what memory held, which is in ``%before``, to the destination."""
+    b = t.b
+    first = number(instruction.dests[0].register)
+    exec_mask = t.exec_mask()
+    for n in range(dwords):
+        masked = t.masked(first + n)
+        for part in range(PARTS):
+            here = b.emit(f"getelementptr i8, ptr %before, i64 {4 * (LANES * n + PART_LANES * part)}")
+            value = b.emit(f"load {PART}, ptr {here}, align 64")
+            put(t, first + n, part, value, exec_mask, masked, None)
 
 
 def count(t: Translator, instruction: Instruction) -> None:
@@ -141,40 +147,53 @@ def update_lanes(
     in ``%data``, where ``layout`` says (first dword, dwords). What memory held is left in ``%before`` if
     ``keep_old``."""
     b = t.b
-    start, head, one, done = b.block.label, b.label("lanes"), b.label("lane"), b.label("updated")
+
+    def one(lane: str, lane32: str) -> None:
+        address = b.emit(f"load i64, ptr {b.emit(f'getelementptr i64, ptr %addresses, i64 {lane}')}")
+        b.declare("declare hidden i64 @hw_place(ptr, i64, i64, i32, i64, i32, ptr) #1")
+        arguments = f"i64 {address}, i64 {nbytes}, i32 {how | WRITE}, i64 {pc}, i32 {lane32}, ptr {slot}"
+        found = b.emit(f"call i64 @hw_place(ptr %w, {arguments})")
+        t.stop_unless(b.emit(f"icmp ne i64 {found}, 0"))
+        pointer = b.emit(f"inttoptr i64 {found} to ptr")
+        operands = {name: _lane_data(t, lane, first, count) for name, (first, count) in layout.items()}
+        old = _update(t, what, mode, pointer, nbytes, operands, shared=not how & (LDS | GDS))
+        if keep_old:
+            words = [old] if nbytes == 4 else [
+                b.emit(f"trunc i64 {old} to i32"),
+                b.emit(f"trunc i64 {b.emit(f'lshr i64 {old}, 32')} to i32"),
+            ]  # fmt: skip
+            for n, word in enumerate(words):
+                b.line(f"store i32 {word}, ptr {array_place(b, '%before', n, lane)}")
+
+    each_lane(t, bits, one)
+
+
+def each_lane(t: Context, bits: str, one: Callable[[str, str], None]) -> None:
+    """A loop over the lanes of ``bits``, an ``i64``: ``one`` writes its body for a lane, an ``i64`` and an ``i32``."""
+    b = t.b
+    start, head, body, done = b.block.label, b.label("lanes"), b.label("lane"), b.label("updated")
     b.jump(head)
     b.start(head)
     left = b.fresh("left")
     rest = b.fresh("rest")
     phi = len(b.block.lines)
     b.line("")
-    b.branch(b.emit(f"icmp eq i64 {left}, 0"), done, one)
-    b.start(one)
+    b.branch(b.emit(f"icmp eq i64 {left}, 0"), done, body)
+    b.start(body)
     lane = b.intrinsic("cttz", "u64", Value(left, "u64"), extra=("i1 true",)).text
     b.line(f"{rest} = and i64 {left}, {b.emit(f'add i64 {left}, -1')}")
-    address = b.emit(f"load i64, ptr {b.emit(f'getelementptr i64, ptr %addresses, i64 {lane}')}")
-    lane32 = b.emit(f"trunc i64 {lane} to i32")
-    b.declare("declare hidden i64 @hw_place(ptr, i64, i64, i32, i64, i32, ptr) #1")
-    arguments = f"i64 {address}, i64 {nbytes}, i32 {how | WRITE}, i64 {pc}, i32 {lane32}, ptr {slot}"
-    found = b.emit(f"call i64 @hw_place(ptr %w, {arguments})")
-    t.stop_unless(b.emit(f"icmp ne i64 {found}, 0"))
-    pointer = b.emit(f"inttoptr i64 {found} to ptr")
-    operands = {name: _lane_data(t, lane, first, count) for name, (first, count) in layout.items()}
-    old = _update(t, what, mode, pointer, nbytes, operands, shared=not how & (LDS | GDS))
-    if keep_old:
-        words = [old] if nbytes == 4 else [
-            b.emit(f"trunc i64 {old} to i32"),
-            b.emit(f"trunc i64 {b.emit(f'lshr i64 {old}, 32')} to i32"),
-        ]  # fmt: skip
-        for n, word in enumerate(words):
-            here = b.emit(f"getelementptr i32, ptr %before, i64 {lane}")
-            there = b.emit(f"getelementptr i8, ptr {here}, i64 {4 * LANES * n}")
-            b.line(f"store i32 {word}, ptr {there}")
+    one(lane, b.emit(f"trunc i64 {lane} to i32"))
     end = b.block.label
     b.jump(head)
     head_block = next(block for block in b.blocks if block.label == head)
     head_block.lines[phi] = f"  {left} = phi i64 [{bits}, %{start}], [{rest}, %{end}]"
     b.start(done)
+
+
+def array_place(b: Builder, array: str, dword: int, lane: str) -> str:
+    """A pointer to a lane's dword in an array of 64 lanes a dword."""
+    here = b.emit(f"getelementptr i32, ptr {array}, i64 {lane}")
+    return b.emit(f"getelementptr i8, ptr {here}, i64 {4 * LANES * dword}")
 
 
 def wide_addresses(b: Builder, at: Address) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from headwater.emulate import atomics, exchange, texels
+from headwater.emulate import atomics, exchange, texels, two_places
 from headwater.emulate.builder import Value
 from headwater.emulate.control import scalar_operand, special, write_scalar
 from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
@@ -17,7 +17,7 @@ from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.emulate.vector import number, put, vector_fetch, writers
 from headwater.isa.gcn import images, residency
 from headwater.isa.gcn.model import M0, Instruction, Register, Source
-from headwater.isa.gcn.semantics import BITS, Node
+from headwater.isa.gcn.semantics import BITS
 
 if TYPE_CHECKING:
     from headwater.emulate.translate import Translator
@@ -140,7 +140,8 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
     else:
         access = Access(t, instruction, place_of(t, instruction))
     if "atomic" in row.flags:
-        atomics.translate(t, instruction, place_of(t, instruction))
+        if not two_places.translate(t, instruction, place_of(t, instruction)):
+            atomics.translate(t, instruction, place_of(t, instruction))
         return
     writes = "store" in row.flags
     exec_mask = t.exec_mask()
@@ -205,21 +206,13 @@ class Access:
         self.instruction = instruction
         self.place = place
         loads = [access for access in meaning(instruction).accesses if access.kind == "load"]
-        self.pieces = [(self._bytes_of(access.offset), BITS[access.type] // 8) for access in loads]
+        self.pieces = [
+            (0 if access.offset is None else two_places.constant(instruction, access.offset), BITS[access.type] // 8)
+            for access in loads
+        ]
         """What it loads, in order."""
         self.told_ahead = False
         """Whether `tell` is called for all parts before they are stored."""
-
-    def _bytes_of(self, node: Node | None) -> int:
-        """An offset of a two-address instruction: a field times a constant."""
-        if node is None:
-            return 0
-        if node.op == "constant":
-            return node.bits
-        if node.op == "operand":
-            return self.instruction.fields[node.name.lower()]
-        assert node.op == "mul", f"an offset made by {node.op}"
-        return self._bytes_of(node.args[0]) * self._bytes_of(node.args[1])
 
     def begin(self, part: int, exec_mask: Mask) -> PartOfAccess:
         """What one part's lanes do."""
@@ -341,8 +334,8 @@ def _ds_place(t: Translator, instruction: Instruction) -> Place:
     gds = bool(instruction.fields.get("gds"))
     slot = t.slot_now(t.fixed_slot(GDS_SLOT if gds else LDS_SLOT))
     start = slot.start
-    two = "offset2" in instruction.row.flags
-    offset = 0 if two else instruction.fields["offset"]
+    elsewhere = {"offset2", "src2"} & instruction.row.flags
+    offset = 0 if elsewhere else instruction.fields["offset"]
     address = instruction.source("ADDR")
     how = GDS if gds else LDS
     if address is None:  # ds_read_addtid_b32: M0 and the lane's number

@@ -17,7 +17,7 @@ from headwater.emulate.evaluate_numpy import Array, EffectValues, Wide, evaluate
 from headwater.emulate.layout import GWS_RESOURCES, LANES, PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.emulate.modifiers import PAIRS, high_half
 from headwater.emulate.reference_gws import Resources
-from headwater.emulate.reference_memory import AccessError, Memories, Place, fault, places
+from headwater.emulate.reference_memory import AccessError, Memories, Place, fault, places, second_place
 from headwater.errors import InternalError, KernelFault
 from headwater.isa.gcn import images, residency
 from headwater.isa.gcn.model import (
@@ -621,7 +621,7 @@ def _vector_memory(wave: Wave, instruction: Instruction, what: Semantics) -> Non
     if fields.get("tfe") or (to_lds and images.texels(instruction) is not None):
         what_of = "tfe" if fields.get("tfe") else "a format and lds"
         raise KernelFault(f"{instruction.row.name} at {instruction.address:#x}: {what_of} are not emulated")
-    operands = {name: _named(wave, instruction, name, what) for name in what.reads - {"MEM"}}
+    operands = {name: _named(wave, instruction, name, what) for name in what.reads - {"MEM", "OTHER"}}
     active = _active(wave)
     counts = what.effect("count")
     if counts is not None:
@@ -650,6 +650,12 @@ def _vector_memory(wave: Wave, instruction: Instruction, what: Semantics) -> Non
         return _as_lanes(values, type_)
 
     try:
+        if what.effect("halves") is not None:
+            _exchange_halves(wave, instruction, what, operands, where)
+            return
+        if "OTHER" in what.reads:
+            _by_second(wave, instruction, what, read("ADDR"))
+            return
         if what.is_atomic:
             _atomic(wave, instruction, what, operands, where(None))
             return
@@ -779,6 +785,46 @@ def _atomic(
     if dest is not None:
         plain = replace(what, packed=False)
         _assign(wave, instruction, "D", _as_lanes(returned, f"u{8 * width}"), plain)
+
+
+def _exchange_halves(
+    wave: Wave,
+    instruction: Instruction,
+    what: Semantics,
+    operands: dict[str, Wide],
+    where: Callable[[Array | None], list[Callable[[int], Place]]],
+) -> None:
+    """Of each lane both places are read before either is written."""
+    type_ = what.types["D"]
+    width = BITS[type_] // 16
+    returned = [bytes(2 * width)] * LANES
+    done = evaluate(what, {**operands, "MEM": _as_lanes(returned, type_)}, wave.settings)
+    new = done.results["MEM"]
+    offsets = next(effect for effect in done.effects if effect.kind == "halves").values
+    at = [where(np.asarray(offset)) for offset in offsets]
+    for lane in _active(wave):
+        returned[lane] = b"".join(_get(wave.memories, half[lane], lane, width) for half in at)
+        data = _bytes(new, lane)
+        for n, half in enumerate(at):
+            _put(wave.memories, half[lane], lane, data[n * width : (n + 1) * width])
+    _assign(wave, instruction, "D", _as_lanes(returned, type_), what)
+
+
+def _by_second(wave: Wave, instruction: Instruction, what: Semantics, addresses: Sequence[int]) -> None:
+    """Memory is updated by what lies at a second place in it."""
+    mode = replace(wave.settings, round32=0, round16_64=0)
+    memory = wave.memories.gds if instruction.fields.get("gds") else wave.memories.lds
+    type_ = what.types["MEM"]
+    for lane in _active(wave):
+        first, second = second_place(addresses[lane], instruction.fields["offset"])
+        try:
+            found = {
+                name: _as_lanes([memory.read(place, BITS[type_] // 8)], type_)
+                for name, place in (("OTHER", second), ("MEM", first))
+            }
+        except AccessError as error:
+            raise fault(error, instruction, instruction.row.name, lane) from None
+        memory.write(first, _bytes(dict(evaluate(what, found, mode).results)["MEM"], 0))
 
 
 def _active(wave: Wave) -> list[int]:

@@ -177,6 +177,17 @@ def places(instruction: Instruction, isa: str, read: Read, extra: list[int] | No
     return result
 
 
+def second_place(address: int, offset: int) -> tuple[int, int]:
+    """Both places of ``ds_…_src2_…`` (AMD, "Vega" ISA Reference Guide, DS_ADD_SRC2_U32: B = A + 4 * (offset1[7] ?
+    {A[31], A[31:17]} : {offset1[6], offset1[6:0], offset0})); the bits that say where the second is are none of A's."""
+    if offset >> 15 & 1:
+        further, address = address >> 17, address & 0x1FFFF
+    else:
+        further = offset & 0x7FFF
+    further -= (further & 0x4000) << 1
+    return address, (address + 4 * further) & 0xFFFFFFFF
+
+
 def _buffer(instruction: Instruction, isa: str, read: Read) -> list[Callable[[int], Place]]:
     """AMD, Vega ISA Reference Guide, "Buffer Addressing"; addr64: Southern Islands ISA Reference Guide."""
     fields = instruction.fields

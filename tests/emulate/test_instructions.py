@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 
 from benchmarks.isa_instructions import check, differences, encode, interpreted, make_trial, usable
 from headwater.isa.gcn.decode import decode
+from headwater.isa.gcn.model import ISA_OF_TARGET
 from headwater.isa.gcn.table import rows
 
 
@@ -31,6 +33,13 @@ def test_encoding_gives_the_row_back():
 def test_translator_and_interpreter_agree():
     """`python -m benchmarks.isa_instructions` does thousands."""
     assert check("gfx900", 70, seed=12) == []
+
+
+@pytest.mark.parametrize("target", ["gfx803", "gfx906"])
+def test_local_memory_at_two_places(target):
+    names = {row.name for row in rows(ISA_OF_TARGET[target]) if "_src2_" in row.name or "wrxchg2" in row.name}
+    assert len(names) == 35
+    assert check(target, 70, seed=5, chosen=names) == []
 
 
 def test_a_difference_is_told():

@@ -367,6 +367,38 @@ def test_matrix_product():
 
 
 @pytest.mark.parametrize(
+    ("text", "address", "wanted"),
+    [
+        # A second place 64 dwords on, by the offset and by the address.
+        ("ds_add_src2_u32 v0 offset:64", 4 * LANE, lambda x: [*(x[:64] + x[64:128]), *x[64:]]),
+        ("ds_rsub_src2_u32 v0 offset:32768", 4 * LANE | 64 << 17, lambda x: [*(x[64:128] - x[:64]), *x[64:]]),
+        # One dword back: each lane reads what the one before it has written.
+        ("ds_write_src2_b32 v0 offset:32767", 4 * LANE + 4, lambda x: [x[0]] * 65 + [*x[65:]]),
+        ("ds_write_src2_b32 v0 offset:65535", 4 * LANE + 4 | 0x7FFF << 17, lambda x: [x[0]] * 65 + [*x[65:]]),
+    ],
+)
+def test_a_second_place_in_local_memory(text, address, wanted):
+    """A is the address, without the bits that say where B is; B is so many dwords from it."""
+    numbers = np.random.default_rng(4).integers(0, 1 << 32, 1024, np.uint32)
+    wave = make_wave(lds=LocalMemory("LDS", bytearray(numbers.tobytes())))
+    wave.vectors[0] = address
+    run(text, wave=wave)
+    assert np.frombuffer(bytes(wave.memories.lds.data), np.uint32).tolist() == list(wanted(numbers))
+
+
+def test_exchanges_of_two_places():
+    numbers = np.random.default_rng(5).integers(0, 1 << 32, 1024, np.uint32)
+    wave = make_wave(lds=LocalMemory("LDS", bytearray(numbers.tobytes())))
+    wave.vectors[0], wave.vectors[1], wave.vectors[2] = 4 * LANE, 1000 + LANE, 2000 + LANE
+    run("ds_wrxchg2st64_rtn_b32 v[4:5], v0, v1, v2 offset0:1 offset1:3", wave=wave)
+    assert (wave.vectors[4] == numbers[64:128]).all()
+    assert (wave.vectors[5] == numbers[192:256]).all()
+    found = np.frombuffer(bytes(wave.memories.lds.data), np.uint32)
+    assert (found[64:128] == 1000 + LANE).all()
+    assert (found[192:256] == 2000 + LANE).all()
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         (
@@ -376,7 +408,7 @@ def test_matrix_product():
         ("v_mov_b32 v1, 0xfff\nds_read_b32 v2, v1", "ds_read_b32 at 0x8, lane 0: 4 bytes at 0xfff are beyond the 4096"),
         ("again: s_branch again", "did not end within 1000 instructions"),
         ("s_trap 2", "s_trap 2 at 0x0"),
-        ("ds_add_src2_u32 v0", "ds_add_src2_u32 at 0x0: LDS operations with a second address from memory are not"),
+        ("ds_condxchg32_rtn_b64 v[0:1], v0, v[2:3]", "ds_condxchg32_rtn_b64 at 0x0: this exchange is not emulated"),
     ],
 )
 def test_faults(text, message):

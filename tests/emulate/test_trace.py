@@ -346,6 +346,34 @@ kernel void walk(global const int *in, global const int *more, global const int4
         assert out[64 * wave.group] == sum(wanted) + count
 
 
+def test_local_memory_at_two_places(tmp_path):
+    """Two accesses of an instruction, of which one is a read beside the update; on a chip they are replayed."""
+    source = r"""
+kernel void pairs(global uint *out) {
+  local uint held[256];
+  uint i = get_local_id(0), at = (uint)(size_t)held + 4 * i, before;
+  for (int k = 0; k < 4; k++) held[64 * k + i] = 100 * k + i;
+  ulong both;
+  __asm volatile("s_mov_b32 m0, -1\n ds_add_src2_u32 %1 offset:64\n"
+                 "ds_wrxchg2st64_rtn_b32 %0, %1, %2, %2 offset0:2 offset1:3\n s_waitcnt lgkmcnt(0)"
+                 : "=&v"(both) : "v"(at), "v"(i) : "memory");
+  out[i] = held[i];
+  out[64 + i] = (uint)both;
+  out[128 + i] = both >> 32;
+}"""
+    made, path, out = hw.device("vega64").build(source, "pairs.cl"), tmp_path / "pairs", np.zeros(192, np.uint32)
+    recording = record(made, "pairs", (64,), (64,), [out], path)
+    lanes = np.arange(64)
+    assert out.tolist() == [*(100 + 2 * lanes), *(200 + lanes), *(300 + lanes)]
+    sites = [(site.writes, site.nbytes) for site in read(path).sites if site.kind == "lds" and site.atomic]
+    assert sites == [(False, 4), (True, 4), (True, 4), (True, 4)]
+    chip, replayer = chips.find("vega64"), Replayer(read(path), machine_of(recording.launch))
+    assert replayer.run(chip, replayer.table(chip)).sums["instructions"] == statistics(recording).total.count
+    checked = np.zeros(192, np.uint32)
+    made.kernels["pairs"].prepare((64,), (64,), check=True)([checked], None, None).wait()
+    assert checked.tolist() == out.tolist()
+
+
 @pytest.mark.parametrize("device", ["vega64", "hd5870"])
 @pytest.mark.parametrize("seed", range(3))
 def test_wavefronts_at_the_ends_of_rows_have_lanes_of_their_own(tmp_path, device, seed):

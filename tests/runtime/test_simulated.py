@@ -225,11 +225,11 @@ def test_code_for_another_chip_is_refused(code_object):
 
 def test_an_instruction_that_is_not_emulated_is_named(tmp_path):
     text = compile_code_object(SOURCE.split("kernel void shared_sum")[0], "add.cl", "", "gfx900", emit="asm").code
-    edited = text.decode().replace("s_endpgm", "ds_add_src2_u32 v0\n\ts_endpgm", 1)
+    edited = text.decode().replace("s_endpgm", "ds_condxchg32_rtn_b64 v[0:1], v0, v[2:3]\n\ts_endpgm", 1)
     path = tmp_path / "edited.hsaco"
     path.write_bytes(assemble(edited, "edited.s", "gfx900").code)
     numbers = np.zeros(64, np.float32)
-    with pytest.raises(KernelFault, match=r"ds_add_src2_u32 v0(.|\n)*hint: LDS operations with a second address"):
+    with pytest.raises(KernelFault, match=r"ds_condxchg32_rtn_b64 v(.|\n)*hint: this exchange"):
         hw.compile(path).add[(64,), (64,)](numbers, numbers, numbers.copy(), 64)
 
 

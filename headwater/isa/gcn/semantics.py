@@ -318,6 +318,9 @@ class Parser:
         text = "".join(a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str))
         args = [a for a in call.args if not (isinstance(a, ast.Constant) and isinstance(a.value, str))]
         type_ = ""
+        if kind == "second":
+            type_ = _type_name(args.pop(0))
+            self.types = {**self.types, "MEM": type_, "OTHER": type_}
         if kind == "store":
             first = args.pop(0)
             type_ = _type_name(first)
@@ -646,13 +649,16 @@ EFFECTS: Mapping[str, tuple[int, int]] = {
     "count": (1, 1),
     "mfma": (0, 0),
     "gws": (1, 2),
+    "halves": (2, 2),
+    "second": (0, 0),
 }
 """Effects and how many values each takes (types and strings apart). ``store(T, value[, byte offset])``;
 ``branch(condition)`` to the instruction's target; ``setreg(value)`` the field that SIMM16 names;
 ``image("…")``, ``format("…")``: see `headwater.isa.gcn.images`; ``count("up" or "down", address)``: D is what memory
 holds, to which the number of active lanes is added, or from which it is taken, once for all; ``index_source()``,
 ``index_dest()``: M0 is added to the register's number; ``gpr_index(n)``: VGPR indexing mode;
-``gws("barrier", resource, value)``: global wave synchronisation."""
+``gws("barrier", resource, value)``: global wave synchronisation; ``halves(first, second)``: the halves of MEM lie so
+many bytes from the address; ``second(T)``: MEM is a T, and so is OTHER, at a second place that the address leads to."""
 
 Rule = Callable[[tuple[str, ...], str], tuple[tuple[str, ...], str]]
 
