@@ -15,7 +15,6 @@ from typing import Any, Final
 import numpy as np
 
 from headwater import cache
-from headwater.emulate import trace
 from headwater.emulate.layout import Struct
 from headwater.runtime import pool
 from headwater.runtime.arrays import aligned_bytes
@@ -152,8 +151,19 @@ def prepare(family: Family) -> None:
         with suppress(Exception):  # the call that matters will tell
             part()
 
-    for part in (partial(engine, family), *trace.parts(family.name == "vliw")):
-        threading.Thread(target=make, args=(part,), daemon=True).start()
+    def support() -> None:
+        from headwater.emulate import trace  # its import takes long
+
+        parts = [
+            threading.Thread(target=make, args=(part,), daemon=True) for part in trace.parts(family.name == "vliw")
+        ]
+        for thread in parts:
+            thread.start()
+        for thread in parts:
+            thread.join()
+
+    for begin in (partial(engine, family), support):
+        threading.Thread(target=make, args=(begin,), daemon=True).start()
     pool.prepare()
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.emulate.hooks import watching
-from headwater.emulate.trace import Recording, read
 from headwater.errors import LaunchError, UsageError
 from headwater.timing.host import host
 from headwater.timing.layout import GCN, prepare
@@ -23,6 +22,7 @@ from headwater.timing.vliw_layout import VLIW
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
+    from headwater.emulate.trace import Recording
     from headwater.runtime import Device
     from headwater.timing.machine import Machine, Steps
 
@@ -46,6 +46,8 @@ class Launch:
     """One recorded launch; `report` replays it on a chip."""
 
     def __init__(self, recording: Recording, folder: _Folder) -> None:
+        from headwater.emulate.trace import read
+
         self._folder = folder
         assert recording.path is not None
         assert recording.launch is not None
@@ -139,6 +141,8 @@ class Recorded:
     """The launches that something made, their traces in files for as long as one of them is in use."""
 
     def __init__(self, run: Callable[[], object]) -> None:
+        from headwater.emulate.trace import Recording  # the engine is begun before this is imported
+
         folder = _Folder()
         recordings: list[Recording] = []
 
@@ -189,6 +193,8 @@ def simulate_launch(launcher: Callable[..., Any], args: tuple[Any, ...], device:
 
 def _copied(recording: Recording) -> tuple[int, int]:
     """Bytes that a launch needs on the board, and bytes of results: each of its buffers once."""
+    from headwater.emulate.trace import read
+
     launch = recording.launch
     assert launch is not None
     access = {arg.name: arg.access for arg in launch._info.args}
