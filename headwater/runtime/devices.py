@@ -344,7 +344,7 @@ def unknown_device(name: str, reason: str = "") -> DeviceError:
     known = {**{n.lower(): n for n in names}, **{d.description.lower(): d.description for d in existing}}
     near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
     listing = ", ".join(f"{device.name} ({device.description})" for device in existing)
-    suggestion = f"did you mean {known[near[0]]!r}? " if near else ""
+    suggestion = f"did you mean {known[near[0]]!r}? " if near and near[0] != name.lower() else ""
     return DeviceError(
         f"no device {name!r}{f': {reason}' if reason else ''}",
         hint=f"{suggestion}the devices here are {listing}; headwater devices lists the simulated chips, too",

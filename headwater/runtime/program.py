@@ -410,6 +410,8 @@ def _read(path_or_source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
+        if path.is_symlink():
+            raise UsageError(f"{path} is a link that leads nowhere") from None
         raise UsageError(f"no such file: {path}", hint=_nearby(path)) from None
     except IsADirectoryError:
         raise UsageError(f"{path} is a directory, not a source file") from None
@@ -420,7 +422,8 @@ def _read(path_or_source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
     if path.suffix in (".s", ".isa"):
         raise UsageError(f"{path} is assembly", hint=f"headwater asm {path} makes machine code of it, which runs")
     if b"\0" in data:
-        raise UsageError(f"{path} is not a text file")
+        wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        raise UsageError(f"{path} is not a text file", hint="it is UTF-16: save it as UTF-8" if wide else "")
     try:
         return data.decode("utf-8-sig"), str(path)
     except UnicodeDecodeError:
