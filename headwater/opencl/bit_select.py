@@ -17,6 +17,7 @@ _PART = re.compile(
 )
 _CAST = re.compile(rf"^  (%[^ ]+) = bitcast {_VECTOR} (%[^ ]+) to {_VECTOR}$", re.MULTILINE)
 _OR = re.compile(rf"^  (%[^ ]+) = or (?:disjoint )?{_VECTOR} (%[^ ,]+), (%[^ \n]+)$", re.MULTILINE)
+_ANY_OR = re.compile(rf" = or (?:disjoint )?{_VECTOR} ")
 _SELECT = re.compile(
     r"^  (?P<name>%[^ ]+) = select (?P<mask><\d+ x i1> [^\n]*?), (?P<ty><\d+ x i(?:32|64)>) (?P<one>%[^ ,]+|[^%\n]*?), "
     r"(?P=ty) (?P<other>%[^ \n,]+|[^%\n]*?)$",
@@ -26,6 +27,8 @@ _SELECT = re.compile(
 
 def without_masked_bit_selects(text: str) -> str:
     """The module's text with such selections changed; the very same text if there are none."""
+    if "@llvm.copysign." not in text and not _ANY_OR.search(text):
+        return text
     parts = re.split(r"^(?=define )", text, flags=re.MULTILINE)
     changed = [_function(part) for part in parts]
     return text if all(a is b for a, b in zip(parts, changed, strict=True)) else "".join(changed)

@@ -21,7 +21,7 @@ _HALF_BITS = 16
 
 def without_high_products(text: str) -> str:
     """The module's text with such products narrowed in two steps; the very same text if there are none."""
-    if " x i64> " not in text or not _NARROW.search(text):
+    if " x i64> " not in text or " x i16>" not in text or not _NARROW.search(text):
         return text
     parts = re.split(r"^(?=define )", text, flags=re.MULTILINE)
     changed = [_function(part) for part in parts]
