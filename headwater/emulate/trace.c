@@ -24,6 +24,7 @@ APART static void goes_as_expected(struct recorder *r) {
 static void begins_as_expected(struct recorder *r) {
     struct series *f = r->lead;
     put_series(r, f);
+    if (f->lines) r->listed = f; /* the lists are still there */
     half *first = (half *)f->runs, *last = (half *)f->last, *delta = (half *)f->delta;
     u64 times = (r->number - f->last_number) / f->step;
     for (u32 n = 0; n < 2 * r->context->sites; n += 2) {
@@ -79,7 +80,7 @@ SCALAR static inline void expect_access(struct recorder *r, u32 number, u64 time
     s->usual = count;
     s->next = NEVER;
     s->step = 0;
-    if (count == 0) return;
+    if (count == 0 || (last[0] & LIST && !same_lists(r, r->lead))) return;
     if ((u32)last[0] != s->known[PACKED] && (u32)last[0] == s->other_known[PACKED]) exchange_patterns(s);
     if (s->pattern_mask == 0 || (u32)last[0] != s->known[PACKED]) return;
     if (is_local(facts_of(r, number))) {
@@ -108,7 +109,7 @@ APART static void expect(struct recorder *r) {
     for (u32 n = 0; n < ALL_SERIES; n++) {
         struct series *f = &r->series[n];
         u64 far = number - f->last_number;
-        if (f->waves == 0 || f->step == 0 || number <= f->last_number || (f->lines && f->relisted != r->relisted)) continue;
+        if (f->waves == 0 || f->step == 0 || number <= f->last_number || !lists_go_on(r, f)) continue;
         if (far % f->step || (r->lead && (far != f->step || (distance == r->lead->step && far < distance)))) continue;
         r->lead = f;
         distance = far;
@@ -455,8 +456,6 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
         return;
     }
     /* The lines that are overwritten now are still to be written. */
-    for (u32 n = 0; n < ALL_SERIES; n++)
-        if (r->series[n].waves && lines_in(&r->series[n].runs[number])) put_series(r, &r->series[n]);
     if (r->runs[number].packed & LIST) end_run(r, s, number);
     if (s->other_known[PACKED] & LIST) s->other_mask = s->other_known[PACKED] = 0;
     u32 flags = one_high ? shape(s, mask, first, bytes, from) : 0, follow = 1, count;

@@ -71,6 +71,8 @@ MEMORY_RECORD: Final = np.dtype(
 _NARROW: Final = 1 << 7
 """In ``active``: the record's list has 16 bits for each line."""
 REPEAT_BITS: Final = 26
+_OWN_LISTS: Final = 2
+"""In a chunk's ``last``: each wavefront has lists of its own."""
 ACCESS: Final = np.dtype([*((name, MEMORY_RECORD[name]) for name in MEMORY_RECORD.names or ()), ("cycles", "u1")])
 """A memory record with its two parts of ``repeat`` apart."""
 CHUNK: Final = np.dtype(
@@ -450,9 +452,11 @@ def _wave(trace: Trace, data: Any, group: int, wave: int, chunks: list[tuple[int
             size = dtype.itemsize * int(count)
             part.append(np.frombuffer(bytearray(data[at : at + size]), dtype))
             at += size
-        if turn:
+        if turn:  # before what each has of its own
             deltas = np.frombuffer(data[at : at + 4 * int(head["memory"])].tobytes(), "<u4")
             parts[1][-1]["first"] += deltas * np.uint32(turn)
+        if head["last"] & _OWN_LISTS:
+            parts[2][-1] = _own_lists(trace.path, parts[1][-1], parts[2][-1], turn)
     records, lists = (np.concatenate(part) for part in parts[1:])
     path = np.concatenate([_path(trace.path, words) for words in parts[0]])
     memory = np.zeros(len(records), ACCESS)
@@ -462,6 +466,31 @@ def _wave(trace: Trace, data: Any, group: int, wave: int, chunks: list[tuple[int
     memory["cycles"] = (records["repeat"] >> REPEAT_BITS) + 1
     memory["active"] &= _NARROW - 1
     return Wave(group, wave, path, memory, _lines(trace.path, records, lists), trace.sites)
+
+
+def _own_lists(path: Path, records: Array, words: Array, turn: int) -> Array:
+    """The lists of one of several wavefronts that have their own; what begins them is put into the records."""
+    kept: list[Array] = []
+    at = 0
+    for n in range(turn + 1):
+        for one in np.flatnonzero(records["site"] & LIST):
+            if at + 2 > len(words):
+                raise UsageError(f"{path}: the trace is damaged", hint="record it again")
+            begin, first = words[at : at + 2]
+            count, narrow = int(begin >> 24), int(begin >> 16) & _NARROW
+            at += 2 + _list_words(count, bool(narrow))
+            if n < turn:
+                continue
+            kept.append(words[at - _list_words(count, bool(narrow)) : at])
+            cycles = (begin & 63) << np.uint32(REPEAT_BITS)
+            repeat = records["repeat"][one] & ((1 << REPEAT_BITS) - 1)
+            active = records["active"][one] & (_NARROW - 1) | narrow
+            records[one] = records["site"][one], active, count, first, records["stride"][one], repeat | cycles
+    return np.concatenate(kept) if kept else words[:0]
+
+
+def _list_words(count: int, narrow: bool) -> int:
+    return 1 + (count + 1) // 2 if narrow else count
 
 
 def _path(path: Path, words: Array) -> Array:
@@ -496,7 +525,7 @@ def _lines(path: Path, records: Array, lists: Array) -> Array:
     at = 0
     for one in records[records["site"] & LIST != 0]:
         count, narrow = int(one["count"]), bool(one["active"] & _NARROW)
-        size = 1 + (count + 1) // 2 if narrow else count
+        size = _list_words(count, narrow)
         some = lists[at : at + size]
         if len(some) < size:
             raise UsageError(f"{path}: the trace is damaged", hint="record it again")

@@ -6,6 +6,7 @@ enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, NARROW = 1 << 7 }; /
 enum { LANES_SHIFT = 16, OFTEN_SHIFT = 23, OFTEN = 1 << 9, AGAIN = 127 << LANES_SHIFT }; /* of words of a path in the file */
 enum { CLASSES = 32, MOST_BACK = 0x7fff }; /* of segments, a power of two; records that a word has run again: of two words each at most */
 enum { CHUNK_MAGIC = 0x43545748, SERIES_BYTES = 2560 };
+enum { LAST = 1, OWN_LISTS = 2 }; /* of a chunk's `last` */
 enum { REPEAT_BITS = 26, MOST_REPEATS = (1 << REPEAT_BITS) - 1, CYCLES = 63 };
 
 struct path_record { u32 key, repeat; };
@@ -40,11 +41,13 @@ struct context {
 enum { SERIES_PATHS = 64, ALL_SERIES = 4 }; /* records of the longest path that is compared; series that are open */
 
 /* Wavefronts that did the same (those at the ends of rows are often one series, those between another): `waves` from number `start` on, `step` apart. Runs of the first and of the last of them, and
-   what those of each are less those of the one before: nothing but distances of `first`. Lists of lines are those that the sites
-   have: none has had another since, or the recorder would have `relisted` more often. */
+   what those of each are less those of the one before: nothing but distances of `first`. Lists of lines are kept in the recorder's
+   `line`, of one series at a time, `listed`: those of the first wavefront, which all have if no site has had another since, or the
+   recorder would have `relisted` more often; or, if they have their `own`, those of each. */
 struct series {
     u64 start, last_number, step; /* of a single wavefront, `step` and `delta` are guesses, or step is 0 */
-    u32 waves, paths, lines, relisted;
+    u32 waves, paths, lines, relisted; /* lines: words of lists of a wavefront */
+    u32 own, held;                     /* held: words of `line` */
     struct path_record path[SERIES_PATHS];
     struct run *runs, *last, *delta;
 };
@@ -58,6 +61,7 @@ struct recorder { /* begins as struct recorder_head says */
     struct path_record *path;
     u64 number, expected; /* of the wavefront, and of that to which what is expected applies */
     struct series *lead;  /* what that comes from, or 0 */
+    struct series *listed;
     u64 behind;           /* wavefronts that are counted in `lead`, but not yet in its `last` */
     u32 lasting, turning; /* how many more what is expected holds for; the first site with another next address behind each, plus 1 */
     u32 open, memories, lines, put; /* put: some of it is in the output */
@@ -188,32 +192,63 @@ static u32 relative_lines(struct site *s, u32 count) {
     return NARROW << 16;
 }
 
+/* What a list begins with where each wavefront has its own: how many lines, whether it is narrow, and the cycles; then `first`. */
+enum { LIST_HEAD = 2 };
+#define OF_LIST (CYCLES | NARROW << 16 | 0xffu << 24)
+
+/* Keep the lists of the wavefront's runs behind those that are kept; 0 if there is no room. */
+static int keep_lists(struct recorder *r, struct series *f) {
+    u32 words = 0;
+    for (u32 n = 0; n < r->context->sites; n++)
+        if (lines_in(&r->runs[n])) words += LIST_HEAD + lines_in(&r->runs[n]);
+    if (f->held + words > r->context->line_room) return 0;
+    u32 *to = r->line + f->held;
+    for (u32 n = 0; n < r->context->sites; n++) {
+        u32 lines = lines_in(&r->runs[n]);
+        if (lines == 0) continue;
+        to[0] = r->runs[n].packed & OF_LIST;
+        to[1] = r->runs[n].first;
+        __builtin_memcpy(to + LIST_HEAD, r->sites[n].lines, 4 * lines);
+        to += LIST_HEAD + lines;
+    }
+    f->held += words;
+    return 1;
+}
+
 static void put_series(struct recorder *r, struct series *f) {
     u32 sites = r->context->sites, memories = 0;
     if (f->waves == 0) return;
     for (u32 n = 0; n < sites; n++) {
-        if (f->runs[n].count) count_run(&r->sites[n], &f->runs[n], f->waves);
+        u32 alone = f->own && f->runs[n].packed & LIST; /* those of the others are counted */
+        if (f->runs[n].count) count_run(&r->sites[n], &f->runs[n], alone ? 1 : f->waves);
         memories += f->runs[n].count != 0;
     }
-    u32 waves = r->context->waves, several = f->waves > 1;
-    struct chunk head = {CHUNK_MAGIC, f->start % waves, f->start / waves, f->paths, memories, f->lines, 1, f->waves, several ? f->step : 0};
-    unsigned char *at = begin_chunk(r, head, f->path, memories * (sizeof(struct memory_record) + several * 4ull) + f->lines * 4ull);
+    u32 waves = r->context->waves, several = f->waves > 1, lines = f->own ? f->held : f->lines;
+    struct chunk head = {CHUNK_MAGIC, f->start % waves, f->start / waves, f->paths, memories, lines, f->own ? LAST | OWN_LISTS : LAST,
+                         f->waves, several ? f->step : 0};
+    unsigned char *at = begin_chunk(r, head, f->path, memories * (sizeof(struct memory_record) + several * 4ull) + lines * 4ull);
     if (at) {
-        unsigned char *lines = at + memories * sizeof(struct memory_record), *deltas = lines + f->lines * 4ull;
+        unsigned char *line = at + memories * sizeof(struct memory_record), *deltas = line + lines * 4ull;
+        const u32 *list = r->line;
+        if (f->own) __builtin_memcpy(line, list, lines * 4ull);
         for (u32 n = 0; n < sites; n++) {
             if (f->runs[n].count == 0) continue;
             struct memory_record one = record_of(n, &f->runs[n]);
             __builtin_memcpy(at, &one, sizeof one);
             at += sizeof one;
             u32 count = lines_in(&f->runs[n]);
-            if (count) __builtin_memcpy(lines, r->sites[n].lines, 4 * count);
-            lines += 4 * count;
+            if (count && !f->own) {
+                __builtin_memcpy(line, list + LIST_HEAD, 4 * count);
+                list += LIST_HEAD + count;
+                line += 4 * count;
+            }
             if (!several) continue;
             __builtin_memcpy(deltas, &f->delta[n].first, 4);
             deltas += 4;
         }
     }
     f->waves = 0;
+    if (r->listed == f) r->listed = 0;
 }
 
 static void put_all_series(struct recorder *r) {
@@ -246,6 +281,7 @@ static void end_run(struct recorder *r, struct site *s, u32 number) {
     if (run->count == 0) return;
     count_run(s, run, 1);
     u32 lines = lines_in(run);
+    if (lines && r->listed) put_series(r, r->listed);
     if (r->memories == r->context->memory_room || r->lines + lines > r->context->line_room) flush(r, 0);
     if (lines) __builtin_memcpy(r->line + r->lines, s->lines, 4 * lines);
     r->lines += lines;
@@ -277,27 +313,45 @@ static inline void record(struct recorder *r, struct site *s, u32 number, u32 pa
     goes_on(&r->runs[number], packed, first);
 }
 
+/* Whether the series' wavefronts have the lists that the sites have now. */
+SCALAR static inline int same_lists(const struct recorder *r, const struct series *f) { return !f->own && f->relisted == r->relisted; }
+
+/* Whether it can go on, as far as lists matter. */
+SCALAR static inline int lists_go_on(const struct recorder *r, const struct series *f) {
+    return f->lines == 0 || same_lists(r, f) || (r->listed == f && (f->own || f->waves == 1));
+}
+
 /* Whether the wavefront is what a series goes on with; then it is counted there. */
 APART static int continues(struct recorder *r, struct series *f, u64 number) {
-    if (f->waves == 0 || f->paths != paths_of(r) || (f->lines && f->relisted != r->relisted) || (f->waves > 1 && number - f->last_number != f->step)) return 0;
+    if (f->waves == 0 || f->paths != paths_of(r) || !lists_go_on(r, f) || (f->waves > 1 && number - f->last_number != f->step)) return 0;
     for (u32 n = 0; n < f->paths; n++)
         if (r->path[n].key != f->path[n].key || r->path[n].repeat != f->path[n].repeat) return 0;
-    /* Nothing but `first` may differ. */
-    u32 halves = 2 * r->context->sites;
+    /* Nothing but `first` may differ, and lists where each wavefront has its own. */
+    u32 halves = 2 * r->context->sites, own = f->lines && !same_lists(r, f);
     half *now = (half *)r->runs, *last = (half *)f->last, *delta = (half *)f->delta;
-    u64 other = 0;
-    if (f->waves == 1) {
+    u64 other = 0, single = f->waves == 1;
+    if (single) {
         if (number <= f->start || number - f->start > ~0u >> 1) return 0;
-        for (u32 n = 0; n < halves; n += 2) {
-            delta[n] = now[n] - last[n];
-            other |= (u32)(now[n] ^ last[n]) | (now[n + 1] ^ last[n + 1]);
-        }
         f->step = 0;
-        if (other) return 0;
-        f->step = number - f->start;
-    } else {
-        for (u32 n = 0; n < halves; n += 2) other |= (now[n] - last[n] - delta[n]) | (now[n + 1] ^ last[n + 1]);
-        if (other) return 0;
+    }
+    for (u32 n = 0; n < halves; n += 2) {
+        half packed = now[n] ^ last[n];
+        other |= now[n + 1] ^ last[n + 1];
+        if (own && last[n] & LIST) {
+            other |= (u32)packed & ~OF_LIST;
+            other |= (last[n + 1] >> 32) - 1;
+            delta[n] = 0;
+            continue;
+        }
+        if (single) delta[n] = now[n] - last[n];
+        other |= single ? (u32)packed : now[n] - last[n] - delta[n];
+    }
+    if (other || (own && !keep_lists(r, f))) return 0;
+    if (single) f->step = number - f->start;
+    if (own) {
+        f->own = 1;
+        for (u32 n = 0; n < halves / 2; n++)
+            if (lines_in(&r->runs[n])) count_run(&r->sites[n], &r->runs[n], 1);
     }
     for (u32 n = 0; n < halves; n++) {
         last[n] = now[n];
@@ -328,6 +382,12 @@ static int starts(struct recorder *r, struct series *f, const struct series *lik
     }
     if (paths_of(r) > SERIES_PATHS || lines > r->context->line_room) return 0;
     put_series(r, f);
+    f->own = f->held = 0;
+    if (lines) {
+        if (r->listed) put_series(r, r->listed);
+        if (!keep_lists(r, f)) return 0;
+        r->listed = f;
+    }
     /* The next one may be as far on as the last ones were. */
     if (like && like != f)
         for (u32 n = 0; n < sites; n++) ((half *)f->delta)[2 * n] = ((half *)like->delta)[2 * n];

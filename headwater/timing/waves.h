@@ -10,6 +10,10 @@ enum { LANES_SHIFT = 16, LANES_MASK = 127, OFTEN_SHIFT = 23 };
 enum { AGAIN = 127 };
 struct memory_record { u16 site; u8 active, count; u32 first; i32 stride; u32 repeat; };
 
+/* In a chunk's `last`: each wavefront has lists of its own, which begin with how many lines there are (from bit 24), whether the list is
+   narrow (bit 23), cycles less 1; and `first`. */
+enum { OWN_LISTS = 2, LIST_HEAD = 2 };
+
 /* Accesses of a site, one after the other. */
 struct run { u32 first; i32 stride; u32 repeat; u16 flags; u8 active, count; const u32 *lines; }; /* repeat: as in the file */
 enum { REPEAT_BITS = 26, REPEATS = (1 << REPEAT_BITS) - 1, NARROW = 1 << 7 }; /* NARROW: in a record's `active` */
@@ -47,6 +51,9 @@ static inline void lines_of(const struct access *a, u32 *line) {
 
 /* Words of `lines` that a record has. */
 static inline u32 words_of(const struct memory_record *m) { return m->active & NARROW ? 1 + (m->count + 1u) / 2 : m->count; }
+
+/* The same of a list that begins so. */
+static inline u32 words_behind(u32 head) { return head & NARROW << 16 ? 1 + ((head >> 24) + 1) / 2 : head >> 24; }
 
 struct reader {
     const u32 *path_begin, *path, *path_end; /* of a chunk; behind the record that is run */
@@ -191,15 +198,30 @@ static int reader_begin(struct reader *r, const struct trace *t, u64 wave, void 
         const struct memory_record *m = (const struct memory_record *)((const u8 *)(c + 1) + 4ull * c->path);
         const u32 *lines = (const u32 *)(m + c->memory), *end = lines + c->lines;
         u32 turn = c->waves > 1 ? (wave - number_of(t, c)) / c->step : 0;
+        if (c->last & OWN_LISTS)
+            for (u32 before = 0; before < turn; before++)
+                for (u32 k = 0; k < c->memory; k++)
+                    if (m[k].site & LIST && lines < end) lines += LIST_HEAD + words_behind(*lines);
+        if (lines > end) return 0;
         for (u32 k = 0; k < c->memory; k++) {
             struct run *run = &r->runs[r->cursors[m[k].site & SITE_BITS].end++];
             u32 first = m[k].first + (turn ? turn * end[k] : 0); /* what it grows by lies behind the lines */
             *run = (struct run){first, m[k].stride, m[k].repeat, m[k].site, m[k].active, m[k].count, 0};
-            if (m[k].site & LIST) {
-                run->lines = lines;
-                lines += words_of(&m[k]);
-                if (lines > end) return 0;
+            if (!(m[k].site & LIST)) continue;
+            u32 words = words_of(&m[k]);
+            if (c->last & OWN_LISTS) {
+                if (end - lines < LIST_HEAD) return 0;
+                u32 head = *lines;
+                words = words_behind(head);
+                run->first = lines[1];
+                run->count = head >> 24;
+                run->active = (m[k].active & LANES_MASK) | (head >> 16 & NARROW);
+                run->repeat = (m[k].repeat & REPEATS) | head << REPEAT_BITS;
+                lines += LIST_HEAD;
             }
+            run->lines = lines;
+            if (words > end - lines) return 0;
+            lines += words;
         }
     }
     for (u32 s = 0; s < t->sites; s++)

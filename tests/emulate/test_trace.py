@@ -302,6 +302,73 @@ kernel void far(global const int *in, global int *out) {
     assert replayer.run(chip, replayer.table(chip)).sums["load_lines"] == 64 * groups
 
 
+@pytest.mark.parametrize("device", ["vega64", "hd5870"])
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_wavefronts_with_lists_of_their_own(tmp_path, device, threads, monkeypatch):
+    """Near places and far ones, lists of other lengths, and now and then lanes that follow each other."""
+    monkeypatch.setenv("HEADWATER_THREADS", threads)
+    source = """
+kernel void pick(global const int *near, global const int *far, global const int *in, global int *out) {
+  int i = get_global_id(0);
+  out[i] = in[near[i]] + in[far[i]];
+}"""
+    rng, groups, count = np.random.default_rng(8), 600, 1 << 21
+    near = (rng.integers(0, 40, (groups, 64)) * 16 + 100 * np.arange(groups)[:, None]).astype(np.int32)
+    far = rng.integers(0, count, (groups, 64)).astype(np.int32)
+    far[rng.random(groups) < 0.05] = np.arange(64)
+    near[rng.random(groups) < 0.05] = 16 * np.arange(64)
+    data, out, path = rng.integers(0, 1 << 30, count).astype(np.int32), np.zeros(64 * groups, np.int32), tmp_path / "t"
+    recording = Recording(path)
+    launch = hw.device(device).build(source, "pick.cl").kernels["pick"].prepare((64 * groups,), (64,))
+    launch.watched(recording)([near.reshape(-1), far.reshape(-1), data, out], None, None).wait()
+    assert (out.reshape(groups, 64) == data[near] + data[far]).all()
+    trace = read(path)
+    place = trace.header["allocations"][2]["address"]
+    total = 0
+    for wave in trace:
+        lists = []
+        at = 0
+        for access in wave.memory[wave.memory["site"] & LIST != 0]:
+            lines = wave.lines[at : at + access["count"]] + access["first"]
+            at += access["count"]
+            lists.append(lines.tolist())
+        wanted = [
+            list(dict.fromkeys(((place + 4 * some[wave.group].astype(np.int64)) // 64).tolist()))
+            for some in (near, far)
+        ]
+        total += sum(map(len, wanted))
+        for lines in lists:
+            assert lines in wanted
+        assert len(lists) == sum(lines != list(range(lines[0], lines[0] + len(lines))) for lines in wanted)
+    reads = [n for n, site in enumerate(trace.sites) if site.kind == "global" and site.nbytes == 4 and not site.writes]
+    assert recording.totals.sites[reads, 2].sum() == total + 8 * groups  # and those of `near` and `far`
+    chip, replayer = chips.find(device), Replayer(trace, machine_of(recording.launch))
+    assert replayer.run(chip, replayer.table(chip)).sums["load_lines"] == total + 8 * groups
+    assert path.stat().st_size < groups * (2 * 8 + 132 + 256 + 50)  # lists, and what begins them
+
+
+def test_lists_that_end_too_early_are_told(tmp_path):
+    source = (
+        "kernel void pick(global const int *at, global int *out) { out[get_global_id(0)] = out[at[get_global_id(0)]]; }"
+    )
+    path, at = tmp_path / "trace", np.random.default_rng(2).integers(0, 4096, 4096).astype(np.int32)
+    made = hw.device("vega64").build(source, "pick.cl")
+    recording = record(made, "pick", (4096,), (64,), [at, np.zeros(4096, np.int32)], path)
+    data = bytearray(path.read_bytes())
+    start = 16 + int.from_bytes(data[8:16], "little")
+    head = np.frombuffer(data, CHUNK, 1, start)[0]
+    assert head["last"] == 3
+    lines = start + CHUNK.itemsize + 4 * int(head["path"]) + 16 * int(head["memory"])
+    size = 4 * int(head["lines"])
+    data[lines : lines + size] = np.full(size // 4, 255 << 24, np.uint32).tobytes()  # more lines in each than there are
+    path.write_bytes(data)
+    with pytest.raises(hw.UsageError, match="the trace is damaged"):
+        list(read(path))
+    chip, replayer = chips.find("vega64"), Replayer(read(path), machine_of(recording.launch))
+    with pytest.raises(hw.UsageError, match="the trace"):
+        replayer.run(chip, replayer.table(chip))
+
+
 def test_wavefronts_that_do_otherwise_than_those_before(tmp_path):
     """Loops of other lengths and steps, and such that lead from one allocation to the next."""
     source = """
