@@ -18,7 +18,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
@@ -372,7 +372,7 @@ def _generator(text: str, kind: str, rest: str) -> Given:
 def logical_shape(given: Given, wanted: Element) -> tuple[int, ...]:
     """The shape counted in elements of ``wanted``: a vector's trailing axis is left out."""
     if given.array is None:
-        return given.shape
+        return given.shape[:2] if wanted.untyped else given.shape
     shape = tuple(fit(given, wanted).shape)
     if wanted.untyped:
         return shape[:2]
@@ -385,7 +385,8 @@ def fit(given: Given, wanted: Element, *, cast_types: bool = False) -> Array:
     Pictures, text and generators become what is wanted; arrays of numbers must have the type, unless ``cast_types``.
     """
     if given.generate is not None:
-        return given.generate(given.shape, wanted)
+        says_lanes = wanted.untyped and len(given.shape) > 2
+        return given.generate(given.shape, replace(wanted, stored=1) if says_lanes else wanted)
     array = cast(Array, given.array)
     if given.kind == "picture":
         return _from_picture(given, wanted)

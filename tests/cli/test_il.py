@@ -46,6 +46,14 @@ def test_whole_numbers_are_int(shifted):
     assert (np.load("out.npy") == 7).all()
 
 
+@pytest.mark.parametrize(("words", "lanes"), [("ones:3x5", 4), ("ones:3x5x4", 4), ("ones:3x5x1", 1)])
+def test_made_up_textures_may_say_their_lanes(shifted, words, lanes):
+    assert main(["run", "shifted.il", words, "cb0=2.5,0,0,0", "-o", "out.npy"]) == 0
+    expected = np.full((3, 5, 4), 2.5, np.float32)
+    expected[..., lanes:3] = 0  # the fourth lane of a texture without one is 1
+    np.testing.assert_array_equal(np.load("out.npy"), expected)
+
+
 def test_check_print_and_translate(shifted, capsys):
     assert main(["ilc", "shifted.il"]) == 0
     assert capsys.readouterr().out == "shifted.il: pixel shader, 2 instructions; takes i0, cb0, o0\n"
