@@ -175,6 +175,13 @@ def bind(name: str, slots: Sequence[Slot], request: Request, source: str = "") -
             missing.append(slot)
     if missing:
         raise _missing(name, slots, missing, base)
+    if primary is not None and request.shape is None:
+        _refuse_shorter(
+            primary[0],
+            [slot for slot in slots if slot.name in data],
+            [s for s in slots if s.name not in words],
+            binding,
+        )
     _choose_outputs(slots, words, request, binding)
     if not any(slot.role == "result" for slot in slots):
         _choose_global(name, slots, base, request, binding, source)
@@ -403,6 +410,19 @@ def _infer_value(
     what = "elements" if axis is None else ("columns", "rows", "slices")[axis - 1]
     binding.notes.append(f"{slot.name} = {size}: the {what} of {whose}")
     return True
+
+
+def _refuse_shorter(first: Slot, given: Sequence[Slot], inferred: Sequence[Slot], binding: Binding) -> None:
+    """UsageError where a size that was taken from the first array is beyond the end of another one like it."""
+    sizes = [slot for slot in inferred if _is_size(slot) and _SIZES.get(_key(slot)) is None]
+    count = prod(binding.shapes[first.name])
+    for slot in given if sizes else ():
+        other = prod(binding.shapes[slot.name])
+        if slot.role == "buffer" and slot.read and slot.element == first.element and other < count:
+            raise UsageError(
+                f"is {sizes[0].name} {count}, the elements of {first.name}, or {other}, those of {slot.name}?",
+                hint=f"give {sizes[0].name}={count}, say",
+            )
 
 
 def _value(slot: Slot, word: str) -> Any:

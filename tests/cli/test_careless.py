@@ -280,6 +280,38 @@ def test_atomic_types_are_numbers(folder, headwater):
     assert ran.out == "x = 7\ny, uint32 2, 0 to 1: as it was given\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+def test_a_link_that_leads_nowhere_is_told(folder, headwater):
+    os.symlink("none.cl", "dead.cl")
+    assert headwater("run", "dead.cl").err == "headwater: error: dead.cl is a link that leads nowhere\n"
+
+
+def test_the_encoding_of_a_source_is_told(folder, headwater):
+    (folder / "wide.cl").write_text(FILL_CL, encoding="utf-16")
+    ran = headwater("run", "wide.cl", "zeros:9")
+    assert ran.err == "headwater: error: wide.cl is not a text file\n  hint: it is UTF-16: save it as UTF-8\n"
+
+
+def test_a_device_is_not_suggested_for_itself(folder, headwater, monkeypatch):
+    from headwater.runtime import opencl
+
+    cpu = next((device for device in opencl.enumerate_devices() if not device.is_gpu), None)
+    if cpu is None:
+        pytest.skip("no OpenCL device")
+    monkeypatch.setattr(opencl, "enumerate_devices", lambda: [cpu])
+    ran = headwater("run", "vadd.cl", "zeros:9", "zeros:9", "-d", "gpu")
+    assert "none of the OpenCL devices is a GPU" in ran.err
+    assert "did you mean" not in ran.err
+
+
+def test_a_size_is_not_taken_from_the_longer_of_two_arrays(folder, headwater):
+    ran = headwater("run", "vadd.cl", "zeros:100", "ones:50")
+    assert ran.code == 2
+    assert ran.err == ("headwater: error: is n 100, the elements of a, or 50, those of b?\n  hint: give n=100, say\n")
+    assert headwater("run", "vadd.cl", "zeros:100", "ones:50", "n=50").code == 0
+    assert headwater("run", "vadd.cl", "zeros:50", "ones:100").code == 0
+
+
 def test_infinity_is_a_number(folder, headwater):
     (folder / "k.cl").write_text("kernel void k(global float *x, float a) { x[get_global_id(0)] = a; }")
     assert headwater("run", "k.cl", "zeros:1", "inf").out == "x = inf\n"
