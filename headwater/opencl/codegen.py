@@ -22,13 +22,14 @@ from headwater.opencl.spmd.cost import LANES, down_pays, estimate
 from headwater.opencl.spmd.counted import entry_guard, restartable, uneven_loops
 from headwater.opencl.spmd.entry import PLACE, argument_places, write_entry
 from headwater.opencl.spmd.faults import CHECK_FUNCTION, barrier_check
-from headwater.opencl.spmd.flow import NO_FLOW, flow
+from headwater.opencl.spmd.flow import flow
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import Linear
 from headwater.opencl.spmd.parts import Variant
 from headwater.opencl.spmd.plan import KernelFacts, masked_layout
+from headwater.opencl.spmd.rows import NO_FLOW
 from headwater.opencl.spmd.shapes import Shapes
 from headwater.opencl.spmd.vectorise import ChunkCode, Vectoriser
 

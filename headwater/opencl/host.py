@@ -36,9 +36,9 @@ from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_cal
 from headwater.opencl.freshness import digests, identity, unchanged
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.shared import ENTRY, library_name, link_shared
-from headwater.opencl.spmd.flow import Flow
 from headwater.opencl.spmd.layout import STATE_BYTES, Layout
 from headwater.opencl.spmd.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
+from headwater.opencl.spmd.rows import Flow
 
 _FORMAT = "host 2"
 _IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = library_name(), "module.ll", "kernels.json", "code.json"

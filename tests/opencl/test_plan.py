@@ -5,9 +5,9 @@ import pytest
 
 import headwater as hw
 from headwater.opencl import host
-from headwater.opencl.spmd.flow import NO_FLOW
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.plan import KernelFacts, choose_layout, masked_layout
+from headwater.opencl.spmd.rows import NO_FLOW
 
 
 def facts(*, size=50, dims=(0,), masked_loops=False):

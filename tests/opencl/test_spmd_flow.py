@@ -3,9 +3,9 @@
 import pytest
 
 from headwater.opencl import host
-from headwater.opencl.spmd.flow import Flow
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.plan import choose_layout
+from headwater.opencl.spmd.rows import Flow
 
 HASH = """
 kernel void hash(global const uint *keys, global uint *hashes, int rounds)

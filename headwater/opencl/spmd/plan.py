@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from headwater.opencl.spmd.flow import Flow
 from headwater.opencl.spmd.layout import Layout
+from headwater.opencl.spmd.rows import Flow
 
 Size = tuple[int, int, int]
 
