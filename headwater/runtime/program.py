@@ -15,6 +15,7 @@ from headwater.runtime.devices import Device, DeviceKernel, DeviceProgram, curre
 from headwater.runtime.events import Event, Queue, backend_for
 from headwater.runtime.signature import check_limit, count_error, prototype
 from headwater.runtime.streams import Stream
+from headwater.runtime.values import whole_numbers
 
 if TYPE_CHECKING:
     from headwater.opencl.clang import KernelInfo
@@ -183,6 +184,8 @@ class ClKernel(Kernel):
             hash(key)
         except (TypeError, ValueError):
             return launcher  # a list or an array as a size
+        if any(whole_numbers(size) is None for size in (global_size, local_size) if size is not None):
+            return launcher  # which refuses its size; 10.0 is found where 10 is
         if len(self._launchers) >= _CACHED_SIZES:
             self._launchers.clear()
         self._launchers[key] = launcher

@@ -78,8 +78,12 @@ class Stream:
 
     def fill(self, value: Any) -> None:
         """Set every element to ``value``."""
+        try:
+            element = np.array(value, self.dtype)
+        except (TypeError, ValueError, OverflowError):
+            raise UsageError(f"{value!r:.60} is no {self.dtype}") from None
         if self.size:
-            self.device.fill(self.buffer, np.array(value, self.dtype).tobytes())
+            self.device.fill(self.buffer, element.tobytes())
 
     def copy(self, device: Device | str | None = None) -> Stream:
         """A new stream with the same contents, on the same device or another."""

@@ -74,6 +74,23 @@ def test_sizes_can_be_numbers_tuples_lists_and_numpy_integers(prog) -> None:
     assert (a == 4).all()
 
 
+@pytest.mark.parametrize("key", [10.0, (10.0,), True, ((1, True), None)], ids=str)
+def test_a_size_that_is_refused_leaves_nothing_behind(key) -> None:
+    kernel = hw.compile("kernel void one(global int *x) { x[get_global_id(0)] = 1; }").one
+    out = np.zeros(10, np.int32)
+    with pytest.raises(LaunchError, match="whole numbers"):
+        kernel[key](out)
+    kernel[10, None](out, offset=0)
+    kernel[(1, 1), None](out, check=True)
+    kernel[1, None](out, check=True)
+    assert out.all()
+
+
+def test_a_stream_is_filled_with_numbers() -> None:
+    with pytest.raises(UsageError, match="'x' is no float32"):
+        hw.stream((4,), np.float32).fill("x")
+
+
 @pytest.mark.parametrize("key", [(8, 4), (1, 2, 3), (8, 4, None, 1)])
 def test_ambiguous_sizes_are_refused(prog, key) -> None:
     with pytest.raises(LaunchError, match="cannot tell global from group size"):
