@@ -176,7 +176,7 @@ static u64 vector_lines(struct gpu *g, struct unit *u, const struct op *op, cons
         u32 seen = a->cycles < k->address_cycles_most ? a->cycles : k->address_cycles_most;
         if (seen < 16 && op->cycles < 16) cycles = seen; /* groups of lanes follow each other */
         else cycles = seen > cycles ? seen : cycles;
-        if (a->count > cycles && k->address_cycles_most < 64) cycles = a->count;
+        if (a->count * k->line_cycles > cycles) cycles = a->count * k->line_cycles;
     }
     u64 start = later(time, u->address_free), done = start;
     u->address_free = start + cycles;

@@ -40,10 +40,11 @@ UNIFORM_CYCLES: Final = (4, 4, 4, 6, 8, 8, 8, 8)  # [P] all lanes one address, b
 LINEAR_CYCLES: Final = (4, 4, 16, 16, 16)  # [P]
 OTHER_CYCLES: Final = (16, 16, 16, 32, 18)  # [P]
 OLD_EIGHT_BYTES: Final = 18  # [P]
-# Conflicts of the L1's banks, of tags and of data, are counted in the trace as MI210 has them [S]: at most 64 cycles.
-# Whether chips before it have them, [P] does not tell, whose lanes read one line: 16 cycles,
+# Conflicts of the L1's banks, of tags and of data, are counted in the trace as MI210 has them [S]: at most 64 cycles,
+# those of lines among them. Whether chips before it have them, [P] does not tell, whose lanes read one line: 16 cycles,
 # and a cycle for each line (e).
 MOST_CYCLES, MOST_CYCLES_BEFORE = 64, 16
+LINE_CYCLES, LINE_CYCLES_BEFORE = 0, 1
 STORE_CYCLES, CMPSWAP_CYCLES = 16, 32  # [C] BUFFER_STORE_*, BUFFER_ATOMIC_*
 LDS_WRITE_CYCLES: Final = {1: 4, 2: 4, 4: 4, 8: 8, 12: 10, 16: 10}  # [C] throughput of DS_WRITE_*
 LDS_ATOMIC_CYCLES: Final = {4: 4, 8: 6}  # [C] DS_ADD_*; DS_CMPST_* are 6 and 10
@@ -70,6 +71,7 @@ def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
     banks = caches.l2_banks
     per_cycle = memory.gigabytes_per_second * 1e9 * memory.efficiency / clock_hz / banks
     ways = CODE_WAYS["gcn"]
+    banked = ISA_OF_TARGET.get(chip.target) == "gfx90a"
     return filled(
         CHIP,
         {
@@ -85,7 +87,8 @@ def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
             "wave_dispatch_cycles": WAVE_DISPATCH_CYCLES,
             "queue_cycles": QUEUE_CYCLES,
             "vm_counter": 63 if _generation(chip) >= 9 else 15,  # [V] s_waitcnt: 6 bits, 4 before
-            "address_cycles_most": MOST_CYCLES if ISA_OF_TARGET.get(chip.target) == "gfx90a" else MOST_CYCLES_BEFORE,
+            "address_cycles_most": MOST_CYCLES if banked else MOST_CYCLES_BEFORE,
+            "line_cycles": LINE_CYCLES if banked else LINE_CYCLES_BEFORE,
             "local_cycles": latencies.local_cycles,
             "scalar_cycles": latencies.scalar_cycles,
             "l1_cycles": latencies.l1_cycles,
