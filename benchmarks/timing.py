@@ -1,11 +1,12 @@
 """What the cycle model costs: a first simulation with nothing in the cache, replay of kernels that compute and of those
-bound by memory, a report from the source, traces of different lengths, a sweep over chips, and a kernel of 10⁹
-instructions. Prints processor time, and time on the clock where it says so; nothing is in the cache when it begins.
+bound by memory, a report from the source, traces of different lengths, and a kernel of 10⁹ instructions; or kernels
+bound by memory alone, or a sweep over chips. Prints processor time, and time on the clock where it says so; nothing is
+in the cache when it begins.
 
-Usage: python -m benchmarks.timing [--chips 100] [--large] [--memory]
+Usage: python -m benchmarks.timing [--large] | --memory | --sweep [CHIPS]
 
-The same sweep on the command line, a hundred chips: headwater simulate … --sweep compute.compute_units=8:106:50
---sweep clock_mhz=1000,1500
+The variants of the sweep on the command line: headwater simulate … --sweep compute.compute_units=8:104:13
+--sweep clock_mhz=1000,1500 --sweep memory.gigabytes_per_second=200:800:4
 """
 
 from __future__ import annotations
@@ -70,19 +71,28 @@ def _seconds() -> float:
     return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
+def _peak() -> float:
+    """The most memory that this process has had, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--chips", type=int, default=0, help="replay the tiled product on so many variants of Vega 64")
     parser.add_argument("--memory", action="store_true", help="only kernels that are bound by memory")
+    parser.add_argument(
+        "--sweep", type=int, nargs="?", const=100, metavar="CHIPS", help="only the tiled product on so many chips"
+    )
     parser.add_argument("--large", action="store_true", help="also a kernel of 10^9 instructions: a minute or more")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as cache:
         os.environ["HEADWATER_CACHE_DIR"] = cache
         if args.memory:
             _memory()
+        elif args.sweep:
+            _sweep(args.sweep)
         else:
-            _measure(args.chips, args.large)
+            _measure(args.large)
 
 
 def _cold() -> None:
@@ -103,7 +113,7 @@ def _cold() -> None:
             )
 
 
-def _measure(many: int, large: bool) -> None:
+def _measure(large: bool) -> None:
     _cold()
     start = _seconds()
     first = headwater.compile("kernel void one(global int *a) { a[0] = 1; }", language="opencl", device="vega64")
@@ -134,24 +144,32 @@ def _measure(many: int, large: bool) -> None:
             print(
                 f"       source to report: {_seconds() - begin:.2f} s, {time.perf_counter() - wall:.2f} s on the clock"
             )
-            kept = made
     _vliw()
     _memory()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"memory of this process at most {peak:.0f} MiB")
+    print(f"memory of this process at most {_peak():.0f} MiB")
     _lengths(program)
     if large:
         _large(program)
-    if many:
-        sizes = ",".join(str(8 + 2 * n) for n in range(-(-many // 2)))
-        chosen = variants(vega, [f"compute.compute_units={sizes}", "clock_mhz=1000,1500"])[:many]
-        begin, wall = _seconds(), time.perf_counter()
-        found = [reports[0] for reports in sweep(kept, chosen)]
-        best = min(found, key=lambda one: one.seconds)
-        print(
-            f"{len(found)} chips: {_seconds() - begin:.1f} s of processors, {time.perf_counter() - wall:.1f} s on the "
-            f"clock with {os.cpu_count()} cores; the fastest is {best.chip.name}, {best.microseconds:.1f} µs"
-        )
+
+
+def _sweep(many: int) -> None:
+    """The product on the chips that run Vega 64's code, and on that chip with other figures, ``many`` in all."""
+    vega, n = chips.find("vega64"), 512
+    program = headwater.compile(SOURCE, language="opencl", device="vega64")
+    x, z = np.ones((n, n), np.float32), np.zeros((n, n), np.float32)
+    recorded = Recorded(lambda: program.mm[(n, n), (16, 16)](x, x, z, n, device="vega64"))
+    recorded.reports(vega)  # makes the engine
+    figures = ["compute.compute_units=8:104:13", "clock_mhz=1000,1500", "memory.gigabytes_per_second=200:800:4"]
+    chosen = [chip for chip in chips.all_chips() if chip.target == vega.target] + variants(vega, figures)
+    before, begin, wall = _peak(), _seconds(), time.perf_counter()
+    found = [reports[0] for reports in sweep(recorded, chosen[:many])]
+    spent, clock = _seconds() - begin, time.perf_counter() - wall
+    best = min(found, key=lambda one: one.seconds)
+    print(
+        f"{len(found)} chips: {spent:.1f} s of processors, {clock:.1f} s on the clock with {os.cpu_count()} cores; "
+        f"memory at most {_peak():.0f} MiB, {before:.0f} before; the fastest is {best.chip.name}, "
+        f"{best.microseconds:.1f} µs"
+    )
 
 
 def _vliw() -> None:
@@ -221,10 +239,9 @@ def _lengths(program: Any) -> None:
 
 
 def _large(program: Any) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = _peak()
     count, seconds = _replayed(program, 1 << 22, 2200)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{count / 1e9:.2f} G instructions: {seconds:.1f} s; memory at most {peak:.0f} MiB, {before:.0f} before")
+    print(f"{count / 1e9:.2f} G instructions: {seconds:.1f} s; memory at most {_peak():.0f} MiB, {before:.0f} before")
 
 
 if __name__ == "__main__":
