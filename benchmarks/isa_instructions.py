@@ -21,8 +21,9 @@ import numpy as np
 
 from benchmarks.isa_semantics import edge_values
 from headwater.emulate.layout import LANES
-from headwater.emulate.reference import Wave, step
+from headwater.emulate.reference import step
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
+from headwater.emulate.reference_registers import Wave
 from headwater.errors import HeadwaterError
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.encodings import forms_by_prefix, layouts

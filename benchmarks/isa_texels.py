@@ -22,8 +22,9 @@ import numpy as np
 
 from benchmarks.isa_instructions import _FRAME, CHIPS as NEWER_CHIPS, MODES, _for_gfx8, _packed, _prefix
 from headwater.emulate.layout import LANES
-from headwater.emulate.reference import Wave, step
+from headwater.emulate.reference import step
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
+from headwater.emulate.reference_registers import Wave
 from headwater.errors import HeadwaterError, KernelFault
 from headwater.isa.gcn import resources
 from headwater.isa.gcn.decode import decode

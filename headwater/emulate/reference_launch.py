@@ -23,8 +23,9 @@ from headwater.emulate.dispatch import (
 )
 from headwater.emulate.layout import LANES
 from headwater.emulate.program import read_program
-from headwater.emulate.reference import Wave, mask_of, run_groups
+from headwater.emulate.reference import run_groups
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
+from headwater.emulate.reference_registers import Wave, mask_of
 from headwater.errors import LaunchError
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import EXEC, Instruction

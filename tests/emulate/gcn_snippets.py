@@ -7,8 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from headwater.emulate.reference import AT_BARRIER, Wave, run_group
+from headwater.emulate.reference import run_group
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
+from headwater.emulate.reference_registers import AT_BARRIER, Wave
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import EXEC, ISA_OF_TARGET
 from headwater.opencl.gcn_build import assemble

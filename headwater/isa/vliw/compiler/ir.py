@@ -98,13 +98,6 @@ MEMORY = "memory"  # a control-flow instruction that exports or writes
 PREDICATE = "predicate"  # the condition of an if or break: the last operation of its block
 
 
-class Part(NamedTuple):
-    """What a slot does in an operation that takes several: its sources, and which result it writes, or -1."""
-
-    sources: tuple[Use, ...]
-    result: int = -1
-
-
 class Op:
     """An operation.
 
