@@ -13,6 +13,7 @@ import pytest
 
 import headwater as hw
 from headwater import cache
+from headwater.brook import translator
 from headwater.runtime import brook
 
 SUM = "kernel void sum(float a<>, float b<>, out float c<>) { c = a + b; }\n"
@@ -97,6 +98,23 @@ def test_plans_are_kept_but_not_without_end() -> None:
     for n in range(brook._KEPT_PLANS + 20):
         program.sum._plan(hw.device("cpu"), {"a": _view(n), "b": _view(n)}, None, None)
     assert len(program.sum._plans) <= brook._KEPT_PLANS
+
+
+def test_the_device_gets_ready_while_a_new_program_is_translated(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    translate = translator.translate
+
+    def told(*args: Any) -> Any:
+        seen.append("translated")
+        return translate(*args)
+
+    monkeypatch.setattr(translator, "translate", told)
+    monkeypatch.setattr(type(hw.device("cpu")), "expect_source", lambda device: seen.append(device.name))
+    for _ in range(2):
+        hw.compile(SUM, language="brook", device="cpu")
+    assert seen == ["cpu", "translated"]  # the second time it comes from the cache
 
 
 def _view(n: int) -> Any:
