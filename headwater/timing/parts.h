@@ -382,7 +382,7 @@ static inline u32 memory_make(struct memory *m, u8 *set, u32 tag, u32 *leaving) 
 }
 
 /* When the answer leaves the L2 for a request that reaches it at `time`, of the line that is the n-th of the places. */
-static inline u64 memory_one(struct memory *m, const struct places *p, u32 n, u32 line, u64 time, u32 writes, u32 work) {
+static inline __attribute__((always_inline)) u64 memory_one(struct memory *m, const struct places *p, u32 n, u32 line, u64 time, u32 writes, u32 work) {
     u32 bank = p->bank[n], leaving = 0;
     u8 *set = set_at(&m->l2, p->set[n]);
     u64 *ready = ready_in(&m->l2, set);
