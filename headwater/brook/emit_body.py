@@ -14,11 +14,24 @@ from headwater.brook import ast
 from headwater.brook.affine import Affine, ClippedIndex, PositionIndex, TiledLoop
 from headwater.brook.context import KernelInfo
 from headwater.brook.emit_calls import call_builtin
+from headwater.brook.emit_text import (
+    array_extents,
+    literal,
+    literal_fits,
+    mask_base,
+    offset_text,
+    one,
+    row_major,
+    shape_name,
+    tile_name,
+    times_position,
+    zero,
+)
 from headwater.brook.folding import integer_constant
 from headwater.brook.model import StructType
 from headwater.brook.naming import Names
 from headwater.brook.support import Support
-from headwater.brook.types import COMPONENTS, VOID, Symbol, Type, literal_integer
+from headwater.brook.types import COMPONENTS, VOID, Symbol, Type
 
 COMMA, ASSIGN, TERNARY, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUAL, LESS, SHIFT, ADD, MULTIPLY, UNARY, POSTFIX = range(15)
 _BINARY = {
@@ -324,7 +337,7 @@ class BodyEmitter:
             text = value if value is not None else self.expression(node.value).at(ASSIGN)
             return f"{target} {node.operator} {text}"
         assert isinstance(node, ast.Unary)
-        return f"{place}{_swizzle(node.operand)} {node.operator[-1]}= {_one(node.type)}"
+        return f"{place}{_swizzle(node.operand)} {node.operator[-1]}= {one(node.type)}"
 
     def _written_element(self, node: ast.Expression) -> ast.Index | None:
         """The element of an array of ``stored`` kind that an assignment or step writes."""
@@ -344,7 +357,7 @@ class BodyEmitter:
         """Print an expression; ``discard`` says that its value is not used."""
         match node:
             case ast.Number():
-                return Code(_literal(node, node.type))
+                return Code(literal(node, node.type))
             case ast.Name():
                 return self._name(node)
             case ast.Convert() | ast.Cast():
@@ -385,8 +398,8 @@ class BodyEmitter:
         source = operand.type
         if source.condition:
             return self._number_of(operand, target)
-        if isinstance(operand, ast.Number) and target.width == 1 and _literal_fits(operand, target):
-            return Code(_literal(operand, target))
+        if isinstance(operand, ast.Number) and target.width == 1 and literal_fits(operand, target):
+            return Code(literal(operand, target))
         code = self.expression(operand)
         if source == target:
             return code
@@ -406,7 +419,7 @@ class BodyEmitter:
                 scalar = Code(f"({target.base}){code.at(UNARY)}", UNARY)
             return scalar if target.width == 1 else Code(f"({target.name})({scalar.at(ASSIGN)})", UNARY)
         ones = Code(f"{code.at(UNARY)} & 1", BIT_AND)
-        if _mask_base(operand.type) == target.base:
+        if mask_base(operand.type) == target.base:
             return ones
         return Code(f"convert_{target.name}({ones.text})")
 
@@ -417,7 +430,7 @@ class BodyEmitter:
         operand = self.expression(node.operand)
         if operator == "!":
             if not node.operand.type.condition and not node.operand.type.is_integer:
-                return Code(f"{operand.at(LESS)} == {_zero(node.operand.type)}", EQUAL)
+                return Code(f"{operand.at(LESS)} == {zero(node.operand.type)}", EQUAL)
             return Code(f"!{operand.at(UNARY)}", UNARY)
         text = operand.at(UNARY)
         code = Code(f"{operator}({text})" if text[0] == operator else f"{operator}{text}", UNARY)
@@ -436,9 +449,9 @@ class BodyEmitter:
             return Code(f"{operator[-2:]}{target.at(UNARY)}", UNARY)
         # OpenCL C has no ++ and -- for vectors of float (1.2 specification, 6.3.h).
         if discard or not operator.startswith("x"):
-            return Code(f"{target.at(UNARY)} {operator[-1]}= {_one(node.type)}", ASSIGN)
+            return Code(f"{target.at(UNARY)} {operator[-1]}= {one(node.type)}", ASSIGN)
         old = self._temporary(node.type)
-        return Code(f"{old} = {target.text}, {target.at(UNARY)} = {old} {operator[-1]} {_one(node.type)}, {old}", COMMA)
+        return Code(f"{old} = {target.text}, {target.at(UNARY)} = {old} {operator[-1]} {one(node.type)}, {old}", COMMA)
 
     def _binary(self, node: ast.Binary, discard: bool) -> Code:
         operator = node.operator
@@ -472,8 +485,8 @@ class BodyEmitter:
         """A vector condition, or a vector that is tested against zero, as a mask of ints."""
         code = self.expression(node)
         if not node.type.condition:
-            code = Code(f"{code.at(EQUAL)} != {_zero(node.type)}", EQUAL)
-        if _mask_base(node.type) == "int":
+            code = Code(f"{code.at(EQUAL)} != {zero(node.type)}", EQUAL)
+        if mask_base(node.type) == "int":
             return code
         return Code(f"convert_int{node.type.width}({code.text})")
 
@@ -659,60 +672,6 @@ class BodyEmitter:
         return result, setup
 
 
-def times_position(value: Affine, position: str) -> str:
-    """``factor * position.base`` as text."""
-    return f"{value.factor} * {position}.{value.base}" if value.factor != 1 else f"{position}.{value.base}"
-
-
-def offset_text(offset: int) -> str:
-    """``+ 3`` or ``- 3`` to be appended to a sum; nothing for 0."""
-    return "" if offset == 0 else f" + {offset}" if offset > 0 else f" - {-offset}"
-
-
-def shape_name(symbol: Symbol) -> str:
-    """The name of the argument that holds an array's extents."""
-    return f"{symbol.c_name}_shape"
-
-
-def tile_name(symbol: Symbol) -> str:
-    """The name of the local memory that holds a tile of an array."""
-    return f"{symbol.c_name}_tile"
-
-
-def array_extents(symbol: Symbol) -> list[str]:
-    """The extents of an array, slowest first, as text."""
-    if symbol.kind in {"constant", "shared"}:
-        return [str(size) for size in symbol.sizes]
-    return [f"{shape_name(symbol)}.{c}" for c in reversed(COMPONENTS[: symbol.rank])]
-
-
-def row_major(indices: list[str], extents: list[str]) -> str:
-    """The row-major place of indices, slowest first."""
-    if all(index.isdigit() for index in indices) and all(extent.isdigit() for extent in extents):
-        place = 0
-        for index, extent in zip(indices, extents, strict=True):
-            place = place * int(extent) + int(index)
-        return str(place)
-    result, terms = "", 0
-    for index, extent in zip(indices, extents, strict=True):
-        if not terms or result == "0":
-            result, terms = index, 2 if _is_sum(index) else 1
-            continue
-        scaled = f"({result}) * {extent}" if terms > 1 else f"{result} * {extent}"
-        result, terms = (scaled, 1) if index == "0" else (f"{scaled} + {index}", 2)
-    return result
-
-
-def _is_sum(text: str) -> bool:
-    """Whether printed text is a sum or difference outside all brackets."""
-    depth = 0
-    for position, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
-        if depth == 0 and text[position : position + 3] in {" + ", " - "}:
-            return True
-    return False
-
-
 def array_symbol(node: ast.Index) -> Symbol:
     """The array that is indexed."""
     assert isinstance(node.array, ast.Name)
@@ -757,35 +716,3 @@ def _is_pure(node: ast.Expression) -> bool:
         case ast.Index():
             return all(_is_pure(index) for index in node.indices)
     return True
-
-
-def _mask_base(type_: Type) -> str:
-    """The base type of the mask that comparing two values of a type gives (OpenCL C 1.2 specification, 6.3.d)."""
-    return {"char": "char", "uchar": "char", "short": "short", "ushort": "short", "double": "long"}.get(
-        type_.base, "int"
-    )
-
-
-def _literal_fits(node: ast.Number, target: Type) -> bool:
-    return target.base in {"float", "double"} or (not node.floating and target.base in {"int", "uint"})
-
-
-def _literal(node: ast.Number, target: Type) -> str:
-    """A number as OpenCL C writes it for the target type."""
-    text = node.text.rstrip("uU") if node.text[:2].lower() == "0x" else node.text.rstrip("fFuU")
-    if target.base in {"float", "double"}:
-        if not node.floating:
-            text = f"{literal_integer(node.text)}.0"
-        elif not any(c in text for c in ".eE"):
-            text += ".0"
-        return f"{text}f" if target.base == "float" else text
-    return f"{text}u" if target.base == "uint" else text
-
-
-def _one(type_: Type) -> str:
-    return {"float": "1.0f", "double": "1.0"}.get(type_.base, "1")
-
-
-def _zero(type_: Type) -> str:
-    scalar = {"float": "0.0f", "double": "0.0"}.get(type_.base, "0")
-    return scalar if type_.width == 1 else f"({type_.name})({scalar})"

@@ -23,16 +23,8 @@ from headwater.brook.affine import (
 )
 from headwater.brook.conditions import Test
 from headwater.brook.context import KernelInfo
-from headwater.brook.emit_body import (
-    POSITION,
-    POSTFIX,
-    BodyEmitter,
-    Lines,
-    Storage,
-    offset_text,
-    shape_name,
-    tile_name,
-)
+from headwater.brook.emit_body import POSITION, POSTFIX, BodyEmitter, Lines, Storage
+from headwater.brook.emit_text import offset_text, shape_name, tile_name
 from headwater.brook.model import Arg, Entry, Role, Variant
 from headwater.brook.naming import Names
 from headwater.brook.support import Support

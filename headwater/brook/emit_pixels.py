@@ -11,19 +11,9 @@ from typing import Any
 
 from headwater.brook import ast
 from headwater.brook.context import KernelInfo
-from headwater.brook.emit_body import (
-    ASSIGN,
-    COMMA,
-    BodyEmitter,
-    Code,
-    Lines,
-    Storage,
-    array_extents,
-    array_symbol,
-    row_major,
-    shape_name,
-)
+from headwater.brook.emit_body import ASSIGN, COMMA, BodyEmitter, Code, Lines, Storage, array_symbol
 from headwater.brook.emit_kernels import Draft, KernelEmitter
+from headwater.brook.emit_text import array_extents, row_major, shape_name
 from headwater.brook.model import Arg, Entry, Leaf, Role, leaves
 from headwater.brook.naming import Names
 from headwater.brook.pixel_support import ADDRESS_TRANSLATION, PixelSupport, words
