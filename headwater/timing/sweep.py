@@ -44,7 +44,8 @@ def variants(chip: Chip, words: Sequence[str]) -> list[Chip]:
         if not values:
             raise UsageError(
                 f"--sweep takes FIGURE=VALUES, not {word!r}",
-                hint="compute.clock_mhz=800,1000,1200, or clock_mhz=800:1600:9 for nine values",
+                hint="compute.clock_mhz=800,1000,1200, or clock_mhz=800:1600:9 for nine values "
+                f"(there may be 2 to {MOST_CHIPS:,})",
             )
         settings = [[*before, f"{name}={value:.12g}"] for before in settings for value in values]
         if len(settings) > MOST_CHIPS:

@@ -304,6 +304,12 @@ def test_a_device_is_not_suggested_for_itself(folder, headwater, monkeypatch):
     assert "did you mean" not in ran.err
 
 
+def test_the_number_of_values_of_a_sweep_is_told(folder, headwater):
+    ran = headwater("simulate", "vadd.cl", "a.npy", "b.npy", "-d", "vega64", "--sweep", "clock_mhz=1000:1500:1")
+    assert ran.code == 2
+    assert "for nine values (there may be 2 to " in ran.err
+
+
 def test_a_size_is_not_taken_from_the_longer_of_two_arrays(folder, headwater):
     ran = headwater("run", "vadd.cl", "zeros:100", "ones:50")
     assert ran.code == 2
