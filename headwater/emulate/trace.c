@@ -69,6 +69,16 @@ SCALAR static inline u64 to_first(const struct site *s) { return (i64)(i32)s->kn
 /* Of accesses to local memory, what is expected instead of an address. */
 SCALAR static inline u64 local_key(const struct site *s) { return (s->known[ALIGNMENT] - s->known[AHEAD]) & 3; }
 
+/* Prefetch what a site will access at so many bytes of its allocation. In assembly, as clang counts prefetches among what needs vector
+   registers. */
+SCALAR static inline void prefetch_lines(const struct site *s, u64 offset) {
+    if (s->memory == 0) return;
+#ifdef __x86_64__
+    u64 at = s->memory + offset;
+    for (u64 lines = s->known[PACKED] >> 24; lines--; at += LINE_BYTES) __asm__ volatile("prefetcht0 (%0)" : : "r"(at));
+#endif
+}
+
 enum { MOST_AHEAD = 64, FURTHEST_AHEAD = 1 << 14 }; /* wavefronts, a power of 4; bytes */
 
 /* The same of a site, `times` steps behind the series' last wavefront. */
@@ -91,6 +101,7 @@ SCALAR static inline void expect_access(struct recorder *r, u32 number, u64 time
     u64 at = ((u64)first * LINE_BYTES | (s->known[ALIGNMENT] & (LINE_BYTES - 1))) - s->allocation[2], room = s->allocation[1];
     if (!(s->known[ALIGNMENT] >> 31) || at >= room || at + reach >= room) return;
     while (r->lasting > 1 && (at + further * (r->lasting - 1) >= room || at + further * (r->lasting - 1) + reach >= room)) r->lasting /= 4;
+    if (r->lead->own && at + further < room) prefetch_lines(s, at + further);
     s->next = at + s->allocation[0] - to_first(s);
     s->step = count == 1 ? further : stride;
     if (count == 1) return;
@@ -490,16 +501,12 @@ SCALAR static inline void go_on(struct site *s, const struct run *run, u64 host)
 }
 
 /* Prefetch what the next wavefront will access if it is as far on as this one is from that before: where it is not known what
-   wavefronts do, too much lies between their loads for these to overlap. In assembly, as clang counts prefetches among what needs
-   vector registers. */
+   wavefronts do, too much lies between their loads for these to overlap. */
 SCALAR static inline void ask_ahead(struct site *s, u64 host) {
-    u64 ahead = host - s->before, lines = s->known[PACKED] >> 24;
+    u64 ahead = host - s->before;
     s->before = host;
-    if (ahead + FURTHEST_AHEAD > 2 * FURTHEST_AHEAD || s->memory == 0 || host - s->allocation[0] >= s->allocation[1]) return;
-#ifdef __x86_64__
-    for (u64 at = host - s->allocation[0] + s->memory + ahead; lines--; at += LINE_BYTES)
-        __asm__ volatile("prefetcht0 (%0)" : : "r"(at));
-#endif
+    if (ahead + FURTHEST_AHEAD > 2 * FURTHEST_AHEAD || host - s->allocation[0] >= s->allocation[1]) return;
+    prefetch_lines(s, host - s->allocation[0] + ahead);
 }
 
 /* An access of lanes that lie to lane 0 as in the site's access before: 1 if nothing else is to be looked at. */
