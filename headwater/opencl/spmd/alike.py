@@ -26,7 +26,7 @@ MOST_PRODUCTS, MOST_FACTORS = 16, 4
 
 SHARED = 0.25
 """Part of the loads that rows along y must share. Two rows of a five-point stencil share a third (Zen 4: 0.93 of the
-time of two that follow each other along x, with AVX2 0.83), of a 3 × 3 median about half (0.79, 0.74)."""
+time of two that follow each other along x), of a 3 × 3 median about half (0.79)."""
 
 OPERATIONS = frozenset(("add", "sub", "mul", "shl", "or", "trunc", "sext", "zext", "getelementptr"))
 
