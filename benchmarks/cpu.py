@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from peers import MODULES
@@ -296,6 +296,12 @@ def hold_to(processor: str) -> None:
     os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = processor, ""
 
 
+def refuse(text: str) -> NoReturn:
+    """End with a message of one line: ``headwater bench`` passes on what it is given, and its usage is another."""
+    print(f"error: {text}", file=sys.stderr)
+    sys.exit(2)
+
+
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", metavar="NAME,…", help=f"only these of: {', '.join(CASES)}")
@@ -315,11 +321,11 @@ def parse() -> argparse.Namespace:
         chosen = (getattr(arguments, option) or ",".join(known)).split(",")
         unknown = [c for c in chosen if c not in known]
         if unknown:
-            parser.error(f"--{option}: no {', '.join(unknown)}; there are {', '.join(known)}")
+            refuse(f"--{option}: no {', '.join(unknown)}; there are {', '.join(known)}")
         setattr(arguments, option, chosen)
     arguments.rounds = arguments.rounds or (3 if arguments.quick else 11)
     if arguments.rounds < 1:
-        parser.error("--rounds: at least 1")
+        refuse("--rounds: at least 1")
     return arguments
 
 

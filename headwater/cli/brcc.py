@@ -36,6 +36,8 @@ _MADE = re.compile(r"translated from .* by Headwater")
 """In the first line of all that is written here."""
 _NEEDED = {"headwater", "numpy"}
 """What a module that is written here imports, besides Python's own."""
+_NOT_BROOK = {".cl": "OpenCL C", ".il": "ATI IL"}
+"""Sources of other languages, by the ends of their files' names."""
 
 
 def parser() -> Parser:
@@ -111,6 +113,11 @@ def _refuse_handwritten(path: Path) -> None:
 def _translate(path: Path, prefix: str | None, options: str) -> dict[Path, str]:
     from headwater.brook.brcc import generate
 
+    if path.suffix.lower() in _NOT_BROOK:
+        raise UsageError(
+            f"{path} is {_NOT_BROOK[path.suffix.lower()]}; brcc translates Brook+",
+            hint=f"headwater run {shlex.quote(str(path))} runs it as it is",
+        )
     try:
         source = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
     except OSError as error:

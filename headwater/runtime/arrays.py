@@ -74,5 +74,6 @@ def aligned_bytes(nbytes: int, alignment: int = ALIGNMENT) -> Array:
 
 
 def describe(array: Array) -> str:
-    """An array in the words of a message: ``float64 array of shape (3, 4)``."""
-    return f"{array.dtype} array of shape {array.shape}"
+    """An array in the words of a message: ``a float64 array of shape (3, 4)``."""
+    name = str(array.dtype)
+    return f"{'an' if name.startswith('int') else 'a'} {name} array of shape {array.shape}"

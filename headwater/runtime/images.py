@@ -80,11 +80,11 @@ class Image:
         axes = _AXES[dimensions]
         if pixels.ndim not in (axes, axes + 1):
             raise LaunchError(
-                f"a {dimensions} image has {axes} axes, and one more for its channels; this is a {describe(pixels)}"
+                f"a {dimensions} image has {axes} axes, and one more for its channels; this is {describe(pixels)}"
             )
         channels = pixels.shape[axes] if pixels.ndim == axes + 1 else 1
         if pixels.size == 0:
-            raise LaunchError(f"an image needs at least one pixel; this is a {describe(pixels)}")
+            raise LaunchError(f"an image needs at least one pixel; this is {describe(pixels)}")
         if not pixels.flags.c_contiguous or not pixels.dtype.isnative:
             raise LaunchError(
                 "an image needs C-contiguous memory in this machine's byte order", hint="pass np.ascontiguousarray(…)"

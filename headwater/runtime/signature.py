@@ -161,7 +161,7 @@ def check_array(arg: ArgInfo, position: int, array: Array, untyped: bool, writes
         raise fail(
             arg,
             position,
-            f"a {describe(array)} given, {wanted.name} wanted",
+            f"{describe(array)} given, {wanted.name} wanted",
             f"convert it, for instance with .astype(np.{wanted.name}); "
             "it is not done silently, as results are written in place",
         )
@@ -312,7 +312,7 @@ def given_array(arg: ArgInfo, position: int, value: object) -> tuple[Array, bool
 def fail_value(arg: ArgInfo, position: int, value: object) -> Any:
     """Raise the LaunchError for a value of a wrong kind."""
     if isinstance(value, np.ndarray):
-        raise fail(arg, position, f"a value is wanted, a {describe(value)} given")
+        raise fail(arg, position, f"a value is wanted, {describe(value)} given")
     raise fail(arg, position, f"a value is wanted, {type(value).__name__} {value!r:.60} given")
 
 

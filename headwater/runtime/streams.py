@@ -55,7 +55,7 @@ class Stream:
         if out is None:
             out = np.empty(self.shape, self.dtype)
         elif out.shape != self.shape or out.dtype != self.dtype:
-            raise UsageError(f"the stream is {self.dtype} of shape {self.shape}, out is a {describe(out)}")
+            raise UsageError(f"the stream is {self.dtype} of shape {self.shape}, out is {describe(out)}")
         if not out.size:
             return out
         if out.flags.c_contiguous:

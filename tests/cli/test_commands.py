@@ -73,6 +73,13 @@ def test_brcc_writes_opencl_and_a_python_module(folder, headwater):
     assert done.stdout == "[2. 2. 2.]\n", done.stderr
 
 
+def test_brcc_tells_other_languages(folder, headwater):
+    (folder / "k.cl").write_text("kernel void f(global float *a) { a[0] = 1; }")
+    ran = headwater("brcc", "k.cl")
+    assert ran.code == 2
+    assert ran.err.startswith("headwater: error: k.cl is OpenCL C; brcc translates Brook+\n  hint: headwater run k.cl")
+
+
 def test_brcc_takes_the_old_flags(folder, headwater):
     (folder / "sub").mkdir()
     ran = headwater("brcc", "-k", "-r", "-p", "cal", "-w", "2", "-o", "sub/out", "sum.br")
@@ -113,6 +120,13 @@ def test_brcc_writes_nothing_if_the_source_is_wrong(folder, headwater):
 def test_bench_refuses_what_it_cannot_do(headwater):
     assert headwater("bench", "--rounds", "none").code == 2
     assert headwater("bench", "--device", "hd9999").code == 2
+
+
+def test_bench_names_the_kernels_that_there_are():
+    command = [sys.executable, "-m", "headwater", "bench", "--kernels", "nosuch"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("error: --kernels: no nosuch; there are add, saxpy, ")
 
 
 def test_demo_writes_a_picture_and_prints_a_table(folder, headwater):
