@@ -537,6 +537,23 @@ static inline int lane_writes(const struct access *a, u64 offset, u32 tag) {
     return fine;
 }
 
+static inline u64 lane_address(const struct site *s, u64 base, u32 wide, u32 lane) {
+    return base + ((wide ? (u64)s->high[lane] << 32 : 0) | s->low[lane]);
+}
+
+enum { LANES_AHEAD = 16 }; /* three lines each are about as many as a processor waits for at a time; all 64 lanes' are too many */
+
+/* Prefetch what a lane's access to global memory touches: record, identity, and the data, which the kernel takes next. */
+static inline void prefetch_lane(const struct access *a, u64 offset) {
+    const struct shadow *h = a->shadow;
+    u64 at = offset >> a->c->granule_shift, number = at >> h->record_shift, room = 1ull << h->record_shift;
+    if (at >= h->count) return;
+    const u64 *writer = &h->more[2 * room * number + (at & (room - 1))];
+    __builtin_prefetch(&h->records[number], 1);
+    __builtin_prefetch(a->flags & WRITES ? writer : writer + room, 1);
+    if (!(a->flags & WRITES)) __builtin_prefetch((const void *)(a->origin + offset + a->move));
+}
+
 /* One site's access. */
 static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 base, u64 mask) {
     struct context *c = (struct context *)w->hooks[0];
@@ -584,20 +601,15 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
         left = facts & IS_ATOMIC ? atomic_lanes(&a, s->low, base - a.origin, left)
              : left == mask      ? by_pattern(w, &a, s, base - a.origin, mask)
                                  : left;
-    if (!local)
-        for (u64 ahead = left; ahead; ahead &= ahead - 1) {
-            u32 l = __builtin_ctzll(ahead);
-            u64 at = (base + ((wide ? (u64)s->high[l] << 32 : 0) | s->low[l]) - a.origin) >> c->granule_shift;
-            if (at >= a.shadow->count) continue;
-            u64 number = at >> a.shadow->record_shift, room = 1ull << a.shadow->record_shift;
-            const u64 *more = &a.shadow->more[2 * room * number + (at & (room - 1))];
-            __builtin_prefetch(&a.shadow->records[number], 1);
-            __builtin_prefetch(facts & WRITES ? more : more + room, 1);
-        }
+    u64 ahead = local ? 0 : left;
+    for (u32 n = 0; n < LANES_AHEAD && ahead; n++, ahead &= ahead - 1)
+        prefetch_lane(&a, lane_address(s, base, wide, __builtin_ctzll(ahead)) - a.origin);
     int one_granule = !local && bytes == 1u << c->granule_shift && !(facts & IS_ATOMIC);
     for (; left; left &= left - 1) {
+        if (ahead) prefetch_lane(&a, lane_address(s, base, wide, __builtin_ctzll(ahead)) - a.origin);
+        ahead &= ahead - 1;
         u32 l = __builtin_ctzll(left);
-        u64 address = base + ((wide ? (u64)s->high[l] << 32 : 0) | s->low[l]);
+        u64 address = lane_address(s, base, wide, l);
         if (one_granule && (facts & WRITES ? lane_writes(&a, address - a.origin, r->tag + l) : lane_reads(&a, address - a.origin, r->tag + l)))
             continue;
         if (local) address = a.origin + (u32)(address - a.origin); /* their addresses wrap */
