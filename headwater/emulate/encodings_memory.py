@@ -160,10 +160,14 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
     mode = t.mode
     stored = Access(t, instruction, _load_to_lds_place(t, instruction)) if to_lds else None
     observer = t.options.observer
-    access.told_ahead = writes and observer is not None and observer.takes_values and type(access) is Access
+    # What a check touches of a load it then has prefetched for all parts, not for the last alone.
+    access.told_ahead = not to_lds and observer is not None and observer.takes_values and type(access) is Access
 
     def tell(part: int) -> None:
         begun = access.begin(part, exec_mask)
+        if not writes:
+            access.tell_loads(begun.one)
+            return
         begun.put = access.tell
         begun.store_all(lower(t.b, what, {name: get(part) for name, get in fetches.items()}, mode).effects)
 
@@ -212,7 +216,7 @@ class Access:
         ]
         """What it loads, in order."""
         self.told_ahead = False
-        """Whether `tell` is called for all parts before they are stored."""
+        """Whether `tell` or `tell_loads` is called for all parts before they are accessed."""
 
     def begin(self, part: int, exec_mask: Mask) -> PartOfAccess:
         """What one part's lanes do."""
@@ -221,7 +225,7 @@ class Access:
     def load(self, one: PartAccess, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
         """For each piece, bytes from the instruction's address and a size, its dwords."""
         at = self.place(one.part)
-        if self.t.options.observer is not None:
+        if not self.told_ahead:
             for offset, nbytes in pieces:
                 self._watch(one, at.moved(self.t.b, offset), nbytes, writes=False)
         return one.load(at, pieces)
@@ -232,6 +236,12 @@ class Access:
         if not self.told_ahead:
             self._watch(one, at, nbytes, writes=True, values=values)
         one.store(at, nbytes, values)
+
+    def tell_loads(self, one: PartAccess) -> None:
+        """Only tell the observer of what is loaded."""
+        at = self.place(one.part)
+        for offset, nbytes in self.pieces:
+            self._watch(one, at.moved(self.t.b, offset), nbytes, writes=False)
 
     def tell(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
         """Only tell the observer of a store."""
