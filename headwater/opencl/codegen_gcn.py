@@ -80,6 +80,8 @@ def compile(
         return str(module).encode()
     optimised = str(module)
     text = with_values_kept(_without_ones(optimised))
+    if processor.startswith(("gfx6", "gfx7")):
+        text = _rounded_halves(text)
     if plain_minima:
         text = _plain_minima(text)
     if opaque_indices:
@@ -187,6 +189,58 @@ def _without_ones(text: str) -> str:
     return _OR_OF.sub(without, text)
 
 
+_HALF = r"<\d+ x half>|half"
+_OPERAND = r"<[^>]*>|splat \([^)]*\)|[^,\s]+"
+_OF_HALVES = re.compile(
+    rf"^  (%[^ ]+) = (fadd|fsub|fmul|fdiv) (?:[a-z]+ )*({_HALF}) ({_OPERAND}), ({_OPERAND})"
+    r"(?:, !fpmath !\d+)?(, !dbg !\d+)?$",
+    re.MULTILINE,
+)
+_FUSED_HALVES = re.compile(
+    rf"^  (%[^ ]+) = [^@\n]*call (?:[a-z]+ )*({_HALF}) @llvm\.(?:fma|fmuladd)\.\w+"
+    rf"\((?:{_HALF}) ({_OPERAND}), (?:{_HALF}) ({_OPERAND}), (?:{_HALF}) ({_OPERAND})\)[^\n]*?(, !dbg !\d+)?$",
+    re.MULTILINE,
+)
+
+
+def _rounded_halves(text: str) -> str:
+    """LLVM 22 computes with floats for chips without instructions for halves (before gfx8), and rounds only what is
+    stored or converted: an operation then takes more of another's result than a half holds.
+
+    A float holds more than twice a half's bits and two, so that rounding its sum, product or quotient once more gives
+    what rounding once would; of a fused product and sum a double does.
+    """
+
+    def operation(match: re.Match[str]) -> str:
+        name, what, kind, left, right, place = match.groups()
+        bare, wide = _bare(name), kind.replace("half", "float")
+        return (
+            f"  %wide.a.{bare} = fpext {kind} {left} to {wide}\n  %wide.b.{bare} = fpext {kind} {right} to {wide}\n"
+            f"  %wide.{bare} = {what} {wide} %wide.a.{bare}, %wide.b.{bare}{place or ''}\n"
+            f"  {name} = fptrunc {wide} %wide.{bare} to {kind}{place or ''}"
+        )
+
+    def fused(match: re.Match[str]) -> str:
+        name, kind, *factors, place = match.groups()
+        bare, wide = _bare(name), kind.replace("half", "double")
+        lines = [f"  %wide.{i}.{bare} = fpext {kind} {f} to {wide}" for i, f in enumerate(factors)]
+        return "\n".join(
+            [
+                *lines,
+                f"  %product.{bare} = fmul {wide} %wide.0.{bare}, %wide.1.{bare}",
+                f"  %wide.{bare} = fadd {wide} %product.{bare}, %wide.2.{bare}",
+                f"  {name} = fptrunc {wide} %wide.{bare} to {kind}{place or ''}",
+            ]
+        )
+
+    return _FUSED_HALVES.sub(fused, _OF_HALVES.sub(operation, text)) if "half" in text else text
+
+
+def _bare(name: str) -> str:
+    """A value's name within another's."""
+    return name.lstrip("%").strip('"')
+
+
 _COMPARISON = re.compile(
     r"^  (%[\w.]+) = fcmp (?:[a-z]+ )*?([ou])(gt|ge|lt|le) ((?:<\d+ x )?(?:float|half)>?)"
     r" (<[^>]*>|[^,\n]+), (<[^>]*>|[^,\n]+)",
@@ -220,7 +274,7 @@ def _opaque_indices(text: str) -> str:
 
     def opaque(match: re.Match[str]) -> str:
         name, vector, kind, index = match.groups()
-        hidden = f"%opaque.{name.lstrip('%').strip(chr(34))}"
+        hidden = f"%opaque.{_bare(name)}"
         return (
             f'  {hidden} = call {kind} asm "", "=v,0"({kind} {index})\n'
             f"  {name} = extractelement {vector}, {kind} {hidden}"

@@ -7,6 +7,7 @@ generators share it; nothing is imported here that takes long, as the first kern
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
@@ -74,9 +75,13 @@ def host_target() -> Target:
 
 
 @functools.cache
-def _lacks_halves() -> bool:
+def _lacks(feature: str) -> bool:
+    """Whether this machine is an x86 processor without a feature, as LLVM calls it."""
     target = host_target()
-    return target.triple.startswith(("x86_64", "i686")) and "+f16c" not in target.features.split(",")
+    return target.triple.startswith(("x86_64", "i686")) and f"+{feature}" not in target.features.split(",")
+
+
+_DOUBLE_TO_HALF = re.compile(r"= fptrunc [^\n]*\bdouble\b[^\n]* half\b")
 
 
 def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
@@ -88,10 +93,14 @@ def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
     changed = without_high_products(text)
     if host_target().vector_bytes == 64:
         changed = without_masked_bit_selects(changed)
-    if _lacks_halves():
+    if _lacks("f16c"):
         from headwater.opencl.soft_halves import SOFT_HALVES
 
+        changed += SOFT_HALVES
+    if _lacks("avx512fp16") and _DOUBLE_TO_HALF.search(changed):
+        from headwater.opencl.soft_halves import HALVES_OF_DOUBLES
+
         declared = "" if "declare double @llvm.fabs.f64(" in changed else "declare double @llvm.fabs.f64(double)\n"
-        changed += SOFT_HALVES + declared
+        changed += HALVES_OF_DOUBLES + declared
     module = module if changed is text else parse(changed)
     return bytes(tm.emit_object(module))

@@ -1,8 +1,8 @@
-"""What LLVM calls to convert halves on x86 processors without F16C, as LLVM IR text.
+"""What LLVM calls to convert halves on x86 processors without F16C, and doubles to halves without AVX512-FP16.
 
-Elsewhere these functions come with a compiler's run-time library; kernels are linked without one. They round to nearest
-even (IEEE 754-2008, 4.3.1), as ``fptrunc`` does. A half's exponent is 112 less than a float's, and its mantissa 13
-bits shorter; what is below 2^-14 is a multiple of 2^-24.
+It is LLVM IR text. Elsewhere these functions come with a compiler's run-time library; kernels are linked without one.
+They round to nearest even (IEEE 754-2008, 4.3.1), as ``fptrunc`` does. A half's exponent is 112 less than a float's,
+and its mantissa 13 bits shorter; what is below 2^-14 is a multiple of 2^-24.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ define weak hidden half @__truncsfhf2(float %x) nounwind {
   %result = bitcast i16 %bits to half
   ret half %result
 }
+"""
 
+HALVES_OF_DOUBLES = """
 define weak hidden half @__truncdfhf2(double %x) nounwind {
   ; Rounded to odd first, which keeps what the second rounding must know.
   %near = fptrunc double %x to float
@@ -76,7 +78,7 @@ define weak hidden half @__truncdfhf2(double %x) nounwind {
   %last = zext i1 %inexact to i32
   %odd = or i32 %inward, %last
   %float = bitcast i32 %odd to float
-  %result = call half @__truncsfhf2(float %float)
+  %result = fptrunc float %float to half
   ret half %result
 }
 """

@@ -1,10 +1,12 @@
-"""Halves convert as NumPy's where the processor has no instructions for it: every half, and floats around each."""
+"""Halves are NumPy's where the processor has no instructions for them: every half, and floats around each."""
 
 import ctypes
 
 import numpy as np
+import pytest
 
-from headwater.opencl.soft_halves import SOFT_HALVES
+import headwater as hw
+from headwater.opencl.soft_halves import HALVES_OF_DOUBLES, SOFT_HALVES
 
 WRAPPERS = """
 declare double @llvm.fabs.f64(double)
@@ -38,7 +40,7 @@ def test_halves_convert_as_numpy_has_them():
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    text = SOFT_HALVES + WRAPPERS
+    text = SOFT_HALVES + HALVES_OF_DOUBLES + WRAPPERS
     for kind, name in (("float", "__truncsfhf2"), ("double", "__truncdfhf2")):
         text += NARROW.replace("TYPE", kind).replace("NAME", name)
     module = llvm.parse_assembly(text)
@@ -75,3 +77,48 @@ def test_halves_convert_as_numpy_has_them():
                 wrong = (got.view(np.uint16) != expected.view(np.uint16)) & ~np.isnan(expected)
                 assert not wrong.any(), (name, values[wrong][:5], got[wrong][:5], expected[wrong][:5])
                 assert np.isnan(got[np.isnan(expected)]).all()
+
+
+ARITHMETIC = """
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#pragma OPENCL FP_CONTRACT OFF
+kernel void from_doubles(global const double *x, global half *out)
+{
+    out[get_global_id(0)] = (half)x[get_global_id(0)];
+}
+kernel void steps(global const half *a, global const half *b, global half *out)
+{
+    int i = get_global_id(0);
+    half product = a[i] * b[i], sum = product + b[i];
+    out[i] = sum - a[i] / product;
+}
+kernel void vectors(global const half4 *a, global const half4 *b, global half4 *out)
+{
+    int i = get_global_id(0);
+    out[i] = (a[i] * b[i] + (half)0.25h) * (half4)(1.5h, 2, 3, 0.75h) - b[i];
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd7970", "r9-290x", "vega64"])
+def test_doubles_become_halves(device):
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal(4096) * 2.0 ** rng.integers(-30, 18, 4096)
+    out = np.zeros(len(x), np.float16)
+    hw.compile(ARITHMETIC, device=device).from_doubles[(len(x),), (64,)](x, out)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(out, x.astype(np.float16))
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd7970", "r9-290x", "vega64"])
+def test_every_operation_on_halves_is_rounded(device):
+    """Also on chips that compute with floats."""
+    a, b = np.random.default_rng(3).standard_normal((2, 4096)).astype(np.float16)
+    program = hw.compile(ARITHMETIC, device=device)
+    out = np.zeros_like(a)
+    program.steps[(4096,), (64,)](a, b, out)
+    np.testing.assert_array_equal(out, a * b + b - a / (a * b))
+    a, b, out = (x.reshape(-1, 4) for x in (a, b, out))
+    program.vectors[(1024,), (64,)](a, b, out)
+    factors = np.array([1.5, 2, 3, 0.75], np.float16)
+    np.testing.assert_array_equal(out, (a * b + np.float16(0.25)) * factors - b)
