@@ -24,13 +24,13 @@ APART static void goes_as_expected(struct recorder *r) {
 static void begins_as_expected(struct recorder *r) {
     struct series *f = r->lead;
     put_series(r, f);
-    if (f->lines) r->listed = f; /* the lists are still there */
     half *first = (half *)f->runs, *last = (half *)f->last, *delta = (half *)f->delta;
     u64 times = (r->number - f->last_number) / f->step;
     for (u32 n = 0; n < 2 * r->context->sites; n += 2) {
         first[n] = last[n] += delta[n] * times;
         r->sites[n / 2].hits = 0;
     }
+    if (f->lines) list_again(r, f);
     f->start = r->number;
     r->latest = f - r->series;
     goes_as_expected(r);

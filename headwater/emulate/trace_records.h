@@ -215,6 +215,18 @@ static int keep_lists(struct recorder *r, struct series *f) {
     return 1;
 }
 
+/* The lists of a series that was put are still there: they are those of another that begins as far on as its runs are. */
+static void list_again(struct recorder *r, struct series *f) {
+    u32 *list = r->line;
+    for (u32 n = 0; n < r->context->sites; n++) {
+        u32 lines = lines_in(&f->runs[n]);
+        if (lines == 0) continue;
+        list[1] = f->runs[n].first;
+        list += LIST_HEAD + lines;
+    }
+    r->listed = f;
+}
+
 static void put_series(struct recorder *r, struct series *f) {
     u32 sites = r->context->sites, memories = 0;
     if (f->waves == 0) return;

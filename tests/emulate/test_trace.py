@@ -347,6 +347,36 @@ kernel void pick(global const int *near, global const int *far, global const int
     assert path.stat().st_size < groups * (2 * 8 + 132 + 256 + 50)  # lists, and what begins them
 
 
+@pytest.mark.parametrize("device", ["vega64", "hd5870"])
+@pytest.mark.parametrize("seed", range(3))
+def test_lists_go_on_behind_wavefronts_between(tmp_path, device, seed):
+    """Wavefronts with the lists of those before, with others, and with none but a path too long to be compared."""
+    source = """
+kernel void pick(global const int *in, global int *out, global const int *kinds, global int *more) {
+  int kind = kinds[get_group_id(0) * 16], l = get_local_id(0);
+  if (kind < 3) out[get_global_id(0)] = in[get_group_id(0) * 64 + l * 32 + (l == 63 ? kind * 16 : 0)];
+  else
+#pragma nounroll
+    for (int k = 0; k < 100; k++)
+      if (kinds[k * 16] & 1) out[get_global_id(0)] = k;
+      else more[get_global_id(0)] = k;
+}"""
+    rng, groups, path = np.random.default_rng(seed), 300, tmp_path / "picked"
+    kinds = rng.choice(4, groups, p=[0.5, 0.1, 0.1, 0.3]).astype(np.int32)
+    data, out = np.arange(64 * groups + 4096, dtype=np.int32), np.zeros(64 * groups, np.int32)
+    recording, lanes = Recording(path), np.arange(64)
+    launch = hw.device(device).build(source, "pick.cl").kernels["pick"].prepare((64 * groups,), (64,))
+    launch.watched(recording)([data, out, np.repeat(kinds, 16), np.zeros_like(out)], None, None).wait()
+    trace = read(path)
+    place = trace.header["allocations"][0]["address"]
+    for wave, kind in zip(trace, kinds.tolist(), strict=True):
+        lists = wave.memory[wave.memory["site"] & LIST != 0]
+        assert len(lists) == (kind < 3)
+        if kind < 3:
+            wanted = (place + 4 * (64 * wave.group + 32 * lanes + (lanes == 63) * 16 * kind)) // 64
+            assert (wave.lines + lists["first"][0]).tolist() == wanted.tolist()
+
+
 def test_lists_that_end_too_early_are_told(tmp_path):
     source = (
         "kernel void pick(global const int *at, global int *out) { out[get_global_id(0)] = out[at[get_global_id(0)]]; }"
