@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from headwater.emulate.builder import Value
 from headwater.emulate.memory import Address, PartAccess
@@ -22,25 +22,19 @@ def four(c: Clause, lanes: Sequence[Value]) -> Lanes:
     return [*lanes, *(b.constant("u32", formats.ONE if n == 3 else 0) for n in range(len(lanes), 4))]
 
 
-def load(
-    c: Clause,
-    at: Address,
-    format_: Format,
-    part: int,
-    mask: Mask,
-    inside: Value | None,
-    pc: int,
-    tell: Callable[[Mask], None],
-) -> list[Value]:
-    """An element's four lanes, those that it lacks 0, 0, 0, 1; all 0 where it is not ``inside``. ``tell`` is called
-    with the lanes that access memory, before they do."""
+def accessing(c: Clause, part: int, inside: Value | None) -> Mask:
+    """The part's lanes that access memory: those that are active, of elements that are ``inside`` of the resource."""
+    if inside is None:
+        return c.exec
+    lanes = Mask()
+    lanes.parts[part] = c.b.binary("and", c.part_mask(c.exec, part), c.b.splat(inside, PART_LANES)).text
+    return lanes
+
+
+def load(c: Clause, at: Address, format_: Format, part: int, inside: Value | None, pc: int) -> list[Value]:
+    """An element's four lanes, those that it lacks 0, 0, 0, 1; all 0 where it is not ``inside``."""
     b = c.b
-    if inside is not None:
-        lanes = Mask()
-        lanes.parts[part] = b.binary("and", c.part_mask(mask, part), b.splat(inside, PART_LANES)).text
-        mask = lanes
-    tell(mask)
-    access = PartAccess(c, part, mask, pc)
+    access = PartAccess(c, part, accessing(c, part, inside), pc)
     dwords = [
         Value(text, "u32", PART_LANES) for piece in access.load(at, formats.pieces(format_.nbytes)) for text in piece
     ]

@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 
 from headwater.emulate.builder import Value
 from headwater.emulate.lower_float import lower
+from headwater.emulate.memory import Address
 from headwater.emulate.registers import PART_LANES
 from headwater.emulate.vliw import datashare, formats, program, sampling, scratch
 from headwater.emulate.vliw.bindings import NEAREST, Format, vertex_format
 from headwater.emulate.vliw.clause import Clause, place
-from headwater.emulate.vliw.elements import Lanes, four, load, source, write
+from headwater.emulate.vliw.elements import Lanes, accessing, four, load, source, write
 from headwater.emulate.vliw.registers import RETURNED
-from headwater.emulate.vliw.watch import Watch
+from headwater.emulate.vliw.watch import Watch, looks_first
 from headwater.isa.gcn.semantics import Node
 from headwater.isa.vliw.model import Fetch
 
@@ -76,10 +77,10 @@ def _vertex(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
     stride = 1 if f["const_buf_no_stride"] else bound.stride
     offset = f["offset"]
     address = c.memory(name, bound)
-    mask, watch = c.exec, Watch(c, pc, "vertex", name)
-    known = format_
+    known, watch = format_, Watch(c, pc, "vertex", name)
 
-    def read(part: int) -> Lanes:
+    def element(part: int) -> tuple[Address, Value | None]:
+        """Where it lies, and which lanes' are in the resource."""
         b = c.b
         index = b.splat(source(c, f["src_gpr"], f["src_sel_x"], part), PART_LANES)
         low = index if stride == 1 else b.binary("mul", index, b.constant("u32", stride))
@@ -89,9 +90,20 @@ def _vertex(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
         if not bound.arena:
             inside = b.compare("icmp ult", index, _limit(c, name, offset + known.nbytes, stride))
             low = b.select(inside, low, b.constant("u32", 0))
-        at = address(low.text)
-        return load(c, at, known, part, mask, inside, pc, lambda lanes: watch.tell(part, at, known.nbytes, lanes))
+        return address(low.text), inside
 
+    def tell(part: int) -> None:
+        at, inside = element(part)
+        watch.tell(part, at, known.nbytes, accessing(c, part, inside))
+
+    def read(part: int) -> Lanes:
+        at, inside = element(part)
+        if not looks_first(c):
+            watch.tell(part, at, known.nbytes, accessing(c, part, inside))
+        return load(c, at, known, part, inside, pc)
+
+    if looks_first(c):  # what a check touches of it, it then has prefetched for all parts
+        c.at_once(tell)
     return read
 
 
@@ -141,13 +153,13 @@ def _texture(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
         return lambda part: four(c, [Value(c.descriptor(name, field), "u32") for field in ("width", "height", "depth")])
     if fetch.row.name not in LOADS | SAMPLES:
         return None
-    mask, watch = c.exec, Watch(c, pc, "texture", name)
+    watch = Watch(c, pc, "texture", name)
     sampler = c.resources.bindings.samplers.get(f["sampler_id"], NEAREST)
     offsets = [_signed5(f[f"offset_{axis}"]) for axis in "xyz"]
 
     def read(part: int) -> Lanes:
         coordinates = [source(c, f["src_gpr"], f[f"src_sel_{axis}"], part) for axis in "xyz"]
-        texture = sampling.Texture(c, name, bound, part, mask, pc, watch)
+        texture = sampling.Texture(c, name, bound, part, pc, watch)
         if fetch.row.name in LOADS:
             return texture.load(coordinates, [n >> 1 for n in offsets])
         normalised = [bool(f[f"coord_type_{axis}"]) for axis in "xyz"]

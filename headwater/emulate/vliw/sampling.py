@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import product
 
 from headwater.emulate.builder import Value
-from headwater.emulate.registers import PART_LANES, Mask
+from headwater.emulate.registers import PART_LANES
 from headwater.emulate.vliw.bindings import Bound, Name, Sampler
 from headwater.emulate.vliw.clause import Clause
-from headwater.emulate.vliw.elements import four, load
+from headwater.emulate.vliw.elements import accessing, four, load
 from headwater.emulate.vliw.watch import Watch
 from headwater.isa.gcn.semantics import float_bits
 
@@ -19,13 +19,12 @@ _EXTENTS = ("width", "height", "depth")
 class Texture:
     """A texture resource, read by the lanes of one part."""
 
-    def __init__(self, c: Clause, name: Name, bound: Bound, part: int, mask: Mask, pc: int, watch: Watch) -> None:
+    def __init__(self, c: Clause, name: Name, bound: Bound, part: int, pc: int, watch: Watch) -> None:
         self.c = c
         self.b = c.b
         self.name = name
         self.bound = bound
         self.part = part
-        self.mask = mask
         self.pc = pc
         self.watch = watch
         self.address = c.memory(name, bound)
@@ -57,12 +56,9 @@ class Texture:
             element = b.binary("add", element, row)
         low = b.binary("mul", element, b.constant("u32", self.bound.format.nbytes))
         low = b.select(inside, low, b.constant("u32", 0))
-        at, nbytes = self.address(low.text), self.bound.format.nbytes
-
-        def tell(lanes: Mask) -> None:
-            self.watch.tell_tiled(self.part, at, self.name, whole, nbytes, lanes)
-
-        values = load(self.c, at, self.bound.format, self.part, self.mask, inside, self.pc, tell)
+        at, format_ = self.address(low.text), self.bound.format
+        self.watch.tell_tiled(self.part, at, self.name, whole, format_.nbytes, accessing(self.c, self.part, inside))
+        values = load(self.c, at, format_, self.part, inside, self.pc)
         if border is None or not any(border):
             return values
         return [

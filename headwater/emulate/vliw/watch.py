@@ -104,11 +104,16 @@ class Watch:
         self.tell(part, replace(at, low=low.text, base=base.text), nbytes, lanes)
 
 
+def looks_first(c: Clause) -> bool:
+    """Whether all parts of an access are told before the first is made: the observer looks at what is there."""
+    observer = c.options.observer
+    return observer is not None and observer.takes_values
+
+
 def store(c: Clause, thunk: Callable[[int, bool, bool], None]) -> None:
     """Have ``thunk(part, telling, storing)`` called for each part of a store: for all parts to tell before any is
     stored, where the observer looks at what is there."""
-    observer = c.options.observer
-    if observer is not None and observer.takes_values:
+    if looks_first(c):
         c.at_once(lambda part: thunk(part, True, False))
         c.at_once(lambda part: thunk(part, False, True))
     else:
