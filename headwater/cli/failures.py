@@ -38,7 +38,8 @@ def report(error: Exception, words: Sequence[str]) -> int:
         with contextlib.suppress(OSError):
             print(json.dumps({"error": _as_json(error, code)}))
     _drop_output()
-    print(f"headwater: {text}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # nobody reads stderr any more, as with `2>&1 | head -1`
+        print(f"headwater: {text}", file=sys.stderr)
     return code
 
 

@@ -258,6 +258,7 @@ def compile_to_ir(
         raise source_error(messages, source, filename, cwd)
     ir = done.stdout.decode()
     raw = _raw_kernels(ir)
+    _refuse_pipes(raw, source, filename)
     unknown = sorted({query for kernel in raw for query in kernel.size_queries()})
     sizes = _sizes_of(unknown, source, filename, flags, cwd, timeout) if unknown else {}
     kernels = {kernel.name: kernel.resolve(sizes) for kernel in raw}
@@ -501,6 +502,28 @@ def _raw_kernels(ir: str) -> list[_RawKernel]:
         args = tuple(_RawArg(*row) for row in zip(*columns, strict=True))
         kernels.append(_RawKernel(match["name"], args, (group[0], group[1], group[2]) if len(group) == 3 else None))
     return kernels
+
+
+def _refuse_pipes(kernels: Sequence[_RawKernel], source: str, filename: str) -> None:
+    """Raise SourceError if a parameter is a pipe, be it used or not."""
+    for kernel in kernels:
+        for arg in kernel.args:
+            if "pipe" not in arg.qualifiers.split():
+                continue
+            found = re.search(rf"\bpipe\b[^,()]*\b{arg.name}\b", source)
+            place, text = Span(filename), ""
+            if found:
+                line, column = (
+                    source.count("\n", 0, found.start()),
+                    found.start() - source.rfind("\n", 0, found.start()),
+                )
+                place, text = Span(filename, line + 1, column), source.split("\n")[line]
+            raise SourceError(
+                f"pipes are not supported: {arg.name} of {kernel.name}",
+                place,
+                hint="pass a buffer, and a counter that work-items increase by atomic_inc",
+                source_line=text,
+            )
 
 
 def _sizes_of(

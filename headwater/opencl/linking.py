@@ -14,8 +14,6 @@ from headwater.errors import SourceError, Span
 from headwater.opencl.modules import parse
 from headwater.opencl.platforms import Platform, is_primitive, references
 
-_PIPE = re.compile(r"__(\w*pipe\w*?)(?:_[24])?")
-"""What clang calls for OpenCL C 2.0's functions of pipes (CGBuiltin.cpp): read_pipe with two arguments or four."""
 _SPACE_OF_POINTERS = {f"__to_{space}": f"to_{space}" for space in ("global", "local", "private")} | {
     "get_fence": "get_fence"
 }
@@ -44,12 +42,6 @@ def link_pieces(module: llvm.ModuleRef, pieces: Iterable[str], adapt: Callable[[
 def refuse_undefined(module: llvm.ModuleRef, filename: str, platform: Platform) -> None:
     """Raise SourceError if the module calls what is defined nowhere."""
     left = _undefined(module, platform)
-    if pipes := sorted({match[1] for name in left if (match := _PIPE.fullmatch(_plain_name(name)))}):
-        raise SourceError(
-            f"pipes are not supported: {', '.join(pipes)}",
-            Span(filename),
-            hint="pass a buffer, and a counter that work-items increase by atomic_inc",
-        )
     if asked := sorted({_plain_name(name) for name in left} & _SPACE_OF_POINTERS.keys()):
         raise SourceError(
             f"which memory a generic pointer is to is not known at run time: {_SPACE_OF_POINTERS[asked[0]]}",

@@ -320,6 +320,16 @@ def test_a_closed_pipe_is_no_fault(folder):
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+def test_an_error_that_nobody_reads_keeps_its_exit_code(folder):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ran = subprocess.run([sys.executable, "-m", "headwater", "run", "nothere.cl"], stderr=writer, timeout=60)
+    finally:
+        os.close(writer)
+    assert ran.returncode == 2
+
+
 @pytest.mark.parametrize("device", ["cpu", "vega64"])
 def test_nor_is_one_that_a_kernel_prints_to(folder, device):
     (folder / "print.cl").write_text('kernel void k(global int *x) { printf("number %d\\n", (int)get_global_id(0)); }')

@@ -203,9 +203,12 @@ def test_inline_assembly_is_refused_at_its_line_on_vliw_chips():
 
 
 def test_pipes_and_launches_by_kernels_are_refused_by_name():
-    pipe = "kernel void k(read_only pipe int p, global int *o) { read_pipe(p, o); }"
-    with pytest.raises(SourceError, match="pipes are not supported: read_pipe"):
-        build(pipe, None, "-cl-std=CL2.0")
+    for body in ("read_pipe(p, o);", "o[0] = 1;"):
+        pipe = f"kernel void k(global int *o,\n              read_only pipe int p) {{ {body} }}"
+        with pytest.raises(SourceError, match="pipes are not supported: p of k") as caught:
+            build(pipe, None, "-cl-std=CL2.0")
+        assert (caught.value.span.line, caught.value.span.column) == (2, 25)
+        assert body in caught.value.source_line
     launch = "kernel void k(global int *o) { enqueue_kernel(get_default_queue(), 0, ndrange_1D(1), ^{ o[0] = 1; }); }"
     with pytest.raises(SourceError, match="launch from the host"):
         build(launch, None, "-cl-std=CL2.0")
