@@ -25,8 +25,11 @@ LAYOUTS = (
     Layout(4, 1, 1, 0),
     Layout(8, 2, 1, 0),
     Layout(4, 2, 2, 1),
+    Layout(16, 4, 0, 0),
+    Layout(4, 8, 0, 0),
 )
-"""Lanes and rows of every kind: scalar, narrow, one and several vector registers, rows, along each dimension."""
+"""Lanes and rows of every kind: scalar, narrow, one and several vector registers, rows, along each dimension, and rows
+that follow each other along the lanes."""
 
 
 class ForcedModule(HostModule):

@@ -46,7 +46,7 @@ def ordered_exits(function: Function, cfg: Cfg, shapes: Shapes) -> dict[str, Ord
     found = {}
     for loop in cfg.loops:
         if shapes.divergent_loop(loop) and loop.blocks == {loop.header}:
-            tests = _tests(function, loop.header, loop.header, shapes)
+            tests = tests_towards(function, loop.header, loop.header, shapes)
             if tests is not None and len(tests) == 1 and tests[0].strided is not None:
                 found[loop.header] = tests[0]
     return found
@@ -62,7 +62,7 @@ def entry_guard(function: Function, cfg: Cfg, shapes: Shapes) -> list[OrderedTes
     idle = [t for t in block.term.labels if [i.op for i in function.blocks[t].insts] == ["ret"]]
     if len(idle) != 1:
         return None
-    return _tests(function, cfg.entry, next(t for t in block.term.labels if t != idle[0]), shapes)
+    return tests_towards(function, cfg.entry, next(t for t in block.term.labels if t != idle[0]), shapes)
 
 
 def _has_effects(inst: Inst) -> bool:
@@ -109,7 +109,7 @@ def _leaves_traces(inst: Inst) -> bool:
     return inst.op in ("atomicrmw", "cmpxchg", "barrier", "fence") or _has_effects(inst)
 
 
-def _tests(function: Function, name: str, towards: str, shapes: Shapes) -> list[OrderedTest] | None:
+def tests_towards(function: Function, name: str, towards: str, shapes: Shapes) -> list[OrderedTest] | None:
     """The ordered tests that all must hold for a lane to go from a block to its successor ``towards``."""
     block = function.blocks[name]
     defined = {i.name: i for i in block.insts if i.name}

@@ -76,6 +76,7 @@ class Parts:
         self.layout = layout
         self.variant = variant
         self.writer = Writer()
+        self.in_row = False  # in a loop over rows, whose body is written for row 0
         self.crossing = self._crossing_values()
         self.packed = packed_values(function, cfg, shapes)
         self.spread: set[str] = set()  # those of which one component is defined, and all are made equal to it
@@ -101,7 +102,7 @@ class Parts:
 
     def rows(self, shape: Shape) -> range:
         """The rows that a value of this shape is kept for."""
-        return range(self.layout.rows if shape.by_row else 1)
+        return range(self.layout.rows if shape.by_row and not self.in_row else 1)
 
     @staticmethod
     def components(ty: Type) -> list[Type]:

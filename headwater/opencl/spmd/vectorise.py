@@ -14,8 +14,8 @@ from headwater.opencl.spmd.counted import OrderedTest, ordered_exits
 from headwater.opencl.spmd.ir import Function, Inst, Value
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
-from headwater.opencl.spmd.memory import Memory
 from headwater.opencl.spmd.parts import ID_PARAMS, PARTED, Variant, private_name
+from headwater.opencl.spmd.row_by_row import RowByRow
 from headwater.opencl.spmd.shapes import Shape, Shapes
 from headwater.opencl.spmd.types import I1, Type, vec_type
 
@@ -40,7 +40,7 @@ class ChunkCode:
     fetches_ahead: bool
 
 
-class Vectoriser(Memory):
+class Vectoriser(RowByRow):
     """Writes one variant of one kernel."""
 
     def __init__(
@@ -60,6 +60,7 @@ class Vectoriser(Memory):
         self.ordered = ordered_exits(function, cfg, shapes)
         self.find_apart()
         self.find_ahead(self.ordered)
+        self.find_row_loops()
         self.guard = guard
         self.frame_bytes = 0
         self.resumes: list[tuple[str, str]] = []
@@ -115,6 +116,12 @@ class Vectoriser(Memory):
             if self.cfg.loops:
                 self._write_poll()  # counted inner loops do not ask: a stop then waits for one chunk at most
             writer.jump(self.label(name))
+        if name in self.row_loops:
+            writer.start(self.entry_label(name))
+            self.write_row_loop(name)
+            self._initialise(name)
+            self._write_terminator(name)
+            return
         if name in self.linear.skip:
             writer.start(self.entry_label(name))
             wanted = self.any_of([self.mask(r) for r in range(self.layout.rows)])
