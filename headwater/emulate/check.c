@@ -297,17 +297,17 @@ SCALAR static inline int each_its_own(struct wave *w, const struct site *s, u32 
             l->read_epoch = now;
         }
     }
-    u64 *more = h->more + (writes ? 0 : GRANULES), mine = (u64)site << SITE_SHIFT | (u64)r->epoch << EPOCH_SHIFT | r->tag;
+    u64 *more = h->more + (writes ? 0 : BLOCK), mine = (u64)site << SITE_SHIFT | (u64)r->epoch << EPOCH_SHIFT | r->tag;
     if (each == 1 && mask == ~0ull) {
         for (u32 l = 0; l < LANES; l++) {
             u32 n = (offset + s->low[l]) >> shift;
-            more[n + (n & ~(GRANULES - 1))] = mine + l;
+            more[in_more(n)] = mine + l;
         }
         return 1;
     }
     for (u64 left = mask; left; left &= left - 1) {
         u32 l = __builtin_ctzll(left), granule = (offset + s->low[l]) >> shift;
-        for (u32 n = granule; n < granule + each; n++) more[n + (n & ~(GRANULES - 1))] = mine + l;
+        for (u32 n = granule; n < granule + each; n++) more[in_more(n)] = mine + l;
     }
     return 1;
 }
@@ -335,7 +335,7 @@ static u64 atomic_lanes(const struct access *a, const u32 *low, u32 offset, u64 
     for (u64 left = mask; left; left &= left - 1) {
         u32 l = __builtin_ctzll(left), place = offset + low[l], at = place >> shift;
         struct record *r = &a->shadow->records[at / GRANULES];
-        u64 bit = 1ull << at % GRANULES, *writer = &a->shadow->more[at / GRANULES * 2 * GRANULES + at % GRANULES];
+        u64 bit = 1ull << at % GRANULES, *writer = &a->shadow->more[in_more(at)];
         if (at >= a->shadow->count || place & odd_bits(a->bytes) || !(r->writers & bit) || !(*writer & ATOMIC) ||
             *writer >> EPOCH_SHIFT != a->epoch || (r->read | r->readers) & bit)
             result |= 1ull << l;
@@ -500,7 +500,7 @@ static inline int lane_reads(const struct access *a, u64 offset, u32 tag) {
     u64 bit = 1ull << place;
     if (at >= h->count || offset & (a->bytes - 1) || h->unwritten) return 0;
     struct record *r = &h->records[number];
-    u64 *reader = &h->more[((2 * number + 1) << h->record_shift) + place];
+    u64 *reader = &h->more[in_more(at) + BLOCK];
     if (r->groups & bit && !((r->written | r->writers) & bit)) return 1;
     if (h->shared) lock(r);
     int fine = !((r->written | r->writers | r->read) & bit);
@@ -525,7 +525,7 @@ static inline int lane_writes(const struct access *a, u64 offset, u32 tag) {
     struct record *r = &h->records[number];
     u64 bit = 1ull << place;
     if (h->shared) lock(r);
-    u64 *writer = &h->more[(2 * number << h->record_shift) + place], *reader = writer + (1ull << h->record_shift);
+    u64 *writer = &h->more[in_more(at)], *reader = writer + BLOCK;
     int fine = !((r->written | r->writers | r->read | r->several | r->groups) & bit);
     if (fine && r->readers & bit) fine = (*reader & WHO) == tag;
     if (fine) {
@@ -546,11 +546,10 @@ enum { LANES_AHEAD = 16 }; /* three lines each are about as many as a processor 
 /* Prefetch what a lane's access to global memory touches: record, identity, and the data, which the kernel takes next. */
 static inline void prefetch_lane(const struct access *a, u64 offset) {
     const struct shadow *h = a->shadow;
-    u64 at = offset >> a->c->granule_shift, number = at >> h->record_shift, room = 1ull << h->record_shift;
+    u64 at = offset >> a->c->granule_shift;
     if (at >= h->count) return;
-    const u64 *writer = &h->more[2 * room * number + (at & (room - 1))];
-    __builtin_prefetch(&h->records[number], 1);
-    __builtin_prefetch(a->flags & WRITES ? writer : writer + room, 1);
+    __builtin_prefetch(&h->records[at >> h->record_shift], 1);
+    __builtin_prefetch(&h->more[in_more(at)], 1);
     if (!(a->flags & WRITES)) __builtin_prefetch((const void *)(a->origin + offset + a->move));
 }
 

@@ -160,7 +160,7 @@ class Shadow:
         number = _records(count, room)
         if earlier is None:
             records = aligned_bytes(number * _RECORD_BYTES)
-            more = np.empty(number * room * _MORE_BYTES, np.uint8)  # never read before written, and mostly neither
+            more = aligned_bytes(number * room * _MORE_BYTES)  # never read before written, and mostly neither
         else:
             records, more = earlier.others
         records[:] = 0

@@ -23,6 +23,7 @@ enum { RULE_SHIFT = 32, ALL_THE_SAME = 7, SITE_SHIFT = 35, EPOCH_SHIFT = 48 };
 #define SITE_OF(identity) ((u32)((identity) >> SITE_SHIFT) & 0x1fff)
 
 typedef u64 v8 __attribute__((vector_size(64)));
+typedef u64 v4 __attribute__((vector_size(32)));
 typedef _Bool b8 __attribute__((ext_vector_type(8)));
 
 struct record {
@@ -31,10 +32,11 @@ struct record {
     u64 writers, readers; /* the granules whose identities are in `more` */
     u64 several, groups;  /* granules that several work-items, or several groups, have read */
 } __attribute__((aligned(64)));
+enum { BLOCK = 4 }; /* a granule's writer and its reader are in one cache line */
 /* Of local memory: the last epochs in which a record was written, and read other than by a crowd; plus 1, 0 is none. `crowd`:
    granules that several lanes read at once in `crowd_epoch`. */
 struct local { u64 crowd; u32 crowd_epoch, crowd_site, wrote_epoch, read_epoch; };
-/* `more`: for each record the writers of its granules, then the readers; `unwritten`: the granules of memory without data, or
+/* `more`: the writers of BLOCK granules, their readers, the writers of the next; `unwritten`: the granules of memory without data, or
    none; `local`: of local memory; `count`: of granules, of which a record has 1 << record_shift. */
 struct shadow { struct record *records; u64 *more, *unwritten; struct local *local; u64 count, shared, record_shift; };
 
@@ -109,6 +111,9 @@ static struct recorder *recorder_of(struct context *c, struct team *t, u32 index
     return (struct recorder *)((char *)(t + 1) + index * c->recorder_bytes);
 }
 
+/* Where in `more` a granule's writer is; its reader is BLOCK further. */
+SCALAR static inline u64 in_more(u64 granule) { return granule + (granule & ~(u64)(BLOCK - 1)); }
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static const struct range *find(struct context *c, struct site *s, u64 address) {
@@ -180,14 +185,25 @@ static inline void past_by_rule(const struct access *a, u64 identity, u64 of, u6
     else if (differ & ~WHO) p->own |= same_items(identity, mine, granules); /* the same rule never meets elsewhere */
 }
 
+static inline v8 load_eight(const u64 *more, u32 granule) {
+    v4 low, high;
+    __builtin_memcpy(&low, more + in_more(granule), sizeof low);
+    __builtin_memcpy(&high, more + in_more(granule + BLOCK), sizeof high);
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+static inline void store_eight(u64 *more, u32 granule, v8 identities) {
+    v4 low = __builtin_shufflevector(identities, identities, 0, 1, 2, 3), high = __builtin_shufflevector(identities, identities, 4, 5, 6, 7);
+    __builtin_memcpy(more + in_more(granule), &low, sizeof low);
+    __builtin_memcpy(more + in_more(granule + BLOCK), &high, sizeof high);
+}
+
 static inline void past_of_each(const struct access *a, const u64 *identities, u64 granules, u64 mine, struct past *p) {
     if (granules == 0) return;
     struct past all = {0, 0, 0};
     for (u32 n = 0; n < GRANULES; n += 8) {
         if (!(granules >> n & 0xff)) continue;
-        v8 identity, who;
-        __builtin_memcpy(&identity, identities + n, sizeof identity);
-        who = identity & WHO;
+        v8 identity = load_eight(identities, n), who = identity & WHO;
         v8 ours = (v8)(((who - a->first_tag) & WHO) < (v8){0} + a->span);
         all.foreign |= bits_of(~ours, n);
         all.over |= bits_of(ours & (v8)(identity >> EPOCH_SHIFT < (v8){0} + a->epoch), n);
@@ -212,20 +228,19 @@ static inline void note(const struct access *a, u64 *identity, u64 *by_it, u64 *
     } else {
         u64 fixed = mine & ~WHO_AND_RULE;
         u32 first = __builtin_ctzll(granules);
-        if (granules == 1ull << first) more[first] = one_by_rule(mine, first) | fixed;
+        if (granules == 1ull << first) more[in_more(first)] = one_by_rule(mine, first) | fixed;
         else for (u32 n = 0; n < GRANULES; n += 8) {
             u32 bits = granules >> n & 0xff;
             if (bits == 0) continue;
-            v8 whose = by_rule(mine, n) | fixed, old;
+            v8 whose = by_rule(mine, n) | fixed;
             if (bits != 0xff) {
                 unsigned char byte = bits;
                 b8 narrow;
                 __builtin_memcpy(&narrow, &byte, 1);
                 v8 chosen = 0 - __builtin_convertvector(narrow, v8);
-                __builtin_memcpy(&old, more + n, sizeof old);
-                whose = (whose & chosen) | (old & ~chosen);
+                whose = (whose & chosen) | (load_eight(more, n) & ~chosen);
             }
-            __builtin_memcpy(more + n, &whose, sizeof whose);
+            store_eight(more, n, whose);
         }
         *by_it = rest;
         *by_more |= granules;
@@ -244,7 +259,7 @@ SCALAR static inline void unlock(struct record *r) { __atomic_store_n(&r->writer
 static inline struct place open_place(const struct access *a, u64 number) {
     const struct shadow *h = a->shadow;
     u64 *more = &h->more[number << (h->record_shift + 1)];
-    struct place p = {&h->records[number], more, more + (1ull << h->record_shift), h->unwritten ? &h->unwritten[number] : 0,
+    struct place p = {&h->records[number], more, more + BLOCK, h->unwritten ? &h->unwritten[number] : 0,
                       a->local ? &h->local[number] : 0, h->shared};
     if (p.shared) lock(p.r);
     return p;
@@ -379,7 +394,7 @@ static void one(const struct access *a, struct place at, u64 number, u32 tag, u6
     if ((a->local ? !known : at.unwritten && *at.unwritten & bit) && (!writes || atomic))
         report(a->c, UNINITIALISED, a->site, tag, 0, 0, address, a->local);
     if (known) {
-        u64 w = r->written & bit ? (r->writer & ~(WHO | LOCK)) | one_by_rule(r->writer, granule) : at.writers[granule];
+        u64 w = r->written & bit ? (r->writer & ~(WHO | LOCK)) | one_by_rule(r->writer, granule) : at.writers[in_more(granule)];
         int over = of_group(a, w & WHO) && w >> EPOCH_SHIFT < a->epoch;
         /* A read beside an atomic function is no race: cmpxchg loops begin with one, and flags are looked at so. */
         if (!over && (w & WHO) != tag && !in_step(a, tag, w) && !((atomic || !writes) && w & ATOMIC) && !(writes && same_value(a, tag, host, w)))
@@ -389,7 +404,7 @@ static void one(const struct access *a, struct place at, u64 number, u32 tag, u6
     int over = 0;
     if (a->local && !writes) at.local->read_epoch = a->epoch + 1;
     if (seen) {
-        reader = r->read & bit ? (r->reader & ~WHO) | one_by_rule(r->reader, granule) : at.readers[granule];
+        reader = r->read & bit ? (r->reader & ~WHO) | one_by_rule(r->reader, granule) : at.readers[in_more(granule)];
         over = of_group(a, reader & WHO) && reader >> EPOCH_SHIFT < a->epoch && !(r->groups & bit);
     }
     if (writes && a->local) {
@@ -407,7 +422,7 @@ static void one(const struct access *a, struct place at, u64 number, u32 tag, u6
         if (seen && !atomic && !over && !in_step(a, tag, reader) && ((reader & WHO) != tag || many))
             report(a->c, RACE, a->site, tag, SITE_OF(reader), (reader & WHO) | many, address, 0);
         if (atomic) {
-            at.writers[granule] = (mine & ~(7ull << RULE_SHIFT)) | ATOMIC;
+            at.writers[in_more(granule)] = (mine & ~(7ull << RULE_SHIFT)) | ATOMIC;
             r->written &= ~bit;
             r->writers |= bit;
         } else
