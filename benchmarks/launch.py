@@ -6,7 +6,7 @@ and on the cpu those of the same sum in Brook+, `sum(a, b)`.
 Each device's sides are timed in turn in one run, many rounds; medians are printed. On the cpu a launch has ended when
 the call returns; Brook+ calls make their result unless an `out` is given. On OpenCL devices the time is that of putting
 a launch into the queue, arguments on the device; `same` is a loop that launches the same arguments again and again,
-`other` swaps two streams, so that arguments must be set.
+`other` swaps two streams, and `other number` counts an argument up, so that arguments must be set.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ def opencl(name: str) -> dict[str, float]:
     raw.set_scalar_arg_dtypes([None, None, None, np.int32])
     plain = cl.CommandQueue(device.context)
     streams = [a, b, c]
-    buffers = [x.buffer.mem for x in streams]
+    buffers = x, y, z = [x.buffer.mem for x in streams]
     state = [0]
 
     def swap() -> tuple[int, int]:
-        state[0] ^= 1
-        return state[0], state[0] ^ 1
+        state[0] += 1
+        return state[0] & 1, ~state[0] & 1
 
     def ours_other(queue: hw.Queue | None = None) -> None:
         i, j = swap()
@@ -96,6 +96,14 @@ def opencl(name: str) -> dict[str, float]:
     def raw_other(queue: cl.CommandQueue) -> None:
         i, j = swap()
         raw(queue, (N,), (64,), buffers[i], buffers[j], buffers[2], N)
+
+    def ours_number() -> None:
+        state[0] += 1
+        program.vadd[(N,), (64,)](a, b, c, state[0])
+
+    def raw_number() -> None:
+        state[0] += 1
+        raw(device.queue, (N,), (64,), x, y, z, state[0])
 
     quick = hw.Queue(device, profiling=False)
 
@@ -107,11 +115,13 @@ def opencl(name: str) -> dict[str, float]:
     return microseconds(
         {
             "same": lambda: program.vadd[(N,), (64,)](a, b, c, N),
-            "PyOpenCL same": lambda: raw(device.queue, (N,), (64,), *buffers, N),
+            "PyOpenCL same": lambda: raw(device.queue, (N,), (64,), x, y, z, N),
             "other": ours_other,
             "PyOpenCL other": lambda: raw_other(device.queue),
+            "other number": ours_number,
+            "PyOpenCL other number": raw_number,
             "same, queue without profiling": lambda: program.vadd[(N,), (64,)](a, b, c, N, queue=quick),
-            "PyOpenCL same, queue without profiling": lambda: raw(plain, (N,), (64,), *buffers, N),
+            "PyOpenCL same, queue without profiling": lambda: raw(plain, (N,), (64,), x, y, z, N),
             "other, queue without profiling": lambda: ours_other(quick),
             "PyOpenCL other, queue without profiling": lambda: raw_other(plain),
         },

@@ -7,7 +7,6 @@ import importlib.util
 import json
 import re
 import shlex
-import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -342,9 +341,9 @@ class ClDevice(Device):
 
 
 class ClDeviceKernel(DeviceKernel):
-    """A kernel built by an OpenCL driver: ``cl_kernel``, and the ``arguments`` that are set in it."""
+    """A kernel built by an OpenCL driver: ``cl_kernel``, and the ``arguments`` that are set in it or in its like."""
 
-    __slots__ = ("_prepared", "arguments", "cl_kernel", "lock", "options")
+    __slots__ = ("_prepared", "arguments", "cl_kernel", "options")
 
     def __init__(self, device: ClDevice, info: KernelInfo, program: Any, options: str) -> None:
         from headwater.runtime.opencl_arguments import Arguments
@@ -352,9 +351,9 @@ class ClDeviceKernel(DeviceKernel):
         self.device = device
         self.info = info
         self.options = options
-        self.cl_kernel = pyopencl().Kernel(program, info.name)
-        self.arguments = Arguments(device, info, self.cl_kernel)
-        self.lock = threading.Lock()  # clSetKernelArg is not safe to call from several threads
+        make = functools.partial(pyopencl().Kernel, program, info.name)
+        self.cl_kernel = make()
+        self.arguments = Arguments(device, info, self.cl_kernel, make)
         self._prepared: dict[Any, ClLaunch] = {}
 
     def prepare(

@@ -17,6 +17,7 @@ from headwater.runtime.devices import Size, sizes
 from headwater.runtime.events import Event, Queue, backend_for
 from headwater.runtime.opencl import ClDevice, ClDeviceKernel, pyopencl, translate_error
 from headwater.runtime.opencl_arguments import Transfer
+from headwater.runtime.opencl_calls import caller
 from headwater.runtime.signature import count_error
 
 
@@ -112,68 +113,11 @@ class ClCopyingEvent(ClEvent):
         return self
 
 
-_REPEATER = """
-def repeater(
-    launch, own, device, own_queue, enqueue, cl_kernel, whole, group, offset,
-    arguments, known, set_memory, acquire, release, refused,
-):
-    def repeated({parameters}*more, queue=None, **options):
-        if queue is None:
-            backend = own_queue
-        elif type(queue) is Queue and queue.device is device:
-            backend = queue._backend
-        else:
-            backend = None
-        event = None
-        if backend is not None and not options and not more:
-            acquire()
-            try:
-                wanted = known[{ids}]
-                if wanted is not arguments.bound:
-                    set_memory(wanted[0])
-                    arguments.bound = wanted
-                event = enqueue(backend, cl_kernel, whole, group, offset)
-            except refused as error:
-                arguments.forget()
-                raise own._failure(error) from None
-            except KeyError:
-                pass
-            finally:
-                release()
-        if event is None:
-            return launch(*[x for x in ({names}) if x is not missing], *more, queue=queue, **options)
-        made = new(ClEvent)
-        made._event = event
-        made._queue = backend
-        made._launch = own
-        return made
-    return repeated
-"""
-"""A launch of known arguments. It is written for their number: passing a tuple of them on takes 0.1 µs more, of which
-PyOpenCL itself takes 0.8 beside the driver; so do a with statement and an ``__init__``. What is left out has no known
-id."""
-
-
-@functools.cache
-def _repeater(count: int) -> Callable[..., Callable[..., Event]]:
-    """`_REPEATER` for kernels of ``count`` arguments: from what it needs to the function that launches."""
-    names = [f"a{i}" for i in range(count)]
-    text = _REPEATER.format(
-        parameters="".join(f"{name}=missing, " for name in names) + ("/, " if names else ""),
-        ids=f"({''.join(f'id({name}), ' for name in names)})",
-        names="".join(f"{name}, " for name in names),
-    )
-    found: dict[str, Any] = {"missing": object(), "new": object.__new__, "Queue": Queue, "ClEvent": ClEvent}
-    exec(compile(text, f"<launch of {count} arguments>", "exec"), found)
-    made: Callable[..., Callable[..., Event]] = found["repeater"]
-    return made
-
-
 E = TypeVar("E", bound=ClEvent)
 
 
 class ClLaunch:
-    """One kernel with its sizes fixed. Arguments that are those of the last launch are not set again."""
+    """One kernel with its sizes fixed."""
 
     def __init__(self, kernel: ClDeviceKernel, global_size: Size, local_size: Size | None, offset: Size) -> None:
         device = kernel.device
@@ -202,28 +146,34 @@ class ClLaunch:
         if len(args) != len(info.args):
             raise count_error(info, len(args))
         event = None
-        with self.kernel.lock:
-            try:
-                transfers = arguments.set(args, backend)
-                if not self._empty:
-                    event = self._enqueue(backend, self.kernel.cl_kernel, self._whole, self.group, self._offset)
-            except self._error as error:
-                arguments.forget()
-                raise self._failure(error) from None
+        try:
+            setting = arguments.idle.pop()
+        except IndexError:
+            setting = arguments.another()
+        try:
+            transfers = arguments.set(setting, args, backend)
+            if not self._empty:
+                event = self._enqueue(backend, setting.kernel, self._whole, self.group, self._offset)
+        except self._error as error:
+            raise self._failure(error) from None
+        finally:
+            arguments.idle.append(setting)
         if transfers is not None or time_limit is not None:
             return self._finish(event, backend, transfers or [], queue is not None, time_limit)
         return self._event(ClEvent, event, backend)
 
     def repeat(self, launch: Callable[..., Event]) -> Callable[..., Event]:
-        """``launch``, the public function that brings launches here, with a short cut for arguments that are known."""
-        if self._empty:
+        """``launch``, the public function that brings launches here, with a short cut for streams and values."""
+        arguments = self.kernel.arguments
+        make = None if self._empty else caller(arguments)
+        if make is None:
             return launch
-        lock, arguments = self.kernel.lock, self.kernel.arguments
-        repeated: Callable[..., Event] = _repeater(len(self.kernel.info.args))(
-            launch, self, self.device, self._queue, self._enqueue, self.kernel.cl_kernel, self._whole, self.group,
-            self._offset, arguments, arguments.known, arguments.set_memory, lock.acquire, lock.release, self._error,
+        return functools.wraps(launch)(
+            make(
+                launch, self, arguments, self.device, self._queue, self._enqueue, self._whole, self.group, self._offset,
+                self._error, ClEvent,
+            )
         )  # fmt: skip
-        return functools.wraps(launch)(repeated)
 
     def _event(self, kind: type[E], event: Any, backend: Any) -> E:
         made = object.__new__(kind)

@@ -193,6 +193,12 @@ def value_slot(arg: ArgInfo, position: int) -> tuple[str, Packer | None]:
     return f"{arg.size_bytes}s", _vector_packer(arg, position, scalar, width)
 
 
+def number_code(arg: ArgInfo) -> str | None:
+    """The `struct` code of a value argument that is one number; None for vectors, structs and unknown types."""
+    parsed = argument_type(arg)
+    return SCALARS[parsed[0]][1] if parsed is not None and parsed[1] == 1 else None
+
+
 def _vector_packer(arg: ArgInfo, position: int, scalar: str, width: int) -> Packer:
     dtype, code = np.dtype(SCALARS[scalar][0]), SCALARS[scalar][1]
     pad = arg.size_bytes - width * dtype.itemsize  # a vector of three takes the room of four

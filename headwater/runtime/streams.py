@@ -22,7 +22,7 @@ class Stream:
     Pass it to kernels where an array would go; nothing is copied then. ``read`` and ``numpy.asarray`` bring it back.
     """
 
-    __slots__ = ("__weakref__", "buffer", "device", "dtype", "shape")
+    __slots__ = ("__weakref__", "buffer", "device", "dtype", "shape", "token")
 
     # NumPy must not take a stream for a sequence of numbers in `array + stream`.
     __array_ufunc__ = None
@@ -32,6 +32,8 @@ class Stream:
         self.shape = extents = tuple(shape)
         self.dtype: np.dtype[Any] = dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)
         self.buffer = buffer
+        self.token = object()
+        """Stands for the stream where it has to be known again and its memory must not be kept alive."""
         if prod(extents) * self.dtype.itemsize > buffer.nbytes:
             raise UsageError(f"a stream of {self.nbytes} bytes does not fit a buffer of {buffer.nbytes} bytes")
 

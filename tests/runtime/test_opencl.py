@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -252,11 +253,66 @@ def test_memory_of_a_stream_is_not_kept_by_the_kernels_it_was_passed_to(built, g
     gone = weakref.ref(sa.buffer)
     del sa
     assert gone() is None
-    array = np.ones(64, np.float32)
-    built.vadd[(64,), None](array, sb, sc, 64)
-    arguments = built.on(gpu).kernels["vadd"].arguments
-    assert arguments.bound is None  # the copy of the array on the device has gone
-    assert not arguments.known
+
+
+def test_threads_launch_one_kernel_at_the_same_time(built, gpu) -> None:
+    """No thread's arguments reach another thread's launch."""
+    wrong: list[int] = []
+    start = threading.Barrier(4)
+
+    def work(number: int) -> None:
+        out = stream((64,), device=gpu)
+        inputs = [stream(np.full(64, 100 * number + k, np.float32), device=gpu) for k in range(2)]
+        queue = Queue(gpu)
+        start.wait()
+        for turn in range(300):
+            a, b = inputs[turn % 2], inputs[turn // 2 % 2]
+            n = 64 - turn % 3
+            built.vadd[(64,), None](a, b, out, n, queue=queue)
+            queue.wait()
+            expected = 200 * number + turn % 2 + turn // 2 % 2
+            if not (out.read()[:n] == expected).all():
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # so that threads change places between an argument and the launch
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+
+
+def test_arguments_that_are_not_plain_streams_follow_those_that_are(built, gpu) -> None:
+    """Null pointers, local memory, NumPy numbers and a stream of the other sign, in turn with launches known by now."""
+    a = stream(np.arange(16, dtype=np.int32), device=gpu)
+    unsigned = stream(np.arange(16, dtype=np.uint32), device=gpu)
+    small, large = Local(32), Local(64)
+    contents = {id(a): np.arange(16), id(unsigned): np.arange(16)}
+    for turn in range(12):
+        target, local = (a, unsigned)[turn % 2], (small, large)[turn // 2 % 2]
+        built.reverse[(16,), (8,)](target, local)
+        contents[id(target)] = contents[id(target)].reshape(2, 8)[:, ::-1].reshape(-1)
+        np.testing.assert_array_equal(target.read(), contents[id(target)])
+    streams = [stream(x, device=gpu) for x in vectors(64)]
+    for n in (64, np.int32(32), True, np.array(16), 64, np.array([48]), 2.0**0):
+        streams[2].fill(0)
+        if isinstance(n, float):
+            with pytest.raises(LaunchError, match="not a whole number"):
+                built.vadd[(64,), None](*streams, n)
+            continue
+        built.vadd[(64,), None](*streams, n)
+        assert np.count_nonzero(streams[2].read()) == int(np.asarray(n).reshape(-1)[0])
+    changing = np.array(5, np.int32)
+    for value in (5, 9):
+        changing[...] = value
+        streams[2].fill(0)
+        built.vadd[(64,), None](*streams, changing)
+        assert np.count_nonzero(streams[2].read()) == value
 
 
 def test_values_of_every_kind_arrive(built) -> None:
