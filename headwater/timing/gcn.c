@@ -8,7 +8,7 @@ enum { VALU, SCALAR, VMEM, LDS, BRANCH, CLASSES, WAIT = CLASSES, NOP, BARRIER, E
 enum { ISSUE, DEPEND, FETCH, SMEM_WAIT, LDS_WAIT, VMEM_WAIT, BARRIER_WAIT, START, CAUSES };
 enum { WRITES = 1, ATOMIC = 2, GLC = 4, MAKES_MASK = 8, NEEDS_MASK = 16, NEW_LINE = 32, FLAT = 64, RETURNS = 128 };
 enum { SMEM = 1, MATRIX = 2, INVALIDATES = 4 };
-enum { SIMDS = 8, SLOTS = 16, GROUPS = 64, RING = 64, SHORT_RING = 16, MISSES = 256, READER_BYTES = 4096 };
+enum { SIMDS = 8, SLOTS = 16, GROUPS = 64, RING = 64, SHORT_RING = 16, MISSES = 256, READER_BYTES = 4160 };
 
 /* An instruction. `cycles`: that it takes the wavefront; of memory, that it takes the address unit when lanes follow each
    other; `other`: when they do not, or of the LDS the least. */
@@ -19,6 +19,7 @@ struct op {
     u32 line;
 };
 
+/* Accesses under way are numbered from 1 on, so that a wavefront with few needs one line of the host's memory for them. */
 struct wave { /* what every instruction needs comes first */
     u32 op, end;
     i32 segment;
@@ -35,6 +36,7 @@ struct group { u64 number, latest; u32 waves, left, arrived; u8 member[64]; };
 struct simd {
     w16 ready;
     u32 alive, starting, waiting, of_class[CLASSES];
+    u32 queued; /* those that wait for others' turn, whatever `why` says */
     u8 why[SLOTS];
     u64 next, valu_free, matrix_free, covered;
     struct wave *waves;
@@ -216,13 +218,13 @@ static u64 local_access(struct gpu *g, struct unit *u, const struct op *op, cons
 }
 
 static void count_vector(struct wave *w, u64 done) {
-    u64 before = w->vm_done[(w->vm_issued + RING - 1) % RING];
-    w->vm_done[w->vm_issued++ % RING] = later(done, before);
+    u64 before = w->vm_done[w->vm_issued % RING];
+    w->vm_done[++w->vm_issued % RING] = later(done, before);
 }
 
 static void count_other(struct wave *w, u64 done) {
-    u64 before = w->lgkm_done[(w->lgkm_issued + SHORT_RING - 1) % SHORT_RING];
-    w->lgkm_done[w->lgkm_issued++ % SHORT_RING] = later(done, before);
+    u64 before = w->lgkm_done[w->lgkm_issued % SHORT_RING];
+    w->lgkm_done[++w->lgkm_issued % SHORT_RING] = later(done, before);
 }
 
 static void issue_vector(struct gpu *g, struct unit *u, struct wave *w, const struct op *op, u64 time) {
@@ -270,10 +272,12 @@ static void issue_local(struct gpu *g, struct unit *u, struct wave *w, const str
 /* ---- wavefronts -------------------------------------------------------------------------------------------------- */
 
 static inline void stall(struct gpu *g, struct unit *u, struct simd *x, u32 s, u32 slot, u32 op, u32 cause, u64 from, u64 to) {
-    if (to <= from) return;
-    count_stall(&g->m, &g->wave_cause[cause], op, to - from);
-    x->why[slot] = cause;
-    note(&g->m.timeline, u->number, s, slot, cause, from, to - from, op);
+    u32 some = to > from; /* as often as not: no branch */
+    u64 cycles = some ? to - from : 0;
+    count_stall(&g->m, &g->wave_cause[cause], op, cycles);
+    x->why[slot] = some ? cause : x->why[slot];
+    x->queued &= ~(some << slot);
+    if (g->m.timeline.room && some) note(&g->m.timeline, u->number, s, slot, cause, from, cycles, op);
 }
 
 /* The next instruction of the path; 0 after the last. */
@@ -346,7 +350,7 @@ static void settle(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
             u32 cause = DEPEND;
             if (op->flags & NEEDS_MASK && w->mask_ready > free) free = w->mask_ready;
             if (op->kind == VMEM && w->vm_issued >= k->vm_counter) {
-                u64 one = w->vm_done[(w->vm_issued - k->vm_counter) % RING];
+                u64 one = w->vm_done[(w->vm_issued - k->vm_counter + 1) % RING];
                 if (one > free) { free = one; cause = VMEM_WAIT; }
             }
             free = align(free, s, period);
@@ -367,11 +371,11 @@ static void settle(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
         if (op->kind == WAIT) {
             u64 reached = 0;
             if (w->vm_issued > op->vm && op->vm < RING) {
-                reached = w->vm_done[(w->vm_issued - op->vm - 1) % RING];
+                reached = w->vm_done[(w->vm_issued - op->vm) % RING];
                 cause = VMEM_WAIT;
             }
             if (w->lgkm_issued > op->lgkm && op->lgkm < SHORT_RING) {
-                u64 one = w->lgkm_done[(w->lgkm_issued - op->lgkm - 1) % SHORT_RING];
+                u64 one = w->lgkm_done[(w->lgkm_issued - op->lgkm) % SHORT_RING];
                 if (one > reached) {
                     reached = one;
                     cause = w->smem_last > w->lds_last ? SMEM_WAIT : LDS_WAIT;
@@ -402,7 +406,7 @@ static void start_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time)
     x->starting &= ~(1u << slot);
     if (!wave_begin(&g->m, &w->reader, u->group[w->group].number, w->number)) return;
     w->vm_issued = w->lgkm_issued = 0;
-    w->vm_done[RING - 1] = w->lgkm_done[SHORT_RING - 1] = 0; /* what stands before the first; the others are written before they are read */
+    w->vm_done[0] = w->lgkm_done[0] = 0; /* before the first; the others are written before they are read */
     w->export_done = w->lds_last = w->smem_last = w->mask_ready = 0;
     w->segment = w->reader.now.segment;
     w->op = g->m.segments[w->segment].first;
@@ -421,6 +425,7 @@ static void place_group(struct gpu *g, struct unit *u, u64 time) {
     u->groups |= 1ull << at;
     u->resident++;
     *p = (struct group){.number = g->m.next_group++, .waves = waves, .left = waves};
+    trace_expect(g->m.trace, g->m.next_group * waves);
     u64 begin = later(time, g->m.engine_free[engine]);
     g->m.engine_free[engine] = begin + waves * k->wave_dispatch_cycles;
     for (u32 n = 0; n < waves; n++) {
@@ -438,6 +443,7 @@ static void place_group(struct gpu *g, struct unit *u, u64 time) {
         x->starting |= 1u << slot;
         x->ready[slot] = start;
         x->why[slot] = START;
+        x->queued &= ~(1u << slot);
         x->next = sooner(x->next, start);
         u->next = sooner(u->next, start);
         x->waves[slot].group = at;
@@ -549,7 +555,7 @@ static void visit(struct gpu *g, struct unit *u, u32 s) {
     u32 issued = 0, cycles = k->issue_cycles;
     if (ready && x->covered < time) {
         u32 one = __builtin_ctz(ready);
-        g->cause[x->why[one]] += time - x->covered;
+        g->cause[x->queued >> one & 1 ? ISSUE : x->why[one]] += time - x->covered;
         x->covered = time;
     }
     u32 some = ready & x->of_class[VALU];
@@ -591,7 +597,7 @@ static void visit(struct gpu *g, struct unit *u, u32 s) {
     if (left) {
         /* Of a queue that was full, three quarters are left when its SIMDs come back: soon enough, and not in vain. */
         u32 period = k->period, less = k->queue_cycles - k->queue_cycles / 4;
-        for (u32 m = left; m; m &= m - 1) x->why[__builtin_ctz(m)] = ISSUE;
+        x->queued |= left;
         if (left & (x->of_class[SCALAR] | x->of_class[BRANCH])) next = sooner(next, time + period);
         else {
             if (left & x->of_class[VALU]) {
@@ -728,7 +734,8 @@ EXPORT struct gpu *hw_gcn_begin(const struct launch *from, u8 *memory) {
             for (u32 slot = 0; slot < SLOTS; slot++) x->ready[slot] = NEVER;
         }
     }
-    /* One wavefront's records after the other's, where large pages hold them: looking addresses up costs more than memory. */
+    /* One wavefront's records after the other's, where large pages hold them: looking addresses up costs more than memory.
+       Not in steps of a power of two, which would share few sets of the host's caches. */
     u8 *readers = give(&a, (u64)k->units * k->simds * SLOTS * READER_BYTES);
     for (u32 n = 0; n < k->units * k->simds * SLOTS; n++) {
         struct reader *r = &g->units[n / (k->simds * SLOTS)].simd[n / SLOTS % k->simds].waves[n % SLOTS].reader;

@@ -466,6 +466,8 @@ static void run(struct gpu *g, struct unit *u, u32 slot, u64 time) {
     if (!step(g, w)) { end_wave(g, u, slot, end); return; }
     stall(g, u, slot, at, SWITCH, end, end + change);
     set_ready(u, slot, end + change);
+    op = &g->m.ops[w->op]; /* others will go on before it does: time enough to bring what it needs */
+    __builtin_prefetch(&w->reader.cursors[op[op->kind == FETCHES].site], 1);
 }
 
 static void start_wave(struct gpu *g, struct unit *u, u32 slot, u64 time) {
@@ -495,6 +497,8 @@ static void place_group(struct gpu *g, struct unit *u, u64 time) {
     u64 turn = g->m.next_group++, number = k->turns ? ((const u32 *)k->turns)[turn] : turn;
     u->groups |= 1ull << at;
     *p = (struct group){.number = number, .waves = waves, .left = waves};
+    u64 next = g->m.next_group < g->m.groups && k->turns ? ((const u32 *)k->turns)[g->m.next_group] : g->m.next_group;
+    trace_expect(g->m.trace, next * waves);
     u64 begin = later(time, g->m.engine_free[engine]);
     u32 each = k->wave_dispatch_cycles;
     g->m.engine_free[engine] = begin + (u64)waves * each;

@@ -164,6 +164,22 @@ static inline i32 reader_peek(const struct reader *r, const struct trace *t) {
     return -1;
 }
 
+enum { EXPECTED = 512 }; /* bytes of a chunk: those of a short one, or where a longer one begins */
+
+/* A wavefront will begin soon, if there is that one: bring what the trace says of it from the host's memory. */
+static inline void trace_expect(const struct trace *t, u64 wave) {
+    if (wave >= t->waves) return;
+    const u8 *at = (const u8 *)chunk_at(t, t->first[wave]);
+    for (u32 n = 0; n < EXPECTED; n += 64) __builtin_prefetch(at + n);
+}
+
+/* The same of lines that an access will go to. */
+static inline void run_expect(const struct run *run) {
+    if (run->lines == 0) return;
+    u32 words = run->active & NARROW ? run->count / 2 : run->count;
+    for (u32 n = 0; n < words; n += 16) __builtin_prefetch(run->lines + n);
+}
+
 /* Begin with a wavefront: sort its accesses by site. Returns 0 if the trace does not fit its header or memory ends. */
 static int reader_begin(struct reader *r, const struct trace *t, u64 wave, void *(*allocate)(void *, u64)) {
     u64 total = 0;
@@ -243,7 +259,7 @@ static inline int reader_access(struct reader *r, u32 site, struct access *found
         if (++c->at < c->end) {
             c->run = r->runs[c->at];
             __builtin_prefetch(&r->runs[c->at + 1]);
-            if (c->run.lines) __builtin_prefetch(c->run.lines);
+            run_expect(&c->run);
         }
         c->used = 0;
     }
