@@ -117,6 +117,20 @@ KERNELS = {
            }""",
         lambda r: [r.integers(0, 500, N).astype(np.int32), np.zeros(N, np.int32), N],
     ),
+    "texts": (
+        EVERY,
+        """typedef struct { int a; char b[3]; char name[6]; float d; struct { uchar q[2]; short h; } in[2]; } S;
+           constant S table[2] = {{1, {2, 3, 4}, "ab\\0zy", 5.5f, {{{1, 2}, 3}, {{4, 5}, 6}}},
+                                  {6, {7, 8, 9}, "hello", 10.25f, {{{7, 8}, 9}, {{10, 11}, 12}}}};
+           constant char words[2][4] = {"abc", "xyz"};
+           kernel void texts(global const uint *a, global float *o) {
+             int i = get_global_id(0);
+             uint n = a[i], k = n & 1, m = n >> 1 & 1;
+             constant S *s = table + k;
+             o[i] = s->b[n % 3] + s->d + s->name[n % 5] + words[k][n % 3] + s->in[m].q[n >> 2 & 1] + s->in[m].h;
+           }""",
+        lambda r: [r.integers(0, 500, N).astype(np.uint32), np.zeros(N, np.float32)],
+    ),
     "structs": (
         EVERY,
         """typedef struct { int a; float4 b; long c; } S;

@@ -254,7 +254,7 @@ class _Reader:
             token = self.peek()
             if token == "align":
                 self.at += 2
-            elif token[:1].isalpha() and (token not in _CONSTANTS) and token not in _CONSTANT_EXPRESSIONS:
+            elif token[:1].isalpha() and not _is_constant(token):
                 self.at += 1
                 if self.peek() == "(":
                     self.skip_parens()
@@ -300,6 +300,10 @@ class _Reader:
 
 
 _CONSTANTS = frozenset("true false null undef poison zeroinitializer none splat".split())
+
+
+def _is_constant(token: str) -> bool:
+    return token in _CONSTANTS or token in _CONSTANT_EXPRESSIONS or token.startswith('c"')
 
 
 def _join(tokens: list[str]) -> str:
