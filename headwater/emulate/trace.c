@@ -5,6 +5,11 @@
    calls functions from here only where something else happens. A wavefront that did all as expected is only counted.
    Others are compared with several that came before. */
 
+/* 1 where nothing is known of the accesses and the wavefronts before: what is recorded must be the same (benchmarks/fuzz_traces.py). */
+#ifndef FORGETS
+#define FORGETS 0
+#endif
+
 /* ---- what is expected ------------------------------------------------------------------------------------------- */
 
 SCALAR static inline u32 facts_of(const struct recorder *r, u32 number) { return ((const u32 *)r->context->site_table)[number]; }
@@ -100,7 +105,8 @@ SCALAR static inline void expect_access(struct recorder *r, u32 number, u64 time
     i64 further = (i64)(i32)ahead * LINE_BYTES, stride = (i64)(i32)last[1] * LINE_BYTES, reach = stride * (count - 1);
     u64 at = ((u64)first * LINE_BYTES | (s->known[ALIGNMENT] & (LINE_BYTES - 1))) - s->allocation[2], room = s->allocation[1];
     if (!(s->known[ALIGNMENT] >> 31) || at >= room || at + reach >= room) return;
-    while (r->lasting > 1 && (at + further * (r->lasting - 1) >= room || at + further * (r->lasting - 1) + reach >= room)) r->lasting /= 4;
+    while (r->lasting > 1 && (at + further * (r->lasting - 1) >= room || at + further * (r->lasting - 1) + reach >= room))
+        r->lasting = (r->lasting + 3) / 4;
     if (r->lead->own && at + further < room) prefetch_lines(s, at + further);
     s->next = at + s->allocation[0] - to_first(s);
     s->step = count == 1 ? further : stride;
@@ -159,7 +165,7 @@ SCALAR static inline int settle(struct recorder *r, u32 number) {
     u64 step = s->step, end = s->next + to_first(s), line = 0;
     r->strayed = 1;
     if (hits && !is_local(facts_of(r, number))) {
-        if (hits > 1 && end - step - s->allocation[0] >= s->allocation[1]) return 0;
+        if (end - step - s->allocation[0] >= s->allocation[1]) return 0;
         line = (end - step * hits - s->allocation[0] + s->allocation[2]) / LINE_BYTES;
     }
     s->next = NEVER;
@@ -204,7 +210,7 @@ static void end_wave(struct recorder *r) {
     struct series *lead = r->lead;
     r->lead = 0;
     r->expected = NEVER;
-    if (!r->put && !r->memories) {
+    if (!FORGETS && !r->put && !r->memories) {
         for (u32 n = 0; n < ALL_SERIES; n++) {
             u32 one = (r->latest + n) % ALL_SERIES;
             if (!continues(r, &r->series[one], r->number)) continue;
@@ -275,6 +281,7 @@ HIDDEN void hw_begin(struct wave *w) {
     r->open = 1;
     r->at = r->path;
     r->strayed = 0;
+    r->listing = 0;
     if (r->number != r->expected) expect(r);
 }
 
@@ -334,20 +341,22 @@ static void remember(struct site *s, u64 mask, u32 first, u32 alignment, u32 pac
     s->known[AHEAD] = first - s->low[0];
 }
 
-/* Whether the lanes' offsets from their first, and the mask, are those of the access before. */
-static int same_pattern(const struct site *s, u64 mask, u32 first) {
+/* Whether lanes' offsets from their first, and the mask, are those of the site's access before. */
+static int has_pattern(const struct site *s, const u32 *low, u64 mask, u32 first) {
     if (mask != s->pattern_mask) return 0;
     v16 other = {0}, base = splat(first - s->known[AHEAD]);
     if (mask == ~0ull)
-        for (u32 p = 0; p < 4; p++) other |= (part_of(s->low, p) - base) ^ part_of(s->pattern, p);
+        for (u32 p = 0; p < 4; p++) other |= (part_of(low, p) - base) ^ part_of(s->pattern, p);
     else
-        for (u32 p = 0; p < 4; p++)
-            other |= ((part_of(s->low, p) - base) & lane_mask(mask, p)) ^ part_of(s->pattern, p);
+        for (u32 p = 0; p < 4; p++) other |= ((part_of(low, p) - base) & lane_mask(mask, p)) ^ part_of(s->pattern, p);
     return !any(other);
 }
 
+static int same_pattern(const struct site *s, u64 mask, u32 first) { return has_pattern(s, s->low, mask, first); }
+
 /* The same, or of one before that, which is taken then: wavefronts at the edges of a grid take turns with others. */
 static int known_pattern(struct site *s, u64 mask, u32 first, u32 alignment) {
+    if (FORGETS) return 0;
     if (alignment == s->known[ALIGNMENT] && same_pattern(s, mask, first)) return 1;
     if (mask != s->other_mask || alignment != s->other_known[ALIGNMENT]) return 0;
     exchange_patterns(s);
@@ -469,6 +478,16 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
     /* The lines that are overwritten now are still to be written. */
     if (r->runs[number].packed & LIST) end_run(r, s, number);
     if (s->other_known[PACKED] & LIST) s->other_mask = s->other_known[PACKED] = 0;
+    u64 zero = base + (high << 32);
+    const struct site *last = r->listing;
+    if (!FORGETS && one_high && last && r->list_zero == zero && r->list_first == first && r->list_bytes == bytes &&
+        has_pattern(last, s->low, mask, first)) {
+        r->relisted++;
+        __builtin_memcpy(s->lines, last->lines, 4 * words_of(r->list_packed));
+        remember(s, mask, first, alignment, r->list_packed);
+        record(r, s, number, r->list_packed, r->list_start);
+        return;
+    }
     u32 flags = one_high ? shape(s, mask, first, bytes, from) : 0, follow = 1, count;
     u64 end = host + (flags & UNIFORM ? bytes : __builtin_popcountll(mask) * bytes);
     int together = flags & UNIFORM || (flags & LINEAR && ((mask >> from) & ((mask >> from) + 1)) == 0);
@@ -484,6 +503,12 @@ static void memory(struct wave *w, struct recorder *r, struct site *s, u32 numbe
     if (!follow) {
         r->relisted++;
         packed |= relative_lines(s, count);
+        r->listing = one_high ? s : 0;
+        r->list_zero = zero;
+        r->list_first = first;
+        r->list_bytes = bytes;
+        r->list_packed = packed;
+        r->list_start = start;
     }
     remember(s, one_high ? mask : 0, first, alignment, packed);
     record(r, s, number, packed, start);
@@ -513,7 +538,7 @@ SCALAR static inline void ask_ahead(struct site *s, u64 host) {
 SCALAR HIDDEN u32 hw_again(struct wave *w, struct site *s, u32 what, u64 base, u64 mask) {
     struct recorder *r = (struct recorder *)w->hooks[1];
     u32 number = what & SITE_BITS, kind = what >> KIND_SHIFT & KIND_BITS, first = s->low[0];
-    if (!settle(r, number)) return 0;
+    if (!settle(r, number) || FORGETS) return 0;
     if (mask == 0 || mask != s->pattern_mask) return 0;
     if (kind == KIND_LDS || kind == KIND_GDS) {
         if ((first & 3) != local_key(s) || !goes_on(&r->runs[number], s->known[PACKED], 0)) return 0;
@@ -534,6 +559,7 @@ HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 
     struct recorder *r = (struct recorder *)w->hooks[1];
     u32 facts = facts_of(r, number), kind = facts & 0xff, bytes = bytes_of(facts);
     settle_anywhere(r, number);
+    if (r->listing == s) r->listing = 0;
     if (mask == 0) {
         record(r, s, number, 0, 0);
         return;
@@ -560,7 +586,7 @@ SCALAR static inline void remember_scalar(struct site *s, u64 address, u32 bytes
 
 SCALAR HIDDEN u32 hw_scalar_again(struct wave *w, struct site *s, u32 number, u64 host) {
     struct recorder *r = (struct recorder *)w->hooks[1];
-    if (!settle(r, number)) return 0;
+    if (!settle(r, number) || FORGETS) return 0;
     u64 address = known_address(r->context, w, r, s, host);
     if (address == 0) return 0;
     remember_scalar(s, address, bytes_of(facts_of(r, number)));

@@ -66,6 +66,11 @@ struct recorder { /* begins as struct recorder_head says */
     u32 lasting, turning; /* how many more what is expected holds for; the first site with another next address behind each, plus 1 */
     u32 open, memories, lines, put; /* put: some of it is in the output */
     u32 relisted, latest; /* latest: the series that the wavefront before is in */
+    /* The site of the wavefront whose access made a list last, if that is what it still has: stores follow loads of the same places. Of
+       the access: the address of the low half 0, the first lane's low half, its bytes; of the record: the first line, `packed`. */
+    const struct site *listing;
+    u64 list_zero;
+    u32 list_first, list_bytes, list_start, list_packed;
     u64 output_bytes;
     struct context *context;
     struct site *sites;
@@ -77,6 +82,7 @@ struct recorder { /* begins as struct recorder_head says */
     struct series *series;
     u64 owner; /* the wavefront's structure, or that of its group's first */
 };
+_Static_assert(sizeof(struct recorder) <= RECORDER_HEAD_BYTES, "the sites begin behind it");
 
 SCALAR static inline u32 paths_of(const struct recorder *r) { return r->at - r->path; }
 
@@ -166,12 +172,13 @@ static unsigned char *begin_chunk(struct recorder *r, struct chunk head, const s
     return (unsigned char *)end;
 }
 
-/* Words of `lines` that a run has. */
-static inline u32 lines_in(const struct run *run) {
-    if (!run->count || !(run->packed & LIST)) return 0;
-    u32 count = run->packed >> 24;
-    return run->packed & NARROW << 16 ? 1 + (count + 1) / 2 : count;
+static inline u32 words_of(u32 packed) {
+    u32 count = packed >> 24;
+    return packed & NARROW << 16 ? 1 + (count + 1) / 2 : count;
 }
+
+/* Words of `lines` that a run has. */
+static inline u32 lines_in(const struct run *run) { return run->count && run->packed & LIST ? words_of(run->packed) : 0; }
 
 /* A site's list, relative to its first line: in 16 bits behind the least, if that does for them all. NARROW << 16, or 0. */
 static u32 relative_lines(struct site *s, u32 count) {

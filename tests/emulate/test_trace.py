@@ -377,6 +377,53 @@ kernel void pick(global const int *in, global int *out, global const int *kinds,
             assert (wave.lines + lists["first"][0]).tolist() == wanted.tolist()
 
 
+@pytest.mark.parametrize("within", [1, 2, 3, 5])
+def test_a_loop_goes_on_in_the_next_buffer(tmp_path, within):
+    """Of two buffers one behind the other, the first of which ends in the middle of a loop."""
+    source = """
+kernel void on(global const int *a, global const int *b, global int *out, int turns) {
+  int sum = 0;
+#pragma nounroll
+  for (int k = 0; k < turns; k++) sum += a[k * 64 + get_local_id(0)];
+  out[get_global_id(0)] = sum;
+}"""
+    both, out = np.zeros(64 * 6, np.int32), np.zeros(64, np.int32)
+    recording = Recording(tmp_path / "on")
+    launch = hw.device("vega64").build(source, "on.cl").kernels["on"].prepare((64,), (64,))
+    for turns in range(within, 7):
+        launch.watched(recording)([both[: 64 * within], both[64 * within :], out, turns], None, None).wait()
+        trace = read(tmp_path / "on")
+        first, second = (one["address"] // 64 for one in trace.header["allocations"][:2])
+        (wave,) = trace
+        (site,) = (n for n, one in enumerate(trace.sites) if one.kind == "global" and not one.writes)
+        lines = [int(r["first"]) + n * int(r["stride"]) for r in wave.of_site(site) for n in range(r["repeat"])]
+        assert lines == [first + 4 * n if n < within else second + 4 * (n - within) for n in range(turns)]
+
+
+@pytest.mark.parametrize("rest", [1, 2, 3, 5])
+def test_wavefronts_go_on_in_the_next_buffer(tmp_path, rest):
+    """The same of wavefronts, of which each tenth does otherwise."""
+    source = """
+kernel void on(global const int *a, global const int *b, global int *out, global const int *kinds) {
+  int i = get_global_id(0);
+  if (kinds[get_group_id(0) * 16]) out[i] = 1;
+  else out[i] = a[i];
+}"""
+    groups, within = 60, 40 + rest
+    kinds = (np.arange(groups) % 10 == 9).astype(np.int32)
+    both, out = np.zeros(64 * groups, np.int32), np.zeros(64 * groups, np.int32)
+    recording = Recording(tmp_path / "on")
+    launch = hw.device("vega64").build(source, "on.cl").kernels["on"].prepare((64 * groups,), (64,))
+    launch.watched(recording)([both[: 64 * within], both[64 * within :], out, np.repeat(kinds, 16)], None, None).wait()
+    trace = read(tmp_path / "on")
+    first, second = (one["address"] // 64 for one in trace.header["allocations"][:2])
+    (site,) = (n for n, one in enumerate(trace.sites) if one.kind == "global" and not one.writes)
+    for wave, other in zip(trace, kinds.tolist(), strict=True):
+        n = wave.group
+        wanted = [] if other else [first + 4 * n if n < within else second + 4 * (n - within)]
+        assert wave.of_site(site)["first"].tolist() == wanted
+
+
 def test_lists_that_end_too_early_are_told(tmp_path):
     source = (
         "kernel void pick(global const int *at, global int *out) { out[get_global_id(0)] = out[at[get_global_id(0)]]; }"
