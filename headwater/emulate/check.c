@@ -229,6 +229,13 @@ static void remember(struct context *c, struct site *s, u32 number, u64 mask, u3
     if (both) remember_chain(c, s, number, bytes);
 }
 
+/* Keep where a crowd reads, and whose it is: see one_of_crowd. */
+SCALAR static inline void keep_crowd(struct site *s, const struct recorder *r, u32 offset) {
+    s->known[BASE] = offset;
+    s->known[EPOCH] = r->epoch + 1;
+    s->known[TAG] = r->tag;
+}
+
 /* Lanes read local memory, several each granule: 1, and it is noted, if nothing is to be reported. `from`: the least address;
    `last`: of its granules, which `granules` has, from it on. */
 SCALAR static inline int crowd_reads(const struct shadow *h, const u64 *granules, u32 count, u32 last, u32 site, u32 from,
@@ -322,8 +329,7 @@ static inline u64 by_pattern(struct wave *w, const struct access *a, struct site
     if (!crowd_reads(a->shadow, (const u64 *)s->lines, s->known[WORDS], s->known[LAST], a->site, from, a->c->granule_shift,
                      a->epoch))
         return mask;
-    s->known[BASE] = offset;
-    s->known[EPOCH] = a->epoch + 1;
+    keep_crowd(s, (const struct recorder *)w->hooks[1], offset);
     return 0;
 }
 
@@ -457,12 +463,13 @@ static inline u32 in_rows(struct context *c, struct site *s, u32 number, u32 wid
         wrong |= ((part_of(s->low, p) - s->low[16 * p]) ^ wanted) & lanes;
         if (wide) wrong |= (part_of(s->high, p) ^ splat(high)) & lanes;
     }
-    s->known[ROW] = !any(apart);
-    if (any(wrong) || !(s->known[ROW] || mask == ~0ull)) return 0;
+    u32 one_row = !any(apart);
+    if (any(wrong) || !(one_row || mask == ~0ull)) return 0;
     if (find(c, s, base + (high << 32 | s->low[0])) == 0) return 0;
     for (u32 p = 0; p < 4; p++) /* of lanes in a row, those that are not active now may be in the next access */
-        ((v16 *)s->pattern)[p] = s->known[ROW] ? wanted + splat(16 * bytes * p) : part_of(s->low, p) - splat(s->low[0]);
+        ((v16 *)s->pattern)[p] = one_row ? wanted + splat(16 * bytes * p) : part_of(s->low, p) - splat(s->low[0]);
     s->pattern_mask = mask;
+    s->known[ROW] = one_row;
     return active;
 }
 
@@ -636,8 +643,7 @@ static inline void local_reads(struct wave *w, struct site *s, u32 number, u64 b
     if (!same_pattern(s, mask, first)) remember(c, s, number, mask, first, bytes);
     int crowd = s->known[WORDS] && s->known[CROWD];
     if (crowd) {
-        s->known[BASE] = offset;
-        s->known[EPOCH] = r->epoch + 1;
+        keep_crowd(s, r, offset);
         if (chain_reads(w, s, number, offset, first)) return;
     }
     for (u32 site = number;; site = table[site].next) {
@@ -713,8 +719,7 @@ SCALAR HIDDEN u32 hw_again(struct wave *w, struct site *s, u32 what, u64 base, u
         }
     }
     if (facts & WRITES || !chain_reads(w, s, number, offset, s->low[0])) return 0;
-    s->known[BASE] = offset;
-    s->known[EPOCH] = r->epoch + 1;
+    keep_crowd(s, r, offset);
     return 1;
 }
 

@@ -74,10 +74,10 @@ struct recorder { u32 tag, epoch; struct team *team; u32 in_step; };
 
 enum { MOST_WORDS = 32 }; /* of 64 granules */
 /* Fields of a site's `known`. WORDS: how many words of `lines` tell of the pattern's granules, from the LEAST address on up to
-   granule LAST; 0: it is irregular. CROWD: each granule is accessed by several lanes; otherwise by one. BASE and EPOCH: of the
-   last access by a crowd. CHAIN_WORDS: the same of all sites that are told together, in the other half of `lines`, from
-   CHAIN_LEAST bytes further on. ROW: lanes follow each other from lane 0 on. */
-enum { WORDS, CROWD, LEAST, LAST, BASE, EPOCH, CHAIN_WORDS, CHAIN_LEAST, CHAIN_LAST, ROW };
+   granule LAST; 0: it is irregular. CROWD: each granule is accessed by several lanes; otherwise by one. BASE, EPOCH and TAG, the
+   wavefront's: of the last access by a crowd. CHAIN_WORDS: the same of all sites that are told together, in the other half of
+   `lines`, from CHAIN_LEAST bytes further on. ROW: lanes follow each other from lane 0 on. */
+enum { WORDS, CROWD, LEAST, LAST, BASE, EPOCH, CHAIN_WORDS, CHAIN_LEAST, CHAIN_LAST, ROW, TAG };
 
 SCALAR static inline void pause(void) {
 #ifdef __x86_64__
@@ -363,7 +363,7 @@ static void one_of_crowd(const struct access *a, u64 at, u32 tag, u32 site, u32 
     for (u32 n = 0; n < t->begun; n++) {
         struct recorder *r = recorder_of(c, t, n);
         const struct site *s = (const struct site *)((char *)r + RECORDER_HEAD_BYTES) + table[site].leader;
-        if (s->known[EPOCH] != a->epoch + 1 || (r->in_step && r->tag == (tag & ~63u))) continue;
+        if (s->known[EPOCH] != a->epoch + 1 || s->known[TAG] != r->tag || (r->in_step && r->tag == (tag & ~63u))) continue;
         for (u32 one = site;; one = table[one].next) {
             u32 bytes = table[one].facts >> 8 & 0xff;
             for (u32 l = 0; l < LANES; l++) {

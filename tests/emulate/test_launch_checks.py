@@ -162,6 +162,53 @@ kernel void exchange(global int *out, int step) {
 }"""
 
 
+KEPT = """
+kernel void rows(global int *out, global const int *places, global const int *in, global int *more) {
+  int l = get_local_id(0), sum = 0;
+#pragma nounroll
+  for (int k = 0; k < 3; k++) {
+    int p = places[(get_group_id(0) * 3 + k) * 64 + l];
+    sum += in[p];
+    if (l < 48) out[p] = k;
+  }
+  more[get_global_id(0)] = sum;
+}
+kernel void crowd(global int *out, global const int *who, global const int *at) {
+  local int tile[64];
+  int l = get_local_id(0), g = get_group_id(0), sum = 0;
+  if (l < 64) tile[l] = l;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (l / 64 == who[g]) sum = tile[l & 3];
+  if (l == 128) tile[at[g]] = 7;
+  out[get_global_id(0)] = sum;
+}"""
+
+
+@pytest.mark.parametrize("device", ["vega64", "hd5870"])
+def test_rows_of_lanes_before_and_behind_scattered_ones(device):
+    """Lanes that are not active do not count as those of the row, though they would go on in it."""
+    groups, lanes, rng = 4, np.arange(64), np.random.default_rng(0)
+    area = 64 * groups
+    places = [[64 * g + lanes, area + 64 * g + rng.permutation(64), 2 * area + 48 * g + lanes] for g in range(groups)]
+    program = hw.device(device).build(KEPT, "kept.cl")
+    args = [
+        np.zeros(4 * area, np.int32),
+        np.int32(places).reshape(-1),
+        np.zeros(4 * area, np.int32),
+        np.zeros(area, np.int32),
+    ]
+    out, *_ = checked(program, "rows", (area,), (64,), *args)
+    assert (out[2 * area : 2 * area + 48 * groups] == 2).all()
+
+
+@pytest.mark.parametrize("device", ["vega64", "hd5870"])
+def test_one_of_several_readers_is_of_the_same_group(device):
+    """The first wavefront read there in the group before, but not in this one."""
+    program = hw.device(device).build(KEPT, "kept.cl")
+    text = fault(program, "crowd", (384,), (192,), np.zeros(384, np.int32), np.int32([0, 1]), np.int32([40, 1]))
+    assert "work-item (320) of crowd writes 4 bytes at byte 4 of local memory, which work-item (257) reads too" in text
+
+
 @pytest.mark.parametrize(("options", "step", "found"), [("", 1, 0), ("", 64, 1), ("-D TOO_LATE", 1, 1)])
 def test_barriers_of_sub_groups_keep_their_work_items_apart(options, step, found):
     """And not those of others, nor what is before them."""
