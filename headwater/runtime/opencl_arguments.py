@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.errors import DeviceError
 from headwater.runtime import signature
 from headwater.runtime.arrays import Array
 from headwater.runtime.cpu_launch import check_image
@@ -226,6 +227,12 @@ class _ImageTransfer(Transfer):
         image = self.image
         order, kind = CHANNEL_ORDERS[image.channel_order][0], CHANNEL_TYPES[image.channel_type][0]
         layered = image.dimensions.endswith("array")
+        if image.dimensions == "1d_array":
+            # pyopencl.create_image tells the driver of one layer, whatever the shape: PoCL then writes beyond it.
+            raise DeviceError(
+                "PyOpenCL makes no arrays of 1-D images",
+                hint="use image2d_array_t with images one pixel high, or run it on the cpu device",
+            )
         memory = cl.create_image(
             device.context,
             cl.mem_flags.READ_WRITE,
@@ -234,12 +241,26 @@ class _ImageTransfer(Transfer):
             is_array=layered,
         )
         self._region = tuple(reversed(image.shape))
+        if len(self._region) == 1:
+            mapped = self._mapped(memory, cl.map_flags.WRITE, backend)
+            mapped[...] = self.host
+            mapped.base.release(backend)
+            return memory
         cl.enqueue_copy(
             backend, memory, self.host, origin=(0,) * len(self._region), region=self._region, is_blocking=False
         )
         return memory
 
+    def _mapped(self, memory: Any, flags: Any, backend: Any) -> Any:
+        """The device's memory of a 1-D image, which pyopencl.enqueue_copy does not take, as an array of the host's."""
+        host = self.host
+        return pyopencl().enqueue_map_image(backend, memory, flags, (0,), self._region, host.shape, host.dtype)[0]
+
     def read(self, backend: Any) -> Any:
+        if len(self._region) == 1:
+            mapped = self._mapped(self.memory, pyopencl().map_flags.READ, backend)
+            self.host[...] = mapped
+            return mapped.base.release(backend)
         return pyopencl().enqueue_copy(
             backend,
             self.host,

@@ -357,6 +357,23 @@ def test_images_and_samplers(built) -> None:
     np.testing.assert_array_equal(result, 255 - picture)
 
 
+def test_images_of_one_dimension(gpu) -> None:
+    source = """kernel void turn(read_only image1d_t a, write_only image1d_t b) {
+        int i = get_global_id(0);
+        write_imagef(b, i, read_imagef(a, 12 - i) * 2.0f);
+    }"""
+    line = np.arange(13 * 4, dtype=np.float32).reshape(13, 4)
+    result = np.zeros_like(line)
+    compile(source, device=gpu).turn[(13,), None](Image(line, dimensions="1d"), Image(result, dimensions="1d"))
+    np.testing.assert_array_equal(result, line[::-1] * 2)
+    rows = Image(line[None], dimensions="1d_array")
+    layered = compile(
+        "kernel void k(read_only image1d_array_t a, global int *n) { n[0] = get_image_width(a); }", device=gpu
+    )
+    with pytest.raises(DeviceError, match="no arrays of 1-D images"):
+        layered.k[(1,), None](rows, np.zeros(1, np.int32))
+
+
 def test_empty_launch(built) -> None:
     a, b, c = vectors(8)
     event = built.vadd[(0,), None](a, b, c, 8)
