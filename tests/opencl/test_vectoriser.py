@@ -69,6 +69,39 @@ def test_loads_a_constant_apart_are_prefetched_once(rows):
     assert full.count("call void @llvm.prefetch") == 3 * rows  # three lines of the picture, of 64 bytes a row
 
 
+STRETCHES = """
+kernel void k(global const float *in, global float *out)
+{
+    global const float *own = in + get_global_id(0) * 1024;
+    float16 sum = 0;
+    for (int i = 0; i < 64; ++i) sum += vload16(i, own);
+    float last = sum.s0 + sum.s7 + sum.sf;
+    for (int i = 0; i < 64; ++i) {
+        float16 v = sqrt(vload16(i, own) + last) * 3.0f + 1.0f;
+        vstore16(v, i, out + get_global_id(0) * 1024);
+        last = v.sf;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(("lanes", "rows"), [(4, 1), (4, 2)])
+def test_the_next_chunks_stretches_are_prefetched_in_the_loop_that_does_most(lanes, rows):
+    source = STRETCHES
+    full = vectorised(source, Layout(lanes, rows, 0, 0)).split("@chunk.masked(")[0]
+    fetched = re.findall(r"call void @llvm.prefetch\.p1\(ptr addrspace\(1\) (%\w+), i32 0, i32 2", full)
+    assert len(fetched) == lanes * rows  # a line of 64 bytes for each work-item, in one of the two loops
+    offsets = {int(re.search(rf"{name} = getelementptr i8, .*, i64 (\d+)$", full, re.MULTILINE)[1]) for name in fetched}
+    assert offsets == {lanes * rows * 4096}
+
+
+def test_what_is_not_walked_through_in_lines_is_not_prefetched():
+    gaps = STRETCHES.replace("vload16(i,", "vload16(2 * i,")
+    words = STRETCHES.replace("vload16(i, own)", "(float16)own[i]")
+    for source in (gaps, words):
+        assert "llvm.prefetch" not in vectorised(source, Layout(4, 2, 0, 0))
+
+
 @pytest.mark.parametrize(
     ("kind", "words"), [("uchar4", "v8i32"), ("short2", "v8i32"), ("half8", "v32i32"), ("uchar2", "v16i8")]
 )

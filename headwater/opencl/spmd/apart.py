@@ -5,7 +5,7 @@ from __future__ import annotations
 from headwater.opencl.spmd.arithmetic import Arithmetic
 from headwater.opencl.spmd.ir import Inst, Value
 from headwater.opencl.spmd.shapes import LANE
-from headwater.opencl.spmd.types import GENERIC_SPACE, I32
+from headwater.opencl.spmd.types import GENERIC_SPACE, I32, Type
 
 WORD = I32
 """Small elements are loaded so many at a time and shifted out: the two ports that load are what atomics wait for."""
@@ -61,6 +61,21 @@ class Apart(Arithmetic):
         if key not in self.cache:
             self.cache[key] = self._lane_of_step(inst, row, lane)
         return self.cache[key]
+
+    def offset(self, pointer_type: Type, pointer: str, offset_bytes: int) -> str:
+        if not offset_bytes:
+            return pointer
+        index = f"i64 {offset_bytes}"
+        return self.writer.let(f"getelementptr i8, {pointer_type} {pointer}, {index}")
+
+    def lane_addresses(self, pointer: Value, row: int) -> list[str]:
+        shape = self.shapes.shape(pointer)
+        lanes = range(self.layout.lanes)
+        if shape.stride is not None and "g" not in self.forms(shape):
+            base = self.part(pointer, row)
+            return [self.offset(pointer.ty, base, lane * shape.stride) for lane in lanes]
+        addresses = f"{self.lanes_of(pointer.ty)} {self.part(pointer, row, 'v')}"
+        return [self.writer.let(f"extractelement {addresses}, i64 {lane}") for lane in lanes]
 
     def _lane_of_step(self, inst: Inst, row: int, lane: int) -> str:
         texts = [self.lane_value(v, row, lane) for v in inst.args]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from math import gcd
 
 from headwater.errors import InternalError
 from headwater.opencl.spmd.aligned import LINE_BYTES
-from headwater.opencl.spmd.checks import TRAPPED, Checks
 from headwater.opencl.spmd.ir import Inst, Value
+from headwater.opencl.spmd.lane_by_lane import LaneByLane
 from headwater.opencl.spmd.packing import MAX_STEP
 from headwater.opencl.spmd.shapes import LANE, ROW
-from headwater.opencl.spmd.types import I1, I8, I32, I64, LOCAL_SPACE, PRIVATE_SPACE, Type, int_type, vec_type
+from headwater.opencl.spmd.types import I1, I32, LOCAL_SPACE, PRIVATE_SPACE, Type, int_type, vec_type
 
 WORD_BYTES = (4, 8)
 """Sizes of vectors that gathers and scatters move as one integer."""
@@ -25,12 +24,9 @@ stencil 4 % slower)."""
 WORD = I32
 """What small elements are moved as where masks tell items apart."""
 
-_COMPARING = {"max": "sgt", "min": "slt", "umax": "ugt", "umin": "ult"}
-_ARITHMETIC = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "fadd": "fadd", "fsub": "fsub"}
 
-
-class Memory(Checks):
-    """Writes loads, stores and atomics, and the calls that are made lane by lane."""
+class Memory(LaneByLane):
+    """Writes loads and stores."""
 
     def write_memory(self, inst: Inst) -> None:
         place = 1 if inst.op == "store" else 0
@@ -49,25 +45,9 @@ class Memory(Checks):
         elif inst.op == "store":
             self._store(inst, inst.args[0], pointer)
         else:
-            self._atomic(inst)
+            self.write_atomic(inst)
 
-    # What the rows and lanes do together.
-
-    def _access_rows(self, values: list[Value]) -> list[tuple[int, list[int]]]:
-        """(row to take the operands from, the rows that it stands for)."""
-        everything = list(range(1 if self.in_row else self.layout.rows))
-        if any(self.shapes.shape(v).deps & ROW for v in values):
-            return [(row, [row]) for row in everything]
-        return [(0, everything)]
-
-    def _access_mask(self, rows: list[int]) -> str | None:
-        masks = [self.mask(row) for row in rows]
-        if any(m is None for m in masks):
-            return None
-        total = masks[0]
-        for mask in masks[1:]:
-            total = self.writer.let(f"or {self.mask_type} {total}, {mask}")
-        return total
+    # How lanes' addresses lie.
 
     def _step(self, pointer: Value, accessed: Type) -> int | None:
         """Elements from one lane's address to the next; None if that is no constant."""
@@ -129,16 +109,10 @@ class Memory(Checks):
     def all_lanes(self) -> str:
         return "splat (i1 true)"
 
-    def _offset(self, pointer_type: Type, pointer: str, offset_bytes: int) -> str:
-        if not offset_bytes:
-            return pointer
-        index = f"i64 {offset_bytes}"
-        return self.writer.let(f"getelementptr i8, {pointer_type} {pointer}, {index}")
-
     # Loads.
 
     def _load(self, inst: Inst, pointer: Value) -> None:
-        for row, rows in self._access_rows([pointer]):
+        for row, rows in self.access_rows([pointer]):
             if not self.shapes.shape(pointer).deps & LANE:
                 self._load_shared(inst, pointer, row, rows)
             elif "g" in self.forms(self.shapes.shape(pointer)):
@@ -147,14 +121,16 @@ class Memory(Checks):
                 step = self._step(pointer, inst.ty)
                 wide = self._is_wide(step, len(self.components(inst.ty)), pointer)
                 self.set_pieces(inst, row, self._load_lanes(inst, pointer, row, rows, wide))
-                if wide and inst.name in self.ahead and self._access_mask(rows) is None:
+                if wide and inst.name in self.ahead and self.access_mask(rows) is None:
                     self.note_ahead(inst, pointer, row)
-                if wide and step == 1 and inst.name in self.apart and self._access_mask(rows) is None:
+                if inst.name in self.walked and self.access_mask(rows) is None:
+                    self.note_walked(inst, pointer, row)
+                if wide and step == 1 and inst.name in self.apart and self.access_mask(rows) is None:
                     self.cache[inst.name, 0, row, "at"] = self.part(pointer, row)
 
     def _load_shared(self, inst: Inst, pointer: Value, row: int, rows: list[int]) -> None:
         """One address for all lanes of the row."""
-        mask = self._access_mask(rows)
+        mask = self.access_mask(rows)
         address = self.part(pointer, row)
         ty = inst.ty
         if mask is not None and self.shapes.shape(pointer).deps & ROW:
@@ -186,7 +162,7 @@ class Memory(Checks):
         if not self._is_wide(self._step(pointer, inst.ty), count, pointer):
             self.set_pieces(inst, row, self._load_lanes(inst, pointer, row, rows, False))
             return
-        self._access_mask(rows)  # read the masks before the ways part
+        self.access_mask(rows)  # read the masks before the ways part
         guard = self.part(pointer, row, "g")
         self.part(pointer, row, "s")
         self.part(pointer, row, "v")
@@ -215,7 +191,7 @@ class Memory(Checks):
 
     def _load_whole(self, inst: Inst, pointer: Value, row: int, rows: list[int], wide: bool) -> str:
         """All lanes' vectors in memory order: what is one after the other in memory is one load."""
-        mask = self._access_mask(rows)
+        mask = self.access_mask(rows)
         ty, lanes = inst.ty, self.layout.lanes
         step = self._step(pointer, ty)
         if pointer.text in self.shapes.interleaved:
@@ -229,23 +205,14 @@ class Memory(Checks):
             words = self.masked_load(self.lanes_of(word), pointers, addresses, flags, inst.align, "gather")
             return self.writer.let(f"bitcast {self.lanes_of(word)} {words} to {self.whole_type(ty)}")
         if not wide and mask is None:
-            places = self._lane_addresses(pointer, row)
+            places = self.lane_addresses(pointer, row)
             return self.join(
                 [self.writer.let(f"load {ty}, {pointer.ty} {at}, align {inst.align}") for at in places], ty
             )
         return self.interleave(self._load_components(inst, pointer, row, rows, wide), ty.scalar, lanes)
 
-    def _lane_addresses(self, pointer: Value, row: int) -> list[str]:
-        shape = self.shapes.shape(pointer)
-        lanes = range(self.layout.lanes)
-        if shape.stride is not None and "g" not in self.forms(shape):
-            base = self.part(pointer, row)
-            return [self._offset(pointer.ty, base, lane * shape.stride) for lane in lanes]
-        addresses = f"{self.lanes_of(pointer.ty)} {self.part(pointer, row, 'v')}"
-        return [self.writer.let(f"extractelement {addresses}, i64 {lane}") for lane in lanes]
-
     def _load_components(self, inst: Inst, pointer: Value, row: int, rows: list[int], wide: bool) -> list[str]:
-        mask = self._access_mask(rows)
+        mask = self.access_mask(rows)
         parts = self.components(inst.ty)
         elem = parts[0]
         lanes = self.layout.lanes
@@ -275,11 +242,11 @@ class Memory(Checks):
         volatile = "volatile " if {"volatile", "atomic"} & set(inst.flags) else ""
         if pointer.text in self.shapes.interleaved:
             return [
-                self._load_wide(elem, lanes, pointer.ty, self._offset(pointer.ty, base, c * size * lanes), mask, align)
+                self._load_wide(elem, lanes, pointer.ty, self.offset(pointer.ty, base, c * size * lanes), mask, align)
                 for c in range(len(parts))
             ]
         if step == -1:
-            first = self._offset(pointer.ty, base, -size * (lanes - 1))
+            first = self.offset(pointer.ty, base, -size * (lanes - 1))
             backwards = self._reverse(mask, I1) if mask is not None else None
             return [self._reverse(self._load_wide(elem, lanes, pointer.ty, first, backwards, align), elem)]
         total = lanes * step
@@ -299,7 +266,7 @@ class Memory(Checks):
         align = self._component_align(inst.align, elem.size_bytes, component)
         vector = "poison"
         for lane in range(self.layout.lanes):
-            at = self._offset(pointer.ty, base, lane * stride + component * spread)
+            at = self.offset(pointer.ty, base, lane * stride + component * spread)
             one = self.writer.let(f"load {elem}, {pointer.ty} {at}, align {align}")
             vector = self.writer.let(f"insertelement {self.lanes_of(elem)} {vector}, {elem} {one}, i64 {lane}")
         return vector
@@ -350,7 +317,7 @@ class Memory(Checks):
 
     def _store(self, inst: Inst, value: Value, pointer: Value) -> None:
         shape = self.shapes.shape(pointer)
-        for row, rows in self._access_rows([value, pointer]):
+        for row, rows in self.access_rows([value, pointer]):
             if not shape.deps & LANE:
                 self._store_shared(inst, value, pointer, row, rows)
                 continue
@@ -362,7 +329,7 @@ class Memory(Checks):
 
     def _store_shared(self, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int]) -> None:
         """All lanes write to one address: the last one's value stays."""
-        mask = self._access_mask(rows)
+        mask = self.access_mask(rows)
         lane_form = bool(self.shapes.shape(value).deps & LANE)
         if mask is None:
             self._store_one(inst, value, pointer, row, str(self.layout.lanes - 1) if lane_form else "")
@@ -394,7 +361,7 @@ class Memory(Checks):
         self.writer.line(f"store {volatile}{value.ty} {whole}, {pointer.ty} {address}, align {inst.align}")
 
     def _store_guarded(self, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int]) -> None:
-        self._access_mask(rows)
+        self.access_mask(rows)
         guard = self.part(pointer, row, "g")
         self.part(pointer, row, "s")
         self.part(pointer, row, "v")
@@ -419,7 +386,7 @@ class Memory(Checks):
 
     def _store_whole(self, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], wide: bool) -> bool:
         """Store all lanes' vectors in memory order; False if there is nothing to win."""
-        mask = self._access_mask(rows)
+        mask = self.access_mask(rows)
         ty = value.ty
         step = self._step(pointer, ty)
         if pointer.text in self.shapes.interleaved:
@@ -441,7 +408,7 @@ class Memory(Checks):
     def _store_each(self, inst: Inst, ty: Type, text: str, pointer: Value, row: int) -> None:
         """One store a lane; around the caches where these fill whole cache lines."""
         stride = self.shapes.shape(pointer).stride
-        places = self._lane_addresses(pointer, row)
+        places = self.lane_addresses(pointer, row)
         ones = [
             self.shuffle(text, "poison", self.whole_type(ty), list(range(first, first + ty.count)))
             for first in range(0, self.layout.lanes * ty.count, ty.count)
@@ -485,7 +452,7 @@ class Memory(Checks):
     def _store_components(
         self, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], wide: bool
     ) -> None:
-        mask = self._access_mask(rows)
+        mask = self.access_mask(rows)
         parts = self.components(value.ty)
         elem = parts[0]
         size = elem.size_bytes
@@ -511,11 +478,11 @@ class Memory(Checks):
         assert step is not None
         if side_by_side:
             for c, text in enumerate(texts):
-                at = self._offset(pointer.ty, base, c * size * lanes)
+                at = self.offset(pointer.ty, base, c * size * lanes)
                 self._store_wide(elem, lanes, text, pointer.ty, at, mask, min(inst.align, size))
             return
         if step == -1:
-            first = self._offset(pointer.ty, base, -size * (lanes - 1))
+            first = self.offset(pointer.ty, base, -size * (lanes - 1))
             backwards = self._reverse(mask, I1) if mask is not None else None
             self._store_wide(elem, lanes, self._reverse(texts[0], elem), pointer.ty, first, backwards, inst.align)
             return
@@ -532,7 +499,7 @@ class Memory(Checks):
         spread = elem.size_bytes * (self.layout.lanes if pointer.text in self.shapes.interleaved else 1)
         for lane in range(self.layout.lanes):
             for c, text in enumerate(texts):
-                at = self._offset(pointer.ty, base, lane * stride + c * spread)
+                at = self.offset(pointer.ty, base, lane * stride + c * spread)
                 one = self.writer.let(f"extractelement {self.lanes_of(elem)} {text}, i64 {lane}")
                 align = self._component_align(inst.align, elem.size_bytes, c)
                 self.writer.line(f"store {elem} {one}, {pointer.ty} {at}, align {align}")
@@ -584,223 +551,3 @@ class Memory(Checks):
     def root_param(self, pointer: Value) -> str:
         """The kernel parameter that a pointer was computed from, or empty."""
         return self.roots.get(pointer.text, "")
-
-    # Lane by lane.
-
-    def spill(self, vector: str, ty: Type) -> str:
-        """A place in memory that holds the lanes' values, to index by lane (i1 as bytes: LLVM packs its bits)."""
-        self.spills += 1
-        slot = f"spill.{self.spills}"
-        if ty.text == "i1":
-            vector = self.writer.let(f"zext {self.lanes_of(ty)} {vector} to {self.lanes_of(I8)}")
-            ty = I8
-        self.writer.store_slot(slot, self.lanes_of(ty), vector)
-        return f'%"{slot}"'
-
-    def _spilled_lane(self, place: str, ty: Type, lane: str) -> str:
-        if ty.text == "i1":
-            at = self.writer.let(f"getelementptr i8, ptr {place}, i64 {lane}")
-            return self.writer.let(f"trunc i8 {self.writer.let(f'load i8, ptr {at}')} to i1")
-        at = self.writer.let(f"getelementptr {ty}, ptr {place}, i64 {lane}")
-        return self.writer.let(f"load {ty}, ptr {at}")
-
-    def _spill_lane(self, place: str, ty: Type, lane: str, text: str) -> None:
-        if ty.text == "i1":
-            ty, text = I8, self.writer.let(f"zext i1 {text} to i8")
-        at = self.writer.let(f"getelementptr {ty}, ptr {place}, i64 {lane}")
-        self.writer.line(f"store {ty} {text}, ptr {at}")
-
-    def _spilled(self, place: str, ty: Type) -> str:
-        if ty.text == "i1":
-            loaded = self.writer.let(f"load {self.lanes_of(I8)}, ptr {place}")
-            return self.writer.let(f"trunc {self.lanes_of(I8)} {loaded} to {self.lanes_of(ty)}")
-        return self.writer.let(f"load {self.lanes_of(ty)}, ptr {place}")
-
-    @contextmanager
-    def each_lane(self, mask: str | None) -> Iterator[str]:
-        """Write a loop over the active lanes; yields the lane number (i64)."""
-        if self.layout.lanes == 1:
-            if mask is None:
-                yield "0"
-                return
-            with self.writer.when(mask, "lane"), self.aside():
-                yield "0"
-            return
-        writer, lanes = self.writer, self.layout.lanes
-        self.spills += 1
-        slot = f"left.{self.spills}"
-        bits_type = vec_type(1, I64).scalar if lanes == 64 else Type(f"i{lanes}", "int", lanes)
-        start = "-1" if mask is None else writer.let(f"bitcast {self.mask_type} {mask} to {bits_type}")
-        writer.store_slot(slot, bits_type, start)
-        head, body, after = (writer.fresh_label(h) for h in ("lane.next", "lane", "lane.end"))
-        writer.jump(head)
-        writer.start(head)
-        left = writer.load_slot(slot, bits_type)
-        writer.branch(writer.let(f"icmp ne {bits_type} {left}, 0"), body, after)
-        writer.start(body)
-        name = f"llvm.cttz.{bits_type}"
-        writer.declare(name, f"declare {bits_type} @{name}({bits_type}, i1)")
-        number = writer.let(f"call {bits_type} @{name}({bits_type} {left}, i1 true)")
-        lane = number if lanes == 64 else writer.let(f"zext {bits_type} {number} to i64")
-        lower = writer.let(f"sub {bits_type} {left}, 1")
-        rest = writer.let(f"and {bits_type} {left}, {lower}")
-        writer.store_slot(slot, bits_type, rest)
-        with self.aside():
-            yield lane
-        writer.jump(head)
-        writer.start(after)
-
-    def _lane_values(self, values: list[Value], row: int) -> list[tuple[str, Type, bool]]:
-        """Before a loop over lanes: (place or scalar, type, is a place) of each operand's components."""
-        out = []
-        for value in values:
-            lane = bool(self.shapes.shape(value).deps & LANE)
-            for c, ty in enumerate(self.components(value.ty)):
-                text = self.part(value, row, "v" if lane else "s", c)
-                out.append((self.spill(text, ty) if lane else text, ty, lane))
-        return out
-
-    def _at_lane(self, operand: tuple[str, Type, bool], lane: str) -> str:
-        text, ty, in_memory = operand
-        if not in_memory:
-            return text
-        return self._spilled_lane(text, ty, lane)
-
-    def _atomic(self, inst: Inst) -> None:
-        fields = self.components(inst.ty)
-        for row in range(self.layout.rows):
-            mask = self.mask(row)
-            if mask is None and self.layout.lanes > 1:
-                self._atomic_every_lane(inst, row)
-                continue
-            operands = self._lane_values(inst.args, row)
-            results = []
-            if self.layout.lanes > 1:
-                results = [self.spill("zeroinitializer", ty) for ty in fields]
-            with self.each_lane(mask) as lane:
-                texts = [self._at_lane(o, lane) for o in operands]
-                found = self._atomic_once(inst, texts)
-                for c, ty in enumerate(fields):
-                    if results:
-                        self._spill_lane(results[c], ty, lane, found[c])
-                    else:
-                        self.writer.store_slot(f"atomic.{self.spills}.{c}", ty, found[c])
-            if not inst.name:
-                continue
-            shape = self.shapes.of[inst.name]
-            for c, ty in enumerate(fields):
-                if results:
-                    self.set_part(inst, row, "v", self._spilled(results[c], ty), c)
-                elif row in self.rows(shape):
-                    text = self.writer.load_slot(f"atomic.{self.spills}.{c}", ty)
-                    self.set_part(inst, row, "s", text, c)
-            self.spills += 1
-
-    def _atomic_every_lane(self, inst: Inst, row: int) -> None:
-        """All lanes one after the other, their operands computed as scalars as far as that is cheap."""
-        fields = self.components(inst.ty)
-        results = ["poison"] * len(fields)
-        self.fetch(inst, row)
-        for lane in range(self.layout.lanes):
-            texts = [self.lane_value(value, row, lane) for value in inst.args]
-            for c, (ty, text) in enumerate(zip(fields, self._atomic_once(inst, texts), strict=True)):
-                lanes = self.lanes_of(ty)
-                results[c] = self.writer.let(f"insertelement {lanes} {results[c]}, {ty} {text}, i64 {lane}")
-        for c, text in enumerate(results):
-            self.set_part(inst, row, "v", text, c)
-
-    def _atomic_once(self, inst: Inst, texts: list[str]) -> list[str]:
-        pointer = inst.args[0].ty
-        ty = inst.args[1].ty
-        align = f"align {inst.align or ty.size_bytes}"
-        if pointer.space == LOCAL_SPACE:
-            return self._local_atomic(inst, texts, pointer, ty, align)
-        if inst.op == "cmpxchg":
-            text = self.writer.let(
-                f"cmpxchg {pointer} {texts[0]}, {ty} {texts[1]}, {ty} {texts[2]} monotonic monotonic, {align}"
-            )
-            return [self.writer.let(f"extractvalue {inst.ty} {text}, {c}") for c in (0, 1)]
-        return [self.writer.let(f"atomicrmw {inst.detail} {pointer} {texts[0]}, {ty} {texts[1]} monotonic, {align}")]
-
-    def _local_atomic(self, inst: Inst, texts: list[str], pointer: Type, ty: Type, align: str) -> list[str]:
-        old = self.writer.let(f"load {ty}, {pointer} {texts[0]}, {align}")
-        done: list[str] = []
-        if inst.op == "cmpxchg":
-            same = self.writer.let(f"icmp eq {ty} {old}, {texts[1]}")
-            new = self.writer.let(f"select i1 {same}, {ty} {texts[2]}, {ty} {old}")
-            done = [same]
-        elif inst.detail == "xchg":
-            new = texts[1]
-        elif inst.detail in _ARITHMETIC:
-            new = self.writer.let(f"{_ARITHMETIC[inst.detail]} {ty} {old}, {texts[1]}")
-        elif inst.detail == "nand":
-            both = self.writer.let(f"and {ty} {old}, {texts[1]}")
-            new = self.writer.let(f"xor {ty} {both}, -1")
-        elif inst.detail in _COMPARING:
-            more = self.writer.let(f"icmp {_COMPARING[inst.detail]} {ty} {old}, {texts[1]}")
-            new = self.writer.let(f"select i1 {more}, {ty} {old}, {ty} {texts[1]}")
-        elif inst.detail in ("fmax", "fmin"):
-            name = f"llvm.{inst.detail[1:]}num.f{ty.bits}"
-            self.writer.declare(name, f"declare {ty} @{name}({ty}, {ty})")
-            new = self.writer.let(f"call {ty} @{name}({ty} {old}, {ty} {texts[1]})")
-        else:
-            raise InternalError(f"unknown atomic operation {inst.detail!r} on local memory")
-        self.writer.line(f"store {ty} {new}, {pointer} {texts[0]}, {align}")
-        return [old, *done]
-
-    def write_call_per_lane(self, inst: Inst) -> None:
-        if inst.detail == "printf":
-            self._printf(inst)
-            return
-        if inst.detail.startswith("llvm.prefetch"):
-            return
-        if inst.detail == "llvm.trap":
-            self._trap(inst)
-            return
-        if not inst.detail.startswith("llvm."):
-            raise InternalError(f"call of a function that has no definition: {inst.detail}")
-        types = ", ".join(str(v.ty) for v in inst.args)
-        self.writer.declare(inst.detail, f"declare {inst.ty} @{inst.detail}({types})")
-        if self.variant.checked and inst.detail.startswith("llvm.mem"):
-            self.check_block_operation(inst)
-        for row, rows in self._access_rows(inst.args):
-            operands = self._lane_values(inst.args, row)
-            with self.each_lane(self._access_mask(rows)) as lane:
-                texts = ", ".join(f"{o[1]} {self._at_lane(o, lane)}" for o in operands)
-                self.writer.line(f"call {inst.ty} @{inst.detail}({texts})")
-
-    def _trap(self, inst: Inst) -> None:
-        """End the launch, not the process."""
-        for row in range(self.layout.rows):
-            with self.each_lane(self.mask(row)):
-                if self.variant.checked:
-                    self.record_trap(inst)
-                self.writer.line(f"store volatile i64 {TRAPPED}, ptr %stop, align 8")
-
-    def _printf(self, inst: Inst) -> None:
-        """Hand (format number, arguments in 8-byte slots) to the launcher's callback, work-item by work-item."""
-        number = self.formats.setdefault(inst.args[0].text, len(self.formats))
-        values = inst.args[1:]
-        count = sum(len(self.components(v.ty)) for v in values)
-        self.spills += 1
-        place = f"printf.{self.spills}"
-        self.writer.slots[place] = vec_type(max(1, count), I64)
-        for row in range(self.layout.rows):
-            operands = self._lane_values(values, row)
-            with self.each_lane(self.mask(row)) as lane:
-                for i, operand in enumerate(operands):
-                    text = self._widen_argument(self._at_lane(operand, lane), operand[1])
-                    at = self.writer.let(f'getelementptr i64, ptr %"{place}", i64 {i}')
-                    self.writer.line(f"store i64 {text}, ptr {at}")
-                self.writer.line(f'call void %printf(i64 {number}, ptr %"{place}")')
-        if inst.name:
-            self.set_part(inst, 0, "s", "0")
-
-    def _widen_argument(self, text: str, ty: Type) -> str:
-        if ty.kind == "float":
-            if ty.bits < 64:
-                text = self.writer.let(f"fpext {ty} {text} to double")
-            return self.writer.let(f"bitcast double {text} to i64")
-        if ty.kind == "ptr":
-            return self.writer.let(f"ptrtoint {ty} {text} to i64")
-        return text if ty.bits == 64 else self.writer.let(f"sext {ty} {text} to i64")
