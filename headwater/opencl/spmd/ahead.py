@@ -81,8 +81,8 @@ class Ahead(Apart):
             self.to_fetch.append((self.offset(pointer.ty, base, offset), INTO_L1))
 
     def note_walked(self, inst: Inst, pointer: Value, row: int) -> None:
-        """A row of an unmasked load in stretches: prefetch what the next chunk will load there, at once: at the end of the
-        block, all rows' one after the other cost more (Zen 4: a prefix sum with AVX2 1.2, with AVX-512 1.1)."""
+        """A row of an unmasked load in stretches: prefetch what the next chunk will load there. At once: at the end of
+        the block, all rows' one after the other cost more (Zen 4: a prefix sum with AVX2 1.2, with AVX-512 1.1)."""
         shape, layout = self.shapes.shape(pointer), self.layout
         assert shape.stride is not None
         items = layout.lanes * (layout.rows if layout.row_dim == layout.lane_dim else 1)
