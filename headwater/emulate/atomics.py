@@ -110,11 +110,7 @@ def count(t: Translator, instruction: Instruction) -> None:
     b.branch(b.emit(f"icmp eq i64 {lanes}, 0"), done, some)
     b.start(some)
     lane = b.emit(f"trunc i64 {b.intrinsic('cttz', 'u64', Value(lanes, 'u64'), extra=('i1 true',)).text} to i32")
-    b.declare("declare hidden i64 @hw_place(ptr, i64, i64, i32, i64, i32, ptr) #1")
-    arguments = f"i64 {address}, i64 4, i32 {how | WRITE}, i64 {instruction.address}, i32 {lane}, ptr {slot.pointer}"
-    found = b.emit(f"call i64 @hw_place(ptr %w, {arguments})")
-    t.stop_unless(b.emit(f"icmp ne i64 {found}, 0"))
-    pointer = b.emit(f"inttoptr i64 {found} to ptr")
+    pointer = pointer_to(t, address, 4, how | WRITE, instruction.address, lane, slot.pointer)
     old = b.emit(f"load i32, ptr {pointer}, align 1")
     b.declare("declare i64 @llvm.ctpop.i64(i64)")
     active = b.emit(f"trunc i64 {b.emit(f'call i64 @llvm.ctpop.i64(i64 {lanes})')} to i32")
@@ -150,11 +146,7 @@ def update_lanes(
 
     def one(lane: str, lane32: str) -> None:
         address = b.emit(f"load i64, ptr {b.emit(f'getelementptr i64, ptr %addresses, i64 {lane}')}")
-        b.declare("declare hidden i64 @hw_place(ptr, i64, i64, i32, i64, i32, ptr) #1")
-        arguments = f"i64 {address}, i64 {nbytes}, i32 {how | WRITE}, i64 {pc}, i32 {lane32}, ptr {slot}"
-        found = b.emit(f"call i64 @hw_place(ptr %w, {arguments})")
-        t.stop_unless(b.emit(f"icmp ne i64 {found}, 0"))
-        pointer = b.emit(f"inttoptr i64 {found} to ptr")
+        pointer = pointer_to(t, address, nbytes, how | WRITE, pc, lane32, slot)
         operands = {name: _lane_data(t, lane, first, count) for name, (first, count) in layout.items()}
         old = _update(t, what, mode, pointer, nbytes, operands, shared=not how & (LDS | GDS))
         if keep_old:
@@ -188,6 +180,16 @@ def each_lane(t: Context, bits: str, one: Callable[[str, str], None]) -> None:
     head_block = next(block for block in b.blocks if block.label == head)
     head_block.lines[phi] = f"  {left} = phi i64 [{bits}, %{start}], [{rest}, %{end}]"
     b.start(done)
+
+
+def pointer_to(t: Context, address: str, nbytes: int, how: int, pc: int, lane: str, slot: str) -> str:
+    """Where an address, an ``i64``, lies, if the ``lane``, an ``i32``, may access it; else the wavefront stops."""
+    b = t.b
+    b.declare("declare hidden i64 @hw_place(ptr, i64, i64, i32, i64, i32, ptr) #1")
+    arguments = f"i64 {address}, i64 {nbytes}, i32 {how}, i64 {pc}, i32 {lane}, ptr {slot}"
+    found = b.emit(f"call i64 @hw_place(ptr %w, {arguments})")
+    t.stop_unless(b.emit(f"icmp ne i64 {found}, 0"))
+    return b.emit(f"inttoptr i64 {found} to ptr")
 
 
 def array_place(b: Builder, array: str, dword: int, lane: str) -> str:

@@ -81,7 +81,9 @@ def _exchange(t: Translator, instruction: Instruction, place: Place) -> None:
     def one(lane: str, lane32: str) -> None:
         base = b.emit(f"load i64, ptr {b.emit(f'getelementptr i64, ptr %addresses, i64 {lane}')}")
         pointers = [
-            _pointer(t, instruction, b.emit(f"add i64 {base}, {offset}"), nbytes, how | WRITE, slot, lane32)
+            atomics.pointer_to(
+                t, b.emit(f"add i64 {base}, {offset}"), nbytes, how | WRITE, instruction.address, lane32, slot
+            )
             for offset in offsets
         ]
         words = [(pointer, 4 * n) for pointer in pointers for n in range(nbytes // 4)]
@@ -122,8 +124,8 @@ def _by_second(t: Translator, instruction: Instruction, place: Place) -> None:
     def one(lane: str, lane32: str) -> None:
         base = b.emit(f"load i64, ptr {b.emit(f'getelementptr i64, ptr %addresses, i64 {lane}')}")
         more = b.emit(f"sext i32 {_word(t, '%data', 0, lane)} to i64")
-        other = _pointer(t, instruction, b.emit(f"add i64 {base}, {more}"), nbytes, how, slot, lane32)
-        here = _pointer(t, instruction, base, nbytes, how | WRITE, slot, lane32)
+        other = atomics.pointer_to(t, b.emit(f"add i64 {base}, {more}"), nbytes, how, instruction.address, lane32, slot)
+        here = atomics.pointer_to(t, base, nbytes, how | WRITE, instruction.address, lane32, slot)
         kind = f"i{8 * nbytes}"
         values = {
             name: b.bitcast(Value(b.emit(f"load {kind}, ptr {pointer}, align 1"), f"u{8 * nbytes}"), type_)
@@ -156,16 +158,6 @@ def _addresses(
         here = b.emit(f"getelementptr i8, ptr %addresses, i64 {8 * PART_LANES * part}")
         b.line(f"store <{PART_LANES} x i64> {atomics.wide_addresses(b, at)}, ptr {here}, align 64")
     return how, slot
-
-
-def _pointer(t: Translator, instruction: Instruction, address: str, nbytes: int, how: int, slot: str, lane: str) -> str:
-    """Where an address lies, if the lane may access it; else the wavefront stops."""
-    b = t.b
-    b.declare("declare hidden i64 @hw_place(ptr, i64, i64, i32, i64, i32, ptr) #1")
-    arguments = f"i64 {address}, i64 {nbytes}, i32 {how}, i64 {instruction.address}, i32 {lane}, ptr {slot}"
-    found = b.emit(f"call i64 @hw_place(ptr %w, {arguments})")
-    t.stop_unless(b.emit(f"icmp ne i64 {found}, 0"))
-    return b.emit(f"inttoptr i64 {found} to ptr")
 
 
 def _word(t: Translator, array: str, dword: int, lane: str) -> str:

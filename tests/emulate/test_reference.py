@@ -409,6 +409,7 @@ def test_exchanges_of_two_places():
         ("again: s_branch again", "did not end within 1000 instructions"),
         ("s_trap 2", "s_trap 2 at 0x0"),
         ("ds_condxchg32_rtn_b64 v[0:1], v0, v[2:3]", "ds_condxchg32_rtn_b64 at 0x0: this exchange is not emulated"),
+        ("ds_ordered_count v0, v1 gds", "ds_ordered_count at 0x0: ordered counts are not emulated"),
     ],
 )
 def test_faults(text, message):
