@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 # AMD, Vega ISA Reference Guide, "Hardware register access": the numbers of s_getreg_b32 and s_setreg_b32.
 HWREG_MODE, HWREG_SH_MEM_BASES = 1, 15
-_HWREG_SHADER_CYCLES = 29
 
 
 def is_trap(instruction: Instruction) -> bool:

@@ -17,7 +17,6 @@ from headwater.isa.gcn import images
 from headwater.isa.gcn.model import EXEC, M0, SCC, VCC, Instruction, Literal, Register, Row
 from headwater.isa.gcn.semantics import Semantics, semantics
 
-ALL_LANES = "all"
 _ACC = 256  # accumulation registers follow the vector registers in a bit set
 _FULL_EXEC = 3 << EXEC
 

@@ -131,6 +131,14 @@ def test_image_as_text() -> None:
     assert image_text.parse(COMPUTE, "cypress", "cs").kind == "cs"
 
 
+@pytest.mark.parametrize("type_", ["struct (unnamed struct at a//b.cl:1:1)*", "one; two", 'quoted "//" \\', "; // "])
+def test_what_looks_like_a_comment_in_quotes_is_none(type_: str) -> None:
+    (argument,) = KERNEL.args
+    made = replace(KERNEL, args=(replace(argument, arg=argument.arg._replace(type_name=type_)),))
+    exact = image_text.text(made, exact=True).replace("ProgramType                     = cs", "ProgramType = cs ; so")
+    assert image_text.parse(exact) == replace(made, il="", lines=())
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

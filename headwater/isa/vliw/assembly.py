@@ -98,7 +98,7 @@ class _Parser:
         row = self._fetch_row(word) if self.clauses else None
         if row is not None:
             self._close_group()
-            self._fetch_line(s, row, at)
+            self._fetch_line(s, row)
             return
         if len(numbered) > MOST_DIGITS:
             s.fail("the instruction's number is too long", start)
@@ -404,7 +404,7 @@ class _Parser:
             return None
         return next((row for kind in FETCH_KINDS if (row := table.named(self.generation, kind, word))), None)
 
-    def _fetch_line(self, s: Scanner, row: Row, at: int) -> None:
+    def _fetch_line(self, s: Scanner, row: Row) -> None:
         fields: dict[str, int] = {}
         _FETCHES[row.kind](self, s, fields)
         if row.kind in ("VTX", "SEM"):

@@ -96,7 +96,7 @@ def _image(elf: Elf, target: str, start: int, end: int) -> tuple[_Facts, Image]:
     constants = elf.data(data) if data is not None else b""
     il_text = elf.data(il).decode("utf-8", "replace") if il is not None else ""
     code = elf.data(text)
-    return facts, facts.image(elf, code=code, constants=constants if any(constants) else b"", il=il_text)
+    return facts, facts.image(code=code, constants=constants if any(constants) else b"", il=il_text)
 
 
 def _words(note: Note, size: int) -> list[tuple[int, ...]]:
@@ -152,7 +152,7 @@ class _Facts:
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as fault:
             raise elf.error(f"has a damaged note of Headwater: {type(fault).__name__} {fault}") from None
 
-    def image(self, elf: Elf, *, code: bytes, constants: bytes, il: str) -> Image:
+    def image(self, *, code: bytes, constants: bytes, il: str) -> Image:
         info, fields = self.info, self.fields
         is_compute = _THREADS in info
         from headwater.isa.vliw.model import GENERATION_OF_TARGET

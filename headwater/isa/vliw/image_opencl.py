@@ -22,7 +22,7 @@ _SUFFIX = "_kernel"
 def is_binary(elf: Elf) -> bool:
     """Whether an ELF file for an unknown machine holds kernels for a VLIW machine."""
     try:
-        return any(_is_vliw(Elf(data, name)) for name, data in _kernels(elf, _contents(elf)).items())
+        return any(_is_vliw(Elf(data, name)) for name, data in _kernels(_contents(elf)).items())
     except HeadwaterError:
         return False
 
@@ -48,7 +48,7 @@ def _contents(elf: Elf) -> dict[str, bytes]:
     return found
 
 
-def _kernels(elf: Elf, contents: Mapping[str, bytes]) -> dict[str, bytes]:
+def _kernels(contents: Mapping[str, bytes]) -> dict[str, bytes]:
     return {
         name.removeprefix(_PREFIX).removesuffix(_SUFFIX): data
         for name, data in contents.items()
@@ -59,7 +59,7 @@ def _kernels(elf: Elf, contents: Mapping[str, bytes]) -> dict[str, bytes]:
 def read(elf: Elf) -> tuple[Image, ...]:
     """The program of each kernel, and for each chip. Raises CodeObjectError."""
     contents = _contents(elf)
-    kernels = _kernels(elf, contents)
+    kernels = _kernels(contents)
     if not kernels:
         raise elf.error(
             "has no program for a VLIW machine",

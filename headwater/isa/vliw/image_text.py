@@ -19,7 +19,8 @@ from headwater.isa.vliw.image_cal import arguments, written_arguments
 from headwater.isa.vliw.model import GENERATION_OF_TARGET
 
 _FACT = re.compile(r"\s*([A-Za-z_][A-Za-z_:]*)\s*=\s*(.*?)\s*$")
-_COMMENT = re.compile(r";.*|//.*")
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|;.*|//.*')
+"""But for what looks so in the quotes of a JSON value."""
 _MOST = 0xFFFFFFFF
 _NAME_WIDTH = 32
 
@@ -159,7 +160,7 @@ def parse(text: str, target: str = "", kind: str = "", filename: str = "<assembl
     fields: dict[str, Any] = {}
     said = {"Target": target, "ProgramType": kind}
     for number, line in enumerate(lines):
-        found = _FACT.fullmatch(_COMMENT.sub("", line))
+        found = _FACT.fullmatch(_COMMENT.sub(lambda found: found[1] or "", line))
         if found is None:
             continue
         lines[number] = ""
