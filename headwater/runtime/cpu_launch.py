@@ -635,6 +635,7 @@ def _image(arg: ArgInfo, position: int, value: object) -> int:
     if not isinstance(value, Image):
         raise signature.fail(arg, position, f"an image is wanted, {type(value).__name__} given", "pass hw.Image(array)")
     check_image(arg, position, value)
+    value.refuse_unread()
     return value.address
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from headwater.errors import LaunchError
 from headwater.isa.gcn import resources
 from headwater.runtime.arrays import Array, address, aligned_bytes
+from headwater.runtime.images import PACKED
 
 if TYPE_CHECKING:
     from headwater.opencl.kernels import ArgInfo
@@ -70,6 +71,8 @@ class BoundImage:
         if self.copied:
             self.pixels = aligned_bytes(image.array.nbytes, _ADDRESS_UNIT).view(image.array.dtype)
         self.writes = arg.access != "read"
+        if not described:
+            image.refuse_unread()
         fields = image.descriptor.copy()
         fields[0] = address(self.pixels)
         self.memory = aligned_bytes(DESCRIPTOR_BYTES + fields.nbytes, DESCRIPTOR_BYTES)
@@ -101,6 +104,10 @@ class BoundImage:
 
 
 def _format(image: Image) -> dict[str, int]:
+    if image.channel_type in PACKED:
+        raise LaunchError(
+            f"images of {image.channel_type} are not passed to machine code", hint="give each channel an element"
+        )
     channels = len({select for select in _SELECTS[image.channel_order] if select >= resources.SEL_X})
     bits = 8 * image.array.dtype.itemsize
     wanted = (bits,) * channels

@@ -39,7 +39,12 @@ CHANNEL_TYPES = {
     "unsigned_int32": (0x10DC, "u4"),
     "half_float": (0x10DD, "f2"),
     "float": (0x10DE, "f4"),
+    "unorm_short_565": (0x10D4, "u2"),
+    "unorm_short_555": (0x10D5, "u2"),
+    "unorm_int_101010": (0x10D6, "u4"),
 }
+PACKED = {"unorm_short_565": (5, 6, 5), "unorm_short_555": (5, 5, 5), "unorm_int_101010": (10, 10, 10)}
+"""Bits of red, green and blue of the types that hold a whole pixel, red in the highest (OpenCL 1.2, table 5.7)."""
 _DEFAULT_TYPES = {
     "u1": "unorm_int8",
     "u2": "unorm_int16",
@@ -62,7 +67,8 @@ class Image:
     ``array``: shape ``(height, width)`` or ``(height, width, channels)`` for ``"2d"``, likewise with one axis fewer or
     more for the other ``dimensions``; in arrays of images the first axis counts them. ``channel_order`` (``"rgba"``,
     ``"r"`` …) and ``channel_type`` (``"unorm_int8"``, ``"float"`` …) follow from channels and dtype unless given: uint8
-    and uint16 are read as 0…1, the other integers as themselves. LaunchError if they do not fit the array.
+    and uint16 are read as 0…1, the other integers as themselves. Of ``"unorm_short_565"``, ``"unorm_short_555"`` and
+    ``"unorm_int_101010"``, with order ``"rgb"``, an element is a pixel. LaunchError if they do not fit the array.
     """
 
     __slots__ = ("__weakref__", "array", "channel_order", "channel_type", "descriptor", "dimensions", "order", "type")
@@ -105,7 +111,13 @@ class Image:
             raise LaunchError(f"unknown channel order {channel_order!r}; choose from {', '.join(CHANNEL_ORDERS)}")
         if kind not in CHANNEL_TYPES:
             raise LaunchError(f"unknown channel type {channel_type!r}; choose from {', '.join(CHANNEL_TYPES)}")
-        if CHANNEL_ORDERS[order][1] != channels:
+        if kind in PACKED:
+            if order != "rgb" or channels != 1:
+                raise LaunchError(
+                    f"channel type {kind!r} is for channel order 'rgb' and arrays with an element for each pixel; "
+                    f"this is {order!r}, {describe(pixels)}"
+                )
+        elif CHANNEL_ORDERS[order][1] != channels:
             raise LaunchError(f"channel order {order!r} has {CHANNEL_ORDERS[order][1]} channels, the array {channels}")
         if CHANNEL_TYPES[kind][1] != pixels.dtype.str[1:]:
             raise LaunchError(
@@ -129,6 +141,14 @@ class Image:
     def address(self) -> int:
         """Where the descriptor lies that the cpu device passes for the image."""
         return address(self.descriptor)
+
+    def refuse_unread(self) -> None:
+        """LaunchError if it is in an order that the device library does not read; hardware's instructions do."""
+        if self.channel_order in ("srgba", "sbgra"):
+            raise LaunchError(
+                f"images in order {self.channel_order!r} are read by OpenCL devices and machine code only",
+                hint=f"pass it as {self.channel_order[1:]!r} and make the colours linear in the kernel",
+            )
 
     def _describe(self, channels: int) -> Array:
         """The ten 64-bit fields that the device library reads: data, width, height, depth, layers, pitches, format."""

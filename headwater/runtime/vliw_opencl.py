@@ -279,6 +279,7 @@ class OpenClLaunch(ShaderLaunch):
         """An image's description, with the address of its pixels in the arena."""
         pixels = value.array.reshape(-1).view(np.uint8)
         writable = bool(value.array.flags.writeable)
+        value.refuse_unread()
         description = value.descriptor.copy()
         description[0] = arena.add(f"the pixels of `{arg.name}`", pixels, writable=writable)
         keep.append(description)

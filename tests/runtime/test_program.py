@@ -434,3 +434,47 @@ def test_warm_start_needs_neither_clang_nor_llvm(tmp_path) -> None:
     for _ in range(2):
         last = run(code, HEADWATER_CACHE_DIR=str(tmp_path))
     assert last == "[9, 9, 9, 9] []"
+
+
+PIXELS = """kernel void copy(read_only image2d_t a, write_only image2d_t b, global float4 *o) {
+    int i = get_global_id(0);
+    float4 c = read_imagef(a, (int2)(i, 0));
+    o[i] = c;
+    write_imagef(b, (int2)(i, 0), c);
+}"""
+
+
+@pytest.mark.parametrize("name", ["cpu", "vega64", "hd5870"])
+@pytest.mark.parametrize(
+    ("kind", "dtype", "bits"),
+    [
+        ("unorm_short_565", np.uint16, (5, 6, 5)),
+        ("unorm_short_555", np.uint16, (5, 5, 5)),
+        ("unorm_int_101010", np.uint32, (10, 10, 10)),
+    ],
+)
+def test_packed_pixels_are_read_and_written(name, kind, dtype, bits):
+    values = [np.random.default_rng(1).integers(0, 1 << n, 64) for n in bits]
+    packed = np.zeros(64, np.int64)
+    for n, value in zip(bits, values, strict=True):
+        packed = packed << n | value
+    pixels = packed.astype(dtype)[None]
+    written, seen = np.zeros_like(pixels), np.zeros((64, 4), np.float32)
+    images = (hw.Image(image, "rgb", kind) for image in (pixels, written))
+    hw.compile(PIXELS, device=name).copy[(64,), None](*images, seen)
+    expected = np.stack([*(value / ((1 << n) - 1) for n, value in zip(bits, values, strict=True)), np.ones(64)], 1)
+    np.testing.assert_allclose(seen, expected, atol=1e-7)
+    np.testing.assert_array_equal(written, pixels)
+
+
+def test_packed_pixels_are_one_element_each():
+    for array, order in ((np.zeros((2, 2), np.uint16), "r"), (np.zeros((2, 2, 3), np.uint16), "rgb")):
+        with pytest.raises(LaunchError, match="an element for each pixel"):
+            hw.Image(array, order, "unorm_short_565")
+
+
+@pytest.mark.parametrize("name", ["cpu", "vega64", "hd5870"])
+def test_pictures_that_are_not_linear_are_refused_where_they_would_be_misread(name):
+    picture, seen = np.zeros((1, 4, 4), np.uint8), np.zeros((4, 4), np.float32)
+    with pytest.raises(LaunchError, match="'srgba'"):
+        hw.compile(PIXELS, device=name).copy[(4,), None](hw.Image(picture, "srgba"), hw.Image(picture.copy()), seen)
