@@ -18,7 +18,7 @@ from headwater.opencl.platforms import SPIR
 from headwater.opencl.selected import chosen_once
 from headwater.opencl.spmd.aligned import Place, streaming_place
 from headwater.opencl.spmd.alike import rows_share
-from headwater.opencl.spmd.cost import LANES, down_pays, estimate
+from headwater.opencl.spmd.cost import LANES, down_width, estimate
 from headwater.opencl.spmd.counted import entry_guard, restartable, uneven_loops
 from headwater.opencl.spmd.entry import PLACE, argument_places, write_entry
 from headwater.opencl.spmd.faults import CHECK_FUNCTION, barrier_check
@@ -116,13 +116,13 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
 def _facts(kernel: Kernel) -> KernelFacts:
     params = kernel.function.params[: len(kernel.function.params) - len(kernel.locals_bytes)]
     places, args_bytes = argument_places(params)
-    cost, busy, down, share = None, NO_FLOW, False, False
+    cost, busy, down, share = None, NO_FLOW, 0, False
     if not kernel.cfg.irreducible:
         shapes = Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
         cost = estimate(kernel.function, kernel.cfg, shapes)
         busy = flow(kernel.function, kernel.cfg, shapes)
         if 1 in kernel.dims and not kernel.has_barrier and not cost.masked_loops:
-            down = down_pays(kernel.function, kernel.cfg, kernel.private, cost)
+            down = down_width(kernel.function, kernel.cfg, kernel.private, cost)
             share = rows_share(kernel.function, kernel.cfg, kernel.private)
     static = sum(-(-size // LOCAL_ALIGN_BYTES) * LOCAL_ALIGN_BYTES for size in kernel.locals_bytes)
     return KernelFacts(
@@ -143,7 +143,7 @@ def _facts(kernel: Kernel) -> KernelFacts:
             i.source.size_bytes for b in kernel.function.blocks.values() for i in b.insts if i.op == "alloca"
         ),
         flow=busy,
-        down_pays=down,
+        down_width=down,
         rows_share=share,
         traps=any(i.op == "call" and i.detail == "llvm.trap" for b in kernel.function.blocks.values() for i in b.insts),
     )

@@ -27,7 +27,7 @@ def facts(*, size=50, dims=(0,), masked_loops=False):
         reducible=True,
         private_bytes=0,
         flow=NO_FLOW,
-        down_pays=False,
+        down_width=0,
         rows_share=False,
         traps=False,
     )
@@ -70,9 +70,13 @@ kernel void rows(global const float4 *a, global const float4 *b, global float *c
 
 def test_lanes_lie_where_fewer_loads_gather():
     facts = host.load(ROWS, "rows.cl").facts("rows")
-    assert facts.down_pays
+    assert facts.down_width == 4
     assert choose_layout(facts, (32, 32, 1), 64).lane_dim == 1
     assert choose_layout(facts, (64, 1, 1), 64).lane_dim == 0
+    assert choose_layout(facts, (64, 2, 1), 64).lane_dim == 0
+    for group, vector_bytes in (((64, 4, 1), 64), ((64, 2, 1), 32)):  # lanes of float4 that fill a register
+        layout = choose_layout(facts, group, vector_bytes)
+        assert (layout.lanes, layout.lane_dim) == (group[1], 1)
 
 
 def test_lanes_that_lie_along_y_give_the_same_results():

@@ -69,10 +69,15 @@ def estimate(function: Function, cfg: Cfg, shapes: Shapes) -> Cost:
     return Cost(vector, scalar, any(shapes.divergent_loop(loop) and loop.header not in ordered for loop in cfg.loops))
 
 
-def down_pays(function: Function, cfg: Cfg, private: dict[str, int], across: Cost) -> bool:
-    """Whether a kernel without barriers should have its lanes along y; ``across``: what it costs with lanes along x."""
-    down = estimate(function, cfg, Shapes(function, cfg, Layout(LANES, lane_dim=1, row_dim=0), dict(private)))
-    return not down.masked_loops and down.vector < DOWN_PAYS * min(across.vector, across.scalar)
+def down_width(function: Function, cfg: Cfg, private: dict[str, int], across: Cost) -> int:
+    """0, or if a kernel without barriers should have its lanes along y, the components that each of them loads at once:
+    so many times fewer lanes fill a register. ``across``: what it costs with lanes along x."""
+    shapes = Shapes(function, cfg, Layout(LANES, lane_dim=1, row_dim=0), dict(private))
+    down = estimate(function, cfg, shapes)
+    if down.masked_loops or down.vector >= DOWN_PAYS * min(across.vector, across.scalar):
+        return 0
+    loads = [i for name in cfg.order for i in function.blocks[name].insts if i.op == "load"]
+    return min((max(1, i.ty.count) for i in loads if shapes.shape(i.args[0]).deps & LANE), default=1)
 
 
 def _vector_cost(inst: Inst, shapes: Shapes, *, masked: bool) -> float:
