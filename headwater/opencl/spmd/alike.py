@@ -15,14 +15,12 @@ from headwater.opencl.spmd.cost import LANES
 from headwater.opencl.spmd.ir import Function, Inst, Value
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.shapes import LANE, PER_ITEM, PRIMITIVE, ROW, Shapes
-
-Polynomial = dict[tuple[str, ...], int]
-"""The factor of each product of atoms, which are sorted; () is the product of none."""
+from headwater.opencl.spmd.sums import MOST_PRODUCTS, Sum, add, multiply
 
 POINTER_BITS = 64
 
-MOST_PRODUCTS, MOST_FACTORS = 16, 4
-"""A value that is the sum of more products, or of products of more factors, is an atom."""
+MOST_FACTORS = 4
+"""A value that is the sum of products of more factors is an atom."""
 
 SHARED = 0.25
 """Part of the loads that rows along y must share. Two rows of a five-point stencil share a third (Zen 4: 0.93 of the
@@ -38,9 +36,9 @@ class Alike:
         self._defs = {i.name: i for block in function.blocks.values() for i in block.insts if i.name}
         self._shapes = shapes
         self._row_dim = row_dim
-        self._known: dict[tuple[str, int], Polynomial] = {}
+        self._known: dict[tuple[str, int], Sum] = {}
         self._atoms: dict[str, str] = {}
-        self._extended: dict[str, tuple[int, Polynomial]] = {}
+        self._extended: dict[str, tuple[int, Sum]] = {}
 
     def name(self, inst: Inst, row: int) -> str:
         """The name of lane 0's value in a row; '' if it is one that no other row can have."""
@@ -52,7 +50,7 @@ class Alike:
         """The name of the address that lane 0 has in a row."""
         return _text(self._of(pointer, row))
 
-    def _of(self, value: Value, row: int) -> Polynomial:
+    def _of(self, value: Value, row: int) -> Sum:
         if not value.is_local:
             number = value.text.removeprefix("-").isdigit()
             return _modulo({(): int(value.text)}, _bits(value)) if number else {(f"{value.ty} {value.text}",): 1}
@@ -66,7 +64,7 @@ class Alike:
             known = self._known[value.text, row] = _modulo(found, _bits(value))
         return known
 
-    def _computed(self, inst: Inst, row: int) -> Polynomial | None:
+    def _computed(self, inst: Inst, row: int) -> Sum | None:
         """The value before it is cut to its bits; None if it is an atom."""
         if inst.op == "call" and (match := PRIMITIVE.match(inst.detail)):
             steps = match[1] in PER_ITEM and int(match[2]) == self._row_dim
@@ -77,11 +75,11 @@ class Alike:
             return None
         parts = [self._of(v, row) for v in inst.args]
         if inst.op in ("add", "sub") or (inst.op == "or" and "disjoint" in inst.flags):
-            return _add(parts[0], parts[1], -1 if inst.op == "sub" else 1)
+            return add(parts[0], parts[1], -1 if inst.op == "sub" else 1)
         if inst.op == "mul":
-            return _multiply(*parts)
+            return multiply(*parts)
         if inst.op == "shl" and inst.args[1].text.isdigit():
-            return _multiply(parts[0], {(): 1 << int(inst.args[1].text)})
+            return multiply(parts[0], {(): 1 << int(inst.args[1].text)})
         if inst.op == "trunc":
             return self._cut(parts[0], inst.ty.bits)
         if inst.op in ("sext", "zext"):
@@ -93,23 +91,23 @@ class Alike:
             return {(atom,): 1}
         return None
 
-    def _cut(self, value: Polynomial, bits: int) -> Polynomial | None:
+    def _cut(self, value: Sum, bits: int) -> Sum | None:
         """A polynomial of which only the lower bits are wanted: those of what an extension extends are the same."""
-        total: Polynomial = {}
+        total: Sum = {}
         for product, count in value.items():
-            term: Polynomial = {(): count}
+            term: Sum = {(): count}
             for atom in product:
                 width, inner = self._extended.get(atom, (0, {}))
-                part: Polynomial | None = {(atom,): 1}
+                part: Sum | None = {(atom,): 1}
                 if width >= bits:
                     part = self._cut(inner, bits)
                 if part is None or len(term) * len(part) > MOST_PRODUCTS:
                     return None
-                term = _multiply(term, part)
-            total = _add(total, term)
+                term = multiply(term, part)
+            total = add(total, term)
         return total
 
-    def _address(self, inst: Inst, row: int) -> Polynomial | None:
+    def _address(self, inst: Inst, row: int) -> Sum | None:
         total, ty = self._of(inst.args[0], row), inst.source
         for position, index in enumerate(inst.args[1:]):
             if position:
@@ -119,7 +117,7 @@ class Alike:
             number = index.ty.kind == "int" and (index.ty.bits == POINTER_BITS or not index.is_local)
             if not number:  # others are extended
                 return None
-            total = _add(total, _multiply(self._of(index, row), {(): ty.size_bytes}))
+            total = add(total, multiply(self._of(index, row), {(): ty.size_bytes}))
         return total
 
 
@@ -151,24 +149,10 @@ def _bits(value: Value) -> int:
     return value.ty.bits if value.ty.kind == "int" else POINTER_BITS
 
 
-def _modulo(value: Polynomial, bits: int) -> Polynomial:
+def _modulo(value: Sum, bits: int) -> Sum:
     reduced = {product: count % (1 << bits) for product, count in value.items()}
     return {product: count for product, count in reduced.items() if count}
 
 
-def _add(a: Polynomial, b: Polynomial, factor: int = 1) -> Polynomial:
-    total = dict(a)
-    for product, count in b.items():
-        total[product] = total.get(product, 0) + factor * count
-    return total
-
-
-def _multiply(a: Polynomial, b: Polynomial) -> Polynomial:
-    total: Polynomial = {}
-    for left, count in a.items():
-        total = _add(total, {tuple(sorted(left + right)): other for right, other in b.items()}, count)
-    return total
-
-
-def _text(value: Polynomial) -> str:
+def _text(value: Sum) -> str:
     return " + ".join(f"{count}*{'*'.join(product)}" for product, count in sorted(value.items()))

@@ -51,7 +51,7 @@ class Sums:
         if inst.op in ("add", "sub") or (inst.op == "or" and "disjoint" in inst.flags):
             return add(self.of(inst.args[0]), self.of(inst.args[1]), -1 if inst.op == "sub" else 1)
         if inst.op == "mul":
-            return _multiply(self.of(inst.args[0]), self.of(inst.args[1]))
+            return multiply(self.of(inst.args[0]), self.of(inst.args[1]))
         if inst.op == "shl" and inst.args[1].text.isdigit():
             return add({}, self.of(inst.args[0]), 1 << int(inst.args[1].text))
         return None
@@ -75,7 +75,8 @@ def add(a: Sum, b: Sum, factor: int = 1) -> Sum:
     return {product: count for product, count in total.items() if count}
 
 
-def _multiply(a: Sum, b: Sum) -> Sum:
+def multiply(a: Sum, b: Sum) -> Sum:
+    """``a * b``."""
     total: Sum = {}
     for left, count in a.items():
         total = add(total, {tuple(sorted(left + right)): other for right, other in b.items()}, count)
