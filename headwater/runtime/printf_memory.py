@@ -24,6 +24,7 @@ from headwater.runtime.arrays import Array, aligned_bytes
 MEMORY_BYTES = 1 << 20
 """The least CL_DEVICE_PRINTF_BUFFER_SIZE of the full profile (OpenCL 1.2 specification, table 4.3)."""
 HEADER_BYTES = 8
+_SIZE = re.compile(r"(\d+):")
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "v": "\v", "t": "\t", "\\": "\\"}
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 
@@ -62,16 +63,21 @@ def show(memory: Array, entries: Sequence[str]) -> None:
 
 
 def read_formats(entries: Sequence[str]) -> dict[int, Format]:
-    """Number -> format, from the metadata; entries that are none are left out."""
+    """Number -> format, from the metadata; entries that are none are left out.
+
+    LLVM counts all arguments of a call, but has sizes, and stores values, only of those that the format asks for.
+    """
     found: dict[int, Format] = {}
     for entry in entries:
         number, _, rest = entry.partition(":")
         count, _, rest = rest.partition(":")
         if not (number.isdigit() and count.isdigit()):
             continue
-        *sizes, text = rest.split(":", int(count))
-        if len(sizes) == int(count) and all(size.isdigit() for size in sizes):
-            found[int(number)] = Format(parse(_unescape(text)), tuple(map(int, sizes)))
+        sizes: list[int] = []
+        while len(sizes) < int(count) and (size := _SIZE.match(rest)):
+            sizes.append(int(size[1]))
+            rest = rest[size.end() :]
+        found[int(number)] = Format(parse(_unescape(rest)), tuple(sizes))
     return found
 
 

@@ -36,6 +36,7 @@ def words(*values):
         ("1:2:8:4:%5.2s|%u", [b"four\1\0\0\0", words(-1)], "   fo|4294967295"),
         ("1:1:8:%ld %d", [struct.pack("<q", -(2**40))], "-1099511627776 0"),
         ("1:0:a\\134nb\\t%%", [], "a\\nb\t%"),
+        ("1:3:4:%d\\n", [words(5)], "5\n"),  # printf("%d\n", 5, 6, 7): C ignores arguments too many
     ],
 )
 def test_a_record_is_printed_as_in_c(entry, parts, printed):
@@ -73,3 +74,10 @@ def test_output_that_did_not_fit_is_told(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(set(lines)) == 4228
     assert all(line.startswith(word + " ") for line in lines)
+
+
+@pytest.mark.parametrize("device", ["cpu", "vega64", "hd5870"])
+def test_arguments_too_many_are_ignored(device, capfd):
+    source = 'kernel void k(global int *o) { printf("%d\\n", o[0], 2); printf("end %d\\n", o[1]); }'
+    hw.compile(source, device=device).k[1, None](np.array([5, 9], np.int32)).wait()
+    assert capfd.readouterr().out == "5\nend 9\n"
