@@ -391,6 +391,7 @@ static void settle(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
             stall(g, u, x, s, slot, w->op, DEPEND, time, until);
         } else if (op->kind == BARRIER) {
             if (u->group[w->group].waves > 1) { arrive(g, u, s, slot, time); return; }
+            g->m.spent[w->op] += until - time;
         } else {
             end_wave(g, u, s, slot, time);
             return;

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.analyze.occupancy import Occupancy, occupancy
+from headwater.chips.checks import check
 from headwater.errors import InternalError, ResourceError, UsageError
 from headwater.runtime.arrays import address, aligned_bytes
 from headwater.timing.layout import HAPPENING, LAUNCH, POINTS, SEGMENT, TRACE, c_functions, engine, filled
@@ -101,7 +102,9 @@ class Replayer:
             )
 
     def held(self, chip: Chip) -> Occupancy:
-        """How many work-groups a compute unit of the chip takes; LaunchError if none."""
+        """How many work-groups a compute unit of the chip takes; LaunchError if none. UsageError for a chip that cannot
+        be: see `headwater.chips.checks`."""
+        check(chip)
         return occupancy(chip, self.machine.needs(self.trace))
 
     def table(self, chip: Chip) -> Steps:

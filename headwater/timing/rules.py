@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.analyze.occupancy import Occupancy
-from headwater.chips.checks import CODE_WAYS, LINE_BYTES, check
+from headwater.chips.checks import CODE_WAYS, LINE_BYTES
 from headwater.isa.gcn.classes import kind_of
 from headwater.isa.gcn.model import ISA_OF_TARGET, Register
 from headwater.timing.layout import CHIP, OP, SEGMENT, Memory, filled
@@ -61,11 +61,7 @@ _SLOW_DOUBLES: Final = ("v_fma_f64", "v_mul_f64", "v_div_fmas_f64", "v_rcp", "v_
 
 
 def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
-    """The chip for the engine; ``held`` says how many work-groups a compute unit takes.
-
-    UsageError for a chip that cannot be: see `headwater.chips.checks`.
-    """
-    check(chip)
+    """The chip for the engine; ``held`` says how many work-groups a compute unit takes."""
     compute, caches, memory, latencies = chip.compute, chip.caches, chip.memory, chip.latencies
     clock_hz = compute.clock_mhz * 1e6
     banks = caches.l2_banks

@@ -293,6 +293,7 @@ static u64 fetch_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
             done = answer;
         }
     }
+    if (at > done) g->m.spent[head] += at - done;
     g->m.instructions += g->m.ops[head].count;
     *(own_units ? &g->vertex_busy : &g->fetch_busy) += at - start;
     *free = at;
@@ -415,6 +416,7 @@ static void run(struct gpu *g, struct unit *u, u32 slot, u64 time) {
     const struct op *op = &g->m.ops[w->op];
     u64 start = later(time, u->sequencer_free), end = start, change = k->switch_cycles;
     u32 cause = SWITCH;
+    stall(g, u, slot, w->op, SWITCH, time, start);
     u->sequencer_free = start;
     for (;;) { /* what lies between two clauses is done while the wavefront changes from the one to the other */
         u->sequencer_free += k->sequencer_cycles;

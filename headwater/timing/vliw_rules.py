@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from headwater.analyze.occupancy import Occupancy
-from headwater.chips.checks import CODE_LINE_BYTES, CODE_WAYS, LINE_BYTES, VERTEX_WAYS, check
+from headwater.chips.checks import CODE_LINE_BYTES, CODE_WAYS, LINE_BYTES, VERTEX_WAYS
 from headwater.emulate.layout import LANES
 from headwater.emulate.vliw.clause import place
 from headwater.isa.vliw.encode import clause_words, layout
@@ -73,10 +73,7 @@ def chip_numbers(
     """The chip for the engine; ``held`` says how many work-groups of ``local_size`` a SIMD engine takes, ``records``
     of 64 lanes each, running a program of ``program_bytes``. ``turns``: where the order stands in which
     pixels' wavefronts are made, which are the work-groups then.
-
-    UsageError for a chip that cannot be: see `headwater.chips.checks`.
     """
-    check(chip)
     compute, caches, memory, latencies, features = chip.compute, chip.caches, chip.memory, chip.latencies, chip.vliw
     clock_hz = compute.clock_mhz * 1e6
     banks = caches.l2_banks
