@@ -188,6 +188,13 @@ def test_a_base_can_be_a_file_beside_it(tmp_path):
     assert chips.find(chip_file(tmp_path, 'base = "first.toml"\n')).compute.compute_units == 7
 
 
+def one(base: str, figure: str, hint: str, told: str = "") -> tuple[str, int, str, str]:
+    """The fault of a file that changes one figure of a chip; ``told``: unless it is just that figure."""
+    name, _, value = figure.partition(" = ")
+    table, _, key = name.partition(".")
+    return f'base = "{base}"\n[{table}]\n{key} = {value}', 3, told or f"{name} is {value}", hint
+
+
 # A file's faults: its text, the line, what is told, what is allowed.
 FAULTS = [
     ('name = "a"\nclock = = 3', 2, "Invalid value", "the file is written in TOML: key = value, under [table]"),
@@ -198,12 +205,7 @@ FAULTS = [
     ('base = "vega64"\ntarget = "sm_90"', 2, "target is 'sm_90'", "a GCN chip's is LLVM's name of its processor"),
     ('base = "vega64"\n[features]\nstack_entries = 9', 2, "[features] is for VLIW chips", "this one says family"),
     ('base = "hd5870"\ntarget = "r500"', 2, "target is 'r500'", "a VLIW chip's is LLVM's name of its processor"),
-    (
-        'base = "hd5870"\n[features]\nvertex_cache = 1',
-        3,
-        "features.vertex_cache is 1",
-        "it is true or false",
-    ),
+    one("hd5870", "features.vertex_cache = 1", "it is true or false"),
     ('base = "vega64"\nname = 7', 2, "name is 7", 'it is a text of one line: name = "…"'),
     ('base = "vega64"\nname = "a\\nb"', 2, "name is 'a\\nb'", 'it is a text of one line: name = "…"'),
     ('base = "vega64"\nx = ' + "9" * 5000, 0, "Exceeds the limit", "the file is written in TOML"),
@@ -211,57 +213,32 @@ FAULTS = [
     ('base = "vega64"\naliases = "a"', 2, "aliases is 'a'", 'it is a list of texts: aliases = ["…"]'),
     ('base = "vega64"\nmemory = 3', 2, "memory is 3", "it is a table: [memory] and its figures below"),
     ('base = "vega64"\n[memroy]', 2, "a chip has no 'memroy'", "did you mean memory? it may have base, name,"),
-    (
-        'base = "vega64"\n[memory]\nclock = 9',
-        3,
-        "[memory] has no 'clock'",
+    one(
+        "vega64",
+        "memory.clock = 9",
         "did you mean clock_mhz? it may have kind, bus_bits, clock_mhz, gigabytes_per_second, bytes",
+        told="[memory] has no 'clock'",
     ),
-    (
-        'base = "vega64"\n[compute]\nclock_mhz = 0',
-        3,
-        "compute.clock_mhz is 0",
-        "it is a number from 1 to 10000 MHz",
-    ),
-    (
-        'base = "vega64"\n[compute]\ncompute_units = 3.5',
-        3,
-        "compute.compute_units is 3.5",
+    one("vega64", "compute.clock_mhz = 0", "it is a number from 1 to 10000 MHz"),
+    one("vega64", "compute.compute_units = 3.5", "it is a whole number from 1 to 1024"),
+    one(
+        "vega64",
+        "compute.compute_units = true",
         "it is a whole number from 1 to 1024",
+        told="compute.compute_units is True",
     ),
-    (
-        'base = "vega64"\n[compute]\ncompute_units = true',
-        3,
-        "compute.compute_units is True",
-        "it is a whole number from 1 to 1024",
-    ),
-    ('base = "vega64"\n[memory]\nkind = 5', 3, "memory.kind is 5", "it is a text"),
+    one("vega64", "memory.kind = 5", "it is a text"),
     (
         'base = "vega64"\n\n[local_memory]\nwork_group_bytes = 131072',
         4,
         "local_memory.work_group_bytes is 131072, more than the 65536 that there are",
         "",
     ),
-    (
-        'base = "vega64"\n[compute]\nwavefront_size = 32',
-        3,
-        "compute.wavefront_size is 32",
-        "the machine code of gfx900 is for wavefronts of 64",
-    ),
-    ('base = "vega64"\n[caches]\nl1_line_bytes = 96', 3, "caches.l1_line_bytes is 96", "it is a power of two"),
-    ('base = "vega64"\n[local_memory]\nbanks = 31', 3, "local_memory.banks is 31", "it is a power of two"),
-    (
-        'base = "vega64"\n[memory]\ngigabytes_per_second = 99999',
-        3,
-        "memory.gigabytes_per_second is 99999",
-        "2048 bits at 945 MHz move at most 3870.72 GB/s",
-    ),
-    (
-        'base = "vega64"\n[compute]\nwavefront_size = 40',
-        3,
-        "compute.wavefront_size is 40",
-        "it is a power of two",
-    ),
+    one("vega64", "compute.wavefront_size = 32", "the machine code of gfx900 is for wavefronts of 64"),
+    one("vega64", "caches.l1_line_bytes = 96", "it is a power of two"),
+    one("vega64", "local_memory.banks = 31", "it is a power of two"),
+    one("vega64", "memory.gigabytes_per_second = 99999", "2048 bits at 945 MHz move at most 3870.72 GB/s"),
+    one("vega64", "compute.wavefront_size = 40", "it is a power of two"),
     (
         'name = "a"\nchip = "b"\nfamily = "vliw"\ngeneration = "c"\ntarget = "rv770"\n[compute]\n',
         6,
@@ -272,47 +249,22 @@ FAULTS = [
 
 # Likewise, figures that cannot be together.
 TOGETHER = [
-    (
-        'base = "vega64"\n[caches]\nl2_ways = 7',
-        3,
-        "caches.l2_bytes is 4194304",
+    one(
+        "vega64",
+        "caches.l2_ways = 7",
         "it is a multiple of 7168, 16 banks of sets of 7 ways of 64 bytes: 4193280 or 4200448, say",
+        told="caches.l2_bytes is 4194304",
     ),
-    ('base = "vega64"\n[caches]\nl2_bytes = 4194305', 3, "caches.l2_bytes is 4194305", "it is a multiple of 16384, 16"),
-    ('base = "vega64"\n[caches]\nl1_bytes = 0', 3, "caches.l1_bytes is 0", "it is a multiple of 4096, sets of 64 ways"),
-    (
-        'base = "hd5870"\n[caches]\nscalar_bytes = 999',
-        3,
-        "caches.scalar_bytes is 999",
-        "it is a multiple of 4096, sets",
-    ),
-    (
-        'base = "hd3870"\n[caches]\nvertex_bytes = 1',
-        3,
-        "caches.vertex_bytes is 1",
-        "it is a multiple of 1024, sets of 16",
-    ),
-    (
-        'base = "vega64"\n[caches]\nl2_line_bytes = 512',
-        3,
-        "caches.l2_line_bytes is 512",
-        "it is a whole number from 64 to",
-    ),
-    (
-        'base = "vega64"\n[rates]\nfloat32_fma = 0',
-        3,
-        "rates.float32_fma is 0",
-        "it is a number from 0.016 to 2 per cycle",
-    ),
-    (
-        'base = "vega64"\n[rates]\ntranscendental = 0.001',
-        3,
-        "rates.transcendental is 0.001",
-        "it is a number from 0.016",
-    ),
-    ('base = "vega64"\n[rates]\nfloat64_add = 0', 3, "rates.float64_add is 0", "above 0 where the other one"),
-    ('base = "vega64"\n[compute]\nlanes_per_simd = 4', 3, "rates.float64_fma is 0.0625", "it is a number from 0.063"),
-    ('base = "vega64"\n[compute]\nlanes_per_simd = 24', 3, "compute.lanes_per_simd is 24", "it is a power of two"),
+    one("vega64", "caches.l2_bytes = 4194305", "it is a multiple of 16384, 16"),
+    one("vega64", "caches.l1_bytes = 0", "it is a multiple of 4096, sets of 64 ways"),
+    one("hd5870", "caches.scalar_bytes = 999", "it is a multiple of 4096, sets"),
+    one("hd3870", "caches.vertex_bytes = 1", "it is a multiple of 1024, sets of 16"),
+    one("vega64", "caches.l2_line_bytes = 512", "it is a whole number from 64 to"),
+    one("vega64", "rates.float32_fma = 0", "it is a number from 0.016 to 2 per cycle"),
+    one("vega64", "rates.transcendental = 0.001", "it is a number from 0.016"),
+    one("vega64", "rates.float64_add = 0", "above 0 where the other one"),
+    one("vega64", "compute.lanes_per_simd = 4", "it is a number from 0.063", told="rates.float64_fma is 0.0625"),
+    one("vega64", "compute.lanes_per_simd = 24", "it is a power of two"),
     (
         'base = "vega64"\n[compute]\nlanes_per_simd = 8\nwavefront_size = 32',
         4,
@@ -325,71 +277,25 @@ TOGETHER = [
         "compute.wavefront_size is 16",
         "it is a",
     ),
-    (
-        'base = "vega64"\n[compute]\nwavefronts_per_simd = 20',
-        3,
-        "compute.wavefronts_per_simd is 20",
+    one(
+        "vega64",
+        "compute.wavefronts_per_simd = 20",
         "it is a whole number from 1 to 16 where simds_per_compute_unit is 4: a compute unit has at most 64",
     ),
-    ('base = "vega64"\n[compute]\nsimds_per_compute_unit = 8', 3, "compute.wavefronts_per_simd is 10", "it is a whole"),
-    ('base = "vega64"\n[compute]\nvliw_width = 5', 3, "compute.vliw_width is 5", "it is 1 on a chip of family"),
-    (
-        'base = "hd5870"\n[compute]\nsimds_per_compute_unit = 4',
-        3,
-        "compute.simds_per_compute_unit is 4",
-        "it is 1 on a",
-    ),
-    (
-        'base = "hd5870"\n[compute]\nwavefronts_per_simd = 65',
-        3,
-        "compute.wavefronts_per_simd is 65",
-        "it is a whole number",
-    ),
-    (
-        'base = "vega64"\n[registers]\nvgpr_granule = 3',
-        3,
-        "registers.vgprs is 256",
-        "it is a multiple of 3, registers.v",
-    ),
-    (
-        'base = "vega64"\n[registers]\nsgprs_per_wavefront = 0',
-        3,
-        "registers.sgprs_per_wavefront is 0",
-        "a GCN chip has",
-    ),
-    (
-        'base = "vega64"\n[registers]\nvgprs = 128',
-        3,
-        "registers.vgprs_per_wavefront is 256, more than",
-        "it is at most",
-    ),
-    (
-        'base = "vega64"\n[local_memory]\nbytes_per_cycle = 256',
-        3,
-        "local_memory.bytes_per_cycle is 256",
-        "32 banks of 4",
-    ),
-    ('base = "vega64"\n[latencies]\nl2_cycles = 100', 3, "latencies.l2_cycles is 100", "it counts from issue to use"),
-    (
-        'base = "vega64"\n[latencies]\nscalar_cycles = 300',
-        3,
-        "latencies.l2_cycles is 264",
-        "it counts from issue to use",
-    ),
-    (
-        'base = "hd5870"\n[latencies]\nl2_cycles = 600',
-        3,
-        "latencies.memory_cycles is 500",
-        "it counts from issue to use",
-    ),
-    ('base = "vega64"\n[memory]\nbus_bits = 4', 3, "memory.bus_bits is 4", "it is a whole number from 8 to 65536 bits"),
-    (
-        'base = "vega64"\n[memory]\nbus_bits = 300',
-        3,
-        "memory.bus_bits is 300",
-        "it is a multiple of 8, bytes: 296 or 304",
-    ),
-    ('base = "vega64"\n[memory]\nefficiency = nan', 3, "memory.efficiency is nan", "it is a number from 0.05 to 1"),
+    one("vega64", "compute.simds_per_compute_unit = 8", "it is a whole", told="compute.wavefronts_per_simd is 10"),
+    one("vega64", "compute.vliw_width = 5", "it is 1 on a chip of family"),
+    one("hd5870", "compute.simds_per_compute_unit = 4", "it is 1 on a"),
+    one("hd5870", "compute.wavefronts_per_simd = 65", "it is a whole number"),
+    one("vega64", "registers.vgpr_granule = 3", "it is a multiple of 3, registers.v", told="registers.vgprs is 256"),
+    one("vega64", "registers.sgprs_per_wavefront = 0", "a GCN chip has"),
+    one("vega64", "registers.vgprs = 128", "it is at most", told="registers.vgprs_per_wavefront is 256, more than"),
+    one("vega64", "local_memory.bytes_per_cycle = 256", "32 banks of 4"),
+    one("vega64", "latencies.l2_cycles = 100", "it counts from issue to use"),
+    one("vega64", "latencies.scalar_cycles = 300", "it counts from issue to use", told="latencies.l2_cycles is 264"),
+    one("hd5870", "latencies.l2_cycles = 600", "it counts from issue to use", told="latencies.memory_cycles is 500"),
+    one("vega64", "memory.bus_bits = 4", "it is a whole number from 8 to 65536 bits"),
+    one("vega64", "memory.bus_bits = 300", "it is a multiple of 8, bytes: 296 or 304"),
+    one("vega64", "memory.efficiency = nan", "it is a number from 0.05 to 1"),
 ]
 
 
