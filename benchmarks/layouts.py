@@ -179,21 +179,48 @@ def run_launch(
     """Milliseconds of each side, and the sides that gave other results than the first."""
     written = [a for a in launch.args if isinstance(a, str)]
     before = {name: data[name].copy() for name in written}
-    args = [data[a] if isinstance(a, str) else hw.Local(a.nbytes) if isinstance(a, Local) else a for a in launch.args]
+    args = _arguments(data, launch)
     runs: dict[str, Callable[[], Any]] = {}
     expected: dict[str, np.ndarray] = {}
+    first = _before(case, data, launch)
     wrong = []
     for name, module in modules.items():
         prepared = _prepared(case, module, launch)
         for key, value in before.items():
             data[key][...] = value
-        prepared(args)
+
+        def run(prepared: Callable[[Sequence[Any]], Any] = prepared) -> None:
+            first()
+            prepared(args)
+
+        run()
         if not expected:
             expected = {key: data[key].copy() for key in written}
         elif not all(np.allclose(data[key], expected[key], rtol=1e-3, atol=1e-3) for key in written):
             wrong.append(name)
-        runs[name] = lambda prepared=prepared: prepared(args)  # type: ignore[misc]
+        runs[name] = run
     return measure(runs, rounds), wrong
+
+
+def _before(case: Case, data: Data, launch: Launch) -> Callable[[], None]:
+    """What other kernels the case launches before this one, which may leave no room for it to run twice: a prefix sum
+    numbers its blocks in memory. It takes next to no time, and is timed with it."""
+    module = host.load(case.source.read_text(), str(case.source), case.options)
+    calls = []
+    for earlier in case.launches(data):
+        if earlier.kernel == launch.kernel:
+            break
+        calls.append((_prepared(case, module, earlier), _arguments(data, earlier)))
+
+    def run() -> None:
+        for prepared, args in calls:
+            prepared(args)
+
+    return run
+
+
+def _arguments(data: Data, launch: Launch) -> list[Any]:
+    return [data[a] if isinstance(a, str) else hw.Local(a.nbytes) if isinstance(a, Local) else a for a in launch.args]
 
 
 def sweep(name: str, wanted: Sequence[Layout], quick: bool, rounds: int) -> list[dict[str, Any]]:

@@ -30,6 +30,11 @@ def test_a_sweep_has_the_chosen_layout_and_right_results():
     assert layouts.parse_layout(row["chosen"]).lanes > 1
 
 
+def test_a_kernel_that_counts_its_groups_in_memory_can_be_swept():
+    rows = layouts.sweep("scan", [Layout(4, 1)], quick=True, rounds=2)
+    assert [(row["kernel"], row["wrong"]) for row in rows] == [("begin", []), ("scan", [])]
+
+
 def test_wrong_results_are_told(monkeypatch):
     monkeypatch.setattr(layouts.np, "allclose", lambda *_, **__: False)
     (row,) = layouts.sweep("saxpy", [Layout(1)], quick=True, rounds=1)
