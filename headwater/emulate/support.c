@@ -36,7 +36,7 @@ HIDDEN void hw_fault(struct wave *w, u32 kind, u64 pc, u32 lane, u64 address, u6
 struct allocation { u64 start, end, flags; };
 
 /* The allocation that holds all of [address, address + bytes), or none. They are sorted and do not overlap. */
-static const struct allocation *find(const struct wave *w, u64 address, u64 bytes) {
+static inline const struct allocation *find(const struct wave *w, u64 address, u64 bytes) {
     const struct allocation *all = (const struct allocation *)w->allocations;
     u64 low = 0, high = w->allocation_count;
     while (low < high) {
@@ -55,7 +55,7 @@ enum { WRITE = 1, FLAT = 2, IN_LDS = 4, IN_PRIVATE = 8, IN_GDS = 16, IN_ARENA = 
 
 /* An allocation of the arena, whose 32-bit addresses VLIW shaders use: `start` and `end` are such addresses, `flags` is what
    is added to them to get the host's, with the flag WRITABLE. Its slots have a third word, that summand. */
-static u64 arena_delta(const struct allocation *one) { return one->flags & ~(u64)255; }
+static inline u64 arena_delta(const struct allocation *one) { return one->flags & ~(u64)255; }
 
 static u64 arena_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32 lane, u64 *slot) {
     u64 offset = address + slot[2] - slot[0];
@@ -118,7 +118,7 @@ HIDDEN u64 hw_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32
     return address;
 }
 
-static int moves_in_pieces(u64 address, u32 bytes, u32 how) {
+static inline int moves_in_pieces(u64 address, u32 bytes, u32 how) {
     return how & FLAT && address >> 32 == PRIVATE_APERTURE && ((u32)address & 3) + bytes > 4;
 }
 
@@ -252,10 +252,10 @@ HIDDEN u32 hw_stop(struct wave *w, u32 kind, u64 pc, u64 detail) {
 
 enum { F32, F16, BF16, I8, F64 };
 
-static float from_bits(u32 bits) { float value; __builtin_memcpy(&value, &bits, 4); return value; }
-static u32 to_bits(float value) { u32 bits; __builtin_memcpy(&bits, &value, 4); return bits; }
+static inline float from_bits(u32 bits) { float value; __builtin_memcpy(&value, &bits, 4); return value; }
+static inline u32 to_bits(float value) { u32 bits; __builtin_memcpy(&bits, &value, 4); return bits; }
 
-static float from_half(u32 half) {
+static inline float from_half(u32 half) {
     u32 sign = (half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
     if (exponent == 31) return from_bits(sign | 0x7f800000 | fraction << 13);
     if (exponent) return from_bits(sign | (exponent + 112) << 23 | fraction << 13);
@@ -263,17 +263,17 @@ static float from_half(u32 half) {
 }
 
 /* One of a lane's factors, by the registers that hold them. */
-static u32 factor(const u32 *registers, u32 lane, u32 n, u32 kind) {
+static inline u32 factor(const u32 *registers, u32 lane, u32 n, u32 kind) {
     u32 bits = kind == I8 ? 8 : kind == F32 ? 32 : 16, at = bits * n;
     return registers[at / 32 * LANES + lane] >> at % 32 & (bits == 32 ? ~0u : (1u << bits) - 1);
 }
 
-static float wide(u32 bits, u32 kind) {
+static inline float wide(u32 bits, u32 kind) {
     return kind == F16 ? from_half(bits) : from_bits(kind == BF16 ? bits << 16 : bits);
 }
 
 /* The register, counted in elements of the result, and the lane of element (i, j) of a block. */
-static u32 element(u32 m, u32 kind, u32 block, u32 i, u32 j, u32 *lane) {
+static inline u32 element(u32 m, u32 kind, u32 block, u32 i, u32 j, u32 *lane) {
     if (kind == F64) {
         *lane = m == 16 ? j + 16 * (i % 4) : j + 4 * block + 16 * i;
         return m == 16 ? i / 4 : 0;
@@ -333,7 +333,7 @@ HIDDEN void hw_matrix(u32 m, u32 k, u32 blocks, u32 kind, u32 per_lane, u32 broa
 
 /* ---- groups ----------------------------------------------------------------------------------------------------- */
 
-static u64 align64(u64 address) { return (address + 63) & ~63ull; }
+static inline u64 align64(u64 address) { return (address + 63) & ~63ull; }
 
 /* Work-item ids of a group's wavefronts, x fastest, for v0 to v2; and the mask of the last, partial one. */
 static void fill_ids(struct wave *waves, u32 count, const u32 *size, u32 packed) {

@@ -177,7 +177,7 @@ def engine(family: Family) -> Engine:
 
 
 def _engine(family: Family) -> Engine:
-    from headwater.emulate.native import compile_c
+    from headwater.emulate.native import QUICKER, compile_c
     from headwater.opencl.freshness import identity
     from headwater.opencl.shared import link_shared
 
@@ -200,7 +200,8 @@ def _engine(family: Family) -> Engine:
     entry = cache.get(key)
     if entry is None:
         # Loops that are not unrolled compile in 0.8 of the time and run no slower.
-        shared = link_shared(compile_c(source, "-fno-unroll-loops"), exports=[name for name, _, _ in functions])
+        code = compile_c(source, "-fno-unroll-loops", QUICKER)
+        shared = link_shared(code, exports=[name for name, _, _ in functions])
         entry = cache.put(key, {"engine.so": shared})
     library = ctypes.CDLL(str(entry / "engine.so"))
     found = []

@@ -45,7 +45,7 @@ def test_the_engine_and_what_recording_needs_are_compiled_beforehand(
 ) -> None:
     monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
     compiled: list[str] = []
-    monkeypatch.setattr(native, "_compile_c", lambda source: compiled.append(source) or b"")
+    monkeypatch.setattr(native, "_compile_c", lambda source, *options: compiled.append(source) or b"")
     for part in trace.parts(family is VLIW):
         part()
     assert ["hw_trace_end" in source for source in compiled] == [False, True]

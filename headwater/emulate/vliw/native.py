@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater import cache
 from headwater.emulate import layout
-from headwater.emulate.native import compile_c, has_avx512, state
+from headwater.emulate.native import QUICKER, compile_c, has_avx512, state
 from headwater.emulate.vliw.bindings import Bindings, Name
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import c_header
@@ -97,4 +97,4 @@ def support() -> bytes:
     """Object code of support.c and control.c, from the disk cache."""
     here = Path(__file__).parent
     parts = (layout.c_header(), (here.parent / "support.c").read_text(), c_header(), (here / "control.c").read_text())
-    return compile_c("".join(parts))
+    return compile_c("".join(parts), QUICKER)
