@@ -33,6 +33,18 @@ kernel void wraps(global const int *a, global int *sums, int n)
     for (uint i = get_local_id(0) - 5u; i < (uint)n; i += get_local_size(0)) own = own * 3 + a[i];
     sums[get_global_id(0)] = own;
 }
+kernel void wraps_twice(global const int *a, global int *sums, int n)
+{
+    int own = 0;
+    for (uint i = (uint)get_local_id(0) * 0x08000001u; i < (uint)n; i += get_local_size(0)) own = own * 3 + a[i];
+    sums[get_global_id(0)] = own;
+}
+kernel void pointers(global const int *a, global int *sums, int n)
+{
+    int own = 0;
+    for (global const int *p = a + get_local_id(0); p < a + n; p += get_local_size(0)) own = own * 3 + *p;
+    sums[get_global_id(0)] = own;
+}
 kernel void once_at_least(global const int *a, global int *sums, int n)
 {
     int own = 0, i = get_local_id(0);
@@ -44,7 +56,7 @@ GROUP = 64
 
 
 def visited(name, lane, n):
-    if name == "up":
+    if name in ("up", "pointers"):
         return range(lane, n, GROUP)
     if name == "down":
         return range(n - 1 - lane, -1, -GROUP)
@@ -52,13 +64,15 @@ def visited(name, lane, n):
         return range(3 * lane, n, 7 * GROUP)
     if name == "wraps":
         return range(lane - 5, n, GROUP) if lane >= 5 else ()
+    if name == "wraps_twice":
+        return range(lane * 0x08000001 % 2**32, n, GROUP)
     return [lane, *range(lane + 64, n - 1, 64)]
 
 
 @pytest.mark.parametrize(
     "layout", [None, Layout(1), Layout(16), Layout(16, 4, 0, 0), Layout(8, 8, 0, 0), Layout(64)], ids=str
 )
-@pytest.mark.parametrize("name", ["up", "down", "every_third", "wraps", "once_at_least"])
+@pytest.mark.parametrize("name", ["up", "down", "every_third", "wraps", "wraps_twice", "pointers", "once_at_least"])
 def test_every_lane_visits_its_elements(name, layout, monkeypatch):
     if layout is not None:
         monkeypatch.setattr(HostModule, "layout", lambda *_: layout)

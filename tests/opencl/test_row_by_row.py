@@ -37,11 +37,12 @@ STEP(last_ones, l >= n, shared[l] *= 5)
 STEP(downwards, 70 - l > n, shared[l] -= l)
 STEP(by_threes, (uint)l * 3u <= (uint)n, out[g] = shared[l] / n)
 STEP(wraps, (uint)l - 20u < (uint)n, shared[l] ^= 0x55)
+STEP(wraps_twice, (uint)l * 0x04000001u < (uint)n << 20, shared[l] -= 7)
 STEP(wide, (long)g * 2 > n, shared[l] += n)
 STEP(from_memory, l < a[5], shared[l] += a[n] - a[5])
 """
 GROUP, GROUPS = 128, 2
-STEPS = ["first_ones", "last_ones", "downwards", "by_threes", "wraps", "wide", "from_memory"]
+STEPS = ["first_ones", "last_ones", "downwards", "by_threes", "wraps", "wraps_twice", "wide", "from_memory"]
 ROWS = [Layout(16, 8, 0, 0), Layout(8, 16, 0, 0), Layout(8, 4, 0, 0)]
 
 
@@ -62,6 +63,8 @@ def expected(name, a, before, n):
             out[lane == 0] = 0
     elif name == "wraps":
         shared = np.where((lane - 20) % 2**32 < n, a ^ 0x55, a)
+    elif name == "wraps_twice":
+        shared = np.where(lane * 0x04000001 % 2**32 < n << 20, a - 7, a)
     elif name == "wide":
         shared = np.where(2 * g > n, a + n, a)
     else:

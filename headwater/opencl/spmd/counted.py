@@ -148,5 +148,9 @@ def _ordered(inst: Inst, holds: bool, shapes: Shapes) -> OrderedTest | None:
             if shape.deps & ROW and shapes.layout.row_dim != shapes.layout.lane_dim:
                 return None
             assert shape.stride is not None
+            # That counting wraps around is told by where it ends, if it cannot come round again.
+            span = abs(shape.stride) * shapes.layout.lanes * shapes.layout.rows
+            if stepping.ty.kind != "int" or span >> stepping.ty.bits:
+                return None
             return OrderedTest(predicate, left, right, stepping, shape.stride)
     return None

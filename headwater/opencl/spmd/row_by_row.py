@@ -61,7 +61,9 @@ class RowByRow(Memory):
         if not alone or not self.shapes.divergent(before) or any(self.function.blocks[succs[0]].phis):
             return None
         tests = tests_towards(self.function, before, name, self.shapes)
-        return tests[0] if tests is not None and len(tests) == 1 and tests[0].strided is not None else None
+        if tests is None or len(tests) != 1 or tests[0].strided is None:
+            return None
+        return tests[0] if self.shapes.shape(tests[0].strided).in_line else None
 
     def _stepping(self, name: str) -> tuple[Value, ...] | None:
         """The values from outside that differ between rows, each by a constant; None if rows cannot be taken apart."""
