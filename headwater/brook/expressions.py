@@ -384,18 +384,20 @@ class ExpressionChecker:
         return self.context.error(
             f"{what} have different types: {left.type.value} and {right.type.value}",
             node,
-            hint + ", or translate with -a",
+            hint + ", or allow it with -a (run: --options=-a)",
         )
 
     def _conversion_hint(self, node: ast.Expression, target: Type) -> str:
         if not node.type.is_numeric or not target.is_numeric:
             return "the types must be the same"
         if isinstance(node, ast.Number) and target.width == 1:
-            return f"no conversion is implicit: write {_literal_as(node, target)}, or translate with -a"
+            return (
+                f"no conversion is implicit: write {_literal_as(node, target)}, or allow it with -a (run: --options=-a)"
+            )
         if node.type.width == target.width:
-            return f"no conversion is implicit: use a cast, ({target.name})x, or translate with -a"
+            return f"no conversion is implicit: use a cast, ({target.name})x, or allow it with -a (run: --options=-a)"
         if node.type.width == 1:
-            return f"write {target.name}(x, …) with the scalar repeated, or translate with -a"
+            return f"write {target.name}(x, …) with the scalar repeated, or allow it with -a (run: --options=-a)"
         return f"take components, as in v.{COMPONENTS[: target.width]}"
 
     def _assign(self, node: ast.Assign) -> ast.Expression:

@@ -24,7 +24,7 @@ def test_a_message_shows_place_line_and_remedy():
         "x.br:3:11: error: the operands of '*' have different types: float and int\n"
         "        b = a * 2;\n"
         "              ^\n"
-        "  hint: no conversion is implicit: write 2.0f, or translate with -a"
+        "  hint: no conversion is implicit: write 2.0f, or allow it with -a (run: --options=-a)"
     )
 
 
@@ -33,27 +33,27 @@ CASES = [
     (
         "b = 2;",
         "3:9: the assignment wants float, but this is int",
-        "no conversion is implicit: write 2.0f, or translate with -a",
+        "no conversion is implicit: write 2.0f, or allow it with -a (run: --options=-a)",
     ),
     (
         "b = 2.0;",
         "3:9: the assignment wants float, but this is double",
-        "no conversion is implicit: write 2.0f, or translate with -a",
+        "no conversion is implicit: write 2.0f, or allow it with -a (run: --options=-a)",
     ),
     (
         "int i = a;",
         "3:13: the initialiser wants int, but this is float",
-        "no conversion is implicit: use a cast, (int)x, or translate with -a",
+        "no conversion is implicit: use a cast, (int)x, or allow it with -a (run: --options=-a)",
     ),
     (
         "float4 v = a;",
         "3:16: the initialiser wants float4, but this is float",
-        "write float4(x, …) with the scalar repeated, or translate with -a",
+        "write float4(x, …) with the scalar repeated, or allow it with -a (run: --options=-a)",
     ),
     (
         "float4 v = float4(a, a, a, a) * a;",
         "3:35: the operands of '*' have different types: float4 and float",
-        "no conversion is implicit: write float4(x, …) with the scalar repeated, or translate with -a",
+        "no conversion is implicit: write float4(x, …) with the scalar repeated, or allow it with -a (run: --options=-a)",
     ),
     (
         "float2 v = float2(a, a); b = v;",
@@ -105,7 +105,7 @@ CASES = [
     (
         "char c = 1;",
         "3:14: the initialiser wants char, but this is int",
-        "no conversion is implicit: write (char)1, or translate with -a",
+        "no conversion is implicit: write (char)1, or allow it with -a (run: --options=-a)",
     ),
     ("int i = 2147483648;", "3:13: 2147483648 does not fit in int", "add the suffix u"),
     ("int i = 089;", "3:13: 089 is not an octal number", "remove the leading 0"),
@@ -126,7 +126,7 @@ CASES = [
     (
         "b = max(a, 1);",
         "3:16: the arguments of max() have different types: float and int",
-        "no conversion is implicit: write 1.0f, or translate with -a",
+        "no conversion is implicit: write 1.0f, or allow it with -a (run: --options=-a)",
     ),
     ("int i = (int)sqrt(2);", "3:23: sqrt() does not take int", "it takes float, double"),
     (
