@@ -132,6 +132,9 @@ def check_array(arg: ArgInfo, position: int, array: Array, untyped: bool, writes
     if dtype.hasobject:
         raise fail(arg, position, "an array of Python objects has no numbers in memory", "convert it: .astype(…)")
     if writes and not array.flags.writeable:
+        if type(array.base).__name__ == "PyCapsule":  # DLPack before 1.0 has no flag, and NumPy is careful then
+            message = "its DLPack does not say that it may be written, and the kernel may write through the pointer"
+            raise fail(arg, position, message, "pass a NumPy array of its memory, tensor.numpy() for instance")
         raise fail(
             arg,
             position,

@@ -350,6 +350,24 @@ def test_buffer_protocol_array_interface_and_dlpack(built) -> None:
     np.testing.assert_array_equal(out, a + b)
 
 
+def test_dlpack_without_a_flag_for_read_only_memory_is_not_written(built) -> None:
+    class Older:  # than DLPack 1.0, as the tensors of several frameworks
+        def __init__(self, data):
+            self.data = data
+
+        def __dlpack__(self, stream=None):
+            return self.data.__dlpack__()
+
+        def __dlpack_device__(self):
+            return self.data.__dlpack_device__()
+
+    a, b, out = vectors(64)
+    launch(built, "vadd", (64,), None, Older(a), Older(b), out, 64)
+    np.testing.assert_array_equal(out, a + b)
+    with pytest.raises(LaunchError, match=r"does not say that it may be written[^$]*tensor\.numpy"):
+        launch(built, "vadd", (64,), None, a, b, Older(out), 64)
+
+
 def test_pointers_to_vectors_structs_and_void(built) -> None:
     v4, p, any_ = np.zeros((3, 4), np.float32), np.zeros(5, [("a", "f4"), ("b", "i4"), ("c", "u4")]), np.zeros(3)
     v3, raw = np.zeros((3, 4), np.float32), np.zeros(3, np.bool_)
