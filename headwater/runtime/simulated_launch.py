@@ -46,6 +46,9 @@ class Loaded:
 
 
 _loaded: weakref.WeakKeyDictionary[CodeObject, Loaded] = weakref.WeakKeyDictionary()
+_GRID = 1 << 32
+"""Work-items of a dimension that a dispatch packet can count to, and one (hsa_kernel_dispatch_packet_t: grid_size_x
+is a uint32)."""
 
 
 class SimulatedLaunch(EmulatedLaunch):
@@ -64,6 +67,11 @@ class SimulatedLaunch(EmulatedLaunch):
         work_dim: int,
         watcher: Watcher | None = None,
     ) -> None:
+        if max(global_size) >= _GRID:
+            raise LaunchError(
+                f"the global size {global_size[:work_dim]} has a dimension of 2**32 or more",
+                hint="launch parts of it, or spread it over two dimensions",
+            )
         self.code = code
         self.machine_kernel: KernelObject = code.kernels[kernel.info.name]
         self.device = kernel.device

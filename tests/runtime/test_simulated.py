@@ -196,6 +196,13 @@ def test_groups_beyond_the_chip(program):
         program.where[(2048,), (2048,)](np.zeros(2048, np.int32))
 
 
+@pytest.mark.parametrize("size", [(1 << 40,), (1, 1 << 32)])
+def test_sizes_beyond_a_dispatch_packet_are_refused(size):
+    k = hw.compile("kernel void k(global int *o) { o[0] = 1; }", device="vega64").k
+    with pytest.raises(LaunchError, match=r"a dimension of 2\*\*32 or more"):
+        k[size, None](np.zeros(1, np.int32))
+
+
 def test_groups_of_a_thousand_work_items(program):
     out = np.zeros(1024, np.int32)
     program.where[(1024,), (1024,)](out)
