@@ -144,6 +144,7 @@ def kernel(rng: random.Random) -> str:
     maker = Maker(rng, calm=rng.random() < 0.5)
     maker.block(2, rng.randrange(1, 4 if maker.calm else 7))
     uses = "\n".join(maker.lines)
+    spread = " * 16" if maker.calm or rng.random() < 0.5 else ""  # places of scalar loads in their lines differ, or not
     local, fill = "", ""
     if "tile[" in uses:
         local = "local int tile[512];\n"
@@ -154,7 +155,7 @@ def kernel(rng: random.Random) -> str:
         "                 global const int *at, global int *counts, int n) {\n"
         f"{local}{own}"
         "int l = get_local_id(1) * get_local_size(0) + get_local_id(0), sum = 0;\n"
-        "int g = get_group_id(1) * get_num_groups(0) + get_group_id(0), kind = kinds[g];\n"
+        f"int g = get_group_id(1) * get_num_groups(0) + get_group_id(0), kind = kinds[g{spread}];\n"
         "int items = get_local_size(0) * get_local_size(1), i = g * items + l;\n"
         f"{fill}{uses}\n"
         f"out[i & {WORDS - 1}] = sum;\n"
@@ -173,7 +174,7 @@ def arguments(rng: np.random.Generator, groups: int, items: int) -> Arrays:
     buffers = [whole[:WORDS], whole[WORDS:], np.zeros(WORDS, np.int32)]
     if rng.random() < 0.5:
         buffers[1] = np.zeros(WORDS, np.int32)
-    return [*buffers, kinds, at, np.zeros(1024, np.int32), np.int32(items)]
+    return [*buffers, np.repeat(kinds, 16), at, np.zeros(1024, np.int32), np.int32(items)]
 
 
 def _weights(rng: np.random.Generator) -> list[float]:
