@@ -272,12 +272,11 @@ static void issue_local(struct gpu *g, struct unit *u, struct wave *w, const str
 /* ---- wavefronts -------------------------------------------------------------------------------------------------- */
 
 static inline void stall(struct gpu *g, struct unit *u, struct simd *x, u32 s, u32 slot, u32 op, u32 cause, u64 from, u64 to) {
-    u32 some = to > from; /* as often as not: no branch */
-    u64 cycles = some ? to - from : 0;
-    count_stall(&g->m, &g->wave_cause[cause], op, cycles);
-    x->why[slot] = some ? cause : x->why[slot];
-    x->queued &= ~(some << slot);
-    if (g->m.timeline.room && some) note(&g->m.timeline, u->number, s, slot, cause, from, cycles, op);
+    if (to <= from) return;
+    count_stall(&g->m, &g->wave_cause[cause], op, to - from);
+    x->why[slot] = cause;
+    x->queued &= ~(1u << slot);
+    note(&g->m.timeline, u->number, s, slot, cause, from, to - from, op);
 }
 
 /* The next instruction of the path; 0 after the last. */
