@@ -65,7 +65,15 @@ COMMON = (
     "-fno-color-diagnostics",
 )
 # A user's program: clang declares the built-ins. No pass runs here, LLVM optimises later; -O0 would mark all optnone.
-_PROGRAM = (*COMMON, "-Xclang", "-fdeclare-opencl-builtins", "-Xclang", "-disable-llvm-passes", "-cl-kernel-arg-info")
+_PROGRAM = (
+    *COMMON,
+    "-Xclang",
+    "-fdeclare-opencl-builtins",
+    "-Xclang",
+    "-disable-llvm-passes",
+    "-cl-kernel-arg-info",
+    "-Werror=format-insufficient-args",  # printf would print what happens to lie behind its arguments
+)
 
 
 @dataclass(frozen=True)

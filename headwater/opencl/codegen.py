@@ -15,6 +15,7 @@ from headwater.opencl.bit_vectors import without_bit_vectors
 from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
 from headwater.opencl.modules import Target, emit_object, host_target, machine, parse
 from headwater.opencl.platforms import SPIR
+from headwater.opencl.printf import parse as parse_format, strings_in
 from headwater.opencl.selected import chosen_once
 from headwater.opencl.spmd.aligned import Place, streaming_place
 from headwater.opencl.spmd.alike import rows_share
@@ -27,7 +28,7 @@ from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import Linear
-from headwater.opencl.spmd.parts import Variant
+from headwater.opencl.spmd.parts import Formats, Variant
 from headwater.opencl.spmd.plan import KernelFacts, masked_layout
 from headwater.opencl.spmd.rows import NO_FLOW
 from headwater.opencl.spmd.shapes import Shapes
@@ -176,7 +177,7 @@ def vectorised(
     resumable = kernel.has_barrier and split
     params = kernel.function.params
     streaming = frozenset(params[i].name for i in kernel.streaming)
-    formats: dict[str, int] = {}
+    formats: Formats = {}
     declares = {f"llvm.{name}.i64": f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("umin", "umax")}
     codes: list[ChunkCode] = []
     interleaved = kernel.private if layout.lanes > 1 else {}
@@ -248,10 +249,10 @@ def vectorised(
         _METADATA,
     ]
     fetches_ahead = any(c.fetches_ahead for c in codes)
-    return "\n\n".join(parts) + "\n", frame_bytes, tuple(_format_text(module, g) for g in formats), fetches_ahead
+    return "\n\n".join(parts) + "\n", frame_bytes, tuple(_format_text(module, *f) for f in formats), fetches_ahead
 
 
-def _single(kernel: Kernel, formats: dict[str, int]) -> ChunkCode:
+def _single(kernel: Kernel, formats: Formats) -> ChunkCode:
     """The function for one work-item."""
     one = Layout(1)
     shapes = Shapes(kernel.function, kernel.cfg, one, {})
@@ -304,8 +305,8 @@ def _attributes(target: Target) -> str:
     )
 
 
-def _format_text(module: Module, name: str) -> str:
-    """The text of a format string from its global's initialiser."""
+def _format_text(module: Module, name: str, addresses: tuple[bool, ...]) -> str:
+    """The text of a format string from its global's initialiser. ``addresses``: which of its arguments are some."""
     line = module.globals.get(name, "")
     match = re.search(r'c"((?:[^"])*)"', line)
     if match is None:
@@ -317,7 +318,13 @@ def _format_text(module: Module, name: str) -> str:
         )
     # LLVM writes a backslash as two, and what cannot be printed as one and two digits.
     raw = re.sub(r"\\(\\|[0-9A-Fa-f]{2})", lambda m: "\\" if m[1] == "\\" else chr(int(m[1], 16)), match[1])
-    return raw.removesuffix("\0").encode("latin-1").decode("utf-8", "replace")
+    text = raw.removesuffix("\0").encode("latin-1").decode("utf-8", "replace")
+    if not all(slot < len(addresses) and addresses[slot] for slot in strings_in(parse_format(text))):
+        raise SourceError(
+            f"printf is to print a string by %s in {text!r}, but its argument is none",
+            hint="pass a literal string, or print a number by %d, %u, %ld, %g or the like",
+        )
+    return text
 
 
 QUICK_LINES = 2000

@@ -67,6 +67,14 @@ def slots_used(pieces: tuple[Piece, ...]) -> int:
     return sum(piece.components for piece in pieces if not isinstance(piece, str))
 
 
+def strings_in(pieces: tuple[Piece, ...]) -> list[int]:
+    """The argument slots that a format reads as addresses of strings."""
+    specifiers = [piece for piece in pieces if not isinstance(piece, str)]
+    return [
+        sum(before.components for before in specifiers[:n]) for n, one in enumerate(specifiers) if one.conversion == "s"
+    ]
+
+
 def _convert(spec: Specifier, raw: int, string: Callable[[int], str]) -> str:
     letter = spec.conversion
     if letter in "fFeEgGaA":

@@ -447,6 +447,11 @@ REFUSED = [
     ("hd5770", "a[0] = (int)((double)a[1] * 3.5);", "the kernel computes in double precision, which there is not"),
     ("hd4870", 'printf("%d", a[0]);', "printf is not supported, on Radeon HD 4870"),
     ("hd5870", 'printf(a[0] ? "yes" : "no");', "printf of a format or string that is no literal, on Radeon HD 5870"),
+    (
+        "hd5870",
+        "constant int * constant both[] = {one, two}; a[0] = both[a[1] & 1][0];",
+        "a constant of the program that holds addresses, on Radeon HD 5870",
+    ),
     ("hd5870", "atom_add((global long *)a, 1L);", "atomic operations on 64 bits, on Radeon HD 5870"),
 ]
 
@@ -454,7 +459,8 @@ REFUSED = [
 @pytest.mark.parametrize(("chip", "body", "message"), REFUSED)
 def test_what_a_chip_lacks_is_refused_with_the_line(chip, body, message):
     source = (
-        f"#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\nkernel void k(global int *a) {{\n  {body}\n}}"
+        "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\nconstant int one[] = {1, 3}, two[] = {2, 4};\n"
+        f"kernel void k(global int *a) {{\n  {body}\n}}"
     )
     with pytest.raises(SourceError) as error:
         from_llvm.kernel(source, "k", chips.find(chip), "k.cl")

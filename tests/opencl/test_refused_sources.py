@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import headwater as hw
 from headwater.cli import main
 from headwater.errors import SourceError
 from headwater.opencl import host
@@ -70,3 +71,29 @@ def test_lines_joined_without_end_are_named():
 def test_many_joined_lines_are_read():
     source = "kernel void g(global int *out) { *out = 1; }\n" + "\\\n" * 5_000 + "\n"
     assert list(host.load(source, "joined.cl").kernels) == ["g"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ('printf("%d %d\\n", 1)', "more '%' conversions than data arguments"),
+        ('printf("%v4f %d\\n", (float4)(1))', "more '%' conversions than data arguments"),
+    ],
+)
+def test_printf_with_too_few_arguments_is_refused(call, message):
+    error = refused(f"kernel void f() {{\n  {call};\n}}")
+    assert message in error.message
+    assert error.span.line == 2
+
+
+@pytest.mark.parametrize("call", ['printf("%s", 1)', 'printf("%v2d %d %s", (int2)(1), 2, 3.5f)'])
+def test_a_number_is_no_string_to_print(call, capsys):
+    """Its value would be read as an address."""
+    made = hw.compile(f"kernel void f() {{ {call}; }}", language="opencl", device="cpu")
+    with pytest.raises(SourceError, match="print a string by %s"):
+        made.f[(1,), None]().wait()
+    strings = hw.compile(
+        'kernel void f() { printf("%v2d %s %d %s", (int2)(1), "a", 2, "b"); }', language="opencl", device="cpu"
+    )
+    strings.f[(1,), None]().wait()
+    assert capsys.readouterr().out == "1,1 a 2 b"

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import re
 
+from headwater.il.from_llvm.context import Context
 from headwater.il.from_llvm.memory import GENERIC, LOCAL, PRIVATE, Array, Places, named_space
-from headwater.il.from_llvm.types import align_bytes, components, memory_image, size_bytes
-from headwater.opencl.spmd.ir import Function, Inst, Module, Value
+from headwater.il.from_llvm.types import align_bytes, components, memory_image, parts, size_bytes
+from headwater.opencl.spmd.ir import Function, Inst, Value
 
 _ALIGN_BYTES = 16
 _ANYWHERE = "anywhere"
 """The group of private pointers that come from memory or from numbers, and of arrays that such may lead to."""
+_NAMES = re.compile(r"@[\w.$]+")
 _SAME = ("getelementptr", "freeze", "bitcast", "addrspacecast", "phi", "select")
 
 
-def find_places(module: Module, function: Function) -> tuple[Places, bytes]:
-    """The places, and the program's constants as they lie in memory."""
+def find_places(c: Context, function: Function) -> tuple[Places, bytes]:
+    """The places, and the program's constants as they lie in memory; SourceError if one holds an address."""
     places = Places()
     instructions = [inst for block in function.blocks.values() for inst in block.insts]
     places.uses = {value.text for inst in instructions for value in inst.args}
     _group(function, instructions, places)
     places.spaces = _spaces(instructions)
-    return places, _globals(module, instructions, places)
+    return places, _globals(c, instructions, places)
 
 
 def _group(function: Function, instructions: list[Inst], places: Places) -> None:
@@ -104,13 +106,14 @@ def _spaces(instructions: list[Inst]) -> dict[str, int]:
     return {name: min(spaces) for name, spaces in found.items() if len(spaces) == 1 and GENERIC not in spaces}
 
 
-def _globals(module: Module, instructions: list[Inst], places: Places) -> bytes:
+def _globals(c: Context, instructions: list[Inst], places: Places) -> bytes:
     """Place the variables of the program that the kernel mentions."""
+    module = c.module
     mentioned: list[str] = []
     waiting = [value.text for inst in instructions for value in inst.args]
     waiting = [text for text in waiting if "@" in text]
     while waiting:
-        for name in re.findall(r"@[\w.$]+", waiting.pop()):
+        for name in _NAMES.findall(waiting.pop()):
             if name in module.globals and name not in mentioned:
                 mentioned.append(name)
     local, data = 0, bytearray()
@@ -122,6 +125,13 @@ def _globals(module: Module, instructions: list[Inst], places: Places) -> bytes:
             places.locals[name] = local = -(-local // align) * align
             local += size_bytes(ty)
             continue
+        if any(scalar.ty.kind == "ptr" and "@" in scalar.text for scalar in parts(value)):
+            lines = (i.line for i in instructions if any(name in _NAMES.findall(v.text) for v in i.args))
+            c.line = next(filter(None, lines), c.line)
+            raise c.refuse(
+                "a constant of the program that holds addresses",
+                hint="choose among the constants by if or switch, or lay them out one after the other in one array",
+            )
         data += bytes(-len(data) % align)
         places.data[name] = len(data)
         data += memory_image(value)

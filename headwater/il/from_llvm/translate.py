@@ -59,7 +59,7 @@ class _Kernel:
         self.c = Context(module, chip, filename)
         self.b = self.c.builder
         self.slots = _slots(info)
-        self.places, self.data = find_places(module, self.function)
+        self.places, self.data = find_places(self.c, self.function)
         self.memory = Memory(self.c, self.places, intrinsics.DATA_ADDRESS)
         self.c.pointer = self.memory.pointer
         self.c.spaces = self.places.spaces

@@ -226,12 +226,13 @@ class LaneByLane(Checks):
 
     def _printf(self, inst: Inst) -> None:
         """Hand (format number, arguments in 8-byte slots) to the launcher's callback, work-item by work-item."""
-        number = self.formats.setdefault(inst.args[0].text, len(self.formats))
         values = inst.args[1:]
-        count = sum(len(self.components(v.ty)) for v in values)
+        slots = [component.kind for value in values for component in self.components(value.ty)]
+        addresses = tuple(kind == "ptr" for kind in slots)
+        number = self.formats.setdefault((inst.args[0].text, addresses), len(self.formats))
         self.spills += 1
         place = f"printf.{self.spills}"
-        self.writer.slots[place] = vec_type(max(1, count), I64)
+        self.writer.slots[place] = vec_type(max(1, len(slots)), I64)
         for row in range(self.layout.rows):
             operands = self._lane_values(values, row)
             with self.each_lane(self.mask(row)) as lane:

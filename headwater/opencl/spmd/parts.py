@@ -54,6 +54,10 @@ class Variant:
     lines: bool = False
 
 
+Formats = dict[tuple[str, tuple[bool, ...]], int]
+"""The number of each format of printf: a global's name, and which slots of its arguments are addresses."""
+
+
 class Parts:
     """The values of one kernel variant. They are kept in parts: (component, row, form), where the form is ``s`` (the
     scalar that all lanes share, or lane 0's of a strided value), ``v`` (one vector element per lane), ``g`` (the guard
@@ -67,7 +71,7 @@ class Parts:
         linear: Linear,
         layout: Layout,
         variant: Variant,
-        formats: dict[str, int],
+        formats: Formats,
     ) -> None:
         self.function = function
         self.cfg = cfg

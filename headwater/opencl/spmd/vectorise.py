@@ -14,7 +14,7 @@ from headwater.opencl.spmd.counted import OrderedTest, ordered_exits
 from headwater.opencl.spmd.ir import Function, Inst, Value
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
-from headwater.opencl.spmd.parts import ID_PARAMS, PARTED, Variant, private_name
+from headwater.opencl.spmd.parts import ID_PARAMS, PARTED, Formats, Variant, private_name
 from headwater.opencl.spmd.row_by_row import RowByRow
 from headwater.opencl.spmd.shapes import Shape, Shapes
 from headwater.opencl.spmd.types import I1, Type, vec_type
@@ -51,7 +51,7 @@ class Vectoriser(RowByRow):
         linear: Linear,
         layout: Layout,
         variant: Variant,
-        formats: dict[str, int],
+        formats: Formats,
         guard: list[OrderedTest] | None = None,
     ) -> None:
         super().__init__(function, cfg, shapes, linear, layout, variant, formats)
