@@ -76,17 +76,19 @@ def main(words: Sequence[str]) -> int:
 
 
 def _simulate(args: argparse.Namespace) -> int:
+    from headwater.timing.simulate import Recorded, simulated
+
+    path = Path(args.file)
+    refuse_overwriting([args.html, args.timeline, *map(output_file, args.outputs)], [path])
+    chips = [simulated(name) for name in args.device or [None]]  # what is missing is compiled during what follows
+
     import headwater
     from headwater.cli.launch import Job, TimeLimit, printf_on_stderr, progress
     from headwater.isa.gcn.model import ISA_OF_TARGET
     from headwater.isa.vliw.model import GENERATION_OF_TARGET
-    from headwater.timing.simulate import Recorded, simulated
     from headwater.timing.sweep import sweep, variants
     from headwater.timing.system import repeated
 
-    path = Path(args.file)
-    refuse_overwriting([args.html, args.timeline, *map(output_file, args.outputs)], [path])
-    chips = [simulated(name) for name in args.device or [None]]
     sample = _part(args.sample)
     limit = TimeLimit(positive(args.time_limit, "--time-limit"))
     times = whole_from_one(args.repeat, "--repeat") if args.repeat is not None else 0
