@@ -4,7 +4,7 @@ The compiled entry takes batches of groups from an atomic counter in the launch 
 at any time, and one that comes late finds nothing left and returns. ctypes releases the interpreter's lock meanwhile.
 
 A thread that has worked waits for the next launch in native code (pool.c) for `SPIN_NS`, where launches find it within
-a microsecond; after that it sleeps, and a ticket wakes it.
+a microsecond; after that it sleeps, and a ticket wakes it, on a processor of its own.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ _MAX_CONCURRENT = 4  # launches that get a full set of threads each; beyond that
 SPIN_NS: Final = 100_000
 """How long a thread without work, or one that waits for the others, keeps its processor: about what waking a sleeping
 thread costs. Two cores of a Zen 3 lost 85 µs a launch to it, of 2.7 ms (3 x 3 median)."""
+NOWHERE: Final = -1
+_PLACED: Final = hasattr(os, "sched_setaffinity")
 _BOX_BYTES = 128  # of pool.c's boxes; its board takes one box's place
 
 
@@ -68,6 +70,7 @@ class Task:
         "left",
         "lock",
         "memory",
+        "processor",
     )
 
     def __init__(self, block: Array, args_bytes: int) -> None:
@@ -87,6 +90,7 @@ class Task:
         self.finish: Callable[[Task], None] | None = None
         self.event: Any = None
         self.error: BaseException | None = None
+        self.processor = NOWHERE  # where the thread runs that launched, if it works on the launch
         self.began = 0  # when it began, on a clock of its launcher's
         self.keep: Any = None  # what must live as long as threads are inside
         self.copies: list[tuple[Array, Array]] | None = None  # (user's array, contiguous copy) to write back
@@ -127,6 +131,15 @@ def _processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return max(len(os.sched_getaffinity(0)), 1)
     return os.cpu_count() or 1
+
+
+@functools.cache
+def _where() -> Callable[[], int]:
+    """The C library's ``sched_getcpu``, which keeps the interpreter's lock as it takes no time; `NOWHERE` without."""
+    try:
+        return ctypes.PyDLL(None).sched_getcpu
+    except (AttributeError, OSError, TypeError):  # macOS, Windows
+        return lambda: NOWHERE
 
 
 class Native(NamedTuple):
@@ -237,12 +250,13 @@ class Pool:
         self._words[2] = 0 if shares else self.size - 1
         return found, 0 if shares else _spins(found.spin)
 
-    def _fork(self, functions: Native, task: Task, helpers: int) -> None:
+    def _fork(self, functions: Native, task: Task, helpers: int, *, leads: bool) -> None:
         self._running[task.block_address] = task
         if helpers > 0:
             helpers -= functions.fork(self._board, task.block_address, helpers)
         if helpers <= 0:
             return
+        task.processor = _where()() if leads else NOWHERE
         with self._lock:  # counted here, not when a thread takes it: the next launch must see it at once
             self._busy += helpers
         if self._threads < self._most and self._threads < self._busy:
@@ -255,7 +269,7 @@ class Pool:
         functions, _ = self._native
         task.block[STATE] = OPEN | TELL | LED
         try:
-            self._fork(functions, task, helpers)
+            self._fork(functions, task, helpers, leads=False)
         finally:
             if functions.release(task.block_address):
                 self._ended(task)
@@ -270,7 +284,7 @@ class Pool:
         task.finish = None
         task.block[STATE] = OPEN | LED
         try:
-            self._fork(functions, task, helpers)
+            self._fork(functions, task, helpers, leads=True)
             if functions.lead(task.block_address, scratch, spins):
                 task.left.acquire()
         except BaseException:  # the others must have left before the arrays may go
@@ -308,7 +322,7 @@ class Pool:
             self._clocks.append(time.pthread_getcpuclockid(threading.get_ident()))
         words[2] = -1  # no scratch memory yet, not even for launches that need none: the ticket may come too late
         while True:
-            self._join(take(), words)
+            self._join(self._taken(box), words)
             while True:
                 with suppress(Empty):  # tickets come first: those who put them had nobody in a box to send
                     while True:
@@ -321,6 +335,28 @@ class Pool:
                 self._ended(self._running[ended])
             with self._lock:
                 self._busy -= 1
+
+    def _taken(self, box: int) -> Task:
+        """A ticket, waited for where no other thread waits.
+
+        A KVM guest's scheduler takes a processor that has halted for one whose host runs another guest, and wakes
+        threads where the waking one runs: a second one waited there for 2 to 5 ms until Linux balanced its load.
+        """
+        with suppress(Empty):
+            return self._tickets.get(block=False)
+        if not _PLACED or not self._words[2]:
+            return self._tickets.get()
+        allowed = own = os.sched_getaffinity(0)
+        with suppress(OSError):  # what the process may use has just been changed
+            own = {sorted(allowed)[box % len(allowed)]}
+            os.sched_setaffinity(0, own)
+        task = self._tickets.get()
+        with suppress(OSError):
+            if os.sched_getaffinity(0) == own != allowed:  # else somebody has said since then where it may run
+                if own == {task.processor}:
+                    os.sched_setaffinity(0, allowed - own)
+                os.sched_setaffinity(0, allowed)
+        return task
 
     def _join(self, task: Task, words: memoryview) -> None:
         """Work on a task that there was a ticket for, if it is still open. ``words``: this thread's box."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import random
 import threading
 import time
@@ -25,6 +26,7 @@ from headwater.runtime.pool import (
     TAIL,
     Pool,
     Task,
+    _processors,
     native,
     scratch_address,
 )
@@ -173,8 +175,8 @@ def test_an_exception_on_the_way_stops_the_launch(pool: Pool, monkeypatch: pytes
     task = task_of(work)
     fork = pool._fork
 
-    def interrupted(*args: object) -> None:
-        fork(*args)  # type: ignore[arg-type]
+    def interrupted(*args: object, leads: bool) -> None:
+        fork(*args, leads=leads)  # type: ignore[arg-type]
         assert inside.wait(LONG)
         raise KeyboardInterrupt
 
@@ -191,6 +193,50 @@ def test_threads_that_share_processors_do_not_keep_them(monkeypatch: pytest.Monk
     shared = Pool(3)
     assert shared._native[1] == 0
     assert shared._words[2] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity") or _processors() < 2, reason="one processor, or no choice")
+def test_threads_sleep_where_no_other_does_and_run_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "SPIN_NS", 1000)
+    allowed, pool, ran, running = os.sched_getaffinity(0), Pool(2), {}, threading.Barrier(2)
+
+    def work(scratch: int) -> None:
+        me = threading.get_native_id()
+        ran[me] = os.sched_getaffinity(me)
+        running.wait(LONG)
+
+    def launch() -> None:
+        ran.clear()
+        task = task_of(work)
+        over = threading.Event()
+        task.finish = lambda task: over.set()
+        pool.submit(task, 2)
+        assert over.wait(LONG)
+
+    def asleep() -> list[set[int]]:
+        until = time.monotonic() + LONG
+        while time.monotonic() < until:
+            found = [os.sched_getaffinity(thread) for thread in ran]
+            if pool._busy == 0 and all(len(places) == 1 for places in found):
+                break
+            time.sleep(1e-3)
+        return found
+
+    for _ in range(3):
+        launch()
+        first, second = asleep()
+        assert first.isdisjoint(second)
+        assert first | second <= allowed
+    launch()
+    assert list(ran.values()) == [allowed, allowed]
+    asleep()
+    one = next(iter(ran))
+    (place,) = os.sched_getaffinity(one)
+    other = next(iter(allowed - {place}))
+    os.sched_setaffinity(one, {other})  # somebody else says where it may run
+    launch()
+    assert ran[one] == {other}
+    assert os.sched_getaffinity(0) == allowed
 
 
 def test_a_closed_launch_lets_nobody_in() -> None:
