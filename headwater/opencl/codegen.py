@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 from headwater.errors import InternalError, SourceError
 from headwater.opencl.bit_vectors import without_bit_vectors
 from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
-from headwater.opencl.modules import Target, emit_object, host_target, machine, parse
+from headwater.opencl.modules import Target, emit_object, gathers, host_target, machine, parse
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.printf import parse as parse_format, strings_in
 from headwater.opencl.selected import chosen_once
@@ -120,10 +120,10 @@ def _facts(kernel: Kernel) -> KernelFacts:
     cost, busy, down, share = None, NO_FLOW, 0, False
     if not kernel.cfg.irreducible:
         shapes = Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
-        cost = estimate(kernel.function, kernel.cfg, shapes)
-        busy = flow(kernel.function, kernel.cfg, shapes)
+        cost = estimate(kernel.function, kernel.cfg, shapes, gathers())
+        busy = flow(kernel.function, kernel.cfg, shapes, gathers())
         if 1 in kernel.dims and not kernel.has_barrier and not cost.masked_loops:
-            down = down_width(kernel.function, kernel.cfg, kernel.private, cost)
+            down = down_width(kernel.function, kernel.cfg, kernel.private, cost, gathers())
             share = rows_share(kernel.function, kernel.cfg, kernel.private)
     static = sum(-(-size // LOCAL_ALIGN_BYTES) * LOCAL_ALIGN_BYTES for size in kernel.locals_bytes)
     return KernelFacts(
@@ -209,7 +209,8 @@ def vectorised(
         sizes = _known_sizes(module, kernel) if checked else {}
         if not is_masked and masked and not resumable and layout.lanes > 1:
             place = streaming_place(kernel.function, kernel.cfg, shapes, streaming)
-        variant = Variant(name, is_masked, resumable, checked, streaming, sizes, uneven, place is not None)
+        lines, apart = place is not None, not gathers().have_masks
+        variant = Variant(name, is_masked, resumable, checked, streaming, sizes, uneven, lines, apart)
         writer = Vectoriser(kernel.function, kernel.cfg, shapes, linear, chunk, variant, formats, passed)
         codes.append(writer.write())
         declares |= codes[-1].declares

@@ -14,6 +14,7 @@ import llvmlite.binding as llvm
 
 from headwater import host
 from headwater.errors import InternalError
+from headwater.opencl.spmd.cost import APART_GATHERS, QUICK_GATHERS, SLOW_GATHERS, Gathers
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,11 @@ def parse(text: str) -> llvm.ModuleRef:
 SLOW_JUMPS = frozenset(("skylake", "skylake-avx512", "cascadelake"))
 """LLVM's names of processors that decode a jump anew each time if it touches the end of 32 bytes (Intel, Mitigations
 for Jump Conditional Code Erratum). Where the jumps of short loops fell made up to 1.3 times between equal kernels."""
+
+
+GATHERS_QUICKLY = frozenset(("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d"))
+"""LLVM's names of processors whose gathers take less than loads one by one: measured on an Emerald Rapids, the others
+have its core or the next. Gathers of Intel's AVX-512 before them are slowed down (Intel, Gather Data Sampling)."""
 
 
 @functools.cache
@@ -72,6 +78,15 @@ def host_target() -> Target:
     known = features.split(",")
     vector_bytes = 64 if "+avx512f" in known else 32 if "+avx2" in known else 16
     return Target(tm.triple, str(tm.target_data), processor, features, vector_bytes)
+
+
+@functools.cache
+def gathers() -> Gathers:
+    """What gathers cost on this machine, and whether they have masks."""
+    target = host_target()
+    if "+avx512f" not in target.features.split(","):
+        return APART_GATHERS
+    return QUICK_GATHERS if target.cpu in GATHERS_QUICKLY else SLOW_GATHERS
 
 
 @functools.cache

@@ -2,7 +2,10 @@
 
 import pytest
 
-from headwater.opencl import host
+from headwater.opencl import codegen, host
+from headwater.opencl.spmd.cost import APART_GATHERS, QUICK_GATHERS, SLOW_GATHERS
+from headwater.opencl.spmd.ir import Module
+from headwater.opencl.spmd.kernel import read_kernel
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.plan import choose_layout
 from headwater.opencl.spmd.rows import Flow
@@ -73,3 +76,44 @@ def test_long_code_is_not_made_longer():
     short = Flow(200.0, 50.0, 0.0, 0.0, 4.0, 0.0, 100.0, loop=False)
     assert long.rows(2, 16, 32) == 2
     assert short.rows(2, 16, 32) > 2
+
+
+PRODUCT = """
+kernel void product(global const float *values, global const int *columns, global const int *starts,
+                    global const float *x, global float *y)
+{
+    int row = get_global_id(0);
+    float total = 0;
+    for (int k = starts[row]; k < starts[row + 1]; ++k) total += values[k] * x[columns[k]];
+    y[row] = total;
+}
+"""
+SEARCH = """
+kernel void search(global const float *sorted, global const float *wanted, global int *found, int n)
+{
+    int i = get_global_id(0), low = 0, high = n;
+    float value = wanted[i];
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (sorted[middle] < value) low = middle + 1; else high = middle;
+    }
+    found[i] = low;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "gathers", "layout"),
+    [
+        (PRODUCT, SLOW_GATHERS, Layout(1, 1, 0, 1)),
+        (PRODUCT, APART_GATHERS, Layout(1, 1, 0, 1)),
+        (PRODUCT, QUICK_GATHERS, Layout(16, 1, 0, 0)),  # its three gathers a trip wait for nothing
+        (SEARCH, QUICK_GATHERS, Layout(16, 2, 0, 0)),  # each waits for the one before
+    ],
+)
+def test_what_gathers_cost_decides_on_lanes_and_rows(source, gathers, layout, monkeypatch):
+    monkeypatch.setattr(codegen, "gathers", lambda: gathers)
+    (name,) = host.load(source, "flow.cl").kernels
+    text = host.load(source, "flow.cl").text(name)
+    found = codegen._facts(read_kernel(Module(text), name))
+    assert choose_layout(found, (256, 1, 1), 64) == layout

@@ -7,6 +7,7 @@ import pytest
 
 import headwater as hw
 from headwater.opencl import clang, codegen, library
+from headwater.opencl.spmd.cost import APART_GATHERS, SLOW_GATHERS
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import read_kernel
 from headwater.opencl.spmd.layout import Layout
@@ -111,6 +112,28 @@ def test_masks_of_small_elements_are_those_of_words(kind, words):
     {{ int i = get_global_id(0); out[i] = in[i] + in[i + 1]; }}"""
     code = vectorised(source, Layout(8), masked=True)
     assert set(re.findall(r"@llvm\.masked\.(?:load|store)\.(\w+)", code)) == {words}
+
+
+SEARCHES = """
+kernel void k(global const float *in, global const int *at, global float *out)
+{
+    int i = get_global_id(0), place = at[i];
+    if (place > 3) out[place] = in[place & 255];
+}"""
+
+
+def test_lanes_that_are_off_go_nowhere_where_gathers_have_no_masks(monkeypatch):
+    calls = re.compile(
+        r"call \S+(?: x \S+)? @llvm\.masked\.(?:gather|scatter)\S+\(.* (%\S+|splat \(i1 true\))(?:, .*poison)?\)$", re.M
+    )
+    monkeypatch.setattr(codegen, "gathers", lambda: SLOW_GATHERS)
+    masks = calls.findall(vectorised(SEARCHES, Layout(8)))
+    assert len(masks) == 2
+    assert all(mask.startswith("%") for mask in masks)
+    monkeypatch.setattr(codegen, "gathers", lambda: APART_GATHERS)
+    code = vectorised(SEARCHES, Layout(8))
+    assert calls.findall(code) == ["splat (i1 true)"] * 2
+    assert code.count('addrspacecast ptr %"nowhere"') == 2
 
 
 def test_sums_of_addresses():

@@ -17,11 +17,10 @@ TRIPS = 16.0
 """What a loop is taken to run; only the ratio of code inside and outside of loops matters."""
 
 # Cycles, from timings of this package's benchmark kernels on a Zen 5 core (benchmarks/cpu.py): an item's own
-# instructions issue three a cycle, a gather takes about 1.5 a lane, an atomic 5.5 a lane in the loop over active lanes
-# and 1.2 where all lanes are active.
+# instructions issue three a cycle, an atomic takes 5.5 a lane in the loop over active lanes and 1.2 where all lanes are
+# active.
 SCALAR_COST = 0.3
 WIDE_COST = 1.5
-GATHER_COST = 1.5 * LANES
 STRIDED_COST = 1.0 * LANES
 LANE_LOOP_COST = 5.5 * LANES
 LANES_UNROLLED_COST = 1.2 * LANES
@@ -38,6 +37,26 @@ _FREE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Gathers:
+    """A processor's gathers: cycles a lane where all are on (``whole``) and where a mask says which (``masked``);
+    whether they have masks (``have_masks``). Scatters are taken to cost the same."""
+
+    whole: float
+    masked: float
+    have_masks: bool
+
+
+SLOW_GATHERS = Gathers(1.5, 1.5, have_masks=True)
+"""AVX-512 of a Zen 5: a sparse matrix product takes 3.8 times as long by gathers as one by one."""
+QUICK_GATHERS = Gathers(0.4, 0.4, have_masks=True)
+"""AVX-512 of an Emerald Rapids: that product takes 0.83 to 1.0 of the time, a binary search 0.35, 16 loads that follow
+each other 0.73, sums of 16 from places that a table tells 1.1 to 1.25."""
+APART_GATHERS = Gathers(1.5, 3.0, have_masks=False)
+"""One load a lane (LLVM 22 does not choose AVX2's gathers). Masked, an Emerald Rapids held to AVX2 takes
+1.3 times as long as one by one for sums from places that are computed, with 8 sums of up to 15 side by side."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """Cycles for 16 work-items: side by side (``vector``) and one after the other (``scalar``); and whether lanes may
     leave some loop at different trips."""
@@ -47,7 +66,7 @@ class Cost:
     masked_loops: bool
 
 
-def estimate(function: Function, cfg: Cfg, shapes: Shapes) -> Cost:
+def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> Cost:
     """Estimate one kernel, whose shapes are those of `LANES` lanes, every loop taken to run `TRIPS` times."""
     ordered = ordered_exits(function, cfg, shapes)
     vector = scalar = 0.0
@@ -64,23 +83,23 @@ def estimate(function: Function, cfg: Cfg, shapes: Shapes) -> Cost:
                 scalar += weight * BARRIER_COST * LANES
             elif inst.op not in _FREE:
                 width = inst.ty.count if inst.ty.kind == "vec" else 1
-                vector += weight * divergence * width * _vector_cost(inst, shapes, masked=divergence > 1.0)
+                vector += weight * divergence * width * _vector_cost(inst, shapes, gathers, masked=divergence > 1.0)
                 scalar += weight * width * SCALAR_COST * LANES * (4.0 if inst.op in ("atomicrmw", "cmpxchg") else 1.0)
     return Cost(vector, scalar, any(shapes.divergent_loop(loop) and loop.header not in ordered for loop in cfg.loops))
 
 
-def down_width(function: Function, cfg: Cfg, private: dict[str, int], across: Cost) -> int:
+def down_width(function: Function, cfg: Cfg, private: dict[str, int], across: Cost, gathers: Gathers) -> int:
     """0, or if a kernel without barriers should have its lanes along y, the components that each of them loads at once:
     so many times fewer lanes fill a register. ``across``: what it costs with lanes along x."""
     shapes = Shapes(function, cfg, Layout(LANES, lane_dim=1, row_dim=0), dict(private))
-    down = estimate(function, cfg, shapes)
+    down = estimate(function, cfg, shapes, gathers)
     if down.masked_loops or down.vector >= DOWN_PAYS * min(across.vector, across.scalar):
         return 0
     loads = [i for name in cfg.order for i in function.blocks[name].insts if i.op == "load"]
     return min((max(1, i.ty.count) for i in loads if shapes.shape(i.args[0]).deps & LANE), default=1)
 
 
-def _vector_cost(inst: Inst, shapes: Shapes, *, masked: bool) -> float:
+def _vector_cost(inst: Inst, shapes: Shapes, gathers: Gathers, *, masked: bool) -> float:
     if inst.op in ("atomicrmw", "cmpxchg"):
         return LANE_LOOP_COST if masked else LANES_UNROLLED_COST
     if inst.op in ("load", "store"):
@@ -88,7 +107,7 @@ def _vector_cost(inst: Inst, shapes: Shapes, *, masked: bool) -> float:
         if not pointer.deps & LANE:
             return SCALAR_COST
         if pointer.stride is None:
-            return GATHER_COST
+            return LANES * (gathers.masked if masked else gathers.whole)
         size = (inst.ty if inst.op == "load" else inst.args[0].ty).size_bytes
         return WIDE_COST if abs(pointer.stride) <= 4 * size else STRIDED_COST
     shape = shapes.of.get(inst.name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headwater.opencl.spmd.cfg import Cfg, Loop
+from headwater.opencl.spmd.cost import LANES, Gathers
 from headwater.opencl.spmd.ir import CASTS, Function, Inst
 from headwater.opencl.spmd.rows import Flow
 from headwater.opencl.spmd.shapes import LANE, Shapes
@@ -18,6 +19,9 @@ from headwater.opencl.spmd.shapes import LANE, Shapes
 _LATENCY = {"fadd": 4, "fsub": 4, "fmul": 4, "fdiv": 12, "frem": 40, "mul": 10, "fcmp": 4, "fptrunc": 5, "fpext": 5}
 _FLOAT_CAST, _FMA, _ROOT, _MINIMUM = 4, 4, 18, 4
 _OPERATIONS = {"mul": 2}
+_GATHER = 20
+"""Cycles until a gather of 16 lanes can be used: a binary search by one vector takes 11 ns a trip on an Emerald Rapids,
+some 30 cycles with its other operations."""
 _ROTATE = 3  # two shifts, which may go at once, and what puts them together
 PORTS = 3.0
 """Vector operations a cycle."""
@@ -41,7 +45,7 @@ _FREE = frozenset(
 _SINGLE_BITS = 32
 
 
-def flow(function: Function, cfg: Cfg, shapes: Shapes) -> Flow:
+def flow(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> Flow:
     """The part that is nested deepest; of several, the one with the most work."""
     regions: list[tuple[Loop | None, list[str]]] = [
         (loop, [b for b in cfg.order if b in loop.blocks])
@@ -51,7 +55,7 @@ def flow(function: Function, cfg: Cfg, shapes: Shapes) -> Flow:
     if not regions:
         regions = [(None, cfg.order)]
     deepest = max(_depth(loop) for loop, _ in regions)
-    flows = [_region(function, shapes, loop, blocks) for loop, blocks in regions if _depth(loop) == deepest]
+    flows = [_region(function, shapes, gathers, loop, blocks) for loop, blocks in regions if _depth(loop) == deepest]
     return max(flows, key=lambda f: f.cycles(1, 0))
 
 
@@ -62,7 +66,7 @@ def _depth(loop: Loop | None) -> int:
     return depth
 
 
-def _region(function: Function, shapes: Shapes, loop: Loop | None, blocks: list[str]) -> Flow:
+def _region(function: Function, shapes: Shapes, gathers: Gathers, loop: Loop | None, blocks: list[str]) -> Flow:
     insts = [inst for name in blocks for inst in function.blocks[name].insts]
     operations = floats = loads = shared = 0.0
     for inst in insts:
@@ -80,6 +84,7 @@ def _region(function: Function, shapes: Shapes, loop: Loop | None, blocks: list[
         phis = [phi for phi in function.blocks[loop.header].phis if _varies(phi, shapes)]
         chain = max((_from_phi(insts, shapes, phi, loop) for phi in phis), default=0.0)
         carried = sum(_registers(phi) for phi in phis)
+    gathered = sum(_registers(inst) for inst in insts if inst.op == "load" and _is_gather(inst, shapes))
     return Flow(
         chain=chain,
         operations=max(operations / PORTS, floats / FLOAT_PORTS),
@@ -89,6 +94,7 @@ def _region(function: Function, shapes: Shapes, loop: Loop | None, blocks: list[
         carried=carried,
         instructions=float(len(insts)),
         loop=loop is not None,
+        gathers=gathered * LANES * gathers.masked,
     )
 
 
@@ -109,7 +115,9 @@ def _ready(insts: Iterable[Inst], shapes: Shapes, given: dict[str, float]) -> di
     """When each value that follows from what is given is there; if nothing is, all count from their loads on."""
     ready = dict(given)
     for inst in insts:
-        if not inst.name or inst.name in given or not _varies(inst, shapes) or inst.op in ("load", "getelementptr"):
+        if not inst.name or inst.name in given or not _varies(inst, shapes):
+            continue
+        if inst.op == "load" and not _is_gather(inst, shapes):
             continue
         sources = [ready[v.text] for v in inst.args if v.text in ready]
         if sources or not given:
@@ -156,6 +164,11 @@ def _varies(inst: Inst, shapes: Shapes) -> bool:
     return shape is not None and shape.varying
 
 
+def _is_gather(load: Inst, shapes: Shapes) -> bool:
+    pointer = shapes.shape(load.args[0])
+    return bool(pointer.deps & LANE) and pointer.stride is None
+
+
 def _registers(inst: Inst) -> float:
     """Vector registers of 32-bit lanes that a value takes."""
     count = max(1, inst.ty.count) if inst.ty.kind == "vec" else 1
@@ -187,4 +200,6 @@ def _latency(inst: Inst) -> float:
         return _MINIMUM if inst.ty.scalar.kind == "float" else 1
     if inst.op in CASTS and "float" in (inst.ty.scalar.kind, inst.args[0].ty.scalar.kind) and inst.op != "bitcast":
         return _LATENCY.get(inst.op, _FLOAT_CAST)
-    return 0 if inst.op in ("phi", "bitcast") else _LATENCY.get(inst.op, 1)
+    if inst.op == "load":
+        return _GATHER
+    return 0 if inst.op in ("phi", "bitcast", "getelementptr") else _LATENCY.get(inst.op, 1)

@@ -42,7 +42,8 @@ class Variant:
     ``checked`` ones test every access; ``streaming`` names pointer parameters stored around the caches on demand;
     ``sizes``: for checked code, the pointer types and bytes of __local variables, constants and struct arguments.
     ``uneven``: headers of loops whose trips differ from work-item to work-item, in code for one at a time. ``lines``:
-    streaming stores begin at cache lines, as lines of chunks are begun so that they do."""
+    streaming stores begin at cache lines, as lines of chunks are begun so that they do. ``apart``: the processor has no
+    gathers and scatters with masks."""
 
     name: str
     masked: bool = False
@@ -52,6 +53,7 @@ class Variant:
     sizes: dict[str, tuple[str, int]] = field(default_factory=dict, hash=False)
     uneven: frozenset[str] = frozenset()
     lines: bool = False
+    apart: bool = False
 
 
 Formats = dict[tuple[str, tuple[bool, ...]], int]

@@ -34,9 +34,9 @@ class Flow:
     """Of the innermost loop, or of all code where there is none; what is counted is for one vector of work-items.
 
     ``chain``: cycles of the longest chain of dependent operations, in a loop from one trip to the next; ``operations``:
-    cycles that these take the ports for; ``loads`` and ``shared``: how many loads there are for each row and for all of
-    them together; ``live``: vectors of 32-bit lanes that live at once, ``carried`` those from one trip to the next;
-    ``instructions``: those of a work-item.
+    cycles that these take the ports for; ``gathers``: cycles of the loads from places of each lane's own; ``loads`` and
+    ``shared``: how many loads there are for each row and for all of them together; ``live``: vectors of 32-bit lanes
+    that live at once, ``carried`` those from one trip to the next; ``instructions``: those of a work-item.
     """
 
     chain: float
@@ -47,10 +47,11 @@ class Flow:
     carried: float
     instructions: float
     loop: bool
+    gathers: float = 0.0
 
     def cycles(self, rows: int, registers: int) -> float:
         """An estimate for a vector's worth of work-items where this many rows of them are worked on together."""
-        work = max(self.operations, (self.loads + self.shared / rows) / LOAD_PORTS)
+        work = max(self.operations, (self.loads + self.shared / rows) / LOAD_PORTS) + self.gathers
         together, live, once = float(rows), rows * self.live, 0.0
         if self.loop:
             live = rows * self.carried + self.live - self.carried
