@@ -44,6 +44,10 @@ _MAX_CONCURRENT = 4  # launches that get a full set of threads each; beyond that
 SPIN_NS: Final = 100_000
 """How long a thread without work, or one that waits for the others, keeps its processor: about what waking a sleeping
 thread costs. Two cores of a Zen 3 lost 85 µs a launch to it, of 2.7 ms (3 x 3 median)."""
+PAUSE_SECONDS: Final = 0.02
+"""How long a thread sleeps on any processor before it sleeps on its own. Launches that follow each other keep threads
+where they are: moved between them, a thread met the one that launches (Emerald Rapids, 2 cores: prefix sum 1.2, n-body
+1.1 times as long)."""
 NOWHERE: Final = -1
 _PLACED: Final = hasattr(os, "sched_setaffinity")
 _BOX_BYTES = 128  # of pool.c's boxes; its board takes one box's place
@@ -337,15 +341,15 @@ class Pool:
                 self._busy -= 1
 
     def _taken(self, box: int) -> Task:
-        """A ticket, waited for where no other thread waits.
+        """A ticket; in a pause, waited for where no other thread waits.
 
         A KVM guest's scheduler takes a processor that has halted for one whose host runs another guest, and wakes
         threads where the waking one runs: a second one waited there for 2 to 5 ms until Linux balanced its load.
         """
-        with suppress(Empty):
-            return self._tickets.get(block=False)
         if not _PLACED or not self._words[2]:
             return self._tickets.get()
+        with suppress(Empty):
+            return self._tickets.get(timeout=PAUSE_SECONDS)
         allowed = own = os.sched_getaffinity(0)
         with suppress(OSError):  # what the process may use has just been changed
             own = {sorted(allowed)[box % len(allowed)]}
