@@ -339,6 +339,10 @@ def compile_object(text: str) -> bytes:
     What a work-item does has been through -O2 before it was vectorised. What is left to do is in the seams: chunks are
     inlined into their loop, memory becomes registers, what does not change leaves loops. More passes find no more.
     """
+    if " fdiv afn " in text and "+avx512vl" in host_target().features.split(","):
+        from headwater.opencl.reciprocal_roots import with_estimated_roots
+
+        text = with_estimated_roots(text)
     module = parse(text)
     tm = machine()
     options = llvm.create_pipeline_tuning_options(speed_level=1)

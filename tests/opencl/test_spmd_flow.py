@@ -107,7 +107,7 @@ kernel void search(global const float *sorted, global const float *wanted, globa
     [
         (PRODUCT, SLOW_GATHERS, Layout(1, 1, 0, 1)),
         (PRODUCT, APART_GATHERS, Layout(1, 1, 0, 1)),
-        (PRODUCT, QUICK_GATHERS, Layout(16, 1, 0, 0)),  # its three gathers a trip wait for nothing
+        (PRODUCT, QUICK_GATHERS, Layout(8, 1, 0, 0)),  # its three gathers a trip wait for nothing
         (SEARCH, QUICK_GATHERS, Layout(16, 2, 0, 0)),  # each waits for the one before
     ],
 )

@@ -1,6 +1,6 @@
 // Rounding, signs, extremes, roots of float (OpenCL C 1.2 specification 6.12.2).
-// Provides f: ceil floor fabs trunc rint round sqrt rsqrt copysign fma mad fmax fmin maxmag minmag fdim
-// Provides f: half_sqrt half_rsqrt half_recip half_divide
+// Provides f: ceil floor fabs trunc rint round sqrt copysign fma mad fmax fmin maxmag minmag fdim
+// Provides f: half_sqrt half_recip half_divide
 // Provides j: nan
 #include "internal.h"
 
@@ -15,8 +15,6 @@
 #define K(x) ((float)(x))
 #include "basic.h"
 
-PURE float rsqrt(float x) { return 1.0f / __builtin_elementwise_sqrt(x); }
 PURE float half_sqrt(float x) { return __builtin_elementwise_sqrt(x); }
-PURE float half_rsqrt(float x) { return 1.0f / __builtin_elementwise_sqrt(x); }
 PURE float half_recip(float x) { return 1.0f / x; }
 PURE float half_divide(float x, float y) { return x / y; }

@@ -34,6 +34,11 @@ MASKED_ROWS = 2
 gathers that need not wait for each other one row is enough (Emerald Rapids: a sparse matrix product 0.71 of two rows'
 time, but a binary search 1.4)."""
 
+GATHERS_PREVAIL = 3.0
+"""What gathers take of a trip's cycles, in those of its other operations, from which on half a vector of 64 bytes is
+better in such a row: the trips follow the longest of fewer rows of a matrix, and a core sees half as many streams
+(Emerald Rapids: sparse matrix products take 0.78 to 1.0 of the time, 0.86 where all rows are as long)."""
+
 WIDE_VECTORS = 4
 """Vectors of lanes where rows share loads: 4 × 4 sums in registers (matrix multiply: 2× over 1 × 4)."""
 
@@ -165,6 +170,8 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
         most = min(most, MASKED_ROWS)
         if facts.flow.gathers:  # these keep the ports busy, unless the next one waits for this one
             most = min(most, facts.flow.rows(1, MASKED_ROWS, vector_registers(vector_bytes)))
+            if most == 1 and vector_bytes == 64 and facts.flow.gathers >= GATHERS_PREVAIL * facts.flow.operations:
+                lanes = min(lanes, base // 2)
     elif not facts.has_barrier and row_dim == lane_dim and facts.size <= LARGE_KERNEL:
         limit = MAX_FLOW_ROWS if facts.has_loop or vector_bytes < 64 else MAX_WIDE_STRAIGHT_ROWS
         most = facts.flow.rows(most, limit, vector_registers(vector_bytes))
