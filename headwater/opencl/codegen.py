@@ -134,7 +134,7 @@ def _facts(kernel: Kernel) -> KernelFacts:
         flat=kernel.flat,
         has_loop=kernel.has_loop,
         masked_loops=cost is not None and cost.masked_loops,
-        scalar_pays=cost is None or cost.scalar < cost.vector,
+        scalar_pays=cost is None or cost.scalar_pays,
         size=kernel.size,
         dims=tuple(sorted(kernel.dims)),
         unbounded=kernel.unbounded,

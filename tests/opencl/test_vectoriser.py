@@ -136,6 +136,21 @@ def test_lanes_that_are_off_go_nowhere_where_gathers_have_no_masks(monkeypatch):
     assert code.count('addrspacecast ptr %"nowhere"') == 2
 
 
+def test_vectors_of_one_work_item_stay_whole():
+    """A product of matrices by rows of ``float4`` took eight times as long by components."""
+    source = """
+    kernel void k(global const float4 *a, global const float4 *b, global float *c, int n) {
+      float4 sum = 0.0f;
+      for (int i = 0; i < n; ++i) sum += a[i] * b[get_global_id(0) * n + i];
+      c[get_global_id(0)] = sum.x + sum.y + sum.z + sum.w;
+    }"""
+    text = vectorised(source, Layout(1))
+    loop = text[text.index("load <4 x float>") :]
+    assert re.search(r"= call <4 x float> @llvm\.(fmuladd|fma)\.v4f32", loop)
+    assert "float @llvm.fma" not in loop.replace("<4 x float> @llvm.fma", "")
+    assert loop.count("extractelement <4 x float>") == 4  # of the sum, after the loop
+
+
 def test_sums_of_addresses():
     _, kernel = prepared(STENCIL)
     sums = Sums(kernel.function)

@@ -8,7 +8,7 @@ from headwater.opencl.spmd.cfg import Cfg
 from headwater.opencl.spmd.counted import ordered_exits
 from headwater.opencl.spmd.ir import Function, Inst
 from headwater.opencl.spmd.layout import Layout
-from headwater.opencl.spmd.shapes import LANE, Shapes
+from headwater.opencl.spmd.shapes import LANE, Shape, Shapes
 
 LANES = 16
 """The estimate is for 16 lanes: one 512-bit vector of 32-bit values."""
@@ -22,18 +22,26 @@ TRIPS = 16.0
 SCALAR_COST = 0.3
 WIDE_COST = 1.5
 STRIDED_COST = 1.0 * LANES
+PIECE_COST, PIECE_BYTES = (
+    1.5,
+    16,
+)  # one load of so many bytes of a lane's vector, and the shuffle that joins it to others
 LANE_LOOP_COST = 5.5 * LANES
 LANES_UNROLLED_COST = 1.2 * LANES
 DOWN_PAYS = 0.7
 """Part of the cost along x, or one by one, from which on lanes along y are worth it: one cannot see from the code how
 memory lies. A product of matrices by rows of ``float4``, the second one transposed, comes out at 0.57 and takes a
 quarter of the time; no other kernel of the benchmarks, and none of PolyBench's, is below 1.1."""
+WHOLE_PAYS = 0.75
+"""Part of the cost by lanes from which on a kernel that gathers vectors runs one by one, where what it does to a vector
+is one operation. A product of matrices by rows of ``float4``, groups of 64 × 1, comes out at 0.68 and takes a tenth."""
 BARRIER_COST = 20.0
 DIVERGENCE = 1.3
 
 _FREE = frozenset(
     ("phi", "br", "ret", "unreachable", "fence", "alloca", "extractelement", "insertelement", "shufflevector")
 )
+_DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +66,20 @@ APART_GATHERS = Gathers(1.5, 3.0, have_masks=False)
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cycles for 16 work-items: side by side (``vector``) and one after the other (``scalar``); and whether lanes may
-    leave some loop at different trips."""
+    """Cycles for 16 work-items: side by side (``vector``) and one after the other (``scalar``), by components; whether
+    the latter is better (``scalar_pays``); and whether lanes may leave some loop at different trips."""
 
     vector: float
     scalar: float
+    scalar_pays: bool
     masked_loops: bool
 
 
 def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> Cost:
     """Estimate one kernel, whose shapes are those of `LANES` lanes, every loop taken to run `TRIPS` times."""
     ordered = ordered_exits(function, cfg, shapes)
-    vector = scalar = 0.0
+    vector = scalar = whole = 0.0
+    gathered = False
     for name in cfg.order:
         weight, divergence = 1.0, 1.0
         loop = cfg.loop_of[name]
@@ -81,11 +91,18 @@ def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> 
             if inst.op == "barrier":
                 vector += weight * BARRIER_COST
                 scalar += weight * BARRIER_COST * LANES
+                whole += weight * BARRIER_COST * LANES
             elif inst.op not in _FREE:
                 width = inst.ty.count if inst.ty.kind == "vec" else 1
-                vector += weight * divergence * width * _vector_cost(inst, shapes, gathers, masked=divergence > 1.0)
-                scalar += weight * width * SCALAR_COST * LANES * (4.0 if inst.op in ("atomicrmw", "cmpxchg") else 1.0)
-    return Cost(vector, scalar, any(shapes.divergent_loop(loop) and loop.header not in ordered for loop in cfg.loops))
+                vector += weight * divergence * _vector_cost(inst, width, shapes, gathers, masked=divergence > 1.0)
+                single = weight * SCALAR_COST * LANES * (4.0 if inst.op in ("atomicrmw", "cmpxchg") else 1.0)
+                scalar += width * single
+                whole += width * single if inst.op in _DIVISIONS else single
+                gathered |= width > 1 and inst.op == "load" and _gathers(shapes.shape(inst.args[0]))
+    pays = scalar < vector or (gathered and whole < WHOLE_PAYS * vector)
+    return Cost(
+        vector, scalar, pays, any(shapes.divergent_loop(loop) and loop.header not in ordered for loop in cfg.loops)
+    )
 
 
 def down_width(function: Function, cfg: Cfg, private: dict[str, int], across: Cost, gathers: Gathers) -> int:
@@ -99,7 +116,19 @@ def down_width(function: Function, cfg: Cfg, private: dict[str, int], across: Co
     return min((max(1, i.ty.count) for i in loads if shapes.shape(i.args[0]).deps & LANE), default=1)
 
 
-def _vector_cost(inst: Inst, shapes: Shapes, gathers: Gathers, *, masked: bool) -> float:
+def _gathers(pointer: Shape) -> bool:
+    return bool(pointer.deps & LANE) and pointer.stride is None
+
+
+def _vector_cost(inst: Inst, width: int, shapes: Shapes, gathers: Gathers, *, masked: bool) -> float:
+    """``width``: components, which cost the same each unless a lane's are loaded at once."""
+    if inst.op == "load" and width > 1 and not masked and _gathers(shapes.shape(inst.args[0])):
+        pieces = -(-inst.ty.size_bytes // PIECE_BYTES)
+        return LANES * min(width * gathers.whole, pieces * PIECE_COST)
+    return width * _component_cost(inst, shapes, gathers, masked=masked)
+
+
+def _component_cost(inst: Inst, shapes: Shapes, gathers: Gathers, *, masked: bool) -> float:
     if inst.op in ("atomicrmw", "cmpxchg"):
         return LANE_LOOP_COST if masked else LANES_UNROLLED_COST
     if inst.op in ("load", "store"):
@@ -114,6 +143,6 @@ def _vector_cost(inst: Inst, shapes: Shapes, gathers: Gathers, *, masked: bool) 
     if shape is None or not shape.varying:
         return SCALAR_COST
     bits = max(inst.ty.scalar.bits, *(v.ty.scalar.bits for v in inst.args), 0) if inst.args else 32
-    if inst.op in ("udiv", "sdiv", "urem", "srem"):
+    if inst.op in _DIVISIONS:
         return LANES * 1.0
     return 2.0 if bits > 32 else 1.0

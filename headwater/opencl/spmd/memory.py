@@ -171,6 +171,9 @@ class Memory(LaneByLane):
         if ty.kind != "vec":
             self.set_part(inst, row, "s", loaded)
             return
+        if inst.name in self.packed:
+            self.set_whole(inst, row, loaded)
+            return
         for c in range(ty.count):
             text = self.writer.let(f"extractelement {ty} {loaded}, i64 {c}")
             self.set_part(inst, row, "s", text, c)
@@ -368,13 +371,17 @@ class Memory(LaneByLane):
     def _store_one(self, inst: Inst, value: Value, pointer: Value, row: int, lane: str) -> None:
         parts = self.components(value.ty)
         texts = []
-        for c, ty in enumerate(parts):
+        in_one = not lane and value.text in self.packed
+        for c, ty in enumerate(parts if not in_one else []):
             if lane:
                 vector = self.part(value, row, "v", c)
                 texts.append(self.writer.let(f"extractelement {self.lanes_of(ty)} {vector}, i64 {lane}"))
             else:
                 texts.append(self.part(value, row, "s", c))
-        whole = texts[0] if value.ty.kind != "vec" else self.interleave(texts, parts[0], 1)
+        if in_one:
+            whole = self.whole(value, row)
+        else:
+            whole = texts[0] if value.ty.kind != "vec" else self.interleave(texts, parts[0], 1)
         volatile = "volatile " if {"volatile", "atomic"} & set(inst.flags) else ""
         address = self.part(pointer, row)
         self.writer.line(f"store {volatile}{value.ty} {whole}, {pointer.ty} {address}, align {inst.align}")

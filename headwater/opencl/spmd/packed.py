@@ -23,10 +23,10 @@ class Packed(Parts):
     """Writes whole values and what takes components out of them or puts them together."""
 
     def part(self, value: Value, row: int = 0, form: str = "s", component: int = 0) -> str:
-        if form != "v" or value.text not in self.packed:
+        if form != self.own_form or value.text not in self.packed:
             return super().part(value, row, form, component)
         row = row if self.shapes.shape(value).deps & ROW else 0
-        key = (value.text, component, row, "v")
+        key = (value.text, component, row, form)
         if key not in self.cache:
             count = value.ty.count
             total = self.layout.lanes * count
@@ -36,6 +36,8 @@ class Packed(Parts):
 
     def whole_type(self, ty: Type) -> Type:
         """The type of all lanes' values of one type side by side."""
+        if self.layout.lanes == 1:
+            return ty
         return vec_type(self.layout.lanes * max(1, ty.count), ty.scalar)
 
     def whole(self, value: Value, row: int) -> str:
@@ -44,7 +46,7 @@ class Packed(Parts):
         if not value.is_local:
             return self._whole_constant(value)
         if value.ty.kind != "vec":
-            return self.part(value, row, "v")
+            return self.part(value, row, self.own_form)
         key = (value.text, 0, row if shape.deps & ROW else 0, "p")
         if key not in self.cache:
             if value.text in self.packed:
@@ -53,7 +55,7 @@ class Packed(Parts):
                 form = "v" if shape.deps & LANE else "s"
                 parts = [self.part(value, row, form, c) for c in range(value.ty.count)]
                 text = self.interleave(parts, value.ty.scalar, self.layout.lanes if form == "v" else 1)
-                if form == "s":
+                if form == "s" and self.layout.lanes > 1:
                     text = self._repeat(text, value.ty)
             self.cache[key] = text
         return self.cache[key]
@@ -92,6 +94,11 @@ class Packed(Parts):
     def _repeat(self, vector: str, ty: Type) -> str:
         order = list(range(ty.count)) * self.layout.lanes
         return self.shuffle(vector, "poison", ty, order)
+
+    @property
+    def own_form(self) -> str:
+        """The form of values of a lane's own."""
+        return "v" if self.layout.lanes > 1 else "s"
 
     def each_component(self, lanes: str, ty: Type, count: int) -> str:
         """A value of each lane for each of its ``count`` components."""
@@ -183,6 +190,9 @@ class Packed(Parts):
         vector, value, index = inst.args
         count, place = vector.ty.count, int(index.text)
         ty = self.whole_type(inst.ty)
+        if self.layout.lanes == 1 and place < count:
+            item = f"{value.ty} {self.part(value, row)}"
+            return self.writer.let(f"insertelement {ty} {self.whole(vector, row)}, {item}, i64 {place}")
         new = self.each_component(self.part(value, row, "v"), value.ty, count)
         if place >= count:
             return "poison"

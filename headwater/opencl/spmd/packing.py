@@ -25,7 +25,7 @@ _SIMPLE = (BINARY | CASTS | {"icmp", "fcmp", "select", "fneg", "freeze", "phi", 
 
 def packed_values(function: Function, cfg: Cfg, shapes: Shapes) -> frozenset[str]:
     """The names of the vector values that are kept whole. Costs are in shuffles of a register."""
-    return _Packing(function, cfg, shapes).choose() if shapes.lane_bit else frozenset()
+    return _Packing(function, cfg, shapes).choose()
 
 
 class _Packing:
@@ -73,7 +73,7 @@ class _Packing:
         if ty.kind != "vec" or ty.scalar.kind not in ("int", "float") or ty.count & (ty.count - 1):
             return False
         shape = self.shapes.of.get(inst.name)
-        if shape is None or not shape.deps & LANE:
+        if shape is None or (self.lanes > 1 and not shape.deps & LANE):
             return False
         if inst.op == "load":
             return ty.scalar.bits >= 8
@@ -117,6 +117,8 @@ class _Packing:
 
     def _access_cost(self, pointer: Value, count: int, size: int) -> float:
         """What one access to whole vectors costs more than accesses to their components."""
+        if self.lanes == 1:
+            return 1.0 - count
         stride = self.shapes.shape(pointer).stride
         if stride == count * size and pointer.text not in self.shapes.interleaved:
             return -self._apart(count, 8 * size)

@@ -84,7 +84,7 @@ class Parts:
         self.writer = Writer()
         self.in_row = False  # in a loop over rows, whose body is written for row 0
         self.crossing = self._crossing_values()
-        self.packed = packed_values(function, cfg, shapes)
+        self.packed = frozenset() if variant.checked else packed_values(function, cfg, shapes)
         self.spread: set[str] = set()  # those of which one component is defined, and all are made equal to it
         self.cache: dict[tuple[str, int, int, str], str] = {}
         self.block = cfg.entry

@@ -374,7 +374,7 @@ class Vectoriser(RowByRow):
                     old = self.writer.load_slot(slot, ty)
                     if form == "v":
                         test = f"{self.mask_type} {chosen}"
-                    elif form == "p":
+                    elif form == "p" and self.layout.lanes > 1:
                         test = f"{vec_type(ty.count, I1)} {self.each_component(chosen, I1, phi.ty.count)}"
                     else:
                         test = f"i1 {self.any_lane(chosen)}"
