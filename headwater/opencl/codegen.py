@@ -164,7 +164,8 @@ def build(
     module = Module(text)
     kernel = read_kernel(module, kernel_name, as_written=checked)
     code, frame_bytes, formats, ahead = vectorised(module, kernel, symbol, layout, masked, split, checked)
-    return compile_object(code), frame_bytes, formats, ahead
+    alone = layout.lanes == 1 and kernel.has_loop and not checked
+    return compile_object(code, alone=alone), frame_bytes, formats, ahead
 
 
 def vectorised(
@@ -333,11 +334,12 @@ QUICK_LINES = 2000
 four times as long, and find nothing that could be measured (the histogram of the benchmarks, 5300 lines)."""
 
 
-def compile_object(text: str) -> bytes:
+def compile_object(text: str, *, alone: bool = False) -> bytes:
     """Optimise a module's text and emit object code for this machine.
 
     What a work-item does has been through -O2 before it was vectorised. What is left to do is in the seams: chunks are
-    inlined into their loop, memory becomes registers, what does not change leaves loops. More passes find no more.
+    inlined into their loop, memory becomes registers, what does not change leaves loops. More passes find no more,
+    but in code for work-items that run ``alone``: there LLVM vectorises loops (see `headwater.opencl.spmd.walks`).
     """
     if " fdiv afn " in text and "+avx512vl" in host_target().features.split(","):
         from headwater.opencl.reciprocal_roots import with_estimated_roots
@@ -345,15 +347,20 @@ def compile_object(text: str) -> bytes:
         text = with_estimated_roots(text)
     module = parse(text)
     tm = machine()
-    options = llvm.create_pipeline_tuning_options(speed_level=1)
-    options.loop_vectorization = False
+    long = text.count("\n") > QUICK_LINES
+    loops = alone and not long
+    options = llvm.create_pipeline_tuning_options(speed_level=2 if loops else 1)
+    options.loop_vectorization = options.loop_interleaving = loops
     options.slp_vectorization = False  # gives nothing in chunks, and narrows some products' operands wrongly
     options.loop_unrolling = False
     builder = llvm.create_pass_builder(tm, options)
+    if loops:
+        builder.getModulePassManager().run(module, builder)
+        return emit_object(module, tm)
     first = llvm.create_new_module_pass_manager()
     first.add_always_inliner_pass()
     first.add_global_dead_code_eliminate_pass()
-    if text.count("\n") > QUICK_LINES:
+    if long:
         first.add_sroa_pass()
         first.add_simplify_cfg_pass()
         first.add_instruction_combine_pass()

@@ -9,6 +9,7 @@ from headwater.opencl.spmd.counted import ordered_exits
 from headwater.opencl.spmd.ir import Function, Inst
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.shapes import LANE, Shape, Shapes
+from headwater.opencl.spmd.walks import walking_loops
 
 LANES = 16
 """The estimate is for 16 lanes: one 512-bit vector of 32-bit values."""
@@ -35,6 +36,8 @@ quarter of the time; no other kernel of the benchmarks, and none of PolyBench's,
 WHOLE_PAYS = 0.75
 """Part of the cost by lanes from which on a kernel that gathers vectors runs one by one, where what it does to a vector
 is one operation. A product of matrices by rows of ``float4``, groups of 64 × 1, comes out at 0.68 and takes a tenth."""
+WALKED_COST = 0.25
+"""What an instruction costs in a loop that LLVM vectorises, in those of others that run one by one."""
 BARRIER_COST = 20.0
 DIVERGENCE = 1.3
 
@@ -80,8 +83,10 @@ def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> 
     ordered = ordered_exits(function, cfg, shapes)
     vector = scalar = whole = 0.0
     gathered = False
+    walking = walking_loops(function, cfg, shapes)
     for name in cfg.order:
         weight, divergence = 1.0, 1.0
+        alone = WALKED_COST if name in walking else 1.0
         loop = cfg.loop_of[name]
         while loop is not None:
             weight *= TRIPS
@@ -95,7 +100,7 @@ def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> 
             elif inst.op not in _FREE:
                 width = inst.ty.count if inst.ty.kind == "vec" else 1
                 vector += weight * divergence * _vector_cost(inst, width, shapes, gathers, masked=divergence > 1.0)
-                single = weight * SCALAR_COST * LANES * (4.0 if inst.op in ("atomicrmw", "cmpxchg") else 1.0)
+                single = weight * alone * SCALAR_COST * LANES * (4.0 if inst.op in ("atomicrmw", "cmpxchg") else 1.0)
                 scalar += width * single
                 whole += width * single if inst.op in _DIVISIONS else single
                 gathered |= width > 1 and inst.op == "load" and _gathers(shapes.shape(inst.args[0]))

@@ -14,6 +14,13 @@ FLAT_GROUP_ITEMS = 16384
 """Work-items per group where any grouping will do: at some ns each, a group then takes tens of µs, which hides the
 cost of handing groups out and leaves enough groups to share between threads."""
 
+LOOPED_GROUPS = 64
+"""Groups of a launch whose work-items have loops, as far as `LOOPED_GROUP_ITEMS` leave so many: what a work-item does
+may then take long, and a single group would keep one processor busy."""
+
+LOOPED_GROUP_ITEMS = 256
+"""The least work-items of such a group: a few chunks. Where work-items run one by one, one may be a group."""
+
 MAX_SINGLE_CHUNK_ROWS = 16
 """Rows up to which all of a work-group's are put into one chunk (tiled matrix multiply, 16 × 16: about 3× over 4)."""
 
@@ -24,6 +31,10 @@ as eight, each of which would go through memory for itself."""
 
 MAX_SINGLE_CHUNK_VECTORS = 32
 """Vectors up to which that is not too much code: twice as many have not been tried."""
+
+LONGEST_CHUNK_CODE = 2500
+"""Instructions of all vectors of a work-group up to which it is one chunk, too, though its kernel is long: that is what
+the longest of the others come to (SHOC's radix sort, 309 instructions, groups of 64: 0.54 of the time of two rows)."""
 
 SHARING_ROWS = 2
 """Rows along y of kernels without loops that share loads. Four make LLVM keep more than the registers hold (Zen 4: a
@@ -120,14 +131,26 @@ def vector_lanes(vector_bytes: int) -> int:
 def choose_group(facts: KernelFacts, global_size: Size) -> Size:
     """A work-group size for a launch that leaves it open."""
     if facts.flat:
-        x = min(global_size[0], FLAT_GROUP_ITEMS)
-        y = min(global_size[1], max(1, FLAT_GROUP_ITEMS // max(1, x)))
+        items = _group_items(facts, global_size)
+        x = min(global_size[0], items)
+        if items < FLAT_GROUP_ITEMS and global_size[1] > 1:  # rows of a chunk lie along y
+            x = min(x, items // min(global_size[1], MAX_ROWS))
+        y = min(global_size[1], max(1, items // max(1, x)))
         if facts.rows_share and global_size[1] >= SHARING_ROWS:
             y = max(SHARING_ROWS, y - y % SHARING_ROWS)
         return (max(1, x), max(1, y), 1)
     # OpenCL 1.2 asks for a divisor of the global size; the largest one up to 256 along x.
     x = next((d for d in range(min(256, global_size[0]), 0, -1) if global_size[0] % d == 0), 1)
     return (x, 1, 1)
+
+
+def _group_items(facts: KernelFacts, global_size: Size) -> int:
+    """Work-items of a group of a kernel that does not look at groups: so many that all threads get some."""
+    if not facts.has_loop:
+        return FLAT_GROUP_ITEMS
+    least = 1 if facts.scalar_pays else LOOPED_GROUP_ITEMS if global_size[1] == 1 else MAX_ROWS * LOOPED_GROUP_ITEMS
+    wanted = -(-prod(global_size) // LOOPED_GROUPS)
+    return min(FLAT_GROUP_ITEMS, max(least, 1 << (wanted - 1).bit_length() if wanted > 1 else 1))
 
 
 def choose_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> Layout:
@@ -175,7 +198,9 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
     elif not facts.has_barrier and row_dim == lane_dim and facts.size <= LARGE_KERNEL:
         limit = MAX_FLOW_ROWS if facts.has_loop or vector_bytes < 64 else MAX_WIDE_STRAIGHT_ROWS
         most = facts.flow.rows(most, limit, vector_registers(vector_bytes))
-    elif facts.has_barrier and facts.size <= 2 * SMALL_KERNEL:
+    elif facts.has_barrier and (
+        facts.size <= 2 * SMALL_KERNEL or facts.size * prod(local_size) <= LONGEST_CHUNK_CODE * base
+    ):
         # A work-group that is one chunk needs no switching at barriers.
         items = prod(local_size)
         if items <= MAX_SINGLE_CHUNK_ITEMS and items <= MAX_SINGLE_CHUNK_VECTORS * base:

@@ -6,11 +6,13 @@ hardly found one when it ends. What the next chunk reads lies where this one's s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from headwater.opencl.spmd.aligned import LINE_BYTES
 from headwater.opencl.spmd.cfg import Cfg, Loop
-from headwater.opencl.spmd.ir import Function, Inst
+from headwater.opencl.spmd.ir import Function, Inst, Value
 from headwater.opencl.spmd.shapes import Shapes
-from headwater.opencl.spmd.sums import Product, Sums, add
+from headwater.opencl.spmd.sums import Product, Sum, Sums, add
 
 _Place = frozenset[tuple[Product, int]]
 
@@ -44,8 +46,24 @@ def _in_stretches(inst: Inst, shapes: Shapes) -> bool:
 
 def _start(function: Function, loop: Loop, sums: Sums, inst: Inst) -> _Place | None:
     """Where a load's stretch begins, if it goes through it without a gap."""
-    place, step = dict(sums.of(inst.args[0])), 0
+    way = way_of(function, loop, sums, inst.args[0])
+    return frozenset(way.start.items()) if way is not None and way.step == inst.ty.size_bytes else None
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a value goes through a loop: its sum on the first trip, and by how much it grows each trip."""
+
+    start: Sum
+    step: int
+
+
+def way_of(function: Function, loop: Loop, sums: Sums, value: Value) -> Way | None:
+    """The way of an address or index that grows by the same number each trip, 0 included; None if it does not."""
+    place, step = dict(sums.of(value)), 0
     for phi in function.blocks[loop.header].phis:
+        if any(phi.name in product and len(product) > 1 for product in place):
+            return None
         times = place.pop((phi.name,), 0)
         if not times:
             continue
@@ -56,4 +74,5 @@ def _start(function: Function, loop: Loop, sums: Sums, inst: Inst) -> _Place | N
         step += times * further.get((), 0)
         (begin,) = by_source.values()
         place = dict(add(place, sums.of(begin), times))
-    return frozenset(place.items()) if step == inst.ty.size_bytes else None
+    inside = {inst.name for name in loop.blocks for inst in function.blocks[name].insts}
+    return None if any(not inside.isdisjoint(product) for product in place) else Way(place, step)
