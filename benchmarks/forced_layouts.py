@@ -17,6 +17,7 @@ from headwater.runtime.devices import Device, DeviceProgram
 
 LAYOUTS = (
     Layout(1),
+    Layout(1, 4, 0, 0),
     Layout(4),
     Layout(16),
     Layout(64),

@@ -146,6 +146,8 @@ def _facts(kernel: Kernel) -> KernelFacts:
         flow=busy,
         down_width=down,
         rows_share=share,
+        streams=cost is not None and cost.streams,
+        walks=cost is not None and cost.walks,
         traps=any(i.op == "call" and i.detail == "llvm.trap" for b in kernel.function.blocks.values() for i in b.insts),
     )
 

@@ -29,6 +29,8 @@ def facts(*, size=50, dims=(0,), masked_loops=False):
         flow=NO_FLOW,
         down_width=0,
         rows_share=False,
+        streams=False,
+        walks=False,
         traps=False,
     )
 
@@ -72,7 +74,7 @@ def test_lanes_lie_where_fewer_loads_gather():
     facts = host.load(ROWS, "rows.cl").facts("rows")
     assert facts.down_width == 4
     assert choose_layout(facts, (32, 32, 1), 64).lane_dim == 1
-    assert choose_layout(facts, (64, 1, 1), 64) == Layout(1, 1, 0, 1)  # one by one, each with its own vectors
+    assert choose_layout(facts, (64, 1, 1), 64) == Layout(1, 4, 0, 0)  # no lanes: each has vectors of its own
     assert choose_layout(facts, (64, 2, 1), 64).lane_dim == 0
     for group, vector_bytes in (((64, 4, 1), 64), ((64, 2, 1), 32)):  # lanes of float4 that fill a register
         layout = choose_layout(facts, group, vector_bytes)

@@ -9,7 +9,7 @@ from headwater.opencl.spmd.cost import APART_GATHERS, QUICK_GATHERS, SLOW_GATHER
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import read_kernel
 from headwater.opencl.spmd.layout import Layout
-from headwater.opencl.spmd.plan import choose_group
+from headwater.opencl.spmd.plan import choose_group, choose_layout
 from headwater.opencl.spmd.shapes import Shapes
 from headwater.opencl.spmd.walks import walking_loops
 
@@ -80,7 +80,37 @@ def test_their_work_items_run_one_by_one_in_groups_for_all_threads(gathers, monk
         assert choose_group(facts, (items, 1, 1)) == (group, 1, 1)
 
 
-@pytest.mark.parametrize("layout", [None, Layout(1), Layout(16), Layout(8, 2)], ids=str)
+ROWS = """
+kernel void rows(global const float *a, global float *b, int n)
+{
+    int row = get_global_id(0);
+    float sum = %s;
+    for (int i = 0; i < n; ++i) sum += a[row * n + i]%s;
+    b[row] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "gathers", "group", "layout"),
+    [
+        # Lanes that each go through memory of their own: one row of them, or none.
+        (ROWS % ("0", ""), QUICK_GATHERS, 256, Layout(16, 1, 0, 0)),
+        (ROWS % ("0", " * b[row * n + i]"), QUICK_GATHERS, 256, Layout(1, 4, 0, 0)),
+        (ROWS % ("0", ""), SLOW_GATHERS, 256, Layout(1, 4, 0, 0)),
+        (ROWS % ("0", ""), SLOW_GATHERS, 2, Layout(1, 1, 0, 1)),
+    ],
+)
+def test_rows_of_work_items_that_go_through_memory_of_their_own(source, gathers, group, layout, monkeypatch):
+    monkeypatch.setattr(codegen, "gathers", lambda: gathers)
+    module = host.load(source, "rows.cl")
+    facts = codegen._facts(read_kernel(Module(module.text("rows")), "rows"))
+    assert facts.streams
+    assert not facts.walks
+    assert choose_layout(facts, (group, 1, 1), 64) == layout
+
+
+@pytest.mark.parametrize("layout", [None, Layout(1), Layout(1, 4, 0, 0), Layout(16), Layout(8, 2)], ids=str)
 @pytest.mark.parametrize("name", [*WALKS, *OTHERS])
 @pytest.mark.parametrize("m", [1, 5, 64, 129])
 def test_they_give_the_same_results(name, layout, m):

@@ -9,7 +9,7 @@ from headwater.opencl.spmd.counted import ordered_exits
 from headwater.opencl.spmd.ir import Function, Inst
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.shapes import LANE, Shape, Shapes
-from headwater.opencl.spmd.walks import walking_loops
+from headwater.opencl.spmd.walks import streams, walking_loops
 
 LANES = 16
 """The estimate is for 16 lanes: one 512-bit vector of 32-bit values."""
@@ -36,6 +36,13 @@ quarter of the time; no other kernel of the benchmarks, and none of PolyBench's,
 WHOLE_PAYS = 0.75
 """Part of the cost by lanes from which on a kernel that gathers vectors runs one by one, where what it does to a vector
 is one operation. A product of matrices by rows of ``float4``, groups of 64 × 1, comes out at 0.68 and takes a tenth."""
+STREAM_COST = 1.2
+"""Cycles a lane where each lane goes through memory of its own: 16 lanes read as many cache lines, which often meet in
+few sets (sums of 512 floats in rows, Emerald Rapids: 1.2 times as long as four rows of work-items one by one; sliding
+sums, which store too, 6 times)."""
+SMALL_GATHER_COST = 2.0
+"""Cycles a lane for elements of less than 32 bits, for which there are no gathers (substitution by a table of bytes,
+Emerald Rapids: 1.8 times as long as four rows of work-items one by one)."""
 WALKED_COST = 0.25
 """What an instruction costs in a loop that LLVM vectorises, in those of others that run one by one."""
 BARRIER_COST = 20.0
@@ -44,6 +51,7 @@ DIVERGENCE = 1.3
 _FREE = frozenset(
     ("phi", "br", "ret", "unreachable", "fence", "alloca", "extractelement", "insertelement", "shufflevector")
 )
+WORD_BYTES = 4
 _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
 
 
@@ -70,12 +78,15 @@ APART_GATHERS = Gathers(1.5, 3.0, have_masks=False)
 @dataclass(frozen=True, slots=True)
 class Cost:
     """Cycles for 16 work-items: side by side (``vector``) and one after the other (``scalar``), by components; whether
-    the latter is better (``scalar_pays``); and whether lanes may leave some loop at different trips."""
+    the latter is better (``scalar_pays``); whether lanes may leave some loop at different trips; whether each goes
+    through memory of its own in some (``streams``), and whether LLVM vectorises all innermost loops (``walks``)."""
 
     vector: float
     scalar: float
     scalar_pays: bool
     masked_loops: bool
+    streams: bool
+    walks: bool
 
 
 def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> Cost:
@@ -83,7 +94,7 @@ def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> 
     ordered = ordered_exits(function, cfg, shapes)
     vector = scalar = whole = 0.0
     gathered = False
-    walking = walking_loops(function, cfg, shapes)
+    walking, walked = walking_loops(function, cfg, shapes), streams(function, cfg, shapes)
     for name in cfg.order:
         weight, divergence = 1.0, 1.0
         alone = WALKED_COST if name in walking else 1.0
@@ -99,15 +110,17 @@ def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> 
                 whole += weight * BARRIER_COST * LANES
             elif inst.op not in _FREE:
                 width = inst.ty.count if inst.ty.kind == "vec" else 1
-                vector += weight * divergence * _vector_cost(inst, width, shapes, gathers, masked=divergence > 1.0)
+                vector += (
+                    weight * divergence * _vector_cost(inst, width, shapes, gathers, walked, masked=divergence > 1.0)
+                )
                 single = weight * alone * SCALAR_COST * LANES * (4.0 if inst.op in ("atomicrmw", "cmpxchg") else 1.0)
                 scalar += width * single
                 whole += width * single if inst.op in _DIVISIONS else single
                 gathered |= width > 1 and inst.op == "load" and _gathers(shapes.shape(inst.args[0]))
     pays = scalar < vector or (gathered and whole < WHOLE_PAYS * vector)
-    return Cost(
-        vector, scalar, pays, any(shapes.divergent_loop(loop) and loop.header not in ordered for loop in cfg.loops)
-    )
+    masked_loops = any(shapes.divergent_loop(loop) and loop.header not in ordered for loop in cfg.loops)
+    innermost = {loop.header for loop in cfg.loops if not any(other.parent is loop for other in cfg.loops)}
+    return Cost(vector, scalar, pays, masked_loops, bool(walked), bool(walking) and innermost <= walking)
 
 
 def down_width(function: Function, cfg: Cfg, private: dict[str, int], across: Cost, gathers: Gathers) -> int:
@@ -125,24 +138,29 @@ def _gathers(pointer: Shape) -> bool:
     return bool(pointer.deps & LANE) and pointer.stride is None
 
 
-def _vector_cost(inst: Inst, width: int, shapes: Shapes, gathers: Gathers, *, masked: bool) -> float:
-    """``width``: components, which cost the same each unless a lane's are loaded at once."""
+def _vector_cost(
+    inst: Inst, width: int, shapes: Shapes, gathers: Gathers, walked: frozenset[str], *, masked: bool
+) -> float:
+    """``width``: components, which cost the same each unless a lane's are loaded at once; ``walked``: `streams`."""
     if inst.op == "load" and width > 1 and not masked and _gathers(shapes.shape(inst.args[0])):
         pieces = -(-inst.ty.size_bytes // PIECE_BYTES)
         return LANES * min(width * gathers.whole, pieces * PIECE_COST)
-    return width * _component_cost(inst, shapes, gathers, masked=masked)
+    return width * _component_cost(inst, shapes, gathers, walked, masked=masked)
 
 
-def _component_cost(inst: Inst, shapes: Shapes, gathers: Gathers, *, masked: bool) -> float:
+def _component_cost(inst: Inst, shapes: Shapes, gathers: Gathers, walked: frozenset[str], *, masked: bool) -> float:
     if inst.op in ("atomicrmw", "cmpxchg"):
         return LANE_LOOP_COST if masked else LANES_UNROLLED_COST
     if inst.op in ("load", "store"):
         pointer = shapes.shape(inst.args[-1])
         if not pointer.deps & LANE:
             return SCALAR_COST
+        accessed = inst.ty if inst.op == "load" else inst.args[0].ty
         if pointer.stride is None:
-            return LANES * (gathers.masked if masked else gathers.whole)
-        size = (inst.ty if inst.op == "load" else inst.args[0].ty).size_bytes
+            each = gathers.masked if masked else gathers.whole
+            each = max(each, SMALL_GATHER_COST) if accessed.scalar.size_bytes < WORD_BYTES else each
+            return LANES * (max(each, STREAM_COST) if inst.args[-1].text in walked and not masked else each)
+        size = accessed.size_bytes
         return WIDE_COST if abs(pointer.stride) <= 4 * size else STRIDED_COST
     shape = shapes.of.get(inst.name)
     if shape is None or not shape.varying:

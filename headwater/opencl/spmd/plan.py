@@ -50,6 +50,11 @@ GATHERS_PREVAIL = 3.0
 better in such a row: the trips follow the longest of fewer rows of a matrix, and a core sees half as many streams
 (Emerald Rapids: sparse matrix products take 0.78 to 1.0 of the time, 0.86 where all rows are as long)."""
 
+SINGLE_ROWS = 4
+"""Work-items that run together where lanes do not pay, so that one's operations fill the time in which another's wait:
+sums of rows take 0.45, a product of matrices by rows of ``float4`` 0.82, sliding sums 0.8 of one at a time's time
+(Emerald Rapids). They do not where they leave loops at different times (sorting 16 numbers: 2.3)."""
+
 WIDE_VECTORS = 4
 """Vectors of lanes where rows share loads: 4 × 4 sums in registers (matrix multiply: 2× over 1 × 4)."""
 
@@ -93,9 +98,10 @@ class KernelFacts:
     side by side may leave a loop at different trips. ``scalar_pays``: one by one they are estimated to run faster.
     ``size``: its instructions. ``dims``: the dimensions of the ids it asks for. ``reducible``: its control flow is made
     of proper loops, so that it can be vectorised. ``private_bytes``: of a work-item's private arrays. ``flow``: how its
-    hottest part keeps the processor busy. ``down_width``: where it is estimated to run
-    faster with work-items side by side along y than along x and than one by one, the components that each of them loads
-    at once; else 0. ``rows_share``: work-items read much of what those at the next y read.
+    hottest part keeps the processor busy. ``down_width``: where it is estimated to run faster with work-items side by
+    side along y than along x and than one by one, the components that each of them loads at once; else 0.
+    ``rows_share``: work-items read much of what those at the next y read. ``streams``: in some loop each goes through
+    memory of its own. ``walks``: LLVM vectorises all innermost loops where they run one by one.
     """
 
     arg_offsets: tuple[int, ...]
@@ -115,6 +121,8 @@ class KernelFacts:
     flow: Flow
     down_width: int
     rows_share: bool
+    streams: bool
+    walks: bool
     traps: bool
 
 
@@ -148,7 +156,13 @@ def _group_items(facts: KernelFacts, global_size: Size) -> int:
     """Work-items of a group of a kernel that does not look at groups: so many that all threads get some."""
     if not facts.has_loop:
         return FLAT_GROUP_ITEMS
-    least = 1 if facts.scalar_pays else LOOPED_GROUP_ITEMS if global_size[1] == 1 else MAX_ROWS * LOOPED_GROUP_ITEMS
+    least = (
+        _single_rows(facts, SINGLE_ROWS)
+        if facts.scalar_pays
+        else LOOPED_GROUP_ITEMS
+        if global_size[1] == 1
+        else MAX_ROWS * LOOPED_GROUP_ITEMS
+    )
     wanted = -(-prod(global_size) // LOOPED_GROUPS)
     return min(FLAT_GROUP_ITEMS, max(least, 1 << (wanted - 1).bit_length() if wanted > 1 else 1))
 
@@ -176,7 +190,8 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
     elif local_size[0] < base and max(local_size) > local_size[0]:
         lane_dim = max(range(3), key=lambda d: (min(local_size[d], base), -d))
     if facts.scalar_pays and not down:
-        return Layout(1, 1, lane_dim, 1 if lane_dim == 0 else 0)
+        rows = _single_rows(facts, local_size[lane_dim])
+        return Layout(1, rows, lane_dim, lane_dim if rows > 1 else 1 if lane_dim == 0 else 0)
     lanes = 1
     while lanes < base and lanes * 2 <= local_size[lane_dim]:
         lanes *= 2
@@ -195,6 +210,8 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
             most = min(most, facts.flow.rows(1, MASKED_ROWS, vector_registers(vector_bytes)))
             if most == 1 and vector_bytes == 64 and facts.flow.gathers >= GATHERS_PREVAIL * facts.flow.operations:
                 lanes = min(lanes, base // 2)
+    elif facts.streams and not facts.has_barrier and row_dim == lane_dim:
+        most = 1
     elif not facts.has_barrier and row_dim == lane_dim and facts.size <= LARGE_KERNEL:
         limit = MAX_FLOW_ROWS if facts.has_loop or vector_bytes < 64 else MAX_WIDE_STRAIGHT_ROWS
         most = facts.flow.rows(most, limit, vector_registers(vector_bytes))
@@ -222,6 +239,12 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
         while lanes < WIDE_VECTORS * base and lanes * 2 <= local_size[lane_dim]:
             lanes *= 2
     return Layout(lanes, rows, lane_dim, row_dim)
+
+
+def _single_rows(facts: KernelFacts, items: int) -> int:
+    """How many work-items run together where lanes do not pay, ``items`` being a group's along the lanes."""
+    together = facts.has_loop and not (facts.has_barrier or facts.masked_loops or facts.walks)
+    return SINGLE_ROWS if together and facts.size <= SMALL_KERNEL and items >= SINGLE_ROWS else 1
 
 
 def masked_layout(layout: Layout, size: int, *, has_barrier: bool) -> Layout:

@@ -1,4 +1,4 @@
-"""A kernel in; the loops in which each work-item walks through memory of its own, as LLVM can vectorise them, out.
+"""A kernel in; where each work-item walks through memory of its own, and which such loops LLVM can vectorise, out.
 
 Side by side, lanes of such a loop gather from as many places as there are lanes. One by one, each trip does the next
 trips' work, too, if LLVM's loop vectoriser finds that they do not need this one's results. What it needs is
@@ -21,6 +21,29 @@ _ORDERLESS = frozenset(("add", "mul", "and", "or", "xor"))
 _ORDERLESS_CALLS = ("llvm.umin", "llvm.umax", "llvm.smin", "llvm.smax")
 
 
+def streams(function: Function, cfg: Cfg, shapes: Shapes) -> frozenset[str]:
+    """The names of addresses by which each lane goes through memory of its own, element by element, in any loop."""
+    sums = Sums(function)
+    found: set[str] = set()
+    for loop in cfg.loops:
+        for name in loop.blocks:
+            for inst in function.blocks[name].insts:
+                if inst.op in ("load", "store") and _apart(inst, shapes):
+                    way = way_of(function, loop, sums, inst.args[-1])
+                    if way is not None and abs(way.step) == _size_bytes(inst):
+                        found.add(inst.args[-1].text)
+    return frozenset(found)
+
+
+def _size_bytes(access: Inst) -> int:
+    return (access.ty if access.op == "load" else access.args[0].ty).size_bytes
+
+
+def _apart(access: Inst, shapes: Shapes) -> bool:
+    shape = shapes.shape(access.args[-1])
+    return bool(shape.deps & LANE) and (shape.stride is None or abs(shape.stride) > NEAR * _size_bytes(access))
+
+
 def walking_loops(function: Function, cfg: Cfg, shapes: Shapes) -> frozenset[str]:
     """The headers of such loops: of one block, with each access at the next element, or the same, on every trip."""
     sums = Sums(function)
@@ -36,11 +59,9 @@ def _walks(function: Function, loop: Loop, shapes: Shapes, sums: Sums) -> bool:
     for inst in block.insts:
         if inst.op in ("load", "store"):
             way = way_of(function, loop, sums, inst.args[-1])
-            size = (inst.ty if inst.op == "load" else inst.args[0].ty).size_bytes
-            if way is None or abs(way.step) not in (0, size) or (not way.step and inst.op == "store"):
+            if way is None or abs(way.step) not in (0, _size_bytes(inst)) or (not way.step and inst.op == "store"):
                 return False
-            shape = shapes.shape(inst.args[-1])
-            apart |= bool(shape.deps & LANE) and (shape.stride is None or abs(shape.stride) > NEAR * size)
+            apart |= _apart(inst, shapes)
             ways.append((inst, way))
         elif inst.op in _ORDERED or (inst.op == "call" and not inst.detail.startswith("llvm.")):
             return False
