@@ -81,7 +81,7 @@ def problems_of(case: Case, seed: int, against: Against) -> list[str]:
     from benchmarks.forced_layouts import LAYOUTS, build, differences, pocl
     from headwater.runtime.vliw import VliwDevice
 
-    picked = random.Random(seed).sample(LAYOUTS[1:], against.layouts)
+    picked = random.Random(seed).sample(LAYOUTS[1:], min(against.layouts, len(LAYOUTS) - 1))
     problems: list[str] = []
 
     def go(

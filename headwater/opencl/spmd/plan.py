@@ -156,15 +156,11 @@ def _group_items(facts: KernelFacts, global_size: Size) -> int:
     """Work-items of a group of a kernel that does not look at groups: so many that all threads get some."""
     if not facts.has_loop:
         return FLAT_GROUP_ITEMS
-    least = (
-        _single_rows(facts, SINGLE_ROWS)
-        if facts.scalar_pays
-        else LOOPED_GROUP_ITEMS
-        if global_size[1] == 1
-        else MAX_ROWS * LOOPED_GROUP_ITEMS
-    )
+    least = LOOPED_GROUP_ITEMS if global_size[1] == 1 else MAX_ROWS * LOOPED_GROUP_ITEMS
+    if facts.scalar_pays:
+        least = _single_rows(facts, SINGLE_ROWS)
     wanted = -(-prod(global_size) // LOOPED_GROUPS)
-    return min(FLAT_GROUP_ITEMS, max(least, 1 << (wanted - 1).bit_length() if wanted > 1 else 1))
+    return min(FLAT_GROUP_ITEMS, max(least, 1 << max(0, wanted - 1).bit_length()))  # whole vectors in all but the last
 
 
 def choose_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> Layout:
