@@ -53,7 +53,7 @@ from headwater.runtime.values import whole_numbers
 if TYPE_CHECKING:
     from headwater.runtime.brook_drawing import Drawing, Shaders
     from headwater.runtime.brook_pixels import Pass
-    from headwater.runtime.devices import Prepared
+    from headwater.runtime.devices import Buffer, Prepared
 
 _KEPT_PLANS = 256  # per kernel; each holds the address tables of one combination of shapes
 _EXACT = "-D HW_EXACT_RANGE"
@@ -185,6 +185,7 @@ class _Plan:
         "otherwise",
         "outs",
         "partial",
+        "spare",
         "steps",
         "tested",
     )
@@ -203,6 +204,8 @@ class _Plan:
         self.tested: tuple[int, ...] = ()
         self.latest: tuple[list[Any] | None, tuple[_Step, ...]] = None, ()
         self.partial = 0  # bytes of the partial results of a reduction, whose item comes after the parameters
+        # Buffers of a reduction to one value for its result and its partial results, between calls.
+        self.spare: list[tuple[Buffer, Buffer | None]] = []
 
 
 class BrookKernel(Kernel):
@@ -383,6 +386,8 @@ class BrookKernel(Kernel):
 
     def _run_with_arrays(self, plan: _Plan, items: list[Any], time_limit: float | None) -> Any:
         """Run with arrays as items, and return what the call returns."""
+        if plan.is_value and not plan.direct:
+            return self._value(plan, items, time_limit)
         results = [items[number] for number, _, _, _ in plan.outs]
         if not plan.direct:
             fresh = {number for number, _, _, zero in plan.outs if not zero}
@@ -395,6 +400,25 @@ class BrookKernel(Kernel):
             return results[0][0]
         return results[0] if len(results) == 1 else tuple(results)
 
+    def _value(self, plan: _Plan, items: list[Any], time_limit: float | None) -> Any:
+        """The value that a reduction has on a device with memory of its own.
+
+        Its buffers stay with the plan, and a driver is waited for once, by what reads the value: on an H200 to make and
+        release them, and to wait twice, took 0.02 to 0.2 ms of a call's 0.37 to 0.55.
+        """
+        ((number, full, dtype, _),) = plan.outs
+        device, value = plan.device, empty(full, dtype)
+        try:
+            target, items[-1] = plan.spare.pop()
+        except IndexError:
+            target, items[-1] = device.allocate(value.nbytes), device.allocate(plan.partial) if plan.partial else None
+        items[number] = target
+        self._to_device(device, items, set())
+        self._run(plan, items, None, time_limit, wait=device.kind != "opencl")
+        device.download(target, value)
+        plan.spare.append((target, items[-1]))
+        return value[0]
+
     def _to_device(self, device: Device, items: list[Any], fresh: set[int]) -> None:
         """Replace arrays by buffers; those in ``fresh`` need no contents."""
         for number, item in enumerate(items):
@@ -402,7 +426,7 @@ class BrookKernel(Kernel):
                 items[number] = device.allocate(item.nbytes) if number in fresh else device.wrap(item)
 
     def _run(self, plan: _Plan, items: list[Any], queue: Queue | None, time_limit: float | None, *, wait: bool) -> None:
-        if plan.partial:
+        if plan.partial and items[-1] is None:
             items[-1] = plan.device.allocate(plan.partial)
         event: Any = None
         for step in plan.steps if plan.launch is None else self._fitting_steps(plan, plan.launch, items):
@@ -502,6 +526,8 @@ class BrookKernel(Kernel):
         self, plan: _Plan, items: list[Any], given: Mapping[str, Any], queue: Queue | None, time_limit: float | None
     ) -> Any:
         """Run where outs are given or inputs are streams; outs that are not given become streams."""
+        if plan.is_value and not plan.direct and not given and queue is None:
+            return self._value(plan, items, time_limit)
         device = plan.device
         results: list[Any] = []
         copies: list[tuple[Any, Array, int]] = []  # from an item to an array that is not itself the device's memory
