@@ -47,8 +47,9 @@ time, but a binary search 1.4)."""
 
 GATHERS_PREVAIL = 3.0
 """What gathers take of a trip's cycles, in those of its other operations, from which on half a vector of 64 bytes is
-better in such a row: the trips follow the longest of fewer rows of a matrix, and a core sees half as many streams
-(Emerald Rapids: sparse matrix products take 0.78 to 1.0 of the time, 0.86 where all rows are as long)."""
+better in such a row, if each lane goes through memory of its own: the trips follow the longest of fewer rows of a
+matrix, and a core sees half as many streams (Emerald Rapids: sparse matrix products take 0.78 to 1.0 of the time, 0.86
+where all rows are as long). Else it is not: folds of columns take 1.8 times as long."""
 
 SINGLE_ROWS = 4
 """Work-items that run together where lanes do not pay, so that one's operations fill the time in which another's wait:
@@ -204,7 +205,8 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
         most = min(most, MASKED_ROWS)
         if facts.flow.gathers:  # these keep the ports busy, unless the next one waits for this one
             most = min(most, facts.flow.rows(1, MASKED_ROWS, vector_registers(vector_bytes)))
-            if most == 1 and vector_bytes == 64 and facts.flow.gathers >= GATHERS_PREVAIL * facts.flow.operations:
+            prevail = facts.flow.gathers >= GATHERS_PREVAIL * facts.flow.operations
+            if most == 1 and vector_bytes == 64 and prevail and facts.streams:
                 lanes = min(lanes, base // 2)
     elif facts.streams and not facts.has_barrier and row_dim == lane_dim:
         most = 1
