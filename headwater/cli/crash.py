@@ -15,7 +15,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_HINT = b"  hint: run it with --check, or on a simulated chip: there the line is told\n"
+HINT = "run it with --check, or on a simulated chip: there the line is told"
+_HINT = f"  hint: {HINT}\n".encode()
 _ACCESS = b"headwater: error: the kernel accessed memory that is not there, and was ended\n" + _HINT
 _ENDED = b"headwater: error: the kernel ended itself by a trap, or damaged memory that is not its own\n" + _HINT
 _EXIT_CODE = 2

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.cli.fence import Fenced
 from headwater.errors import UsageError
 from headwater.files import Array
 
@@ -88,7 +89,7 @@ class Job:
             returned = self._call_brook(device, self._given())
             seconds = time.perf_counter() - begin
             return self._results(returned), seconds
-        values = self._fresh()
+        values, fences = self._fresh(device)
         queue = None
         if watcher is not None and watcher.active:
             from headwater.runtime import Queue
@@ -100,6 +101,8 @@ class Job:
         event.wait()
         if queue is not None:
             queue.wait()
+        for fence in fences:
+            fence.check()
         self.local_size = event.local_size
         seconds = time.perf_counter() - begin
         return {name: _pixels(values[name]) for name in self.binding.outputs}, seconds
@@ -126,17 +129,25 @@ class Job:
 
     # -- OpenCL C ------------------------------------------------------------------------------------------------------
 
-    def _fresh(self) -> dict[str, Any]:
-        """The arguments, with copies of what the kernel writes: every run begins with the same data."""
+    def _fresh(self, device: Device) -> tuple[dict[str, Any], list[Fenced]]:
+        """The arguments, with copies of what the kernel writes: every run begins with the same data.
+
+        Those that nothing else protects from the kernel are fenced, to be checked when it has ended.
+        """
         from headwater.runtime import Image
 
         values: dict[str, Any] = {}
+        fences: list[Fenced] = []
         for slot in self.slots:
             value = self.binding.values[slot.name]
             if isinstance(value, np.ndarray) and slot.written:
-                value = value.copy()
+                if slot.role == "buffer" and device.kind == "cpu":
+                    fences.append(Fenced(slot.name, value))
+                    value = fences[-1].copy
+                else:
+                    value = value.copy()
             values[slot.name] = Image(value) if slot.role == "image" else value
-        return values
+        return values, fences
 
     def _call_opencl(self, device: Device, values: dict[str, Any], queue: Queue | None = None) -> Any:
         sizes = (self.binding.global_size, self.binding.local_size)
@@ -146,7 +157,7 @@ class Job:
         return self.kernel[sizes](*[values[slot.name] for slot in self.slots], **options)
 
     def _time_opencl(self, device: Device) -> float:
-        values = self._fresh()
+        values, fences = self._fresh(device)
         if device.kind != "cpu":
             from headwater.runtime import stream
 
@@ -154,7 +165,10 @@ class Job:
                 name: stream(value, device=device) if isinstance(value, np.ndarray) and value.ndim else value
                 for name, value in values.items()
             }
-        return float(self._call_opencl(device, values).seconds)
+        seconds = float(self._call_opencl(device, values).seconds)
+        for fence in fences:
+            fence.check()
+        return seconds
 
     # -- Brook+ --------------------------------------------------------------------------------------------------------
 
