@@ -293,3 +293,30 @@ kernel void relax(global const float *ends, global float *middle, local float *o
     }
     middle[get_global_id(0)] = one[i];
 }
+
+// Work-items that meet in one place.
+kernel void keep(global const int *a, global int *kept, global int *count)
+{
+    const int i = get_global_id(0);
+    if (a[i])
+        kept[atomic_inc(count) & (get_global_size(0) - 1)] = a[i];
+}
+
+kernel void add_up(global const int *a, global int *sum)
+{
+    atomic_add(sum, a[get_global_id(0)]);
+}
+
+kernel void keep_by_group(global const int *a, global int *kept, global int *counts)
+{
+    local int count;
+    if (get_local_id(0) == 0)
+        count = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int value = a[get_global_id(0)];
+    if (value)
+        kept[get_group_id(0) * get_local_size(0) + atomic_inc(&count)] = value;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0)
+        counts[get_group_id(0)] = count;
+}

@@ -90,6 +90,9 @@ KINDS = {
     "collatz": Kind((1 << 16,), None, lambda r: [words(r, 1 << 16, 1)]),
     "tree": Kind((M,), (256,), lambda r: [floats(r, M), floats(r, M // 256), hw.Local(1024)]),
     "relax": Kind((M // 4,), (256,), lambda r: [floats(r, M // 4), floats(r, M // 4), hw.Local(1024), hw.Local(1024)]),
+    "keep": Kind((M,), None, lambda r: [words(r, M, 2), words(r, M, 1), words(r, 1, 1)]),
+    "add_up": Kind((M,), None, lambda r: [words(r, M, 10), words(r, 1, 1)]),
+    "keep_by_group": Kind((M,), (256,), lambda r: [words(r, M, 2), words(r, M, 1), words(r, M // 256, 1)]),
 }
 
 

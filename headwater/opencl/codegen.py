@@ -148,6 +148,7 @@ def _facts(kernel: Kernel) -> KernelFacts:
         rows_share=share,
         streams=cost is not None and cost.streams,
         walks=cost is not None and cost.walks,
+        meets=cost is not None and cost.meets,
         traps=any(i.op == "call" and i.detail == "llvm.trap" for b in kernel.function.blocks.values() for i in b.insts),
     )
 

@@ -31,6 +31,7 @@ def facts(*, size=50, dims=(0,), masked_loops=False):
         rows_share=False,
         streams=False,
         walks=False,
+        meets=False,
         traps=False,
     )
 

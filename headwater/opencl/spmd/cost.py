@@ -8,7 +8,9 @@ from headwater.opencl.spmd.cfg import Cfg
 from headwater.opencl.spmd.counted import ordered_exits
 from headwater.opencl.spmd.ir import Function, Inst
 from headwater.opencl.spmd.layout import Layout
+from headwater.opencl.spmd.meeting import meeting
 from headwater.opencl.spmd.shapes import LANE, Shape, Shapes
+from headwater.opencl.spmd.types import LOCAL_SPACE
 from headwater.opencl.spmd.walks import streams, walking_loops
 
 LANES = 16
@@ -21,6 +23,7 @@ TRIPS = 16.0
 # instructions issue three a cycle, an atomic takes 5.5 a lane in the loop over active lanes and 1.2 where all lanes are
 # active.
 SCALAR_COST = 0.3
+ATOMIC_COST = 1.2
 WIDE_COST = 1.5
 STRIDED_COST = 1.0 * LANES
 PIECE_COST, PIECE_BYTES = (
@@ -29,6 +32,11 @@ PIECE_COST, PIECE_BYTES = (
 )  # one load of so many bytes of a lane's vector, and the shuffle that joins it to others
 LANE_LOOP_COST = 5.5 * LANES
 LANES_UNROLLED_COST = 1.2 * LANES
+TOGETHER_COST = 2.0 * LANES
+"""All lanes' atomics on one place as one: running sums of the lanes, and a part of the locked operation, which several
+vectors share (a count that numbers its items, Emerald Rapids)."""
+LOCKED_COST = 18.0
+"""Cycles of an atomic on global memory that nobody else wants (Emerald Rapids: 6.2 ns)."""
 DOWN_PAYS = 0.7
 """Part of the cost along x, or one by one, from which on lanes along y are worth it: one cannot see from the code how
 memory lies. A product of matrices by rows of ``float4``, the second one transposed, comes out at 0.57 and takes a
@@ -79,7 +87,8 @@ APART_GATHERS = Gathers(1.5, 3.0, have_masks=False)
 class Cost:
     """Cycles for 16 work-items: side by side (``vector``) and one after the other (``scalar``), by components; whether
     the latter is better (``scalar_pays``); whether lanes may leave some loop at different trips; whether each goes
-    through memory of its own in some (``streams``), and whether LLVM vectorises all innermost loops (``walks``)."""
+    through memory of its own in some (``streams``), whether LLVM vectorises all innermost loops (``walks``), and
+    whether all count in one place of global memory (``meets``)."""
 
     vector: float
     scalar: float
@@ -87,6 +96,7 @@ class Cost:
     masked_loops: bool
     streams: bool
     walks: bool
+    meets: bool
 
 
 def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> Cost:
@@ -95,6 +105,7 @@ def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> 
     vector = scalar = whole = 0.0
     gathered = False
     walking, walked = walking_loops(function, cfg, shapes), streams(function, cfg, shapes)
+    together, meets = meeting(function, shapes), False
     for name in cfg.order:
         weight, divergence = 1.0, 1.0
         alone = WALKED_COST if name in walking else 1.0
@@ -108,19 +119,27 @@ def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> 
                 vector += weight * BARRIER_COST
                 scalar += weight * BARRIER_COST * LANES
                 whole += weight * BARRIER_COST * LANES
+            elif inst.name in together:
+                vector += weight * divergence * TOGETHER_COST
+                shared = inst.args[0].ty.space != LOCAL_SPACE
+                meets |= shared
+                single = weight * LANES * (LOCKED_COST if shared else ATOMIC_COST)
+                scalar += single
+                whole += single
             elif inst.op not in _FREE:
                 width = inst.ty.count if inst.ty.kind == "vec" else 1
                 vector += (
                     weight * divergence * _vector_cost(inst, width, shapes, gathers, walked, masked=divergence > 1.0)
                 )
-                single = weight * alone * SCALAR_COST * LANES * (4.0 if inst.op in ("atomicrmw", "cmpxchg") else 1.0)
+                single = weight * alone * SCALAR_COST * LANES
+                single *= ATOMIC_COST / SCALAR_COST if inst.op in ("atomicrmw", "cmpxchg") else 1.0
                 scalar += width * single
                 whole += width * single if inst.op in _DIVISIONS else single
                 gathered |= width > 1 and inst.op == "load" and _gathers(shapes.shape(inst.args[0]))
     pays = scalar < vector or (gathered and whole < WHOLE_PAYS * vector)
     masked_loops = any(shapes.divergent_loop(loop) and loop.header not in ordered for loop in cfg.loops)
     innermost = {loop.header for loop in cfg.loops if not any(other.parent is loop for other in cfg.loops)}
-    return Cost(vector, scalar, pays, masked_loops, bool(walked), bool(walking) and innermost <= walking)
+    return Cost(vector, scalar, pays, masked_loops, bool(walked), bool(walking) and innermost <= walking, meets)
 
 
 def down_width(function: Function, cfg: Cfg, private: dict[str, int], across: Cost, gathers: Gathers) -> int:

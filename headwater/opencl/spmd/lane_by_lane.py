@@ -26,13 +26,7 @@ class LaneByLane(Checks):
         return [(0, everything)]
 
     def access_mask(self, rows: list[int]) -> str | None:
-        masks = [self.mask(row) for row in rows]
-        if any(m is None for m in masks):
-            return None
-        total = masks[0]
-        for mask in masks[1:]:
-            total = self.writer.let(f"or {self.mask_type} {total}, {mask}")
-        return total
+        return self.union([self.mask(row) for row in rows])
 
     def spill(self, vector: str, ty: Type) -> str:
         """A place in memory that holds the lanes' values, to index by lane (i1 as bytes: LLVM packs its bits)."""

@@ -8,9 +8,9 @@ from math import gcd
 from headwater.errors import InternalError
 from headwater.opencl.spmd.aligned import LINE_BYTES
 from headwater.opencl.spmd.ir import Inst, Value
-from headwater.opencl.spmd.lane_by_lane import LaneByLane
 from headwater.opencl.spmd.packing import MAX_STEP
 from headwater.opencl.spmd.shapes import LANE, ROW
+from headwater.opencl.spmd.together import Together
 from headwater.opencl.spmd.types import I1, I32, I64, LOCAL_SPACE, PRIVATE_SPACE, Type, int_type, vec_type
 
 WORD_BYTES = (4, 8)
@@ -30,7 +30,7 @@ WORD = I32
 """What small elements are moved as where masks tell items apart."""
 
 
-class Memory(LaneByLane):
+class Memory(Together):
     """Writes loads and stores."""
 
     def write_memory(self, inst: Inst) -> None:
@@ -50,7 +50,7 @@ class Memory(LaneByLane):
         elif inst.op == "store":
             self._store(inst, inst.args[0], pointer)
         else:
-            self.write_atomic(inst)
+            self.write_atomics(inst)
 
     # How lanes' addresses lie.
 

@@ -71,6 +71,10 @@ MAX_FLOW_ROWS = 16
 """Rows that `Flow.rows` may ask for: all of them have a vector that a loop carries from trip to trip (hash: 0.9 of 8
 rows' time, with AVX2 and AVX-512)."""
 
+MEETING_ROWS = 16
+"""Rows of short kernels without loops that count in one place: each chunk's count is one atomic, for which all cores
+wait in turn (2 cores of an Emerald Rapids: 0.3 to 0.8 of two rows' time)."""
+
 MAX_WIDE_STRAIGHT_ROWS = 4
 """The same without loops where vectors have 64 bytes: eight rows take LLVM 1.7 times as long and are no faster (Zen 5:
 Black-Scholes 1.01, 5 × 5 convolution 1.03 of four rows' time; with AVX2 they are, 0.80 and 0.93)."""
@@ -102,7 +106,8 @@ class KernelFacts:
     hottest part keeps the processor busy. ``down_width``: where it is estimated to run faster with work-items side by
     side along y than along x and than one by one, the components that each of them loads at once; else 0.
     ``rows_share``: work-items read much of what those at the next y read. ``streams``: in some loop each goes through
-    memory of its own. ``walks``: LLVM vectorises all innermost loops where they run one by one.
+    memory of its own. ``walks``: LLVM vectorises all innermost loops where they run one by one. ``meets``: all count in
+    one place of global memory.
     """
 
     arg_offsets: tuple[int, ...]
@@ -124,6 +129,7 @@ class KernelFacts:
     rows_share: bool
     streams: bool
     walks: bool
+    meets: bool
     traps: bool
 
 
@@ -210,6 +216,8 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
                 lanes = min(lanes, base // 2)
     elif facts.streams and not facts.has_barrier and row_dim == lane_dim:
         most = 1
+    elif facts.meets and not (facts.has_loop or facts.has_barrier) and facts.size <= SMALL_KERNEL:
+        most = MEETING_ROWS
     elif not facts.has_barrier and row_dim == lane_dim and facts.size <= LARGE_KERNEL:
         limit = MAX_FLOW_ROWS if facts.has_loop or vector_bytes < 64 else MAX_WIDE_STRAIGHT_ROWS
         most = facts.flow.rows(most, limit, vector_registers(vector_bytes))
