@@ -636,7 +636,9 @@ class _Generator:
         function, first = self.rng.choice(ATOMICS)
         array = "counts" if self.grouped and self.rng.random() < 0.5 else "bins"
         value = "" if function in ("inc", "dec") else f", {self.expression('uint', 1)}"
-        return [f"atomic_{function}(&{array}[{first} + (({self.integer_variable()}) & 7)]{value});"]
+        # All work-items in one place are another case than each in its own.
+        at = str(self.rng.randrange(8)) if self.rng.random() < 0.3 else f"(({self.integer_variable()}) & 7)"
+        return [f"atomic_{function}(&{array}[{first} + {at}]{value});"]
 
     def exchange_own(self) -> list[str]:
         """An atomic function whose result counts, on what no other work-item uses."""

@@ -38,6 +38,9 @@ INLINE_NS = 40_000
 # A launch longer than this runs on workers while the caller waits, where Python runs signal handlers. In shorter ones
 # the caller works along, and keeps its processor: a worker that is woken may be put beside another one.
 BOUNDED_NS = 100_000_000
+ALONE_NS = 1_000_000
+"""The work of a launch with helpers up to which one is run alone now and then, to see what it takes: helpers that have
+slept come late, or to the very processor that works, and such a launch of 20 µs was taken for one of 400."""
 _BATCHES_PER_THREAD = 16  # enough for balance, few enough that the shared counter costs nothing
 
 _MAIN_THREAD = threading.main_thread().ident
@@ -186,6 +189,8 @@ class CpuLaunch:
         self._inline = not check and not host.traps and (interrupt.SUPPORTED or not host.unbounded)
         self._bounded = BOUNDED_NS * self._tickets
         self._cost = self._bounded  # nothing is known of the first launch: it may be a long one
+        self._helped = 0  # launches with helpers that one alone might have been as good as
+        self._next_alone = 1
 
     # -- arguments -----------------------------------------------------------------------------------------------------
 
@@ -321,7 +326,7 @@ class CpuLaunch:
             return self._submit(task, args, queue, time_limit)
         if self._total == 0:
             return self._nothing(task)
-        if self._cost < INLINE_NS or self._tickets == 1:
+        if self._cost < INLINE_NS or self._tickets == 1 or (self._cost < ALONE_NS and self._tries_alone()):
             # Also for loops that end by themselves: they may have been short so far only for the launches' arguments.
             short = self._straight and self._cost < INLINE_NS
             if not short and interrupt.SUPPORTED and _get_ident() == _MAIN_THREAD:
@@ -341,6 +346,14 @@ class CpuLaunch:
             _write_back(task)
         self._free.append(task)
         return CpuEvent(start, start, end, self._local_size)
+
+    def _tries_alone(self) -> bool:
+        """Whether it is this launch's turn to run alone; each is twice as far from the one before."""
+        self._helped += 1
+        if self._helped < self._next_alone:
+            return False
+        self._next_alone *= 2
+        return True
 
     def _watched(self, task: Task) -> tuple[int, int]:
         """Run a kernel in the main thread, so that Ctrl-C gets out of it; when it began and ended."""
@@ -368,7 +381,7 @@ class CpuLaunch:
             if watched:
                 interrupt.end(task)
         end = _now()
-        self._cost = (end - start) * self._tickets
+        self._cost = (end - start) * (1 + int(task.block[_pool.JOINED]))
         self._tried(task)
         task.keep = None
         if task.error is not None:
@@ -436,7 +449,7 @@ class CpuLaunch:
         """Called in the thread that left last."""
         event: CpuEvent = task.event
         event._ended = _now()
-        self._cost = (event._ended - event._started) * self._tickets
+        self._cost = (event._ended - event._started) * max(1, int(task.block[_pool.JOINED]))
         self._tried(task, leads=False)
         with task.lock:
             event._task = None

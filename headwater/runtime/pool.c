@@ -5,7 +5,8 @@
  * longer, is the caller's business (pool.py). Nothing here allocates, blocks or calls the system.
  *
  * The state word of a launch counts the helpers inside. OPEN: more may enter. LED: the thread that launched is inside.
- * TELL: who leaves last must say so. Once a thread finds no group left, nobody enters any more.
+ * TELL: who leaves last must say so. Once a thread finds no group left, nobody enters any more. JOINED counts the
+ * helpers that came in time.
  */
 
 typedef long long i64;
@@ -85,6 +86,7 @@ EXPORT i64 hw_fork(struct board *board, i64 *block, i64 wanted)
         else
             __atomic_fetch_sub(block + STATE, 1, __ATOMIC_RELAXED);
     }
+    __atomic_fetch_add(block + JOINED, sent, __ATOMIC_RELAXED);
     return sent;
 }
 
@@ -120,6 +122,7 @@ EXPORT i64 hw_enter(i64 *block)
         if (!(old & OPEN))
             return 0;
     while (!changed(block + STATE, &old, old + 1));
+    __atomic_fetch_add(block + JOINED, 1, __ATOMIC_RELAXED);
     return 1;
 }
 

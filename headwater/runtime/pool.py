@@ -33,6 +33,8 @@ GLOBAL, LOCAL, GROUPS, OFFSET = 4, 7, 10, 13
 WORK_DIM, FLAGS, PRINTF, ERROR, BOUNDS, BOUNDS_COUNT, FRAMES, TAIL = 16, 17, 18, 19, 20, 21, 22, 30
 # And those that pool.c reads; 23 and 24 are the emulators' own.
 STATE, ENTRY, ARGS, SCRATCH_BYTES, OWN_SCRATCH = 25, 26, 27, 28, 29
+JOINED = 31
+"""How many threads of the pool have worked on the launch."""
 BLOCK_FIELDS = 32
 # Bits of the state.
 OPEN, LED, TELL, COUNT = 1 << 32, 1 << 33, 1 << 34, (1 << 32) - 1
@@ -189,6 +191,7 @@ def _load() -> Native:
     from headwater.opencl.shared import library_name, link_shared
 
     fields = {"STATE": STATE, "ENTRY": ENTRY, "ARGS": ARGS, "SCRATCH_BYTES": SCRATCH_BYTES, "OWN_SCRATCH": OWN_SCRATCH}
+    fields["JOINED"] = JOINED
     bits = {"OPEN": OPEN, "LED": LED, "TELL": TELL, "COUNT": COUNT}
     defined = "".join(f"#define {name} {value}LL\n" for name, value in {**fields, **bits}.items())
     source = defined + Path(__file__).with_name("pool.c").read_text(encoding="utf-8")
@@ -271,6 +274,7 @@ class Pool:
     def submit(self, task: Task, helpers: int) -> None:
         """Have ``helpers`` threads work on a task; the last to leave, perhaps this one, calls its ``finish``."""
         functions, _ = self._native
+        task.block[JOINED] = 0
         task.block[STATE] = OPEN | TELL | LED
         try:
             self._fork(functions, task, helpers, leads=False)
@@ -286,6 +290,7 @@ class Pool:
         functions, spins = self._native
         scratch = scratch_address(task.block[SCRATCH_BYTES])
         task.finish = None
+        task.block[JOINED] = 0
         task.block[STATE] = OPEN | LED
         try:
             self._fork(functions, task, helpers, leads=True)

@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.runtime import pool as pool_module
+from headwater.runtime import cpu_launch, pool as pool_module
 from headwater.runtime.pool import (
     BATCH,
     BLOCK_FIELDS,
     COUNT,
     ENTRY,
+    JOINED,
     OPEN,
     SCRATCH_BYTES,
     STATE,
@@ -69,6 +70,7 @@ def test_threads_meet_in_a_launch_and_have_left_when_it_returns(pool: Pool) -> N
         pool.lead(task, 2)
         assert len(slow) == 2
         assert len(set(slow)) == 2
+        assert task.block[JOINED] == 2
         assert not task.block[STATE] & (OPEN | COUNT)
 
 
@@ -281,3 +283,20 @@ def test_what_is_left_is_taken_in_ever_smaller_batches() -> None:
     launch._entry(task.block_address, task.args_address, scratch_address(0))
     batches = np.diff(np.unique([0, *taken]))
     assert batches.tolist() == [16, 16, 16, 13, 9, 7, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1]
+
+
+def test_short_launches_with_helpers_are_tried_alone_ever_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = hw.compile("kernel void k(global int *x) { x[get_global_id(0)]++; }", device="cpu")
+    launch = program.on(hw.device("cpu")).kernels["k"].prepare((4096,), (64,))
+    launch._tickets = 2  # as on two processors at least
+    leads: list[Task] = []
+    monkeypatch.setattr(pool_module.Pool, "lead", lambda self, task, helpers: leads.append(task))
+
+    def is_alone(cost_ns: int) -> bool:
+        launch._cost, before = cost_ns, len(leads)
+        launch([np.zeros(4096, np.int32)], None, None)
+        return len(leads) == before
+
+    short = [number for number in range(1, 20) if is_alone(cpu_launch.ALONE_NS - 1)]
+    assert short == [1, 2, 4, 8, 16]
+    assert not any(is_alone(cpu_launch.ALONE_NS) for _ in range(70))
