@@ -320,3 +320,15 @@ kernel void keep_by_group(global const int *a, global int *kept, global int *cou
     if (get_local_id(0) == 0)
         counts[get_group_id(0)] = count;
 }
+
+kernel void count_bytes(global const uchar *a, global int *bins)
+{
+    atomic_inc(&bins[a[get_global_id(0)]]);
+}
+
+kernel void edge_ends(global const int2 *edges, global int *degrees)
+{
+    const int2 edge = edges[get_global_id(0)];
+    atomic_inc(&degrees[edge.x]);
+    atomic_inc(&degrees[edge.y]);
+}

@@ -93,6 +93,8 @@ KINDS = {
     "keep": Kind((M,), None, lambda r: [words(r, M, 2), words(r, M, 1), words(r, 1, 1)]),
     "add_up": Kind((M,), None, lambda r: [words(r, M, 10), words(r, 1, 1)]),
     "keep_by_group": Kind((M,), (256,), lambda r: [words(r, M, 2), words(r, M, 1), words(r, M // 256, 1)]),
+    "count_bytes": Kind((M,), None, lambda r: [words(r, M, 256, np.uint8), words(r, 256, 1)]),
+    "edge_ends": Kind((M // 2,), None, lambda r: [words(r, M, 1 << 13), words(r, 1 << 13, 1)]),
 }
 
 

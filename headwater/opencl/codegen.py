@@ -32,6 +32,7 @@ from headwater.opencl.spmd.parts import Formats, Variant
 from headwater.opencl.spmd.plan import KernelFacts, masked_layout
 from headwater.opencl.spmd.rows import NO_FLOW
 from headwater.opencl.spmd.shapes import Shapes
+from headwater.opencl.spmd.tallies import Tally, functions, keep_apart, tallies
 from headwater.opencl.spmd.vectorise import ChunkCode, Vectoriser
 
 FULL, MASKED, SINGLE = "chunk.full", "chunk.masked", "chunk.single"
@@ -149,12 +150,21 @@ def _facts(kernel: Kernel) -> KernelFacts:
         streams=cost is not None and cost.streams,
         walks=cost is not None and cost.walks,
         meets=cost is not None and cost.meets,
+        tallies=tuple(tally.position for tally in tallies(kernel.function, len(params))),
         traps=any(i.op == "call" and i.detail == "llvm.trap" for b in kernel.function.blocks.values() for i in b.insts),
     )
 
 
 def build(
-    text: str, kernel_name: str, symbol: str, layout: Layout, *, masked: bool, split: bool, checked: bool = False
+    text: str,
+    kernel_name: str,
+    symbol: str,
+    layout: Layout,
+    *,
+    masked: bool,
+    split: bool,
+    checked: bool = False,
+    apart: bool = False,
 ) -> tuple[bytes, int | None, tuple[str, ...], bool]:
     """Vectorise one kernel of a prepared module and compile it.
 
@@ -162,20 +172,30 @@ def build(
     whether it prefetches for launches that want it.
 
     ``masked``: some chunks are partly outside their work-group; ``split``: a work-group has several chunks, which wait
-    for each other at barriers; ``checked``: test every access (layout of one lane and row).
+    for each other at barriers; ``checked``: test every access (layout of one lane and row); ``apart``: each thread
+    counts into tallies of its own.
     """
     module = Module(text)
     kernel = read_kernel(module, kernel_name, as_written=checked)
-    code, frame_bytes, formats, ahead = vectorised(module, kernel, symbol, layout, masked, split, checked)
+    found = tallies(kernel.function, len(kernel.function.params) - len(kernel.locals_bytes)) if apart else ()
+    keep_apart(kernel.function, found)
+    code, frame_bytes, formats, ahead = vectorised(module, kernel, symbol, layout, masked, split, checked, found)
     alone = layout.lanes == 1 and kernel.has_loop and not checked
     return compile_object(code, alone=alone), frame_bytes, formats, ahead
 
 
 def vectorised(
-    module: Module, kernel: Kernel, symbol: str, layout: Layout, masked: bool, split: bool, checked: bool
+    module: Module,
+    kernel: Kernel,
+    symbol: str,
+    layout: Layout,
+    masked: bool,
+    split: bool,
+    checked: bool,
+    counted: tuple[Tally, ...] = (),
 ) -> tuple[str, int | None, tuple[str, ...], bool]:
     """The text of a module with the kernel's entry; its chunks' frame bytes; its printf formats; whether it prefetches
-    for launches that want it."""
+    for launches that want it. ``counted``: tallies that each thread counts for itself."""
     if kernel.cfg.irreducible and (layout.lanes > 1 or layout.rows > 1):
         raise InternalError("irreducible control flow can only be run one work-item at a time")
     resumable = kernel.has_barrier and split
@@ -236,6 +256,7 @@ def vectorised(
         single=SINGLE if single else None,
         lane_bytes=place.lane_bytes if place is not None else 0,
         agreeing=checked and resumable,
+        tallies=counted,
     )
     target = host_target()
     declares.pop("hw_check", None)
@@ -247,6 +268,7 @@ def vectorised(
         *codes_text(codes),
         *([_place_code(kernel, place)] if place is not None else []),
         *([CHECK_FUNCTION] if checked else []),
+        *(functions(counted) if counted else []),
         *([barrier_check(codes[0].barriers)] if checked and resumable else []),
         entry,
         *sorted(declares.values()),

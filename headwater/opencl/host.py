@@ -36,7 +36,7 @@ from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_cal
 from headwater.opencl.freshness import digests, identity, unchanged
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.shared import ENTRY, library_name, link_shared
-from headwater.opencl.spmd.layout import STATE_BYTES, Layout
+from headwater.opencl.spmd.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
 from headwater.opencl.spmd.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
 from headwater.opencl.spmd.rows import Flow
 
@@ -56,7 +56,9 @@ class HostKernel:
     ``unbounded``: it may run for ever and polls the launch block's stop field. ``formats``: printf formats by number.
     ``streaming``: arguments that are only written, for which streaming stores may be asked. ``fetches_ahead``:
     prefetches may be asked for. ``straight``: it has no loop, so that launches take about as long whatever their
-    arguments are. ``traps``: it may end itself, with `TRAPPED` in the launch block's stop field.
+    arguments are. ``traps``: it may end itself, with `TRAPPED` in the launch block's stop field. ``tallies``: positions
+    of the buffers that are only counted into. Where each thread counts for itself (``apart``), these are passed like
+    local pointers, and behind all arguments, for each, the buffer's address and bytes.
     """
 
     library: Path
@@ -72,6 +74,8 @@ class HostKernel:
     fetches_ahead: bool
     straight: bool
     traps: bool
+    tallies: tuple[int, ...]
+    apart: bool
 
 
 class HostModule:
@@ -123,9 +127,12 @@ class HostModule:
             return Layout(1)
         return choose_layout(self.facts(kernel), local_size, self._vector_bytes)
 
-    def specialise(self, kernel: str, global_size: Size, local_size: Size | None, work_dim: int) -> HostKernel:
+    def specialise(
+        self, kernel: str, global_size: Size, local_size: Size | None, work_dim: int, *, apart: bool = False
+    ) -> HostKernel:
         """The kernel's code for launches of these sizes, from memory, the disk cache or the compiler.
 
+        ``apart``: each thread counts into tallies of its own (`headwater.opencl.spmd.tallies`).
         Raises InternalError if LLVM cannot compile it, ResourceError if its private arrays are too large.
         """
         facts = self.facts(kernel)
@@ -145,19 +152,21 @@ class HostModule:
         for size, step in zip(group, layout.steps, strict=True):
             chunks *= -(-size // step)
         split = facts.has_barrier and chunks > 1
-        identity = (kernel, layout, masked, split)
+        identity = (kernel, layout, masked, split, apart)
         with self._lock:
             known = self._built.get((*identity, group))
             if known is None:
-                known = self._obtain(kernel, layout, masked, split, group, chunks)
+                known = self._obtain(kernel, layout, masked, split, apart, group, chunks)
                 self._built[(*identity, group)] = known
         return known
 
-    def _obtain(self, kernel: str, layout: Layout, masked: bool, split: bool, group: Size, chunks: int) -> HostKernel:
-        key = cache.key(self.key, kernel, repr(layout), str(masked), str(split))
+    def _obtain(
+        self, kernel: str, layout: Layout, masked: bool, split: bool, apart: bool, group: Size, chunks: int
+    ) -> HostKernel:
+        key = cache.key(self.key, kernel, repr(layout), str(masked), str(split), str(apart))
         entry = cache.get(key)
         if entry is None:
-            entry = cache.put(key, self._build(kernel, layout, masked, split))
+            entry = cache.put(key, self._build(kernel, layout, masked, split, apart))
         code = json.loads((entry / _CODE_FILE).read_text())
         facts = self.facts(kernel)
         frame = code["frame_bytes"]
@@ -166,7 +175,7 @@ class HostModule:
             symbol=code["symbol"],
             local_size=group,
             arg_offsets=facts.arg_offsets,
-            args_bytes=facts.args_bytes,
+            args_bytes=facts.args_bytes + (TALLY_RECORD_BYTES * len(facts.tallies) if apart else 0),
             static_local_bytes=facts.static_local_bytes,
             frame_bytes=0 if frame is None else chunks * (STATE_BYTES + frame),
             unbounded=facts.unbounded,
@@ -175,13 +184,23 @@ class HostModule:
             fetches_ahead=code["fetches_ahead"],
             straight=facts.reducible and not facts.has_loop,
             traps=facts.traps,
+            tallies=facts.tallies,
+            apart=apart,
         )
 
-    def _build(self, kernel: str, layout: Layout, masked: bool, split: bool) -> dict[str, bytes]:
+    def _build(self, kernel: str, layout: Layout, masked: bool, split: bool, apart: bool) -> dict[str, bytes]:
         from headwater.opencl.worker import WORKER
 
         code, frame_bytes, formats, fetches_ahead = WORKER.call(
-            "build", self.text(kernel), kernel, ENTRY, layout, masked=masked, split=split, checked=self.check
+            "build",
+            self.text(kernel),
+            kernel,
+            ENTRY,
+            layout,
+            masked=masked,
+            split=split,
+            checked=self.check,
+            apart=apart,
         )
         needs = {"symbol": ENTRY, "frame_bytes": frame_bytes, "formats": formats, "fetches_ahead": fetches_ahead}
         return {_IMAGE_FILE: link_shared(code), _CODE_FILE: json.dumps(needs).encode()}

@@ -19,11 +19,12 @@ from headwater.errors import LaunchError, ResourceError, UsageError
 from headwater.runtime import pool as _pool
 from headwater.runtime.arrays import ALIGNMENT, Array, aligned_bytes
 from headwater.runtime.cpu_events import CpuQueue
-from headwater.runtime.cpu_launch import CpuBuffer, CpuLaunch, HostKernel
+from headwater.runtime.cpu_launch import CpuBuffer, CpuLaunch
 from headwater.runtime.devices import Buffer, Device, DeviceKernel, DeviceProgram, Size, sizes
 
 if TYPE_CHECKING:
     from headwater.opencl.kernels import KernelInfo
+    from headwater.runtime.cpu_tallies import TallyingKernel
 
 MAX_GROUP_SIZE = 4096  # work-items; a group's local memory and frames should fit a core's cache
 MAX_ID = 1 << 31  # ids are below it, which makes 32-bit index arithmetic exact (`headwater.opencl.codegen.ID_RANGE`)
@@ -42,8 +43,10 @@ class HostModule(Protocol):
         global_size: tuple[int, int, int],
         local_size: tuple[int, int, int] | None,
         work_dim: int,
-    ) -> HostKernel:
-        """Code for these sizes."""
+        *,
+        apart: bool = False,
+    ) -> TallyingKernel:
+        """Code for these sizes; ``apart``: each thread counts into tallies of its own."""
         ...
 
 
@@ -226,10 +229,20 @@ class CpuKernel(DeviceKernel):
         empty = prod(whole) == 0
         # Code for an empty launch is never run; any size will do to know the arguments.
         wanted = (1,) * len(whole) if empty else whole
-        host = module.specialise(
-            self.info.name, _three(wanted), None if group is None or empty else _three(group), len(whole)
-        )
-        return CpuLaunch(self, host, _three(whole), _three(start, 0), len(whole), check)
+        asked = (self.info.name, _three(wanted), None if group is None or empty else _three(group), len(whole))
+        host = module.specialise(*asked)
+        sizes_of_launch = (_three(whole), _three(start, 0), len(whole))
+        launch = CpuLaunch(self, host, *sizes_of_launch, check)
+        if host.tallies and not check:
+            from headwater.runtime.cpu_tallies import Apart, TallyLaunch
+
+            launch.apart = Apart(
+                self.info.args,
+                host.tallies,
+                whole,
+                lambda: TallyLaunch(self, module.specialise(*asked, apart=True), *sizes_of_launch, check),
+            )
+        return launch
 
 
 def cpu_program(

@@ -122,6 +122,8 @@ def _round_up(number: int, multiple: int) -> int:
 class CpuLaunch:
     """One kernel with its sizes fixed. Calling it packs the arguments, runs them and returns the event.
 
+    ``apart``, where there is one, gives another launch that is better for some arguments.
+
     Short launches run in the calling thread, longer ones with the pool's help, the longest (and those with loops of
     unknown length) on the pool alone while the caller waits where Ctrl-C reaches it. Which of these it is follows from
     how long the last launch took.
@@ -167,8 +169,10 @@ class CpuLaunch:
 
         self._slots: list[Slot | None] = []
         self._locals = [i for i, arg in enumerate(info.args) if arg.kind == "local"]
+        self._needs_scratch = bool(self._locals)  # so much as the arguments say
+        self.apart: Callable[[Sequence[Any]], CpuLaunch | None] | None = None
         codes = [self._add_slot(i, arg) for i, arg in enumerate(info.args)]
-        self._pack = struct.Struct(_layout(codes, info.args, host.arg_offsets, host.args_bytes)).pack_into
+        self._pack = struct.Struct(self._format(codes)).pack_into
         self._local_sizes: tuple[int, ...] = ()
         self._local_offsets: tuple[int, ...] = ()
         self._scratch_bytes = self._frames = 0
@@ -213,6 +217,10 @@ class CpuLaunch:
         self._slots.append(None if packer is None else lambda value, task: packer(value))
         return code
 
+    def _format(self, codes: Sequence[str]) -> str:
+        """The `struct` format of the argument block; ``codes``: of each argument."""
+        return layout(codes, self._info.args, self.host.arg_offsets, self.host.args_bytes)
+
     def _place_locals(self, sizes: tuple[int, ...]) -> None:
         """Lay the dynamic local arguments behind the static local memory, and the frames behind both."""
         position = self.host.static_local_bytes
@@ -232,8 +240,12 @@ class CpuLaunch:
         self._local_sizes, self._local_offsets = sizes, tuple(offsets)
         self._frames, self._scratch_bytes = frames, total
 
+    def _local_bytes(self, args: Sequence[Any]) -> tuple[int, ...]:
+        """Of each dynamic local argument."""
+        return tuple(_local_bytes(self._info.args[i], i + 1, args[i]) for i in self._locals)
+
     def _pack_locals(self, args: Sequence[Any], values: list[Any]) -> None:
-        sizes = tuple(_local_bytes(self._info.args[i], i + 1, args[i]) for i in self._locals)
+        sizes = self._local_bytes(args)
         if sizes != self._local_sizes:
             self._place_locals(sizes)
         for i, offset in zip(self._locals, self._local_offsets, strict=True):
@@ -255,7 +267,7 @@ class CpuLaunch:
             value if slot is None else slot(value, task)
             for slot, value in zip(slots, args)  # noqa: B905 - checked
         ]
-        if self._locals:
+        if self._needs_scratch:
             self._pack_locals(args, values)
         try:
             self._pack(task.args, 0, *values)
@@ -321,6 +333,8 @@ class CpuLaunch:
         A launch that takes longer than ``time_limit`` seconds is stopped: KernelFault. LaunchError for arguments that
         do not fit the kernel's; nothing has run then.
         """
+        if self.apart is not None and (launch := self.apart(args)) is not None:
+            return launch(args, queue, time_limit)
         task = self._prepare(args)
         if queue is not None or time_limit is not None or not self._inline or self._cost >= self._bounded:
             return self._submit(task, args, queue, time_limit)
@@ -542,7 +556,7 @@ class CpuLaunch:
             )
 
 
-def _layout(codes: Sequence[str], args: Sequence[ArgInfo], offsets: Sequence[int], total: int) -> str:
+def layout(codes: Sequence[str], args: Sequence[ArgInfo], offsets: Sequence[int], total: int) -> str:
     """The `struct` format of the whole argument block, with its gaps."""
     if len(codes) != len(offsets):
         raise InternalError(f"{len(offsets)} argument offsets for {len(codes)} arguments")
@@ -695,6 +709,11 @@ LAST_LEVEL_SHARE = 16 << 20
 """Bytes of the last-level cache that a processor can have, as the system counts processors. A virtual machine is told
 of all that its host has, 260 MiB for two processors of an Emerald Rapids, of which it gets some; the most that any
 processor sold really has for each of its threads is 16 MiB (EPYC 9175F: 512 MiB, 32 threads)."""
+
+
+def own_cache_bytes() -> int:
+    """Of a core's second-level cache."""
+    return _caches()[0]
 
 
 @functools.cache

@@ -126,6 +126,15 @@ def test_a_kernel_that_writes_beside_its_array_is_told(folder, headwater, place,
     assert not os.path.exists("y.npy")
 
 
+@LINUX
+def test_a_count_beside_a_table_is_told(folder, headwater):
+    # Each thread counts in a table of its own.
+    (folder / "k.cl").write_text("kernel void k(global int *bins) { atomic_inc(&bins[get_global_id(0) % 17]); }\n")
+    ran = headwater("run", "k.cl", "bins=zeros:16", "--global", "100000")
+    assert ran.code == 2
+    assert ran.err.startswith("headwater: error: the kernel wrote behind the end of bins\n")
+
+
 def test_a_benchmark_that_is_killed_is_told(headwater, monkeypatch, tmp_path):
     killed = tmp_path / "killed.py"
     killed.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n")

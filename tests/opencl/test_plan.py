@@ -32,6 +32,7 @@ def facts(*, size=50, dims=(0,), masked_loops=False):
         streams=False,
         walks=False,
         meets=False,
+        tallies=(),
         traps=False,
     )
 

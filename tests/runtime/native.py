@@ -45,6 +45,7 @@ class Host:
     fetches_ahead: bool = False
     straight: bool = False
     traps: bool = False
+    tallies: tuple[int, ...] = ()
 
 
 class Module:
@@ -55,7 +56,7 @@ class Module:
         self.kernels = kernels
         self.extra = extra
 
-    def specialise(self, kernel, global_size, local_size, work_dim):
+    def specialise(self, kernel, global_size, local_size, work_dim, *, apart=False):
         if local_size is None:
             local_size = (min(64, global_size[0]), 1, 1)
         offsets, position = [], 0

@@ -12,6 +12,7 @@ from headwater.opencl.spmd.ir import Param
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES
 from headwater.opencl.spmd.layout import STATE_BYTES, Layout
 from headwater.opencl.spmd.parts import ID_PARAMS, PARTED
+from headwater.opencl.spmd.tallies import Tally, begin, end
 
 _FIELDS = {"total": 1, "batch": 2, "stop": 3, "flags": 17, "printf": 18, "frames": 22, "tail": 30}
 _VECTORS = {"gsz": 4, "els": 7, "ngr": 10, "off": 13}
@@ -63,13 +64,15 @@ def write_entry(
     single: str | None = None,
     lane_bytes: int = 0,
     agreeing: bool = False,
+    tallies: tuple[Tally, ...] = (),
 ) -> str:
     """The entry's text. ``masked_layout`` is that of masked chunks, which may have fewer rows that follow each other
     along the lanes; ``frame_bytes`` is None if no chunk stops at barriers; ``gives_up``: full chunks may;
     ``single``: the function for one work-item, which runs those of a masked chunk that gives up, if masked ones may;
     ``lane_bytes``: what a lane stores where `PLACE` tells, to which lines of chunks are aligned (0: they are not);
-    ``agreeing``: the launch stops if the chunks of a work-group, one work-item each, stopped at different barriers."""
-    places, _ = argument_places(params)
+    ``agreeing``: the launch stops if the chunks of a work-group, one work-item each, stopped at different barriers;
+    ``tallies``: arguments that each thread counts into for itself."""
+    places, args_bytes = argument_places(params)
     lines = [f"define void @{symbol}(ptr %launch, ptr noalias %args, ptr noalias %scratch) #1 {{", "entry:"]
     add = lines.append
     for name, index in _FIELDS.items():
@@ -92,6 +95,8 @@ def write_entry(
     if frame_bytes is not None:
         add("  %alive = alloca i32")
     arguments = _load_arguments(places, locals_bytes, lines)
+    if tallies:
+        lines += begin(tallies, args_bytes)
     lines += _GROUP_LOOP.splitlines()
     ids = _chunk_ids(layout)
     call = _Caller(
@@ -99,7 +104,10 @@ def write_entry(
     )
     lines += call.lines()
     lines += ["group.end:", "  %g.next = add i64 %g, 1", "  %g.more = icmp slt i64 %g.next, %last"]
-    lines += ["  br i1 %g.more, label %group, label %grab", "leave:", "  ret void", "}"]
+    lines += ["  br i1 %g.more, label %group, label %grab", "leave:"]
+    if tallies:
+        lines += end(tallies)
+    lines += ["  ret void", "}"]
     return "\n".join(lines)
 
 

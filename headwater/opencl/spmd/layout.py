@@ -7,6 +7,13 @@ from dataclasses import dataclass
 STATE_BYTES = 64
 """Where a stopped chunk's frame keeps the barrier it stopped at: one cache line before its saved values."""
 
+TALLY_RECORD_BYTES = 16
+"""Of each tally behind the arguments in the args block: its address and its bytes."""
+
+TALLY_SLACK_BYTES = 128
+"""Before and behind a thread's own table of a tally, and added to the argument like it: what a faulty kernel writes
+beside its argument then arrives where it would have gone, and is seen where somebody looks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:

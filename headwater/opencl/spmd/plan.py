@@ -107,7 +107,7 @@ class KernelFacts:
     side along y than along x and than one by one, the components that each of them loads at once; else 0.
     ``rows_share``: work-items read much of what those at the next y read. ``streams``: in some loop each goes through
     memory of its own. ``walks``: LLVM vectorises all innermost loops where they run one by one. ``meets``: all count in
-    one place of global memory.
+    one place of global memory. ``tallies``: positions of the arguments that are only counted into.
     """
 
     arg_offsets: tuple[int, ...]
@@ -130,6 +130,7 @@ class KernelFacts:
     streams: bool
     walks: bool
     meets: bool
+    tallies: tuple[int, ...]
     traps: bool
 
 
