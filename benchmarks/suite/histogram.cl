@@ -18,3 +18,8 @@ __kernel void histogram(__global const uchar *values, __global uint *bins, int p
     for (int i = l; i < 256; i += size)
         atomic_add(&bins[i], own[i]);
 }
+
+__kernel void histogram_global(__global const uchar *values, __global uint *bins)
+{
+    atomic_inc(&bins[values[get_global_id(0)]]);
+}

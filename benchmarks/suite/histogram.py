@@ -1,4 +1,5 @@
-"""256-bin histogram of 64 Mi bytes by atomics in local, then in global memory."""
+"""256-bin histogram of 64 Mi bytes by atomics in local, then in global memory; and in global memory alone, as one
+writes it first."""
 
 from __future__ import annotations
 
@@ -26,6 +27,13 @@ def launches(data: Data) -> Sequence[Launch]:
     return [
         Launch("clear", (256,), None, ("bins",)),
         Launch("histogram", (items,), (GROUP,), ("values", "bins", np.int32(PART))),
+    ]
+
+
+def global_launches(data: Data) -> Sequence[Launch]:
+    return [
+        Launch("clear", (256,), None, ("bins",)),
+        Launch("histogram_global", (data["values"].size,), None, ("values", "bins")),
     ]
 
 
@@ -85,12 +93,24 @@ def numpy_versions() -> Mapping[str, Version]:
     return {"np.bincount": bincount, "np.bincount in blocks": blocked}
 
 
-CASE = Case(
+LOCAL = Case(
     name="histogram",
     title="histogram with atomics, 64 Mi bytes",
     source=Path(__file__).with_suffix(".cl"),
     make=make,
     launches=launches,
+    outputs=("bins",),
+    numba=numba_versions,
+    numpy=numpy_versions,
+    work=gigabytes(lambda d: d["values"].nbytes),
+    matches=same(0.0),
+)
+GLOBAL = Case(
+    name="histogram_global",
+    title="histogram with global atomics only, 64 Mi bytes",
+    source=Path(__file__).with_suffix(".cl"),
+    make=make,
+    launches=global_launches,
     outputs=("bins",),
     numba=numba_versions,
     numpy=numpy_versions,
