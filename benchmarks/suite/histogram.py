@@ -4,6 +4,7 @@ writes it first."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -105,15 +106,9 @@ LOCAL = Case(
     work=gigabytes(lambda d: d["values"].nbytes),
     matches=same(0.0),
 )
-GLOBAL = Case(
+GLOBAL = replace(
+    LOCAL,
     name="histogram_global",
     title="histogram with global atomics only, 64 Mi bytes",
-    source=Path(__file__).with_suffix(".cl"),
-    make=make,
     launches=global_launches,
-    outputs=("bins",),
-    numba=numba_versions,
-    numpy=numpy_versions,
-    work=gigabytes(lambda d: d["values"].nbytes),
-    matches=same(0.0),
 )
