@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 
 from headwater.errors import InternalError
+from headwater.opencl.spmd.cost import LONGEST_BY_FLOATS
 from headwater.opencl.spmd.ir import BINARY, CASTS, Inst, Value
 from headwater.opencl.spmd.packed import MANGLED, SCALAR_OPERAND, Packed
 from headwater.opencl.spmd.parts import PARTED
 from headwater.opencl.spmd.shapes import LANE, PRIMITIVE, extension_needs_guard
-from headwater.opencl.spmd.types import Type
+from headwater.opencl.spmd.types import DOUBLE, FLOAT, Type
 
 _IGNORED = re.compile(r"llvm\.(lifetime\.|assume$|experimental\.noalias|dbg\.|debugtrap$|invariant\.)")
 _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
+
+
+def _floats_for(ty: Type) -> Type:
+    """Floats that have at least two bits more than integers of this type: 24 or 53."""
+    return FLOAT if ty.bits <= 16 else DOUBLE
+
+
 _REDUCTIONS = {"add": "add", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "fadd": "fadd", "fmul": "fmul"}
 
 
@@ -120,7 +128,13 @@ class Arithmetic(Packed):
         """
         form = self._widened(inst)
         signed = inst.op[0] == "s"
+        alike = form == "v" and not self.shapes.shape(inst.args[1]).deps & LANE
         for component, ty in enumerate(self.components(inst.ty)):
+            if alike and ty.bits <= LONGEST_BY_FLOATS:
+                for row in self.rows(self.shapes.of[inst.name]):
+                    a, b = self.part(inst.args[0], row, "v", component), self.part(inst.args[1], row, "s", component)
+                    self.set_part(inst, row, "v", self._divide_by_one_number(inst.op, ty, a, b), component)
+                continue
             wide = self.form_type(ty, form)
             one, minus, least = (
                 (str(n) if form == "s" else f"splat ({ty} {n})") for n in (1, -1, -(1 << (ty.bits - 1)))
@@ -129,7 +143,9 @@ class Arithmetic(Packed):
             flag = self.form_type(Type("i1", "int", 1), form)
             for row in self.rows(self.shapes.of[inst.name]):
                 a, b = (self.part(v, row, form, component) for v in inst.args)
-                if form == "s" or ty.bits > 32:  # idle lanes' operands may be poison, and dividing by that may trap
+                if (
+                    form == "s" or ty.bits > LONGEST_BY_FLOATS
+                ):  # idle lanes' operands may be poison, and dividing by that may trap
                     a, b = (self.writer.let(f"freeze {wide} {text}") for text in (a, b))
                 bad = self.writer.let(f"icmp eq {wide} {b}, {zero}")
                 if signed:
@@ -138,23 +154,51 @@ class Arithmetic(Packed):
                     overflow = self.writer.let(f"and {flag} {overflow}, {negative}")
                     bad = self.writer.let(f"or {flag} {bad}, {overflow}")
                 safe = self.writer.let(f"select {flag} {bad}, {wide} {one}, {wide} {b}")
-                if form == "v" and ty.bits <= 32:
-                    text = self._divide_in_double(inst.op, ty, a, safe)
+                if form == "v" and ty.bits <= LONGEST_BY_FLOATS:
+                    text = self._divide_in_floats(inst.op, ty, a, safe)
                 else:
                     text = self.writer.let(f"{inst.op} {wide} {a}, {safe}")
                 self.set_part(inst, row, form, text, component)
 
-    def _divide_in_double(self, op: str, ty: Type, a: str, b: str) -> str:
-        """Vector integer division up to 32 bits by way of double, which holds quotient and operands exactly."""
-        wide, double = self.lanes_of(ty), f"<{self.layout.lanes} x double>"
-        letter = op[0]
-        x = self.writer.let(f"{letter}itofp {wide} {a} to {double}")
-        y = self.writer.let(f"{letter}itofp {wide} {b} to {double}")
-        quotient = self.writer.let(f"fdiv {double} {x}, {y}")
-        whole = self.writer.let(f"fpto{letter}i {double} {quotient} to {wide}")
+    def _divide_in_floats(self, op: str, ty: Type, a: str, b: str) -> str:
+        """Vector integer division by way of floats that hold operands exactly: what is no whole number is farther from
+        the next one than half of their last place."""
+        wide, floats = self.lanes_of(ty), self.lanes_of(_floats_for(ty))
+        x = self.writer.let(f"{op[0]}itofp {wide} {a} to {floats}")
+        y = self.writer.let(f"{op[0]}itofp {wide} {b} to {floats}")
+        quotient = self.writer.let(f"fdiv {floats} {x}, {y}")
+        return self._quotient_or_rest(op, ty, a, b, self.writer.let(f"fpto{op[0]}i {floats} {quotient} to {wide}"))
+
+    def _divide_by_one_number(self, op: str, ty: Type, a: str, b: str) -> str:
+        """Vector integer division by a scalar ``b``, as a product with its reciprocal.
+
+        With half of 1 added to its size, a dividend's quotient is at least 0.5 / b from any whole number, and the two
+        roundings move it by less: relatively by 2 ** (1 - p), p being the floats' bits, two more than the dividend's.
+        """
+        wide, scalar = self.lanes_of(ty), _floats_for(ty)
+        floats, signed = self.lanes_of(scalar), op[0] == "s"
+        bad = self.writer.let(f"icmp eq {ty} {b}, 0")
+        safe = self.writer.let(f"select i1 {bad}, {ty} 1, {ty} {b}")
+        divisor = self.writer.let(f"{op[0]}itofp {ty} {safe} to {scalar}")
+        reciprocal = self.splat(self.writer.let(f"fdiv {scalar} 1.0, {divisor}"), scalar)
+        x = self.writer.let(f"{op[0]}itofp {wide} {a} to {floats}")
+        half = f"splat ({scalar} 0.5)"
+        if signed:
+            name = f"llvm.copysign.v{self.layout.lanes}f{scalar.bits}"
+            self.writer.declare(name, f"declare {floats} @{name}({floats}, {floats})")
+            half = self.writer.let(f"call {floats} @{name}({floats} {half}, {floats} {x})")
+        larger = self.writer.let(f"fadd {floats} {x}, {half}")
+        quotient = self.writer.let(f"fmul {floats} {larger}, {reciprocal}")
+        whole = self.writer.let(f"fpto{op[0]}i {floats} {quotient} to {wide}")
+        if signed:  # the least integer by -1 is none: any number, but one that does no harm
+            whole = self.writer.let(f"freeze {wide} {whole}")
+        return self._quotient_or_rest(op, ty, a, self.splat(safe, ty), whole)
+
+    def _quotient_or_rest(self, op: str, ty: Type, a: str, b: str, quotient: str) -> str:
         if op.endswith("div"):
-            return whole
-        product = self.writer.let(f"mul {wide} {whole}, {b}")
+            return quotient
+        wide = self.lanes_of(ty)
+        product = self.writer.let(f"mul {wide} {quotient}, {b}")
         return self.writer.let(f"sub {wide} {a}, {product}")
 
     def _unary(self, inst: Inst) -> None:

@@ -37,6 +37,11 @@ TOGETHER_COST = 2.0 * LANES
 vectors share (a count that numbers its items, Emerald Rapids)."""
 LOCKED_COST = 18.0
 """Cycles of an atomic on global memory that nobody else wants (Emerald Rapids: 6.2 ns)."""
+DIVISION_COST, ONE_DIVISOR_COST, CONSTANT_DIVISOR_COST = 40.0, 10.0, 4.0
+"""Vector divisions of up to 32 bits: two quotients of eight doubles, which keep the divider for 16 cycles each;
+products with one divisor's reciprocal; LLVM's products with a constant's."""
+SINGLE_DIVISION_COST, LONG_DIVISION_COST = 6.0, 10.0
+"""Cycles of a scalar division of up to 32 bits, and of 64, which vectors do lane by lane (uops.info, Alder Lake P)."""
 DOWN_PAYS = 0.7
 """Part of the cost along x, or one by one, from which on lanes along y are worth it: one cannot see from the code how
 memory lies. A product of matrices by rows of ``float4``, the second one transposed, comes out at 0.57 and takes a
@@ -61,6 +66,8 @@ _FREE = frozenset(
 )
 WORD_BYTES = 4
 _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
+LONGEST_BY_FLOATS = 32
+"""Bits of the longest integers that are divided as floats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +140,7 @@ def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> 
                 )
                 single = weight * alone * SCALAR_COST * LANES
                 single *= ATOMIC_COST / SCALAR_COST if inst.op in ("atomicrmw", "cmpxchg") else 1.0
+                single *= _single_division(inst) / SCALAR_COST if inst.op in _DIVISIONS else 1.0
                 scalar += width * single
                 whole += width * single if inst.op in _DIVISIONS else single
                 gathered |= width > 1 and inst.op == "load" and _gathers(shapes.shape(inst.args[0]))
@@ -186,5 +194,19 @@ def _component_cost(inst: Inst, shapes: Shapes, gathers: Gathers, walked: frozen
         return SCALAR_COST
     bits = max(inst.ty.scalar.bits, *(v.ty.scalar.bits for v in inst.args), 0) if inst.args else 32
     if inst.op in _DIVISIONS:
-        return LANES * 1.0
+        return _division_cost(inst, bits, shapes)
     return 2.0 if bits > 32 else 1.0
+
+
+def _division_cost(inst: Inst, bits: int, shapes: Shapes) -> float:
+    if not inst.args[1].is_local:
+        return CONSTANT_DIVISOR_COST
+    if bits > LONGEST_BY_FLOATS:
+        return LANES * LONG_DIVISION_COST
+    return DIVISION_COST if shapes.shape(inst.args[1]).deps & LANE else ONE_DIVISOR_COST
+
+
+def _single_division(inst: Inst) -> float:
+    if not inst.args[1].is_local:
+        return 3 * SCALAR_COST  # a product, a shift and what goes with them
+    return SINGLE_DIVISION_COST if inst.ty.scalar.bits <= LONGEST_BY_FLOATS else LONG_DIVISION_COST

@@ -85,6 +85,8 @@ I1 = Type("i1", "int", 1)
 I8 = Type("i8", "int", 8)
 I32 = Type("i32", "int", 32)
 I64 = Type("i64", "int", 64)
+FLOAT = Type("float", "float", 32)
+DOUBLE = Type("double", "float", 64)
 PTR = Type("ptr", "ptr")
 
 
