@@ -5,26 +5,21 @@ from __future__ import annotations
 import re
 
 from headwater.errors import InternalError
-from headwater.opencl.spmd.cost import LONGEST_BY_FLOATS
+from headwater.opencl.spmd.divisions import Divisions
 from headwater.opencl.spmd.ir import BINARY, CASTS, Inst, Value
-from headwater.opencl.spmd.packed import MANGLED, SCALAR_OPERAND, Packed
+from headwater.opencl.spmd.packed import MANGLED, SCALAR_OPERAND
 from headwater.opencl.spmd.parts import PARTED
 from headwater.opencl.spmd.shapes import LANE, PRIMITIVE, extension_needs_guard
-from headwater.opencl.spmd.types import DOUBLE, FLOAT, Type
+from headwater.opencl.spmd.types import Type
 
 _IGNORED = re.compile(r"llvm\.(lifetime\.|assume$|experimental\.noalias|dbg\.|debugtrap$|invariant\.)")
 _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
 
 
-def _floats_for(ty: Type) -> Type:
-    """Floats that have at least two bits more than integers of this type: 24 or 53."""
-    return FLOAT if ty.bits <= 16 else DOUBLE
-
-
 _REDUCTIONS = {"add": "add", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "fadd": "fadd", "fmul": "fmul"}
 
 
-class Arithmetic(Packed):
+class Arithmetic(Divisions):
     """Writes the instructions that neither touch memory nor control flow."""
 
     def write_instruction(self, inst: Inst) -> None:
@@ -65,13 +60,9 @@ class Arithmetic(Packed):
     def write_call_per_lane(self, inst: Inst) -> None:
         raise NotImplementedError  # Memory's part
 
-    def _widened(self, inst: Inst) -> str:
-        """The form in which the result is computed without regard to its stride."""
-        return "v" if self.shapes.of[inst.name].deps & LANE else "s"
-
     def _elementwise(self, inst: Inst, operation: str) -> None:
         """``operation ty a, b`` on every component and row."""
-        form = self._widened(inst)
+        form = self.widened(inst)
         operand = self.components(inst.args[0].ty)
         for component, ty in enumerate(operand):
             for row in self.rows(self.shapes.of[inst.name]):
@@ -92,7 +83,7 @@ class Arithmetic(Packed):
     def _binary(self, inst: Inst) -> None:
         shape = self.shapes.of[inst.name]
         flags = "".join(f + " " for f in inst.flags if f in ("nuw", "nsw", "exact", "disjoint"))
-        if self.alike_rows(inst, self._widened(inst)):
+        if self.alike_rows(inst, self.widened(inst)):
             flags = ""
         if shape.strided:
             # Lane 0 stands for all lanes, active or not: its result must not be poison.
@@ -106,7 +97,7 @@ class Arithmetic(Packed):
                     self.set_part(inst, row, "v", self.writer.let(f"{op} {wide} {va}, {vb}"))
                     self.set_part(inst, row, "g", self._guard(inst, row))
         elif inst.op in _DIVISIONS and inst.args[1].is_local:
-            self._division(inst)
+            self.divide(inst)
         elif inst.op in _DIVISIONS:
             self._division_by_constant(inst, flags)
         else:
@@ -117,89 +108,9 @@ class Arithmetic(Packed):
             inst.args[1].component(i) if inst.ty.kind == "vec" else inst.args[1] for i in range(max(1, inst.ty.count))
         ]
         if any(d.text in ("0", "undef", "poison", "zeroinitializer", "-1") for d in divisors):
-            self._division(inst)
+            self.divide(inst)
         else:
             self._elementwise(inst, f"{inst.op} {flags}".rstrip())
-
-    def _division(self, inst: Inst) -> None:
-        """Integer division that never traps: by zero, and of the least integer by -1, it divides by 1.
-
-        OpenCL C 1.2 specification 6.3.a: such a division "will result in an unspecified value".
-        """
-        form = self._widened(inst)
-        signed = inst.op[0] == "s"
-        alike = form == "v" and not self.shapes.shape(inst.args[1]).deps & LANE
-        for component, ty in enumerate(self.components(inst.ty)):
-            if alike and ty.bits <= LONGEST_BY_FLOATS:
-                for row in self.rows(self.shapes.of[inst.name]):
-                    a, b = self.part(inst.args[0], row, "v", component), self.part(inst.args[1], row, "s", component)
-                    self.set_part(inst, row, "v", self._divide_by_one_number(inst.op, ty, a, b), component)
-                continue
-            wide = self.form_type(ty, form)
-            one, minus, least = (
-                (str(n) if form == "s" else f"splat ({ty} {n})") for n in (1, -1, -(1 << (ty.bits - 1)))
-            )
-            zero = "0" if form == "s" else "zeroinitializer"
-            flag = self.form_type(Type("i1", "int", 1), form)
-            for row in self.rows(self.shapes.of[inst.name]):
-                a, b = (self.part(v, row, form, component) for v in inst.args)
-                if (
-                    form == "s" or ty.bits > LONGEST_BY_FLOATS
-                ):  # idle lanes' operands may be poison, and dividing by that may trap
-                    a, b = (self.writer.let(f"freeze {wide} {text}") for text in (a, b))
-                bad = self.writer.let(f"icmp eq {wide} {b}, {zero}")
-                if signed:
-                    overflow = self.writer.let(f"icmp eq {wide} {a}, {least}")
-                    negative = self.writer.let(f"icmp eq {wide} {b}, {minus}")
-                    overflow = self.writer.let(f"and {flag} {overflow}, {negative}")
-                    bad = self.writer.let(f"or {flag} {bad}, {overflow}")
-                safe = self.writer.let(f"select {flag} {bad}, {wide} {one}, {wide} {b}")
-                if form == "v" and ty.bits <= LONGEST_BY_FLOATS:
-                    text = self._divide_in_floats(inst.op, ty, a, safe)
-                else:
-                    text = self.writer.let(f"{inst.op} {wide} {a}, {safe}")
-                self.set_part(inst, row, form, text, component)
-
-    def _divide_in_floats(self, op: str, ty: Type, a: str, b: str) -> str:
-        """Vector integer division by way of floats that hold operands exactly: what is no whole number is farther from
-        the next one than half of their last place."""
-        wide, floats = self.lanes_of(ty), self.lanes_of(_floats_for(ty))
-        x = self.writer.let(f"{op[0]}itofp {wide} {a} to {floats}")
-        y = self.writer.let(f"{op[0]}itofp {wide} {b} to {floats}")
-        quotient = self.writer.let(f"fdiv {floats} {x}, {y}")
-        return self._quotient_or_rest(op, ty, a, b, self.writer.let(f"fpto{op[0]}i {floats} {quotient} to {wide}"))
-
-    def _divide_by_one_number(self, op: str, ty: Type, a: str, b: str) -> str:
-        """Vector integer division by a scalar ``b``, as a product with its reciprocal.
-
-        With half of 1 added to its size, a dividend's quotient is at least 0.5 / b from any whole number, and the two
-        roundings move it by less: relatively by 2 ** (1 - p), p being the floats' bits, two more than the dividend's.
-        """
-        wide, scalar = self.lanes_of(ty), _floats_for(ty)
-        floats, signed = self.lanes_of(scalar), op[0] == "s"
-        bad = self.writer.let(f"icmp eq {ty} {b}, 0")
-        safe = self.writer.let(f"select i1 {bad}, {ty} 1, {ty} {b}")
-        divisor = self.writer.let(f"{op[0]}itofp {ty} {safe} to {scalar}")
-        reciprocal = self.splat(self.writer.let(f"fdiv {scalar} 1.0, {divisor}"), scalar)
-        x = self.writer.let(f"{op[0]}itofp {wide} {a} to {floats}")
-        half = f"splat ({scalar} 0.5)"
-        if signed:
-            name = f"llvm.copysign.v{self.layout.lanes}f{scalar.bits}"
-            self.writer.declare(name, f"declare {floats} @{name}({floats}, {floats})")
-            half = self.writer.let(f"call {floats} @{name}({floats} {half}, {floats} {x})")
-        larger = self.writer.let(f"fadd {floats} {x}, {half}")
-        quotient = self.writer.let(f"fmul {floats} {larger}, {reciprocal}")
-        whole = self.writer.let(f"fpto{op[0]}i {floats} {quotient} to {wide}")
-        if signed:  # the least integer by -1 is none: any number, but one that does no harm
-            whole = self.writer.let(f"freeze {wide} {whole}")
-        return self._quotient_or_rest(op, ty, a, self.splat(safe, ty), whole)
-
-    def _quotient_or_rest(self, op: str, ty: Type, a: str, b: str, quotient: str) -> str:
-        if op.endswith("div"):
-            return quotient
-        wide = self.lanes_of(ty)
-        product = self.writer.let(f"mul {wide} {quotient}, {b}")
-        return self.writer.let(f"sub {wide} {a}, {product}")
 
     def _unary(self, inst: Inst) -> None:
         shape = self.shapes.of[inst.name]
@@ -222,7 +133,7 @@ class Arithmetic(Packed):
             return
         flags = "".join(f + " " for f in inst.flags if f in ("nuw", "nsw", "nneg")) + inst.fast_math
         if not shape.strided:
-            form = self._widened(inst)
+            form = self.widened(inst)
             if self.alike_rows(inst, form):
                 flags = ""
             for component, ty in enumerate(self.components(inst.ty)):
@@ -284,7 +195,7 @@ class Arithmetic(Packed):
     def _bitcast(self, inst: Inst) -> None:
         """Between vectors, or a vector and a scalar, of one size."""
         source = inst.args[0]
-        form = self._widened(inst)
+        form = self.widened(inst)
         old, new = self.components(source.ty), self.components(inst.ty)
         lanes = self.layout.lanes if form == "v" else 1
         for row in self.rows(self.shapes.of[inst.name]):
@@ -323,7 +234,7 @@ class Arithmetic(Packed):
                     )
                     self.set_part(inst, row, form, self.writer.let(f"select i1 {test}, {ty} {a}, {ty} {b}"))
             return
-        form = self._widened(inst)
+        form = self.widened(inst)
         test_form = "v" if self.shapes.shape(condition).deps & LANE else "s"
         for component, ty in enumerate(self.components(inst.ty)):
             of_test = component if condition.ty.kind == "vec" else 0
@@ -394,7 +305,7 @@ class Arithmetic(Packed):
         """extractelement and insertelement: at a constant place they only rename."""
         vector = inst.args[0]
         index = inst.args[-1]
-        form = self._widened(inst)
+        form = self.widened(inst)
         count = vector.ty.count
         for row in self.rows(self.shapes.of[inst.name]):
             if not index.is_local:
@@ -429,7 +340,7 @@ class Arithmetic(Packed):
             self.set_part(inst, row, form, found)
 
     def _shuffle(self, inst: Inst) -> None:
-        form = self._widened(inst)
+        form = self.widened(inst)
         first, second = inst.args
         for row in self.rows(self.shapes.of[inst.name]):
             for c, source in enumerate(inst.indices):
@@ -444,7 +355,7 @@ class Arithmetic(Packed):
     def _field(self, inst: Inst) -> None:
         """extractvalue and insertvalue of flat structs."""
         aggregate = inst.args[0]
-        form = self._widened(inst)
+        form = self.widened(inst)
         if len(inst.indices) != 1:
             raise InternalError("cannot vectorise nested aggregates")
         for row in self.rows(self.shapes.of[inst.name]):
@@ -471,7 +382,7 @@ class Arithmetic(Packed):
     def _intrinsic(self, inst: Inst) -> None:
         """An LLVM intrinsic that works element by element."""
         shape = self.shapes.of[inst.name]
-        form = self._widened(inst)
+        form = self.widened(inst)
         stem = inst.detail.split(".")
         scalar_place = SCALAR_OPERAND.get(".".join(stem[:2]), -1)
         lanes = f"v{self.layout.lanes}" if form == "v" else ""
@@ -502,7 +413,7 @@ class Arithmetic(Packed):
 
     def _reduce(self, inst: Inst, kind: str) -> None:
         """llvm.vector.reduce.*: fold a work-item's components."""
-        form = self._widened(inst)
+        form = self.widened(inst)
         vector = inst.args[-1]
         ty = inst.ty
         wide = self.form_type(ty, form)

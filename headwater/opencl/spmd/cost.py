@@ -39,9 +39,9 @@ LOCKED_COST = 18.0
 """Cycles of an atomic on global memory that nobody else wants (Emerald Rapids: 6.2 ns)."""
 DIVISION_COST, ONE_DIVISOR_COST, CONSTANT_DIVISOR_COST = 40.0, 10.0, 4.0
 """Vector divisions of up to 32 bits: two quotients of eight doubles, which keep the divider for 16 cycles each;
-products with one divisor's reciprocal; LLVM's products with a constant's."""
+products with one divisor's reciprocal; LLVM's products with a constant's. Twice that for 64 bits, as doubles, too."""
 SINGLE_DIVISION_COST, LONG_DIVISION_COST = 6.0, 10.0
-"""Cycles of a scalar division of up to 32 bits, and of 64, which vectors do lane by lane (uops.info, Alder Lake P)."""
+"""Cycles of a scalar division of up to 32 bits, and of 64 (uops.info, Alder Lake P)."""
 DOWN_PAYS = 0.7
 """Part of the cost along x, or one by one, from which on lanes along y are worth it: one cannot see from the code how
 memory lies. A product of matrices by rows of ``float4``, the second one transposed, comes out at 0.57 and takes a
@@ -201,9 +201,8 @@ def _component_cost(inst: Inst, shapes: Shapes, gathers: Gathers, walked: frozen
 def _division_cost(inst: Inst, bits: int, shapes: Shapes) -> float:
     if not inst.args[1].is_local:
         return CONSTANT_DIVISOR_COST
-    if bits > LONGEST_BY_FLOATS:
-        return LANES * LONG_DIVISION_COST
-    return DIVISION_COST if shapes.shape(inst.args[1]).deps & LANE else ONE_DIVISOR_COST
+    each = DIVISION_COST if shapes.shape(inst.args[1]).deps & LANE else ONE_DIVISOR_COST
+    return each if bits <= LONGEST_BY_FLOATS else 2 * each
 
 
 def _single_division(inst: Inst) -> float:
