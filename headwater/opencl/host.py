@@ -3,7 +3,7 @@
 Every worker thread calls ``entry(launch, args, scratch)``; the code takes work-groups from the launch block until none
 is left, so any number of threads may join in.
 
-*Launch block*, int64[32]: 0 next group (counter, starts at 0); 1 number of groups; 2 groups to take at a time, but no
+*Launch block*, int64[40]: 0 next group (counter, starts at 0); 1 number of groups; 2 groups to take at a time, but no
 more than a 2**(field 30)th part of what is left, so that threads end at about the same time; 3 stop
 (non-zero: leave early; 2 is a trap of the kernel's); 4-6 global size; 7-9 local size; 10-12 number of groups; 13-15
 global offset; 16 work_dim; 17 flags (bit 0: streaming stores wanted; bit 1: prefetches wanted); 18 address of the

@@ -124,9 +124,8 @@ class CpuLaunch:
 
     ``apart``, where there is one, gives another launch that is better for some arguments.
 
-    Short launches run in the calling thread, longer ones with the pool's help, the longest (and those with loops of
-    unknown length) on the pool alone while the caller waits where Ctrl-C reaches it. Which of these it is follows from
-    how long the last launch took.
+    Short launches run in the calling thread, longer ones with the pool's help, the longest on the pool alone while the
+    caller waits where signal handlers reach it. Which of these it is follows from how long the last launch took.
     """
 
     def __init__(
@@ -188,7 +187,6 @@ class CpuLaunch:
         self._large = False
         own, shared = _caches()
         self._own_caches, self._last_level = own * pool.size, shared // 2
-        self._unbounded = host.unbounded
         self._straight = host.straight
         self._inline = not check and not host.traps and (interrupt.SUPPORTED or not host.unbounded)
         self._bounded = BOUNDED_NS * self._tickets
@@ -352,8 +350,6 @@ class CpuLaunch:
                 end = _now()
             self._cost = end - start
             self._tried(task)
-        elif self._unbounded:
-            return self._submit(task, args, None, None)
         else:
             start, end = self._with_help(task, args)
         if task.copies is not None:
@@ -390,7 +386,7 @@ class CpuLaunch:
         self._begins(task)
         start = _now()
         try:
-            _pool.pool().lead(task, self._tickets - 1)
+            _pool.pool().lead(task, self._tickets - 1, self._cost // self._tickets)
         finally:
             if watched:
                 interrupt.end(task)

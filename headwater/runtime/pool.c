@@ -6,7 +6,8 @@
  *
  * The state word of a launch counts the helpers inside. OPEN: more may enter. LED: the thread that launched is inside.
  * TELL: who leaves last must say so. Once a thread finds no group left, nobody enters any more. JOINED counts the
- * helpers that came in time.
+ * helpers that came in time. PATIENCE: how many turns those who have done their part wait for the others, and for the
+ * next launch, before they sleep.
  */
 
 typedef long long i64;
@@ -92,14 +93,14 @@ EXPORT i64 hw_fork(struct board *board, i64 *block, i64 wanted)
 
 /* Work in the thread that launched, then wait for the helpers; whether some are still inside, and the last will tell.
  * Without scratch memory there is no work: the launch is only closed. A second call does no harm. */
-EXPORT i64 hw_lead(i64 *block, void *scratch, i64 spins)
+EXPORT i64 hw_lead(i64 *block, void *scratch)
 {
     if (seen(block + STATE) & LED)
         run(block, scratch);
     i64 old = __atomic_fetch_and(block + STATE, ~(i64)(OPEN | LED), __ATOMIC_ACQ_REL);
     if (!(old & COUNT))
         return 0;
-    for (; spins > 0; spins--) {
+    for (i64 left = block[PATIENCE]; left > 0; left--) {
         if (!(seen(block + STATE) & COUNT))
             return 0;
         relax();
@@ -150,13 +151,13 @@ EXPORT i64 *hw_serve(struct board *board, struct box *box, i64 spins)
                 continue;
             }
             run((i64 *)word, box->scratch);
+            left = ((i64 *)word)[PATIENCE]; /* before it leaves, when the block may go */
             int last = leave((i64 *)word);
             __atomic_store_n(&box->word, last ? ASLEEP : IDLE, __ATOMIC_RELEASE);
             if (last) {
                 ended = (i64 *)word;
                 break;
             }
-            left = spins;
         }
     }
     __atomic_fetch_sub(&board->spinning, 1, __ATOMIC_RELAXED);

@@ -3,8 +3,9 @@
 The compiled entry takes batches of groups from an atomic counter in the launch block, so any number of threads may join
 at any time, and one that comes late finds nothing left and returns. ctypes releases the interpreter's lock meanwhile.
 
-A thread that has worked waits for the next launch in native code (pool.c) for `SPIN_NS`, where launches find it within
-a microsecond; after that it sleeps, and a ticket wakes it, on a processor of its own.
+A thread that has worked waits for the next launch in native code (pool.c) for `SPIN_NS` or, behind longer launches, up
+to `MOST_SPIN_NS`, where launches find it within a microsecond; after that it sleeps, and a ticket wakes it, on a
+processor of its own.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 from headwater.errors import HeadwaterError, UsageError
 from headwater.runtime.arrays import Array, address, aligned_bytes
 
-# Fields of the launch block, int64[32], that compiled code reads.
+# Fields of the launch block, int64[40], that compiled code reads.
 NEXT, TOTAL, BATCH, STOP = 0, 1, 2, 3
 TRAPPED = 2
 """In the stop field: the kernel ended itself (see `headwater.opencl.host`)."""
@@ -35,7 +36,9 @@ WORK_DIM, FLAGS, PRINTF, ERROR, BOUNDS, BOUNDS_COUNT, FRAMES, TAIL = 16, 17, 18,
 STATE, ENTRY, ARGS, SCRATCH_BYTES, OWN_SCRATCH = 25, 26, 27, 28, 29
 JOINED = 31
 """How many threads of the pool have worked on the launch."""
-BLOCK_FIELDS = 32
+PATIENCE = 32
+"""How many turns of pool.c's waiting a thread that has done its part keeps its processor."""
+BLOCK_FIELDS = 40
 # Bits of the state.
 OPEN, LED, TELL, COUNT = 1 << 32, 1 << 33, 1 << 34, (1 << 32) - 1
 FLAG_STREAMING = 1
@@ -46,6 +49,11 @@ _MAX_CONCURRENT = 4  # launches that get a full set of threads each; beyond that
 SPIN_NS: Final = 100_000
 """How long a thread without work, or one that waits for the others, keeps its processor: about what waking a sleeping
 thread costs. Two cores of a Zen 3 lost 85 µs a launch to it, of 2.7 ms (3 x 3 median)."""
+MOST_SPIN_NS: Final = 2_000_000
+"""The same where launches take longer: a quarter of what the launch is expected to take, up to this. Its threads may
+end that far apart, and one that slept till then is late for the next launch, by 0.1 ms or, where it wakes on the
+processor that leads, by 2 to 5 ms (Zen 4, 2 cores, behind another process: 3 x 3 median 1.2 to 1.3 ms for 1.5 to
+2.2)."""
 PAUSE_SECONDS: Final = 0.02
 """How long a thread sleeps on any processor before it sleeps on its own. Launches that follow each other keep threads
 where they are: moved between them, a thread met the one that launches (Emerald Rapids, 2 cores: prefix sum 1.2, n-body
@@ -191,14 +199,14 @@ def _load() -> Native:
     from headwater.opencl.shared import library_name, link_shared
 
     fields = {"STATE": STATE, "ENTRY": ENTRY, "ARGS": ARGS, "SCRATCH_BYTES": SCRATCH_BYTES, "OWN_SCRATCH": OWN_SCRATCH}
-    fields["JOINED"] = JOINED
+    fields |= {"JOINED": JOINED, "PATIENCE": PATIENCE}
     bits = {"OPEN": OPEN, "LED": LED, "TELL": TELL, "COUNT": COUNT}
     defined = "".join(f"#define {name} {value}LL\n" for name, value in {**fields, **bits}.items())
     source = defined + Path(__file__).with_name("pool.c").read_text(encoding="utf-8")
     pointer, number = ctypes.c_void_p, ctypes.c_int64
     functions: dict[str, tuple[Any, Any]] = {
         "fork": (number, (pointer, pointer, number)),
-        "lead": (number, (pointer, pointer, number)),
+        "lead": (number, (pointer, pointer)),
         "release": (number, (pointer,)),
         "enter": (number, (pointer,)),
         "work": (number, (pointer, pointer)),
@@ -273,8 +281,9 @@ class Pool:
 
     def submit(self, task: Task, helpers: int) -> None:
         """Have ``helpers`` threads work on a task; the last to leave, perhaps this one, calls its ``finish``."""
-        functions, _ = self._native
+        functions, spins = self._native
         task.block[JOINED] = 0
+        task.block[PATIENCE] = spins
         task.block[STATE] = OPEN | TELL | LED
         try:
             self._fork(functions, task, helpers, leads=False)
@@ -282,23 +291,25 @@ class Pool:
             if functions.release(task.block_address):
                 self._ended(task)
 
-    def lead(self, task: Task, helpers: int) -> None:
+    def lead(self, task: Task, helpers: int, expected_ns: int = 0) -> None:
         """Work on a task, with ``helpers`` more threads if there is enough to do; all have left on return.
 
-        If an exception ends it (Ctrl-C), the task must not be used again.
+        ``expected_ns``: how long that may take. If an exception ends it (Ctrl-C), the task must not be used again.
         """
         functions, spins = self._native
         scratch = scratch_address(task.block[SCRATCH_BYTES])
         task.finish = None
         task.block[JOINED] = 0
+        task.block[PATIENCE] = spins * max(SPIN_NS, min(expected_ns // 4, MOST_SPIN_NS)) // SPIN_NS
         task.block[STATE] = OPEN | LED
         try:
             self._fork(functions, task, helpers, leads=True)
-            if functions.lead(task.block_address, scratch, spins):
+            if functions.lead(task.block_address, scratch):
                 task.left.acquire()
         except BaseException:  # the others must have left before the arrays may go
             task.block[STOP] = 1
-            functions.lead(task.block_address, 0, 0)
+            task.block[PATIENCE] = 0
+            functions.lead(task.block_address, 0)
             while task.block[STATE] & COUNT:
                 time.sleep(1e-4)
             raise
@@ -323,7 +334,7 @@ class Pool:
                 self._words[0] = self._threads
 
     def _work(self, box: int) -> None:
-        functions, spins = self._native
+        functions, _ = self._native
         take, serve = self._tickets.get, functions.serve
         place = self._board + box * _BOX_BYTES
         words = self._words[box * _BOX_BYTES // 8 :]
@@ -331,14 +342,14 @@ class Pool:
             self._clocks.append(time.pthread_getcpuclockid(threading.get_ident()))
         words[2] = -1  # no scratch memory yet, not even for launches that need none: the ticket may come too late
         while True:
-            self._join(self._taken(box), words)
+            patience = self._join(self._taken(box), words)
             while True:
                 with suppress(Empty):  # tickets come first: those who put them had nobody in a box to send
                     while True:
-                        self._join(take(block=False), words)
+                        patience = self._join(take(block=False), words)
                         with self._lock:
                             self._busy -= 1
-                ended = serve(self._board, place, spins)
+                ended = serve(self._board, place, patience)
                 if not ended:
                     break
                 self._ended(self._running[ended])
@@ -367,11 +378,15 @@ class Pool:
                 os.sched_setaffinity(0, allowed)
         return task
 
-    def _join(self, task: Task, words: memoryview) -> None:
-        """Work on a task that there was a ticket for, if it is still open. ``words``: this thread's box."""
+    def _join(self, task: Task, words: memoryview) -> int:
+        """Work on a task that there was a ticket for, if it is still open; how many turns to wait for the next one.
+
+        ``words``: this thread's box.
+        """
         functions, _ = self._native
+        patience = task.block[PATIENCE]
         if not functions.enter(task.block_address):
-            return
+            return patience
         try:
             words[1], words[2] = scratch_address(task.block[SCRATCH_BYTES]), _scratch.nbytes
         except BaseException as error:  # out of memory: the launch must end all the same
@@ -379,6 +394,7 @@ class Pool:
             words[1], words[2] = 0, -1
         if functions.work(task.block_address, words[1]):
             self._ended(task)
+        return patience
 
 
 _pool: Pool | None = None

@@ -18,6 +18,8 @@ import pytest
 from headwater.errors import KernelFault, LaunchError, ResourceError, UsageError
 from headwater.runtime import Image, Local, Queue, Sampler, stream
 from headwater.runtime.cpu import cpu_device
+from headwater.runtime.cpu_launch import ALONE_NS
+from headwater.runtime.pool import Pool
 
 sys.path.insert(0, str(Path(__file__).parent))
 from native import arg, program
@@ -693,6 +695,32 @@ def test_ctrl_c_reaches_a_launch_that_other_arguments_made_long(built) -> None:
     for _ in range(4):
         prepared((numbers, 1))
     assert numbers[0] == 4 << 16
+
+
+def test_loops_that_may_not_end_are_run_with_help_and_stopped_by_ctrl_c(built, monkeypatch) -> None:
+    out = np.zeros(1, np.int32)
+    prepared = built.kernels["spin"].prepare((8,), (1,))
+    prepared._tickets = 2  # as on two processors at least
+    lead, leads = Pool.lead, []
+    monkeypatch.setattr(Pool, "lead", lambda self, task, *rest: leads.append(task) or lead(self, task, *rest))
+    prepared((out, 1000))
+    assert not leads  # nothing was known of it yet
+    prepared._cost = 2 * ALONE_NS
+    prepared((out, 1000))
+    assert len(leads) == 1
+    assert out[0] == 16_000
+    prepared._cost = 2 * ALONE_NS
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        prepared((out, -1))
+    timer.join()
+    assert len(leads) == 2
+    assert time.perf_counter() - start < 10
+    out[0] = 0
+    prepared((out, 1000))
+    assert out[0] == 8000
 
 
 def test_an_event_loop_still_learns_of_signals(built) -> None:

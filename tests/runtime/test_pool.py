@@ -20,8 +20,12 @@ from headwater.runtime.pool import (
     COUNT,
     ENTRY,
     JOINED,
+    LED,
+    MOST_SPIN_NS,
     OPEN,
+    PATIENCE,
     SCRATCH_BYTES,
+    SPIN_NS,
     STATE,
     STOP,
     TAIL,
@@ -89,6 +93,33 @@ def test_a_launch_waits_for_slow_threads_without_its_processor(monkeypatch: pyte
     pool.lead(task, 1)
     assert len(left) == 1
     assert time.thread_time() - begun < 0.2
+
+
+def test_threads_wait_longer_behind_longer_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "_processors", lambda: 2)
+    pool = Pool(2)
+    _, spins = pool._native
+    waits = {}
+    for expected_ns in (0, 1_000_000, 1_000_000_000):
+        task = task_of(lambda scratch: None)
+        pool.lead(task, 1, expected_ns)
+        waits[expected_ns] = task.block[PATIENCE]
+    assert waits[0] == spins > 0
+    assert waits[1_000_000] == 250_000 * spins // SPIN_NS
+    assert waits[1_000_000_000] == MOST_SPIN_NS * spins // SPIN_NS
+
+
+def test_who_leads_sees_the_others_leave_as_long_as_it_has_patience() -> None:
+    task = task_of(lambda scratch: None)
+    functions = native()
+    for patience in (0, 1 << 40):
+        task.block[STATE] = (OPEN | LED) + 1  # a helper is inside
+        task.block[PATIENCE] = patience
+        helper = threading.Timer(0.2, functions.work, (task.block_address, 0))
+        helper.start()
+        still_inside = functions.lead(task.block_address, scratch_address(4096))
+        helper.join()
+        assert still_inside == (patience == 0)
 
 
 def test_a_thread_that_waits_is_claimed_without_a_ticket(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +321,7 @@ def test_short_launches_with_helpers_are_tried_alone_ever_less_often(monkeypatch
     launch = program.on(hw.device("cpu")).kernels["k"].prepare((4096,), (64,))
     launch._tickets = 2  # as on two processors at least
     leads: list[Task] = []
-    monkeypatch.setattr(pool_module.Pool, "lead", lambda self, task, helpers: leads.append(task))
+    monkeypatch.setattr(pool_module.Pool, "lead", lambda self, task, helpers, expected_ns: leads.append(task))
 
     def is_alone(cost_ns: int) -> bool:
         launch._cost, before = cost_ns, len(leads)
