@@ -29,9 +29,11 @@ LAYOUTS = (
     Layout(4, 2, 2, 1),
     Layout(16, 4, 0, 0),
     Layout(4, 8, 0, 0),
+    Layout(4, 8, 0, 0, strip=2),
+    Layout(8, 4, strip=1),
 )
-"""Lanes and rows of every kind: scalar, narrow, one and several vector registers, rows, along each dimension, and rows
-that follow each other along the lanes."""
+"""Lanes and rows of every kind: scalar, narrow, one and several vector registers, rows, along each dimension, rows
+that follow each other along the lanes, and rows that run loops some after the others."""
 
 
 class ForcedModule(HostModule):

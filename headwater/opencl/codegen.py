@@ -32,6 +32,7 @@ from headwater.opencl.spmd.parts import Formats, Variant
 from headwater.opencl.spmd.plan import KernelFacts, masked_layout
 from headwater.opencl.spmd.rows import NO_FLOW
 from headwater.opencl.spmd.shapes import Shapes
+from headwater.opencl.spmd.strips import find_strips
 from headwater.opencl.spmd.tallies import Tally, functions, keep_apart, tallies
 from headwater.opencl.spmd.vectorise import ChunkCode, Vectoriser
 
@@ -234,7 +235,11 @@ def vectorised(
         if not is_masked and masked and not resumable and layout.lanes > 1:
             place = streaming_place(kernel.function, kernel.cfg, shapes, streaming)
         lines, apart = place is not None, not gathers().have_masks
-        variant = Variant(name, is_masked, resumable, checked, streaming, sizes, uneven, lines, apart)
+        strips = {}
+        if not is_masked and not checked and (kernel.has_barrier or chunk.strip):
+            vector_bytes = host_target().vector_bytes
+            strips = find_strips(kernel.function, kernel.cfg, shapes, linear, vector_bytes, gathers())
+        variant = Variant(name, is_masked, resumable, checked, streaming, sizes, uneven, lines, apart, strips)
         writer = Vectoriser(kernel.function, kernel.cfg, shapes, linear, chunk, variant, formats, passed)
         codes.append(writer.write())
         declares |= codes[-1].declares

@@ -55,7 +55,7 @@ def flow(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> Flow
     if not regions:
         regions = [(None, cfg.order)]
     deepest = max(_depth(loop) for loop, _ in regions)
-    flows = [_region(function, shapes, gathers, loop, blocks) for loop, blocks in regions if _depth(loop) == deepest]
+    flows = [region(function, shapes, gathers, loop, blocks) for loop, blocks in regions if _depth(loop) == deepest]
     return max(flows, key=lambda f: f.cycles(1, 0))
 
 
@@ -66,7 +66,8 @@ def _depth(loop: Loop | None) -> int:
     return depth
 
 
-def _region(function: Function, shapes: Shapes, gathers: Gathers, loop: Loop | None, blocks: list[str]) -> Flow:
+def region(function: Function, shapes: Shapes, gathers: Gathers, loop: Loop | None, blocks: list[str]) -> Flow:
+    """The flow of a loop's blocks, or of all of a kernel's."""
     insts = [inst for name in blocks for inst in function.blocks[name].insts]
     operations = floats = loads = shared = 0.0
     for inst in insts:
@@ -96,6 +97,16 @@ def _region(function: Function, shapes: Shapes, gathers: Gathers, loop: Loop | N
         loop=loop is not None,
         gathers=gathered * LANES * gathers.masked,
     )
+
+
+def held(function: Function, shapes: Shapes, loop: Loop) -> float:
+    """Vectors of 32-bit lanes that a loop uses and does not make."""
+    insts = {inst.name: inst for block in function.blocks.values() for inst in block.insts if inst.name}
+    own = {inst.name for name in loop.blocks for inst in function.blocks[name].insts}
+    used = {
+        v.text for name in loop.blocks for inst in function.blocks[name].insts if inst.op != "phi" for v in inst.args
+    }
+    return sum(_registers(insts[name]) for name in used - own if name in insts and _varies(insts[name], shapes))
 
 
 def _from_phi(insts: list[Inst], shapes: Shapes, phi: Inst, loop: Loop) -> float:

@@ -20,7 +20,7 @@ class LaneByLane(Checks):
 
     def access_rows(self, values: list[Value]) -> list[tuple[int, list[int]]]:
         """(row to take the operands from, the rows that it stands for)."""
-        everything = list(range(1 if self.in_row else self.layout.rows))
+        everything = list(self.written_rows)
         if any(self.shapes.shape(v).deps & ROW for v in values):
             return [(row, [row]) for row in everything]
         return [(0, everything)]

@@ -19,13 +19,15 @@ beside its argument then arrives where it would have gone, and is seen where som
 class Layout:
     """How a chunk lies in the index space: ``lanes`` work-items along ``lane_dim``, ``rows`` along ``row_dim``.
 
-    If both are one dimension, the rows follow each other along it.
+    If both are one dimension, the rows follow each other along it. ``strip``: so many rows run each loop that can be
+    parted at a time (see `headwater.opencl.spmd.strips`); 0: as many as are estimated to be best.
     """
 
     lanes: int
     rows: int = 1
     lane_dim: int = 0
     row_dim: int = 1
+    strip: int = 0
 
     @property
     def steps(self) -> tuple[int, int, int]:

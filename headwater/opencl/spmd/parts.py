@@ -13,6 +13,7 @@ from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
 from headwater.opencl.spmd.packing import packed_values
 from headwater.opencl.spmd.shapes import LANE, PRIMITIVE, ROW, Shape, Shapes
+from headwater.opencl.spmd.strips import Strips
 from headwater.opencl.spmd.types import I1, I64, Type, vec_type
 from headwater.opencl.spmd.writer import Writer
 
@@ -43,7 +44,7 @@ class Variant:
     ``sizes``: for checked code, the pointer types and bytes of __local variables, constants and struct arguments.
     ``uneven``: headers of loops whose trips differ from work-item to work-item, in code for one at a time. ``lines``:
     streaming stores begin at cache lines, as lines of chunks are begun so that they do. ``apart``: the processor has no
-    gathers and scatters with masks."""
+    gathers and scatters with masks. ``strips``: loops that some rows run after the others, by header."""
 
     name: str
     masked: bool = False
@@ -54,6 +55,7 @@ class Variant:
     uneven: frozenset[str] = frozenset()
     lines: bool = False
     apart: bool = False
+    strips: dict[str, Strips] = field(default_factory=dict, hash=False)
 
 
 Formats = dict[tuple[str, tuple[bool, ...]], int]
@@ -83,6 +85,7 @@ class Parts:
         self.variant = variant
         self.writer = Writer()
         self.in_row = False  # in a loop over rows, whose body is written for row 0
+        self.strip: range | None = None  # the rows that are written, where not all are
         self.crossing = self._crossing_values()
         self.packed = frozenset() if variant.checked else packed_values(function, cfg, shapes)
         self.spread: set[str] = set()  # those of which one component is defined, and all are made equal to it
@@ -107,8 +110,13 @@ class Parts:
         return {"s": ty, "v": self.lanes_of(ty) if form == "v" else ty, "g": I1}[form]
 
     def rows(self, shape: Shape) -> range:
-        """The rows that a value of this shape is kept for."""
-        return range(self.layout.rows if shape.by_row and not self.in_row else 1)
+        """The rows that a value of this shape is kept for, as far as they are written at present."""
+        return self.written_rows if shape.by_row else range(1)
+
+    @property
+    def written_rows(self) -> range:
+        """The rows that instructions are written for at present."""
+        return range(1) if self.in_row else self.strip or range(self.layout.rows)
 
     @staticmethod
     def components(ty: Type) -> list[Type]:

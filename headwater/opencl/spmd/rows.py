@@ -36,7 +36,8 @@ class Flow:
     ``chain``: cycles of the longest chain of dependent operations, in a loop from one trip to the next; ``operations``:
     cycles that these take the ports for; ``gathers``: cycles of the loads from places of each lane's own; ``loads`` and
     ``shared``: how many loads there are for each row and for all of them together; ``live``: vectors of 32-bit lanes
-    that live at once, ``carried`` those from one trip to the next; ``instructions``: those of a work-item.
+    that live at once, ``carried`` those from one trip to the next, ``held`` those of before the loop that each trip
+    uses, where they are counted; ``instructions``: those of a work-item.
     """
 
     chain: float
@@ -48,13 +49,14 @@ class Flow:
     instructions: float
     loop: bool
     gathers: float = 0.0
+    held: float = 0.0
 
     def cycles(self, rows: int, registers: int) -> float:
         """An estimate for a vector's worth of work-items where this many rows of them are worked on together."""
         work = max(self.operations, (self.loads + self.shared / rows) / LOAD_PORTS) + self.gathers
         together, live, once = float(rows), rows * self.live, 0.0
         if self.loop:
-            live = rows * self.carried + self.live - self.carried
+            live = rows * (self.carried + self.held) + self.live - self.carried
         else:  # the next chunk's instructions do not wait for this one's
             together = max(together, WINDOW / max(1.0, self.instructions))
             once = CHUNK / min(rows, 2)

@@ -17,6 +17,7 @@ from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
 from headwater.opencl.spmd.parts import ID_PARAMS, PARTED, Formats, Variant, private_name
 from headwater.opencl.spmd.row_by_row import RowByRow
 from headwater.opencl.spmd.shapes import Shape, Shapes
+from headwater.opencl.spmd.strips import Strips
 from headwater.opencl.spmd.types import I1, Type, vec_type
 
 DONE = -1
@@ -56,11 +57,16 @@ class Vectoriser(RowByRow):
     ) -> None:
         super().__init__(function, cfg, shapes, linear, layout, variant, formats)
         self.polled = polled_loops(function, cfg)
+        self.parted: Strips | None = None
+        """The loop that is written by strips at present; `strip` has the rows."""
         self.writer.notes = {self.label(header): UNEVEN_LOOP for header in variant.uneven}
         self.ordered = ordered_exits(function, cfg, shapes)
         self.find_apart()
         self.find_ahead(self.ordered)
         self.find_row_loops()
+        for strips in variant.strips.values():  # each strip asks anew for what the first trip begins with
+            begins = (phi.args[phi.labels.index(strips.before)] for phi in function.blocks[strips.loop.header].phis)
+            self.crossing |= {value.text for value in begins if value.is_local}
         self.guard = guard
         self.frame_bytes = 0
         self.resumes: list[tuple[str, str]] = []
@@ -77,7 +83,10 @@ class Vectoriser(RowByRow):
         writer = self.writer
         writer.start("start")
         for name in self.cfg.order:
-            self._write_block(name)
+            if name in self.variant.strips:
+                self._write_strips(self.variant.strips[name])
+            elif not any(name in strips.loop for strips in self.variant.strips.values()):
+                self._write_block(name)
         if END in self.linear.skip.values():
             writer.start(self.label(END))
             writer.line(f"ret i32 {DONE}")
@@ -98,7 +107,29 @@ class Vectoriser(RowByRow):
         return "\n".join([*head, '  br label %"start"', writer.text(), "}"])
 
     def label(self, block: str) -> str:
-        return "b." + block[1:].replace('"', "")
+        label = "b." + block[1:].replace('"', "")
+        if self.strip and self.strip.start and self.parted and block in self.parted.loop:
+            return f"{label}.rows.{self.strip.start}"  # ways from outside lead to the first strip
+        return label
+
+    def _write_strips(self, strips: Strips) -> None:
+        """A loop for some rows, then for the next ones, which find what all rows share as it was before the loop."""
+        writer, header = self.writer, strips.loop.header
+        self.parted = strips
+        for first in range(0, self.layout.rows, strips.rows):
+            self.strip = range(first, first + strips.rows)
+            if first:
+                writer.start(self._before_rows(header, first))
+                self.cache = {}
+                self._write_edges(strips.before, [header], shared=True)
+                writer.jump(self.label(header))
+            for name in self.cfg.order:
+                if name in strips.loop:
+                    self._write_block(name)
+        self.parted = self.strip = None
+
+    def _before_rows(self, header: str, first: int) -> str:
+        return "b." + header[1:].replace('"', "") + f".before.{first}"
 
     def entry_label(self, block: str) -> str:
         if block in self.linear.skip:
@@ -257,6 +288,9 @@ class Vectoriser(RowByRow):
 
     def _write_uniform_branch(self, name: str, term: Inst) -> None:
         for target in self._each_way(name, term):
+            if self.parted and self.strip and target not in self.parted.loop and self.strip.stop < self.layout.rows:
+                self.writer.jump(self._before_rows(self.parted.loop.header, self.strip.stop))
+                continue
             following = self.linear.next[name, target]
             back = following == target and self.cfg.index[target] <= self.cfg.index[name]
             self.writer.jump(self.label(following) if back else self.entry_label(following))
@@ -296,8 +330,9 @@ class Vectoriser(RowByRow):
         assert again is not None
         self.writer.branch(again, self.label(loop.header), self.entry_label(self.linear.after_loop[loop.header]))
 
-    def _write_edges(self, source: str, targets: list[str], *, together: bool = False) -> None:
-        """Hand the lanes that leave ``source`` over: into the targets' masks and phis. ``together``: all go there."""
+    def _write_edges(self, source: str, targets: list[str], *, together: bool = False, shared: bool = False) -> None:
+        """Hand the lanes that leave ``source`` over: into the targets' masks and phis. ``together``: all go there;
+        ``shared``: only into phis that all rows share."""
         pending: list[tuple[str, Type, str]] = []
         for target in targets:
             rows = range(self.layout.rows)
@@ -306,6 +341,8 @@ class Vectoriser(RowByRow):
             plain = self._is_plain(source, target)
             for phi in self.function.blocks[target].phis:
                 value = phi.args[phi.labels.index(source)]
+                if shared and self.shapes.of.get(phi.name, Shape()).by_row:
+                    continue
                 if not value.is_undefined:
                     self._collect_phi(phi, value, None if plain else lanes, pending)
         for slot, ty, text in pending:
