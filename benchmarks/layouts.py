@@ -2,10 +2,11 @@
 
     python -m benchmarks.layouts [--kernels matmul_naive,spmv] [--layouts 16x1,16x4y] [--rounds 7] [--json FILE]
 
-A layout is lanes x rows; rows follow each other along x, or along y where a "y" stands behind. Each launch of a kernel
-is timed by itself, its layouts in turn in one run, in milliseconds of the process's own processor time, all threads
-together: other load on the machine hardly counts. Medians are printed, the chosen layout has an asterisk, and results
-are compared with its results.
+A layout is lanes x rows; rows follow each other along x, or along y where a "y" stands behind; 16x8/2 runs loops that
+may be parted by strips of two rows, where 16x8 chooses how many. Each launch of a kernel is timed by itself, its
+layouts in turn in one run, in milliseconds of the process's own processor time, all threads together: other load on the
+machine hardly counts. Medians are printed, the chosen layout has an asterisk, and results are compared with its
+results.
 
 Then come the factors that docs/decisions.md gives for how a chunk is chosen, and for loops over a strided index that
 run without masks until a lane leaves: the same kernels compiled without that.
@@ -20,7 +21,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -32,6 +33,7 @@ if __package__:  # the suite's modules are imported as the scripts beside it imp
 from forced_layouts import forced
 from suite import CASES
 from suite.case import Case, Data, Launch, Local
+from suite.nbody import GROUP as NBODY_GROUP
 
 import headwater as hw
 from headwater.opencl import host
@@ -75,6 +77,13 @@ def _claims(base: int) -> tuple[Claim, ...]:
             f"{base}x{MAX_ROWS}",
             f"{base}x{MASKED_ROWS}",
         ),
+        Claim(
+            "n-body: loop by strips of rows, over all rows together",
+            "nbody",
+            "step_bodies",
+            f"{base}x{NBODY_GROUP // base}/{NBODY_GROUP // base}",
+            "chosen",
+        ),
         Claim("sparse matrix product: one by one, over gathers", "spmv", "spmv", f"{base}x1", "1x1"),
         Claim("reduction: loop without masks, over masks", "reduction", "sum", "masks", "chosen"),
         Claim("histogram: loop without masks, over masks", "histogram", "histogram", "masks", "chosen"),
@@ -108,15 +117,22 @@ def with_masks(module: HostModule) -> HostModule:
 
 
 def layout_name(layout: Layout) -> str:
-    """``16x4y``: lanes, rows, and along which dimension rows lie if not along x."""
-    return f"{layout.lanes}x{layout.rows}{'y' if layout.rows > 1 and layout.row_dim == 1 else ''}"
+    """``16x4y/2``: lanes, rows, along which dimension rows lie if not along x, and the rows of a strip if forced."""
+    along = "y" if layout.rows > 1 and layout.row_dim == 1 else ""
+    return f"{layout.lanes}x{layout.rows}{along}" + (f"/{layout.strip}" if layout.strip else "")
 
 
 def parse_layout(text: str) -> Layout:
     """The layout of such a name; ValueError for anything else."""
-    lanes, _, rows = text.removesuffix("y").partition("x")
-    made = Layout(int(lanes), int(rows), 0, 1 if text.endswith("y") or rows == "1" else 0)
-    if made.lanes not in LANES or made.rows not in ROWS:
+    shape, slash, strip = text.partition("/")
+    lanes, _, rows = shape.removesuffix("y").partition("x")
+    row_dim = 1 if shape.endswith("y") or rows == "1" else 0
+    made = Layout(int(lanes), int(rows), 0, row_dim, int(strip) if slash else 0)
+    if (
+        made.lanes not in LANES
+        or made.rows not in ROWS
+        or (slash and made.strip not in ROWS[: ROWS.index(made.rows) + 1])
+    ):
         raise ValueError(text)
     return made
 
@@ -167,7 +183,7 @@ def sides(case: Case, launch: Launch, module: HostModule, wanted: Sequence[Layou
     """What to compare: ``chosen``, the forced layouts, and ``masks`` where it makes a difference."""
     group = _group(module, launch)
     layouts = fitting(group, module.facts(launch.kernel).dims)
-    kept = [layout for layout in layouts if not wanted or layout in wanted]
+    kept = [layout for layout in wanted if replace(layout, strip=0) in layouts] if wanted else layouts
     made: dict[str, HostModule] = {"chosen": module}
     made |= {layout_name(layout): forced(module, layout) for layout in kept}
     return made
@@ -296,7 +312,9 @@ def main() -> int:
     try:
         wanted = [parse_layout(text) for text in options.layouts.split(",")] if options.layouts else []
     except ValueError as error:
-        parser.error(f"{error} is no layout: write lanes x rows like 16x4 or 16x4y, powers of two up to 64 and 16")
+        parser.error(
+            f"{error} is no layout: write lanes x rows like 16x4, 16x4y or 16x4/2, powers of two up to 64 and 16"
+        )
     swept = []
     for name in names:
         for row in sweep(name, wanted, options.quick, options.rounds):

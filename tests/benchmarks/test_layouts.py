@@ -1,5 +1,7 @@
 """The sweep over forced layouts runs, finds what is chosen, and compares results; the factors' sides exist."""
 
+from dataclasses import replace
+
 import layouts
 import pytest
 from suite import CASES
@@ -10,7 +12,9 @@ from headwater.opencl.spmd.layout import Layout
 def test_names_of_layouts_are_read_back():
     for layout in layouts.fitting((256, 16, 1), (0, 1)):
         assert layouts.parse_layout(layouts.layout_name(layout)) == layout
-    for text in ("", "16", "x4", "3x1", "16x3", "16x4z"):
+    for text in ("16x8/1", "16x8y/8", "8x4/2"):
+        assert layouts.layout_name(layouts.parse_layout(text)) == text
+    for text in ("", "16", "x4", "3x1", "16x3", "16x4z", "16x4/", "16x4/3", "16x4/8"):
         with pytest.raises(ValueError, match=r".*"):
             layouts.parse_layout(text)
 
@@ -48,8 +52,9 @@ def test_factors_name_kernels_and_sides_that_exist(monkeypatch):
         (launch, *_) = [x for x in case.launches(case.make(True)) if x.kernel == claim.kernel]
         module = layouts.host.load(case.source.read_text(), str(case.source), case.options)
         group = layouts._group(module, launch)
-        names = {layouts.layout_name(x) for x in layouts.fitting(group, module.facts(claim.kernel).dims)}
-        assert {claim.slow, claim.fast} <= names | {"chosen", "masks"}
+        forced = [layouts.parse_layout(side) for side in {claim.slow, claim.fast} - {"chosen", "masks"}]
+        fitting = layouts.fitting(group, module.facts(claim.kernel).dims)
+        assert all(replace(layout, strip=0) in fitting for layout in forced)
     monkeypatch.setattr(layouts, "_claims", lambda base: [c for c in claims if c.case == "histogram"])
     (found,) = layouts.check_claims(quick=True, rounds=3)
     assert found["wrong"] == []
