@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable, Sequence
 from math import prod
@@ -162,17 +161,18 @@ class ClLaunch:
             return self._finish(event, backend, transfers or [], queue is not None, time_limit)
         return self._event(ClEvent, event, backend)
 
-    def repeat(self, launch: Callable[..., Event]) -> Callable[..., Event]:
-        """``launch``, the public function that brings launches here, with a short cut for streams and values."""
+    def repeat(self, launch: Callable[..., Event]) -> Callable[..., Event] | None:
+        """A short cut for streams and values; ``launch``, which brings launches here, gets the others.
+
+        None for kernels that have no such arguments.
+        """
         arguments = self.kernel.arguments
         make = None if self._empty else caller(arguments)
         if make is None:
-            return launch
-        return functools.wraps(launch)(
-            make(
-                launch, self, arguments, self.device, self._queue, self._enqueue, self._whole, self.group, self._offset,
-                self._error, ClEvent,
-            )
+            return None
+        return make(
+            launch, self, arguments, self.device, self._queue, self._enqueue, self._whole, self.group, self._offset,
+            self._error, ClEvent,
         )  # fmt: skip
 
     def _event(self, kind: type[E], event: Any, backend: Any) -> E:

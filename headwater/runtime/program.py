@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import getitem
@@ -230,6 +231,7 @@ def _launcher(kernel: ClKernel, global_size: Any, local_size: Any) -> Launcher:
     """A kernel with its sizes; a function, as functions are the quickest to call."""
     default = kernel.program.default_device
     prepared: dict[Device, Callable[..., Event]] = {}
+    quick: Callable[..., Event] | None = None  # for who keeps `launch`; others are given it from now on
 
     def launch(*args: Any, queue: Queue | None = None, **options: Any) -> Event:
         """Launch the kernel over ``args`` and return the event.
@@ -245,6 +247,14 @@ def _launcher(kernel: ClKernel, global_size: Any, local_size: Any) -> Launcher:
         """
         if options:
             return with_options(args, queue, **options)
+        if quick is not None:
+            return quick(*args, queue=queue)
+        return place(args, queue)
+
+    def general(*args: Any, queue: Queue | None = None, **options: Any) -> Event:
+        return with_options(args, queue, **options) if options else place(args, queue)
+
+    def place(args: tuple[Any, ...], queue: Queue | None) -> Event:
         if queue is None:
             for value in args:
                 if type(value) is Stream:
@@ -289,10 +299,13 @@ def _launcher(kernel: ClKernel, global_size: Any, local_size: Any) -> Launcher:
         return made(args, queue, time_limit)
 
     def prepare(device: Device) -> Callable[..., Event]:
+        nonlocal quick
         made = kernel.on(device).prepare(global_size, local_size)
         prepared[device] = call = made.__call__
-        if (repeat := getattr(made, "repeat", None)) is not None:
-            kernel.replace(found, with_simulate(repeat(launch), default))
+        repeat = getattr(made, "repeat", None)
+        if quick is None and repeat is not None and (better := repeat(general)) is not None:
+            quick = functools.wraps(launch)(better)
+            kernel.replace(found, with_simulate(quick, default))
         return call
 
     launch.__name__ = launch.__qualname__ = f"{kernel.name}[{global_size}, {local_size}]"

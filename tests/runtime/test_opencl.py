@@ -12,6 +12,7 @@ import pytest
 from headwater import cache
 from headwater.errors import DeviceError, KernelFault, LaunchError, ResourceError, SourceError, UsageError
 from headwater.runtime import Image, Local, Queue, Sampler, compile, device, devices, stream
+from headwater.runtime.opencl_arguments import Arguments
 
 cl = pytest.importorskip("pyopencl")
 
@@ -205,6 +206,28 @@ def test_a_launcher_used_again_takes_arguments_by_name_and_counts_them(gpu) -> N
     with pytest.raises(LaunchError, match="no argument 'm'"):
         program.vadd[(n,), None](*there, m=n)
     assert (there[2].read() == a + b).all()
+
+
+def test_a_kept_launcher_takes_the_short_way_too(gpu, monkeypatch) -> None:
+    program = compile(SOURCE, device=gpu)
+    n = 64
+    a, b, c = vectors(n)
+    there = [stream(x, device=gpu) for x in (a, b, c)]
+    kept = program.vadd[(n,), None]
+    kept(*there, n).wait()
+    general = Arguments.set
+    monkeypatch.setattr(Arguments, "set", lambda *_: pytest.fail("all arguments are looked at"))
+    kept(there[1], there[1], there[2], n).wait()
+    assert (there[2].read() == b + b).all()
+    monkeypatch.setattr(Arguments, "set", general)
+    kept(a, b, c, n)  # arrays, a name and too few go the general way
+    assert (c == a + b).all()
+    kept(*there, n=n).wait()
+    assert (there[2].read() == a + b).all()
+    with pytest.raises(LaunchError, match="vadd"):
+        kept(*there)
+    assert kept.__name__ == program.vadd[(n,), None].__name__
+    assert kept.__doc__ == program.vadd[(n,), None].__doc__
 
 
 def test_launches_again_see_what_has_changed(gpu) -> None:
