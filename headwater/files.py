@@ -339,8 +339,10 @@ def _picture(text: str, path: Path) -> Given:
 def _generator(text: str, kind: str, rest: str) -> Given:
     shape_text, _, seed_text = rest.partition(":")
     if seed_text and (kind != "random" or not seed_text.isdigit()):
-        # The type is the parameter's; saying it is allowed where it says the same thing as in raw files.
-        raise UsageError(f"{text!r}: only random takes something after its shape, a seed", hint="random:1000:42")
+        raise UsageError(
+            f"{text!r}: only random takes something after its shape, a seed",
+            hint="random:1000:42; the elements have the type of the kernel's parameter",
+        )
     seed = int(seed_text or 0)
 
     def generate(shape: tuple[int, ...], wanted: Element) -> Array:

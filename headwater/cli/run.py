@@ -377,6 +377,8 @@ class _Result:
         for d in self.differences:
             assert self.other is not None
             lines.append(_difference_line(d, self.device.name, self.other.name))
+        if self.job.kernel.program.language == "opencl" and any(map(_may_be_rounding, self.differences)):
+            lines.append(f"  hint: {_FUSED}")
         return "".join(f"{line}\n" for line in lines)
 
     def _time_lines(self) -> list[str]:
@@ -399,6 +401,20 @@ class _Result:
         ]
         head = f"{self.kernel} on {self.device.name} ({self.device.description}){sizes}"
         return [head, *(f"  {label:<10} {text}" for label, text in rows)]
+
+
+RARE = 0.01
+"""The share of whole numbers up to which a difference is more likely one of rounding: of a median filter by luminance
+over a photograph 0.0002 differ between the cpu and an HD 5870."""
+_FUSED = (
+    "whole numbers may come of comparing floats, and a device may round a * b + c once or twice; "
+    "with #pragma OPENCL FP_CONTRACT OFF in the source all do it twice"
+)
+
+
+def _may_be_rounding(d: Difference) -> bool:
+    """Whether it is of whole numbers, and rare."""
+    return not d.ok and d.tolerance == 0 and d.ulps == 0 and d.wrong <= RARE * d.elements
 
 
 def _finite(number: float) -> float | None:

@@ -113,10 +113,37 @@ def test_verify_finds_a_kernel_that_disagrees(folder, headwater, monkeypatch):
     assert ran.code == 1
     assert "1 of 100 elements differ" in ran.out
     assert "first [7]" in ran.out
+    assert "FP_CONTRACT" not in ran.out, "floats have a tolerance"
     calls.clear()
     report = json.loads(headwater(*words, "--json").out)
     assert report["verify"]["ok"] is False
     assert report["verify"]["outputs"][0]["first"] == [7]
+
+
+BRIGHTER = """
+float light(uint x) { return 0.3f * (x & 255) + 0.59f * (x >> 8 & 255) + 0.11f * (x >> 16 & 255); }
+__kernel void brighter(__global const uint *a, __global const uint *b, __global int *c)
+{
+    int i = get_global_id(0);
+    c[i] = light(a[i]) > light(b[i]);
+}
+"""
+
+
+def test_verify_tells_how_comparisons_of_floats_can_be_made_the_same(folder, headwater):
+    # Colours of one luminance: which is brighter is decided by rounding, which an HD 5870 does once more often.
+    a, b = np.random.default_rng(1).permutation(65536)[:20000].astype(np.uint32), np.zeros(20000, np.uint32)
+    a[:150] = [59 + x for x in range(150)]
+    b[:150] = [x + (30 << 8) for x in range(150)]
+    np.save("a.npy", a)
+    np.save("b.npy", b)
+    words = ("brighter.cl", "a.npy", "b.npy", "-d", "cpu", "--verify", "hd5870", "-o", "c.npy")
+    Path("brighter.cl").write_text(BRIGHTER)
+    ran = headwater("run", *words)
+    assert (ran.code, "elements differ" in ran.out, "FP_CONTRACT OFF" in ran.out) == (1, True, True)
+    Path("brighter.cl").write_text("#pragma OPENCL FP_CONTRACT OFF" + BRIGHTER)
+    ran = headwater("run", *words)
+    assert (ran.code, "are equal" in ran.out, "FP_CONTRACT" in ran.out) == (0, True, False)
 
 
 def test_macros_and_options_reach_the_compiler(folder, headwater):
