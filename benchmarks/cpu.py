@@ -221,23 +221,26 @@ def table(results: list[Result], sides: list[Side]) -> str:
 
 
 def limits(results: list[Result]) -> list[str]:
-    """How near a + b comes to what streaming C reaches on this machine in the same run."""
+    """How near a + b and the reduction come to what C reaches on this machine in the same run."""
+    lines = []
     for r in results:
-        if r.case.name == "add" and "c" in r.times:
-            bytes_added = r.work * 1e9
-            copy = bytes_added * 2 / 3 / r.median("c", "copy")
-            add = bytes_added / r.median("c", "add")
-            lines = [f"Memory limit by streaming C: copy {copy / 1e9:.1f} GB/s, a + b {add / 1e9:.1f} GB/s."]
-            for side in r.times:
-                best = r.best(side)
-                if side != "c" and best:
-                    reached = bytes_added / best[1]
-                    lines.append(
-                        f"a + b on {side}: {reached / 1e9:.1f} GB/s = {reached / copy:.1%} of C's copy, "
-                        f"{reached / add:.1%} of C's a + b."
-                    )
-            return [*lines, ""]
-    return []
+        if "c" not in r.times or r.case.name not in ("add", "reduction"):
+            continue
+        moved = r.work * 1e9
+        if r.case.name == "add":
+            copy, add = moved * 2 / 3 / r.median("c", "copy"), moved / r.median("c", "add")
+            known = {"copy": copy, "a + b": add}
+            lines.append(f"Memory limit by streaming C: copy {copy / 1e9:.1f} GB/s, a + b {add / 1e9:.1f} GB/s.")
+        else:
+            known = {"sum": moved / min(r.median("c", version) for version in r.times["c"])}
+            lines.append(f"Reading by C, its better sum: {known['sum'] / 1e9:.1f} GB/s.")
+        for side in r.times:
+            best = r.best(side)
+            if side != "c" and best:
+                reached = moved / best[1]
+                shares = ", ".join(f"{reached / rate:.1%} of C's {what}" for what, rate in known.items())
+                lines.append(f"{r.case.title.split(',')[0]} on {side}: {reached / 1e9:.1f} GB/s = {shares}.")
+    return [*lines, ""] if lines else []
 
 
 def every_version(results: list[Result]) -> list[str]:

@@ -82,24 +82,32 @@ def cpu(record: dict[str, Any]) -> str:
 
 
 def limits(record: dict[str, Any]) -> list[str]:
-    """How near a + b comes to streaming C."""
-    add = record["kernels"].get("add", {"seconds": {}})
-    c = add["seconds"].get("c")
-    if not c:
-        return []
-    moved = add["work"] * 1e9
-    copy, sum_ = moved * 2 / 3 / c["copy"]["median"], moved / c["add"]["median"]
-    lines = [
-        "",
-        f"The memory's limit, by C with streaming stores: copy {copy / 1e9:.1f} GB/s, a + b {sum_ / 1e9:.1f} GB/s.",
-        "",
-    ]
-    lines += ["| a + b on | GB/s | of C's copy | of C's a + b |", "|---|---|---|---|"]
-    for side, versions in add["seconds"].items():
+    """How near a + b comes to streaming C, and the reduction to C that reads."""
+    lines = []
+    add, reduction = (record["kernels"].get(name, {"seconds": {}}) for name in ("add", "reduction"))
+    if c := add["seconds"].get("c"):
+        moved = add["work"] * 1e9
+        known = {"copy": moved * 2 / 3 / c["copy"]["median"], "a + b": moved / c["add"]["median"]}
+        rates = ", ".join(f"{what} {rate / 1e9:.1f} GB/s" for what, rate in known.items())
+        lines += ["", f"The memory's limit, by C with streaming stores: {rates}.", *_shares(add, "a + b", known)]
+    if c := reduction["seconds"].get("c"):
+        version, seconds = min(((v, t["median"]) for v, t in c.items()), key=lambda item: item[1])
+        rate = reduction["work"] * 1e9 / seconds
+        lines += ["", f"Its limit for reading, by C ({version}): {rate / 1e9:.1f} GB/s."]
+        lines += _shares(reduction, "reduction", {"sum": rate})
+    return lines
+
+
+def _shares(kernel: dict[str, Any], title: str, known: dict[str, float]) -> list[str]:
+    """A table of what each side reaches of C's ``known`` rates, in bytes a second."""
+    lines = ["", f"| {title} on | GB/s | " + " | ".join(f"of C's {what}" for what in known) + " |"]
+    lines.append("|" + "---|" * (2 + len(known)))
+    for side, versions in kernel["seconds"].items():
         fastest = best(versions)
         if side != "c" and fastest:
-            rate = moved / fastest[1]
-            lines.append(f"| {side} | {rate / 1e9:.1f} | {rate / copy:.1%} | {rate / sum_:.1%} |")
+            rate = kernel["work"] * 1e9 / fastest[1]
+            cells = " | ".join(f"{rate / theirs:.1%}" for theirs in known.values())
+            lines.append(f"| {side} | {rate / 1e9:.1f} | {cells} |")
     return lines
 
 

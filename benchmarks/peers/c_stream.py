@@ -1,4 +1,7 @@
-"""The memory's limit: streaming copies and adds in C, compiled when the benchmark runs; only case "add" has them."""
+"""The memory's limit in C, compiled when the benchmark runs.
+
+Case "add" has copies and sums of two arrays with streaming stores, case "reduction" sums of one array's elements.
+"""
 
 from __future__ import annotations
 
@@ -61,17 +64,26 @@ class CStream:
         return f"C with streaming stores ({self.compiler} -O3 -march=native), {self.threads} threads"
 
     def versions(self, case: Case, data: Data) -> Mapping[str, Run]:
-        if case.name != "add":
+        names = {"add": ("a", "b", "c"), "reduction": ("values", "total")}.get(case.name)
+        if names is None:
             return {}
-        a, b, c = (ctypes.c_void_p(data[name].ctypes.data) for name in "abc")
-        count, threads = ctypes.c_size_t(data["c"].size), ctypes.c_int(self.threads)
-        if data["c"].size % (64 * self.threads):
-            threads = ctypes.c_int(1 << (self.threads.bit_length() - 1))
+        size, used = data[names[0]].size, self.threads
+        if size % (256 * used):
+            used = 1 << (used.bit_length() - 1)
+        pointers = [ctypes.c_void_p(data[name].ctypes.data) for name in names]
+        count, threads = ctypes.c_size_t(size), ctypes.c_int(used)
 
         def checked(status: int) -> None:
             if status:
                 raise OSError(status, os.strerror(status))
 
+        if case.name == "reduction":
+            values, total = pointers
+            return {
+                "sum": lambda: checked(self.library.stream_sum(values, total, count, threads, 1)),
+                "sum, 4 places at once": lambda: checked(self.library.stream_sum(values, total, count, threads, 4)),
+            }
+        a, b, c = pointers
         return {
             "copy": lambda: checked(self.library.stream_copy(a, c, count, threads)),
             "add": lambda: checked(self.library.stream_add(a, b, c, count, threads)),

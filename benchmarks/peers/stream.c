@@ -1,4 +1,4 @@
-// What this machine's memory can do: c = a and c = a + b with streaming stores, split over threads.
+// What this machine's memory can do: c = a and c = a + b with streaming stores, and sums, split over threads.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>
@@ -66,15 +66,43 @@ static void *run_add(void *argument)
     return NULL;
 }
 
-// count is a multiple of 64 * threads, c is aligned to 64 bytes; returns 0, or an error number.
-static int run(void *(*work)(void *), const float *a, const float *b, float *c, size_t count, int threads)
+// A thread's part is read in so many places at once: processors' own prefetchers follow each of them.
+static inline void *sum(void *argument, int streams)
+{
+    const struct part *p = argument;
+    const size_t share = p->count / streams;
+    float sums[2 * 4 * WIDTH] = {0};
+    for (size_t i = 0; i < share; i += 2 * WIDTH)
+        for (int s = 0; s < streams; ++s)
+            for (int k = 0; k < 2 * WIDTH; ++k)
+                sums[2 * WIDTH * s + k] += p->a[s * share + i + k];
+    *p->c = 0;
+    for (int k = 0; k < 2 * streams * WIDTH; ++k)
+        *p->c += sums[k];
+    return NULL;
+}
+
+static void *run_sum(void *argument)
+{
+    return sum(argument, 1);
+}
+
+static void *run_sum_of_four(void *argument)
+{
+    return sum(argument, 4);
+}
+
+// count is a multiple of 256 * threads, c is aligned to 64 bytes, and each thread's part of it comes result_share after
+// the one before; returns 0, or an error number.
+static int run(void *(*work)(void *), const float *a, const float *b, float *c, size_t count, int threads,
+               size_t result_share)
 {
     pthread_t started[256];
     struct part parts[256];
     const size_t share = count / threads;
     int failed = 0;
     for (int t = 0; t < threads; ++t)
-        parts[t] = (struct part){a + t * share, b + t * share, c + t * share, share};
+        parts[t] = (struct part){a + t * share, b + t * share, c + t * result_share, share};
     for (int t = 1; t < threads && !failed; ++t)
         failed = pthread_create(&started[t], NULL, work, &parts[t]);
     if (failed)
@@ -87,10 +115,20 @@ static int run(void *(*work)(void *), const float *a, const float *b, float *c, 
 
 int stream_copy(const float *a, float *c, size_t count, int threads)
 {
-    return run(run_copy, a, a, c, count, threads);
+    return run(run_copy, a, a, c, count, threads, count / threads);
 }
 
 int stream_add(const float *a, const float *b, float *c, size_t count, int threads)
 {
-    return run(run_add, a, b, c, count, threads);
+    return run(run_add, a, b, c, count, threads, count / threads);
+}
+
+int stream_sum(const float *a, float *total, size_t count, int threads, int streams)
+{
+    static float sums[256 * 16]; // a cache line each
+    const int failed = run(streams == 4 ? run_sum_of_four : run_sum, a, a, sums, count, threads, 16);
+    *total = 0;
+    for (int t = 0; t < threads; ++t)
+        *total += sums[16 * t];
+    return failed;
 }

@@ -65,6 +65,12 @@ def test_lost_kernels_failures_and_limits_are_named(record):
     assert "- product, numba: gave up" in text
     assert "- missing: not there" in text
     assert "| headwater | 30.0 | 75.0% | 90.0% |" in text
+    assert "for reading" not in text
+    reduction = {"title": "sum", "work": 4.0, "unit": "GB/s", "failures": {}, "wrong": []}
+    reduction["seconds"] = seconds(headwater={"cpu": 0.25}, c={"sum": 0.3, "sum, 4 places at once": 0.2})
+    text = report.cpu(record | {"kernels": record["kernels"] | {"reduction": reduction}})
+    assert "Its limit for reading, by C (sum, 4 places at once): 20.0 GB/s." in text
+    assert "| headwater | 16.0 | 80.0% |" in text
 
 
 def test_command_writes_the_page_and_refuses_other_files(record, tmp_path, monkeypatch, capsys):
