@@ -12,6 +12,7 @@ import llvmlite.binding as llvm
 
 from headwater.errors import InternalError, SourceError
 from headwater.opencl.bit_vectors import without_bit_vectors
+from headwater.opencl.indices import constants_outside
 from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
 from headwater.opencl.modules import Target, emit_object, gathers, host_target, machine, parse
 from headwater.opencl.platforms import SPIR
@@ -74,7 +75,7 @@ def link(ir: str, pieces: Iterable[str], kernels: Iterable[str], filename: str) 
     calls of functions that neither the program nor the device library defines, and for recursion.
     """
     target = host_target()
-    module = parse(retarget(ir, target))
+    module = parse(retarget(constants_outside(ir), target))
     link_pieces(module, pieces, lambda text: retarget(text, target))
     refuse_undefined(module, filename, SPIR)
     text = str(module)

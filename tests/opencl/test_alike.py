@@ -31,6 +31,14 @@ kernel void k(global const float *in, global float *out, int width)
     out[i] = in[i - width] + in[i - 1] + in[i] + in[i + 1] + in[i + width];
 }
 """
+NINE = """
+kernel void k(global const float *in, global float *out, int width)
+{
+    int x = get_global_id(0) + 1, y = get_global_id(1) + 1, i = y * width + x;
+    out[i] = in[i - width - 1] + in[i - width] + in[i - width + 1] + in[i - 1] + in[i] + in[i + 1]
+           + in[i + width - 1] + in[i + width] + in[i + width + 1];
+}
+"""
 APART = "kernel void k(global const float *in, global float *out, int width) { %s }"
 PLAIN = APART % "int i = get_global_id(1) * width + get_global_id(0); out[i] = in[i];"
 STORED = APART % "int i = get_global_id(1) * width + get_global_id(0); out[i] = 1; out[i] = in[i] + in[i + width];"
@@ -46,7 +54,7 @@ def prepared(source):
     return codegen.prepare(linked, "k")
 
 
-@pytest.mark.parametrize(("source", "loads"), [(BOX, 12), (CROSS, 8), (PLAIN, 2)])
+@pytest.mark.parametrize(("source", "loads"), [(BOX, 12), (CROSS, 8), (NINE, 12), (PLAIN, 2)])
 def test_two_rows_load_from_as_few_places_as_there_are(source, loads):
     module = Module(prepared(source)[0])
     code = codegen.vectorised(module, read_kernel(module, "k"), "entry", Layout(16, 2, 0, 1), False, False, False)[0]
@@ -55,7 +63,7 @@ def test_two_rows_load_from_as_few_places_as_there_are(source, loads):
 
 
 @pytest.mark.parametrize(
-    ("source", "share"), [(BOX, True), (CROSS, True), (PLAIN, False), (STORED, False), (LOOP, False)]
+    ("source", "share"), [(BOX, True), (CROSS, True), (NINE, True), (PLAIN, False), (STORED, False), (LOOP, False)]
 )
 def test_which_kernels_share_loads_between_rows(source, share):
     assert prepared(source)[1].rows_share is share
