@@ -698,7 +698,7 @@ class _Generator:
         return lines
 
     def near_step(self, counter: str) -> list[str]:
-        """One statement of such a loop. All but the last few kinds of operands are near, and of no one lane."""
+        """One statement of such a loop. Some have operands or conditions that keep the loop from being parted."""
         target, ty = self.rng.choice(list(self.variables.items()))
         operands = [*(["lid"] if self.grouped else []), counter, f"TABLE[{counter} & 15]", f"keys[{counter}]", "(int)i"]
         value = self.convert(ty, "int", f"(int)({self.rng.choice(operands)})")

@@ -3,7 +3,7 @@
 A work-group that is one chunk needs no switching at barriers, but 8 or 16 rows of it keep more in a loop than a
 processor has registers, and each trip stores and loads the rest. All lanes and rows run such a loop together, and
 between two barriers no work-item waits for another: so a strip of rows may run it to its end before the next one
-begins. A step of n-body in groups of 128 takes 0.83 of its time, in groups of 256 0.68 (Zen 4, AVX-512).
+begins. A step of n-body in groups of 128 takes about 0.7 of the time (Zen 4, AVX-512; `benchmarks.layouts`).
 """
 
 from __future__ import annotations
