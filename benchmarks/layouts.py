@@ -155,10 +155,13 @@ def _prepared(case: Case, module: HostModule, launch: Launch) -> Callable[[Seque
 
 
 def _group(module: HostModule, launch: Launch) -> tuple[int, int, int]:
-    whole = (*launch.global_size, 1, 1)[:3]
     if launch.local_size is None:
-        return choose_group(module.facts(launch.kernel), whole)
+        return choose_group(module.facts(launch.kernel), _whole(launch))
     return (*launch.local_size, 1, 1)[:3]
+
+
+def _whole(launch: Launch) -> tuple[int, int, int]:
+    return (*launch.global_size, 1, 1)[:3]
 
 
 def measure(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
@@ -252,7 +255,7 @@ def sweep(name: str, wanted: Sequence[Layout], quick: bool, rounds: int) -> list
         seen.add(launch.kernel)
         group = _group(module, launch)
         times, wrong = run_launch(case, data, launch, sides(case, launch, module, wanted), rounds)
-        chosen = layout_name(module.layout(launch.kernel, group))
+        chosen = layout_name(module.layout(launch.kernel, group, _whole(launch)))
         found.append(
             {"case": name, "kernel": launch.kernel, "group": group, "chosen": chosen, "ms": times, "wrong": wrong}
         )

@@ -87,7 +87,8 @@ def limits(record: dict[str, Any]) -> list[str]:
     add, reduction = (record["kernels"].get(name, {"seconds": {}}) for name in ("add", "reduction"))
     if c := add["seconds"].get("c"):
         moved = add["work"] * 1e9
-        known = {"copy": moved * 2 / 3 / c["copy"]["median"], "a + b": moved / c["add"]["median"]}
+        seconds = min(times["median"] for version, times in c.items() if version != "copy")
+        known = {"copy": moved * 2 / 3 / c["copy"]["median"], "a + b": moved / seconds}
         rates = ", ".join(f"{what} {rate / 1e9:.1f} GB/s" for what, rate in known.items())
         lines += ["", f"The memory's limit, by C with streaming stores: {rates}.", *_shares(add, "a + b", known)]
     if c := reduction["seconds"].get("c"):

@@ -1,4 +1,4 @@
-"""The environment and /proc/cpuinfo in; the instruction set that code for this machine may use, out.
+"""The environment, /proc and /sys in; the instruction set that code for this machine may use, and its caches, out.
 
 It is this processor's own, or with HEADWATER_CPU that of an x86-64 level which more processors have: one cache of
 compiled code then serves them all, and what runs on the lesser ones can be tried on a greater.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+from pathlib import Path
 
 from headwater.errors import UsageError
 
@@ -48,3 +49,26 @@ def _machine() -> frozenset[str]:
             return frozenset(file.read().split())
     except OSError:
         return frozenset()
+
+
+LAST_LEVEL_SHARE = 16 << 20
+"""Bytes of the last-level cache that a processor can have, as the system counts processors. A virtual machine is told
+of all that its host has, 260 MiB for two processors of an Emerald Rapids, of which it gets some; the most that any
+processor sold really has for each of its threads is 16 MiB (EPYC 9175F: 512 MiB, 32 threads)."""
+
+
+@functools.cache
+def caches_bytes() -> tuple[int, int]:
+    """Of a core's second-level cache and of the last-level one; 1 and 16 MiB where the system does not say."""
+    sizes = {}
+    for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+        try:
+            level, text = int((path / "level").read_text()), (path / "size").read_text().strip()
+            sharing = sum(int(word, 16).bit_count() for word in (path / "shared_cpu_map").read_text().split(","))
+        except (OSError, ValueError):
+            continue
+        scale = {"K": 1 << 10, "M": 1 << 20}.get(text[-1:], 1)
+        digits = text.rstrip("KM")
+        size = int(digits) * scale if digits.isdecimal() else 0
+        sizes[level] = min(size, max(1, sharing) * LAST_LEVEL_SHARE)
+    return sizes.get(2, 0) or 1 << 20, max(sizes.values(), default=0) or 16 << 20

@@ -86,7 +86,8 @@ class CStream:
         a, b, c = pointers
         return {
             "copy": lambda: checked(self.library.stream_copy(a, c, count, threads)),
-            "add": lambda: checked(self.library.stream_add(a, b, c, count, threads)),
+            "add": lambda: checked(self.library.stream_add(a, b, c, count, threads, 0)),
+            "add, half vectors": lambda: checked(self.library.stream_add(a, b, c, count, threads, 1)),
         }
 
 

@@ -14,7 +14,7 @@ from headwater.errors import InternalError, SourceError
 from headwater.opencl.bit_vectors import without_bit_vectors
 from headwater.opencl.indices import constants_outside
 from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
-from headwater.opencl.modules import Target, emit_object, gathers, host_target, machine, parse
+from headwater.opencl.modules import HALF_PATHS, Target, emit_object, gathers, host_target, machine, parse
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.printf import parse as parse_format, strings_in
 from headwater.opencl.selected import chosen_once
@@ -29,6 +29,7 @@ from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import Linear
+from headwater.opencl.spmd.lines import line_items
 from headwater.opencl.spmd.parts import Formats, Variant
 from headwater.opencl.spmd.plan import KernelFacts, masked_layout
 from headwater.opencl.spmd.rows import NO_FLOW
@@ -120,7 +121,7 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
 def _facts(kernel: Kernel) -> KernelFacts:
     params = kernel.function.params[: len(kernel.function.params) - len(kernel.locals_bytes)]
     places, args_bytes = argument_places(params)
-    cost, busy, down, share = None, NO_FLOW, 0, False
+    cost, busy, down, share, line = None, NO_FLOW, 0, False, 0
     if not kernel.cfg.irreducible:
         shapes = Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
         cost = estimate(kernel.function, kernel.cfg, shapes, gathers())
@@ -128,6 +129,8 @@ def _facts(kernel: Kernel) -> KernelFacts:
         if 1 in kernel.dims and not kernel.has_barrier and not cost.masked_loops:
             down = down_width(kernel.function, kernel.cfg, kernel.private, cost, gathers())
             share = rows_share(kernel.function, kernel.cfg, kernel.private)
+        if host_target().cpu in HALF_PATHS and not (kernel.has_loop or kernel.has_barrier or share):
+            line = line_items(kernel.function, kernel.cfg, shapes, busy)
     static = sum(-(-size // LOCAL_ALIGN_BYTES) * LOCAL_ALIGN_BYTES for size in kernel.locals_bytes)
     return KernelFacts(
         arg_offsets=tuple(p.offset for p in places),
@@ -149,6 +152,7 @@ def _facts(kernel: Kernel) -> KernelFacts:
         flow=busy,
         down_width=down,
         rows_share=share,
+        line_items=line,
         streams=cost is not None and cost.streams,
         walks=cost is not None and cost.walks,
         meets=cost is not None and cost.meets,

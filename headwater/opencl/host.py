@@ -121,11 +121,11 @@ class HostModule:
                 self._prepared[kernel] = known
         return known
 
-    def layout(self, kernel: str, local_size: Size) -> Layout:
+    def layout(self, kernel: str, local_size: Size, global_size: Size) -> Layout:
         """How chunks of work-items are laid out for such a launch."""
         if self.check or not self.facts(kernel).reducible:
             return Layout(1)
-        return choose_layout(self.facts(kernel), local_size, self._vector_bytes)
+        return choose_layout(self.facts(kernel), local_size, self._vector_bytes, global_size)
 
     def specialise(
         self, kernel: str, global_size: Size, local_size: Size | None, work_dim: int, *, apart: bool = False
@@ -146,7 +146,7 @@ class HostModule:
         if group is None:
             required = self.kernels[kernel].reqd_group_size
             group = required if required is not None else choose_group(facts, global_size)
-        layout = self.layout(kernel, group)
+        layout = self.layout(kernel, group, global_size)
         masked = needs_masks(layout, group, global_size)
         chunks = 1
         for size, step in zip(group, layout.steps, strict=True):

@@ -45,6 +45,10 @@ GATHERS_QUICKLY = frozenset(("sapphirerapids", "emeraldrapids", "graniterapids",
 """LLVM's names of processors whose gathers take less than loads one by one: measured on an Emerald Rapids, the others
 have its core or the next. Gathers of Intel's AVX-512 before them are slowed down (Intel, Gather Data Sampling)."""
 
+HALF_PATHS = frozenset(("znver4",))
+"""LLVM's names of processors that move vectors of 64 bytes in halves (Fog, Microarchitecture, on Zen 4). What that is
+worth was measured on a Zen 4 (`headwater.opencl.spmd.lines`)."""
+
 
 @functools.cache
 def host_processor() -> tuple[str, str]:

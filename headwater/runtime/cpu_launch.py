@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 
 from headwater.errors import InternalError, KernelFault, ResourceError
+from headwater.host import caches_bytes
 from headwater.runtime import interrupt, pool as _pool, signature
 from headwater.runtime.arrays import ALIGNMENT, Array, address, aligned_bytes, view
 from headwater.runtime.cpu_events import CpuEvent
@@ -185,7 +186,7 @@ class CpuLaunch:
         self._trial: Trial | None = None
         self._best_ways: dict[bool, int] = {}
         self._large = False
-        own, shared = _caches()
+        own, shared = caches_bytes()
         self._own_caches, self._last_level = own * pool.size, shared // 2
         self._straight = host.straight
         self._inline = not check and not host.traps and (interrupt.SUPPORTED or not host.unbounded)
@@ -699,31 +700,3 @@ def _print(text: str) -> None:
     """
     with _print_lock, contextlib.suppress(OSError):
         print(text, end="")
-
-
-LAST_LEVEL_SHARE = 16 << 20
-"""Bytes of the last-level cache that a processor can have, as the system counts processors. A virtual machine is told
-of all that its host has, 260 MiB for two processors of an Emerald Rapids, of which it gets some; the most that any
-processor sold really has for each of its threads is 16 MiB (EPYC 9175F: 512 MiB, 32 threads)."""
-
-
-def own_cache_bytes() -> int:
-    """Of a core's second-level cache."""
-    return _caches()[0]
-
-
-@functools.cache
-def _caches() -> tuple[int, int]:
-    """Bytes of a core's second-level cache and of the last-level one; 1 and 16 MiB where the system does not say."""
-    sizes = {}
-    for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
-        try:
-            level, text = int((path / "level").read_text()), (path / "size").read_text().strip()
-            sharing = sum(int(word, 16).bit_count() for word in (path / "shared_cpu_map").read_text().split(","))
-        except (OSError, ValueError):
-            continue
-        scale = {"K": 1 << 10, "M": 1 << 20}.get(text[-1:], 1)
-        digits = text.rstrip("KM")
-        size = int(digits) * scale if digits.isdecimal() else 0
-        sizes[level] = min(size, max(1, sharing) * LAST_LEVEL_SHARE)
-    return sizes.get(2, 0) or 1 << 20, max(sizes.values(), default=0) or 16 << 20

@@ -12,10 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from headwater.host import caches_bytes
 from headwater.opencl.kernels import ArgInfo
 from headwater.opencl.spmd.layout import TALLY_RECORD_BYTES, TALLY_SLACK_BYTES
 from headwater.runtime import pool as _pool
-from headwater.runtime.cpu_launch import CpuBuffer, CpuLaunch, HostKernel, layout, own_cache_bytes
+from headwater.runtime.cpu_launch import CpuBuffer, CpuLaunch, HostKernel, layout
 from headwater.runtime.streams import Stream
 
 ITEMS_PER_WORD = 4
@@ -78,7 +79,7 @@ class Apart:
         self._pointers = tuple(i for i, arg in enumerate(arguments) if arg.kind in ("buffer", "constant"))
         self._possible = all(arg.kind != "image" for arg in arguments)  # whose memory is not looked at
         items = prod(global_size) // (ITEMS_PER_WORD * _pool.pool().size)
-        self.most_bytes = min(items * _WORD_BYTES, own_cache_bytes() // 2)
+        self.most_bytes = min(items * _WORD_BYTES, caches_bytes()[0] // 2)
         self._make = make
         self._launch: TallyLaunch | None = None
 

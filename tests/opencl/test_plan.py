@@ -29,6 +29,7 @@ def facts(*, size=50, dims=(0,), masked_loops=False):
         flow=NO_FLOW,
         down_width=0,
         rows_share=False,
+        line_items=0,
         streams=False,
         walks=False,
         meets=False,

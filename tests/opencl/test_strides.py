@@ -6,6 +6,7 @@ import pytest
 import headwater as hw
 from headwater.opencl import host
 from headwater.opencl.host import HostModule
+from headwater.opencl.spmd import plan
 from headwater.opencl.spmd.counted import ordered_exits
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import read_kernel
@@ -88,7 +89,8 @@ def test_every_row_is_tested(layout, start, width, height):
 @pytest.mark.parametrize("element", ["uchar", "short", "int", "double", "float4", "uchar4", "float3"])
 @pytest.mark.parametrize("shift", [0, 1, 7, 100])
 def test_streams_that_begin_anywhere(monkeypatch, element, shift):
-    monkeypatch.setattr(cpu_launch, "_caches", lambda: (0, 0))  # every store is worth a streaming store
+    for module in (cpu_launch, plan):  # every store is worth a streaming store
+        monkeypatch.setattr(module, "caches_bytes", lambda: (0, 0))
     source = f"""
 kernel void shifted(global const {element} *in, global {element} *out, int pitch, int shift)
 {{

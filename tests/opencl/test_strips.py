@@ -126,7 +126,7 @@ def test_n_bodies_in_large_groups_go_by_strips():
     """
     loaded = host.load(source, "bodies.cl")
     module = Module(loaded.text("step"))
-    layout = loaded.layout("step", (256, 1, 1))
+    layout = loaded.layout("step", (256, 1, 1), (256, 1, 1))
     assert layout.lanes * layout.rows == 256
     found = codegen.vectorised(module, read_kernel(module, "step"), "entry", layout, False, False, False)[0]
     assert strips_of(found)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import headwater as hw
+from headwater import host
 from headwater.cache import Cache
 from headwater.opencl import freshness
-from headwater.runtime import cpu, cpu_launch, interrupt, pool
+from headwater.runtime import cpu, interrupt, pool
 
 SOURCE = """
 kernel void vadd(global const float *a, global const float *b, global float *c, int n) {
@@ -39,7 +40,7 @@ def test_the_cpu_device_describes_itself_without_proc_and_sysconf(monkeypatch: p
     monkeypatch.setattr(Path, "read_text", missing)
     assert cpu.cpu_device().memory_bytes == 0
     assert cpu._processor_name.__wrapped__()
-    assert cpu_launch._caches.__wrapped__() == (1 << 20, 16 << 20)
+    assert host.caches_bytes.__wrapped__() == (1 << 20, 16 << 20)
     monkeypatch.setattr(cpu.platform, "system", lambda: "Darwin")
     assert list(cpu._processor_names())[1] == ""  # no sysctlbyname here, or no such name
 

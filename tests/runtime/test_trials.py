@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.runtime import cpu_launch, pool, trials
+from headwater import host
+from headwater.runtime import pool, trials
 
 
 @pytest.fixture(autouse=True)
@@ -97,8 +98,8 @@ def test_a_virtual_machine_has_a_part_of_its_hosts_cache(monkeypatch, tmp_path, 
     for name, text in files.items():
         (tmp_path / "index3").mkdir(exist_ok=True)
         (tmp_path / "index3" / name).write_text(text + "\n")
-    monkeypatch.setattr(cpu_launch, "Path", lambda _: tmp_path)
-    assert cpu_launch._caches.__wrapped__()[1] == expected
+    monkeypatch.setattr(host, "Path", lambda _: tmp_path)
+    assert host.caches_bytes.__wrapped__()[1] == expected
 
 
 @pytest.fixture

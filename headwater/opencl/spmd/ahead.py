@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from headwater.opencl.spmd.aligned import LINE_BYTES
 from headwater.opencl.spmd.apart import Apart
 from headwater.opencl.spmd.ir import Inst, Value
+from headwater.opencl.spmd.layout import LINE_BYTES
 from headwater.opencl.spmd.stretches import walked_loads
 from headwater.opencl.spmd.sums import Product, Sums
 

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 
 from headwater.opencl.spmd.cfg import Cfg
 from headwater.opencl.spmd.ir import BINARY, CASTS, Function, Inst, Value
+from headwater.opencl.spmd.layout import LINE_BYTES
 from headwater.opencl.spmd.shapes import PRIMITIVE, Shapes
-
-LINE_BYTES = 64
-"""A cache line, which streaming stores should fill."""
 
 MAX_INSTRUCTIONS = 64
 """An address that takes more is not worth it: it is computed once for every line of a work-group."""

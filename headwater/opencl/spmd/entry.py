@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headwater.opencl.spmd.aligned import LINE_BYTES
 from headwater.opencl.spmd.ir import Param
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES
-from headwater.opencl.spmd.layout import STATE_BYTES, Layout
+from headwater.opencl.spmd.layout import LINE_BYTES, STATE_BYTES, Layout
 from headwater.opencl.spmd.parts import ID_PARAMS, PARTED
 from headwater.opencl.spmd.tallies import Tally, begin, end
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LINE_BYTES = 64
+"""A cache line, which streaming stores should fill."""
+
 STATE_BYTES = 64
 """Where a stopped chunk's frame keeps the barrier it stopped at: one cache line before its saved values."""
 

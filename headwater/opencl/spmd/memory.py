@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from math import gcd
 
 from headwater.errors import InternalError
-from headwater.opencl.spmd.aligned import LINE_BYTES
 from headwater.opencl.spmd.ir import Inst, Value
+from headwater.opencl.spmd.layout import LINE_BYTES
 from headwater.opencl.spmd.packing import MAX_STEP
 from headwater.opencl.spmd.shapes import LANE, ROW
 from headwater.opencl.spmd.together import Together

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from headwater.opencl.spmd.layout import Layout
+from headwater.host import caches_bytes
+from headwater.opencl.spmd.layout import LINE_BYTES, Layout
 from headwater.opencl.spmd.rows import Flow
 
 Size = tuple[int, int, int]
@@ -105,7 +106,9 @@ class KernelFacts:
     of proper loops, so that it can be vectorised. ``private_bytes``: of a work-item's private arrays. ``flow``: how its
     hottest part keeps the processor busy. ``down_width``: where it is estimated to run faster with work-items side by
     side along y than along x and than one by one, the components that each of them loads at once; else 0.
-    ``rows_share``: work-items read much of what those at the next y read. ``streams``: in some loop each goes through
+    ``rows_share``: work-items read much of what those at the next y read. ``line_items``: of a kernel that waits for
+    memory, on a processor where whole vectors are not the fastest way through it, those that fill a cache line; else 0.
+    ``streams``: in some loop each goes through
     memory of its own. ``walks``: LLVM vectorises all innermost loops where they run one by one. ``meets``: all count in
     one place of global memory. ``tallies``: positions of the arguments that are only counted into.
     """
@@ -127,6 +130,7 @@ class KernelFacts:
     flow: Flow
     down_width: int
     rows_share: bool
+    line_items: int
     streams: bool
     walks: bool
     meets: bool
@@ -171,8 +175,12 @@ def _group_items(facts: KernelFacts, global_size: Size) -> int:
     return min(FLAT_GROUP_ITEMS, max(least, 1 << max(0, wanted - 1).bit_length()))  # whole vectors in all but the last
 
 
-def choose_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> Layout:
+def choose_layout(facts: KernelFacts, local_size: Size, vector_bytes: int, global_size: Size = (1, 1, 1)) -> Layout:
     """The layout that is best for speed, or as much of it as the stack has room for."""
+    if facts.line_items and local_size[0] >= facts.line_items:
+        bytes_of_each_array = prod(global_size) * LINE_BYTES // facts.line_items
+        if bytes_of_each_array > caches_bytes()[1]:
+            return Layout(facts.line_items // 2, 2, 0, 0)
     layout = _fastest_layout(facts, local_size, vector_bytes)
     lanes, rows = layout.lanes, layout.rows
     while lanes * rows > 1 and lanes * rows * facts.private_bytes > MAX_PRIVATE_BYTES:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headwater.opencl.spmd.aligned import LINE_BYTES
 from headwater.opencl.spmd.cfg import Cfg, Loop
 from headwater.opencl.spmd.ir import Function, Inst, Value
+from headwater.opencl.spmd.layout import LINE_BYTES
 from headwater.opencl.spmd.shapes import Shapes
 from headwater.opencl.spmd.sums import Product, Sum, Sums, add
 

@@ -1,0 +1,83 @@
+"""Kernels that wait for memory: which they are, and that large launches of them take a cache line at a time."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater.opencl import codegen, host
+from headwater.opencl.modules import host_target
+from headwater.opencl.spmd import plan
+from headwater.opencl.spmd.layout import Layout
+from headwater.opencl.spmd.plan import choose_layout
+
+SAXPY = "y[i] = 0.5f * x[i] + y[i];"
+
+
+@pytest.fixture
+def halves(monkeypatch):
+    """This machine is one of those that move whole vectors in halves."""
+    monkeypatch.setattr(codegen, "HALF_PATHS", frozenset((host_target().cpu,)))
+
+
+def facts(body, element="float", arguments=""):
+    source = f"""
+    kernel void f(global const {element} *x, global {element} *y{arguments})
+    {{
+        int i = get_global_id(0);
+        {body}
+    }}
+    """
+    module = host.load(source, "lines.cl")
+    return codegen.prepare(module.text("f"), "f")[1]
+
+
+@pytest.mark.parametrize(("element", "items"), [("float", 16), ("int", 16), ("double", 8), ("long", 8)])
+def test_what_only_moves_memory_counts_the_items_of_a_line(halves, element, items):
+    assert facts("y[i] = x[i] + y[i];", element).line_items == items
+
+
+@pytest.mark.parametrize(
+    ("body", "element", "arguments"),
+    [
+        ("y[i] = x[i];", "uchar", ""),  # half a vector of lanes is less than half a register
+        ("y[i] = x[2 * i];", "float", ""),
+        ("y[i] = x[z[i]];", "float", ", global const int *z"),
+        ("y[i] = z[i];", "float", ", global const uchar *z"),
+        ("y[i] = x[i];", "float4", ""),
+        ("y[i] = exp(sin(x[i]));", "float", ""),  # computes
+        ("for (int k = 0; k < n; ++k) y[i] += x[i + k];", "float", ", int n"),
+        ("local float t[64]; t[i & 63] = x[i]; barrier(CLK_LOCAL_MEM_FENCE); y[i] = t[i & 31];", "float", ""),
+    ],
+)
+def test_what_does_something_else_has_no_such_items(halves, body, element, arguments):
+    assert facts(body, element, arguments).line_items == 0
+
+
+def test_other_processors_take_whole_vectors(monkeypatch):
+    monkeypatch.setattr(codegen, "HALF_PATHS", frozenset())
+    assert facts(SAXPY).line_items == 0
+
+
+def test_launches_beyond_the_caches_take_a_line_at_a_time(monkeypatch):
+    monkeypatch.setattr(plan, "caches_bytes", lambda: (1 << 20, 1 << 22))
+    found = replace(facts(SAXPY), line_items=16)
+    group = (4096, 1, 1)
+    usual = choose_layout(found, group, 64)
+    assert choose_layout(found, group, 64, (1 << 20, 1, 1)) == usual  # an array fills the cache
+    assert choose_layout(found, group, 64, ((1 << 20) + 1, 1, 1)) == Layout(8, 2, 0, 0)
+    assert choose_layout(found, group, 64, (1 << 11, 1 << 10, 1)) == Layout(8, 2, 0, 0)
+    assert choose_layout(found, (8, 1, 1), 64, (1 << 22, 1, 1)) == choose_layout(found, (8, 1, 1), 64)
+    assert choose_layout(replace(found, line_items=8), group, 64, (1 << 20, 1, 1)) == Layout(4, 2, 0, 0)
+
+
+def test_such_launches_are_right(monkeypatch):
+    monkeypatch.setattr(plan, "caches_bytes", lambda: (0, 0))
+    source = f"kernel void f(global const float *x, global float *y) {{ int i = get_global_id(0); {SAXPY} }}"
+    program = hw.compile(source, device="cpu")
+    for items in (1, 15, 16, 33, 70_001):
+        x, y = np.arange(items, dtype=np.float32), np.ones(items + 1, np.float32)
+        program.f[(items,), None](x, y[1:]).wait()
+        assert (y[1:] == 0.5 * x + 1).all()
+        assert y[0] == 1
