@@ -29,7 +29,7 @@ from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import Linear
-from headwater.opencl.spmd.lines import line_items
+from headwater.opencl.spmd.lines import line_items, only_reads
 from headwater.opencl.spmd.parts import Formats, Variant
 from headwater.opencl.spmd.plan import KernelFacts, masked_layout
 from headwater.opencl.spmd.rows import NO_FLOW
@@ -270,19 +270,20 @@ def vectorised(
     )
     target = host_target()
     declares.pop("hw_check", None)
+    code = codes_text(codes)
     parts = [
         f'target datalayout = "{target.data_layout}"',
         f'target triple = "{target.triple}"',
         *(f"{name} = type {_struct_body(ty)}" for name, ty in module.structs.items()),
         *(line for line in module.globals.values() if not LOCAL_GLOBAL.search(line)),
-        *codes_text(codes),
+        *code,
         *([_place_code(kernel, place)] if place is not None else []),
         *([CHECK_FUNCTION] if checked else []),
         *(functions(counted) if counted else []),
         *([barrier_check(codes[0].barriers)] if checked and resumable else []),
         entry,
         *sorted(declares.values()),
-        _attributes(target),
+        _attributes(target, _register_bytes(kernel, layout, target, code)),
         _METADATA,
     ]
     fetches_ahead = any(c.fetches_ahead for c in codes)
@@ -329,8 +330,19 @@ def _struct_body(ty: object) -> str:
     return struct_type(ty.fields, ty.packed).text
 
 
-def _attributes(target: Target) -> str:
-    bits = 8 * target.vector_bytes
+def _register_bytes(kernel: Kernel, layout: Layout, target: Target, code: list[str]) -> int:
+    """Of the vector registers that LLVM shall use: half of the whole ones where those are not the fastest way through
+    memory, unless a function is called that there is for whole ones only: LLVM divides nothing but its own operations.
+    """
+    if target.cpu in HALF_PATHS and layout.lanes > 1 and not any("llvm.x86." in c or " fdiv afn " in c for c in code):
+        shapes = Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
+        if only_reads(flow(kernel.function, kernel.cfg, shapes, gathers())):
+            return target.vector_bytes // 2
+    return target.vector_bytes
+
+
+def _attributes(target: Target, register_bytes: int) -> str:
+    bits = 8 * register_bytes
     machine_attributes = (
         f'nounwind "target-cpu"="{target.cpu}" "target-features"="{target.features}" '
         f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" "no-builtins"'

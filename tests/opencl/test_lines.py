@@ -9,6 +9,8 @@ import headwater as hw
 from headwater.opencl import codegen, host
 from headwater.opencl.modules import host_target
 from headwater.opencl.spmd import plan
+from headwater.opencl.spmd.ir import Module
+from headwater.opencl.spmd.kernel import read_kernel
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.plan import choose_layout
 
@@ -81,3 +83,46 @@ def test_such_launches_are_right(monkeypatch):
         program.f[(items,), None](x, y[1:]).wait()
         assert (y[1:] == 0.5 * x + 1).all()
         assert y[0] == 1
+
+
+SUM = """
+kernel void sum(global const float *x, global float *out, int part)
+{
+    global const float *own = x + get_group_id(0) * part;
+    float total = 0;
+    for (int i = get_local_id(0); i < part; i += get_local_size(0)) total += OF(own[i]);
+    out[get_global_id(0)] = total;
+}
+"""
+
+
+def registers(source):
+    module = host.load(source, "sum.cl")
+    (name,) = module.kernels
+    ir = Module(module.text(name))
+    layout = Layout(16, 4, 0, 0)
+    return codegen.vectorised(ir, read_kernel(ir, name), "entry", layout, True, False, False)[0]
+
+
+def test_loops_that_only_read_use_half_registers(halves):
+    whole = host_target().vector_bytes * 8
+    assert f'"prefer-vector-width"="{whole // 2}"' in registers(SUM.replace("OF", ""))
+    for computes in ("exp", "native_rsqrt"):
+        assert f'"prefer-vector-width"="{whole}"' in registers(SUM.replace("OF", computes))
+
+
+def test_other_processors_use_whole_registers(monkeypatch):
+    monkeypatch.setattr(codegen, "HALF_PATHS", frozenset())
+    assert f'"prefer-vector-width"="{host_target().vector_bytes * 8}"' in registers(SUM.replace("OF", ""))
+
+
+def test_sums_by_half_registers_are_right(halves):
+    text = registers(SUM.replace("OF", ""))
+    assert codegen.compile_object(text)
+    program = hw.compile(SUM.replace("OF", ""), device="cpu")
+    x = np.arange(3000, dtype=np.float32)
+    for part, group in ((1000, 64), (997, 100), (5, 64)):
+        out = np.zeros(3 * group, np.float32)
+        program.sum[(3 * group,), (group,)](x, out, np.int32(part)).wait()
+        expected = [x[g * part : (g + 1) * part][i::group].sum() for g in range(3) for i in range(group)]
+        assert (out == np.array(expected, np.float32)).all()

@@ -1,9 +1,10 @@
-"""A kernel without loops in; how many of its work-items fill a cache line, if it waits for memory, out.
+"""A kernel in; whether it waits for memory, and how many work-items of one without loops fill a cache line, out.
 
 Where a processor moves a vector of 64 bytes in halves, code for one vector after another is not the fastest way through
 memory: with half a vector at a time, and one line of each array after the other, more of what it reads is under way
 (Zen 4, arrays beyond the caches: a + b takes 0.94 to 0.96, saxpy 0.88 to 0.94 of two whole vectors' time at a time; all
-in vectors of 32 bytes and four lines at a time 1.0). In the last-level cache a + b takes 1.06, saxpy 0.95.
+in vectors of 32 bytes and four lines at a time 1.0). In the last-level cache a + b takes 1.06, saxpy 0.95. Loops that
+only read go faster in vectors of 32 bytes, too: a sum by groups of 256 takes 0.95 to 0.98.
 """
 
 from __future__ import annotations
@@ -40,3 +41,8 @@ def line_items(function: Function, cfg: Cfg, shapes: Shapes, flow: Flow) -> int:
         return 0
     size = sizes.pop()
     return LINE_BYTES // size if size in ELEMENT_BYTES else 0
+
+
+def only_reads(flow: Flow) -> bool:
+    """Whether the hottest loop takes the processor no longer than its loads, and shares none of them."""
+    return flow.loop and flow.operations <= flow.loads and not flow.shared and not flow.gathers
