@@ -129,8 +129,8 @@ def _facts(kernel: Kernel) -> KernelFacts:
         if 1 in kernel.dims and not kernel.has_barrier and not cost.masked_loops:
             down = down_width(kernel.function, kernel.cfg, kernel.private, cost, gathers())
             share = rows_share(kernel.function, kernel.cfg, kernel.private)
-        if host_target().cpu in HALF_PATHS and not (kernel.has_loop or kernel.has_barrier or share):
-            line = line_items(kernel.function, kernel.cfg, shapes, busy)
+        if not share:
+            line = _line_items(kernel)
     static = sum(-(-size // LOCAL_ALIGN_BYTES) * LOCAL_ALIGN_BYTES for size in kernel.locals_bytes)
     return KernelFacts(
         arg_offsets=tuple(p.offset for p in places),
@@ -159,6 +159,15 @@ def _facts(kernel: Kernel) -> KernelFacts:
         tallies=tuple(tally.position for tally in tallies(kernel.function, len(params))),
         traps=any(i.op == "call" and i.detail == "llvm.trap" for b in kernel.function.blocks.values() for i in b.insts),
     )
+
+
+def _line_items(kernel: Kernel) -> int:
+    """The work-items that a large launch takes together to go a line at a time; 0 if it does not."""
+    if host_target().cpu not in HALF_PATHS or kernel.has_loop or kernel.has_barrier or kernel.cfg.irreducible:
+        return 0
+    shapes = Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
+    busy = flow(kernel.function, kernel.cfg, shapes, gathers())
+    return line_items(kernel.function, kernel.cfg, shapes, busy)
 
 
 def build(
@@ -217,6 +226,7 @@ def vectorised(
     gives_up, single = guard is not None, False
     uneven = uneven_loops(kernel.function, kernel.cfg) if layout.lanes == 1 else frozenset()
     place: Place | None = None
+    by_lines = layout == Layout(layout.lanes, 2, 0, 0) and 2 * layout.lanes == _line_items(kernel)
     at_ends = masked_layout(layout, kernel.size, has_barrier=kernel.has_barrier)
     for name, is_masked in ((FULL, False), (MASKED, True)):
         if is_masked and not masked:
@@ -244,7 +254,9 @@ def vectorised(
         if not is_masked and not checked and (kernel.has_barrier or chunk.strip):
             vector_bytes = host_target().vector_bytes
             strips = find_strips(kernel.function, kernel.cfg, shapes, linear, vector_bytes, gathers())
-        variant = Variant(name, is_masked, resumable, checked, streaming, sizes, uneven, lines, apart, strips)
+        variant = Variant(
+            name, is_masked, resumable, checked, streaming, sizes, uneven, lines, apart, strips, not by_lines
+        )
         writer = Vectoriser(kernel.function, kernel.cfg, shapes, linear, chunk, variant, formats, passed)
         codes.append(writer.write())
         declares |= codes[-1].declares

@@ -126,3 +126,14 @@ def test_sums_by_half_registers_are_right(halves):
         program.sum[(3 * group,), (group,)](x, out, np.int32(part)).wait()
         expected = [x[g * part : (g + 1) * part][i::group].sum() for g in range(3) for i in range(group)]
         assert (out == np.array(expected, np.float32)).all()
+
+
+def test_lines_are_not_prefetched(halves):
+    source = f"kernel void f(global const float *x, global float *y) {{ int i = get_global_id(0); {SAXPY} }}"
+    ir = Module(host.load(source, "lines.cl").text("f"))
+    text = {
+        layout: codegen.vectorised(ir, read_kernel(ir, "f"), "entry", layout, False, False, False)[0]
+        for layout in (Layout(8, 2, 0, 0), Layout(16, 2, 0, 0))
+    }
+    assert "@llvm.prefetch" not in text[Layout(8, 2, 0, 0)]
+    assert "@llvm.prefetch" in text[Layout(16, 2, 0, 0)]

@@ -58,7 +58,8 @@ class Ahead(Apart):
                         offset = place.pop((), 0)
                         key = name, frozenset(place.items())
                         streams[key] = max(streams.get(key, (offset, inst.name)), (offset, inst.name))
-        self.ahead = {load for _, load in streams.values()} if len(streams) <= MOST_STREAMS else set()
+        worthwhile = self.variant.fetches and len(streams) <= MOST_STREAMS
+        self.ahead = {load for _, load in streams.values()} if worthwhile else set()
 
     def _goes_on(self, inst: Inst) -> bool:
         if inst.op != "load" or inst.args[0].ty.space != GLOBAL_SPACE:

@@ -44,7 +44,8 @@ class Variant:
     ``sizes``: for checked code, the pointer types and bytes of __local variables, constants and struct arguments.
     ``uneven``: headers of loops whose trips differ from work-item to work-item, in code for one at a time. ``lines``:
     streaming stores begin at cache lines, as lines of chunks are begun so that they do. ``apart``: the processor has no
-    gathers and scatters with masks. ``strips``: loops that some rows run after the others, by header."""
+    gathers and scatters with masks. ``strips``: loops that some rows run after the others, by header.
+    ``fetches``: loads that go through memory in order may be prefetched."""
 
     name: str
     masked: bool = False
@@ -56,6 +57,7 @@ class Variant:
     lines: bool = False
     apart: bool = False
     strips: dict[str, Strips] = field(default_factory=dict, hash=False)
+    fetches: bool = True
 
 
 Formats = dict[tuple[str, tuple[bool, ...]], int]
