@@ -27,12 +27,12 @@ from headwater.opencl.spmd.faults import CHECK_FUNCTION, barrier_check
 from headwater.opencl.spmd.flow import flow
 from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
-from headwater.opencl.spmd.layout import Layout
+from headwater.opencl.spmd.layout import Layout, line_layout
 from headwater.opencl.spmd.linear import Linear
 from headwater.opencl.spmd.lines import line_items, only_reads
 from headwater.opencl.spmd.parts import Formats, Variant
 from headwater.opencl.spmd.plan import KernelFacts, masked_layout
-from headwater.opencl.spmd.rows import NO_FLOW
+from headwater.opencl.spmd.rows import NO_FLOW, Flow
 from headwater.opencl.spmd.shapes import Shapes
 from headwater.opencl.spmd.strips import find_strips
 from headwater.opencl.spmd.tallies import Tally, functions, keep_apart, tallies
@@ -123,9 +123,8 @@ def _facts(kernel: Kernel) -> KernelFacts:
     places, args_bytes = argument_places(params)
     cost, busy, down, share, line = None, NO_FLOW, 0, False, 0
     if not kernel.cfg.irreducible:
-        shapes = Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
+        shapes, busy = _flow(kernel)
         cost = estimate(kernel.function, kernel.cfg, shapes, gathers())
-        busy = flow(kernel.function, kernel.cfg, shapes, gathers())
         if 1 in kernel.dims and not kernel.has_barrier and not cost.masked_loops:
             down = down_width(kernel.function, kernel.cfg, kernel.private, cost, gathers())
             share = rows_share(kernel.function, kernel.cfg, kernel.private)
@@ -161,12 +160,17 @@ def _facts(kernel: Kernel) -> KernelFacts:
     )
 
 
+def _flow(kernel: Kernel) -> tuple[Shapes, Flow]:
+    """How its hottest part keeps the processor busy, with lanes of a register's width."""
+    shapes = Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
+    return shapes, flow(kernel.function, kernel.cfg, shapes, gathers())
+
+
 def _line_items(kernel: Kernel) -> int:
     """The work-items that a large launch takes together to go a line at a time; 0 if it does not."""
     if host_target().cpu not in HALF_PATHS or kernel.has_loop or kernel.has_barrier or kernel.cfg.irreducible:
         return 0
-    shapes = Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
-    busy = flow(kernel.function, kernel.cfg, shapes, gathers())
+    shapes, busy = _flow(kernel)
     return line_items(kernel.function, kernel.cfg, shapes, busy)
 
 
@@ -226,7 +230,7 @@ def vectorised(
     gives_up, single = guard is not None, False
     uneven = uneven_loops(kernel.function, kernel.cfg) if layout.lanes == 1 else frozenset()
     place: Place | None = None
-    by_lines = layout == Layout(layout.lanes, 2, 0, 0) and 2 * layout.lanes == _line_items(kernel)
+    by_lines = layout.rows == 2 and layout == line_layout(_line_items(kernel))
     at_ends = masked_layout(layout, kernel.size, has_barrier=kernel.has_barrier)
     for name, is_masked in ((FULL, False), (MASKED, True)):
         if is_masked and not masked:
@@ -346,11 +350,11 @@ def _register_bytes(kernel: Kernel, layout: Layout, target: Target, code: list[s
     """Of the vector registers that LLVM shall use: half of the whole ones where those are not the fastest way through
     memory, unless a function is called that there is for whole ones only: LLVM divides nothing but its own operations.
     """
-    if target.cpu in HALF_PATHS and layout.lanes > 1 and not any("llvm.x86." in c or " fdiv afn " in c for c in code):
-        shapes = Shapes(kernel.function, kernel.cfg, Layout(LANES), dict(kernel.private))
-        if only_reads(flow(kernel.function, kernel.cfg, shapes, gathers())):
-            return target.vector_bytes // 2
-    return target.vector_bytes
+    whole_only = any("llvm.x86." in c or " fdiv afn " in c for c in code)
+    if target.cpu not in HALF_PATHS or layout.lanes == 1 or whole_only:
+        return target.vector_bytes
+    halves = only_reads(kernel.function, kernel.cfg, _flow(kernel)[1])
+    return target.vector_bytes // 2 if halves else target.vector_bytes
 
 
 def _attributes(target: Target, register_bytes: int) -> str:

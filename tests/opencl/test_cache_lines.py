@@ -13,14 +13,18 @@ from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import read_kernel
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.plan import choose_layout
+from headwater.opencl.worker import WORKER
 
 SAXPY = "y[i] = 0.5f * x[i] + y[i];"
 
 
 @pytest.fixture
 def halves(monkeypatch):
-    """This machine is one of those that move whole vectors in halves."""
+    """This machine is one of those that move whole vectors in halves, for code that is made in this process, as all is
+    then, and for launches of any size."""
     monkeypatch.setattr(codegen, "HALF_PATHS", frozenset((host_target().cpu,)))
+    monkeypatch.setattr(WORKER, "call", lambda function, *args, **named: getattr(codegen, function)(*args, **named))
+    monkeypatch.setattr(plan, "caches_bytes", lambda: (0, 0))
 
 
 def facts(body, element="float", arguments=""):
@@ -49,6 +53,7 @@ def test_what_only_moves_memory_counts_the_items_of_a_line(halves, element, item
         ("y[i] = z[i];", "float", ", global const uchar *z"),
         ("y[i] = x[i];", "float4", ""),
         ("y[i] = exp(sin(x[i]));", "float", ""),  # computes
+        ("y[i] = x[i]; atomic_inc(&z[0]);", "float", ", global int *z"),
         ("for (int k = 0; k < n; ++k) y[i] += x[i + k];", "float", ", int n"),
         ("local float t[64]; t[i & 63] = x[i]; barrier(CLK_LOCAL_MEM_FENCE); y[i] = t[i & 31];", "float", ""),
     ],
@@ -74,11 +79,15 @@ def test_launches_beyond_the_caches_take_a_line_at_a_time(monkeypatch):
     assert choose_layout(replace(found, line_items=8), group, 64, (1 << 20, 1, 1)) == Layout(4, 2, 0, 0)
 
 
-def test_such_launches_are_right(monkeypatch):
-    monkeypatch.setattr(plan, "caches_bytes", lambda: (0, 0))
-    source = f"kernel void f(global const float *x, global float *y) {{ int i = get_global_id(0); {SAXPY} }}"
+def test_such_launches_are_right(halves):
+    source = (
+        f"/* by lines */ kernel void f(global const float *x, global float *y) {{ int i = get_global_id(0); {SAXPY} }}"
+    )
     program = hw.compile(source, device="cpu")
     for items in (1, 15, 16, 33, 70_001):
+        group = (64, 1, 1)
+        layout = host.load(source, "kernel.cl").layout("f", group, (items, 1, 1))
+        assert layout == (Layout(8, 2, 0, 0) if items >= 16 else layout)
         x, y = np.arange(items, dtype=np.float32), np.ones(items + 1, np.float32)
         program.f[(items,), None](x, y[1:]).wait()
         assert (y[1:] == 0.5 * x + 1).all()
@@ -111,15 +120,25 @@ def test_loops_that_only_read_use_half_registers(halves):
         assert f'"prefer-vector-width"="{whole}"' in registers(SUM.replace("OF", computes))
 
 
+def test_loops_that_write_use_whole_registers(halves):
+    grid = "for (int i = get_global_id(0); i < n; i += get_global_size(0)) y[i] += x[i];"
+    source = f"kernel void f(global const float *x, global float *y, int n) {{ {grid} }}"
+    assert f'"prefer-vector-width"="{host_target().vector_bytes * 8}"' in registers(source)
+
+
+def test_private_arrays_still_fit_the_stack(halves):
+    found = replace(facts(SAXPY), line_items=16, private_bytes=plan.MAX_PRIVATE_BYTES // 4)
+    layout = choose_layout(found, (4096, 1, 1), 64, (1 << 26, 1, 1))
+    assert layout.lanes * layout.rows == 4
+
+
 def test_other_processors_use_whole_registers(monkeypatch):
     monkeypatch.setattr(codegen, "HALF_PATHS", frozenset())
     assert f'"prefer-vector-width"="{host_target().vector_bytes * 8}"' in registers(SUM.replace("OF", ""))
 
 
 def test_sums_by_half_registers_are_right(halves):
-    text = registers(SUM.replace("OF", ""))
-    assert codegen.compile_object(text)
-    program = hw.compile(SUM.replace("OF", ""), device="cpu")
+    program = hw.compile(SUM.replace("OF", "/* by halves */"), device="cpu")
     x = np.arange(3000, dtype=np.float32)
     for part, group in ((1000, 64), (997, 100), (5, 64)):
         out = np.zeros(3 * group, np.float32)

@@ -39,3 +39,8 @@ class Layout:
         steps[self.lane_dim] *= self.lanes
         steps[self.row_dim] *= self.rows
         return (steps[0], steps[1], steps[2])
+
+
+def line_layout(items: int) -> Layout:
+    """Work-items that fill a cache line of each array, half of it at a time."""
+    return Layout(items // 2, 2, 0, 0)

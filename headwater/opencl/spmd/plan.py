@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from headwater.host import caches_bytes
-from headwater.opencl.spmd.layout import LINE_BYTES, Layout
+from headwater.opencl.spmd.layout import LINE_BYTES, Layout, line_layout
 from headwater.opencl.spmd.rows import Flow
 
 Size = tuple[int, int, int]
@@ -108,9 +108,9 @@ class KernelFacts:
     side along y than along x and than one by one, the components that each of them loads at once; else 0.
     ``rows_share``: work-items read much of what those at the next y read. ``line_items``: of a kernel that waits for
     memory, on a processor where whole vectors are not the fastest way through it, those that fill a cache line; else 0.
-    ``streams``: in some loop each goes through
-    memory of its own. ``walks``: LLVM vectorises all innermost loops where they run one by one. ``meets``: all count in
-    one place of global memory. ``tallies``: positions of the arguments that are only counted into.
+    ``streams``: in some loop each goes through memory of its own. ``walks``: LLVM vectorises all innermost loops where
+    they run one by one. ``meets``: all count in one place of global memory. ``tallies``: positions of the arguments
+    that are only counted into.
     """
 
     arg_offsets: tuple[int, ...]
@@ -177,11 +177,11 @@ def _group_items(facts: KernelFacts, global_size: Size) -> int:
 
 def choose_layout(facts: KernelFacts, local_size: Size, vector_bytes: int, global_size: Size = (1, 1, 1)) -> Layout:
     """The layout that is best for speed, or as much of it as the stack has room for."""
-    if facts.line_items and local_size[0] >= facts.line_items:
-        bytes_of_each_array = prod(global_size) * LINE_BYTES // facts.line_items
-        if bytes_of_each_array > caches_bytes()[1]:
-            return Layout(facts.line_items // 2, 2, 0, 0)
-    layout = _fastest_layout(facts, local_size, vector_bytes)
+    items = facts.line_items
+    if items and local_size[0] >= items and prod(global_size) * LINE_BYTES > items * caches_bytes()[1]:
+        layout = line_layout(items)  # of arrays each of which is more than the caches hold
+    else:
+        layout = _fastest_layout(facts, local_size, vector_bytes)
     lanes, rows = layout.lanes, layout.rows
     while lanes * rows > 1 and lanes * rows * facts.private_bytes > MAX_PRIVATE_BYTES:
         lanes, rows = (lanes, rows // 2) if rows > 1 else (lanes // 2, 1)
