@@ -18,14 +18,15 @@ from headwater.opencl.modules import HALF_PATHS, Target, emit_object, gathers, h
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.printf import parse as parse_format, strings_in
 from headwater.opencl.selected import chosen_once
+from headwater.opencl.shared import FITS_SUFFIX
 from headwater.opencl.spmd.aligned import Place, streaming_place
 from headwater.opencl.spmd.alike import rows_share
 from headwater.opencl.spmd.cost import LANES, down_width, estimate
 from headwater.opencl.spmd.counted import entry_guard, restartable, uneven_loops
-from headwater.opencl.spmd.entry import PLACE, argument_places, write_entry
+from headwater.opencl.spmd.entry import PLACE, argument_places, write_entry, write_fits_entry
 from headwater.opencl.spmd.faults import CHECK_FUNCTION, barrier_check
 from headwater.opencl.spmd.flow import flow
-from headwater.opencl.spmd.ir import Module
+from headwater.opencl.spmd.ir import Module, Param
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
 from headwater.opencl.spmd.layout import Layout, line_layout
 from headwater.opencl.spmd.linear import Linear
@@ -38,8 +39,9 @@ from headwater.opencl.spmd.strips import find_strips
 from headwater.opencl.spmd.tallies import Tally, functions, keep_apart, tallies
 from headwater.opencl.spmd.vectorise import ChunkCode, Vectoriser
 
-FULL, MASKED, SINGLE = "chunk.full", "chunk.masked", "chunk.single"
-"""Functions for a chunk of lanes and rows, for one that lacks some of them, and for one work-item."""
+FULL, MASKED, SINGLE, FITS = "chunk.full", "chunk.masked", "chunk.single", "chunk.fits"
+"""Functions for a chunk of lanes and rows, for one that lacks some of them, for one work-item, and for the question
+whether the rest takes nothing for granted that is not so."""
 
 ID_RANGE = "range(i64 0, 2147483648)"
 """Work-item ids and sizes are below 2^31: the launcher refuses larger launches, so 32-bit index arithmetic is exact."""
@@ -115,7 +117,7 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
     last.add_global_dead_code_eliminate_pass()
     last.run(module, builder)
     prepared = chosen_once(without_bit_vectors(str(module)))
-    return prepared, _facts(read_kernel(Module(prepared), kernel))
+    return prepared, _facts(read_kernel(Module(prepared), kernel, fitting=True))
 
 
 def _facts(kernel: Kernel) -> KernelFacts:
@@ -156,6 +158,7 @@ def _facts(kernel: Kernel) -> KernelFacts:
         walks=cost is not None and cost.walks,
         meets=cost is not None and cost.meets,
         tallies=tuple(tally.position for tally in tallies(kernel.function, len(params))),
+        fits=bool(kernel.fits),
         traps=any(i.op == "call" and i.detail == "llvm.trap" for b in kernel.function.blocks.values() for i in b.insts),
     )
 
@@ -184,6 +187,7 @@ def build(
     split: bool,
     checked: bool = False,
     apart: bool = False,
+    fitting: bool = False,
 ) -> tuple[bytes, int | None, tuple[str, ...], bool]:
     """Vectorise one kernel of a prepared module and compile it.
 
@@ -192,10 +196,11 @@ def build(
 
     ``masked``: some chunks are partly outside their work-group; ``split``: a work-group has several chunks, which wait
     for each other at barriers; ``checked``: test every access (layout of one lane and row); ``apart``: each thread
-    counts into tallies of its own.
+    counts into tallies of its own; ``fitting``: 32-bit indices are taken not to wrap around, and a function of the
+    entry's name and `FITS_SUFFIX` tells of launches whether that is so, if the kernel has such.
     """
     module = Module(text)
-    kernel = read_kernel(module, kernel_name, as_written=checked)
+    kernel = read_kernel(module, kernel_name, as_written=checked, fitting=fitting)
     found = tallies(kernel.function, len(kernel.function.params) - len(kernel.locals_bytes)) if apart else ()
     keep_apart(kernel.function, found)
     code, frame_bytes, formats, ahead = vectorised(module, kernel, symbol, layout, masked, split, checked, found)
@@ -294,6 +299,7 @@ def vectorised(
         *(line for line in module.globals.values() if not LOCAL_GLOBAL.search(line)),
         *code,
         *([_place_code(kernel, place)] if place is not None else []),
+        *(_fits_code(kernel, symbol, own) if kernel.fits else []),
         *([CHECK_FUNCTION] if checked else []),
         *(functions(counted) if counted else []),
         *([barrier_check(codes[0].barriers)] if checked and resumable else []),
@@ -320,6 +326,15 @@ def _place_code(kernel: Kernel, place: Place) -> str:
     shapes = Shapes(kernel.function, kernel.cfg, one, {})
     linear = Linear(kernel.function, kernel.cfg, shapes)
     return Vectoriser(kernel.function, kernel.cfg, shapes, linear, one, Variant(PLACE), {}).write_place(place)
+
+
+def _fits_code(kernel: Kernel, symbol: str, own: list[Param]) -> list[str]:
+    """The functions that tell whether a launch's numbers are such as the kernel was read for."""
+    one = Layout(1)
+    shapes = Shapes(kernel.function, kernel.cfg, one, {})
+    linear = Linear(kernel.function, kernel.cfg, shapes)
+    tells = Vectoriser(kernel.function, kernel.cfg, shapes, linear, one, Variant(FITS), {}).write_fits(kernel.fits)
+    return [tells, write_fits_entry(symbol + FITS_SUFFIX, FITS, own, kernel.locals_bytes)]
 
 
 def _known_sizes(module: Module, kernel: Kernel) -> dict[str, tuple[str, int]]:

@@ -35,7 +35,7 @@ from headwater.errors import ResourceError
 from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
 from headwater.opencl.freshness import digests, identity, unchanged
 from headwater.opencl.kernels import KernelInfo
-from headwater.opencl.shared import ENTRY, library_name, link_shared
+from headwater.opencl.shared import ENTRY, FITS_SUFFIX, library_name, link_shared
 from headwater.opencl.spmd.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
 from headwater.opencl.spmd.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
 from headwater.opencl.spmd.rows import Flow
@@ -58,7 +58,8 @@ class HostKernel:
     prefetches may be asked for. ``straight``: it has no loop, so that launches take about as long whatever their
     arguments are. ``traps``: it may end itself, with `TRAPPED` in the launch block's stop field. ``tallies``: positions
     of the buffers that are only counted into. Where each thread counts for itself (``apart``), these are passed like
-    local pointers, and behind all arguments, for each, the buffer's address and bytes.
+    local pointers, and behind all arguments, for each, the buffer's address and bytes. ``fits``: the function of that
+    name, called like the entry, tells whether it is for a launch of such numbers; "": it is for all.
     """
 
     library: Path
@@ -76,6 +77,19 @@ class HostKernel:
     traps: bool
     tallies: tuple[int, ...]
     apart: bool
+    fits: str
+
+
+@dataclass(frozen=True)
+class _Code:
+    """Which code of a kernel it is: the arguments of `headwater.opencl.codegen.build`."""
+
+    kernel: str
+    layout: Layout
+    masked: bool
+    split: bool
+    apart: bool
+    fitting: bool
 
 
 class HostModule:
@@ -92,7 +106,7 @@ class HostModule:
         self.kernels: dict[str, KernelInfo] = {n: KernelInfo.from_json(d) for n, d in description["kernels"].items()}
         self._text = text
         self._vector_bytes: int = description["vector_bytes"]
-        self._built: dict[tuple[object, ...], HostKernel] = {}
+        self._built: dict[tuple[_Code, Size], HostKernel] = {}
         self._prepared: dict[str, tuple[str | Path, KernelFacts]] = {}
         self._lock = threading.RLock()
 
@@ -128,11 +142,19 @@ class HostModule:
         return choose_layout(self.facts(kernel), local_size, self._vector_bytes, global_size)
 
     def specialise(
-        self, kernel: str, global_size: Size, local_size: Size | None, work_dim: int, *, apart: bool = False
+        self,
+        kernel: str,
+        global_size: Size,
+        local_size: Size | None,
+        work_dim: int,
+        *,
+        apart: bool = False,
+        fitting: bool = True,
     ) -> HostKernel:
         """The kernel's code for launches of these sizes, from memory, the disk cache or the compiler.
 
-        ``apart``: each thread counts into tallies of its own (`headwater.opencl.spmd.tallies`).
+        ``apart``: each thread counts into tallies of its own (`headwater.opencl.spmd.tallies`). ``fitting``: the code
+        may be for launches of sensible numbers only (`headwater.opencl.spmd.fitting`); what comes back says so.
         Raises InternalError if LLVM cannot compile it, ResourceError if its private arrays are too large.
         """
         facts = self.facts(kernel)
@@ -152,58 +174,58 @@ class HostModule:
         for size, step in zip(group, layout.steps, strict=True):
             chunks *= -(-size // step)
         split = facts.has_barrier and chunks > 1
-        identity = (kernel, layout, masked, split, apart)
+        code = _Code(kernel, layout, masked, split, apart, fitting and facts.fits and not self.check)
         with self._lock:
-            known = self._built.get((*identity, group))
+            known = self._built.get((code, group))
             if known is None:
-                known = self._obtain(kernel, layout, masked, split, apart, group, chunks)
-                self._built[(*identity, group)] = known
+                known = self._built[code, group] = self._obtain(code, group, chunks)
         return known
 
-    def _obtain(
-        self, kernel: str, layout: Layout, masked: bool, split: bool, apart: bool, group: Size, chunks: int
-    ) -> HostKernel:
-        key = cache.key(self.key, kernel, repr(layout), str(masked), str(split), str(apart))
+    def _obtain(self, code: _Code, group: Size, chunks: int) -> HostKernel:
+        key = cache.key(self.key, repr(code))
         entry = cache.get(key)
         if entry is None:
-            entry = cache.put(key, self._build(kernel, layout, masked, split, apart))
-        code = json.loads((entry / _CODE_FILE).read_text())
-        facts = self.facts(kernel)
-        frame = code["frame_bytes"]
+            entry = cache.put(key, self._build(code))
+        needs = json.loads((entry / _CODE_FILE).read_text())
+        facts = self.facts(code.kernel)
+        frame = needs["frame_bytes"]
         return HostKernel(
             library=entry / _IMAGE_FILE,
-            symbol=code["symbol"],
+            symbol=needs["symbol"],
             local_size=group,
             arg_offsets=facts.arg_offsets,
-            args_bytes=facts.args_bytes + (TALLY_RECORD_BYTES * len(facts.tallies) if apart else 0),
+            args_bytes=facts.args_bytes + (TALLY_RECORD_BYTES * len(facts.tallies) if code.apart else 0),
             static_local_bytes=facts.static_local_bytes,
             frame_bytes=0 if frame is None else chunks * (STATE_BYTES + frame),
             unbounded=facts.unbounded,
-            formats=tuple(code["formats"]),
+            formats=tuple(needs["formats"]),
             streaming=facts.streaming,
-            fetches_ahead=code["fetches_ahead"],
+            fetches_ahead=needs["fetches_ahead"],
             straight=facts.reducible and not facts.has_loop,
             traps=facts.traps,
             tallies=facts.tallies,
-            apart=apart,
+            apart=code.apart,
+            fits=needs["symbol"] + FITS_SUFFIX if code.fitting else "",
         )
 
-    def _build(self, kernel: str, layout: Layout, masked: bool, split: bool, apart: bool) -> dict[str, bytes]:
+    def _build(self, code: _Code) -> dict[str, bytes]:
         from headwater.opencl.worker import WORKER
 
-        code, frame_bytes, formats, fetches_ahead = WORKER.call(
+        made, frame_bytes, formats, fetches_ahead = WORKER.call(
             "build",
-            self.text(kernel),
-            kernel,
+            self.text(code.kernel),
+            code.kernel,
             ENTRY,
-            layout,
-            masked=masked,
-            split=split,
+            code.layout,
+            masked=code.masked,
+            split=code.split,
             checked=self.check,
-            apart=apart,
+            apart=code.apart,
+            fitting=code.fitting,
         )
+        exports = (ENTRY, ENTRY + FITS_SUFFIX) if code.fitting else (ENTRY,)
         needs = {"symbol": ENTRY, "frame_bytes": frame_bytes, "formats": formats, "fetches_ahead": fetches_ahead}
-        return {_IMAGE_FILE: link_shared(code), _CODE_FILE: json.dumps(needs).encode()}
+        return {_IMAGE_FILE: link_shared(made, exports=exports), _CODE_FILE: json.dumps(needs).encode()}
 
 
 _loaded: dict[str, HostModule] = {}

@@ -18,6 +18,9 @@ from headwater.errors import InternalError
 ENTRY = "hw_entry"
 """The symbol that the run-time calls."""
 
+FITS_SUFFIX = "_fits"
+"""Behind an entry's symbol: that of the function which tells whether the entry is for a launch of such numbers."""
+
 # What LLVM may call for one instruction, by the Windows system library that has it.
 _WINDOWS_IMPORTS = {
     "ntdll.dll": ("__chkstk", "memcmp", "memcpy", "memmove", "memset"),

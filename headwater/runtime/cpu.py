@@ -45,8 +45,10 @@ class HostModule(Protocol):
         work_dim: int,
         *,
         apart: bool = False,
+        fitting: bool = True,
     ) -> TallyingKernel:
-        """Code for these sizes; ``apart``: each thread counts into tallies of its own."""
+        """Code for these sizes; ``apart``: each thread counts into tallies of its own; ``fitting``: it may be for
+        launches of sensible numbers only."""
         ...
 
 
@@ -232,7 +234,11 @@ class CpuKernel(DeviceKernel):
         asked = (self.info.name, _three(wanted), None if group is None or empty else _three(group), len(whole))
         host = module.specialise(*asked)
         sizes_of_launch = (_three(whole), _three(start, 0), len(whole))
-        launch = CpuLaunch(self, host, *sizes_of_launch, check)
+
+        def careful() -> CpuLaunch:
+            return CpuLaunch(self, module.specialise(*asked, fitting=False), *sizes_of_launch, check)
+
+        launch = CpuLaunch(self, host, *sizes_of_launch, check, careful)
         if host.tallies and not check:
             from headwater.runtime.cpu_tallies import Apart, TallyLaunch
 
@@ -240,7 +246,7 @@ class CpuKernel(DeviceKernel):
                 self.info.args,
                 host.tallies,
                 whole,
-                lambda: TallyLaunch(self, module.specialise(*asked, apart=True), *sizes_of_launch, check),
+                lambda: TallyLaunch(self, module.specialise(*asked, apart=True), *sizes_of_launch, check, careful),
             )
         return launch
 

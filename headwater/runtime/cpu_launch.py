@@ -80,6 +80,8 @@ class HostKernel(Protocol):
     def straight(self) -> bool: ...
     @property
     def traps(self) -> bool: ...
+    @property
+    def fits(self) -> str: ...
 
 
 Slot = Callable[[Any, Task], Any]
@@ -109,9 +111,9 @@ def _library(path: str) -> ctypes.CDLL:
         raise InternalError(f"cannot load compiled kernel {path}: {error}", hint="try: headwater cache clear") from None
 
 
-def _entry(host: HostKernel) -> Callable[[int, int, int], None]:
-    function = getattr(_library(str(host.library)), host.symbol)
-    function.restype = None
+def _function(host: HostKernel, symbol: str, result: Any = None) -> Callable[[int, int, int], Any]:
+    function = getattr(_library(str(host.library)), symbol)
+    function.restype = result
     function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     return function  # type: ignore[no-any-return]
 
@@ -123,7 +125,8 @@ def _round_up(number: int, multiple: int) -> int:
 class CpuLaunch:
     """One kernel with its sizes fixed. Calling it packs the arguments, runs them and returns the event.
 
-    ``apart``, where there is one, gives another launch that is better for some arguments.
+    ``apart``, where there is one, gives another launch that is better for some arguments; ``careful`` makes the one for
+    arguments that the code is not for (`headwater.opencl.spmd.fitting`).
 
     Short launches run in the calling thread, longer ones with the pool's help, the longest on the pool alone while the
     caller waits where signal handlers reach it. Which of these it is follows from how long the last launch took.
@@ -137,6 +140,7 @@ class CpuLaunch:
         offset: tuple[int, int, int],
         work_dim: int,
         check: bool,
+        careful: Callable[[], CpuLaunch] | None = None,
     ) -> None:
         info = kernel.info
         self.kernel = kernel
@@ -145,7 +149,10 @@ class CpuLaunch:
         self._check = check
         self._work_dim = work_dim
         self._local_size = tuple(host.local_size[:work_dim])
-        self._entry = _entry(host)
+        self._entry = _function(host, host.symbol)
+        self._fits = _function(host, host.fits, ctypes.c_int) if host.fits and careful else None
+        self._careful = careful
+        self._other: CpuLaunch | None = None
         groups = tuple(-(-size // local) for size, local in zip(global_size, host.local_size, strict=True))
         self._total = prod(groups) if prod(global_size) else 0
         pool = _pool.pool()
@@ -335,6 +342,8 @@ class CpuLaunch:
         if self.apart is not None and (launch := self.apart(args)) is not None:
             return launch(args, queue, time_limit)
         task = self._prepare(args)
+        if self._fits is not None and not self._fits(task.block_address, task.args_address, 0):
+            return self._carefully(task)(args, queue, time_limit)
         if queue is not None or time_limit is not None or not self._inline or self._cost >= self._bounded:
             return self._submit(task, args, queue, time_limit)
         if self._total == 0:
@@ -357,6 +366,15 @@ class CpuLaunch:
             _write_back(task)
         self._free.append(task)
         return CpuEvent(start, start, end, self._local_size)
+
+    def _carefully(self, task: Task) -> CpuLaunch:
+        """Another launch instead of a task that is not to be run."""
+        task.copies = None
+        self._free.append(task)
+        assert self._careful is not None
+        if self._other is None:
+            self._other = self._careful()
+        return self._other
 
     def _tries_alone(self) -> bool:
         """Whether it is this launch's turn to run alone; each is twice as far from the one before."""

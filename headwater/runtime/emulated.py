@@ -44,6 +44,7 @@ class EmulatedKernel(NamedTuple):
     fetches_ahead: bool = False
     straight: bool = False
     traps: bool = False
+    fits: str = ""
 
 
 class SimulatedTask(Task):

@@ -35,6 +35,7 @@ def facts(*, size=50, dims=(0,), masked_loops=False):
         meets=False,
         tallies=(),
         traps=False,
+        fits=False,
     )
 
 

@@ -45,6 +45,7 @@ class Host:
     fetches_ahead: bool = False
     straight: bool = False
     traps: bool = False
+    fits: str = ""
     tallies: tuple[int, ...] = ()
 
 

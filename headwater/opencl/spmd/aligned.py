@@ -10,15 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headwater.opencl.spmd.cfg import Cfg
-from headwater.opencl.spmd.ir import BINARY, CASTS, Function, Inst, Value
+from headwater.opencl.spmd.ir import Function, Inst, Value
 from headwater.opencl.spmd.layout import LINE_BYTES
 from headwater.opencl.spmd.shapes import PRIMITIVE, Shapes
-
-MAX_INSTRUCTIONS = 64
-"""An address that takes more is not worth it: it is computed once for every line of a work-group."""
-
-_TRAPPING = frozenset(("udiv", "sdiv", "urem", "srem", "fdiv", "frem"))
-_PURE = (BINARY - _TRAPPING) | CASTS | {"getelementptr", "select", "icmp", "freeze"}
+from headwater.opencl.spmd.slices import pure_slice
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +43,7 @@ def streaming_place(function: Function, cfg: Cfg, shapes: Shapes, streaming: fro
 
 
 def _slice(pointer: Value, defined: dict[str, Inst], streaming: frozenset[str]) -> tuple[Inst, ...] | None:
-    """What computes the pointer, operands first; None if that is too much, not pure or not from such a parameter."""
-    found: dict[str, Inst] = {}
-    from_parameter = False
-    work = [(pointer, False)]
-    while work:
-        value, ready = work.pop()
-        inst = defined.get(value.text)
-        if inst is None:
-            from_parameter |= value.text in streaming
-            continue
-        if value.text in found:
-            continue
-        if ready:
-            found[value.text] = inst
-            continue
-        primitive = inst.op == "call" and PRIMITIVE.match(inst.detail)
-        if not (inst.op in _PURE or primitive) or inst.ty.kind == "vec" or len(found) > MAX_INSTRUCTIONS:
-            return None
-        work.append((value, True))
-        work.extend((a, False) for a in inst.args)
-    return tuple(found.values()) if from_parameter else None
+    """What computes the pointer; None if it is not from such a parameter."""
+    insts = pure_slice([pointer], defined, lambda call: PRIMITIVE.match(call.detail) is not None)
+    used = {pointer.text} | {v.text for i in insts or () for v in i.args}
+    return insts if used & streaming else None

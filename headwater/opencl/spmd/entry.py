@@ -20,6 +20,10 @@ _VECTORS = {"gsz": 4, "els": 7, "ngr": 10, "off": 13}
 PLACE = "chunk.place"
 """The function that gives the address of lane 0's store."""
 
+_ENTRY_PARAMS = "(ptr %launch, ptr noalias %args, ptr noalias %scratch) #1 {"
+_SHARED = ("i32 %dim", "ptr %stop.p", "i1 %stream", "i1 %ahead", "ptr %printf.callback", "ptr %launch")
+"""What all chunk functions of a launch are called with besides arguments and ids."""
+
 MIN_CHUNKS = 8
 """Chunks of a line from which on aligning them is worth the partial chunk before them."""
 
@@ -72,7 +76,42 @@ def write_entry(
     ``agreeing``: the launch stops if the chunks of a work-group, one work-item each, stopped at different barriers;
     ``tallies``: arguments that each thread counts into for itself."""
     places, args_bytes = argument_places(params)
-    lines = [f"define void @{symbol}(ptr %launch, ptr noalias %args, ptr noalias %scratch) #1 {{", "entry:"]
+    lines = [f"define void @{symbol}{_ENTRY_PARAMS}", "entry:"]
+    _load_launch(lines)
+    lines += ["  %frames.at = getelementptr i8, ptr %scratch, i64 %frames"]
+    if frame_bytes is not None:
+        lines += ["  %alive = alloca i32"]
+    arguments = _load_arguments(places, locals_bytes, lines)
+    if tallies:
+        lines += begin(tallies, args_bytes)
+    lines += _GROUP_LOOP.splitlines()
+    ids = _chunk_ids(layout)
+    call = _Caller(
+        full, masked, arguments, ids, layout, masked_layout, frame_bytes, gives_up, single, lane_bytes, agreeing
+    )
+    lines += call.lines()
+    lines += ["group.end:", "  %g.next = add i64 %g, 1", "  %g.more = icmp slt i64 %g.next, %last"]
+    lines += ["  br i1 %g.more, label %group, label %grab", "leave:"]
+    if tallies:
+        lines += end(tallies)
+    lines += ["  ret void", "}"]
+    return "\n".join(lines)
+
+
+def write_fits_entry(symbol: str, function: str, params: list[Param], locals_bytes: list[int]) -> str:
+    """What tells of a launch, called like its entry, whether ``function`` is content with its numbers: 1, else 0."""
+    lines = [f"define i32 @{symbol}{_ENTRY_PARAMS}", "entry:"]
+    _load_launch(lines)
+    arguments = _load_arguments(argument_places(params)[0], locals_bytes, lines)
+    known = ("gsz", "ngr", "off", "els")
+    ids = [f"i64 %{name}" if name[:-1] in known else "i64 0" for name in ID_PARAMS]
+    texts = ", ".join([*arguments, *ids, *_SHARED, "ptr %scratch", "i32 0"])
+    lines += [f"  %fits = call i1 @{function}({texts})", "  %answer = zext i1 %fits to i32", "  ret i32 %answer", "}"]
+    return "\n".join(lines)
+
+
+def _load_launch(lines: list[str]) -> None:
+    """What the launch block says."""
     add = lines.append
     for name, index in _FIELDS.items():
         add(f"  %{name}.p = getelementptr i64, ptr %launch, i64 {index}")
@@ -90,24 +129,6 @@ def write_entry(
     add("  %ahead.bit = and i64 %flags, 2")
     add("  %ahead = icmp ne i64 %ahead.bit, 0")
     add("  %printf.callback = inttoptr i64 %printf to ptr")
-    add("  %frames.at = getelementptr i8, ptr %scratch, i64 %frames")
-    if frame_bytes is not None:
-        add("  %alive = alloca i32")
-    arguments = _load_arguments(places, locals_bytes, lines)
-    if tallies:
-        lines += begin(tallies, args_bytes)
-    lines += _GROUP_LOOP.splitlines()
-    ids = _chunk_ids(layout)
-    call = _Caller(
-        full, masked, arguments, ids, layout, masked_layout, frame_bytes, gives_up, single, lane_bytes, agreeing
-    )
-    lines += call.lines()
-    lines += ["group.end:", "  %g.next = add i64 %g, 1", "  %g.more = icmp slt i64 %g.next, %last"]
-    lines += ["  br i1 %g.more, label %group, label %grab", "leave:"]
-    if tallies:
-        lines += end(tallies)
-    lines += ["  ret void", "}"]
-    return "\n".join(lines)
 
 
 def _load_arguments(places: list[ArgPlace], locals_bytes: list[int], lines: list[str]) -> list[str]:
@@ -427,8 +448,7 @@ class _Caller:
                 ids.append(f"i64 {at}")
             else:
                 ids.append(f"i64 %{name}")
-        shared = ["i32 %dim", "ptr %stop.p", "i1 %stream", "i1 %ahead", "ptr %printf.callback", "ptr %launch"]
-        return ", ".join([*self.arguments, *ids, *shared, f"ptr {frame}", f"i32 {state}"])
+        return ", ".join([*self.arguments, *ids, *_SHARED, f"ptr {frame}", f"i32 {state}"])
 
     def _masks(self, out: list[str]) -> list[str]:
         """Per row: the lanes and rows that are inside the work-group."""

@@ -10,6 +10,7 @@ from headwater.opencl.spmd.cfg import Cfg
 from headwater.opencl.spmd.combine import combine_loads
 from headwater.opencl.spmd.cost import LANES
 from headwater.opencl.spmd.extensions import restore_extensions
+from headwater.opencl.spmd.fitting import Most, fit_indices
 from headwater.opencl.spmd.ir import Block, Function, Inst, Module, Param, Value
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.recurrences import narrow_recurrences
@@ -30,7 +31,8 @@ class Kernel:
 
     ``locals_bytes``: the sizes of its __local variables, which have become its last parameters in this order.
     ``dims``: the dimensions of the work-item ids it asks for. ``flat``: it neither asks for local ids, groups or sizes
-    nor shares anything within a work-group, so any grouping will do.
+    nor shares anything within a work-group, so any grouping will do. ``fits``: what must be from 0 to `LARGEST` of
+    `headwater.opencl.spmd.fitting` in a launch.
     """
 
     function: Function
@@ -42,14 +44,16 @@ class Kernel:
     unbounded: bool
     streaming: tuple[int, ...]
     private: dict[str, int] = field(default_factory=dict)
+    fits: tuple[Most, ...] = ()
     has_loop: bool = False
     size: int = 0
 
 
-def read_kernel(module: Module, name: str, *, as_written: bool = False) -> Kernel:
+def read_kernel(module: Module, name: str, *, as_written: bool = False, fitting: bool = False) -> Kernel:
     """Read and prepare one kernel. Raises InternalError for IR that the vectoriser does not know.
 
-    ``as_written``: leave accesses as they are in the source, for their positions.
+    ``as_written``: leave accesses as they are in the source, for their positions. ``fitting``: the launch's numbers are
+    known to be such that indices of 32 bits do not wrap around.
     """
     function = module.function(name)
     kernel_params = len(function.params)
@@ -59,6 +63,9 @@ def read_kernel(module: Module, name: str, *, as_written: bool = False) -> Kerne
     if not as_written:
         _make_vectors(function, private)
     cfg = Cfg(function)
+    fits: tuple[Most, ...] = ()
+    if fitting and not as_written and not cfg.irreducible:
+        fits = fit_indices(function, cfg, Shapes(function, cfg, Layout(LANES), dict(private)))
     calls = [i for b in function.blocks.values() for i in b.insts if i.op == "call"]
     primitives = [m for i in calls if (m := PRIMITIVE.match(i.detail))]
     flat = not barriers and not locals_bytes
@@ -74,6 +81,7 @@ def read_kernel(module: Module, name: str, *, as_written: bool = False) -> Kerne
         unbounded=bool(polled_loops(function, cfg)),
         streaming=_streaming_params(function, kernel_params),
         private=private,
+        fits=fits,
         has_loop=bool(cfg.loops),
         size=sum(len(b.insts) for b in function.blocks.values()),
     )

@@ -110,7 +110,8 @@ class KernelFacts:
     memory, on a processor where whole vectors are not the fastest way through it, those that fill a cache line; else 0.
     ``streams``: in some loop each goes through memory of its own. ``walks``: LLVM vectorises all innermost loops where
     they run one by one. ``meets``: all count in one place of global memory. ``tallies``: positions of the arguments
-    that are only counted into.
+    that are only counted into. ``fits``: not all launches' numbers are such that its 32-bit indices are known not to
+    wrap around.
     """
 
     arg_offsets: tuple[int, ...]
@@ -136,6 +137,7 @@ class KernelFacts:
     meets: bool
     tallies: tuple[int, ...]
     traps: bool
+    fits: bool
 
 
 def vector_registers(vector_bytes: int) -> int:

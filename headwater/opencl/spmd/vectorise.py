@@ -5,12 +5,13 @@ The function's value is the barrier at which the chunk stopped, to be passed bac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from headwater.opencl.spmd.aligned import Place
 from headwater.opencl.spmd.cfg import END, Cfg, Loop
 from headwater.opencl.spmd.counted import OrderedTest, ordered_exits
+from headwater.opencl.spmd.fitting import LARGEST, Most
 from headwater.opencl.spmd.ir import Function, Inst, Value
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.linear import ENTRY_MASK, Linear
@@ -18,7 +19,7 @@ from headwater.opencl.spmd.parts import ID_PARAMS, PARTED, Formats, Variant, pri
 from headwater.opencl.spmd.row_by_row import RowByRow
 from headwater.opencl.spmd.shapes import Shape, Shapes
 from headwater.opencl.spmd.strips import Strips
-from headwater.opencl.spmd.types import I1, Type, vec_type
+from headwater.opencl.spmd.types import I1, I64, Type, vec_type
 
 DONE = -1
 """What a chunk function returns when its work-items have finished."""
@@ -105,6 +106,31 @@ class Vectoriser(RowByRow):
         head += [f'  %"{slot}" = alloca {ty}' for slot, ty in sorted(writer.slots.items())]
         head += self._row_ids()
         return "\n".join([*head, '  br label %"start"', writer.text(), "}"])
+
+    def write_fits(self, fits: Sequence[Most]) -> str:
+        """Instead of the kernel: a function of the same parameters that tells whether a launch's numbers are such."""
+        writer, total = self.writer, "true"
+        writer.start("start")
+        for inst in dict.fromkeys(inst for most in fits for inst in most.slice()):
+            self.write_instruction(inst)
+        for most in fits:
+            fit = writer.let(f"icmp ule i64 {self._largest(most)}, {LARGEST}")
+            total = writer.let(f"and i1 {total}, {fit}")
+        writer.line(f"ret i1 {total}")
+        head = [f"define internal i1 @{self.variant.name}({self._parameters()}) #0 {{", "entry:"]
+        head += [f'  %"{slot}" = alloca {ty}' for slot, ty in sorted(writer.slots.items())]
+        return "\n".join([*head, '  br label %"start"', writer.text(), "}"])
+
+    def _largest(self, most: Most) -> str:
+        if most.op == "number":
+            return most.name
+        if most.op == "size":
+            return f"%{most.name}"
+        if most.value is None:
+            a, b = (self._largest(term) for term in most.terms)
+            return self.writer.let(f"{most.op} i64 {a}, {b}")
+        text = self.part(most.value)
+        return text if most.value.ty == I64 else self.writer.let(f"sext {most.value.ty} {text} to i64")
 
     def label(self, block: str) -> str:
         label = "b." + block[1:].replace('"', "")
