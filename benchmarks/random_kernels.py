@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.random_loops import Loops
 from headwater.runtime.images import Image
 
 INTEGERS = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong")
@@ -112,7 +113,7 @@ def width(name: str) -> int:
 def random_case(seed: int, plain: bool = False) -> Case:
     """The kernel of this seed; ``plain``: without local memory, barriers, atomics and stores of
     less than 32 bits, which chips before 2009 lack."""
-    later = (random.Random(f"{what} {seed}") for what in ("atomics", "near"))
+    later = (random.Random(f"{what} {seed}") for what in ("atomics", "near", "striding"))
     return _Generator(random.Random(seed), *later, plain=plain).case()
 
 
@@ -121,13 +122,21 @@ def _in_words(ty: str) -> str:
     return re.sub(r"char|short|half", lambda small: "float" if small[0] == "half" else "int", ty)
 
 
-class _Generator:
+class _Generator(Loops):
     """Grows one kernel. ``uniform`` tells whether all work-items of a group run the code being written together."""
 
-    def __init__(self, rng: random.Random, of_atomics: random.Random, of_near: random.Random, *, plain: bool) -> None:
+    def __init__(
+        self,
+        rng: random.Random,
+        of_atomics: random.Random,
+        of_near: random.Random,
+        of_striding: random.Random,
+        *,
+        plain: bool,
+    ) -> None:
         self.rng = rng
         # What came later has numbers of its own: seeds that have shown a fault must go on meaning the same kernels.
-        self.of_atomics, self.of_near = of_atomics, of_near
+        self.of_atomics, self.of_near, self.of_striding = of_atomics, of_near, of_striding
         self.counts_only = of_atomics.random() < 0.4
         self.plain = plain
         self.variables: dict[str, str] = {}
@@ -204,6 +213,7 @@ class _Generator:
         for _ in range(rng.randint(2, 5)):
             body += self.statement(2)
         body += self.near()
+        body += self.striding()
         source = (
             "\n".join([*self.prelude(), *self.header(), *("  " + line for line in body), *self.footer(), "}"]) + "\n"
         )
@@ -672,53 +682,6 @@ class _Generator:
             "}",
             f"{target} = {self.convert(own, ty, f'shared[{place}]')};",
         ]
-
-    def near(self) -> list[str]:
-        """Loops that all work-items run together, over near memory: rows of a chunk may run them by strips."""
-        self.rng, kept = self.of_near, self.rng
-        lines: list[str] = []
-        for _ in range(0 if self.plain else self.number(0, 3)):
-            if self.grouped and self.rng.random() < 0.7:
-                value = self.expression(self.local_type, 1)
-                lines += ["barrier(CLK_LOCAL_MEM_FENCE);", f"shared[lid] = {value};", "barrier(CLK_LOCAL_MEM_FENCE);"]
-            counter = self.name("q")
-            limit = self.pick("n", "4", "(int)(m & 7u)", *(["(int)lsz"] if self.grouped else []))
-            self.counters.append(counter)
-            lines += [
-                f"int {counter} = {self.pick('0', '1')};",
-                self.pick(
-                    f"for (; {counter} < {limit}; {counter}++) {{",
-                    f"for (; {counter} * {counter} < {limit}; {counter} += 2) {{",
-                    f"for ({counter} = {limit}; {counter} > 0; {counter}--) {{",
-                ),
-                *("  " + line for _ in range(self.number(1, 5)) for line in self.near_step(counter)),
-                "}",
-            ]  # the counter stays: what loops leave is used, too
-        self.rng = kept
-        return lines
-
-    def near_step(self, counter: str) -> list[str]:
-        """One statement of such a loop. Some have operands or conditions that keep the loop from being parted."""
-        target, ty = self.rng.choice(list(self.variables.items()))
-        operands = [*(["lid"] if self.grouped else []), counter, f"TABLE[{counter} & 15]", f"keys[{counter}]", "(int)i"]
-        value = self.convert(ty, "int", f"(int)({self.rng.choice(operands)})")
-        kind = self.rng.random()
-        if self.grouped and kind < 0.4:
-            place = self.pick(f"(uint){counter} % lsz", f"(lid + (uint){counter}) % lsz", "lid")
-            value = self.convert(ty, self.local_type, f"shared[{place}]")
-        elif kind < 0.5:
-            value = self.convert(ty, self.array_type, f"array[{self.pick(counter, 'i')} & 7]")
-        elif kind < 0.65:
-            name, own = self.rng.choice(list(self.variables.items()))
-            value = self.convert(ty, own, name)
-        elif kind < 0.75:
-            value = self.expression(ty, 1)
-        change = f"{target} = {self.arithmetic(ty, self.pick('+', '-', '*'), target, value)};"
-        if self.rng.random() < 0.2:
-            change = f"if ({self.pick(f'{counter} & 1', 'i & 1', 'm > 12u', self.condition(1))}) {change}"
-        if self.rng.random() < 0.1:
-            return [change, f"array[{self.pick(counter, 'i', 'n')} & 7] = {self.convert(self.array_type, ty, target)};"]
-        return [change]
 
     def call(self) -> list[str]:
         state = self.name("state")
