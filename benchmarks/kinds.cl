@@ -332,3 +332,72 @@ kernel void edge_ends(global const int2 *edges, global int *degrees)
     atomic_inc(&degrees[edge.x]);
     atomic_inc(&degrees[edge.y]);
 }
+
+// Tables in local memory, gone through by the launch's size.
+
+kernel void local_bytes(global const uchar *a, global int *bins, int n)
+{
+    local int own[256];
+    for (int i = get_local_id(0); i < 256; i += get_local_size(0))
+        own[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = get_global_id(0); i < n; i += get_global_size(0))
+        atomic_inc(&own[a[i]]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = get_local_id(0); i < 256; i += get_local_size(0))
+        atomic_add(&bins[i], own[i]);
+}
+
+kernel void local_words(global const uint *a, global int *bins, uint n)
+{
+    local int own[256];
+    for (uint i = get_local_id(0); i < 256; i += get_local_size(0))
+        own[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = get_global_id(0); i < n; i += get_global_size(0))
+        atomic_add(&own[a[i] >> 24], a[i] & 3);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = get_local_id(0); i < 256; i += get_local_size(0))
+        atomic_add(&bins[i], own[i]);
+}
+
+kernel void local_channels(global const uchar *rgb, global int *bins, uint n)
+{
+    local int own[768];
+    for (uint i = get_local_id(0); i < 768; i += get_local_size(0))
+        own[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = get_global_id(0); i < n; i += get_global_size(0)) {
+        atomic_inc(&own[rgb[3 * i]]);
+        atomic_inc(&own[256 + rgb[3 * i + 1]]);
+        atomic_inc(&own[512 + rgb[3 * i + 2]]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = get_local_id(0); i < 768; i += get_local_size(0))
+        atomic_add(&bins[i], own[i]);
+}
+
+// A group for each row, whose work-items stride along it.
+kernel void row_products(global const float *a, global const float *b, global float *c, int n, local float *part)
+{
+    const int l = get_local_id(0);
+    float sum = 0;
+    for (int i = l; i < n; i += get_local_size(0))
+        sum += a[get_group_id(0) * n + i] * b[i];
+    part[l] = sum;
+    for (int step = get_local_size(0) / 2; step > 0; step /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (l < step)
+            part[l] += part[l + step];
+    }
+    if (l == 0)
+        c[get_group_id(0)] = part[0];
+}
+
+// Groups as GPUs like them, of a kernel that does not look at them.
+kernel void shorter_ways(global int *ways, int n, int k)
+{
+    const int i = get_global_id(1), j = get_global_id(0), way = ways[i * n + k] + ways[k * n + j];
+    if (way < ways[i * n + j])
+        ways[i * n + j] = way;
+}

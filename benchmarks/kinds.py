@@ -95,6 +95,19 @@ KINDS = {
     "keep_by_group": Kind((M,), (256,), lambda r: [words(r, M, 2), words(r, M, 1), words(r, M // 256, 1)]),
     "count_bytes": Kind((M,), None, lambda r: [words(r, M, 256, np.uint8), words(r, 256, 1)]),
     "edge_ends": Kind((M // 2,), None, lambda r: [words(r, M, 1 << 13), words(r, 1 << 13, 1)]),
+    "local_bytes": Kind((1 << 15,), (256,), lambda r: [words(r, M, 256, np.uint8), words(r, 256, 1), np.int32(M)]),
+    "local_words": Kind(
+        (1 << 15,), (256,), lambda r: [words(r, M, 1 << 32, np.uint32), words(r, 256, 1), np.uint32(M)]
+    ),
+    "local_channels": Kind(
+        (1 << 15,), (256,), lambda r: [words(r, 3 * M, 256, np.uint8), words(r, 768, 1), np.uint32(M)]
+    ),
+    "row_products": Kind(
+        (1 << 17,),
+        (128,),
+        lambda r: [floats(r, M), floats(r, 1024), floats(r, 1024), np.int32(1024), hw.Local(512)],
+    ),
+    "shorter_ways": Kind((1024, 1024), (16, 16), lambda r: [words(r, M, 1000), np.int32(1024), np.int32(5)]),
 }
 
 

@@ -30,7 +30,7 @@ from headwater.opencl.spmd.ir import Module, Param
 from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
 from headwater.opencl.spmd.layout import Layout, line_layout
 from headwater.opencl.spmd.linear import Linear
-from headwater.opencl.spmd.lines import line_items, only_reads
+from headwater.opencl.spmd.lines import in_lines, line_items, only_reads
 from headwater.opencl.spmd.parts import Formats, Variant
 from headwater.opencl.spmd.plan import KernelFacts, masked_layout
 from headwater.opencl.spmd.rows import NO_FLOW, Flow
@@ -123,7 +123,7 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
 def _facts(kernel: Kernel) -> KernelFacts:
     params = kernel.function.params[: len(kernel.function.params) - len(kernel.locals_bytes)]
     places, args_bytes = argument_places(params)
-    cost, busy, down, share, line = None, NO_FLOW, 0, False, 0
+    cost, busy, down, share, line, lines = None, NO_FLOW, 0, False, 0, False
     if not kernel.cfg.irreducible:
         shapes, busy = _flow(kernel)
         cost = estimate(kernel.function, kernel.cfg, shapes, gathers())
@@ -132,6 +132,7 @@ def _facts(kernel: Kernel) -> KernelFacts:
             share = rows_share(kernel.function, kernel.cfg, kernel.private)
         if not share:
             line = _line_items(kernel)
+        lines = kernel.flat and not kernel.has_loop and in_lines(kernel.function, kernel.cfg, shapes)
     static = sum(-(-size // LOCAL_ALIGN_BYTES) * LOCAL_ALIGN_BYTES for size in kernel.locals_bytes)
     return KernelFacts(
         arg_offsets=tuple(p.offset for p in places),
@@ -154,6 +155,7 @@ def _facts(kernel: Kernel) -> KernelFacts:
         down_width=down,
         rows_share=share,
         line_items=line,
+        in_lines=lines,
         streams=cost is not None and cost.streams,
         walks=cost is not None and cost.walks,
         meets=cost is not None and cost.meets,

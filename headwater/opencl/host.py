@@ -49,7 +49,7 @@ _PREPARED_FILE, _FACTS_FILE = "kernel.ll", "facts.json"
 class HostKernel:
     """A kernel compiled for one way of laying out its work-items.
 
-    ``library``, ``symbol``: the shared library and its entry. ``local_size``: the one chosen if none was given.
+    ``library``, ``symbol``: the shared library and its entry. ``local_size``: the one that it runs in.
     ``arg_offsets``: where each argument lies in the args block of ``args_bytes``: a buffer's or image's 8-byte address,
     a value's bytes, a local pointer's 8-byte offset into the scratch block, a sampler's 4-byte value. A thread's
     scratch block is ``static_local_bytes`` plus the dynamic local memory, rounded up to 128, plus ``frame_bytes``.
@@ -164,10 +164,9 @@ class HostModule:
                 f"{MAX_PRIVATE_BYTES} for them",
                 hint="put large arrays into global memory, a part for each work-item",
             )
-        group = local_size
-        if group is None:
-            required = self.kernels[kernel].reqd_group_size
-            group = required if required is not None else choose_group(facts, global_size)
+        group = local_size if local_size is not None else self.kernels[kernel].reqd_group_size
+        if group is None or not self.check:
+            group = choose_group(facts, global_size, group)
         layout = self.layout(kernel, group, global_size)
         masked = needs_masks(layout, group, global_size)
         chunks = 1

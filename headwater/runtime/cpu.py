@@ -236,9 +236,9 @@ class CpuKernel(DeviceKernel):
         sizes_of_launch = (_three(whole), _three(start, 0), len(whole))
 
         def careful() -> CpuLaunch:
-            return CpuLaunch(self, module.specialise(*asked, fitting=False), *sizes_of_launch, check)
+            return CpuLaunch(self, module.specialise(*asked, fitting=False), *sizes_of_launch, check, None, group)
 
-        launch = CpuLaunch(self, host, *sizes_of_launch, check, careful)
+        launch = CpuLaunch(self, host, *sizes_of_launch, check, careful, group)
         if host.tallies and not check:
             from headwater.runtime.cpu_tallies import Apart, TallyLaunch
 
@@ -246,7 +246,9 @@ class CpuKernel(DeviceKernel):
                 self.info.args,
                 host.tallies,
                 whole,
-                lambda: TallyLaunch(self, module.specialise(*asked, apart=True), *sizes_of_launch, check, careful),
+                lambda: TallyLaunch(
+                    self, module.specialise(*asked, apart=True), *sizes_of_launch, check, careful, group
+                ),
             )
         return launch
 

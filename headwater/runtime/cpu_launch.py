@@ -126,7 +126,8 @@ class CpuLaunch:
     """One kernel with its sizes fixed. Calling it packs the arguments, runs them and returns the event.
 
     ``apart``, where there is one, gives another launch that is better for some arguments; ``careful`` makes the one for
-    arguments that the code is not for (`headwater.opencl.spmd.fitting`).
+    arguments that the code is not for (`headwater.opencl.spmd.fitting`). ``given``: the work-group size that was asked
+    for, which may not be the one that it runs in.
 
     Short launches run in the calling thread, longer ones with the pool's help, the longest on the pool alone while the
     caller waits where signal handlers reach it. Which of these it is follows from how long the last launch took.
@@ -141,6 +142,7 @@ class CpuLaunch:
         work_dim: int,
         check: bool,
         careful: Callable[[], CpuLaunch] | None = None,
+        given: tuple[int, ...] | None = None,
     ) -> None:
         info = kernel.info
         self.kernel = kernel
@@ -148,7 +150,7 @@ class CpuLaunch:
         self._info = info
         self._check = check
         self._work_dim = work_dim
-        self._local_size = tuple(host.local_size[:work_dim])
+        self._local_size = given if given is not None else tuple(host.local_size[:work_dim])
         self._entry = _function(host, host.symbol)
         self._fits = _function(host, host.fits, ctypes.c_int) if host.fits and careful else None
         self._careful = careful

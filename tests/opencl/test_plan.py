@@ -1,4 +1,4 @@
-"""Which work-groups with barriers are laid out as one chunk, which then has nothing to wait for; masked chunks."""
+"""How a launch's work-items are grouped and laid out: groups that nobody sees, single chunks, lanes along y, masks."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 import headwater as hw
 from headwater.opencl import host
 from headwater.opencl.spmd.layout import Layout
-from headwater.opencl.spmd.plan import KernelFacts, choose_layout, masked_layout
+from headwater.opencl.spmd.plan import FLAT_GROUP_ITEMS, KernelFacts, choose_group, choose_layout, masked_layout
 from headwater.opencl.spmd.rows import NO_FLOW
 
 
@@ -30,6 +30,7 @@ def facts(*, size=50, dims=(0,), masked_loops=False):
         down_width=0,
         rows_share=False,
         line_items=0,
+        in_lines=False,
         streams=False,
         walks=False,
         meets=False,
@@ -121,3 +122,47 @@ def test_masked_chunks_with_fewer_rows_run_every_work_item_once(n):
         expected[i] = x
     program.f[(256,), None](a, np.int32(n)).wait()
     np.testing.assert_allclose(a, expected, rtol=1e-4)
+
+
+GROUPED = """
+kernel void paths(global int *d, int n, int k)
+{
+    int i = get_global_id(1), j = get_global_id(0), way = d[i * n + k] + d[k * n + j];
+    if (way < d[i * n + j]) d[i * n + j] = way;
+}
+kernel void turned(global const int *a, global int *b, int n)
+{
+    b[get_global_id(0) * n + get_global_id(1)] = a[get_global_id(1) * n + get_global_id(0)];
+}
+kernel void counted(global const int *a, global int *count) { if (a[get_global_id(0)] > 3) atomic_inc(count); }
+kernel void seen(global int *a) { a[get_global_id(0)] = get_local_id(0); }
+kernel void looped(global int *a, int n) { for (int i = 0; i < n; i++) a[get_global_id(0)] *= i; }
+"""
+
+
+def test_groups_that_nobody_sees_are_lines():
+    found = {
+        name: host.load(GROUPED, "grouped.cl").facts(name) for name in ("paths", "turned", "counted", "seen", "looped")
+    }
+    assert [name for name, facts in found.items() if facts.in_lines] == ["paths"]
+    paths = found["paths"]
+    assert choose_group(paths, (1024, 1024, 1), (16, 16, 1)) == (1024, 16, 1)
+    assert choose_group(paths, (1024, 256, 1), (16, 16, 1)) == (1024, 4, 1)  # so that 64 are left
+    assert choose_group(paths, (64, 64, 1), (16, 16, 1)) == (64, 4, 1)
+    assert choose_group(paths, (1 << 20, 1, 1), (64, 1, 1)) == (FLAT_GROUP_ITEMS, 1, 1)
+    for name in ("turned", "counted", "seen", "looped"):
+        assert choose_group(found[name], (1024, 1024, 1), (16, 16, 1)) == (16, 16, 1)
+
+
+@pytest.mark.parametrize(("n", "group"), [(64, (16, 16)), (96, (8, 4)), (120, (1, 120)), (100, (32, 16)), (7, (3, 3))])
+def test_a_launch_in_lines_has_the_right_answer_and_tells_the_group_that_was_asked_for(n, group):
+    d = np.random.default_rng(n).integers(0, 1000, (n, n)).astype(np.int32)
+    program = hw.compile(GROUPED, device="cpu", options="-cl-std=CL2.0")
+    expected = d.copy()
+    for k in (0, n // 2, n - 1):
+        event = program.paths[(n, n), group](d, n, k)
+        event.wait()
+        assert event.local_size == group
+        row, column = expected[k].copy(), expected[:, k].copy()
+        expected = np.minimum(expected, column[:, None] + row)
+        np.testing.assert_array_equal(d, expected)

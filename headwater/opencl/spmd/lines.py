@@ -47,6 +47,22 @@ def line_items(function: Function, cfg: Cfg, shapes: Shapes, flow: Flow) -> int:
     return LINE_BYTES // size if size in ELEMENT_BYTES else 0
 
 
+def in_lines(function: Function, cfg: Cfg, shapes: Shapes) -> bool:
+    """Whether all that work-items read and write of global memory lies side by side along x, or is one place for all,
+    and nothing is counted: a longer line of work-items then goes through longer lines of memory."""
+    for name in cfg.order:
+        for inst in function.blocks[name].insts:
+            if inst.op in _ATOMIC:
+                return False
+            if inst.op not in ("load", "store"):
+                continue
+            pointer = inst.args[inst.op == "store"]
+            shape, element = shapes.shape(pointer), inst.ty if inst.op == "load" else inst.args[0].ty
+            if pointer.ty.space == _GLOBAL_SPACE and shape.deps and shape.stride not in (0, element.size_bytes):
+                return False
+    return True
+
+
 def only_reads(function: Function, cfg: Cfg, flow: Flow) -> bool:
     """Whether no loop changes global memory, and the hottest takes the processor no longer than its loads, of which
     work-items share none."""
