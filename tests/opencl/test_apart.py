@@ -61,6 +61,31 @@ kernel void twice(global const int *at, global int *bins, global int *found)
     }
     found[i] += atomic_xchg(&bins[place], old + 3 * i);
 }
+kernel void masked_words(global const uint *words, global int *bins, local int *own, int n)
+{
+    int l = get_local_id(0);
+    for (int i = l; i < 256; i += get_local_size(0)) own[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = get_global_id(0); i < n; i += get_global_size(0)) atomic_add(&own[words[i] >> 24], words[i] & 7);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = l; i < 256; i += get_local_size(0)) atomic_add(&bins[i], own[i]);
+}
+kernel void some(global const int *words, global int *bins, global int *found, local int *own)
+{
+    // Only some lanes take part, and only they find anything.
+    local int mine[64];
+    int i = get_global_id(0), l = get_local_id(0);
+    own[l] = 0;
+    mine[l] = i;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    found[i] = -1;
+    if (words[i] % 3 == 0) {
+        atomic_max(&own[words[i] & 63], words[i]);
+        found[i] = atomic_cmpxchg(&mine[l], i, words[i]) + atomic_xchg(&mine[l], 7);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    atomic_add(&bins[l], own[l] + mine[l]);
+}
 """
 LAYOUTS = [None, Layout(1), Layout(2), Layout(4), Layout(16), Layout(16, 4, 0, 0), Layout(16, 4), Layout(64)]
 N = 256
@@ -142,3 +167,23 @@ def test_addresses_that_atomics_of_two_blocks_share(program):
     i = np.arange(N)
     np.testing.assert_array_equal(found, 2 + 4 + i)
     np.testing.assert_array_equal(bins[1:], (4 + 3 * i)[::-1])
+
+
+def test_lanes_of_words(program):
+    words = np.random.default_rng(2).integers(0, 1 << 32, 5 * N + 77, dtype=np.uint64).astype(np.uint32)
+    bins = np.zeros(256, np.int32)
+    program.masked_words[(N,), (64,)](words, bins, hw.Local(1024), np.int32(len(words))).wait()
+    np.testing.assert_array_equal(bins, np.bincount(words >> 24, words & 7, 256))
+
+
+def test_idle_lanes_change_nothing(program):
+    words = np.random.default_rng(3).integers(0, 1 << 20, N).astype(np.int32)
+    bins, found = np.zeros(64, np.int32), np.zeros(N, np.int32)
+    program.some[(N,), (64,)](words, bins, found, hw.Local(256)).wait()
+    i = np.arange(N, dtype=np.int32)
+    takes = words % 3 == 0
+    expected = np.zeros((N // 64, 64), np.int32)
+    np.maximum.at(expected, (i[takes] // 64, words[takes] & 63), words[takes])
+    expected += np.where(takes, 7, i).reshape(-1, 64)
+    np.testing.assert_array_equal(found, np.where(takes, i + words, -1))
+    np.testing.assert_array_equal(bins, expected.sum(0))

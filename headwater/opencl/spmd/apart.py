@@ -74,8 +74,11 @@ class Apart(Arithmetic):
             self.spills += 1
             self.writer.store_slot(f"apart.{self.spills}", wide, self.part(value, row, "v"))
             self.cache[key] = f'%"apart.{self.spills}"'
-        at = self.writer.let(f"getelementptr {wide}, ptr {self.cache[key]}, i64 0, i64 {lane}")
-        return self.writer.let(f"load volatile {value.ty}, ptr {at}")
+        return self._volatile_lane(self.cache[key], value.ty, lane)
+
+    def _volatile_lane(self, place: str, ty: Type, lane: int) -> str:
+        at = self.writer.let(f"getelementptr {ty}, ptr {place}, i64 {lane}")
+        return self.writer.let(f"load volatile {ty}, ptr {at}")
 
     def offset(self, pointer_type: Type, pointer: str, offset_bytes: int) -> str:
         if not offset_bytes:
