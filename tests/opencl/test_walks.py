@@ -49,6 +49,7 @@ OTHERS = {
     "apart": PARTS % "a[first + 2 * i & 1023]",
     "looked up": PARTS % "a[a[first + i] & 255]",
     "in turn": SUMS % ("1", "= total * 3 + a[first + i]"),
+    "so far": SUMS % ("1", "+= a[first + i], b[first + i] = total"),
     "beside each other": PARTS.replace("first + i", "first").replace("* m", "") % "a[first] + i",
 }
 
@@ -130,6 +131,9 @@ def expected_parts(name, a, b, items, m):
         if name in ("total", "greatest"):
             own = a[first : first + m]
             b[first] = 7 + own.sum(dtype=np.int32) if name == "total" else max(-5, own.max())
+        elif name == "so far":
+            b[first : first + m] = 1 + np.cumsum(a[first : first + m], dtype=np.int32)
+            b[first] = b[first + m - 1]
         elif name == "in turn":
             total = 1
             for i in values:

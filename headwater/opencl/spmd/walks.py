@@ -79,9 +79,12 @@ def _counts_or_collects(function: Function, loop: Loop, sums: Sums, phi: Inst) -
     (further,) = (v for v, label in zip(phi.args, phi.labels, strict=True) if label == loop.latch)
     if not add(sums.of(further), {(phi.name,): 1}, -1).keys() - {()}:
         return True
-    uses = [i for i in function.blocks[loop.header].insts if any(v.text == phi.name for v in i.args)]
-    if len(uses) != 1 or uses[0].name != further.text:
-        return False
+    uses, others = (
+        [i for i in function.blocks[loop.header].insts if any(v.text == name for v in i.args)]
+        for name in (phi.name, further.text)
+    )
+    if len(uses) != 1 or uses[0].name != further.text or others != [phi]:
+        return False  # what has been collected so far is wanted: sums that are stored one by one
     return uses[0].op in _ORDERLESS or (uses[0].op == "call" and uses[0].detail.startswith(_ORDERLESS_CALLS))
 
 
