@@ -103,6 +103,32 @@ def test_what_is_not_walked_through_in_lines_is_not_prefetched():
         assert "llvm.prefetch" not in vectorised(source, Layout(4, 2, 0, 0))
 
 
+ROWS = """
+kernel void k(global const float *a, global const int *columns, global const int *starts, global const float *x,
+              global float *y, int n)
+{
+    int row = get_global_id(0);
+    float sum = 0;
+    for (int i = FIRST; i < LAST; ++i) sum += a[i] * x[columns[i]];
+    y[row] = sum;
+}
+"""
+
+
+def test_what_follows_a_stretch_is_prefetched_if_a_table_tells_where_it_begins():
+    told = ROWS.replace("FIRST", "starts[row]").replace("LAST", "starts[row + 1]")
+    full = vectorised(told, Layout(1)).split("@chunk.masked(")[0]
+    fetched = re.findall(r"call void @llvm.prefetch\.p1\(ptr addrspace\(1\) (%\w+), i32 0, i32 3", full)
+    assert len(fetched) == 2  # once a row, of the elements and of their columns
+    assert full.index(fetched[-1]) < full.index("fmuladd")  # before the loop
+    for other in (
+        ROWS.replace("FIRST", "row * n").replace("LAST", "row * n + n"),  # all lengths alike
+        ROWS.replace("FIRST", "row * n").replace("LAST", "row * n + starts[row]"),  # where it begins is known
+        told.replace("a[i] *", "a[2 * i] *").replace("columns[i]", "3 * i"),  # not one element after the other
+    ):
+        assert "llvm.prefetch" not in vectorised(other, Layout(1))
+
+
 @pytest.mark.parametrize(
     ("kind", "words"), [("uchar4", "v8i32"), ("short2", "v8i32"), ("half8", "v32i32"), ("uchar2", "v16i8")]
 )

@@ -81,6 +81,11 @@ DTYPES = {"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4
 RNG = np.random.default_rng(11)
 
 
+@pytest.fixture(autouse=True)
+def same_data_whatever_ran_before() -> None:
+    RNG.bit_generator.state = np.random.default_rng(11).bit_generator.state
+
+
 def numbers(dtype: str, *shape: int) -> Any:
     if dtype[0] == "f":
         return RNG.standard_normal(shape).astype(dtype)

@@ -194,6 +194,7 @@ class Vectoriser(RowByRow):
         for inst in self.function.blocks[name].insts[:-1]:
             if inst.op != "phi":
                 self.write_instruction(inst)
+        self.note_told(name)
         self.fetch_ahead()
         self._initialise(name)
         self._write_terminator(name)
