@@ -152,11 +152,11 @@ class CpuLaunch:
         self._work_dim = work_dim
         self._local_size = given if given is not None else tuple(host.local_size[:work_dim])
         self._entry = _function(host, host.symbol)
-        self._fits = _function(host, host.fits, ctypes.c_int) if host.fits and careful else None
-        self._careful = careful
-        self._other: CpuLaunch | None = None
         groups = tuple(-(-size // local) for size, local in zip(global_size, host.local_size, strict=True))
         self._total = prod(groups) if prod(global_size) else 0
+        self._fits = _function(host, host.fits, ctypes.c_int) if host.fits and careful and self._total else None
+        self._careful = careful
+        self._other: CpuLaunch | None = None
         pool = _pool.pool()
         self._tickets = max(1, min(pool.size, self._total))
         self._batch = max(1, self._total // (pool.size * _BATCHES_PER_THREAD))

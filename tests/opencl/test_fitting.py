@@ -176,6 +176,13 @@ def test_sums_may_wrap_around(layout):
         assert careful == wanted, by
 
 
+def test_a_launch_without_work_items_is_not_asked_about():
+    launch = build(COUNTED).kernels["scaled"].prepare((0,), (GROUP,))
+    assert launch.host.fits
+    launch([np.zeros(1, np.int32), np.zeros(1, np.int32), np.uint64(0), np.uint32(2**32 - 1)]).wait()
+    assert launch._other is None
+
+
 def test_code_that_is_for_all_launches_is_not_asked():
     program = build(re.sub(r"i \+= get_global_size\(0\)", "i += 1", COUNTED))
     assert program.kernels["counted"].prepare((GROUP,), (GROUP,))._fits is None
