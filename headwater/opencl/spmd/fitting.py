@@ -126,8 +126,7 @@ class _Fitter:
             of = self.most(inst.args[0])
             return of if of is not None and (of.by_item or of.op != "value") else self._given(value)
         if inst.op in ("add", "mul", "shl") or (inst.op == "or" and "disjoint" in inst.flags):
-            terms = [self._factor(inst, place) for place in (0, 1)]
-            a, b = terms
+            a, b = (self._factor(inst, place) for place in (0, 1))
             if a is not None and b is not None and (a.by_item or b.by_item or not {a.op, b.op} <= {"value", "number"}):
                 return _combined("mul" if inst.op in ("mul", "shl") else "add", a, b)
             return self._given(value)

@@ -150,9 +150,9 @@ class LaneByLane(Checks):
         places = [] if mask is None else self._own_places(inst.args[0], row, mask)
         if not places:
             self.fetch(inst, row)
+        others = inst.args[1:] if places else inst.args
         for lane in range(self.layout.lanes):
-            texts = [self.lane_value(value, row, lane) for value in inst.args[len(places) > 0 :]]
-            texts[:0] = places[lane : lane + 1]
+            texts = places[lane : lane + 1] + [self.lane_value(value, row, lane) for value in others]
             for c, (ty, text) in enumerate(zip(fields, self._atomic_once(inst, texts), strict=True)):
                 lanes = self.lanes_of(ty)
                 results[c] = self.writer.let(f"insertelement {lanes} {results[c]}, {ty} {text}, i64 {lane}")
