@@ -10,7 +10,8 @@ import numpy as np
 from .case import Case, Data, Launch, Local, Version, array, filled, gigabytes, same
 
 GROUP = 256
-PART = 1 << 16
+PART = 1 << 18
+"""Elements of a group: a quarter as many take the cpu device 1.04 of the time, for four times as many trees of sums."""
 
 
 def make(quick: bool) -> Data:
