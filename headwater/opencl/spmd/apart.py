@@ -63,8 +63,8 @@ class Apart(Arithmetic):
     def _from_memory(self, value: Value, row: int, lane: int) -> str:
         """A lane of a vector that is put into memory for that: volatile, or LLVM would take it from the register.
 
-        An addition to memory at an address that comes right from a vector register takes a Zen 4 26 cycles (a histogram
-        of masked words, where all goes otherwise 2).
+        An addition to memory at an address that comes right from a vector register takes a Zen 4 7.4 ns (a histogram of
+        masked words, which takes 0.8 so).
         """
         key = (value.text, 0, row, "m")
         wide = self.lanes_of(value.ty)
@@ -74,11 +74,8 @@ class Apart(Arithmetic):
             self.spills += 1
             self.writer.store_slot(f"apart.{self.spills}", wide, self.part(value, row, "v"))
             self.cache[key] = f'%"apart.{self.spills}"'
-        return self._volatile_lane(self.cache[key], value.ty, lane)
-
-    def _volatile_lane(self, place: str, ty: Type, lane: int) -> str:
-        at = self.writer.let(f"getelementptr {ty}, ptr {place}, i64 {lane}")
-        return self.writer.let(f"load volatile {ty}, ptr {at}")
+        at = self.writer.let(f"getelementptr {value.ty}, ptr {self.cache[key]}, i64 {lane}")
+        return self.writer.let(f"load volatile {value.ty}, ptr {at}")
 
     def offset(self, pointer_type: Type, pointer: str, offset_bytes: int) -> str:
         if not offset_bytes:

@@ -111,8 +111,8 @@ class LaneByLane(Checks):
         fields = self.components(inst.ty)
         for row in range(self.layout.rows):
             mask = self.mask(row)
-            if self.layout.lanes > 1 and (mask is None or self._all_may(inst)):
-                self._atomic_every_lane(inst, row, mask)
+            if mask is None and self.layout.lanes > 1:
+                self._atomic_every_lane(inst, row)
                 continue
             operands = self._lane_values(inst.args, row)
             results = []
@@ -137,38 +137,18 @@ class LaneByLane(Checks):
                     self.set_part(inst, row, "s", text, c)
             self.spills += 1
 
-    def _all_may(self, inst: Inst) -> bool:
-        """Whether idle lanes take part in an atomic, in a place of their own: that takes 2 cycles a lane, where a loop
-        over the active ones takes 26. Not in code that seldom runs."""
-        seldom = self.variant.masked or self.block in self.seldom
-        return inst.args[0].ty.space == LOCAL_SPACE and not seldom
-
-    def _atomic_every_lane(self, inst: Inst, row: int, mask: str | None) -> None:
+    def _atomic_every_lane(self, inst: Inst, row: int) -> None:
         """All lanes one after the other, their operands computed as scalars as far as that is cheap."""
         fields = self.components(inst.ty)
         results = ["poison"] * len(fields)
-        places = [] if mask is None else self._own_places(inst.args[0], row, mask)
-        if not places:
-            self.fetch(inst, row)
-        others = inst.args[1:] if places else inst.args
+        self.fetch(inst, row)
         for lane in range(self.layout.lanes):
-            texts = places[lane : lane + 1] + [self.lane_value(value, row, lane) for value in others]
+            texts = [self.lane_value(value, row, lane) for value in inst.args]
             for c, (ty, text) in enumerate(zip(fields, self._atomic_once(inst, texts), strict=True)):
                 lanes = self.lanes_of(ty)
                 results[c] = self.writer.let(f"insertelement {lanes} {results[c]}, {ty} {text}, i64 {lane}")
         for c, text in enumerate(results):
             self.set_part(inst, row, "v", text, c)
-
-    def _own_places(self, pointer: Value, row: int, mask: str) -> list[str]:
-        """Each lane's address, or that of a place that is nobody's if it is idle."""
-        wide = self.lanes_of(pointer.ty)
-        self.writer.slots["nobodys"] = I64
-        own = self.writer.let(f'addrspacecast ptr %"nobodys" to {pointer.ty}')
-        texts = self.part(pointer, row, "v"), self.splat(own, pointer.ty)
-        chosen = self.writer.let(f"select {self.mask_type} {mask}, {wide} {texts[0]}, {wide} {texts[1]}")
-        place = self.spill(chosen, pointer.ty)
-        lanes = range(self.layout.lanes)
-        return [self._volatile_lane(place, pointer.ty, lane) for lane in lanes]
 
     def _atomic_once(self, inst: Inst, texts: list[str]) -> list[str]:
         pointer = inst.args[0].ty

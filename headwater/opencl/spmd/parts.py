@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -101,7 +101,6 @@ class Parts:
         self.formats = formats
         self.alike = Alike(function, shapes, layout.row_dim) if layout.row_dim != layout.lane_dim else None
         self.unmasked = False
-        self.seldom: Container[str] = ()  # blocks that run otherwise while all lanes do
         self.spills = 0
 
     # Parts of values.

@@ -61,7 +61,7 @@ class Vectoriser(RowByRow):
         self.parted: Strips | None = None
         """The loop that is written by strips at present; `strip` has the rows."""
         self.writer.notes = {self.label(header): UNEVEN_LOOP for header in variant.uneven}
-        self.seldom = self.ordered = ordered_exits(function, cfg, shapes)
+        self.ordered = ordered_exits(function, cfg, shapes)
         self.find_apart()
         self.find_ahead(self.ordered)
         self.find_row_loops()
