@@ -364,14 +364,15 @@ class CpuLaunch:
             self._tried(task)
         else:
             start, end = self._with_help(task, args)
-        if task.copies is not None:
+        if task.owned is not None:
             _write_back(task)
+            task.release()
         self._free.append(task)
         return CpuEvent(start, start, end, self._local_size)
 
     def _carefully(self, task: Task) -> CpuLaunch:
         """Another launch instead of a task that is not to be run."""
-        task.copies = None
+        task.release()
         self._free.append(task)
         assert self._careful is not None
         if self._other is None:
@@ -400,7 +401,7 @@ class CpuLaunch:
 
     def _with_help(self, task: Task, args: Sequence[Any]) -> tuple[int, int]:
         """Run in this thread, with others joining; when it began and ended."""
-        task.keep = args
+        task.given = args
         watched = interrupt.SUPPORTED and _get_ident() == _MAIN_THREAD
         if watched:
             interrupt.begin(task)
@@ -414,7 +415,7 @@ class CpuLaunch:
         end = _now()
         self._cost = (end - start) * (1 + int(task.block[_pool.JOINED]))
         self._tried(task)
-        task.keep = None
+        task.given = None
         if task.error is not None:
             raise self._failure(task)
         return start, end
@@ -426,15 +427,14 @@ class CpuLaunch:
             return self._nothing(task)
         event._gate = Gate()
         event._task = task
-        task.keep = args
+        task.given = tuple(args)  # a caller may go on with a list of its own
         task.finish = self._finish
         task.event = event
         tickets = self._tickets
-        extents: list[Extent] = []
         if self._check:
             tickets = 1
-            extents = self._prepare_check(task, args)
-            task.finish = lambda task: self._finish(task, extents)
+            record, extents = self._prepare_check(task, args)
+            task.finish = lambda task: self._finish(task, record, extents)
         timer: threading.Timer | None = None
         if time_limit is not None and queue is not None:
             fault = self._too_long(time_limit)
@@ -471,12 +471,12 @@ class CpuLaunch:
 
     def _nothing(self, task: Task) -> CpuEvent:
         """A launch without work-items: it ends where it began."""
-        task.copies = None
+        task.release()
         self._free.append(task)
         now = _now()
         return CpuEvent(now, now, now, self._local_size)
 
-    def _finish(self, task: Task, extents: Sequence[Extent] = ()) -> None:
+    def _finish(self, task: Task, record: Array | None = None, extents: Sequence[Extent] = ()) -> None:
         """Called in the thread that left last."""
         event: CpuEvent = task.event
         event._ended = _now()
@@ -487,8 +487,8 @@ class CpuLaunch:
         try:
             if task.error is not None:
                 raise self._failure(task)
-            if extents:
-                self._raise_fault(task, extents)
+            if record is not None:
+                self._raise_fault(record.tolist(), extents)
             if task.block[_pool.STOP] == _pool.TRAPPED:
                 raise KernelFault(
                     f"{self.kernel.title} ran into a trap: an assertion of its own failed",
@@ -509,14 +509,15 @@ class CpuLaunch:
         event: CpuEvent = task.event
         event._started = event._ended = _now()
         event._task = None
-        task.copies = None
-        task.event = task.keep = None
+        task.event = None
+        task.release()
         self._free.append(task)
         if event._gate is not None:
             event._gate.set()
 
     def _release(self, task: Task, event: CpuEvent) -> None:
-        task.event = task.keep = task.copies = task.error = None
+        task.event = task.error = None
+        task.release()
         task.block[_pool.OWN_SCRATCH] = 0
         self._free.append(task)
         queue = event._queue
@@ -534,9 +535,10 @@ class CpuLaunch:
 
     # -- checked runs --------------------------------------------------------------------------------------------------
 
-    def _prepare_check(self, task: Task, args: Sequence[Any]) -> list[Extent]:
-        """Point the launch block at an error record and at the table of everything that the kernel may touch."""
-        scratch = aligned_bytes(max(self._scratch_bytes, ALIGNMENT))
+    def _prepare_check(self, task: Task, args: Sequence[Any]) -> tuple[Array, list[Extent]]:
+        """Point the launch block at an error record and at the table of everything that the kernel may touch; the
+        record and the table's entries."""
+        scratch = task.keep(aligned_bytes(max(self._scratch_bytes, ALIGNMENT)))
         start = address(scratch)
         extents = []
         for index, offset, size in zip(self._locals, self._local_offsets, self._local_sizes, strict=True):
@@ -550,18 +552,16 @@ class CpuLaunch:
                 memory = _memory(value, task)
                 extents.append(_extent(f"`{signature.declaration(arg)}`", memory))
         extents = [extent for extent in extents if extent.end > extent.start] or [Extent("nothing", start, start)]
-        record = np.zeros(RECORD_FIELDS, np.int64)
-        table = np.array([(e.start, e.end) for e in extents], np.uint64)
+        record = task.keep(np.zeros(RECORD_FIELDS, np.int64))
+        table = task.keep(np.array([(e.start, e.end) for e in extents], np.uint64))
         block = task.block
         block[_pool.ERROR] = address(record)
         block[_pool.BOUNDS] = address(table)
         block[_pool.BOUNDS_COUNT] = len(extents)
         block[_pool.OWN_SCRATCH] = start
-        task.keep = (task.keep, scratch, table, record)
-        return extents
+        return record, extents
 
-    def _raise_fault(self, task: Task, extents: Sequence[Extent]) -> None:
-        record = task.keep[3].tolist()
+    def _raise_fault(self, record: list[int], extents: Sequence[Extent]) -> None:
         if record[0]:
             raise explain(
                 record,
@@ -629,15 +629,15 @@ def _slow_pointer(kernel: CpuKernel, arg: ArgInfo, position: int, writes: bool, 
         return value.address
     array, untyped = signature.given_array(arg, position, value)
     signature.check_array(arg, position, array, untyped, writes)
+    if array is not value:
+        task.keep_view(value, array)
     if array.flags.c_contiguous:
         return address(array) if array.size else 0
     try:
         copy = np.ascontiguousarray(array)
     except MemoryError:
         raise ResourceError(f"not enough memory to copy argument {position} ({array.nbytes} bytes)") from None
-    if task.copies is None:
-        task.copies = []
-    task.copies.append((array, copy))
+    task.keep_copy(array, copy)
     return address(copy)
 
 
@@ -655,7 +655,9 @@ def _memory(value: Any, task: Task) -> Array:
         value = value.buffer
     if isinstance(value, CpuBuffer):
         return value.memory
-    array, _ = view(value)
+    array = next((array for given, array in task.views or () if given is value), None)
+    if array is None:
+        array, _ = view(value)
     for original, copy in task.copies or ():
         if original is array:
             return copy

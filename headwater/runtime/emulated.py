@@ -50,7 +50,7 @@ class EmulatedKernel(NamedTuple):
 class SimulatedTask(Task):
     """A task with what only emulation has: the error record, the table of allocations, the buffer of printf."""
 
-    __slots__ = ("extents", "images", "own", "printf", "record", "table")
+    __slots__ = ("extents", "images", "inputs", "own", "printf", "record", "table")
 
     def __init__(self, block: Array, args_bytes: int) -> None:
         super().__init__(block, args_bytes)
@@ -62,6 +62,13 @@ class SimulatedTask(Task):
         """Image arguments, by their identity."""
         self.own: dict[str, Array] = {}
         """Further memory that the kernel reads, by what a message calls it."""
+        self.inputs: Any = None
+        """Of a VLIW chip's launch, its `headwater.runtime.vliw_launch.Inputs`."""
+
+    def release(self) -> None:
+        super().release()
+        self.inputs = self.printf = None
+        self.images.clear()
 
 
 class EmulatedLaunch(CpuLaunch):

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -44,6 +44,8 @@ OPEN, LED, TELL, COUNT = 1 << 32, 1 << 33, 1 << 34, (1 << 32) - 1
 FLAG_STREAMING = 1
 FLAG_AHEAD = 2
 
+T = TypeVar("T")
+
 _MAX_THREADS = 4096
 _MAX_CONCURRENT = 4  # launches that get a full set of threads each; beyond that they share
 SPIN_NS: Final = 100_000
@@ -64,10 +66,13 @@ _BOX_BYTES = 128  # of pool.c's boxes; its board takes one box's place
 
 
 class Task:
-    """One launch: its blocks in memory, and what to do when the last thread leaves.
+    """One launch: its blocks in memory, what its code points at, and what to do when the last thread leaves.
 
     A task is reused for later launches of the same kernel and sizes. A ticket left over from an earlier launch then
     only means one more helper, as everything is set before the state in the block says that it is open.
+
+    It owns all memory whose address native code gets for the launch: what the caller passed (``given``), and what was
+    made for the launch, which is added by `keep` and taken away by `release` alone.
     """
 
     __slots__ = (
@@ -80,11 +85,13 @@ class Task:
         "error",
         "event",
         "finish",
-        "keep",
+        "given",
         "left",
         "lock",
         "memory",
+        "owned",
         "processor",
+        "views",
     )
 
     def __init__(self, block: Array, args_bytes: int) -> None:
@@ -106,8 +113,36 @@ class Task:
         self.error: BaseException | None = None
         self.processor = NOWHERE  # where the thread runs that launched, if it works on the launch
         self.began = 0  # when it began, on a clock of its launcher's
-        self.keep: Any = None  # what must live as long as threads are inside
+        self.given: Any = None  # the caller's arguments
+        self.owned: list[Any] | None = None  # what `keep` was given
         self.copies: list[tuple[Array, Array]] | None = None  # (user's array, contiguous copy) to write back
+        self.views: list[tuple[Any, Array]] | None = None  # (what the user passed, the array that it was taken for)
+
+    def keep(self, thing: T) -> T:
+        """Have something live as long as threads are inside; the thing itself, of which native code gets the address."""
+        if self.owned is None:
+            self.owned = []
+        self.owned.append(thing)
+        return thing
+
+    def keep_view(self, value: Any, array: Array) -> None:
+        """Keep an array that the caller's argument was taken for. It holds the memory where it is: a bytearray cannot
+        be resized then, and what came by DLPack is not given back."""
+        self.keep(array)
+        if self.views is None:
+            self.views = []
+        self.views.append((value, array))
+
+    def keep_copy(self, array: Array, copy: Array) -> None:
+        """Keep a copy of the caller's array, to be written back when the launch has ended."""
+        self.keep(copy)
+        if self.copies is None:
+            self.copies = []
+        self.copies.append((array, copy))
+
+    def release(self) -> None:
+        """No thread is inside any more: let go of everything that the launch was given and that was made for it."""
+        self.given = self.owned = self.copies = self.views = None
 
 
 class _Scratch(threading.local):

@@ -206,7 +206,7 @@ class SimulatedLaunch(EmulatedLaunch):
         if known is None or known.image is not value:
             image: Any = value
             known = BoundImage(image, arg, self.code.isa, described=self.native.uses_texels)
-            task.images[id(value)] = known
+            task.images[id(value)] = task.keep(known)
         known.writes |= arg.access != "read"
         return int(known.address)
 
@@ -234,9 +234,13 @@ class SimulatedLaunch(EmulatedLaunch):
         task.record[:] = 0
         self._write_hidden(task)
         self._write_table(task, args)
-        if self._residents:
-            fill(self._dispatch, layout.DISPATCH, {"residents": self._residents, "gws": address(self.device.gws)})
         block = task.block
+        if self._residents:
+            # A launch of its own number of groups side by side may still be running.
+            fill(self._dispatch, layout.DISPATCH, {"residents": self._residents, "gws": address(self.device.gws)})
+            dispatch = task.keep(aligned_bytes(layout.DISPATCH.size_bytes))
+            dispatch[:] = self._dispatch
+            block[layout.BLOCK_DISPATCH] = address(dispatch)
         block[_pool.ERROR] = address(task.record)
         block[_pool.BOUNDS] = address(task.table)
         block[_pool.BOUNDS_COUNT] = len(task.table) // layout.ALLOCATION_WORDS
@@ -252,7 +256,7 @@ class SimulatedLaunch(EmulatedLaunch):
         task.printf = None
         printf = 0
         if any(a.value_kind == "hidden_printf_buffer" for a in self._hidden) and self.code.printf_formats:
-            task.printf = printf_memory.new_memory()
+            task.printf = task.keep(printf_memory.new_memory())
             printf = address(task.printf)
         values = dispatch.hidden_values(
             self._work_dim,

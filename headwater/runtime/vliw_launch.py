@@ -187,9 +187,6 @@ class Inputs:
 
     views: Mapping[Name, View]
     arena: Arena = field(default_factory=Arena)
-    keep: list[Array] = field(default_factory=list)
-    """Memory that must live as long as the launch."""
-
     shared: SharedRegisters | None = None
     """Shared registers with what earlier launches left there; else they begin as zero."""
 
@@ -292,11 +289,9 @@ class ShaderLaunch(EmulatedLaunch):
         launch: dict[str, Any] = {"local": sizes.local, "groups": sizes.groups, "origin": sizes.origin}
         launch["domain"] = self._domain
         if self.native.shared:
-            memory = (inputs.shared or SharedRegisters()).memory(self.chip)
-            inputs.keep.append(memory)
+            memory = task.keep((inputs.shared or SharedRegisters()).memory(self.chip))
             launch |= {"shared": address(memory), "engines": self.chip.compute.compute_units}
         fill(arguments, LAUNCH, launch)
-        task.own = {}
         for number, name in enumerate(self.native.order):
             view = inputs.views.get(name)
             if view is None:
@@ -305,10 +300,10 @@ class ShaderLaunch(EmulatedLaunch):
             at = LAUNCH.size_bytes + RESOURCE.size_bytes * number
             fields = {"start": start, "size": size, **self._extents(view, size)}
             fill(arguments[at : at + RESOURCE.size_bytes], RESOURCE, fields)
-            task.own[f"{name[0]} {name[1]}"] = memory
+            task.keep(memory)
         task.table = np.array(inputs.arena.table(), np.uint64)
         task.extents = inputs.arena.extents()
-        task.keep = inputs
+        task.inputs = task.keep(inputs)
         block = task.block
         block[_pool.ERROR] = address(task.record)
         block[_pool.BOUNDS] = address(task.table) if len(task.table) else 0
@@ -322,7 +317,7 @@ class ShaderLaunch(EmulatedLaunch):
 
     def writable(self, task: SimulatedTask) -> Iterator[int]:
         """The host's addresses of memory that a launch may write."""
-        yield from (address(one.memory) for one in task.keep.arena.allocations if one.writable)
+        yield from (address(one.memory) for one in task.inputs.arena.allocations if one.writable)
         yield from (start for name, _, start, _ in self._viewed(task) if name[0] != "fetch")
 
     def _extents(self, view: View, size: int) -> dict[str, int]:
@@ -456,13 +451,13 @@ class ShaderLaunch(EmulatedLaunch):
         for start, (label, size, tiled) in found.items():
             keys = ((start, size),) if not tiled else ((start, size), (start + TILED_KEY, tiled))
             regions.append(Region(label, keys, start))
-        for one in task.keep.arena.allocations:
+        for one in task.inputs.arena.allocations:
             regions.append(Region(one.name, ((one.start + ARENA_KEY, one.memory.nbytes),), address(one.memory)))
         return regions
 
     def _viewed(self, task: SimulatedTask) -> Iterator[tuple[Name, View, int, int]]:
         """The shader's resources with their host addresses and sizes."""
-        inputs = task.keep
+        inputs = task.inputs
         assert isinstance(inputs, Inputs)
         for name in self.native.order:
             view = inputs.views.get(name)

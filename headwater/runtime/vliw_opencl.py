@@ -21,7 +21,7 @@ from headwater.emulate.vliw.bindings import Bindings, Bound, Name
 from headwater.errors import LaunchError, UsageError
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime import printf_memory, signature
-from headwater.runtime.arrays import Array, address, aligned_bytes
+from headwater.runtime.arrays import address, aligned_bytes
 from headwater.runtime.cpu import check_wanted
 from headwater.runtime.cpu_launch import CpuLaunch, _memory
 from headwater.runtime.devices import DeviceProgram, Size
@@ -239,19 +239,18 @@ class OpenClLaunch(ShaderLaunch):
         assert isinstance(task, SimulatedTask)
         arena = Arena()
         packed = bytearray(task.args[self._descriptors : self._descriptors + self._packed_bytes])
-        keep: list[Array] = []
         for value, arg, at in zip(args, self._info.args, self.convention.places, strict=True):
             if arg.kind in ("buffer", "constant"):
                 where = 0 if value is None else self._place(task, arena, arg, value)
             elif arg.kind == "image":
-                where = self._picture(arena, arg, value, keep)
+                where = self._picture(task, arena, arg, value)
             else:
                 continue
             packed[at : at + 4] = struct.pack("<I", where)
             packed[at + 4 : at + 8] = bytes(4)
-        task.printf = printf_memory.new_memory() if self.convention.formats else None
-        views = self._constants(bytes(packed), arena, keep, task.printf)
-        self.bind(task, Inputs(views, arena, keep))
+        task.printf = task.keep(printf_memory.new_memory()) if self.convention.formats else None
+        views = self._constants(bytes(packed), arena, task)
+        self.bind(task, Inputs(views, arena))
         return task
 
     def _inspect(self, task: Task) -> None:
@@ -271,21 +270,20 @@ class OpenClLaunch(ShaderLaunch):
         if flat.nbytes % 4 or address(flat) % 4:
             whole = aligned_bytes(round_up(flat.nbytes, 4))
             whole[: flat.nbytes] = flat
-            task.copies = [*(task.copies or []), (flat, whole[: flat.nbytes])]
+            task.keep_copy(flat, whole[: flat.nbytes])
             flat = whole
         return arena.add(f"`{signature.declaration(arg)}`", flat, writable=writable)
 
-    def _picture(self, arena: Arena, arg: ArgInfo, value: Picture, keep: list[Array]) -> int:
+    def _picture(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Picture) -> int:
         """An image's description, with the address of its pixels in the arena."""
         pixels = value.array.reshape(-1).view(np.uint8)
         writable = bool(value.array.flags.writeable)
         value.refuse_unread()
-        description = value.descriptor.copy()
+        description = task.keep(value.descriptor.copy())
         description[0] = arena.add(f"the pixels of `{arg.name}`", pixels, writable=writable)
-        keep.append(description)
         return arena.add(f"the descriptor of `{arg.name}`", description.view(np.uint8), writable=False)
 
-    def _constants(self, packed: bytes, arena: Arena, keep: list[Array], printed: Array | None) -> dict[Name, View]:
+    def _constants(self, packed: bytes, arena: Arena, task: SimulatedTask) -> dict[Name, View]:
         """The constant buffers with sizes and arguments, as the image's calling convention has them."""
         shape, convention = self.asked, self.convention
         if self.image.abi == "llvm":
@@ -293,11 +291,10 @@ class OpenClLaunch(ShaderLaunch):
             return {("constant", 0): _view(head + packed), ("fetch", TEXT_FETCH): _view(convention.data)}
         data = 0
         if convention.data and self.image.abi == "headwater":
-            memory = aligned_bytes(round_up(len(convention.data), 4))
+            memory = task.keep(aligned_bytes(round_up(len(convention.data), 4)))
             memory[: len(convention.data)] = np.frombuffer(convention.data, np.uint8)
-            keep.append(memory)
             data = arena.add("the program's constants", memory, writable=False)
-        records = 0 if printed is None else arena.add("printf's memory", printed, writable=True)
+        records = 0 if task.printf is None else arena.add("printf's memory", task.printf, writable=True)
         vectors = [(*shape.whole, shape.dimensions), (*shape.local, 0), (*shape.groups, 0)]
         if self.image.abi == "amd":  # the offset's place is that of the later chips' programs, see amdcl.block
             none = (0, 0, 0, 0)

@@ -48,7 +48,7 @@ def task_of(work: Callable[[int], None]) -> Task:
     block[ENTRY] = ctypes.cast(entry, ctypes.c_void_p).value
     block[SCRATCH_BYTES] = 4096
     task = Task(block, 8)
-    task.keep = entry
+    task.keep(entry)
     return task
 
 

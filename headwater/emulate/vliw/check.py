@@ -58,7 +58,7 @@ class VliwChecker(Checker):
         return int(launch.sizes.local[0])
 
     def _extents(self, launch: Any, task: Any) -> list[Extent]:
-        allocations = task.keep.arena.allocations
+        allocations = task.inputs.arena.allocations
         self._hosts = {ARENA_KEY + one.start: address(one.memory) for one in allocations}
         return [Extent(e.name, ARENA_KEY + e.start, ARENA_KEY + e.end) for e in task.extents]
 
@@ -69,10 +69,10 @@ class VliwChecker(Checker):
         written = launch.convention.written
         if written is None:
             return None
-        places, packed = launch.convention.places, task.keep.views["constant", launch.convention.bank].memory
+        places, packed = launch.convention.places, task.inputs.views["constant", launch.convention.bank].memory
         arguments = [int.from_bytes(packed[at : at + 4].tobytes(), "little") for at in places]
         # What is no argument's is the program's own: its constants, printf's memory, pictures.
-        own = {one.start for one in task.keep.arena.allocations if one.writable} - set(arguments)
+        own = {one.start for one in task.inputs.arena.allocations if one.writable} - set(arguments)
         return {ARENA_KEY + start for start in own | {arguments[number] for number in written}}
 
     def _further(self, launch: Any) -> list[str]:
