@@ -119,7 +119,7 @@ class Task:
         self.views: list[tuple[Any, Array]] | None = None  # (what the user passed, the array that it was taken for)
 
     def keep(self, thing: T) -> T:
-        """Have something live as long as threads are inside; the thing itself, of which native code gets the address."""
+        """Have a thing live as long as threads are inside, as native code gets its address; the thing itself."""
         if self.owned is None:
             self.owned = []
         self.owned.append(thing)
