@@ -7,8 +7,12 @@ import pytest
 from vliw_runs import alu, around, cf, gpr, group, literal, op, random_inputs, referred, translated
 
 from headwater.emulate.layout import LANES
+from headwater.emulate.vliw.bindings import Bindings
+from headwater.emulate.vliw.clause import Options
 from headwater.emulate.vliw.control import nestings
+from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.program import read_program
+from headwater.emulate.vliw.translate import translate
 from headwater.isa.vliw.model import GENERATIONS, Shader, Source, T
 
 STATE = range(6, 14)
@@ -196,3 +200,17 @@ def test_nestings_that_are_known():
     ]  # fmt: skip
     assert found(cf(g, "POP", pop_count=1)) is None
     assert found(cf(g, "LOOP_START_DX10", addr=3), cf(g, "CALL", addr=0), cf(g, "LOOP_END", addr=1)) is None
+
+
+@pytest.mark.parametrize("barriers", [3, 60])
+def test_shaders_that_save_much_at_barriers_are_many_functions(barriers):
+    """LLVM's time grows faster than what one function saves at its barriers."""
+    g = "evergreen"
+    registers = range(6, 16)
+    step = [group(op(g, "ADD_INT", 0, r, 0, gpr(r), literal(r))) for r in registers]
+    code = [alu(g, *step, group(op(g, "GROUP_BARRIER", 0, 0, 0, write=False))) for _ in range(barriers)]
+    shader = around(g, code)
+    made = translate(Kernel(lambda: shader, "cs", 32, 0, 0, 256), Bindings({}, {}), Options())
+    assert ("alwaysinline" in made.text) == (barriers == 3)
+    inputs = random_inputs(1)
+    assert (translated(shader, inputs) == referred(shader, inputs)).all()

@@ -134,6 +134,22 @@ def test_reads_of_local_memory_are_paired():
     assert "LDS_READ_RET" not in names
 
 
+def test_addresses_of_paired_reads_are_computed_once():
+    """However often one place is read. 192 sums of a loop unrolled to 128 barriers were all computed ahead, and kept."""
+    reads = "".join(
+        "lds_load_id(1) r1.x, r2.x\nlds_load_id(1) r1.y, r2.y\nadd r3.x, r1.x, r1.y\nadd r4.x, r4.x, r3.x\n"
+        "lds_store_id(1) r0.x, r4.x\nfence_threads_lds\n"
+        for _ in range(6)
+    )
+    made = compiled(
+        "il_cs_2_0\ndcl_num_thread_per_group 128\ndcl_lds_id(1) 1024\ndcl_raw_uav_id(0)\ndcl_literal l0, 2, 4, 8, 0\n"
+        f"ishl r0.x, vTidInGrp.x, l0.x\niadd r2.xy, r0.xx, l0.yz\n{reads}uav_raw_store_id(0) mem.x, r0.x, r4.x\nend\n"
+    )
+    names = [op.row.name for group in groups(made) for op in group.ops]
+    assert names.count("LDS_READ2_RET") == 6
+    assert names.count("ADD_INT") == 2
+
+
 def test_clauses_are_closed_at_their_limits():
     body = "\n".join(f"mad r{k % 9}, r{(k + 1) % 9}, r{(k + 2) % 9}, v0.x" for k in range(200))
     made = compiled(f"{PIXELS}mov r0, v0.xyxy\n{body}\nmov o0, r3\nend\n", "hd3870")

@@ -27,11 +27,16 @@ from headwater.isa.vliw.model import Cf
 
 COMPACT_ACCESSES = 48
 """Fetches and memory writes of a shader whose usual cases are inline; of larger ones all are calls."""
-
+COMPACT_SHARE_ACCESSES = 200
+"""The same of accesses to the LDS."""
 
 INLINE_OPERATIONS = 1500
 """Operations, fetches and control flow of a shader that becomes one function, in which registers are values; LLVM's
 time grows faster than functions do."""
+INLINE_SAVED = 400
+"""Components that such a shader saves at all its barriers together: LLVM's time grows faster than they do, too. A loop
+that was unrolled to 32 barriers, 403 components, takes 1.7 s as one function and 0.9 s as one for each segment; at 128,
+1869 components, it is 6.4 s and 2.5 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,19 @@ def translate(kernel: Kernel, bindings: Bindings, options: Options) -> Translati
     return _Translator(kernel, program, bindings, options).translate()
 
 
+def _waits(cf: Cf, segment: range) -> bool:
+    """Whether a segment of an ALU clause ends at a barrier."""
+    return len(segment) > 0 and any(op.row.name == "GROUP_BARRIER" for op in cf.groups[segment[-1]].ops)
+
+
+def _saved(program: Program) -> int:
+    """The components that wavefronts save at barriers."""
+    parts = zip(program.shader.cf, program.segments, program.live, strict=True)
+    return sum(
+        len(after) for cf, segments, live in parts for s, after in zip(segments, live, strict=True) if _waits(cf, s)
+    )
+
+
 @dataclass
 class _Translator:
     kernel: Kernel
@@ -95,6 +113,7 @@ class _Translator:
     resources: Resources = field(init=False)
     control: Control = field(init=False)
     inlined: bool = field(init=False)
+    compact_shares: bool = field(init=False)
     back: list[tuple[int, int]] = field(init=False)
     """Ways to instructions not further on: where from, where to."""
 
@@ -105,8 +124,10 @@ class _Translator:
         self.resources = Resources(self.bindings, self.program.resources, generation, bytewise)
         found = nestings(self.program)
         self.control = Counted(self.b, self._stop_unless) if found is None else Known(self.b, found)
-        small = self.program.operations <= INLINE_OPERATIONS
+        small = self.program.operations <= INLINE_OPERATIONS and _saved(self.program) <= INLINE_SAVED
         self.inlined = found is not None and small and not self.program.indexed_gprs
+        shares = sum(op.row.kind == "LDS" for cf in self.kernel.shader.cf for g in cf.groups for op in g.ops)
+        self.compact_shares = shares > COMPACT_SHARE_ACCESSES
 
     def translate(self) -> Translation:
         b = self.b
@@ -381,13 +402,14 @@ class _Translator:
                 else:
                     self._unless_idle(partial(self._call, function, index))
                 clause = self._clause(function, cf, index, full=full)
+                clause.compact = self.compact_shares
                 code = AluCode(clause, self.program.live[index][number])
                 for n in segment:
                     code.group(n, cf.groups[n])
                 code.finish()
                 self._done(clause)
                 full = full and not code.narrowed
-            if len(segment) and any(op.row.name == "GROUP_BARRIER" for op in cf.groups[segment[-1]].ops):
+            if _waits(cf, segment):
                 self._barrier(place(index, segment[-1]), self.program.live[index][number])
         if name in reading.POPPING:
             self.control.pop(reading.POPPING[name], pc)

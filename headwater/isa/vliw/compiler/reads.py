@@ -8,7 +8,7 @@ to four dwords that follow one another.
 from __future__ import annotations
 
 from headwater.isa.vliw.compiler.build import number
-from headwater.isa.vliw.compiler.ir import Op, Region, Use, Value, regions
+from headwater.isa.vliw.compiler.ir import Clause, Exit, If, Loop, Op, Region, Use, Value, regions
 from headwater.isa.vliw.compiler.memory import CONSTANTS, GLOBAL_BYTES, UAVS
 
 READ, READ_TWO = "LDS_READ_RET", "LDS_READ2_RET"
@@ -18,17 +18,23 @@ _DWORD = 13  # DATA_FORMAT of one component of 32 bits
 def pair_reads(region: Region) -> None:
     """Join reads of LDS of which nothing between them needs the first or could change what they read."""
     for inner in list(regions(region)):
-        placed: Region = []
+        placed: list[Op | Clause | If | Loop | Exit | None] = []  # None where one was that has been joined
+        sums: dict[tuple[Use, int], Value] = {}
         waiting: Op | None = None
+        place = 0  # of the one that waits
         for item in inner:
             if not isinstance(item, Op):
                 waiting = None
             elif item.name == READ:
                 if waiting is None or any(use.ref is waiting.results[0] for use in item.uses):
-                    waiting = item
+                    waiting, place = item, len(placed)
                 else:
-                    placed.remove(waiting)
-                    addresses = [_address(op, placed) for op in (waiting, item)]
+                    placed[place] = None
+                    addresses = []
+                    for op in (waiting, item):
+                        address, sum_ = _address(op, sums)
+                        addresses.append(address)
+                        placed += sum_
                     results = [waiting.results[0], item.results[0]]
                     both = Op(READ_TWO, addresses, results, order="lds", line=item.line)
                     for value in results:
@@ -42,18 +48,20 @@ def pair_reads(region: Region) -> None:
                 if changes or any(use.ref is waiting.results[0] for use in item.uses):
                     waiting = None
             placed.append(item)
-        inner[:] = placed
+        inner[:] = [item for item in placed if item is not None]
 
 
-def _address(op: Op, placed: Region) -> Use:
-    """A read's address with its offset added."""
+def _address(op: Op, sums: dict[tuple[Use, int], Value]) -> tuple[Use, list[Op]]:
+    """A read's address with its offset added, and what adds it, unless that is among the ``sums`` already."""
     offset = 4 * (op.fields or {}).get("lds_offset", 0)
     if not offset:
-        return op.uses[0]
-    value = Value()
+        return op.uses[0], []
+    known = sums.get((op.uses[0], offset))
+    if known is not None:
+        return Use(known), []
+    value = sums[op.uses[0], offset] = Value()
     value.op = Op("ADD_INT", [op.uses[0], Use(number(offset))], [value], line=op.line)
-    placed.append(value.op)
-    return Use(value)
+    return Use(value), [value.op]
 
 
 def join_fetches(region: Region) -> None:
