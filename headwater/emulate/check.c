@@ -575,6 +575,7 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
             base = w->lds;
             wide = 0;
             high = 0;
+            if (!(facts & IN_LDS)) ((struct site_facts *)c->site_table)[number].facts |= IN_LDS;
         }
     }
     struct access a = {.c = c, .state = s, .team = r->team,

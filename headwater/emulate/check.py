@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from headwater.runtime.simulated_launch import SimulatedLaunch
 
 RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY = range(1, 8)
-_WRITES, _ATOMIC, _STILL = 1 << 16, 1 << 17, 1 << 18
+_WRITES, _ATOMIC, _STILL, _IN_LDS = 1 << 16, 1 << 17, 1 << 18, 1 << 19
 _MANY, _WHO = 1 << 31, (1 << 31) - 1
 _ROOM = 64
 """Findings that are kept apart; kernels with more places that are wrong are not thought of."""
@@ -82,7 +82,7 @@ _TYPES: Final = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}
 class CheckObserver(Staged):
     """Writes code that tells check.c."""
 
-    name = "check 12"
+    name = "check 13"
     library = ("check_records.h", "check.c")
     tells_segments = False
     takes_values = True
@@ -458,8 +458,9 @@ class Checker:
         return {int.from_bytes(task.args[arg.offset : arg.offset + 8].tobytes(), "little") for arg in args}
 
     def _further(self, launch: SimulatedLaunch) -> list[str]:
-        """Findings that need no run."""
-        return waitcnt.texts(launch)
+        """Findings in the machine code."""
+        sites = zip(self.tables.sites, self._site_table[:, 0], strict=False)
+        return waitcnt.texts(launch, {site.address for site, facts in sites if facts & _IN_LDS})
 
     def _place(self, launch: SimulatedLaunch, pc: int) -> Span | None:
         """Where an instruction comes from, if it is known."""

@@ -10,7 +10,8 @@
    Groups may be run by several threads, each of which has a team; records of global memory are locked. */
 
 enum { RACE = 1, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY };
-enum { WRITES = 1 << 16, IS_ATOMIC = 1 << 17, STILL = 1 << 18 }; /* STILL: may read what the launch does not write */
+/* STILL: may read what the launch does not write. IN_LDS: a flat instruction that has accessed the LDS. */
+enum { WRITES = 1 << 16, IS_ATOMIC = 1 << 17, STILL = 1 << 18, IN_LDS = 1 << 19 };
 enum { GRANULES = 64, MANY = 1u << 31, MOST_WAVES = 1 << 25, MOST_EPOCHS = 1 << 16, MOST_RUNS = 20, WIDEST_STRIDE = 5 };
 
 /* An identity: bits 0-30 the work-item (granule g of a record that goes by a rule: plus g >> rule), 31 an atomic function,

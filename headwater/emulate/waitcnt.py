@@ -2,14 +2,16 @@
 
 Loads of a kind arrive in the order in which they were issued, and s_waitcnt says how many may still be under way (AMD,
 Vega ISA Reference Guide, "Data dependency resolution"); scalar loads arrive in any order, so that only a wait for all
-of them helps. For each place of the code, along every path to it, this knows how many loads and stores have been issued
-since each load whose wait is still to come.
+of them helps. A flat instruction goes through memory and through the LDS, and is under way in both counters. AMD's
+manuals advise to wait for all behind one; compilers count on each counter's order (gfx803 has no other loads of global
+memory by 64-bit addresses), and so does this. For each place of the code, along every path to it, this knows how many
+instructions have been issued since each whose wait is still to come.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,22 +28,27 @@ VM, LGKM = 0, 1
 _MOST = 64
 """Beyond the largest count that s_waitcnt can wait for."""
 
-State = Mapping[int, int]
-"""By the address of a load that may be under way: how many more of its kind have been issued since, at the least."""
+State = Mapping[tuple[int, int], int]
+"""By the address of a load that may be under way, and a counter that has not done with it: how many more instructions
+have been added to that counter since, at the least."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """The instruction at ``use`` needs ``registers`` ("v3"), which the one at ``load`` may not have filled yet."""
+    """The instruction at ``use`` needs ``registers`` ("v3"), which the one at ``load`` may not have filled yet.
+
+    ``from_lds``: only if that one, a flat load, reads the LDS.
+    """
 
     load: int
     use: int
     registers: str
+    from_lds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    counter: int
+    counters: tuple[int, ...]
     in_order: bool
     scalar: int
     vector: int
@@ -76,24 +83,26 @@ def hazards(code: CodeObject, kernel: str) -> tuple[Hazard, ...]:
 def _merged(known: State | None, state: State) -> State:
     if known is None:
         return dict(state)
-    return {pc: min(known.get(pc, _MOST), state.get(pc, _MOST)) for pc in known.keys() | state.keys()}
+    return {one: min(known.get(one, _MOST), state.get(one, _MOST)) for one in known.keys() | state.keys()}
 
 
-def _counter(instruction: Instruction) -> int | None:
-    """The counter that an instruction adds to."""
+def _counters(instruction: Instruction) -> tuple[int, ...]:
+    """The counters that an instruction adds to."""
     row = instruction.row
     if row.encoding in ("SMEM", "DS") or row.name.startswith("s_sendmsg"):
-        return LGKM
-    return VM if row.encoding in ("FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG") else None
+        return (LGKM,)
+    if row.encoding == "FLAT":
+        return VM, LGKM
+    return (VM,) if row.encoding in ("GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG") else ()
 
 
 def _load(instruction: Instruction) -> _Load | None:
-    counter = _counter(instruction)
-    if counter is None or not instruction.dests:
+    counters = _counters(instruction)
+    if not counters or not instruction.dests:
         return None
     e = effects(instruction)
     in_order = instruction.row.encoding != "SMEM"
-    return _Load(counter, in_order, e.scalar_write, e.vector_write | e.lanes_write)
+    return _Load(counters, in_order, e.scalar_write, e.vector_write | e.lanes_write)
 
 
 def _through(
@@ -109,44 +118,46 @@ def _through(
         if instruction.row.name == "s_waitcnt":
             state = _waited(instruction, program.isa, state, loads)
             continue
-        counter = _counter(instruction)
+        counters = _counters(instruction)
         e = effects(instruction)
         scalar, vector = e.scalar_read, e.vector_read | e.lanes_read
-        if counter is None:
+        if not counters:
             # What arrives later would overwrite it. Loads of one kind do that in order.
             scalar, vector = scalar | e.scalar_write, vector | e.vector_write | e.lanes_write
-        for pc in state:
+        for pc, counter in state:
             load = loads[pc]
             if load.scalar & scalar or load.vector & vector:
-                names = _names(load.scalar & scalar, "s") + _names(load.vector & vector, "v")
-                found.setdefault((pc, instruction.address), Hazard(pc, instruction.address, ", ".join(names)))
-        if counter is not None:
-            for pc, later in state.items():
-                if loads[pc].counter == counter:
-                    state[pc] = min(later + 1, _MOST)
-            if instruction.address in loads:
-                state[instruction.address] = 0
+                names = ", ".join(_names(load.scalar & scalar, "s") + _names(load.vector & vector, "v"))
+                from_lds = counter == LGKM and VM in load.counters
+                known = found.get((pc, instruction.address))
+                if known is None or known.from_lds:
+                    found[pc, instruction.address] = Hazard(pc, instruction.address, names, from_lds)
+        for one, later in state.items():
+            if one[1] in counters:
+                state[one] = min(later + 1, _MOST)
+        if instruction.address in loads:
+            state |= {(instruction.address, counter): 0 for counter in counters}
     return state
 
 
-def _waited(instruction: Instruction, isa: str, state: State, loads: Mapping[int, _Load]) -> dict[int, int]:
+def _waited(instruction: Instruction, isa: str, state: State, loads: Mapping[int, _Load]) -> dict[tuple[int, int], int]:
     vm, _, lgkm = waitcnt_fields(instruction.fields["simm16"], isa)
-    disorder = any(not loads[pc].in_order for pc in state)
+    disorder = any(not loads[pc].in_order for pc, _ in state)
 
-    def under_way(pc: int, later: int) -> bool:
-        if loads[pc].counter == VM:
+    def under_way(counter: int, later: int) -> bool:
+        if counter == VM:
             return later < vm
         return lgkm > 0 and (disorder or later < lgkm)
 
-    return {pc: later for pc, later in state.items() if under_way(pc, later)}
+    return {one: later for one, later in state.items() if under_way(one[1], later)}
 
 
 def _names(registers: int, letter: str) -> list[str]:
     return [f"{letter}{n}" for n in range(registers.bit_length()) if registers >> n & 1]
 
 
-def texts(launch: SimulatedLaunch) -> list[str]:
-    """What is wrong with the kernel's waits, as sentences."""
+def texts(launch: SimulatedLaunch, reads_lds: Container[int]) -> list[str]:
+    """What is wrong with the kernel's waits, as sentences. ``reads_lds``: the flat loads that have read the LDS."""
     code, image = launch.code, launch.code.image()
 
     def shown(pc: int) -> str:
@@ -157,4 +168,5 @@ def texts(launch: SimulatedLaunch) -> list[str]:
         f"    {shown(hazard.use)}\n    the load: {shown(hazard.load)}\n"
         "  hint: an s_waitcnt is missing between them, or lets too many be under way"
         for hazard in hazards(code, launch.machine_kernel.name)
+        if not hazard.from_lds or hazard.load in reads_lds
     ]
