@@ -60,9 +60,9 @@ def pair_source(b: Builder, value: Value, operand: Source) -> Value:
 def mixed_source(b: Builder, value: Value, operand: Source) -> Value:
     """A source of v_mad_mix: op_sel_hi makes it the half that op_sel names, converted to f32."""
     if not operand.op_sel_hi:
-        return source(b, value, "f32", operand.neg, operand.neg_hi)
+        return source(b, value, "f32", operand.neg, operand.abs)
     half = source(b, value, "f16", False, False, op_sel=operand.op_sel)
-    return _signed(b, lower_float.convert(b, half, "f32", Mode()), operand.neg, operand.neg_hi)
+    return _signed(b, lower_float.convert(b, half, "f32", Mode()), operand.neg, operand.abs)
 
 
 def result(b: Builder, value: Value, clamp: bool, omod: int, mode: Mode) -> Value:

@@ -209,7 +209,7 @@ def _mixed(raw: Array, source: Source) -> Array:
     if source.op_sel_hi:
         half = (raw >> np.uint32(16 * source.op_sel)).astype(np.uint16)
         raw = unsigned(half.view(np.float16).astype(np.float32))
-    return _flip(raw, "f32", source.neg, source.neg_hi)
+    return _flip(raw, "f32", source.neg, source.abs)
 
 
 def _pair(raw: Array, source: Source, what: Semantics) -> Array:

@@ -88,10 +88,10 @@ def fetch(t: Translator, instruction: Instruction, source: Source, raw: Fetch | 
         return raw
     if what.packed:
         return lambda part: modifiers.packed_source(t.b, t.b.splat(_value(raw(part)), PART_LANES), type_, source)
-    if source.type in modifiers.PAIRS:
-        return lambda part: modifiers.pair_source(t.b, _value(raw(part)), source)
     if "mix" in instruction.row.flags:
         return lambda part: modifiers.mixed_source(t.b, _value(raw(part)), source)
+    if source.type in modifiers.PAIRS:
+        return lambda part: modifiers.pair_source(t.b, _value(raw(part)), source)
     plain = not (source.neg or source.abs or source.sext or source.sel != 6 or source.op_sel)
     if plain and BITS.get(type_, 128) >= 32:
         return raw

@@ -513,9 +513,10 @@ class _Decoder:
         for index, spec in enumerate(row.operands[1:]):
             value = self._value(fields[f"src{index}"], DWORDS[spec.type], None)
             high = bool(neg_hi >> index & 1)
+            kind = "v2f16" if is_mix and op_sel_hi >> index & 1 else spec.type  # of registers and inline constants
             sources.append(
                 _source(
-                    spec.name, spec.type, value, bool(neg >> index & 1), is_mix and high, False, 6,
+                    spec.name, kind, value, bool(neg >> index & 1), is_mix and high, False, 6,
                     op_sel >> index & 1, op_sel_hi >> index & 1, high and not is_mix,
                 )
             )  # fmt: skip

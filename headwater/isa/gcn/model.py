@@ -163,17 +163,22 @@ class Instruction:
 
 # The inline constants 240…248; 248 is 1/(2π), of gfx8 and later.
 FLOAT_CONSTANTS = (0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 0.15915494309189532)
-_HALVES = {"f16", "b16", "u16", "i16", "v2f16", "v4f16"}
+_HALVES = {"f16", "b16", "v2f16", "v4f16"}
+_PAIRS = {"v2f32", "v2b32"}
 
 
 @lru_cache(1024)
 def constant_bits(code: int, kind: str) -> int:
     """The bits of inline constant ``code`` (128…208, 240…248) as an operand of type ``kind``, zero-extended.
 
-    Integers are sign-extended to the operand's width. A float is of the operand's width; packed halves get it in the
-    low half alone, packed integers get the 32-bit float (as LLVM and the hardware agree for gfx9).
+    They are 32 bits, of which op_sel and op_sel_hi may take either half, where the operand has 16: integers are
+    sign-extended, a float is a half with zeros above it, or for integer operations single precision (LLVM,
+    AMDGPUBaseInfo.cpp, getInlineEncodingV216; llvm-project PR 76522 and 198005). Both halves of packed single
+    precision get the constant (AMD, rocjitsu: ROCm/rocm-systems PR 10589). Else it is as wide as the operand.
     """
-    width = TYPE_BITS[kind]
+    width = max(TYPE_BITS[kind], 32)
+    if kind in _PAIRS:
+        return constant_bits(code, "b32") * 0x1_0000_0001
     if code <= 208:
         value = code - 128 if code <= 192 else 192 - code
         return value & ((1 << width) - 1)
@@ -182,7 +187,7 @@ def constant_bits(code: int, kind: str) -> int:
         if code == 248:
             return 0x3118
         return int.from_bytes(struct.pack("<e", value_float), "little")
-    if width == 64 and kind not in ("v2f32", "v2b32"):
+    if width == 64:
         if code == 248:
             return 0x3FC45F306DC9C882
         return int.from_bytes(struct.pack("<d", value_float), "little")

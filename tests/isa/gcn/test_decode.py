@@ -128,12 +128,16 @@ def test_random_bytes_give_an_instruction_or_a_decode_error(isa):
     [
         (128, "b32", 0),
         (193, "i32", 0xFFFFFFFF),
-        (193, "i16", 0xFFFF),
+        (193, "i16", 0xFFFFFFFF),
         (208, "b64", 0xFFFFFFFFFFFFFFF0),
         (242, "f32", 0x3F800000),
         (242, "f16", 0x3C00),
         (242, "f64", 0x3FF0000000000000),
         (242, "v2f16", 0x3C00),
+        (193, "v2f16", 0xFFFFFFFF),
+        (242, "v2i16", 0x3F800000),
+        (242, "u16", 0x3F800000),
+        (242, "v2f32", 0x3F8000003F800000),
         (248, "f32", 0x3E22F983),
     ],
 )
