@@ -149,6 +149,8 @@ def _run(args: argparse.Namespace, begin: float) -> int:
     other = headwater.device(args.verify) if args.verify else None
     with progress(f"compiling {path.name} for {device.name}"):
         program = headwater.compile(path, options=build_options(args), device=device)
+    if isinstance(warnings := getattr(program, "warnings", ""), str) and not args.quiet:
+        print(warnings, end="", file=sys.stderr)
     name = choose_kernel(program, args.kernel, path)
     slots, binding = bind_words(program, name, args)
     if args.verbose:

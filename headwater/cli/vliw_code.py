@@ -108,6 +108,8 @@ def _chosen(
     for one in wanted:
         if one not in known:
             raise unknown_kernel(one, list(known), name)
+    if not found:
+        raise UsageError(f"{name} has no kernels", hint="a CAL image holds one or more; see what #ifdef leaves out")
     return tuple(pair for pair in found if not wanted or pair[0].name in wanted)
 
 

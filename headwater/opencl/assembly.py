@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headwater.errors import SourceError, Span
+from headwater.opencl.symbols import symbol_of
 
 _CALL = re.compile(r"^[^;\n]*\b(?:call|callbr|invoke) [^@\n]*?\basm (?:\w+ )*\"[^\n]*$", re.MULTILINE)
 _PLACE = re.compile(r"!dbg (!\d+)")
@@ -48,7 +49,7 @@ def told_at_calls(source: str, filename: str, debug_ir: Callable[[], str]) -> It
         if error.span is None or error.span.line or name is None:
             raise
         ir = debug_ir()
-        symbol = rf"(?:_Z\d+|__)?{re.escape(name[1])}"
+        symbol = rf"(?:_Z\d+|__\w*?)?{re.escape(symbol_of(name[1]))}"
         call = re.search(rf"^[^;\n]*\b(?:call|invoke) [^@\n]*@{symbol}\w*\([^\n]*$", ir, re.MULTILINE)
         span, text = _place(call, ir, source, filename)
         raise SourceError(error.message, span, hint=error.hint, source_line=text, details=error.details) from None

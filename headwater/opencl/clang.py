@@ -16,6 +16,7 @@ from headwater.errors import DeviceError, InternalError, ResourceError, SourceEr
 from headwater.opencl import limits
 from headwater.opencl.kernels import Access as Access, ArgInfo as ArgInfo, KernelInfo as KernelInfo, Kind as Kind
 from headwater.opencl.platforms import SPIR
+from headwater.opencl.symbols import name_of, unescaped, with_plain_symbols
 
 HEADER = Path(__file__).with_name("header.h")
 DEFAULT_STD = "CL1.2"
@@ -73,6 +74,10 @@ _PROGRAM = (
     "-disable-llvm-passes",
     "-cl-kernel-arg-info",
     "-Werror=format-insufficient-args",  # printf would print what happens to lie behind its arguments
+    # Errors since clang 15, warnings with the drivers' compilers, of which programs rely on it.
+    "-Wno-error=incompatible-pointer-types",
+    "-Wno-error=int-conversion",
+    "-Wno-error=implicit-int",
 )
 
 
@@ -264,7 +269,7 @@ def compile_to_ir(
     messages = done.stderr.decode(errors="replace")
     if done.returncode:
         raise source_error(messages, source, filename, cwd)
-    ir = done.stdout.decode()
+    ir = with_plain_symbols(done.stdout.decode())
     raw = _raw_kernels(ir)
     _refuse_pipes(raw, source, filename)
     unknown = sorted({query for kernel in raw for query in kernel.size_queries()})
@@ -460,7 +465,9 @@ class _RawArg:
         if _IMAGE.fullmatch(self.base):
             return ArgInfo(self.name, "image", self.type_name, 8, _IMAGE_ACCESS.get(self.access, "read"), 0, base)
         query = self.size_query()
-        size = sizes[query] if query is not None else _known_size(self.base.removesuffix("*")) or 0
+        # What a pointer is to may be declared and not defined.
+        unknown = 1 if self.is_pointer else 0
+        size = sizes.get(query, unknown) if query is not None else _known_size(self.base.removesuffix("*")) or 0
         if not self.is_pointer:
             return ArgInfo(self.name, "value", self.type_name, size, "read", 0, base)
         kind: Kind = "constant" if self.space == 2 else "local" if self.space == 3 else "buffer"
@@ -490,7 +497,7 @@ def _raw_kernels(ir: str) -> list[_RawKernel]:
 
     def texts(node: str) -> list[str]:
         strings = re.findall(r'!"((?:[^"\\]|\\[0-9A-Fa-f]{2})*)"', nodes[node])
-        return [re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), s) for s in strings]
+        return [unescaped(s) for s in strings]
 
     def numbers(node: str) -> list[int]:
         return [int(n) for n in re.findall(r"i32 (-?\d+)", nodes[node])]
@@ -508,7 +515,9 @@ def _raw_kernels(ir: str) -> list[_RawKernel]:
         )
         group = numbers(attached["reqd_work_group_size"]) if "reqd_work_group_size" in attached else []
         args = tuple(_RawArg(*row) for row in zip(*columns, strict=True))
-        kernels.append(_RawKernel(match["name"], args, (group[0], group[1], group[2]) if len(group) == 3 else None))
+        kernels.append(
+            _RawKernel(name_of(match["name"]), args, (group[0], group[1], group[2]) if len(group) == 3 else None)
+        )
     return kernels
 
 
@@ -537,16 +546,46 @@ def _refuse_pipes(kernels: Sequence[_RawKernel], source: str, filename: str) -> 
 def _sizes_of(
     types: list[str], source: str, filename: str, flags: list[str], cwd: str | None, timeout: float
 ) -> dict[str, int]:
-    """Ask clang for ``sizeof`` of types that the program defines, by appending constants to it."""
-    probes = "\n".join(f"__constant unsigned long __hw_size_{i} = sizeof({name});" for i, name in enumerate(types))
-    done = run_clang([*flags, "-w", *_EMIT], _numbered(source, filename) + probes + "\n", cwd=cwd, timeout=timeout)
-    found = re.findall(r"^@__hw_size_(\d+) = .*constant i64 (\d+)", done.stdout.decode(), re.MULTILINE)
-    sizes = {types[int(index)]: int(size) for index, size in found}
-    for name in types:
-        if done.returncode or name not in sizes:
-            raise SourceError(
-                f"the size of a kernel argument's type {name!r} cannot be told at the end of the file",
-                Span(filename),
-                hint="declare the type at file scope, and do not redefine its name",
-            )
-    return sizes
+    """Ask clang for ``sizeof`` of types that the program defines, by appending constants to it.
+
+    Types without a name, and those that are declared in a kernel's parameters, are not known there: their sizes are in
+    clang's list of the layouts of all structures. What is in neither, such as a structure that is declared and not
+    defined, is left out.
+    """
+    sizes: dict[str, int] = {}
+    asked = [name for name in types if "(unnamed" not in name]
+    while asked:
+        probes = [f"__constant unsigned long __hw_size_{i} = sizeof({name});" for i, name in enumerate(asked)]
+        text = "\n".join((f'{_numbered(source, filename)}#line 1 "{_PROBES}"', *probes, ""))
+        done = run_clang([*flags, "-w", *_EMIT], text, cwd=cwd, timeout=timeout)
+        if done.returncode == 0:
+            found = re.findall(r"^@__hw_size_(\d+) = .*constant i64 (\d+)", done.stdout.decode(), re.MULTILINE)
+            sizes = {asked[int(index)]: int(size) for index, size in found}
+            break
+        wrong = {int(line) for line in re.findall(rf"^{_PROBES}:(\d+):", done.stderr.decode(errors="replace"), re.M)}
+        asked = [name for line, name in enumerate(asked, 1) if line not in wrong] if wrong else []
+    if len(sizes) == len(types):
+        return sizes
+    layouts = [*flags, "-w", "-Xclang", "-fdump-record-layouts-complete", "-fsyntax-only", "-"]
+    done = run_clang(layouts, _numbered(source, filename), cwd=cwd, timeout=timeout)
+    listed = {name: int(size) for name, size in _LAYOUT.findall(done.stdout.decode(errors="replace"))}
+    return {n: size for n in types if (size := sizes.get(n, _size_of_array(n, listed))) is not None}
+
+
+_PROBES = "<sizes>"
+_LAYOUT = re.compile(
+    r"^\*\*\* Dumping AST Record Layout\n +0 \| (.*)\n(?:(?! +\| \[sizeof=).*\n)* +\| \[sizeof=(\d+)", re.MULTILINE
+)
+_SPACE = re.compile(r"^(?:__(?:global|constant|local|private) )?")
+_ENUM = "enum "
+
+
+def _size_of_array(name: str, sizes: dict[str, int]) -> int | None:
+    """Bytes of a structure or enumeration, or an array of them. clang makes enumerations of ints."""
+    name = _SPACE.sub("", name)
+    if array := _ARRAY.fullmatch(name):
+        size = _size_of_array(array["element"], sizes)
+        for extent in re.findall(r"\d+", array["extents"]):
+            size = size * int(extent) if size is not None else None
+        return size
+    return 4 if name.startswith(_ENUM) else sizes.get(name)

@@ -16,6 +16,7 @@ from headwater.opencl.gcn_phis import with_values_kept
 from headwater.opencl.linking import link_library, refuse_recursion
 from headwater.opencl.modules import parse
 from headwater.opencl.platforms import GCN_TRIPLE, gcn, with_intrinsics
+from headwater.opencl.symbols import name_of
 
 _NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")
 # The directory and the checksum of a source would make the result depend on where it is compiled; the name is as given.
@@ -88,6 +89,9 @@ def compile(
         text = _opaque_indices(text)
     if text is not optimised:
         module = parse(text)
+    for function in module.functions:
+        if "$u" in function.name:
+            function.name = name_of(function.name)
     try:
         return tm.emit_assembly(module).encode() if emit == "asm" else bytes(tm.emit_object(module))
     except RuntimeError as error:

@@ -35,7 +35,7 @@ def build(source: str, filename: str, options: str, settings: Settings) -> CodeO
     front = _front(source, filename, options, processor, version)
     kernels = _chosen(front.kernels, settings.only, filename)
     with told_at_calls(source, filename, lambda: front.ir):
-        code, note = _generate(front.ir, list(kernels), filename, source, settings)
+        code, note = _generate(front.ir, [k.symbol for k in kernels.values()], filename, source, settings)
     if settings.emit == "hsaco":
         code = link(code)
     return CodeObject(code, processor, kernels, front.warnings + note, digests(front.includes))
@@ -112,7 +112,9 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
         )
         if written:
             name = f"{filename}, as assembly"
-            return assemble(code.decode(), name, settings.processor, version=settings.version, emit="obj").code
+            return assemble(
+                _UNQUOTED.sub(r'\1"\2"', code.decode()), name, settings.processor, version=settings.version, emit="obj"
+            ).code
         return code
 
     first: InternalError | None = None
@@ -151,6 +153,8 @@ _CAUTIONS = (
     (1, "code is generated without optimisation"),
     (2, "the kernel is compiled without optimisation"),
 )
+# LLVM quotes names with letters beyond ASCII, which its assembler wants, but here.
+_UNQUOTED = re.compile(r"^(\s*\.amdhsa_kernel )(\S*[^\x00-\x7f]\S*)$", re.MULTILINE)
 _INLINE_ASSEMBLY = re.compile(r"\bcall [^@\n]*\basm (?:sideeffect )?")
 # What LLVM says before it ends the process, where the fault is the program's: "error: k.cl:1:0: local memory (80000)".
 _REFUSAL = re.compile(r"error: (?P<file>.+?):(?P<line>\d+):\d+: (?:in function \S+ \S+: )?(?P<message>.*)")

@@ -39,6 +39,7 @@ from headwater.opencl.shared import ENTRY, FITS_SUFFIX, library_name, link_share
 from headwater.opencl.spmd.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
 from headwater.opencl.spmd.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
 from headwater.opencl.spmd.rows import Flow
+from headwater.opencl.symbols import symbol_of
 
 _FORMAT = "host 2"
 _IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = library_name(), "module.ll", "kernels.json", "code.json"
@@ -129,7 +130,7 @@ class HostModule:
                 else:
                     from headwater.opencl.worker import WORKER
 
-                    text, facts = WORKER.call("prepare", _content(self._text), kernel)
+                    text, facts = WORKER.call("prepare", _content(self._text), symbol_of(kernel))
                     cache.put(key, {_PREPARED_FILE: text.encode(), _FACTS_FILE: json.dumps(asdict(facts)).encode()})
                     known = text, facts
                 self._prepared[kernel] = known
@@ -213,7 +214,7 @@ class HostModule:
         made, frame_bytes, formats, fetches_ahead = WORKER.call(
             "build",
             self.text(code.kernel),
-            code.kernel,
+            symbol_of(code.kernel),
             ENTRY,
             code.layout,
             masked=code.masked,
@@ -260,7 +261,7 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
         raise refuse_assembly(source, filename, options)
     pieces = library.definitions(library.called(front.ir))
     with told_at_calls(source, filename, lambda: clang.compile_to_ir(source, filename, options, debug=True).ir):
-        text, vector_bytes = WORKER.call("link", front.ir, pieces, list(front.kernels), filename)
+        text, vector_bytes = WORKER.call("link", front.ir, pieces, [k.symbol for k in front.kernels.values()], filename)
     description = {
         "kernels": {name: asdict(info) for name, info in front.kernels.items()},
         "warnings": front.warnings,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from headwater.opencl.symbols import symbol_of
+
 Access = Literal["read", "write", "read_write"]
 Kind = Literal["buffer", "constant", "local", "value", "image", "sampler"]
 
@@ -34,6 +36,11 @@ class KernelInfo:
     name: str
     args: tuple[ArgInfo, ...]
     reqd_group_size: tuple[int, int, int] | None = None
+
+    @property
+    def symbol(self) -> str:
+        """The name of its function in LLVM IR."""
+        return symbol_of(self.name)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> KernelInfo:

@@ -13,6 +13,7 @@ import llvmlite.binding as llvm
 from headwater.errors import SourceError, Span
 from headwater.opencl.modules import parse
 from headwater.opencl.platforms import Platform, is_primitive, references
+from headwater.opencl.symbols import name_of
 
 _SPACE_OF_POINTERS = {f"__to_{space}": f"to_{space}" for space in ("global", "local", "private")} | {
     "get_fence": "get_fence"
@@ -98,6 +99,12 @@ def _undefined(module: llvm.ModuleRef, platform: Platform) -> dict[str, str]:
     }
 
 
+_KERNEL_BODY = "__clang_ocl_kern_imp_"
+"""What clang puts before a kernel's name where another kernel calls it (CodeGenFunction.cpp)."""
+
+
 def _plain_name(symbol: str) -> str:
+    symbol = name_of(symbol).removeprefix(_KERNEL_BODY)
     match = re.match(r"_Z(\d+)", symbol)
-    return symbol[match.end() : match.end() + int(match[1])] if match else symbol
+    # The number counts bytes of UTF-8.
+    return symbol[match.end() :].encode()[: int(match[1])].decode(errors="replace") if match else symbol

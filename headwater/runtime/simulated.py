@@ -83,6 +83,8 @@ class SimulatedDevice(CpuDevice):
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         """Compile OpenCL C to the chip's machine code."""
         compiled = _compiled(source, filename, options, self.outline.target, DEFAULT_GROUP)
+        if not compiled.kernels:  # as clBuildProgram takes it
+            return DeviceProgram(self, {}, compiled.warnings)
         larger = functools.cache(lambda: _compiled(source, filename, options, self.outline.target, self.max_group_size))
         code = _load(compiled.code, filename)
 

@@ -43,7 +43,7 @@ def translate(text: str, info: KernelInfo, chip: Chip, filename: str, *, drawing
     """Translate one kernel of a module that `headwater.opencl.codegen_vliw` made. ``drawing``: see
     `headwater.il.from_llvm.drawing.draws`."""
     module = Module(text)
-    function = module.function(info.name)
+    function = module.function(info.symbol)
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
     return _Kernel(module, function, info, chip, filename, drawing).translated()
 

@@ -31,7 +31,7 @@ def kernels(
     drawing = draws(ir)
     # Chips without atomic operations refuse printf where it is called.
     ir, formats = with_records(ir) if features.unordered_views else (ir, ())
-    text = codegen_vliw.compile(ir, list(infos), filename, abilities, strength_reduction)
+    text = codegen_vliw.compile(ir, [i.symbol for i in infos.values()], filename, abilities, strength_reduction)
     found: dict[str, Kernel] = {}
     for name, info in infos.items():
         try:

@@ -94,16 +94,21 @@ def _find_symbols(writer: _Writer) -> None:
 _TYPES = {STT_OBJECT: "object", STT_FUNC: "function"}
 
 
+def _symbol(name: str) -> str:
+    """A symbol as assemblers take it, which want quotes around letters beyond ASCII."""
+    return name if name.isascii() else f'"{name}"'
+
+
 def _write_label(writer: _Writer, name: str) -> None:
     size, kind, is_global = writer.symbols[name]
     if is_global:
         # Protected: nothing outside can take a definition's place, so that distances to it are known to the linker.
-        writer.out += [f"\t.globl {name}", f"\t.protected {name}"]
+        writer.out += [f"\t.globl {_symbol(name)}", f"\t.protected {_symbol(name)}"]
     if kind in _TYPES:
-        writer.out.append(f"\t.type {name},@{_TYPES[kind]}")
+        writer.out.append(f"\t.type {_symbol(name)},@{_TYPES[kind]}")
     if kind == STT_OBJECT and size:
-        writer.out.append(f"\t.size {name}, {size}")
-    writer.out.append(f"{name}:")
+        writer.out.append(f"\t.size {_symbol(name)}, {size}")
+    writer.out.append(f"{_symbol(name)}:")
 
 
 # Machine code.
@@ -146,7 +151,7 @@ def _function_ends(writer: _Writer) -> dict[int, list[str]]:
         for name in names:
             size, kind, _ = writer.symbols[name]
             if size and kind == STT_FUNC:
-                ends.setdefault(address + size, []).append(f"\t.size {name}, .-{name}")
+                ends.setdefault(address + size, []).append(f"\t.size {_symbol(name)}, .-{_symbol(name)}")
     return ends
 
 
@@ -187,7 +192,7 @@ def _references(writer: _Writer, lines: list[Line]) -> dict[int, str]:
         for addition, half in zip(additions, ("lo", "hi"), strict=True):
             words = addition.words.rpartition(",")[0]
             addend = offset + addition.address + 4 - base
-            found[addition.address] = f"{words}, {name}@rel32@{half}{addend:+d}"
+            found[addition.address] = f"{words}, {_symbol(name)}@rel32@{half}{addend:+d}"
     return found
 
 
@@ -237,7 +242,7 @@ def _write_data(writer: _Writer, section: Section) -> None:
                 raise CodeObjectError(
                     f"{writer.code.filename}: the file has a relocation to {relocations[start]:#x}, where nothing is"
                 )
-            writer.out.append(f"\t.quad {name}{offset:+d}" if offset else f"\t.quad {name}")
+            writer.out.append(f"\t.quad {_symbol(name)}{offset:+d}" if offset else f"\t.quad {_symbol(name)}")
         elif section.kind == SHT_NOBITS:
             writer.out.append(f"\t.zero {stop - start}")
         else:
@@ -261,7 +266,7 @@ def _write_descriptor(writer: _Writer, kernel: KernelObject) -> None:
     generation = ISAS.index(isa)
     rsrc1, rsrc2, rsrc3 = kernel.rsrc
     properties = kernel.properties
-    writer.out += ["", '\t.section .rodata,"a",@progbits', "\t.p2align 6", f"\t.amdhsa_kernel {kernel.name}"]
+    writer.out += ["", '\t.section .rodata,"a",@progbits', "\t.p2align 6", f"\t.amdhsa_kernel {_symbol(kernel.name)}"]
 
     def put(name: str, value: int | bool) -> None:
         writer.out.append(f"\t\t.amdhsa_{name} {int(value)}")

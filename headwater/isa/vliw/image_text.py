@@ -66,7 +66,7 @@ def _group(text: str) -> tuple[int, int, int] | None:
 
 
 def _word(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9.$]*", text):
+    if not re.fullmatch(r"[^\W\d][\w.$]*", text):
         raise ValueError("a name")
     return text
 
