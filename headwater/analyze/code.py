@@ -12,6 +12,9 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any, Literal
 
+from headwater.isa.cost import NO_COST, Cost
+from headwater.isa.gcn.cost import UNITS
+
 Family = Literal["gcn", "vliw"]
 Known = Literal["proved", "given", "launch", "unknown"]
 KNOWN: dict[Known, str] = {
@@ -22,20 +25,7 @@ KNOWN: dict[Known, str] = {
 }
 """How views say how a loop's trips are known."""
 
-GCN_CLASSES = ("VALU", "SALU", "SMEM", "VMEM", "LDS", "branch", "other")
 VLIW_CLASSES = ("ALU", "fetch", "write", "LDS", "flow", "other")
-RATES = (
-    "full",
-    "half",
-    "float32_fma",
-    "float64_add",
-    "float64_fma",
-    "float16",
-    "transcendental",
-    "int32_multiply",
-    "matrix",
-)
-"""What decides how long an ALU instruction takes: the names of the chip's rates, "full" or "half"."""
 OPERATIONS_APART = " | "
 """Stands between the operations of an ALU group in the text of its step."""
 SPACES = ("memory", "scalar", "local", "global share", "scratch", "constant")
@@ -45,22 +35,20 @@ SPACES = ("memory", "scalar", "local", "global share", "scratch", "constant")
 class Step:
     """One thing that a wavefront issues.
 
-    ``kind``: its class. ``rate``: of `RATES`. ``slots``: operations issued together, ``flops``: floating-point
-    operations of a work-item. ``space``: the memory that it accesses, of `SPACES`, "" for none; ``read_bytes`` and
+    ``kind``: its class. ``cost``: its instruction's, or that of a group's slowest operation. ``slots``: operations
+    issued together. ``space``: the memory that it accesses, of `SPACES`, "" for none; ``read_bytes`` and
     ``write_bytes`` are a work-item's (of space "scalar": the wavefront's); ``accesses``: addresses a work-item gives.
     ``atomic``: whether it reads and writes in one. ``live``: vector registers that hold what is still needed, before
-    it. ``line``: file and line of the source; ``clause``: number of the clause on VLIW chips, else -1. ``passes``:
-    cycles of a matrix instruction over four. ``waits``: "memory", "local" or "scalar" if the wavefront waits there for
-    what it asked for before. ``pattern``: `headwater.analyze.patterns.Pattern` of an access to memory whose addresses
-    the launch tells.
+    it. ``line``: file and line of the source; ``clause``: number of the clause on VLIW chips, else -1. ``waits``:
+    "memory", "local" or "scalar" if the wavefront waits there for what it asked for before. ``pattern``:
+    `headwater.analyze.patterns.Pattern` of an access to memory whose addresses the launch tells.
     """
 
     address: int
     text: str
     kind: str
-    rate: str = "full"
+    cost: Cost = NO_COST
     slots: int = 1
-    flops: int = 0
     space: str = ""
     read_bytes: int = 0
     write_bytes: int = 0
@@ -69,7 +57,6 @@ class Step:
     live: int = 0
     line: tuple[str, int] | None = None
     clause: int = -1
-    passes: int = 0
     label: str = ""
     waits: str = ""
     via: tuple[str, int] | None = None
@@ -148,7 +135,7 @@ class Code:
     @property
     def classes(self) -> tuple[str, ...]:
         """The classes of steps of this family."""
-        return GCN_CLASSES if self.family == "gcn" else VLIW_CLASSES
+        return UNITS if self.family == "gcn" else VLIW_CLASSES
 
     def with_trips(self, given: dict[str, int]) -> Code:
         """The same code with loops' trip counts as given by name."""
@@ -172,7 +159,8 @@ class Code:
         """What `to_json` wrote."""
         made = dict(data)
         rows: Any = ([tuple(v) if isinstance(v, list) else v for v in row] for row in data["steps"])
-        made["steps"] = tuple(Step(*row) for row in rows)
+        at = [part.name for part in fields(Step)].index("cost")
+        made["steps"] = tuple(Step(*[*row[:at], Cost(*row[at]), *row[at + 1 :]]) for row in rows)
         made["blocks"] = tuple(Block(b["first"], b["last"], tuple(b["successors"]), b["lanes"]) for b in data["blocks"])
         made["loops"] = tuple(
             Loop(**{**loop, "blocks": tuple(loop["blocks"]), "lines": tuple(loop["lines"]) if loop["lines"] else None})

@@ -1,19 +1,19 @@
 """Code, or plain counts, and a chip pass in; the work of one wavefront on each of the chip's parts passes out.
 
-Sources: CLRX, documentation, "GCN instruction timings" (cycles of instructions); AMD, Evergreen OpenCL Programming
-Guide, "Performance and Optimization" (VLIW chips); sebbbi, perftest (cycles of vector memory instructions).
+Cycles of GCN's instructions come from `headwater.isa.gcn.cost`. Source for VLIW chips: AMD, Evergreen OpenCL
+Programming Guide, "Performance and Optimization".
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 
 from headwater.analyze.code import Code, Step
 from headwater.analyze.patterns import Pattern
 from headwater.chips import Chip
-
-_SLOW_SCALAR = ("saveexec", "s_setreg")
+from headwater.isa.gcn import cost as gcn_cost
+from headwater.isa.gcn.model import generation_of
 
 
 @dataclass(slots=True)
@@ -63,61 +63,48 @@ class Work:
 _SUMMED = tuple(part.name for part in fields(Work) if part.name != "classes")
 
 
-def turn_cycles(chip: Chip) -> float:
-    """Cycles that a SIMD takes for one instruction of a wavefront: 4 where 16 lanes run 64 work-items."""
-    return chip.compute.wavefront_size / chip.compute.lanes_per_simd
-
-
 def addresses_per_cycle(chip: Chip) -> int:
     """Work-items whose addresses a compute unit's fetch units take in a cycle: one for each texture unit. GCN's vector
     memory has four address units, in chips without textures, too."""
     return chip.caches.texture_units_per_compute_unit or 4
 
 
-def alu_cycles(step: Step, chip: Chip) -> float:
-    """Cycles that an ALU instruction, or group, occupies its SIMD."""
-    turn = turn_cycles(chip)
-    if step.rate == "full" or chip.family == "vliw":
-        return turn  # a group takes one turn; what an operation costs in slots, the compiler has paid
-    if step.rate == "half":
-        return 2 * turn
-    if step.rate == "matrix":
-        return 4.0 * step.passes
-    rate = float(getattr(chip.rates, step.rate))
-    if step.rate == "float16":
-        rate = max(1.0, rate / 2)  # a packed instruction does two
-    return turn / rate if rate else turn * 16
+def alu_cycles(step: Step, chip: Chip) -> int:
+    """Cycles that an ALU instruction, or group, occupies its SIMD. A group takes one turn: the compiler has paid in
+    slots for what its operations cost."""
+    return chip.compute.turn_cycles if chip.family == "vliw" else gcn_cost.alu_cycles(step.cost, chip)
 
 
 def fetch_cycles(step: Step, chip: Chip, *, coalesced: bool) -> float:
-    """Cycles of a vector memory instruction in the compute unit's address units: four addresses a cycle, sixteen of
-    lanes in a row of four bytes."""
+    """Cycles of a vector memory instruction in the compute unit's address units."""
     if step.pattern is not None:
         return _known_cycles(step, chip, Pattern(*step.pattern))
-    wavefront = chip.compute.wavefront_size
-    units = addresses_per_cycle(chip)
-    size = step.read_bytes or step.write_bytes
-    if chip.family == "gcn" and coalesced and step.read_bytes and size <= 4:
-        return wavefront / (4 * units)
-    cycles = wavefront / units
-    return 2 * cycles if size == 12 and not coalesced else cycles
+    if chip.family == "vliw":
+        return chip.compute.wavefront_size / addresses_per_cycle(chip)
+    return _address_cycles(step, chip)[0 if coalesced else 1]
+
+
+def _address_cycles(step: Step, chip: Chip) -> gcn_cost.AddressCycles:
+    nbytes = (step.read_bytes or step.write_bytes) // max(1, step.accesses)
+    return gcn_cost.address_cycles(step.cost, nbytes, generation_of(chip.target))
 
 
 def _known_cycles(step: Step, chip: Chip, found: Pattern) -> float:
-    """The same where addresses are known: a cycle at least for each cache line, and on gfx90a what conflicts of banks
-    within lines take (RRZE-HPC, gpu-benches, gpu-strides); perftest's chips do not have them."""
-    plain = replace(step, pattern=None)
-    linear, other = (fetch_cycles(plain, chip, coalesced=coalesced) for coalesced in (True, False))
+    """The same where addresses are known: a cycle at least for each cache line, and what bank conflicts
+    within lines take on chips that have them."""
+    linear, other = _address_cycles(step, chip)
     apart = chip.compute.wavefront_size / addresses_per_cycle(chip)
-    seen = found.conflicts if chip.target == "gfx90a" else min(found.conflicts, apart)
+    seen = found.conflicts if chip.caches.l1_bank_conflicts else min(found.conflicts, apart)
     if seen >= apart or linear >= apart:  # else groups of lanes follow each other
         seen = max(seen, other)
     return found.linear * linear + (1 - found.linear) * max(seen, found.lines)
 
 
 def local_cycles(step: Step, chip: Chip) -> float:
-    """Cycles of the LDS without conflicts of banks: what it moves, 128 bytes a cycle; addresses share the way in with
-    the data that is written."""
+    """Cycles of the LDS without bank conflicts. On VLIW chips: what it moves, 128 bytes a cycle; addresses share the
+    way in with the data that is written."""
+    if chip.family == "gcn":
+        return step.cost.number
     wavefront = chip.compute.wavefront_size
     into = step.write_bytes + 4 * step.accesses if step.write_bytes else 0
     return wavefront * max(into, step.read_bytes) / chip.local_memory.bytes_per_cycle
@@ -135,13 +122,11 @@ def store_cycles(step: Step) -> float:
 def work_of_step(step: Step, chip: Chip, *, coalesced: bool = True, lanes: float = 1.0) -> Work:
     """What a wavefront does where it issues one step once, for that share of its ``lanes``."""
     work = Work(steps=1.0, classes={step.kind: 1.0})
-    turn = turn_cycles(chip)
     if step.kind in ("VALU", "ALU"):
         work.alu_cycles = alu_cycles(step, chip)
-        work.groups, work.operations, work.flops = 1.0, step.slots, step.flops * lanes
+        work.groups, work.operations, work.flops = 1.0, step.slots, step.cost.flops * lanes
     elif step.kind in ("SALU", "SMEM", "branch"):
-        slow = any(part in step.text for part in _SLOW_SCALAR)
-        work.scalar_cycles = 2 * turn if slow else turn
+        work.scalar_cycles = gcn_cost.scalar_cycles(step.cost, chip)
     if step.space in ("local", "global share"):
         work.local_cycles = local_cycles(step, chip)
     elif step.space in ("memory", "scratch", "constant") and step.kind not in ("SMEM", "ALU"):
@@ -184,7 +169,7 @@ def work_of_path(works: Sequence[Work], visits: Sequence[float]) -> Work:
 def work_of_counts(chip: Chip, counts: Mapping[str, float]) -> Work:
     """What plain counts of a work-item come to: ``alu`` instructions, ``fetch`` instructions, ``read`` and ``write``
     bytes (AMD, Technical Overview, ATI Stream Computing, 3.2)."""
-    turn = turn_cycles(chip)
+    turn = chip.compute.turn_cycles
     units = addresses_per_cycle(chip)
     alu, fetch = counts.get("alu", 0.0), counts.get("fetch", 0.0)
     return Work(

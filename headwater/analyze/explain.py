@@ -13,6 +13,7 @@ from typing import Any
 
 from headwater.analyze.glossary import metrics
 from headwater.errors import UsageError
+from headwater.isa.gcn.cost import PASS_CYCLES
 
 _SUFFIX = re.compile(r"_(?:e32|e64|sdwa|dpp)$")
 _FAMILIES = {"gcn": "GCN", "vliw": "VLIW (R600 to Cayman)"}
@@ -102,39 +103,37 @@ def _instructions(name: str) -> Iterator[Explanation]:
 
 
 def _gcn(row: Any) -> Explanation:
-    from headwater.isa.gcn.classes import kind_of
     from headwater.isa.gcn.model import ISAS
 
-    kind = kind_of(row)
+    kind = row.cost.unit
     have = [isa for isa in ISAS if isa in row.opcodes]
     opcodes = ", ".join(f"{isa} {row.opcodes[isa]:#x}" for isa in have)
     lines = [("does", _meaning(row.semantics))]
     if row.operands:
         lines.append(("operands", _operands(row.operands)))
     lines += [("class", f"{kind}, encoding {row.encoding}"), ("opcode", opcodes)]
-    rate = _gcn_rate(row) if kind == "VALU" else ""
+    rate = _gcn_rate(row.cost) if kind == "VALU" else ""
     if rate:
         lines.append(("rate", rate))
+    if row.cost.flops:
+        lines.append(("operations", f"{row.cost.flops} floating-point operations of a lane"))
     lines += [("also", _FLAGS[flag]) for flag in sorted(row.flags) if flag in _FLAGS]
     return Explanation("instruction", f"{row.name}: instruction of {_FAMILIES['gcn']}", tuple(lines))
 
 
-def _gcn_rate(row: Any) -> str:
-    from headwater.analyze.gcn import rate_of
-
-    rate = rate_of(row)
-    told = {
+def _gcn_rate(cost: Any) -> str:
+    return {
         "full": "4 cycles for a wavefront of 64",
         "half": "8 cycles for a wavefront of 64",
+        "quarter": "16 cycles for a wavefront of 64",
         "float32_fma": "4 cycles on chips with full-rate fused multiply-additions, else 16",
         "float64_add": "4 cycles over the chip's rate of additions in double precision (headwater devices CHIP)",
         "float64_fma": "4 cycles over the chip's rate of products in double precision (headwater devices CHIP)",
-        "float16": "4 cycles for a wavefront of 64, two operations in each lane",
+        "int64": "4 cycles over the chip's rate of additions in double precision, at most 16",
         "transcendental": "16 cycles for a wavefront of 64: a quarter of the rate",
         "int32_multiply": "16 cycles for a wavefront of 64: a quarter of the rate",
-        "matrix": "passes of 4 cycles, by its shape",
-    }
-    return told[rate]
+        "matrix": f"{PASS_CYCLES * cost.number} cycles for a wavefront of 64",
+    }[cost.rate]
 
 
 def _vliw(row: Any) -> Explanation:

@@ -14,31 +14,18 @@ from headwater.analyze.launch import Array, Given
 from headwater.analyze.patterns import pattern
 from headwater.analyze.trips import Trips
 from headwater.emulate.program import live_before_each, read_program
-from headwater.isa.gcn.classes import kind_of
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import TYPE_BITS, Register
 from headwater.isa.gcn.printer import text
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
-    from headwater.isa.gcn.model import Instruction, Row
+    from headwater.isa.gcn.model import Instruction
     from headwater.isa.gcn.objects import CodeObject, KernelObject
 
 _COUNTER = re.compile(r"(vmcnt|lgkmcnt)\((\d+)\)")
 _VECTOR_BITS = (1 << 256) - 1
 _MOVED = re.compile(r"\b(?:load|store)\((\w+)")
-_TRANSCENDENTAL = re.compile(r"v_(?:rcp|rsq|sqrt|exp|log|sin|cos)_")
-_PRODUCT = re.compile(r"v_(?:mul_lo_[ui]32|mul_hi_[ui]32|mad_[ui]64_[ui]32)|v_m?qsad_|v_div_(?:scale|fixup|fmas)_f32")
-_LONG = re.compile(r"v_(?:lshl|lshr|ashr)(?:rev)?_[bi]64|v_cmpx?_\w+_[ui]64")
-_FLOAT_PRODUCT = re.compile(r"v_(?:mul|fma|fmac|div_fmas|rcp|rsq|sqrt|trig_preop|rcp_clamp|rsq_clamp)_f64")
-_TWO = re.compile(r"v_(?:pk_)?(?:fma|mad|mac|fmac|madak|madmk|fmaak|fmamk)(?:_mix\w*|_legacy)?_")
-_ONE = re.compile(
-    r"v_(?:pk_)?(?:add|sub|subrev|mul|mul_legacy|min|max|min_legacy|max_legacy|min3|max3|med3|rcp|rsq|sqrt|exp|log|sin|cos"
-    r"|floor|ceil|trunc|rndne|fract|ldexp|div_scale|div_fmas|div_fixup|rcp_iflag|rcp_clamp|rsq_clamp)_(?:legacy_)?f(?:16|32|64)"
-)
-# AMD, CDNA ISA documents, "Matrix arithmetic instructions": passes of four cycles by the result's shape.
-_MATRIX_PASSES = {"4x4": 2, "16x16": 8, "32x32": 16}
-_SHAPE = re.compile(r"_(\d+)x\1x(\d+)")
 
 
 def gcn_code(code: CodeObject, kernel: KernelObject, chip: Chip, given: Given) -> Code:
@@ -186,14 +173,13 @@ def _loops(blocks: list[Block], steps: list[Step], cycles: Sequence[Cycle], trip
 
 def _step(instruction: Instruction, isa: str, live: int, line: tuple[str, int] | None, label: str, base: str) -> Step:
     row = instruction.row
-    kind = kind_of(row)
-    space, read, write, accesses = _memory(instruction, kind)
+    cost = row.cost
+    space, read, write, accesses = _memory(instruction)
     return Step(
         address=instruction.address,
         text=text(instruction, isa),
-        kind=kind,
-        rate=rate_of(row) if kind == "VALU" else "full",
-        flops=_flops(instruction) if kind == "VALU" else 0,
+        kind=cost.unit,
+        cost=cost,
         space=space,
         read_bytes=read,
         write_bytes=write,
@@ -201,71 +187,20 @@ def _step(instruction: Instruction, isa: str, live: int, line: tuple[str, int] |
         atomic="atomic" in row.flags,
         live=live,
         line=line,
-        passes=_passes(row.name) if "mfma" in row.flags else 0,
         label=label,
         base=base if space == "memory" else "",
         offset=instruction.fields.get("offset", 0),
     )
 
 
-def _passes(name: str) -> int:
-    found = _SHAPE.search(name)
-    if found is None:
-        return 16
-    passes = _MATRIX_PASSES.get(f"{found[1]}x{found[1]}", 16)
-    return passes // 2 if name.endswith("_1k") and "f64" not in name else passes
-
-
-def rate_of(row: Row) -> str:
-    """Which of the chip's rates an ALU instruction follows (CLRX, documentation, "GCN instruction timings")."""
-    if "mfma" in row.flags:
-        return "matrix"
-    types = {spec.type for spec in row.operands}
-    if "f64" in types:
-        if _FLOAT_PRODUCT.match(row.name):
-            return "float64_fma"
-        return "float64_add"
-    if _LONG.match(row.name):
-        return "half"  # LLVM, SISchedule.td, Write64Bit
-    if _TRANSCENDENTAL.match(row.name):
-        return "transcendental"
-    if _PRODUCT.match(row.name):
-        return "int32_multiply"
-    if row.name in ("v_fma_f32", "v_fmac_f32", "v_pk_fma_f32"):
-        return "float32_fma"
-    if row.name.startswith("v_pk_") and types & {"v2f16", "v2i16", "v2u16"}:
-        return "float16"
-    return "full"
-
-
-def _flops(instruction: Instruction) -> int:
-    row = instruction.row
-    name = row.name
-    if "mfma" in row.flags:
-        found = _SHAPE.search(name)
-        if found is None:
-            return 0
-        side, depth = int(found[1]), int(found[2])
-        blocks = {4: 16, 16: 4 if depth in (1, 2) else 1, 32: 2 if depth in (1, 2) else 1}.get(side, 1)
-        return 2 * side * side * depth * blocks // 64
-    if not any("f" in spec.type and spec.type[0] != "b" for spec in row.operands):
-        return 0
-    packed = 2 if name.startswith("v_pk_") else 1
-    if name.startswith("v_dot2"):
-        return 4
-    if _TWO.match(name):
-        return 2 * packed
-    return packed if _ONE.match(name) else 0
-
-
-def _memory(instruction: Instruction, kind: str) -> tuple[str, int, int, int]:
+def _memory(instruction: Instruction) -> tuple[str, int, int, int]:
     """Space, bytes read and written by a work-item (a scalar access: by the wavefront), addresses given."""
     row = instruction.row
     if not row.flags & {"load", "store", "atomic", "gather"}:
         return "", 0, 0, 0
-    if kind == "SMEM":
+    if row.cost.unit == "SMEM":
         space = "scalar"
-    elif kind == "LDS":
+    elif row.cost.unit == "LDS":
         space = "global share" if instruction.fields.get("gds") else "local"
     else:
         private = row.encoding == "SCRATCH" or _is_stack(instruction)

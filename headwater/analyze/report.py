@@ -14,7 +14,6 @@ from headwater.analyze.code import Code
 from headwater.analyze.costs import (
     Work,
     addresses_per_cycle,
-    turn_cycles,
     work_of_counts,
     work_of_path,
     work_of_step,
@@ -210,7 +209,7 @@ class Analysis:
     @cached_property
     def uses_float64(self) -> bool:
         """Whether there is arithmetic in double precision on the path."""
-        return any(step.rate.startswith("float64") and step.flops for step in self.code.steps)
+        return any(step.cost.rate.startswith("float64") and step.cost.flops for step in self.code.steps)
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -249,7 +248,7 @@ class Analysis:
         chip = self.chip
         simds = chip.compute.simds_per_compute_unit
         fetch = chip.compute.wavefront_size / addresses_per_cycle(chip)
-        return simds * fetch / turn_cycles(chip)
+        return simds * fetch / chip.compute.turn_cycles
 
     @property
     def line_use(self) -> float | None:
@@ -438,8 +437,8 @@ def _metrics(a: Analysis) -> list[Metric]:
         if bursts := [step.slots for step in code.steps if step.kind == "write"]:
             burst = sum(bursts) / len(bursts)
             rows.append(Metric("burst", burst, units.number(burst)))
-    doubles = sum(a.step_visits[n] for n, step in enumerate(code.steps) if step.rate.startswith("float64"))
-    slow = sum(a.step_visits[n] for n, step in enumerate(code.steps) if step.rate == "transcendental")
+    doubles = sum(a.step_visits[n] for n, step in enumerate(code.steps) if step.cost.rate.startswith("float64"))
+    slow = sum(a.step_visits[n] for n, step in enumerate(code.steps) if step.cost.rate == "transcendental")
     if doubles:
         costly = a.chip.rates.float64_fma < 0.25 and not vliw
         rows.append(Metric("float64", doubles, units.number(doubles), "watch" if costly else ""))

@@ -22,6 +22,7 @@ from headwater.analyze.costs import fetch_cycles
 from headwater.analyze.launch import Given
 from headwater.analyze.report import Analysis, Question, spreadsheet
 from headwater.errors import HeadwaterError, UsageError
+from headwater.isa.cost import Cost
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -214,7 +215,7 @@ def _cost(row: Row, told: Mapping[str, Any]) -> Result:
     if told["what"].startswith("s_load"):
         return Result(row, 4.0 / chip.compute.simds_per_compute_unit * 4, "a turn of each SIMD", "scalar")
     size = int(told["what"].split()[1])
-    step = Step(0, "load", "VMEM", space="memory", read_bytes=size, accesses=1)
+    step = Step(0, "load", "VMEM", Cost("VMEM", "load"), space="memory", read_bytes=size, accesses=1)
     coalesced = bool(told.get("coalesced", True))
     return Result(row, fetch_cycles(step, chip, coalesced=coalesced), "cycles of the address units", "fetch")
 

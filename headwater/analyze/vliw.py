@@ -14,6 +14,7 @@ from headwater.analyze.code import OPERATIONS_APART, Block, Code, Loop, Step
 from headwater.analyze.flow import find_loops
 from headwater.analyze.vliw_trips import Start, start_of, trips_of, way_of
 from headwater.isa.vliw import printer
+from headwater.isa.vliw.cost import group_cost
 from headwater.isa.vliw.encode import clause_words
 
 if TYPE_CHECKING:
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
     from headwater.isa.vliw.model import AluGroup, Cf, Fetch, Shader
 
 _HEADER = re.compile(r"^\s*\d\d+ (\S.*)$")
-_FLOPS_TWO = re.compile(r"(?:MULADD|FMA)(?:_|$)")
-_FLOPS_ONE = re.compile(
-    r"(?:ADD|MUL|MAX|MIN|MAX_DX10|MIN_DX10|FRACT|TRUNC|CEIL|RNDNE|FLOOR|EXP_IEEE|LOG_\w+|RECIP_(?:IEEE|CLAMPED|FF)"
-    r"|RECIPSQRT_\w+|SQRT_IEEE|SIN|COS|DOT4\w*|MUL_IEEE|MUL_PREV\w*|ADD_PREV|(?:ADD|MUL|MAX|MIN|FRACT)_64)$"
-)
-_TRANSCENDENTAL = re.compile(r"EXP_IEEE|LOG_|RECIP(?:SQRT)?_(?:IEEE|CLAMPED|FF)|SQRT_|SIN|COS")
 _ALU_ENDS_LOOP = "ALU_BREAK"
 _MASKED = 7
 _SELECTS = 4
@@ -184,32 +179,11 @@ def _waiting(step: Step) -> Step:
     return replace(step, waits="local" if step.space in ("local", "global share") else "memory")
 
 
-def group_flops(group: AluGroup) -> int:
-    """Floating-point operations that a work-item does in a group."""
-    flops = 0
-    for op in group.ops:
-        row = op.row
-        if "quad" in row.flags or "pair" in row.flags:
-            flops += (2 if _FLOPS_TWO.match(row.name) else 1) if op.slot in (0, 2) and op.write else 0
-        elif _FLOPS_TWO.match(row.name):
-            flops += 2
-        elif row.name.startswith("DOT4"):
-            flops += 2 if op.slot < 3 else 1
-        elif _FLOPS_ONE.match(row.name):
-            flops += 1
-    return flops
-
-
 def _group(group: AluGroup, clause: int, generation: str) -> Step:
     read = write = accesses = 0
-    rate = "full"
     text = printer.group_text(group, generation)
     for op in group.ops:
         row = op.row
-        if "quad" in row.flags or "pair" in row.flags:
-            rate = "float64_fma" if "quad" in row.flags else "float64_add"
-        if _TRANSCENDENTAL.match(row.name):
-            rate = "transcendental"
         if row.kind == "LDS":
             accesses += 1
             returns = row.name.endswith("_RET")
@@ -219,9 +193,8 @@ def _group(group: AluGroup, clause: int, generation: str) -> Step:
         0,
         OPERATIONS_APART.join(line.strip() for line in text),
         "ALU",
-        rate,
+        group_cost(group, generation),
         slots=len(group.ops),
-        flops=group_flops(group),
         space="local" if accesses else "",
         read_bytes=read,
         write_bytes=write,

@@ -48,6 +48,11 @@ class Compute:
     work_groups_per_compute_unit: int = _number("", 1, 64, 16)
     work_group_size: int = _number("work-items", 1, 4096, 1024)
 
+    @property
+    def turn_cycles(self) -> int:
+        """Cycles that a SIMD takes for a full-rate instruction of a wavefront: 4 where 16 lanes run 64 work-items."""
+        return max(1, self.wavefront_size // self.lanes_per_simd)
+
 
 @dataclass(frozen=True)
 class Rates:
@@ -109,7 +114,9 @@ class Caches:
     Bytes are those of whole sets, of ``ways`` lines each, in each of ``l2_banks``; rates are those of one L1 and of one
     of ``l2_banks``. On VLIW chips the scalar cache is that of constants, and each shader engine has an instruction
     cache; ``vertex_bytes``: of the chip's cache for vertex fetches alone, 0 where they go the texture units' way;
-    ``compute_units_per_l1``: that share an L1 (VLIW chips only).
+    ``compute_units_per_l1``: that share an L1 (VLIW chips only). ``l1_bank_conflicts``: whether lanes that read
+    different words of one L1 bank wait for each other (RRZE-HPC, gpu-benches, gpu-strides, measured it on MI210;
+    perftest's chips, up to Radeon VII, do not show it).
     """
 
     l1_bytes: int = _number("bytes", 0, 1 << 24)
@@ -127,6 +134,7 @@ class Caches:
     texture_units_per_compute_unit: int = _number("", 0, 64, 4)
     vertex_bytes: int = _number("bytes", 0, 1 << 20, 0)
     compute_units_per_l1: int = _number("", 1, 64, 1)
+    l1_bank_conflicts: bool = False
 
 
 @dataclass(frozen=True)
@@ -216,10 +224,12 @@ class Latencies:
 
 @dataclass(frozen=True)
 class Link:
-    """The way to the host: PCI Express."""
+    """The way to the host: PCI Express. ``copy_engines``: DMA engines of the board; with two, copies in both directions
+    run at the same time."""
 
     pcie_generation: int = _number("", 1, 7)
     pcie_lanes: int = _number("", 1, 32, 16)
+    copy_engines: int = _number("", 1, 16, 1)
 
 
 @dataclass(frozen=True)

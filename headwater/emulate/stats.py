@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headwater.emulate.layout import LANES
 from headwater.emulate.trace import LINE_BYTES
-from headwater.isa.gcn.classes import CLASSES, kind_of
+from headwater.isa.gcn.cost import UNITS
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.printer import text
 
@@ -208,7 +208,7 @@ def statistics(recording: Recording) -> Statistics:
         global_size[:dims],
         local_size[:dims],
         int(totals.segments[tables.segments.index(entry[0]), 0]) if entry else 0,
-        **summed(rows, CLASSES),
+        **summed(rows, UNITS),
     )
 
 
@@ -235,7 +235,7 @@ def _instructions(code: CodeObject, tables: Tables, totals: Totals, cycle_bytes:
         times, lanes, full, idle = (int(n) for n in sums)
         for address in segment.addresses:
             instruction = decode(image, address, code.isa)
-            kind = kind_of(instruction.row)
+            kind = instruction.row.cost.unit
             did = Work(times, lanes, full, idle)
             if kind == "VALU":
                 did.valu, did.valu_lanes, did.valu_full = times, lanes, full

@@ -306,7 +306,10 @@ def find(name: str) -> SimulatedDevice | None:
 
 
 def device_for(target: str) -> SimulatedDevice:
-    """A device whose chip executes the machine code of LLVM's processor ``target``; DeviceError if there is none."""
+    """A device whose chip executes the machine code of LLVM's processor ``target``; DeviceError if there is none.
+
+    Of several, the one that has its target among its aliases: that is what the target alone means on the command line.
+    """
     from headwater.isa.gcn.model import ISA_OF_TARGET
     from headwater.isa.vliw.model import GENERATION_OF_TARGET
 
@@ -318,7 +321,7 @@ def device_for(target: str) -> SimulatedDevice:
     if not found:
         targets = ", ".join(sorted({device.chip.target for device in devices}))
         raise DeviceError(f"no chip executes machine code for {target}", hint=f"those known execute {targets}")
-    return next((device for device in found if device.name == "vega64"), found[0])
+    return next((device for device in found if device.chip.target in device.chip.aliases), found[0])
 
 
 def all_devices() -> list[SimulatedDevice]:

@@ -55,11 +55,6 @@ def link_bytes_per_second(chip: Chip) -> float:
     return LANE_BYTES_PER_SECOND[chip.link.pcie_generation] * chip.link.pcie_lanes * LINK_EFFICIENCY
 
 
-def copy_engines(chip: Chip) -> int:
-    """DMA engines of the board: two, one for each direction, from Cayman on (Linux, radeon driver: its rings)."""
-    return 2 if chip.family == "gcn" or chip.generation.startswith("TeraScale 3") else 1
-
-
 def packages(command_bytes: int) -> int:
     """In how many packages commands go to the board: those that the buffer cannot hold are packed anew (AMD, Technical
     Overview, ATI Stream Computing, 3.3.7)."""

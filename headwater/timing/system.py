@@ -10,8 +10,8 @@
 
 The program gives its commands one after the other, each of which takes the host some time. A queue runs its commands in
 order; commands of different queues run at the same time where they need different things: a board runs one kernel at a
-time, has one or two DMA engines (`headwater.timing.host.copy_engines`), and its link moves data in both directions at
-once. Commands can wait for those of other queues and boards (events), and the host for any command.
+time, has one or two DMA engines (`Link.copy_engines` of its chip), and its link moves data in both directions at once.
+Commands can wait for those of other queues and boards (events), and the host for any command.
 
 Launches go by way of the command queue: constants and kernels wait there, on the host's side, until a launch flushes it
 (AMD, Technical Overview, ATI Stream Computing, 2.6.2); the command processor reads them over the link before the kernel
@@ -37,7 +37,6 @@ from headwater.timing.host import (
     LAUNCH_SECONDS,
     STAGING_BYTES_PER_SECOND,
     START_SECONDS,
-    copy_engines,
     link_bytes_per_second as link_rate,
     packages,
 )
@@ -196,7 +195,7 @@ class System:
 
     def engine(self, device: int, direction: str) -> str:
         """The DMA engine of a board that copies ``"in"`` or ``"out"``."""
-        return f"{_COPIES} {direction}" if copy_engines(self.chips[device]) > 1 else _COPIES
+        return f"{_COPIES} {direction}" if self.chips[device].link.copy_engines > 1 else _COPIES
 
     def _give(self, command: Command) -> None:
         self.commands.append(command)

@@ -8,10 +8,10 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from headwater.analyze.occupancy import Needs, Occupancy
-from headwater.analyze.vliw import group_flops
 from headwater.emulate.vliw.raster import Wavefronts, rasterised
 from headwater.errors import UsageError
 from headwater.isa.vliw import printer
+from headwater.isa.vliw.cost import group_flops
 from headwater.isa.vliw.model import GENERATION_OF_TARGET
 from headwater.runtime.arrays import address
 from headwater.timing.layout import Memory
@@ -117,5 +117,6 @@ class VliwMachine:
         lanes, found = totals.segments[:, 1].tolist(), 0
         for at, kind, segment in zip(table.addresses, table.ops["kind"].tolist(), table.segment_of, strict=True):
             if kind == GROUP:
-                found += lanes[segment] * group_flops(self.shader.cf[at >> 12].groups[(at & 0xFFF) >> 3])
+                group = self.shader.cf[at >> 12].groups[(at & 0xFFF) >> 3]
+                found += lanes[segment] * group_flops(group, self.shader.generation)
         return found

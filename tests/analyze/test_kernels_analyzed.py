@@ -116,7 +116,9 @@ def test_arithmetic_is_counted():
     analysis = analyzed(text)
     assert analysis.metric("float64").value >= 1
     assert analysis.metric("transcendental").value >= 1
-    rates = {step.text.split("_e")[0].split(" ")[0]: step.rate for step in analysis.code.steps if step.kind == "VALU"}
+    rates = {
+        step.text.split("_e")[0].split(" ")[0]: step.cost.rate for step in analysis.code.steps if step.kind == "VALU"
+    }
     assert rates["v_fma_f64"] == "float64_fma"
 
 

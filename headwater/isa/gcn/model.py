@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from headwater.isa.cost import Cost
+
 # The generations that the table tells apart, oldest first. LLVM's processors map to these in ``ISA_OF_TARGET``.
 ISAS = ("gfx6", "gfx7", "gfx8", "gfx900", "gfx906", "gfx908", "gfx90a")
 
@@ -27,6 +29,12 @@ ISA_OF_TARGET: Mapping[str, str] = {
     "gfx908": "gfx908",
     "gfx90a": "gfx90a",
 }
+
+
+def generation_of(target: str) -> int:
+    """6 to 9: the first digit of LLVM's processor ``target``, such as "gfx906"."""
+    return int(ISA_OF_TARGET.get(target, "gfx9")[3])
+
 
 # Scalar operand encodings with a name of their own.
 VCC, M0, EXEC = 106, 124, 126
@@ -68,6 +76,7 @@ class Row:
     opcodes: Mapping[str, int]
     operands: tuple[OperandSpec, ...]
     flags: frozenset[str]
+    cost: Cost
     semantics: str
 
 

@@ -10,6 +10,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
+from headwater.isa.cost import parse
 from headwater.isa.gcn.model import ISAS, OperandSpec, Row
 
 if TYPE_CHECKING:
@@ -40,13 +41,13 @@ def opcode_columns(text: str) -> dict[str, int]:
 
 
 def _row(line: str) -> Row:
-    name, encoding, opcodes, operands, flags, semantics = (column.strip() for column in line.split("|", 5))
+    name, encoding, opcodes, operands, flags, cost, semantics = (column.strip() for column in line.split("|", 6))
     specs = []
     for operand in operands.split():
         operand_name, _, kind = operand.partition(":")
         kind, _, file = kind.partition("@")
         specs.append(OperandSpec(operand_name, kind, file))
-    return Row(name, encoding, opcode_columns(opcodes), tuple(specs), frozenset(flags.split()), semantics)
+    return Row(name, encoding, opcode_columns(opcodes), tuple(specs), frozenset(flags.split()), parse(cost), semantics)
 
 
 _built: dict[str, Row] = {}

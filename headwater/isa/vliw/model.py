@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from headwater.isa.cost import Cost
+
 GENERATIONS = ("r600", "r700", "evergreen", "cayman")
 """The generations that the table tells apart, oldest first."""
 
@@ -71,6 +73,7 @@ class Row:
     nsrc: int
     slots: Mapping[str, str]
     flags: frozenset[str]
+    cost: Cost
     semantics: str
 
 

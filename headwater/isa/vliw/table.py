@@ -11,6 +11,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from headwater.isa.cost import parse
 from headwater.isa.vliw.model import GENERATIONS, OperandSpec, Row
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 # File -> its columns after name, kind and opcodes.
 _COLUMNS = {
-    "alu": ("slots", "operands", "flags", "semantics"),
+    "alu": ("slots", "operands", "flags", "cost", "semantics"),
     "lds": ("slots", "operands", "flags", "semantics"),
     "cf": ("flags",),
     "fetch": ("operands", "flags", "semantics"),
@@ -60,6 +61,7 @@ def _row(file: str, line: str) -> Row:
         sum(1 for operand in operands if _SOURCE.fullmatch(operand.name)),
         _of_generations(columns.get("slots", "")),
         frozenset(columns["flags"].split()),
+        parse(columns.get("cost", "ALU full")),
         columns.get("semantics", ""),
     )
 
