@@ -19,6 +19,12 @@ _MAX_GROUP = 1024  # Brook+ Programming Guide 1.4, "Compute shader": threads in 
 _MAX_SHARED_ELEMENTS = 1024  # 4096 dwords of 32 bits in elements of 128 bits
 _MAX_SHARED_PER_THREAD = 16  # 64 dwords
 _SHARED_TYPES = frozenset({"float4", "int4", "uint4"})
+_KERNEL_WORDS = frozenset(
+    {"kernel", "reduce", "const", "static", "extern", "inline", "__inline", "volatile", "restrict"}
+)
+"""What may stand before a kernel. Most of them are about the function that brcc wrote for the host."""
+_PARAMETER_WORDS = frozenset({"out", "reduce", "const", "iter"})
+_VARIABLE_WORDS = frozenset({"const", "shared", "register", "auto"})
 _MOST_STRUCT_BYTES = 1 << 16
 """One that holds two of another, which holds two of another, and so on, would have no end."""
 
@@ -107,9 +113,7 @@ class _KernelChecker:
 
     def check(self) -> KernelInfo:
         node, kernel = self.node, self.kernel
-        for word, line, column in node.specifiers.qualifiers:
-            if word not in {"kernel", "reduce", "const"}:
-                raise self.context.source.error(f"{word!r} does not belong before a kernel", line, column, "remove it")
+        self._qualifiers(node.specifiers, _KERNEL_WORDS, "a kernel")
         if kernel.result.is_struct or kernel.result.is_numeric:
             self.expressions.note_type(kernel.result)
         if node.attribute is not None:
@@ -132,6 +136,12 @@ class _KernelChecker:
         return kernel
 
     # ---- the signature
+
+    def _qualifiers(self, specifiers: ast.Specifiers, allowed: frozenset[str], what: str) -> None:
+        for word, line, column in specifiers.qualifiers:
+            if word not in allowed:
+                hint = "kernels keep no state: use a stream or an argument" if word == "static" else "remove it"
+                raise self.context.source.error(f"{word!r} does not belong before {what}", line, column, hint)
 
     def _attribute(self, name: str, arguments: list[ast.Expression], line: int, column: int) -> None:
         source = self.context.source
@@ -161,9 +171,7 @@ class _KernelChecker:
         context, specifiers = self.context, node.specifiers
         if node.name == self.node.name:
             raise context.error(f"parameter {node.name!r} has the kernel's name", node, "choose another name")
-        for word, line, column in specifiers.qualifiers:
-            if word not in {"out", "reduce", "const", "iter"}:
-                raise context.source.error(f"{word!r} does not belong before a parameter", line, column, "remove it")
+        self._qualifiers(specifiers, _PARAMETER_WORDS, "a parameter")
         if specifiers.has("iter"):
             raise context.error("iterator streams do not exist in Brook+", node, "use instance() to compute the value")
         if not specifiers.type_name:
@@ -387,16 +395,12 @@ class _KernelChecker:
             raise self.context.error(
                 f"return gives a value, but kernel {kernel.name!r} is void", node, "write the value to an output"
             )
-        node.value = self.expressions.coerce(self.expressions.value(node.value), kernel.result, "return")
+        node.value = self.expressions.store(self.expressions.value(node.value), kernel.result, "return")
         kernel.returns_value = True
 
     def _declaration(self, node: ast.Declaration) -> None:
         specifiers = node.specifiers
-        for word, line, column in specifiers.qualifiers:
-            if word not in {"const", "shared"}:
-                raise self.context.source.error(
-                    f"{word!r} does not belong before a variable", line, column, "remove it"
-                )
+        self._qualifiers(specifiers, _VARIABLE_WORDS, "a variable")
         if not specifiers.type_name:
             raise self.context.error("this variable has no type", node, "write its type before its name")
         type_ = self.context.find_type(specifiers.type_name, node)
@@ -438,10 +442,10 @@ class _KernelChecker:
                     raise self.context.error(
                         f"{type_} takes one value, not {len(node.arguments)}", node, "remove the others"
                     )
-                return self.expressions.coerce(self.expressions.value(node.arguments[0]), type_, "the initialiser")
+                return self.expressions.store(self.expressions.value(node.arguments[0]), type_, "the initialiser")
             self.expressions.fill(node, type_, "the initialiser")
             return node
-        return self.expressions.coerce(self.expressions.value(node), type_, "the initialiser")
+        return self.expressions.store(self.expressions.value(node), type_, "the initialiser")
 
     def _shared(self, node: ast.Declarator, type_: Type) -> None:
         context, kernel = self.context, self.kernel

@@ -12,6 +12,13 @@ from headwater.brook.source import SourceText
 from headwater.brook.types import Symbol, Type, builtin_type
 from headwater.errors import SourceError
 
+_FOREIGN = {
+    "bool": ("", "int, with 0 and 1"),
+    "fixed": ("it is BrookGPU's, for fragment units: ", "float"),
+    "half": ("it is Cg's and HLSL's: ", "float"),
+}
+"""Types of related languages that Brook+ lacks: where they come from, and what to write."""
+
 
 @dataclass(eq=False)
 class KernelInfo:
@@ -79,8 +86,11 @@ class Context:
                 node,
                 fault.hint,
             )
-        if name == "bool":
-            raise self.error("bool is not a type of Brook+", node, "use int, with 0 and 1")
+        if name.rstrip("1234") in _FOREIGN:
+            origin, instead = _FOREIGN[name.rstrip("1234")]
+            if instead == "float":
+                instead += name[len(name.rstrip("1234")) :].strip("1")
+            raise self.error(f"{name} is not a type of Brook+", node, f"{origin}use {instead}")
         if name in {"double3", "double4", "float1", "int1"}:
             raise self.error(
                 f"there is no type {name!r}", node, "double has at most two components, other types one to four"

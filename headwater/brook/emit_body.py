@@ -369,7 +369,7 @@ class BodyEmitter:
             case ast.Assign():
                 return self._assign(node)
             case ast.Conditional():
-                condition = self.expression(node.condition).at(OR)
+                condition = self._decides(node.condition).at(OR)
                 return Code(
                     f"{condition} ? {self.expression(node.yes).at(TERNARY)} : {self.expression(node.no).at(TERNARY)}",
                     TERNARY,
@@ -386,6 +386,13 @@ class BodyEmitter:
             case ast.Index():
                 return self._read(node)
         raise AssertionError(node)
+
+    def _decides(self, node: ast.Expression) -> Code:
+        """What decides a ``?:``, which OpenCL C wants as an integer (1.2 specification, 6.3.i)."""
+        code = self.expression(node)
+        if node.type.condition or node.type.is_integer:
+            return code
+        return Code(f"{code.at(LESS)} != {zero(node.type)}", EQUAL)
 
     def _name(self, node: ast.Name) -> Code:
         symbol = node.symbol

@@ -75,7 +75,7 @@ def literal_fits(node: ast.Number, target: Type) -> bool:
 
 def literal(node: ast.Number, target: Type) -> str:
     """A number as OpenCL C writes it for the target type."""
-    text = node.text.rstrip("uU") if node.text[:2].lower() == "0x" else node.text.rstrip("fFuU")
+    text = node.text.rstrip("uUlL") if node.text[:2].lower() == "0x" else node.text.rstrip("fFuUlL")
     if target.base in {"float", "double"}:
         if not node.floating:
             text = f"{literal_integer(node.text)}.0"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwater.brook import ast
 from headwater.brook.context import Context, KernelInfo, closest
+from headwater.brook.conversions import Conversions, differ_in_sign
 from headwater.brook.folding import owner_offset
 from headwater.brook.functions import ELSEWHERE, FUNCTIONS, POSITION_FUNCTIONS
 from headwater.brook.types import (
@@ -13,6 +14,7 @@ from headwater.brook.types import (
     FLOAT4,
     INT,
     INT4,
+    INT_MAX,
     RANKS,
     UINT,
     VOID,
@@ -22,8 +24,8 @@ from headwater.brook.types import (
 )
 from headwater.errors import SourceError
 
-_INT_MAX = 0x7FFFFFFF
 _UINT_MAX = 0xFFFFFFFF
+_SHIFTS = frozenset({"<<", ">>"})
 _COMPARISONS = frozenset({"<", ">", "<=", ">=", "==", "!="})
 _LOGICAL = frozenset({"&&", "||"})
 _INTEGER_ONLY = frozenset({"%", "&", "|", "^", "<<", ">>"})
@@ -36,13 +38,11 @@ _READ_ONLY = {
 }
 
 
-class ExpressionChecker:
+class ExpressionChecker(Conversions):
     """Checks the expressions of one kernel."""
 
     def __init__(self, context: Context, kernel: KernelInfo) -> None:
-        self.context = context
-        self.kernel = kernel
-        self.weak = context.options.weak
+        super().__init__(context, kernel)
         self.scopes: list[dict[str, Symbol]] = [{}]
 
     # ---- names
@@ -60,14 +60,6 @@ class ExpressionChecker:
     def find(self, name: str) -> Symbol | None:
         """The symbol a name refers to, innermost scope first."""
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
-
-    def note_type(self, type_: Type) -> None:
-        """Remember what using a type needs of the device."""
-        if type_.base == "double":
-            self.kernel.uses_double = True
-        elif type_.is_struct:
-            for member in self.context.structs[type_.base].fields:
-                self.note_type(Type(member.type.base, member.type.width, member.type.is_struct))
 
     # ---- entry points
 
@@ -106,37 +98,8 @@ class ExpressionChecker:
                     "take one component, or use any() or all()",
                 )
             self.context.warn(f"only the x component decides the condition of {what}", checked)
-            return self._component(checked, "x")
+            return self.component(checked, "x")
         return checked
-
-    def coerce(self, node: ast.Expression, target: Type, what: str) -> ast.Expression:
-        """The checked expression as a value of the target type, converted where the rules allow; ``what`` names the
-        place.
-        """
-        source = node.type
-        if source == target:
-            return node
-        if (
-            source.condition
-            and source.width == target.width
-            and target.is_numeric
-            and (source.base == target.base or target.base in {"int", "uint"} or self.weak)
-        ):
-            return self.convert(node, target)
-        if self.weak and source.is_numeric and target.is_numeric and source.width in {1, target.width}:
-            if source.value != target:
-                self.context.warn(f"{source.value} is converted to {target} in {what}", node)
-            return self.convert(node, target)
-        raise self.context.error(
-            f"{what} wants {target}, but this is {source.value}", node, self._conversion_hint(node, target)
-        )
-
-    def convert(self, node: ast.Expression, target: Type) -> ast.Expression:
-        """Wrap an expression in a conversion."""
-        result = ast.Convert(node.line, node.column, node)
-        result.type = target
-        self.note_type(target)
-        return result
 
     def lvalue(self, node: ast.Expression, what: str) -> ast.Expression:
         """Check an expression that is written to."""
@@ -233,14 +196,9 @@ class ExpressionChecker:
             number = literal_integer(text)
         except ValueError:
             raise self.context.error(f"{node.text} is not an octal number", node, "remove the leading 0") from None
-        unsigned = text.endswith("u") or (text.startswith("0x") and number > _INT_MAX)
-        if number > _UINT_MAX or (number > _INT_MAX and not unsigned):
-            raise self.context.error(
-                f"{node.text} does not fit in {'uint' if unsigned else 'int'}",
-                node,
-                "add the suffix u" if number <= _UINT_MAX else "integers have 32 bits",
-            )
-        node.type = UINT if unsigned else INT
+        if number > _UINT_MAX:
+            raise self.context.error(f"{node.text} does not fit in uint", node, "integers have 32 bits")
+        node.type = UINT if "u" in text or number > INT_MAX else INT
         return node
 
     def _name(self, node: ast.Name) -> ast.Expression:
@@ -275,20 +233,13 @@ class ExpressionChecker:
         if not operand.type.is_numeric:
             raise self.context.error(f"{operator!r} does not apply to {operand.type}", node, "use one of its members")
         if operator == "!":
-            if not operand.type.condition and not operand.type.is_integer and not self.weak:
-                raise self.context.error(
-                    f"'!' does not apply to {operand.type}", node, "compare it with a number first"
-                )
             node.type = Type(operand.type.base, operand.type.width, condition=True)
             return node
-        node.operand = operand = self._as_value(operand)
+        node.operand = operand = self.as_value(operand)
         if operator == "~" and operand.type.base not in {"int", "uint"}:
             raise self.context.error(f"'~' does not apply to {operand.type}", node, "cast it to int or uint")
         node.type = operand.type
         return node
-
-    def _as_value(self, node: ast.Expression) -> ast.Expression:
-        return self.convert(node, node.type.value) if node.type.condition else node
 
     def _binary(self, node: ast.Binary) -> ast.Expression:
         operator = node.operator
@@ -304,10 +255,15 @@ class ExpressionChecker:
         if not node.left.type.is_numeric or not node.right.type.is_numeric:
             wrong = node.left if not node.left.type.is_numeric else node.right
             raise self.context.error(f"{operator!r} does not apply to {wrong.type}", node, "use its members")
-        node.left, node.right = self._as_value(node.left), self._as_value(node.right)
+        node.left, node.right = self.as_value(node.left), self.as_value(node.right)
         self._require_base(operator, node.left.type, node)
         self._require_base(operator, node.right.type, node)
-        node.left, node.right = self._unify(node.left, node.right, node, f"the operands of {operator!r}")
+        what = f"the operands of {operator!r}"
+        node.left, node.right = self.narrow(node.left, node.right, what)
+        if operator in _SHIFTS and node.left.type.base != node.right.type.base:
+            # How far is a count: signed or not, as it is.
+            node.right = self.convert(node.right, Type(node.left.type.base, node.right.type.width))
+        node.left, node.right = self.unify(node.left, node.right, node, what)
         node.type = node.left.type
         if operator in _COMPARISONS:
             node.type = Type(node.type.base, node.type.width, condition=True)
@@ -326,104 +282,50 @@ class ExpressionChecker:
     def _logical(self, node: ast.Binary) -> ast.Expression:
         for operand in (node.left, node.right):
             type_ = operand.type
-            if not type_.is_numeric or (not type_.condition and not type_.is_integer and not self.weak):
+            if not type_.is_numeric:
                 raise self.context.error(
-                    f"{node.operator!r} does not apply to {type_}", operand, "compare it with a number first"
+                    f"{node.operator!r} does not apply to {type_}", operand, "compare one of its members"
                 )
+        what = f"the operands of {node.operator!r}"
+        node.left, node.right = self.narrow(node.left, node.right, what)
         if node.left.type.width != node.right.type.width:
             if not (self.weak and 1 in {node.left.type.width, node.right.type.width}):
-                raise self._different(node.left, node.right, node, f"the operands of {node.operator!r}")
+                raise self.different(node.left, node.right, node, what)
             width = max(node.left.type.width, node.right.type.width)
-            node.left = self._widen(node.left, width)
-            node.right = self._widen(node.right, width)
-        node.type = Type("int", node.left.type.width, condition=True)
+            node.left = self.widen(node.left, width)
+            node.right = self.widen(node.right, width)
+        # The emitter combines masks of int, as comparisons of float give them, too.
+        base, width = node.left.type.base, node.left.type.width
+        real = base == "float" or (base == "double" and width == 1)
+        node.type = Type(base if real else "int", width, condition=True)
         return node
-
-    def _widen(self, node: ast.Expression, width: int) -> ast.Expression:
-        if node.type.width == width:
-            return node
-        node = self._as_value(node)
-        return self.convert(node, node.type.widened(width))
-
-    def _unify(
-        self, left: ast.Expression, right: ast.Expression, node: ast.Node, what: str
-    ) -> tuple[ast.Expression, ast.Expression]:
-        """Two operands of one type: as they are under strict typing, by C's usual conversions under weak typing."""
-        if left.type == right.type:
-            return left, right
-        if not self.weak or not left.type.is_numeric or not right.type.is_numeric:
-            raise self._different(left, right, node, what)
-        left_type, right_type = left.type.value, right.type.value
-        if left_type.width != right_type.width and 1 not in {left_type.width, right_type.width}:
-            raise self._different(left, right, node, what)
-        # A literal takes the other operand's type: 2.0 * x stays float, as a programmer of the language means it.
-        if isinstance(left, ast.Number) and right_type.base in {"float", "double"}:
-            base = right_type.base
-        elif isinstance(right, ast.Number) and left_type.base in {"float", "double"}:
-            base = left_type.base
-        else:
-            base = max(left_type.base, right_type.base, key=RANKS.index)
-        common = Type(base, max(left_type.width, right_type.width))
-        return self.coerce(left, common, what), self.coerce(right, common, what)
-
-    def _different(self, left: ast.Expression, right: ast.Expression, node: ast.Node, what: str) -> SourceError:
-        hint = "no conversion is implicit: "
-        numbers = left.type.is_numeric and right.type.is_numeric
-        if numbers and left.type.width != right.type.width:
-            vector, scalar = (left, right) if left.type.width > right.type.width else (right, left)
-            if scalar.type.width == 1:
-                hint += f"write {vector.type.value.name}(x, …) with the scalar repeated"
-            else:
-                hint += "take components, as in v.xy"
-        elif isinstance(right, ast.Number):
-            hint += f"write {_literal_as(right, left.type)}"
-        elif isinstance(left, ast.Number):
-            hint += f"write {_literal_as(left, right.type)}"
-        else:
-            hint += f"use a cast such as ({left.type.value.name})x"
-        return self.context.error(
-            f"{what} have different types: {left.type.value} and {right.type.value}",
-            node,
-            hint + ", or allow it with -a (run: --options=-a)",
-        )
-
-    def _conversion_hint(self, node: ast.Expression, target: Type) -> str:
-        if not node.type.is_numeric or not target.is_numeric:
-            return "the types must be the same"
-        if isinstance(node, ast.Number) and target.width == 1:
-            return (
-                f"no conversion is implicit: write {_literal_as(node, target)}, or allow it with -a (run: --options=-a)"
-            )
-        if node.type.width == target.width:
-            return f"no conversion is implicit: use a cast, ({target.name})x, or allow it with -a (run: --options=-a)"
-        if node.type.width == 1:
-            return f"write {target.name}(x, …) with the scalar repeated, or allow it with -a (run: --options=-a)"
-        return f"take components, as in v.{COMPONENTS[: target.width]}"
 
     def _assign(self, node: ast.Assign) -> ast.Expression:
         node.target = self.lvalue(node.target, "an assignment")
         node.type = target = node.target.type
         if node.operator == "=":
-            node.value = self.coerce(self.value(node.value), target, "the assignment")
+            node.value = self.assign(self.value(node.value), target, "the assignment")
             return node
         operator = node.operator[:-1]
         if not target.is_numeric:
             raise self.context.error(f"{node.operator!r} does not apply to {target}", node, "assign to its members")
         self._require_base(operator, target, node)
-        value = self._as_value(self.value(node.value))
+        value = self.as_value(self.value(node.value))
         if value.type.is_numeric:
             self._require_base(operator, value.type, node)
-        if value.type != target and not self.weak:
-            raise self._different(node.target, value, node, f"the operands of {node.operator!r}")
-        node.value = self.coerce(value, target, f"{node.operator!r}")
+        if not self.weak and value.type != target and not differ_in_sign(value.type, target):
+            raise self.different(node.target, value, node, f"the operands of {node.operator!r}")
+        node.value = self.assign(value, target, f"{node.operator!r}")
         return node
 
     def _conditional(self, node: ast.Conditional) -> ast.Expression:
         node.condition = self.condition(node.condition, "'?:'")
         yes, no = self.value(node.yes), self.value(node.no)
         if not (yes.type.condition and no.type.condition and yes.type.width == no.type.width):
-            yes, no = self._as_value(yes), self._as_value(no)
-        node.yes, node.no = self._unify(yes, no, node, "the two sides of '?:'")
+            yes, no = self.as_value(yes), self.as_value(no)
+        what = "the two sides of '?:'"
+        yes, no = self.narrow(yes, no, what)
+        node.yes, node.no = self.unify(yes, no, node, what)
         node.type = node.yes.type
         return node
 
@@ -432,6 +334,8 @@ class ExpressionChecker:
         node.operand = operand = self.value(node.operand)
         if not operand.type.is_numeric or not target.is_numeric:
             raise self.context.error(f"cannot cast {operand.type} to {target}", node, "cast its members")
+        if operand.type.width > target.width and self.weak:
+            node.operand = operand = self.cut(operand, target.width, f"the cast to {target}")
         if operand.type.width != target.width:
             if not (self.weak and operand.type.width == 1):
                 raise self.context.error(
@@ -509,14 +413,9 @@ class ExpressionChecker:
                 node,
                 f"use the letters {', '.join(allowed)}",
             )
-        node.operand = self._as_value(operand)
+        node.operand = self.as_value(operand)
         node.type = type_.value.widened(len(node.name))
         return node
-
-    def _component(self, node: ast.Expression, name: str) -> ast.Expression:
-        result = ast.Member(node.line, node.column, self._as_value(node), name)
-        result.type = node.type.value.component
-        return result
 
     def _index(self, node: ast.Index) -> ast.Expression:
         array = self._check(node.array)
@@ -535,7 +434,7 @@ class ExpressionChecker:
         for index in node.indices:
             if not index.type.is_numeric or index.type.base == "double":
                 raise self.context.error(f"an index cannot be {index.type}", index, "cast it to int")
-        node.indices = [self._as_value(index) for index in node.indices]
+        node.indices = [self.as_value(index) for index in node.indices]
         given = len(node.indices)
         if given == 1 and symbol.rank > 1 and node.indices[0].type.width == symbol.rank:
             self.context.warn(
@@ -560,7 +459,7 @@ class ExpressionChecker:
                             f"an index of {symbol.name!r} is {index.type}", index, "take one component"
                         )
                     self.context.warn("only the x component is used as the index", index)
-                    node.indices[position] = self._component(index, "x")
+                    node.indices[position] = self.component(index, "x")
         node.type = symbol.type
         return node
 
@@ -647,7 +546,7 @@ class ExpressionChecker:
             )
         arguments = [self.value(argument) for argument in node.arguments]
         if not (function.result == "condition" and arguments[0].type.condition):
-            arguments = [self._as_value(argument) for argument in arguments]
+            arguments = [self.as_value(argument) for argument in arguments]
         for argument in arguments:
             if not argument.type.is_numeric:
                 raise self.context.error(
@@ -656,12 +555,12 @@ class ExpressionChecker:
         first = arguments[0]
         for position in range(1, len(arguments)):
             if arguments[position].type != first.type and not self.weak:
-                raise self._different(
+                raise self.different(
                     first, arguments[position], arguments[position], f"the arguments of {function.name}()"
                 )
         if self.weak and function.arity > 1:
             for position in range(1, len(arguments)):
-                first, _ = self._unify(first, arguments[position], node, f"the arguments of {function.name}()")
+                first, _ = self.unify(first, arguments[position], node, f"the arguments of {function.name}()")
             if first.type.base not in function.bases and "float" in function.bases:
                 first = self.coerce(first, Type("float", first.type.width), f"{function.name}()")
             arguments = [self.coerce(argument, first.type, f"{function.name}()") for argument in [*arguments]]
@@ -761,17 +660,3 @@ def _accepted(bases: frozenset[str], widths: tuple[int, ...]) -> str:
     names = [base for base in RANKS if base in bases]
     counts = "" if widths == (1, 2, 3, 4) else f" with {' or '.join(map(str, widths))} components"
     return f"it takes {', '.join(names)}{counts}"
-
-
-def _literal_as(number: ast.Number, wanted: Type) -> str:
-    text = number.text.rstrip("fFuU") if not number.text.lower().startswith("0x") else number.text.rstrip("uU")
-    match wanted.base:
-        case "float":
-            return f"{text}f" if any(c in text for c in ".eE") else f"{text}.0f"
-        case "double":
-            return text if any(c in text for c in ".eE") else f"{text}.0"
-        case "uint":
-            return f"{text}u"
-        case "int" if not number.floating:
-            return text
-    return f"({wanted.name}){number.text}"

@@ -16,7 +16,7 @@ from headwater.brook.source import SourceText
 _TOKEN = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.){1,8}'|[A-Za-z_]\w*|\.?\d[\w.]*|[^\s]""")
 _QUALIFIERS = frozenset({"kernel", "reduce"})
 _TYPE_WORDS = re.compile(
-    r"(?:void|const|volatile|static|extern|inline|unsigned|signed|long|out|iter|shared|kernel|reduce|(?:u?(?:char|short|int)|float|double)[234]?)\Z"
+    r"(?:void|const|volatile|restrict|static|extern|inline|__inline|unsigned|signed|long|out|iter|shared|kernel|reduce|(?:u?(?:char|short|int)|float|double)[234]?)\Z"
 )
 _OPENERS = {"(": ")", "[": "]", "{": "}"}
 _CLOSERS = frozenset(")]}")

@@ -11,7 +11,7 @@ from headwater.brook.source import SourceText
 from headwater.errors import SourceError
 
 _FORBIDDEN = re.compile(
-    r"\b(switch|case|default|goto|sizeof|static|extern|volatile|restrict|register|auto|union|enum|vout|long|template|class|asm)\b"
+    r"\b(switch|case|default|goto|sizeof|union|enum|vout|long|template|class|asm)\b"
     r"|(\"|')|(->)"
 )
 _REMEDY = {
@@ -20,12 +20,6 @@ _REMEDY = {
     "default": "use if and else",
     "goto": "use loops, break and continue",
     "sizeof": "write the number",
-    "static": "kernels keep no state; use a stream or an argument",
-    "extern": "pass it as an argument",
-    "volatile": "remove it",
-    "restrict": "remove it",
-    "register": "remove it",
-    "auto": "write the type",
     "union": "use a struct",
     "enum": "use int values",
     "vout": "variable-length outputs were removed from Brook+; use a scatter array",

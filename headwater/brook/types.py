@@ -9,6 +9,7 @@ from typing import Literal
 from headwater.brook.model import SCALARS, ElementType
 
 COMPONENTS = "xyzw"
+INT_MAX = 0x7FFFFFFF
 _TYPE_NAME = re.compile(r"(?:(unsigned|signed)\s+)?(char|uchar|short|ushort|int|uint|float|double)([234])?\Z")
 RANKS = ("char", "uchar", "short", "ushort", "int", "uint", "float", "double")
 """The order of C's usual conversions, weakest first, used under weak typing."""
@@ -96,7 +97,7 @@ def literal_integer(text: str) -> int:
     """The value of an integer literal as C reads it, in any of its bases; raises ``ValueError`` for
     ``08``.
     """
-    digits = text.rstrip("uU")
+    digits = text.rstrip("uUlL")
     if digits[:2] in {"0x", "0X"}:
         return int(digits, 16)
     return int(digits, 8 if len(digits) > 1 and digits[0] == "0" else 10)
