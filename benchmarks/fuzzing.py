@@ -153,7 +153,7 @@ def main(name: str, description: str, make: Callable[[str], Maker]) -> int:
     options = parser.parse_args()
     folder = options.corpus
     if folder is None:
-        from headwater import cache
+        from headwater.base import cache
 
         folder = cache.current().directory / name
     folder.mkdir(parents=True, exist_ok=True)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.isa_instructions import _FRAME, CHIPS as NEWER_CHIPS, MODES, _for_gfx8, _packed, _prefix
+from headwater.base.arrays import address, aligned_bytes
 from headwater.emulate.layout import LANES
 from headwater.emulate.reference import step
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
@@ -34,7 +35,6 @@ from headwater.isa.gcn.printer import text as printed
 from headwater.isa.gcn.table import rows
 from headwater.isa.gcn.typed import untyped
 from headwater.opencl.gcn_build import assemble
-from headwater.runtime.arrays import address, aligned_bytes
 
 CHIPS = {"gfx701": "r9-290x", **NEWER_CHIPS}
 RESOURCE, SAMPLER, SOFFSET, EXEC_AT = 16, 24, 28, 30

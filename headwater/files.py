@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 import numpy as np
 
+from headwater.base.writing import Staging, refuse_place
 from headwater.errors import ResourceError, SourceError, Span, UsageError
 from headwater.runtime.signature import SCALARS, parse_type
-from headwater.writing import Staging, refuse_place
 
 if TYPE_CHECKING:
     from PIL.Image import Image

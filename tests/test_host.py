@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater import host
+from headwater.base import host
 from headwater.errors import UsageError
 
 # Halves, conversions, rotations, gathers through local memory: what is done otherwise without wide vectors.

@@ -148,7 +148,7 @@ def _plain(value: float | None) -> str:
 
 def picture(results: Sequence[Result]) -> str:
     """Simulated over measured values, as SVG that stands for itself; "" where nothing was simulated."""
-    from headwater.analyze.svg import scatter
+    from headwater.views.svg import scatter
 
     points = [
         (result.row.measured, result.simulated, result.row.unit, bool(result.row.data.get("fitted")), result.row.id)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from headwater.analyze import units
 from headwater.analyze.costs import fetch_cycles
-from headwater.analyze.occupancy import next_steps, occupancy
 from headwater.analyze.patterns import LINE_BYTES, Pattern
+from headwater.chips.occupancy import next_steps, occupancy
 from headwater.errors import LaunchError
+from headwater.views import units
 
 if TYPE_CHECKING:
     from headwater.analyze.report import Analysis

@@ -15,10 +15,10 @@ from headwater.analyze.flow import MODES, Mode
 from headwater.analyze.launch import Given
 from headwater.analyze.report import Analysis, Question, Refused, Report
 from headwater.analyze.sources import SUFFIXES, Built, Source, build, from_text, read
-from headwater.analyze.whatif import Change, changed
+from headwater.base.numbers import whole
 from headwater.chips import Chip
+from headwater.chips.whatif import Change, changed
 from headwater.errors import HeadwaterError, InternalError, LaunchError, ResourceError, SourceError, Span, UsageError
-from headwater.numbers import whole
 
 DEFAULT_DEVICE = "vega64"
 _MOST_TRIPS = 1 << 48

@@ -13,9 +13,9 @@ from math import ceil, inf
 
 from headwater.analyze.costs import Work
 from headwater.analyze.domain import Domain
-from headwater.analyze.units import data_bytes
 from headwater.chips import Chip
 from headwater.errors import UsageError
+from headwater.views.units import data_bytes
 
 # PCI-SIG, PCI Express base specifications: bytes a lane moves each way in a second, in millions, line code accounted
 # for.

@@ -7,13 +7,13 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headwater.analyze import svg, units
 from headwater.analyze.code import KNOWN, OPERATIONS_APART
 from headwater.analyze.flow import MODES
 from headwater.analyze.glossary import metrics
-from headwater.analyze.occupancy import curve, next_steps
-from headwater.analyze.page import bars, document, one_by_one, stack, table
 from headwater.analyze.text import differences, heading
+from headwater.chips.occupancy import curve, next_steps
+from headwater.views import svg, units
+from headwater.views.page import bars, document, one_by_one, stack, table
 
 if TYPE_CHECKING:
     from headwater.analyze.report import Analysis, Report

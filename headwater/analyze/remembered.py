@@ -11,34 +11,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater import __version__, cache
+from headwater.base import cache
+from headwater.base.freshness import code_state
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
     from headwater.analyze.report import Report
 
 _FORMAT = "report 1"
-_HERE = Path(__file__).resolve().parents[1]
-_DEPENDS_ON = (
-    "analyze", "chips", "il", "il/from_llvm", "brook", "isa", "isa/gcn", "isa/gcn/tables", "isa/vliw",
-    "isa/vliw/compiler", "isa/vliw/tables", "opencl", "opencl/library", "opencl/library/gcn", "opencl/library/vliw",
-    "emulate", "timing",
-)  # fmt: skip
-
-
-def state() -> str:
-    """A text that changes when a file of the package does that reports depend on."""
-    parts = [__version__]
-    for folder in _DEPENDS_ON:
-        try:
-            with os.scandir(_HERE / folder) as found:
-                for item in found:
-                    if item.is_file():
-                        about = item.stat()
-                        parts.append(f"{folder}/{item.name} {about.st_size} {about.st_mtime_ns}")
-        except OSError:
-            continue
-    return "\n".join(sorted(parts))
 
 
 def views(
@@ -55,7 +35,7 @@ def views(
     contents = [_digest(path) for path in (*files, *(name for name in devices if name.endswith(".toml")))]
     key = cache.key(
         _FORMAT,
-        state(),
+        code_state(__name__),
         json.dumps([list(files), list(devices), dict(options), contents, width, colour, source, os.getcwd()]),
     )
     entry = cache.get(key)

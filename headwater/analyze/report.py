@@ -9,7 +9,6 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from headwater.analyze import units
 from headwater.analyze.code import Code
 from headwater.analyze.costs import (
     Work,
@@ -24,15 +23,16 @@ from headwater.analyze.estimate import Estimate, estimate
 from headwater.analyze.flow import MODES, Cycle, Mode, Paths, likelihoods
 from headwater.analyze.glossary import metrics
 from headwater.analyze.launch import DEFAULT_PIXELS, default_size, group_of
-from headwater.analyze.occupancy import Needs, Occupancy, next_steps, occupancy
 from headwater.analyze.patterns import Pattern
+from headwater.chips.occupancy import Needs, Occupancy, next_steps, occupancy
 from headwater.errors import HeadwaterError, UsageError
+from headwater.views import units
 
 if TYPE_CHECKING:
     from headwater.analyze.advice import Advice
     from headwater.analyze.sources import Built
-    from headwater.analyze.whatif import Change
     from headwater.chips import Chip
+    from headwater.chips.whatif import Change
 
 _MOST_COUNT = 1e12
 SCHEMA = "headwater analyze 1"

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater import cache
 from headwater.analyze.code import Code
 from headwater.analyze.launch import Given
-from headwater.analyze.remembered import state
+from headwater.base import cache
+from headwater.base.freshness import code_state, unchanged
 from headwater.chips import Chip
 from headwater.errors import SourceError, Span, UsageError
-from headwater.opencl.freshness import unchanged
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.objects import CodeObject
@@ -112,7 +111,7 @@ def build(source: Source, chip: Chip, given: Given | None = None) -> Built:
     known = [sorted(given.arguments.items()), given.size, given.group, chip.compute.work_group_size]
     key = cache.key(
         _FORMAT,
-        state(),
+        code_state(__name__),
         chip.target,
         source.language,
         source.name,

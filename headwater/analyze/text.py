@@ -13,11 +13,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from headwater.analyze import units
 from headwater.analyze.code import KNOWN, OPERATIONS_APART
 from headwater.analyze.flow import MODES
 from headwater.analyze.glossary import metrics
-from headwater.analyze.occupancy import next_steps
+from headwater.chips.occupancy import next_steps
+from headwater.views import units
 
 if TYPE_CHECKING:
     from headwater.analyze.estimate import Estimate

@@ -14,9 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headwater import cache
+from headwater.base import cache
+from headwater.base.freshness import code_state
 from headwater.errors import UsageError
-from headwater.opencl.freshness import folder_state
 
 if TYPE_CHECKING:
     from headwater.chips.model import (
@@ -112,7 +112,7 @@ def outline(name: str) -> Outline | None:
     that Headwater brings along. Raises what `load` raises for a path."""
     if name.endswith(".toml"):
         return outline_of(load(name))
-    key = cache.key("chip 1", folder_state(FOLDER), str(FOLDER), plain(name))
+    key = cache.key("chip 1", code_state(__name__), str(FOLDER), plain(name))
     entry = cache.get(key)
     if entry is not None:
         return Outline(*json.loads((entry / _OUTLINE_FILE).read_bytes()))

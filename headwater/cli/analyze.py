@@ -90,8 +90,8 @@ def main(words: Sequence[str]) -> int:
         raise UsageError("which kernel?", hint="give a .cl, .br or .il file, or --counts alu=…,fetch=…")
     if args.pixel:
         raise UsageError("--pixel goes with --counts", hint="a kernel's code says whether it is one of pixels")
-    from headwater import writing
     from headwater.analyze import remembered
+    from headwater.base import writing
     from headwater.cli.results import refuse_overwriting
 
     refuse_overwriting([args.html], args.files)
@@ -183,7 +183,7 @@ def sizes(text: str, option: str) -> tuple[int, ...]:
 def _spreadsheet(args: argparse.Namespace) -> int:
     from headwater import chips
     from headwater.analyze.report import Question, spreadsheet
-    from headwater.analyze.whatif import changed
+    from headwater.chips.whatif import changed
 
     if args.files:
         raise UsageError("--counts stands for a kernel's code", hint="leave FILE out")

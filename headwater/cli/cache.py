@@ -29,7 +29,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse(words)
 
-    from headwater import cache
+    from headwater.base import cache
 
     stats = cache.stats()
     removed = cache.clear() if args.action == "clear" else None

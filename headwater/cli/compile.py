@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from headwater import writing
+from headwater.base import writing
 from headwater.cli import vliw_code
 from headwater.cli.options import Parser, add_build_options, build_options
 from headwater.cli.results import refuse_overwriting

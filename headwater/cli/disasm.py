@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headwater import writing
+from headwater.base import writing
 from headwater.cli import vliw_code
 from headwater.cli.compile import target
 from headwater.cli.options import Parser, add_build_options, build_options

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from headwater import writing
+from headwater.base import writing
 from headwater.cli.options import Parser
 from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError

@@ -10,7 +10,7 @@ from headwater.cli.options import Parser
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
-    from headwater.analyze.occupancy import Occupancy
+    from headwater.chips.occupancy import Occupancy
 
 _USAGE = "--device CHIP [--group N] [--vgprs N] [--sgprs N] [--lds BYTES] [options]"
 _DESCRIPTION = """\
@@ -49,7 +49,7 @@ def parser() -> Parser:
 def main(words: Sequence[str]) -> int:
     """Run the command; the exit code is returned."""
     from headwater import chips
-    from headwater.analyze.occupancy import Needs, occupancy
+    from headwater.chips.occupancy import Needs, occupancy
 
     args = parser().parse(words)
     if not args.device:
@@ -77,7 +77,7 @@ def _whole(text: str, option: str) -> int:
 
 
 def _points(result: Occupancy, name: str) -> list[tuple[int, float]]:
-    from headwater.analyze.occupancy import curve
+    from headwater.chips.occupancy import curve
 
     chip = result.chip
     most = {"sgprs": chip.registers.sgprs_per_wavefront, "lds": chip.local_memory.work_group_bytes}.get(name, 1)
@@ -98,7 +98,7 @@ def _points(result: Occupancy, name: str) -> list[tuple[int, float]]:
 
 
 def _as_json(result: Occupancy, name: str | None) -> dict[str, Any]:
-    from headwater.analyze.occupancy import next_steps
+    from headwater.chips.occupancy import next_steps
 
     made: dict[str, Any] = {
         "device": result.chip.name,
@@ -118,7 +118,7 @@ def _as_json(result: Occupancy, name: str | None) -> dict[str, Any]:
 
 
 def _as_text(result: Occupancy, name: str | None) -> str:
-    from headwater.analyze.occupancy import next_steps
+    from headwater.chips.occupancy import next_steps
 
     needs, chip = result.needs, result.chip
     limited = " and ".join(result.limited_by)

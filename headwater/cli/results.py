@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from headwater.base.writing import refuse_place
 from headwater.errors import UsageError
-from headwater.writing import refuse_place
 
 
 def output_file(word: str) -> str:

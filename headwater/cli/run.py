@@ -386,7 +386,7 @@ class _Result:
     def _time_lines(self) -> list[str]:
         from statistics import median
 
-        from headwater.analyze.units import data_bytes, seconds
+        from headwater.views.units import data_bytes, seconds
 
         middle = median(self.seconds)
         moved = self.job.moved_bytes(self.outputs)

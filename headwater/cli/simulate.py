@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater.analyze.units import memory_bytes, seconds
 from headwater.cli.options import Parser, build_options, positive, whole_from_one
 from headwater.cli.results import output_file, refuse_overwriting
 from headwater.cli.run import add_launch_options, bind_words, choose_kernel, tell_written
 from headwater.errors import UsageError
+from headwater.views.units import memory_bytes, seconds
 
 if TYPE_CHECKING:
     from headwater.cli.launch import TimeLimit
@@ -199,7 +199,7 @@ def _write(args: argparse.Namespace, reports: Sequence[Report], program: SystemT
         (program or reports[0]).save_timeline(args.timeline)
         print(f"wrote {args.timeline}", file=sys.stderr)
     if args.html:
-        from headwater import writing
+        from headwater.base import writing
         from headwater.timing.html import page
 
         writing.write({Path(args.html): page(reports)})

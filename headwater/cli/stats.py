@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headwater.analyze.units import memory_bytes
 from headwater.cli.options import Parser, build_options, positive
 from headwater.cli.results import output_file, refuse_overwriting
 from headwater.cli.run import add_launch_options, bind_words, choose_kernel, tell_written
 from headwater.errors import KernelFault, UsageError
+from headwater.views.units import memory_bytes
 
 if TYPE_CHECKING:
     from headwater.emulate.stats import InstructionRow, Statistics, Work

@@ -47,7 +47,7 @@ def main(words: Sequence[str]) -> int:
     if args.simulate:
         results = [validation.simulate(result) for result in results]
     if args.write:
-        from headwater import writing
+        from headwater.base import writing
 
         page = Path(args.write)
         drawing = page.with_suffix(".svg")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.emulate import unwritten, waitcnt
 from headwater.emulate.layout import LANES, Struct, round_up
 from headwater.emulate.provenance import Provenance, provenance
@@ -27,7 +28,6 @@ from headwater.emulate.staging import (
     tables,
 )
 from headwater.errors import InternalError, KernelFault, ResourceError, SourceError, Span
-from headwater.runtime.arrays import Array, address, aligned_bytes
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing

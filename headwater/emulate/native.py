@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headwater import cache, host
+from headwater.base import cache, host
+from headwater.base.freshness import native_state
 from headwater.errors import InternalError
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def native_kernel(code: CodeObject, name: str, *, full: bool, observer: Observer
 
     ``full``: for groups of a multiple of 64 work-items only. Raises InternalError if LLVM cannot compile it.
     """
-    key = cache.key(_FORMAT, state(), code.digest, name, str(full), "" if observer is None else observer.name)
+    watched = "" if observer is None else observer.name
+    key = cache.key(_FORMAT, native_state(__name__), code.digest, name, str(full), watched)
     entry = cache.get(key)
     if entry is None:
         entry = cache.put(key, _build(code, name, full, observer))
@@ -117,9 +119,7 @@ QUICKER = "-finline-hint-functions"
 def compile_c(source: str, *options: str) -> bytes:
     """C for this machine, without a library, as object code; from the disk cache. ``options``: further ones of clang.
     Raises InternalError."""
-    from headwater.opencl.freshness import identity
-
-    key = cache.key(_FORMAT, "C", identity(), *options, source)
+    key = cache.key(_FORMAT, "C", native_state(__name__), *options, source)
     with _COMPILING_LOCK:
         mine = _COMPILING.setdefault(key, threading.Lock())
     with mine:  # who asks while another thread compiles it finds it on the disk then
@@ -161,13 +161,3 @@ def _compile_c(source: str, *options: str) -> bytes:
 
 
 _TARGET = ("-target", "x86_64-linux-gnu") if sys.platform == "linux" and os.uname().machine == "x86_64" else ()
-
-
-@functools.cache
-def state(*more: Path) -> str:
-    """A text that changes when the emulator, files of further folders, or this machine do."""
-    from headwater.opencl.freshness import folder_state, identity
-
-    here = Path(__file__).parent
-    isa = here.parent / "isa" / "gcn"
-    return "\n".join([identity(), folder_state(here, isa, isa / "tables", *more)])

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from headwater.base.arrays import Array, address, aligned_bytes
+from headwater.base.writing import is_special
 from headwater.emulate import layout
 from headwater.emulate.layout import LANES, Struct, round_up
 from headwater.emulate.staging import (
@@ -36,9 +38,7 @@ from headwater.emulate.staging import (
     tables,
 )
 from headwater.errors import InternalError, ResourceError, UsageError
-from headwater.runtime.arrays import Array, address, aligned_bytes
 from headwater.runtime.pool import STOP
-from headwater.writing import is_special
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing, Region, Watched

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headwater.runtime.arrays import Array
+from headwater.base.arrays import Array
 
 if TYPE_CHECKING:
     from headwater.runtime.cpu_launch import CpuBuffer

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Literal
 
-from headwater import cache
+from headwater.base import cache
 from headwater.errors import SourceError, Span
 
 KERNEL = "il_kernel"
@@ -69,9 +68,9 @@ class Translation:
 
 def translation_of(text: str, filename: str) -> Translation:
     """The translation of a program, or why there is none. SourceError for what is wrong in it, or not supported."""
-    from headwater.opencl.freshness import folder_state
+    from headwater.base.freshness import code_state
 
-    key = cache.key(_FORMAT, folder_state(Path(__file__).parent), text, filename)
+    key = cache.key(_FORMAT, code_state(__name__), text, filename)
     entry = cache.get(key)
     if entry is None:
         from headwater.il.parser import parse

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
-from headwater import cache
+from headwater.base import cache
+from headwater.base.freshness import code_state, unchanged
 from headwater.errors import UsageError
-from headwater.opencl.freshness import compiler_state, unchanged
 from headwater.opencl.kernels import KernelInfo
 
 # LLVM's processors from Southern Islands to CDNA 2 (LLVM, "User Guide for AMDGPU Backend", Processors).
@@ -82,7 +82,7 @@ def compile_code_object(
     if emit not in EMITTED:
         raise UsageError(f"there is no output {emit!r}", hint="choose from " + ", ".join(EMITTED))
     settings = Settings(processor, version, largest_group, emit, only)
-    key = cache.key(_FORMAT, compiler_state(), source, filename, options, repr(settings))
+    key = cache.key(_FORMAT, code_state(__name__), source, filename, options, repr(settings))
     entry = cache.get(key)
     if entry is not None:
         found = _read(entry, settings)

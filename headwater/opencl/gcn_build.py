@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headwater.base.freshness import digests
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
 from headwater.opencl.assembly import told_at_calls
-from headwater.opencl.freshness import digests
 from headwater.opencl.gcn import CODE_OBJECT_VERSIONS, DEFAULT_VERSION, CodeObject, Settings, processor_of
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.platforms import GCN_TRIPLE, gcn

@@ -30,10 +30,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from headwater import cache
+from headwater.base import cache
+from headwater.base.freshness import digests, native_state, unchanged
 from headwater.errors import ResourceError
 from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
-from headwater.opencl.freshness import digests, identity, unchanged
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.shared import ENTRY, FITS_SUFFIX, library_name, link_shared
 from headwater.opencl.spmd.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
@@ -237,7 +237,7 @@ def load(source: str, filename: str, options: str = "", *, check: bool = False) 
 
     ``check``: code that tests every access. Raises SourceError for errors in the source, UsageError for bad options.
     """
-    key = cache.key(_FORMAT, identity(), source, filename, options, str(check))
+    key = cache.key(_FORMAT, native_state(__name__), source, filename, options, str(check))
     with _loading:
         module = _loaded.get(key)
         if module is None or not unchanged(module.includes):

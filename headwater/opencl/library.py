@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from headwater import cache
+from headwater.base import cache
 from headwater.errors import InternalError
 from headwater.opencl import clang
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle

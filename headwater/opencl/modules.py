@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from headwater import host
+from headwater.base import host
 from headwater.errors import InternalError
 from headwater.opencl.spmd.cost import APART_GATHERS, QUICK_GATHERS, SLOW_GATHERS, Gathers
 

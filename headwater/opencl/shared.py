@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from headwater import cache
+from headwater.base import cache
 from headwater.errors import InternalError
 
 ENTRY = "hw_entry"

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater import __version__, cache
+from headwater import __version__
+from headwater.base import cache
+from headwater.base.arrays import Array, contiguous_address
 from headwater.brook import model
 from headwater.brook.conditions import holds
 from headwater.brook.model import BrookModule, Kernel as Signature, Parameter
 from headwater.errors import UsageError
-from headwater.runtime.arrays import Array, contiguous_address
 from headwater.runtime.brook_arguments import (
     ALIGNMENT,
     Convert,

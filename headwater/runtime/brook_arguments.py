@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.base.arrays import Array, address, aligned_bytes, view
 from headwater.brook.model import BrookModule, ElementType, Kernel, Parameter, StructType
 from headwater.errors import LaunchError, ResourceError, UsageError
-from headwater.runtime.arrays import Array, address, aligned_bytes, view
 from headwater.runtime.streams import Stream, SubStream
 from headwater.runtime.values import whole_numbers
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.brook.model import Arg, BrookModule, ElementType, Leaf, Parameter, leaves
 from headwater.brook.pixel_support import ADDRESS_TRANSLATION
 from headwater.emulate import unwritten
 from headwater.emulate.vliw.bindings import Format
-from headwater.runtime.arrays import Array, address, aligned_bytes
 from headwater.runtime.brook_arguments import Element, declaration
 from headwater.runtime.brook_pixels import Layout, Pass, Surface
 from headwater.runtime.cpu import check_wanted

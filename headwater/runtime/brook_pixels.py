@@ -12,8 +12,8 @@ from math import isqrt, prod
 
 import numpy as np
 
+from headwater.base.arrays import Array
 from headwater.brook.model import Entry, Kernel, Parameter, extents
-from headwater.runtime.arrays import Array
 from headwater.runtime.brook_arguments import Shape
 from headwater.runtime.brook_plan import (
     Domain,

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from headwater.base.arrays import Array
 from headwater.brook.conditions import Test, remaining
 from headwater.brook.model import Arg, Entry, Kernel, Parameter, Variant, extents
 from headwater.errors import LaunchError
-from headwater.runtime.arrays import Array
 from headwater.runtime.brook_arguments import Shape, check_shape, declaration, wrong
 from headwater.runtime.values import Local
 

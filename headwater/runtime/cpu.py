@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from headwater import __version__
+from headwater.base.arrays import ALIGNMENT, Array, aligned_bytes
 from headwater.errors import LaunchError, ResourceError, UsageError
 from headwater.runtime import pool as _pool
-from headwater.runtime.arrays import ALIGNMENT, Array, aligned_bytes
 from headwater.runtime.cpu_events import CpuQueue
 from headwater.runtime.cpu_launch import CpuBuffer, CpuLaunch
 from headwater.runtime.devices import Buffer, Device, DeviceKernel, DeviceProgram, Size, sizes

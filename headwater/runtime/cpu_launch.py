@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
+from headwater.base.arrays import ALIGNMENT, Array, address, aligned_bytes, view
+from headwater.base.host import caches_bytes
 from headwater.errors import InternalError, KernelFault, ResourceError
-from headwater.host import caches_bytes
 from headwater.runtime import interrupt, pool as _pool, signature
-from headwater.runtime.arrays import ALIGNMENT, Array, address, aligned_bytes, view
 from headwater.runtime.cpu_events import CpuEvent
 from headwater.runtime.devices import Buffer
 from headwater.runtime.events import Gate, Queue, backend_for

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from headwater.host import caches_bytes
+from headwater.base.host import caches_bytes
 from headwater.opencl.kernels import ArgInfo
 from headwater.opencl.spmd.layout import TALLY_RECORD_BYTES, TALLY_SLACK_BYTES
 from headwater.runtime import pool as _pool

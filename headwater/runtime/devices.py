@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from headwater.base.arrays import Array
 from headwater.errors import DeviceError, LaunchError, UsageError
-from headwater.runtime.arrays import Array
 from headwater.runtime.events import Event, Queue
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from headwater.base.arrays import Array
 from headwater.emulate import layout
 from headwater.emulate.hooks import wanted
 from headwater.errors import ResourceError
-from headwater.runtime.arrays import Array
 from headwater.runtime.cpu_launch import CpuLaunch
 from headwater.runtime.faults import Extent
 from headwater.runtime.pool import Task

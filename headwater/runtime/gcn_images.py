@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.errors import LaunchError
 from headwater.isa.gcn import resources
-from headwater.runtime.arrays import Array, address, aligned_bytes
 from headwater.runtime.images import PACKED
 
 if TYPE_CHECKING:

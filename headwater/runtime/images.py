@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from headwater.base.arrays import Array, address, describe, view
 from headwater.errors import LaunchError
-from headwater.runtime.arrays import Array, address, describe, view
 
 # cl.h: CL_R … and CL_SNORM_INT8 …
 CHANNEL_ORDERS = {

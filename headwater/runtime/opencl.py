@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from headwater import cache
+from headwater.base import cache
+from headwater.base.arrays import Array
 from headwater.errors import DeviceError, HeadwaterError, LaunchError, ResourceError, SourceError, Span, UsageError
 from headwater.runtime import signature
-from headwater.runtime.arrays import Array
 from headwater.runtime.devices import Buffer, Device, DeviceKernel, DeviceProgram, Size, unknown_device
 
 if TYPE_CHECKING:

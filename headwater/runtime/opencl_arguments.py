@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.base.arrays import Array
 from headwater.errors import DeviceError
 from headwater.runtime import signature
-from headwater.runtime.arrays import Array
 from headwater.runtime.cpu_launch import check_image
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
 from headwater.runtime.opencl import ClBuffer, ClDevice, pyopencl

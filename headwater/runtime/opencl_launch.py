@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from headwater.base.arrays import Array
 from headwater.errors import HeadwaterError, KernelFault, LaunchError, UsageError
-from headwater.runtime.arrays import Array
 from headwater.runtime.cpu import check_sizes
 from headwater.runtime.devices import Size, sizes
 from headwater.runtime.events import Event, Queue, backend_for

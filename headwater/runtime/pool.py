@@ -23,8 +23,8 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.errors import HeadwaterError, UsageError
-from headwater.runtime.arrays import Array, address, aligned_bytes
 
 # Fields of the launch block, int64[40], that compiled code reads.
 NEXT, TOTAL, BATCH, STOP = 0, 1, 2, 3
@@ -228,9 +228,9 @@ def _prepare() -> None:
 
 
 def _load() -> Native:
-    from headwater import cache
+    from headwater.base import cache
+    from headwater.base.freshness import native_state
     from headwater.emulate.native import compile_c
-    from headwater.opencl.freshness import identity
     from headwater.opencl.shared import library_name, link_shared
 
     fields = {"STATE": STATE, "ENTRY": ENTRY, "ARGS": ARGS, "SCRATCH_BYTES": SCRATCH_BYTES, "OWN_SCRATCH": OWN_SCRATCH}
@@ -248,7 +248,7 @@ def _load() -> Native:
         "serve": (pointer, (pointer, pointer, number)),
         "spin": (None, (number,)),
     }
-    key = cache.key("pool 1", identity(), source)
+    key = cache.key("pool 1", native_state(__name__), source)
     entry = cache.get(key)
     if entry is None:
         shared = link_shared(compile_c(source), exports=[f"hw_{name}" for name in functions])

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from headwater.base.arrays import Array, aligned_bytes
 from headwater.errors import KernelFault
 from headwater.opencl.printf import Piece, Specifier, parse, render
-from headwater.runtime.arrays import Array, aligned_bytes
 
 MEMORY_BYTES = 1 << 20
 """The least CL_DEVICE_PRINTF_BUFFER_SIZE of the full profile (OpenCL 1.2 specification, table 4.3)."""

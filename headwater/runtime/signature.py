@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.base.arrays import Array, describe, view
 from headwater.errors import LaunchError
-from headwater.runtime.arrays import Array, describe, view
 from headwater.runtime.images import Image
 from headwater.runtime.values import Local, Sampler
 

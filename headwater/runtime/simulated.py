@@ -13,21 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from headwater import __version__
+from headwater.base.arrays import aligned_bytes
 from headwater.emulate import unwritten
 from headwater.emulate.layout import GWS_RESOURCES
 from headwater.errors import DeviceError, LaunchError, UsageError
-from headwater.runtime.arrays import aligned_bytes
 from headwater.runtime.cpu import CpuDevice, CpuKernel, check_sizes
 from headwater.runtime.cpu_launch import CpuBuffer
 from headwater.runtime.devices import Buffer, DeviceProgram, Size, sizes
 from headwater.runtime.simulated_launch import SimulatedLaunch
 
 if TYPE_CHECKING:
+    from headwater.base.arrays import Array
     from headwater.chips import Chip, Outline
     from headwater.emulate.hooks import Watcher
     from headwater.isa.gcn.objects import CodeObject
     from headwater.opencl.kernels import KernelInfo
-    from headwater.runtime.arrays import Array
 
 _MISS_SECONDS = 0.02  # finding a code object in the cache takes less
 _OBJECT_FILE = "object.pickle"
@@ -262,10 +262,10 @@ def _load(code: bytes, filename: str) -> CodeObject:
     """The code object, read; what was read once is taken from the disk cache."""
     import pickle
 
-    from headwater import cache
-    from headwater.emulate.native import state
+    from headwater.base import cache
+    from headwater.base.freshness import code_state
 
-    key = cache.key("code object 1", state(), sys.version, filename, code)
+    key = cache.key("code object 1", code_state("headwater.isa.gcn.codeobject"), sys.version, filename, code)
     entry = cache.get(key)
     if entry is not None:
         kept: CodeObject = pickle.loads((entry / _OBJECT_FILE).read_bytes())

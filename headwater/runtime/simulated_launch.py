@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.base.arrays import ALIGNMENT, address, aligned_bytes
 from headwater.emulate import dispatch, layout, unwritten
 from headwater.emulate.hooks import Region
 from headwater.emulate.native import SYMBOL, native_kernel
 from headwater.errors import LaunchError, ResourceError
 from headwater.runtime import pool as _pool, printf_memory, signature
-from headwater.runtime.arrays import ALIGNMENT, address, aligned_bytes
 from headwater.runtime.cpu_launch import MAX_SCRATCH, Slot, _image, _memory, _sampler
 from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, SimulatedTask, fill
 from headwater.runtime.faults import Extent
@@ -166,7 +166,7 @@ class SimulatedLaunch(EmulatedLaunch):
         if not self.native.uses_gws:
             return
         # Work-groups that synchronise are run side by side, as many as the chip holds at once.
-        from headwater.analyze.occupancy import Needs, occupancy
+        from headwater.chips.occupancy import Needs, occupancy
 
         kernel = self.machine_kernel
         needs = Needs(prod(self.host.local_size), max(kernel.vgpr_count, 1), kernel.sgpr_count, self._frames)

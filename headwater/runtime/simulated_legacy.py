@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.emulate import layout
 from headwater.isa.gcn import amdcl
-from headwater.runtime.arrays import Array, address, aligned_bytes
 from headwater.runtime.cpu_launch import _memory
 from headwater.runtime.emulated import SimulatedTask
 from headwater.runtime.gcn_images import samplers

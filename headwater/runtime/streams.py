@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.base.arrays import Array, describe, view
 from headwater.errors import LaunchError, UsageError
-from headwater.runtime.arrays import Array, describe, view
 from headwater.runtime.values import whole_numbers
 
 if TYPE_CHECKING:

@@ -106,7 +106,7 @@ def _found(key: str) -> list[int]:
     """The winners of all trials, also of other processes."""
     winners = _winners.get(key)
     if winners is None:
-        from headwater import cache
+        from headwater.base import cache
 
         winners = _winners[key] = []
         while (entry := cache.get(cache.key(key, str(len(winners))))) is not None:
@@ -115,7 +115,7 @@ def _found(key: str) -> list[int]:
 
 
 def _keep(code: str, ways: tuple[int, ...], best: int) -> None:
-    from headwater import cache
+    from headwater.base import cache
 
     key = _key(code, ways)
     winners = _found(key)
@@ -128,7 +128,7 @@ def _keep(code: str, ways: tuple[int, ...], best: int) -> None:
 @functools.lru_cache(maxsize=256)
 def _key(code: str, ways: tuple[int, ...]) -> str:
     """Of a kernel's code on this machine, with as many threads as there are."""
-    from headwater import cache
-    from headwater.opencl.freshness import identity
+    from headwater.base import cache
+    from headwater.base.freshness import native_state
 
-    return cache.key(_FORMAT, identity(), str(pool().size), code, repr(ways))
+    return cache.key(_FORMAT, native_state(__name__), str(pool().size), code, repr(ways))

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from headwater.base.numbers import whole
 from headwater.errors import LaunchError
-from headwater.numbers import whole
 
 
 def whole_numbers(value: object) -> tuple[int, ...] | None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.base.arrays import Array
 from headwater.emulate.vliw.bindings import Format
 from headwater.errors import LaunchError, ResourceError
-from headwater.runtime.arrays import Array
 from headwater.runtime.cpu_launch import CpuBuffer
 from headwater.runtime.devices import Buffer, DeviceProgram, Size
 from headwater.runtime.events import Event, Queue

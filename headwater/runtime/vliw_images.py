@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater import cache
-from headwater.emulate.native import state
+from headwater.base import cache
+from headwater.base.freshness import code_state
 from headwater.errors import InternalError
 from headwater.isa.vliw.image import Image
 
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
     from headwater.il.model import Program
 
 _FORMAT = "vliw image 1"
+_MAKER = "headwater.isa.vliw.compiler"
 _FACTS, _CODE = "image.json", "code"
 _KEPT = (
     "kind", "gprs", "stack_entries", "clause_temporaries", "lds_bytes", "scratch_bytes", "resources", "outputs", "uavs",
@@ -32,7 +31,7 @@ def image_of(text: str, chip: Chip, filename: str, program: Program | None = Non
     SourceError, with the line, for what the chip has no instructions for; ResourceError, with the limit, where it has
     too little of something.
     """
-    key = cache.key(_FORMAT, state(*_folders()), text, filename, repr(chip))
+    key = cache.key(_FORMAT, code_state(_MAKER), text, filename, repr(chip))
     entry = cache.get(key)
     if entry is None:
         entry = cache.put(key, _compiled(text, chip, filename, program))
@@ -71,10 +70,3 @@ def _compiled(text: str, chip: Chip, filename: str, program: Program | None) -> 
     facts = {name: getattr(made, name) for name in _KEPT}
     facts["constant_buffers"] = made.constant_buffers
     return {_FACTS: json.dumps(facts).encode(), _CODE: encode(made.shader)}
-
-
-@functools.cache
-def _folders() -> tuple[Path, ...]:
-    package = Path(__file__).parents[1]
-    isa = package / "isa" / "vliw"
-    return isa, isa / "tables", isa / "compiler", package / "il"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.emulate import layout, unwritten
 from headwater.emulate.hooks import Region, Watcher
 from headwater.emulate.vliw.bindings import RAW, Bindings, Bound, Format, Name, Sampler
@@ -23,7 +24,6 @@ from headwater.emulate.vliw.raster import BLOCK, Wavefronts, rasterised
 from headwater.emulate.vliw.watch import ARENA_KEY, TILED_KEY, tiled_bytes
 from headwater.errors import LaunchError, ResourceError
 from headwater.runtime import pool as _pool
-from headwater.runtime.arrays import Array, address, aligned_bytes
 from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, SimulatedTask, fill
 from headwater.runtime.faults import Extent
 from headwater.runtime.pool import Task

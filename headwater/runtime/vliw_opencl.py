@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from headwater.base.arrays import address, aligned_bytes
 from headwater.emulate.hooks import is_watched
 from headwater.emulate.layout import round_up
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
 from headwater.errors import LaunchError, UsageError
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime import printf_memory, signature
-from headwater.runtime.arrays import address, aligned_bytes
 from headwater.runtime.cpu import check_wanted
 from headwater.runtime.cpu_launch import CpuLaunch, _memory
 from headwater.runtime.devices import DeviceProgram, Size

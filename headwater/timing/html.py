@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from headwater.analyze import svg, units
-from headwater.analyze.page import bars, document, one_by_one, stack, table
+from headwater.views import svg, units
+from headwater.views.page import bars, document, one_by_one, stack, table
 
 if TYPE_CHECKING:
     from headwater.timing.report import Hot, Report

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from headwater import cache
+from headwater.base import cache
+from headwater.base.arrays import aligned_bytes
 from headwater.emulate.layout import Struct
 from headwater.runtime import pool
-from headwater.runtime.arrays import aligned_bytes
 
 CAUSES: Final = ("issue", "dependency", "fetch", "scalar memory", "LDS", "vector memory", "barrier", "start")
 """Why a SIMD or a wavefront waits, in the engine's order; "issue" is no wait for a SIMD, and for a wavefront the turn
@@ -177,8 +177,8 @@ def engine(family: Family) -> Engine:
 
 
 def _engine(family: Family) -> Engine:
+    from headwater.base.freshness import native_state
     from headwater.emulate.native import QUICKER, compile_c
-    from headwater.opencl.freshness import identity
     from headwater.opencl.shared import link_shared
 
     here = Path(__file__).parent
@@ -196,7 +196,7 @@ def _engine(family: Family) -> Engine:
         (own + "result", None, (pointer, pointer)),
         (own + "end", None, (pointer, pointer)),
     )
-    key = cache.key("timing 3", identity(), source)
+    key = cache.key("timing 3", native_state(__name__), source)
     entry = cache.get(key)
     if entry is None:
         # Loops that are not unrolled compile in 0.8 of the time and run no slower.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from headwater.analyze.occupancy import Needs, Occupancy
+from headwater.chips.occupancy import Needs, Occupancy
 from headwater.errors import UsageError
 from headwater.isa.gcn.model import ISA_OF_TARGET
 from headwater.timing import rules

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from headwater.analyze.occupancy import Occupancy, occupancy
+from headwater.base.arrays import address, aligned_bytes
 from headwater.chips.checks import check
+from headwater.chips.occupancy import Occupancy, occupancy
 from headwater.errors import InternalError, ResourceError, UsageError
-from headwater.runtime.arrays import address, aligned_bytes
 from headwater.timing.layout import HAPPENING, LAUNCH, POINTS, SEGMENT, TRACE, c_functions, engine, filled
 
 if TYPE_CHECKING:

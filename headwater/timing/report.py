@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from headwater import writing
+from headwater.base import writing
 from headwater.timing.host import Host
 from headwater.timing.parts import Bandwidth, CacheUse, Described, Unit
 
 if TYPE_CHECKING:
-    from headwater.analyze.occupancy import Occupancy
     from headwater.chips import Chip
+    from headwater.chips.occupancy import Occupancy
     from headwater.timing.machine import Steps
     from headwater.timing.replay import Counted
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from headwater.analyze.occupancy import Occupancy
 from headwater.chips.checks import CODE_WAYS, LINE_BYTES
+from headwater.chips.occupancy import Occupancy
 from headwater.isa.gcn.cost import address_cycles, alu_cycles, scalar_cycles
 from headwater.isa.gcn.model import ISA_OF_TARGET, Register, generation_of
 from headwater.timing.layout import CHIP, OP, SEGMENT, Memory, filled

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from headwater.analyze.whatif import changed
+from headwater.chips.whatif import changed
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from headwater import writing
+from headwater.base import writing
 from headwater.errors import UsageError
 from headwater.timing.host import (
     CALL_BYTES,

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from headwater.analyze.occupancy import Needs, Occupancy
+from headwater.base.arrays import address
+from headwater.chips.occupancy import Needs, Occupancy
 from headwater.emulate.vliw.raster import Wavefronts, rasterised
 from headwater.errors import UsageError
 from headwater.isa.vliw import printer
 from headwater.isa.vliw.cost import group_flops
 from headwater.isa.vliw.model import GENERATION_OF_TARGET
-from headwater.runtime.arrays import address
 from headwater.timing.layout import Memory
 from headwater.timing.vliw_layout import VLIW
 from headwater.timing.vliw_rules import (

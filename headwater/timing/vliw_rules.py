@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from headwater.analyze.occupancy import Occupancy
 from headwater.chips.checks import CODE_LINE_BYTES, CODE_WAYS, LINE_BYTES, VERTEX_WAYS
+from headwater.chips.occupancy import Occupancy
 from headwater.emulate.layout import LANES
 from headwater.emulate.vliw.clause import place
 from headwater.isa.vliw.encode import clause_words, layout

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headwater import chips
-from headwater.analyze.occupancy import Needs, occupancy
+from headwater.chips.occupancy import Needs, occupancy
 from headwater.isa.gcn.codeobject import load
 from headwater.opencl import clang
 from headwater.opencl.gcn import compile_code_object

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from headwater import analyze, chips
-from headwater.analyze.occupancy import Needs, curve, next_steps, occupancy
+from headwater.chips.occupancy import Needs, curve, next_steps, occupancy
 from headwater.cli import main
 from headwater.errors import LaunchError
 

@@ -8,7 +8,7 @@ import headwater
 from headwater import chips
 from headwater.analyze.code import Code
 from headwater.analyze.domain import minimum_items
-from headwater.analyze.occupancy import Needs, next_steps, occupancy
+from headwater.chips.occupancy import Needs, next_steps, occupancy
 from headwater.cli import main
 from headwater.errors import LaunchError
 

@@ -50,7 +50,7 @@ def test_devices_lists_the_cpu_first(headwater):
 
 
 def test_cache_shows_and_clears(headwater, tmp_path, monkeypatch):
-    from headwater import cache
+    from headwater.base import cache
 
     monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
     cache.put("abcdef", {"x": b"12345"})

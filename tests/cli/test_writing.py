@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater import writing
+from headwater.base import writing
 from headwater.errors import UsageError
 
 KERNEL = "kernel void k(global float *a) { a[get_global_id(0)] = 1; }\n"

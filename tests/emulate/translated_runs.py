@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from gcn_snippets import code_of, make_wave, run_all
 
+from headwater.base.arrays import address, aligned_bytes
 from headwater.emulate import layout
 from headwater.emulate.native import has_avx512, support
 from headwater.emulate.program import read_program
@@ -23,7 +24,6 @@ from headwater.isa.gcn.model import ISA_OF_TARGET
 from headwater.isa.gcn.semantics import Mode
 from headwater.opencl.shared import link_shared
 from headwater.opencl.worker import WORKER
-from headwater.runtime.arrays import address, aligned_bytes
 
 LANES = layout.LANES
 LDS_BYTES = 4096

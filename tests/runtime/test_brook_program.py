@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater import cache
+from headwater.base import cache
 from headwater.brook import translator
 from headwater.runtime import brook
 

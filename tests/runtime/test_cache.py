@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from headwater import cache
-from headwater.cache import Cache
+from headwater.base import cache
+from headwater.base.cache import Cache
 from headwater.errors import ResourceError
 
 
@@ -203,7 +203,7 @@ def test_directory_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 HAMMER = """
 import sys
 from pathlib import Path
-from headwater.cache import Cache, key
+from headwater.base.cache import Cache, key
 store = Cache(Path(sys.argv[1]), limit=20_000)
 for i in range(150):
     k = key(str(i % 23))
@@ -243,7 +243,7 @@ def test_what_was_just_looked_up_is_not_evicted(tmp_path: Path, monkeypatch: pyt
 
 def test_killed_writer_leaves_no_entry(tmp_path: Path) -> None:
     code = (
-        "import os, sys\nfrom pathlib import Path\nfrom headwater.cache import Cache, key\n"
+        "import os, sys\nfrom pathlib import Path\nfrom headwater.base.cache import Cache, key\n"
         "def build(d):\n (d / 'x').write_bytes(b'half'); os._exit(9)\n"
         "Cache(Path(sys.argv[1])).put(key('k'), build)\n"
     )
@@ -254,11 +254,11 @@ def test_killed_writer_leaves_no_entry(tmp_path: Path) -> None:
 def test_import_is_quick() -> None:
     code = (
         "import pathlib, time, typing, sys, headwater\n"
-        "t = time.process_time(); import headwater.cache; print(time.process_time() - t)"
+        "t = time.process_time(); import headwater.base.cache; print(time.process_time() - t)"
     )
     best = min(float(subprocess.check_output([sys.executable, "-c", code], timeout=30)) for _ in range(5))
     assert best < 0.02  # 2 ms on an idle machine; the rest is room for a loaded one
-    check = "import headwater.cache, sys; print('numpy' in sys.modules or 'tempfile' in sys.modules)"
+    check = "import headwater.base.cache, sys; print('numpy' in sys.modules or 'tempfile' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", check], timeout=30).strip() == b"False"
 
 

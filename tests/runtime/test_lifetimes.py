@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.runtime import arrays, cpu_launch, gcn_images, printf_memory, simulated_legacy, vliw_launch, vliw_opencl
+from headwater.base import arrays
+from headwater.runtime import cpu_launch, gcn_images, printf_memory, simulated_legacy, vliw_launch, vliw_opencl
 from headwater.runtime.pool import Task
 
 # A table of the program, printf's memory, a picture's description and a copy of a buffer of odd size are made for each

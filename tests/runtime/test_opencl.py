@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from headwater import cache
+from headwater.base import cache
 from headwater.errors import DeviceError, KernelFault, LaunchError, ResourceError, SourceError, UsageError
 from headwater.runtime import Image, Local, Queue, Sampler, compile, device, devices, stream
 from headwater.runtime.opencl_arguments import Arguments

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater import host
-from headwater.cache import Cache
-from headwater.opencl import freshness
+from headwater.base import freshness, host
+from headwater.base.cache import Cache
 from headwater.runtime import cpu, interrupt, pool
 
 SOURCE = """
@@ -49,9 +48,9 @@ def test_compiled_code_is_told_apart_without_proc(monkeypatch: pytest.MonkeyPatc
     def missing(*_: object, **__: object) -> object:
         raise FileNotFoundError
 
-    with_proc = freshness.identity.__wrapped__()
+    with_proc = freshness.native_state.__wrapped__("headwater.opencl.host")
     monkeypatch.setattr(freshness, "open", missing, raising=False)
-    without = freshness.identity.__wrapped__()
+    without = freshness.native_state.__wrapped__("headwater.opencl.host")
     assert sys.platform in without
     assert without.splitlines()[-1] == with_proc.splitlines()[-1]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater import host
+from headwater.base import host
 from headwater.runtime import pool, trials
 
 

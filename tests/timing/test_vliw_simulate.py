@@ -13,7 +13,7 @@ import pytest
 
 import headwater as hw
 from headwater import chips
-from headwater.analyze.occupancy import Needs, occupancy
+from headwater.chips.occupancy import Needs, occupancy
 from headwater.cli import main
 from headwater.emulate.vliw.bindings import Bindings
 from headwater.emulate.vliw.kernel import Kernel

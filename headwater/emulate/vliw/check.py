@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from headwater.base.arrays import address
 from headwater.emulate.check import Checker, CheckObserver
 from headwater.emulate.layout import LANES
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
 from headwater.emulate.vliw.watch import ARENA_KEY
 from headwater.errors import Span
-from headwater.runtime.arrays import address
 from headwater.runtime.faults import Extent
 
 if TYPE_CHECKING:

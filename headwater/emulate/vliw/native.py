@@ -3,15 +3,15 @@ out."""
 
 from __future__ import annotations
 
-import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater import cache
+from headwater.base import cache
+from headwater.base.freshness import native_state
 from headwater.emulate import layout
-from headwater.emulate.native import QUICKER, compile_c, has_avx512, state
+from headwater.emulate.native import QUICKER, compile_c, has_avx512
 from headwater.emulate.vliw.bindings import Bindings, Name
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import c_header
@@ -52,7 +52,7 @@ def native_shader(kernel: Kernel, bindings: Bindings, *, full: bool, observer: O
     """
     facts_of = f"{kernel.kind} {kernel.gprs} {kernel.clause_temporaries} {kernel.byte_atomics}"
     watched = "" if observer is None else observer.name
-    key = cache.key(_FORMAT, state(*_folders()), kernel.digest, facts_of, bindings.key(), str(full), watched)
+    key = cache.key(_FORMAT, native_state(__name__), kernel.digest, facts_of, bindings.key(), str(full), watched)
     entry = cache.get(key)
     if entry is None:
         entry = cache.put(key, _build(kernel, bindings, full, observer))
@@ -60,13 +60,6 @@ def native_shader(kernel: Kernel, bindings: Bindings, *, full: bool, observer: O
     facts["order"] = tuple((space, number) for space, number in facts["order"])
     facts["constants"] = {int(bank): count for bank, count in facts["constants"].items()}
     return NativeShader(entry / _LIBRARY, **facts)
-
-
-@functools.cache
-def _folders() -> tuple[Path, ...]:
-    here = Path(__file__).parent
-    isa = here.parents[1] / "isa" / "vliw"
-    return here, isa, isa / "tables"
 
 
 def _build(kernel: Kernel, bindings: Bindings, full: bool, observer: Observer | None) -> dict[str, bytes]:

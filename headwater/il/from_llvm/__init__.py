@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
-from headwater import cache
+from headwater.base import cache
 from headwater.chips import Chip
 from headwater.errors import InternalError, SourceError, Span, UsageError
 from headwater.il.model import Program
@@ -96,10 +95,11 @@ def kernels(source: str, chip: Chip, filename: str = "<source>", options: str = 
     Raises SourceError for errors in the source, and if the chip can run none of its kernels (what it cannot run beside
     others is marked as ``refused``); UsageError for bad options.
     """
-    from headwater.opencl.freshness import compiler_state, folder_state, unchanged
+    from headwater.base.freshness import code_state, unchanged
 
-    state = compiler_state() + folder_state(Path(__file__).parent)
-    key = cache.key(_FORMAT, state, source, filename, options, repr(chip.compute), repr(chip.vliw), chip.name)
+    key = cache.key(
+        _FORMAT, code_state(__name__), source, filename, options, repr(chip.compute), repr(chip.vliw), chip.name
+    )
     entry = cache.get(key)
     if entry is not None:
         found = _from_json(json.loads((entry / "kernels.json").read_bytes()))
@@ -114,9 +114,9 @@ def kernels(source: str, chip: Chip, filename: str = "<source>", options: str = 
 
 
 def _compile(source: str, chip: Chip, filename: str, options: str) -> Compiled:
+    from headwater.base.freshness import digests
     from headwater.opencl import clang
     from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
-    from headwater.opencl.freshness import digests
     from headwater.opencl.platforms import vliw
     from headwater.opencl.worker import WORKER
 

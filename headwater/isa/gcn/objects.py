@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headwater import cache
+from headwater.base import cache
 from headwater.errors import CodeObjectError
 
 if TYPE_CHECKING:

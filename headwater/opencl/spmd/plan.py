@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from headwater.host import caches_bytes
+from headwater.base.host import caches_bytes
 from headwater.opencl.spmd.layout import LINE_BYTES, Layout, line_layout
 from headwater.opencl.spmd.rows import Flow
 
