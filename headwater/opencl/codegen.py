@@ -13,6 +13,7 @@ import llvmlite.binding as llvm
 from headwater.errors import InternalError, SourceError
 from headwater.opencl.bit_vectors import without_bit_vectors
 from headwater.opencl.indices import constants_outside
+from headwater.opencl.ir_text import string_bytes
 from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
 from headwater.opencl.modules import HALF_PATHS, Target, emit_object, gathers, host_target, machine, parse
 from headwater.opencl.platforms import SPIR
@@ -398,9 +399,7 @@ def _format_text(module: Module, name: str, addresses: tuple[bool, ...]) -> str:
             "the format of printf must be a string literal (OpenCL C 1.2 specification 6.12.13.1)",
             hint="write each one out in a call of its own",
         )
-    # LLVM writes a backslash as two, and what cannot be printed as one and two digits.
-    raw = re.sub(r"\\(\\|[0-9A-Fa-f]{2})", lambda m: "\\" if m[1] == "\\" else chr(int(m[1], 16)), match[1])
-    text = raw.removesuffix("\0").encode("latin-1").decode("utf-8", "replace")
+    text = string_bytes(match[1]).split(b"\0", 1)[0].decode("utf-8", "replace")
     if not all(slot < len(addresses) and addresses[slot] for slot in strings_in(parse_format(text))):
         raise SourceError(
             f"printf is to print a string by %s in {text!r}, but its argument is none",

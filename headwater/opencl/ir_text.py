@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 
@@ -18,3 +19,13 @@ def split(text: str) -> list[str]:
         yield text[start:].strip()
 
     return list(parts())
+
+
+_ESCAPED = re.compile(rb"\\(\\|[0-9A-Fa-f]{2})")
+
+
+def string_bytes(text: str) -> bytes:
+    """The bytes of a string, ``c"…"`` or what is between its quotation marks: a backslash is written as two, what
+    cannot be printed as one and two digits (LLVM's printEscapedString)."""
+    body = text[2:-1] if text.startswith('c"') else text
+    return _ESCAPED.sub(lambda m: m[1] if m[1] == b"\\" else bytes((int(m[1], 16),)), body.encode("ascii"))

@@ -11,7 +11,7 @@ import re
 import struct
 from collections.abc import Iterator
 
-from headwater.opencl.ir_text import split
+from headwater.opencl.ir_text import split, string_bytes
 from headwater.opencl.printf import Specifier, parse
 
 _CALL = re.compile(
@@ -37,7 +37,7 @@ Argument = tuple[str, str]
 
 def with_records(text: str) -> tuple[str, tuple[str, ...]]:
     """The module's text, and the entries that ``amdhsa.printf`` would have for its records."""
-    texts = {name: _text_bytes(body) for name, body in _TEXT.findall(text)}
+    texts = {name: string_bytes(body).split(b"\0", 1)[0] for name, body in _TEXT.findall(text)}
     made = _Records(texts)
     text = _FUNCTION.sub(lambda m: made.function(m[0]), text)
     return ("\n".join([text, *made.writers, _RECORD]) if made.entries else text), tuple(made.entries)
@@ -151,12 +151,6 @@ def _entry(number: int, text: bytes, sizes: list[int]) -> str:
     """Number, count, sizes and text, the latter with what would break it as escapes."""
     escaped = text.decode("utf-8", "replace").replace("\\", "\\\\").replace("\n", "\\n").replace(":", "\\72")
     return ":".join([str(number), str(len(sizes)), *map(str, sizes), escaped])
-
-
-def _text_bytes(body: str) -> bytes:
-    """A string's bytes, from how LLVM writes them: a backslash as two, what cannot be printed as one and two digits."""
-    raw = re.sub(r"\\(\\|[0-9A-Fa-f]{2})", lambda m: "\\" if m[1] == "\\" else chr(int(m[1], 16)), body)
-    return raw.encode("latin-1").split(b"\0", 1)[0]
 
 
 def _words(text: bytes) -> Iterator[int]:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 ARENA_START = 1 << 16
 """The first address of the arena: those below are a null pointer's."""
+ARENA_END = 0xFFFE0000
+"""Where it ends: the addresses from here on are those that a generic pointer has for local and private memory
+(`headwater.il.from_llvm.constants.APERTURES`)."""
 _ARENA_ALIGNMENT = 256
 _NO_SGPRS = tuple(name for kind, name, _ in layout.DISPATCH.fields if kind == "i32")
 _WORD = (1 << 64) - 1
@@ -106,7 +109,7 @@ class Arena:
         # What is added to an address to get the host's is a multiple of 256.
         start = self._next + (host - self._next) % _ARENA_ALIGNMENT
         self._next = layout.round_up(start + memory.nbytes, _ARENA_ALIGNMENT) + _ARENA_ALIGNMENT
-        if self._next >= 1 << 32:
+        if self._next >= ARENA_END:
             raise ResourceError(
                 f"the kernel's buffers take more than 4 GiB: {name} with {memory.nbytes} bytes does not fit",
                 hint="pointers of this chip have 32 bits",

@@ -149,7 +149,11 @@ _OPPOSITE = {"ult": "oge", "ule": "ogt", "ugt": "ole", "uge": "olt", "ueq": "one
 
 def _icmp(c: Context, inst: Inst) -> list[Lane]:
     scalar, predicate = inst.args[0].ty.scalar, inst.detail
-    a, b = c.lanes(inst.args[0]), c.lanes(inst.args[1])
+    if inst.args[0].ty.kind == "ptr":
+        space = c.common_space(inst.args)
+        a, b = ([c.held(value, space)] for value in inst.args)
+    else:
+        a, b = c.lanes(inst.args[0]), c.lanes(inst.args[1])
     if bits(scalar) > 64:
         difference = c.op("ixor", a, b)
         any_bit = difference[0]
@@ -197,7 +201,7 @@ def _compare_float(c: Context, predicate: str, a: list[Lane], b: list[Lane]) -> 
 
 def _select(c: Context, inst: Inst) -> list[Lane]:
     condition = c.lanes(inst.args[0])
-    a, b = c.lanes(inst.args[1]), c.lanes(inst.args[2])
+    a, b = c.lanes_as(inst.args[1], inst), c.lanes_as(inst.args[2], inst)
     each = len(a) // len(condition)
     spread = [lane for lane in condition for _ in range(each)]
     return c.builder.each("cmov_logical", spread, a, b)
@@ -306,11 +310,9 @@ def _converted_double(c: Context, op: str, source: Type, target: Type, lanes: li
 
 def _pointer_cast(c: Context, inst: Inst) -> list[Lane]:
     source, target = inst.args[0].ty, inst.ty
-    lanes = c.lanes(inst.args[0])
     if inst.op == "addrspacecast":
-        if {source.scalar.space, target.scalar.space} <= {1, 4} or inst.name in c.spaces:
-            return lanes
-        raise c.refuse("a pointer of unknown address space", "say of every pointer global, local or private")
+        return c.lanes_as(inst.args[0], inst)
+    lanes = c.lanes(inst.args[0])
     if inst.op in ("ptrtoint", "ptrtoaddr"):
         return _resized_wide(c, "zext", source.scalar, target.scalar, lanes) if target.bits > 32 else lanes
     return lanes[:1]
@@ -440,7 +442,7 @@ HANDLERS: dict[str, Handler] = {
     "fcmp": _fcmp,
     "select": _select,
     "bitcast": _bitcast,
-    "freeze": lambda c, inst: c.lanes(inst.args[0]),
+    "freeze": lambda c, inst: c.lanes_as(inst.args[0], inst),
     "extractelement": _extract,
     "insertelement": _insert,
     "shufflevector": _shuffle,

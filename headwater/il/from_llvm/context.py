@@ -1,18 +1,42 @@
-"""What the translation of one kernel knows: its values' lanes, where its memory lies, what the chip can do."""
+"""What the translation of one kernel knows: its values' lanes, where its memory lies, what the chip can do.
+
+A local or private pointer is an offset, and its null pointer is all ones, as a first variable lies at 0. A generic
+pointer (OpenCL C 2.0) that leads to one address space is held as a pointer of that space. One that may lead to several,
+or that is stored or made a number, is held with `constants.APERTURES`: then those to different variables differ, and
+null is 0.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from headwater.chips import Chip
 from headwater.errors import InternalError, SourceError, Span
 from headwater.il.from_llvm.builder import Builder, Lane, constant
-from headwater.il.from_llvm.types import parts, scalar_bits, words
+from headwater.il.from_llvm.constants import (
+    APERTURES,
+    GENERIC,
+    NULL,
+    HoldsAddress,
+    Unknown,
+    parts,
+    recast,
+    scalar_bits,
+)
+from headwater.il.from_llvm.types import words
 from headwater.opencl.spmd.ir import Inst, Module, Value
 from headwater.opencl.spmd.types import Type
 
 ALL = 0xFFFFFFFF
+_CAST = re.compile(r"addrspacecast \(ptr addrspace ?\((\d+)\)")
+
+
+def named_space(text: str) -> int:
+    """The address space that a constant generic pointer was cast from; ``GENERIC`` if it was not."""
+    named = {int(space) for space in _CAST.findall(text)}
+    return min(named) if len(named) == 1 else GENERIC
 
 
 @dataclass
@@ -27,6 +51,8 @@ class Context:
     offsets: dict[str, int] = field(default_factory=dict)
     """What is to be added to a pointer's lane: most accesses add it to their own address anyway."""
     pointer: Callable[[Value], tuple[Lane, int]] | None = None
+    expression: Callable[[Value], list[Lane]] | None = None
+    """What computes a constant expression that an address is part of."""
     spaces: dict[str, int] = field(default_factory=dict)
     """Of generic pointers that lead to one address space, which."""
     line: int = 0
@@ -39,25 +65,82 @@ class Context:
 
     def lanes(self, value: Value) -> list[Lane]:
         """An operand's lanes."""
-        if value.ty.kind == "ptr" and not value.is_undefined and self.pointer is not None:
-            base, offset = self.pointer(value)
-            return [self.one("iadd", base, offset)]
+        if value.ty.kind == "ptr":
+            return [self.held(value, value.ty.space)]
         if value.is_local:
             found = self.values.get(value.text)
             if found is None:
                 raise InternalError(f"{value.text} is used before it is computed")
             return found
-        out: list[Lane] = []
-        for part in parts(value):
-            number = scalar_bits(part)
-            if part.ty.kind == "int" and part.ty.bits == 1:
-                number = ALL if number else 0
-            out += [constant(number >> (32 * k)) for k in range(words(part.ty))]
-        return out
+        return [lane for part in parts(value) for lane in self._constant(part)]
+
+    def _constant(self, part: Value) -> list[Lane]:
+        """The lanes of a constant scalar."""
+        if part.ty.kind == "ptr":
+            return [self.held(part, part.ty.space)]
+        try:
+            number = scalar_bits(self.module, part)
+        except HoldsAddress:
+            assert self.expression is not None
+            return self.expression(part)
+        except Unknown as error:
+            raise self.refuse(f"a constant by {error.operation} is not supported") from None
+        if part.ty.kind == "int" and part.ty.bits == 1:
+            number = ALL if number else 0
+        return [constant(number >> (32 * k)) for k in range(words(part.ty))]
 
     def lane(self, value: Value) -> Lane:
         """The one lane of a scalar of up to 32 bits."""
         return self.lanes(value)[0]
+
+    # -- pointers ------------------------------------------------------------------------------------------------------
+
+    def space_of(self, value: Value) -> int | None:
+        """The address space that a pointer is held as one of; None for a null pointer, which can be one of any."""
+        space = value.ty.space
+        if space != GENERIC:
+            return space
+        if value.is_local:
+            return self.spaces.get(value.text, GENERIC)
+        try:
+            return None if value.is_undefined or scalar_bits(self.module, value) == 0 else GENERIC
+        except (HoldsAddress, Unknown):
+            return named_space(value.text)
+
+    def held(self, value: Value, space: int) -> Lane:
+        """A pointer as one of an address space."""
+        own = self.space_of(value)
+        if own is None:
+            return constant(NULL.get(space, 0))
+        assert self.pointer is not None
+        base, offset = self.pointer(value)
+        return self.recast(self.one("iadd", base, offset), own, space)
+
+    def lanes_as(self, value: Value, inst: Inst) -> list[Lane]:
+        """The lanes of an operand that an instruction hands on."""
+        if value.ty.kind != "ptr":
+            return self.lanes(value)
+        return [self.held(value, self.spaces.get(inst.name, inst.ty.space))]
+
+    def recast(self, lane: Lane, source: int, target: int) -> Lane:
+        """A pointer of one address space as one of another."""
+        if source == target:
+            return lane
+        for before, after in ((source, GENERIC), (GENERIC, target)):
+            if {before, after}.isdisjoint(APERTURES):
+                continue
+            if lane.register is None:
+                lane = constant(recast(lane.bits, before, after))
+                continue
+            is_null = self.one("ieq", lane, NULL.get(before, 0))
+            there = self.one("iadd", lane, APERTURES.get(before, 0) - APERTURES.get(after, 0))
+            lane = self.choose(is_null, constant(NULL.get(after, 0)), there)
+        return lane
+
+    def common_space(self, values: Sequence[Value]) -> int:
+        """The address space that several pointers are all held as ones of, or the generic one."""
+        spaces = {space for value in values if (space := self.space_of(value)) is not None}
+        return min(spaces) if len(spaces) == 1 else GENERIC
 
     # -- small integers: what is above their bits ----------------------------------------------------------------------
 

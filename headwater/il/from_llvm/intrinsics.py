@@ -84,8 +84,8 @@ def _machine(c: Context, name: str, inst: Inst) -> list[Lane] | None:
 
 def _fence(c: Context, inst: Inst, *, threads: bool) -> list[Lane]:
     """Flag 1 is local memory, 2 global; without either, both."""
-    argument = inst.args[0]
-    flags = 3 if argument.is_local else int(argument.text) & 3 or 3
+    given = c.lane(inst.args[0])
+    flags = given.bits & 3 or 3 if given.register is None else 3
     names = ["threads"] if threads else []
     if threads and not c.chip.vliw.shared_local_memory:
         raise c.refuse("the kernel waits at a barrier", "work-groups with barriers need an HD 5000 or later")
@@ -357,7 +357,7 @@ def _is_class(c: Context, inst: Inst) -> list[Lane] | None:
     """is.fpclass, bit by bit of its mask (LLVM, Language Reference, llvm.is.fpclass)."""
     if inst.args[1].is_local:
         return None
-    mask, scalar = int(inst.args[1].text), inst.args[0].ty.scalar
+    mask, scalar = c.lane(inst.args[1]).bits, inst.args[0].ty.scalar
     lanes = c.builder.plain(c.lanes(inst.args[0]))
     if scalar.bits == 64:
         # The high word, and one bit that tells of digits in the low word: only a zero and an infinity lack those.

@@ -7,15 +7,26 @@ temporaries. Structs that are passed by value are read where they stand, in cons
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from headwater.errors import InternalError
 from headwater.il.from_llvm.arithmetic import packed, unpacked
 from headwater.il.from_llvm.builder import Lane, buffer_lane, constant
-from headwater.il.from_llvm.context import Context
-from headwater.il.from_llvm.types import bits, components, size_bytes, struct_layout
+from headwater.il.from_llvm.constants import (
+    CONSTANT,
+    GENERIC,
+    GLOBAL,
+    LOCAL,
+    PRIVATE,
+    HoldsAddress,
+    Unknown,
+    scalar_bits,
+    signed,
+    steps,
+)
+from headwater.il.from_llvm.context import Context, named_space
+from headwater.il.from_llvm.types import bits, components
 from headwater.il.model import LANES, Index, Modifier, Operand, Register
 from headwater.opencl.spmd.ir import Inst, Value
 from headwater.opencl.spmd.types import Type
@@ -23,20 +34,12 @@ from headwater.opencl.spmd.types import Type
 ARENA, BYTES, LDS = 11, 8, 1
 ARGUMENTS = 1
 """The constant buffer that holds a kernel's arguments."""
-GENERIC, GLOBAL, LOCAL, CONSTANT, PRIVATE = 0, 1, 3, 4, 5
 _ATOMICS = {
     "add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "max": "max", "min": "min", "umax": "umax",
     "umin": "umin", "xchg": "xchg", "uinc_wrap": "inc", "udec_wrap": "dec",
 }  # fmt: skip
 _OF_FLOAT = {"fadd": "add", "fsub": "sub", "fmin": "min_ieee", "fmax": "max_ieee"}
 _MEM = Register("mem", 0)
-_CAST = re.compile(r"addrspacecast \(ptr addrspace ?\((\d+)\)")
-
-
-def named_space(text: str) -> int:
-    """The address space that a constant generic pointer was cast from; ``GENERIC`` if it was not."""
-    named = {int(space) for space in _CAST.findall(text)}
-    return min(named) if len(named) == 1 else GENERIC
 
 
 @dataclass(slots=True)
@@ -51,6 +54,9 @@ class Array:
     def elements(self) -> int:
         """Registers that it takes."""
         return max(1, -(-self.size_bytes // (16 if self.whole else 4)))
+
+
+_NOTHING = Array(-1, whole=False)
 
 
 @dataclass
@@ -91,7 +97,7 @@ class Memory:
     # -- addresses -----------------------------------------------------------------------------------------------------
 
     def pointer(self, value: Value) -> tuple[Lane, int]:
-        """A pointer as a lane and a constant to add."""
+        """A pointer as a lane and a constant to add, as `Context.space_of` says."""
         c = self.c
         if value.is_local:
             if value.text in self.places.offset:
@@ -101,37 +107,37 @@ class Memory:
             if value.text in self.places.locals:
                 return constant(0), self.places.locals[value.text]
             return self.data_address, self.places.data[value.text]
-        if value.text.startswith("getelementptr"):
-            return self.address(c.module.constant_expression(value))
-        if value.text.startswith(("inttoptr", "addrspacecast")):
-            inner = c.module.constant_expression(value).args[0]
-            return (constant(int(inner.text)), 0) if inner.ty.kind == "int" else self.pointer(inner)
-        return constant(0), 0
+        try:
+            return constant(scalar_bits(c.module, value)), 0
+        except HoldsAddress:
+            inst = c.module.constant_expression(value)
+        except Unknown as error:
+            raise c.refuse(f"a constant pointer by {error.operation} is not supported") from None
+        if inst.op == "getelementptr":
+            return self.address(inst)
+        inner = inst.args[0]
+        if inst.op == "inttoptr":
+            return c.lane(inner), 0
+        return self.pointer(inner) if inst.ty.space == GENERIC else (c.held(inner, inst.ty.space), 0)
 
     def address(self, inst: Inst) -> tuple[Lane, int]:
         """What a getelementptr computes."""
         c = self.c
         base, offset = self.pointer(inst.args[0])
-        ty = inst.source
-        for position, index in enumerate(inst.args[1:]):
-            if position == 0:
-                step, inner = size_bytes(ty), ty
-            elif ty.kind == "struct":
-                offset += struct_layout(ty)[0][int(index.text)]
-                ty = ty.fields[int(index.text)]
-                continue
-            else:
-                inner = ty.elem if ty.elem is not None else ty
-                step = size_bytes(inner) if ty.kind == "array" else bits(inner) // 8
-            ty = inner
+        offsets = [offset]
+        for index, step in steps(inst, offsets.append):
+            if index.ty.kind == "vec":
+                raise c.refuse("vectors of pointers are not supported", "compute the components' addresses one by one")
             if not index.is_local:
-                number = 0 if index.text in ("zeroinitializer", "undef", "poison") else int(index.text)
-                offset += number * step
-                continue
+                try:
+                    offsets.append(signed(c.module, index) * step)
+                    continue
+                except HoldsAddress:
+                    pass
             lane = c.lanes(index)[0]
             lane = c.signed([lane], index.ty)[0] if index.ty.bits < 32 else lane
             base = c.one("iadd", self.scaled(lane, step), base) if base != constant(0) else self.scaled(lane, step)
-        return base, (offset + (1 << 31)) % (1 << 32) - (1 << 31)
+        return base, (sum(offsets) + (1 << 31)) % (1 << 32) - (1 << 31)
 
     def scaled(self, lane: Lane, step: int) -> Lane:
         if step & (step - 1):
@@ -310,10 +316,8 @@ class Memory:
     # -- private arrays and struct arguments ---------------------------------------------------------------------------
 
     def array_of(self, pointer: Value) -> Array:
-        found = self.places.array.get(pointer.text)
-        if found is None:
-            raise InternalError(f"a private pointer leads nowhere: {pointer.text}")
-        return found
+        """The array that a private pointer leads to; one of nothing if there is none, as of a null pointer."""
+        return self.places.array.get(pointer.text, _NOTHING)
 
     def element(self, array: Array, base: Lane, offset: int) -> Register:
         """The element that an address is in."""
@@ -332,6 +336,8 @@ class Memory:
         return Register("x", array.number, Index(index.register, index.lane, at))
 
     def private_words(self, array: Array, base: Lane, offset: int, count: int) -> list[Lane]:
+        if array is _NOTHING:
+            return [constant(0)] * count
         made = self.b.new(count)
         if array.whole:
             for start in range(0, count, 4):
@@ -343,6 +349,8 @@ class Memory:
         return made
 
     def private_store(self, array: Array, base: Lane, offset: int, held: Sequence[Lane]) -> None:
+        if array is _NOTHING:
+            return
         step = 4 if array.whole else 1
         for start in range(0, len(held), step):
             lanes = held[start : start + step]

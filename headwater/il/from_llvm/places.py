@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 
+from headwater.il.from_llvm.constants import GENERIC, LOCAL, PRIVATE, HoldsAddress, Unknown, memory_image
 from headwater.il.from_llvm.context import Context
-from headwater.il.from_llvm.memory import GENERIC, LOCAL, PRIVATE, Array, Places, named_space
-from headwater.il.from_llvm.types import align_bytes, components, memory_image, parts, size_bytes
+from headwater.il.from_llvm.memory import Array, Places
+from headwater.il.from_llvm.types import align_bytes, components, size_bytes
 from headwater.opencl.spmd.ir import Function, Inst, Value
 
 _ALIGN_BYTES = 16
 _ANYWHERE = "anywhere"
 """The group of private pointers that come from memory or from numbers, and of arrays that such may lead to."""
-_NAMES = re.compile(r"@[\w.$]+")
+_NAMES = re.compile(r"@[\w.$-]+")
+_LEAKS = {"store": 1, "ptrtoint": 1, "ptrtoaddr": 1, "insertvalue": 2, "insertelement": 2}
+"""Instructions by which a pointer becomes something else, and how many of their operands do."""
 _SAME = ("getelementptr", "freeze", "bitcast", "addrspacecast", "phi", "select")
 
 
@@ -22,7 +25,7 @@ def find_places(c: Context, function: Function) -> tuple[Places, bytes]:
     instructions = [inst for block in function.blocks.values() for inst in block.insts]
     places.uses = {value.text for inst in instructions for value in inst.args}
     _group(function, instructions, places)
-    places.spaces = _spaces(instructions)
+    places.spaces = _spaces(c, instructions)
     return places, _globals(c, instructions, places)
 
 
@@ -59,8 +62,13 @@ def _group(function: Function, instructions: list[Inst], places: Places) -> None
         elif inst.ty.kind == "ptr" and inst.ty.space == PRIVATE and inst.op != "alloca":
             private.add(inst.name)
             join(inst.name, _ANYWHERE)
-        if inst.op in ("store", "ptrtoint", "ptrtoaddr") and inst.args[0].text in private:
-            join(inst.args[0].text, _ANYWHERE)
+        if inst.op in _LEAKS:
+            for value in inst.args[: _LEAKS[inst.op]]:
+                if value.text in private:
+                    join(value.text, _ANYWHERE)
+        compared = [value.text for value in inst.args if value.text in private] if inst.op == "icmp" else []
+        for name in compared[1:]:  # pointers into different arrays differ
+            join(compared[0], name)
     places.arguments, places.variables = arguments, variables
     whole: dict[str, bool] = {}
     for inst in instructions:
@@ -83,19 +91,18 @@ def _group(function: Function, instructions: list[Inst], places: Places) -> None
             places.array[name] = arrays[root(name)]
 
 
-def _spaces(instructions: list[Inst]) -> dict[str, int]:
+def _spaces(c: Context, instructions: list[Inst]) -> dict[str, int]:
     """The address spaces of generic pointers that come from one only, by way of casts, additions and choices."""
     found: dict[str, set[int]] = {}
     made = [inst for inst in instructions if inst.ty.kind == "ptr" and inst.ty.space == GENERIC]
 
     def of(value: Value) -> set[int]:
-        if value.ty.kind != "ptr" or value.text in ("null", "undef", "poison"):
+        if value.ty.kind != "ptr":
             return set()
-        if value.ty.space != GENERIC:
-            return {value.ty.space}
-        if value.is_local:
+        if value.ty.space == GENERIC and value.is_local:
             return found.get(value.text, set())
-        return {named_space(value.text)}
+        space = c.space_of(value)
+        return set() if space is None else {space}
 
     before = None
     while before != found:
@@ -125,15 +132,18 @@ def _globals(c: Context, instructions: list[Inst], places: Places) -> bytes:
             places.locals[name] = local = -(-local // align) * align
             local += size_bytes(ty)
             continue
-        if any(scalar.ty.kind == "ptr" and "@" in scalar.text for scalar in parts(value)):
+        data += bytes(-len(data) % align)
+        places.data[name] = len(data)
+        try:
+            data += memory_image(module, value)
+        except (HoldsAddress, Unknown) as error:
             lines = (i.line for i in instructions if any(name in _NAMES.findall(v.text) for v in i.args))
             c.line = next(filter(None, lines), c.line)
+            if isinstance(error, Unknown):
+                raise c.refuse(f"a constant of the program with a value by {error.operation}") from None
             raise c.refuse(
                 "a constant of the program that holds addresses",
                 hint="choose among the constants by if or switch, or lay them out one after the other in one array",
-            )
-        data += bytes(-len(data) % align)
-        places.data[name] = len(data)
-        data += memory_image(value)
+            ) from None
     places.local_bytes = -(-local // 4) * 4  # bytes are written by way of their words
     return bytes(data)

@@ -20,7 +20,7 @@ from headwater.il.from_llvm.types import size_bytes, words
 from headwater.il.from_llvm.written import written
 from headwater.il.model import Index, Instruction, Modifier, Operand, Program, Register
 from headwater.opencl.kernels import KernelInfo
-from headwater.opencl.spmd.ir import Block, Function, Inst, Module
+from headwater.opencl.spmd.ir import Block, Function, Inst, Module, Value
 
 SLOT_BYTES = 16
 """An argument begins at an element of its constant buffer (AMD's OpenCL 1.x)."""
@@ -62,6 +62,7 @@ class _Kernel:
         self.places, self.data = find_places(self.c, self.function)
         self.memory = Memory(self.c, self.places, intrinsics.DATA_ADDRESS)
         self.c.pointer = self.memory.pointer
+        self.c.expression = self.expression
         self.c.spaces = self.places.spaces
         self.flags: dict[Flag, Lane] = {}
         self.drawing = Drawing(self.c) if drawing else None
@@ -227,6 +228,14 @@ class _Kernel:
             if inst.name:
                 self.c.values[inst.name] = lanes
 
+    def expression(self, value: Value) -> list[Lane]:
+        """A constant that the address of a variable is part of, computed where it is used."""
+        inst = self.module.constant_expression(value)
+        lanes = arithmetic.translate(self.c, inst)
+        if lanes is None:
+            raise self.c.refuse(f"a constant by {inst.op} is not supported")
+        return lanes
+
     def instruction(self, inst: Inst) -> list[Lane]:
         op = inst.op
         found = arithmetic.translate(self.c, inst)
@@ -265,13 +274,14 @@ class _Kernel:
         sources: list[Lane] = []
         for phi in self.function.blocks[target].phis:
             value = phi.args[phi.labels.index(source)]
-            if len(phi.args) == 1:
-                self.c.values[phi.name] = self.c.lanes(value)
+            if value.is_undefined and len(phi.args) > 1:
                 continue
-            if value.is_undefined:
+            lanes = self.c.lanes_as(value, phi)
+            if len(phi.args) == 1:
+                self.c.values[phi.name] = lanes
                 continue
             targets += self.c.values[phi.name]
-            sources += self.c.lanes(value)
+            sources += lanes
         written = {(lane.register, lane.lane): k for k, lane in enumerate(targets)}
         needed = [k for k, lane in enumerate(sources) if (lane.register, lane.lane) in written]
         if any(written[sources[k].register, sources[k].lane] != k for k in needed):

@@ -5,7 +5,7 @@ Each pointer is followed from what it is made of. What was loaded or is made of 
 
 from __future__ import annotations
 
-from headwater.il.from_llvm.memory import LOCAL, PRIVATE
+from headwater.il.from_llvm.constants import LOCAL, PRIVATE
 from headwater.opencl.spmd.ir import Function, Value
 
 _ANYWHERE = 1
@@ -31,7 +31,8 @@ def written(function: Function) -> tuple[int, ...] | None:
             return 0
         if value.is_local:
             return made.get(value.text, 0)
-        return _ANYWHERE if "inttoptr" in value.text else 0  # else a variable of the program, or no pointer at all
+        named = "@" in value.text or value.text == "null" or value.is_undefined
+        return 0 if named else _ANYWHERE  # a variable of the program or no pointer at all; else a number
 
     instructions = [inst for block in function.blocks.values() for inst in block.insts]
     for inst in instructions:

@@ -35,7 +35,8 @@ CASTS = frozenset(
 )
 _CONVENTIONS = frozenset(("spir_func", "spir_kernel", "ccc", "fastcc", "coldcc"))
 _CONSTANT_EXPRESSIONS = frozenset(
-    "getelementptr ptrtoint inttoptr addrspacecast bitcast trunc add sub xor ptrtoaddr".split()
+    "getelementptr ptrtoint inttoptr addrspacecast bitcast trunc add sub mul xor ptrtoaddr "
+    "extractelement insertelement shufflevector".split()
 )
 
 
@@ -55,11 +56,16 @@ class Value:
     def is_undefined(self) -> bool:
         return self.text in ("undef", "poison")
 
+    @property
+    def is_expression(self) -> bool:
+        """Whether it is a constant that an instruction could compute, see `Module.constant_expression`."""
+        return self.elems is None and self.text.endswith(")")
+
     def component(self, index: int) -> Value:
         """Component ``index`` of a vector constant."""
         if self.elems is not None:
             return self.elems[index]
-        if "(" in self.text:  # an expression, such as a bitcast of a vector with other components
+        if self.is_expression:  # such as a bitcast of a vector with other components
             return Value(self.ty.scalar, f"extractelement ({self.ty} {self.text}, i64 {index})")
         return zero_of(self.ty.scalar) if self.text == "zeroinitializer" else Value(self.ty.scalar, self.text)
 
@@ -290,7 +296,7 @@ class _Reader:
                 elems.append(self.typed_value())
             inner = ", ".join(f"{e.ty} {e.text}" for e in elems)
             return Value(ty, f"{token} {inner} {close}", tuple(elems))
-        if token in _CONSTANT_EXPRESSIONS:
+        if token in _CONSTANT_EXPRESSIONS or (token[0].isalpha() and self.peek() == "("):
             start = self.at - 1
             while self.peek() != "(":
                 self.at += 1
@@ -303,7 +309,7 @@ _CONSTANTS = frozenset("true false null undef poison zeroinitializer none splat"
 
 
 def _is_constant(token: str) -> bool:
-    return token in _CONSTANTS or token in _CONSTANT_EXPRESSIONS or token.startswith('c"')
+    return token in _CONSTANTS or token in _CONSTANT_EXPRESSIONS or token.startswith(('c"', "f0x"))
 
 
 def _join(tokens: list[str]) -> str:

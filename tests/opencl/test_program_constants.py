@@ -1,0 +1,110 @@
+"""Constants of a program hold what they were given, on every family of chips: all 256 bytes, all forms of them."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+import headwater as hw
+
+DEVICES = ("cpu", "hd7970", "r9-290x", "rx480", "vega64", "hd2600-xt", "hd4870", "hd5870", "hd6970")
+WITH_DOUBLES = ("cpu", "vega64", "hd4870", "hd5870", "hd6970")
+
+ALL_BYTES = bytes(range(256))
+# A literal has each byte as it is printed where it can be; the one after an escape must not be taken for its part.
+LITERAL = "".join(
+    f"\\{byte:03o}" if byte < 32 or byte > 126 or chr(byte) in '"\\?' else chr(byte) for byte in ALL_BYTES
+)
+FLOATS = (0.0, -0.0, 1.5, -1e-45, 3.4028234663852886e38, float("inf"), float("-inf"), 0.1, 16777216.0, 1.1754944e-38)
+DOUBLES = (0.0, -0.0, 0.1, 5e-324, -1.7976931348623157e308, float("inf"), 1e22, 2.0**53 + 2, 1e-310)
+LONGS = (0, -1, 2**63 - 1, -(2**63), 1 << 32, -(1 << 31), 255, -256)
+
+
+def listed(numbers: object) -> str:
+    return "{" + ", ".join(map(str, numbers)) + "}"
+
+
+def floats(numbers: tuple[float, ...], suffix: str) -> str:
+    named = {float("inf"): "INFINITY", float("-inf"): "-INFINITY"}
+    return listed(named.get(n) or f"{n.hex()}{suffix}" for n in numbers)
+
+
+def two(at: int) -> bytes:
+    """A struct of a char, an int, a short array and a char3, with its padding."""
+    return struct.pack("<bxxxi2h", -at, at << 24, at, -at) + struct.pack("<3Bx", at, 92, 34)
+
+
+FORMS: dict[str, tuple[str, bytes]] = {
+    "uchar": (f"uchar t[256] = {listed(ALL_BYTES)}", ALL_BYTES),
+    "char": (f"char t[256] = {listed(b - 256 if b > 127 else b for b in ALL_BYTES)}", ALL_BYTES),
+    "literal": (f'uchar t[257] = "{LITERAL}"', ALL_BYTES + b"\0"),
+    "not_ended": (f'char t[256] = "{LITERAL}"', ALL_BYTES),
+    "backslashes": (r'uchar t[9] = "\\0A\\\\5C"', b"\\0A\\\\5C\0\0"),
+    "quotes": (r'uchar t[8] = "\"\\\"\n\\n"', b'"\\"\n\\n\0\0'),
+    "rows": (f"uchar t[4][64] = {{{', '.join(listed(ALL_BYTES[k : k + 64]) for k in range(0, 256, 64))}}}", ALL_BYTES),
+    "rest_is_zero": ("uchar t[64] = {92, 92, [60] = 92}", b"\\\\" + bytes(58) + b"\\" + bytes(3)),
+    "zeros": ("int t[3][4] = {{0}}", bytes(48)),
+    "bool": ("bool t[5] = {true, false, 1, 0, true}", b"\1\0\1\0\1"),
+    "short": ("short t[4] = {-1, 32767, -32768, 92}", struct.pack("<4h", -1, 32767, -32768, 92)),
+    "int": ("int t[4] = {-1, 2147483647, -2147483647 - 1, 0x5c5c5c5c}", struct.pack("<4i", -1, 2**31 - 1, -(2**31), 0x5C5C5C5C)),
+    "long": (f"long t[8] = {listed('(-0x7fffffffffffffffL - 1)' if n == -(2**63) else f'{n}L' for n in LONGS)}", struct.pack("<8q", *LONGS)),
+    "float": (f"float t[10] = {floats(FLOATS, 'f')}", struct.pack("<10f", *FLOATS)),
+    "nan": ("float t[2] = {NAN, -NAN}", struct.pack("<2I", 0x7FC00000, 0xFFC00000)),
+    "enum": ("enum {A = 92, B = -92, C = 7} t[3] = {B, A, C}", struct.pack("<3i", -92, 92, 7)),
+    "vector": ("uchar4 t[3] = {(uchar4)(92), (uchar4)(1, 2, 3, 4), (uchar4)(0)}", b"\\\\\\\\\1\2\3\4\0\0\0\0"),
+    "vector_of_three": ("char3 t[2] = {(char3)(1, 92, -1), (char3)(9, 8, 7)}", b"\1\\\xff\0\x09\x08\x07\0"),
+    "wide_vector": ("long2 t[2] = {(long2)(-1, 1), (long2)(92, 1L << 40)}", struct.pack("<4q", -1, 1, 92, 1 << 40)),
+    "float_vector": ("float3 t[2] = {(float3)(1, -0.0f, 2.5f), (float3)(92)}", struct.pack("<8f", 1, -0.0, 2.5, 0, 92, 92, 92, 0)),
+    "struct": (
+        "struct {char a; int b; short c[2]; uchar3 d;} t[3] = "
+        + listed(f"{{{-n}, {n << 24}, {{{n}, {-n}}}, (uchar3)({n}, 92, 34)}}" for n in (1, 2, 92)),
+        b"".join(two(n) for n in (1, 2, 92)),
+    ),
+    "packed_struct": (
+        "struct __attribute__((packed)) {char a; int b; uchar c[3]; long d;} t[2] = {{92, 92, {34, 92, 0}, -1}, {-1, -2, {1, 2, 3}, 1L << 60}}",
+        struct.pack("<bi3Bq", 92, 92, 34, 92, 0, -1) + struct.pack("<bi3Bq", -1, -2, 1, 2, 3, 1 << 60),
+    ),
+    "struct_with_text": (
+        r'struct {uchar name[7]; uchar more; int n;} t[2] = {{"a\\b\"c", 92, 5}, {"\\", 1, 6}}',
+        b'a\\b"c\0\0\\'[:7] + b"\\" + struct.pack("<i", 5) + b"\\\0\0\0\0\0\0\1" + struct.pack("<i", 6),
+    ),
+    "union": ("union {uint a; uchar b[8];} t[2] = {{0x5c225c22}, {92}}", b'"\\"\\' + bytes(4) + b"\\" + bytes(7)),
+}  # fmt: skip
+OF_HALF = (
+    "half t[6] = {0.0h, -0.0h, 1.5h, 65504.0h, 5.9604645e-08h, -0.1h}",
+    struct.pack("<6e", 0.0, -0.0, 1.5, 65504.0, 5.9604645e-08, -0.1),
+)
+OF_DOUBLE = (f"double t[9] = {floats(DOUBLES, '')}", struct.pack("<9d", *DOUBLES))
+
+
+def contents(forms: dict[str, tuple[str, bytes]], device: str, before: str = "") -> dict[str, bytes]:
+    """The bytes of each form as one kernel reads them, by an index that the compiler does not know."""
+    declared, reads, at = "", "", 0
+    for name, (text, expected) in forms.items():
+        declared += f"__constant {text.replace(' t[', f' t_{name}[')};\n"
+        reads += f"  if (i < sizeof t_{name}) out[{at} + i] = ((__constant uchar *)t_{name})[i ^ flip];\n"
+        at += len(expected)
+    program = hw.compile(
+        f"{before}{declared}kernel void k(global int *out, int flip) {{\n  uint i = get_global_id(0);\n{reads}}}",
+        device=device,
+    )
+    out = np.full(at, -1, np.int32)
+    program.k[(max(len(expected) for _, expected in forms.values()),), None](out, 0, device=device)
+    found, rest = {}, out.tolist()
+    for name, (_, expected) in forms.items():
+        found[name], rest = bytes(rest[: len(expected)]), rest[len(expected) :]
+    return found
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_bytes_of_every_form_arrive(device) -> None:
+    assert contents(FORMS, device) == {name: expected for name, (_, expected) in FORMS.items()}
+
+
+@pytest.mark.parametrize("device", WITH_DOUBLES)
+def test_halves_and_doubles_arrive(device) -> None:
+    forms = {"halves": OF_HALF, "doubles": OF_DOUBLE}
+    found = contents(forms, device, "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n")
+    assert found == {name: expected for name, (_, expected) in forms.items()}
