@@ -8,7 +8,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from headwater.base.tools import provide
+from headwater.base.version import VERSION
+
+__version__ = VERSION
 
 _PUBLIC = {
     "compile": "headwater.runtime",
@@ -32,6 +35,10 @@ _PUBLIC = {
     "ResourceError": "headwater.errors",
     "KernelFault": "headwater.errors",
 }
+
+# Packages above the run-time that its kernels have methods of.
+provide("analyze", "headwater.analyze.entry:analyze")
+provide("simulate", "headwater.timing.simulate:simulate_launch")
 
 __all__ = ["__version__", "analyze", *_PUBLIC]
 

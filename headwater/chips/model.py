@@ -146,7 +146,8 @@ class Features:
     entry's end, PUSH has to stand before the clause. ``loop_push_bug``: they fail inside nested loops.
     ``vertex_cache``: vertex fetches have a cache of their own, else they go the texture units' way.
     ``relative_addressing_bug``: the address register is written by MOVA_GPR_INT, and a write to a relative
-    destination wants a NOP behind it. ``bit_operations``: there are instructions for bit fields, counts and funnel
+    destination wants a NOP behind it. ``fused_doubles``: multiply-additions of doubles round once. ``bit_operations``:
+    there are instructions for bit fields, counts and funnel
     shifts. ``alu_slots_per_clause``: 64-bit words, literals included; ``fetches_per_clause``. ``clause_temporaries``:
     registers that live as long as a clause. ``constant_buffers``, each of ``constant_buffer_elements`` 128-bit
     elements; ``constant_lines``: windows of 16 or 32 elements that a clause may open. ``textures`` and ``samplers``
@@ -164,6 +165,7 @@ class Features:
     loop_push_bug: bool = False
     relative_addressing_bug: bool = False
     bit_operations: bool = True
+    fused_doubles: bool = True
     vertex_cache: bool = True
     compute_shader: bool = True
     shared_local_memory: bool = True

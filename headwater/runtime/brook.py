@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater import __version__
 from headwater.base import cache
 from headwater.base.arrays import Array, contiguous_address
+from headwater.base.version import VERSION
 from headwater.brook import model
 from headwater.brook.conditions import holds
 from headwater.brook.model import BrookModule, Kernel as Signature, Parameter
@@ -67,7 +67,7 @@ def translate(source: str, filename: str, options: str = "", target: Device | No
     ``target``: for which it is then compiled, and which gets ready for that meanwhile.
     """
     store = cache.current()
-    key = cache.key("brook", __version__, _translator(), filename, options, source)
+    key = cache.key("brook", VERSION, _translator(), filename, options, source)
     entry = store.get(key)
     if entry is not None:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # damaged: translate anew

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from headwater import __version__
 from headwater.base.arrays import ALIGNMENT, Array, aligned_bytes
+from headwater.base.version import VERSION
 from headwater.errors import LaunchError, ResourceError, UsageError
 from headwater.runtime import pool as _pool
 from headwater.runtime.cpu_events import CpuQueue
@@ -68,9 +68,9 @@ class CpuDevice(Device):
         from importlib.metadata import PackageNotFoundError, version
 
         try:
-            return f"headwater {__version__}, llvmlite {version('llvmlite')}, ziglang {version('ziglang')}"
+            return f"headwater {VERSION}, llvmlite {version('llvmlite')}, ziglang {version('ziglang')}"
         except PackageNotFoundError:
-            return f"headwater {__version__} without its compiler"
+            return f"headwater {VERSION} without its compiler"
 
     @property
     def memory_bytes(self) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Typ
 
 import numpy as np
 
+from headwater.base.tools import tool
 from headwater.errors import LaunchError, UsageError
 from headwater.runtime.devices import Device, DeviceKernel, DeviceProgram, current, default, resolve
 from headwater.runtime.events import Event, Queue, backend_for
@@ -20,7 +21,6 @@ from headwater.runtime.values import whole_numbers
 
 if TYPE_CHECKING:
     from headwater.opencl.clang import KernelInfo
-    from headwater.timing.report import Report
 
 Language = Literal["brook", "opencl", "il"]
 _SUFFIXES: dict[str, Language] = {
@@ -43,8 +43,8 @@ class Launcher(Protocol):
         """Launch the kernel."""
         ...
 
-    def simulate(self, *args: Any, device: Device | str | None = None, **options: Any) -> Report:
-        """Run the kernel on a simulated chip, and say how many cycles it takes there and where they go.
+    def simulate(self, *args: Any, device: Device | str | None = None, **options: Any) -> Any:
+        """Run the kernel on a simulated chip; a `headwater.timing.Report` of the cycles it takes there passes out.
 
         ``device=``: the chip; by default that of a launch, which has to be one.
         """
@@ -62,9 +62,7 @@ class Kernel:
 
     def report(self, device: Any, **options: Any) -> Any:
         """What the analyzer says of the kernel on a chip (or several), without running it: see `headwater.analyze`."""
-        from headwater.analyze.entry import analyze
-
-        return analyze(self, device=device, **options)
+        return tool("analyze")(self, device=device, **options)
 
 
 K = TypeVar("K", bound=Kernel)
@@ -321,10 +319,8 @@ def _place(args: Iterable[Any], default: Device) -> Device:
 def with_simulate(launch: Callable[..., Event], default: Device) -> Launcher:
     """The function with the attribute ``simulate``; ``default``: the program's device."""
 
-    def simulate(*args: Any, device: Device | str | None = None, **options: Any) -> Report:
-        from headwater.timing.simulate import simulate_launch
-
-        return simulate_launch(launch, args, _place(args, default) if device is None else device, **options)
+    def simulate(*args: Any, device: Device | str | None = None, **options: Any) -> Any:
+        return tool("simulate")(launch, args, _place(args, default) if device is None else device, **options)
 
     found = cast("Launcher", launch)
     found.simulate = simulate  # type: ignore[method-assign]

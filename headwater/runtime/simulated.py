@@ -12,8 +12,8 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from headwater import __version__
 from headwater.base.arrays import aligned_bytes
+from headwater.base.version import VERSION
 from headwater.emulate import unwritten
 from headwater.emulate.layout import GWS_RESOURCES
 from headwater.errors import DeviceError, LaunchError, UsageError
@@ -66,7 +66,7 @@ class SimulatedDevice(CpuDevice):
 
     @property
     def driver(self) -> str:
-        return f"headwater {__version__}, emulation"
+        return f"headwater {VERSION}, emulation"
 
     @property
     def memory_bytes(self) -> int:

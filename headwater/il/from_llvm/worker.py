@@ -8,7 +8,6 @@ from headwater.il.from_llvm import Kernel
 from headwater.il.from_llvm.drawing import draws
 from headwater.il.from_llvm.translate import translate
 from headwater.il.printer import text as text_of
-from headwater.isa.vliw.model import GENERATION_OF_TARGET
 from headwater.opencl import codegen_vliw
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.printf_vliw import with_records
@@ -23,7 +22,7 @@ def kernels(
     abilities = codegen_vliw.Abilities(
         work_groups=features.shared_local_memory,
         fused=chip.rates.float32_fma > 0,
-        fused_doubles=GENERATION_OF_TARGET[chip.target] in ("evergreen", "cayman"),
+        fused_doubles=features.fused_doubles,
         doubles=chip.has_float64,
         bit_counts=features.bit_operations,
         exact=exact,
