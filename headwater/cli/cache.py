@@ -34,8 +34,11 @@ def main(words: Sequence[str]) -> int:
     stats = cache.stats()
     removed = cache.clear() if args.action == "clear" else None
     if args.json:
-        report = {"path": str(stats.path), "entries": stats.entries, "bytes": stats.bytes, "limit": stats.limit}
+        path = None if stats.path is None else str(stats.path)
+        report = {"path": path, "entries": stats.entries, "bytes": stats.bytes, "limit": stats.limit}
         print(json.dumps(report | ({} if removed is None else {"removed": removed})))
+    elif stats.path is None:
+        print("nothing is kept: the user has no home directory; HEADWATER_CACHE_DIR may name a directory for it")
     elif removed is not None:
         print(f"removed {_kernels(removed)}, {stats.bytes / 2**20:.1f} MiB, from {stats.path}")
     else:

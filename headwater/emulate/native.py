@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headwater.base import cache, host
+from headwater.base import cache, host, temporary
 from headwater.base.freshness import native_state
 from headwater.errors import InternalError
 
@@ -136,11 +136,10 @@ _COMPILING_LOCK = threading.Lock()
 
 def _compile_c(source: str, *options: str) -> bytes:
     import subprocess
-    import tempfile
 
     from headwater.opencl.clang import zig_path
 
-    with tempfile.TemporaryDirectory(prefix="headwater-") as folder:
+    with temporary.folder() as folder:
         target = os.path.join(folder, "code.o")
         command = [
             str(zig_path()),

@@ -13,8 +13,9 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
+from headwater.base import native_library
 from headwater.emulate import again
 from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
 from headwater.emulate.hooks import Accessing
@@ -478,9 +479,7 @@ def tables(facts: Any) -> Tables:
 @functools.cache
 def function_at_end(library: Path, name: str) -> Callable[[int], None]:
     """A function of a watched kernel's library that takes the context's address, to be called behind each launch."""
-    found = getattr(ctypes.CDLL(str(library)), name)
-    found.argtypes, found.restype = (ctypes.c_void_p,), None
-    return cast("Callable[[int], None]", found)
+    return native_library.function(library, name, None, (ctypes.c_void_p,))
 
 
 RECORDER_HEAD_BYTES: Final = 256

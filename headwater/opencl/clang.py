@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headwater.base import temporary
 from headwater.errors import DeviceError, InternalError, ResourceError, SourceError, Span, UsageError
 from headwater.opencl import limits
 from headwater.opencl.kernels import Access as Access, ArgInfo as ArgInfo, KernelInfo as KernelInfo, Kind as Kind
@@ -256,10 +257,8 @@ def compile_to_ir(
         flags += ["-gline-tables-only", "-fdebug-compilation-dir=."]
     includes: tuple[str, ...] = ()
     if re.search(r"^[ \t]*#[ \t]*include", source, re.MULTILINE):
-        import tempfile
-
-        with tempfile.TemporaryDirectory(prefix="headwater-") as scratch:
-            listing = Path(scratch) / "includes"
+        with temporary.folder() as folder_of_listing:
+            listing = Path(folder_of_listing) / "includes"
             made = [*flags, "-MD", "-MF", str(listing), *_EMIT]
             done = _run_on_program(made, source, filename, cwd, timeout)
             if done.returncode == 0:

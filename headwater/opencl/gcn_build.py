@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headwater.base import temporary
 from headwater.base.freshness import digests
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
 from headwater.opencl.assembly import told_at_calls
@@ -201,11 +202,10 @@ def _chosen(kernels: dict[str, KernelInfo], only: tuple[str, ...], filename: str
 def link(object_code: bytes) -> bytes:
     """A code object that a loader takes, from relocatable object code. Raises InternalError."""
     import subprocess
-    import tempfile
 
     from headwater.opencl.clang import zig_path
 
-    with tempfile.TemporaryDirectory(prefix="headwater-") as folder:
+    with temporary.folder() as folder:
         source, target = os.path.join(folder, "kernel.o"), os.path.join(folder, "kernel.hsaco")
         Path(source).write_bytes(object_code)
         command = [str(zig_path()), "ld.lld", "-shared", "--no-undefined", "-o", target, source]

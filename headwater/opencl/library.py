@@ -165,7 +165,7 @@ def _build(name: str, platform: Platform, failures: list[BaseException]) -> None
     try:
         unit = compile_unit(name, platform)
         _loaded[platform, name] = unit
-        cache.put(_key(name, platform), {"unit.json": json.dumps(unit.__dict__, separators=(",", ":")).encode()})
+        cache.keep(_key(name, platform), {"unit.json": json.dumps(unit.__dict__, separators=(",", ":")).encode()})
     except BaseException as error:  # raised again by the thread that waits
         failures.append(error)
 

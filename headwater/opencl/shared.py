@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from headwater.base import cache
+from headwater.base import cache, temporary
 from headwater.errors import InternalError
 
 ENTRY = "hw_entry"
@@ -51,10 +51,8 @@ def link_shared(
     ``exports``: the symbols that Windows shall let others see (elsewhere all are seen that are not internal).
     ``system`` as in `sys.platform`, ``machine`` as in `platform.machine`, by default this one.
     """
-    import tempfile
-
     arch = _architecture(machine)
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary.folder() as folder:
         sources = [os.path.join(folder, f"{number}.o") for number in range(len(objects))]
         for source, code in zip(sources, objects, strict=True):
             Path(source).write_bytes(code)

@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+from headwater.base import cache
 from headwater.errors import HeadwaterError, InternalError, ResourceError
 from headwater.opencl import limits
 
@@ -88,7 +89,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                env={**os.environ, "PYTHONSAFEPATH": "1"},
+                env={**os.environ, **cache.environment(), "PYTHONSAFEPATH": "1"},
                 start_new_session=os.name == "posix",  # Ctrl-C in the terminal is for the caller alone
             )
             limits.limit(self._process)

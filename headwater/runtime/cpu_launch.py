@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import struct
 import threading
 import time
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
+from headwater.base import native_library
 from headwater.base.arrays import ALIGNMENT, Array, address, aligned_bytes, view
 from headwater.base.host import caches_bytes
 from headwater.errors import InternalError, KernelFault, ResourceError
@@ -103,19 +103,8 @@ class CpuBuffer(Buffer):
         return self.memory.view(dtype).reshape(shape)
 
 
-@functools.cache
-def _library(path: str) -> ctypes.CDLL:
-    try:
-        return ctypes.CDLL(path)
-    except OSError as error:
-        raise InternalError(f"cannot load compiled kernel {path}: {error}", hint="try: headwater cache clear") from None
-
-
 def _function(host: HostKernel, symbol: str, result: Any = None) -> Callable[[int, int, int], Any]:
-    function = getattr(_library(str(host.library)), symbol)
-    function.restype = result
-    function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-    return function  # type: ignore[no-any-return]
+    return native_library.function(host.library, symbol, result, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p))
 
 
 def _round_up(number: int, multiple: int) -> int:

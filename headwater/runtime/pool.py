@@ -230,6 +230,7 @@ def _prepare() -> None:
 def _load() -> Native:
     from headwater.base import cache
     from headwater.base.freshness import native_state
+    from headwater.base.native_library import function
     from headwater.emulate.native import compile_c
     from headwater.opencl.shared import library_name, link_shared
 
@@ -253,12 +254,8 @@ def _load() -> Native:
     if entry is None:
         shared = link_shared(compile_c(source), exports=[f"hw_{name}" for name in functions])
         entry = cache.put(key, {library_name(): shared})
-    library = ctypes.CDLL(str(entry / library_name()))
-    found = {}
-    for name, (result, arguments) in functions.items():
-        function = found[name] = getattr(library, f"hw_{name}")
-        function.restype, function.argtypes = result, arguments
-    return Native(**found)
+    library = entry / library_name()
+    return Native(**{name: function(library, f"hw_{name}", *types) for name, types in functions.items()})
 
 
 def _spins(spin: Callable[[int], None]) -> int:

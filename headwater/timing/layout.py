@@ -16,6 +16,7 @@ import numpy as np
 
 from headwater.base import cache
 from headwater.base.arrays import aligned_bytes
+from headwater.base.native_library import function
 from headwater.emulate.layout import Struct
 from headwater.runtime import pool
 
@@ -203,13 +204,7 @@ def _engine(family: Family) -> Engine:
         code = compile_c(source, "-fno-unroll-loops", QUICKER)
         shared = link_shared(code, exports=[name for name, _, _ in functions])
         entry = cache.put(key, {"engine.so": shared})
-    library = ctypes.CDLL(str(entry / "engine.so"))
-    found = []
-    for name, result, arguments in functions:
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
-        found.append(function)
-    return Engine(*found)
+    return Engine(*(function(entry / "engine.so", *described) for described in functions))
 
 
 _TYPES: Final = """\

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from headwater.base import temporary
 from headwater.emulate.hooks import watching
 from headwater.errors import LaunchError, UsageError
 from headwater.timing.host import host
@@ -38,8 +37,8 @@ class _Folder:
     """A folder of its own, which goes when nobody holds this object any more."""
 
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="headwater-trace-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self.path = Path(temporary.make())
+        weakref.finalize(self, temporary.remove, self.path)
 
 
 class Launch:

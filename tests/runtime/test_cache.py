@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ def store(tmp_path: Path) -> Cache:
 
 
 KEY = cache.key("a", "b")
+ON_POSIX = pytest.mark.skipif(os.name != "posix", reason="only here files have an owner and a mode")
 
 
 def test_entry_comes_back_as_it_was_put(store: Cache) -> None:
@@ -166,6 +168,166 @@ def test_full_disk_works_with_one_warning(store: Cache, monkeypatch: pytest.Monk
     assert store.get(KEY) == path
 
 
+def _of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on, what this process's user has belongs to somebody else."""
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 12345)
+
+
+def _written_by(part: str, path: Path) -> Path:
+    """The part of an entry's path that a test makes writable."""
+    return {"cache": path.parents[2], "format": path.parents[1], "shard": path.parent, "tmp": path.parents[1] / "tmp"}[
+        part
+    ]
+
+
+@ON_POSIX
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o1777])
+@pytest.mark.parametrize("part", ["cache", "format", "shard", "tmp"])
+def test_directory_that_others_can_write_is_not_used(store: Cache, part: str, mode: int) -> None:
+    path = store.put(KEY, {"x": b"code"})
+    _written_by(part, path).chmod(mode)
+    again = Cache(store.directory)
+    with pytest.warns(RuntimeWarning, match=r"is not used, .* can be written by .* HEADWATER_CACHE_DIR") as told:
+        assert again.get(KEY) is None
+    rebuilt = again.put(KEY, {"x": b"code"})
+    assert again.get(KEY) == rebuilt
+    assert len(told) == 1
+    assert store.directory not in rebuilt.parents
+    assert stat.S_IMODE(rebuilt.parent.stat().st_mode) == 0o700
+    with pytest.raises(ResourceError, match="nothing is removed"):
+        again.clear()
+
+
+@ON_POSIX
+def test_directory_of_another_user_is_not_used(store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.put(KEY, {"x": b"code"})
+    again = Cache(store.directory)
+    _of_another_user(monkeypatch)
+    with pytest.warns(RuntimeWarning, match="belongs to user"):
+        assert again.get(KEY) is None
+
+
+@ON_POSIX
+@pytest.mark.parametrize("part", ["entry", "file", "manifest"])
+def test_part_of_an_entry_of_another_user_ends_the_use_of_the_cache(
+    store: Cache, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    path = store.put(KEY, {"x": b"code"})
+    name = os.fspath({"entry": path, "file": path / "x", "manifest": path / "manifest"}[part])
+    real_lstat, real_open, opened = os.lstat, os.open, {}
+
+    def foreign(status: os.stat_result) -> os.stat_result:
+        fields = list(status)
+        fields[stat.ST_UID] += 1
+        return os.stat_result(fields)
+
+    def noting(path: str, *more: int) -> int:
+        file = real_open(path, *more)
+        opened[file] = os.fspath(path)
+        return file
+
+    real_fstat = os.fstat
+    monkeypatch.setattr(os, "open", noting)
+    monkeypatch.setattr(
+        os, "fstat", lambda file: foreign(real_fstat(file)) if opened.get(file) == name else real_fstat(file)
+    )
+    monkeypatch.setattr(
+        os, "lstat", lambda path: foreign(real_lstat(path)) if os.fspath(path) == name else real_lstat(path)
+    )
+    with pytest.warns(RuntimeWarning, match=f"{name} belongs to user"):
+        assert store.get(KEY) is None
+
+
+@ON_POSIX
+@pytest.mark.parametrize("part", ["entry", "file", "manifest"])
+def test_part_of_an_entry_that_others_can_write_is_damaged(store: Cache, part: str) -> None:
+    path = store.put(KEY, {"x": b"code"})
+    {"entry": path, "file": path / "x", "manifest": path / "manifest"}[part].chmod(0o777)
+    assert store.get(KEY) is None
+    assert not path.exists()
+    assert store.get(KEY) is None
+    store.put(KEY, {"x": b"code"})
+    assert store.get(KEY) == path
+
+
+@ON_POSIX
+@pytest.mark.parametrize("file", ["link", "pipe"])
+def test_entry_with_what_is_no_file_is_damaged(store: Cache, tmp_path: Path, file: str) -> None:
+    path = store.put(KEY, {"x": b"code"})
+    (tmp_path / "elsewhere").write_bytes(b"code")
+    (path / "x").unlink()
+    if file == "link":
+        (path / "x").symlink_to(tmp_path / "elsewhere")
+    else:
+        os.mkfifo(path / "x")
+    assert store.get(KEY) is None
+
+
+@ON_POSIX
+def test_entries_are_ours_alone_under_any_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        store = Cache(tmp_path / "a" / "b" / "cache")
+        path = store.put(KEY, lambda folder: (folder / "x").write_bytes(b"code"))
+        other = store.put(cache.key("other"), {"y": b"code"})
+    finally:
+        os.umask(before)
+    assert Cache(store.directory).get(KEY) == path
+    assert Cache(store.directory).get(cache.key("other")) == other
+    for folder, _, files in os.walk(tmp_path / "a"):
+        for name in [".", *files]:
+            assert not os.stat(os.path.join(folder, name)).st_mode & 0o022 or name == "usage"
+
+
+@ON_POSIX
+def test_relative_directory_stays_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Cache(Path("cache"))
+    path = store.put(KEY, {"x": b"code"})
+    monkeypatch.chdir("/")
+    assert store.get(KEY) == path == tmp_path / "cache" / "v1" / KEY[:2] / KEY
+
+
+@ON_POSIX
+def test_user_without_a_home_directory_has_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HEADWATER_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", lambda number: {}[number])
+    assert cache.default_directory() is None
+    monkeypatch.setenv("HEADWATER_CACHE_DIR", "~/cache")
+    assert cache.default_directory() is None
+    store = Cache(cache.default_directory())
+    assert store.get(KEY) is None
+    with pytest.warns(RuntimeWarning, match="no home directory"):
+        path = store.put(KEY, {"x": b"1"})
+    assert store.get(KEY) == path
+    assert store.stats().path is None
+    assert store.clear() == 0
+
+
+def test_no_place_at_all_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("not a directory")
+    monkeypatch.setattr("headwater.base.temporary._places", lambda: [str(blocker)])
+    with pytest.raises(ResourceError, match=r"cannot write the cache .* no place for temporary files"):
+        Cache(blocker / "cache").put(KEY, {"x": b"1"})
+
+
+def test_full_temporary_directory_is_told(store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(staged: Path, files: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Cache, "_write", staticmethod(full))
+    with (
+        pytest.warns(RuntimeWarning, match="No space left"),
+        pytest.raises(ResourceError, match=r"cannot write compiled code into .*: No space left"),
+    ):
+        store.put(KEY, {"x": b"1"})
+    store.keep(KEY, {"x": b"1"})
+    assert store.get(KEY) is None
+
+
 @pytest.mark.parametrize("name", ["../evil", "a/b", "manifest", ""])
 def test_bad_names_are_refused(store: Cache, name: str) -> None:
     with pytest.raises(ValueError, match="file name"):
@@ -231,9 +393,9 @@ def test_what_was_just_looked_up_is_not_evicted(tmp_path: Path, monkeypatch: pyt
     store = Cache(tmp_path)
     for name in "abc":
         os.utime(store.put(cache.key(name), {"x": bytes(900)}) / "manifest", (1, 1))
-    listed = list(store._entries())
+    listed = list(store._entries(store.directory / "v1"))
     found = store.get(cache.key("a"))  # by another process, while this one counts
-    monkeypatch.setattr(store, "_entries", lambda: iter(listed))
+    monkeypatch.setattr(store, "_entries", lambda root: iter(listed))
     store.limit = 2000
     store.put(cache.key("d"), {"x": bytes(900)})
     assert found is not None
@@ -251,12 +413,14 @@ def test_killed_writer_leaves_no_entry(tmp_path: Path) -> None:
     assert Cache(tmp_path).get(cache.key("k")) is None
 
 
-def test_import_is_quick() -> None:
+def test_import_is_quick(tmp_path: Path) -> None:
     code = (
         "import pathlib, time, typing, sys, headwater\n"
         "t = time.process_time(); import headwater.base.cache; print(time.process_time() - t)"
     )
-    best = min(float(subprocess.check_output([sys.executable, "-c", code], timeout=30)) for _ in range(5))
+    # With bytecode, as an installed package has it.
+    compiled = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
+    best = min(float(subprocess.check_output([sys.executable, "-c", code], env=compiled, timeout=30)) for _ in range(5))
     assert best < 0.02  # 2 ms on an idle machine; the rest is room for a loaded one
     check = "import headwater.base.cache, sys; print('numpy' in sys.modules or 'tempfile' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", check], timeout=30).strip() == b"False"
