@@ -8,20 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from headwater.errors import SourceError, Span
+from headwater.errors import SourceError
+from headwater.opencl.places import Places
 from headwater.opencl.symbols import symbol_of
 
 _CALL = re.compile(r"^[^;\n]*\b(?:call|callbr|invoke) [^@\n]*?\basm (?:\w+ )*\"[^\n]*$", re.MULTILINE)
-_PLACE = re.compile(r"!dbg (!\d+)")
-_NODE = re.compile(r"^(!\d+) = (?:distinct )?(!DI\w+\(.*\))$", re.MULTILINE)
 _WHY = "the cpu device compiles for any"
 
 
 def has_assembly(ir: str) -> bool:
-    """Whether a function has inline assembly, or the module has it outside of functions."""
-    return " asm " in ir and (_CALL.search(ir) is not None or re.search(r"^module asm ", ir, re.MULTILINE) is not None)
+    """Whether a function has inline assembly."""
+    return " asm " in ir and _CALL.search(ir) is not None
 
 
 def refuse_assembly(source: str, filename: str, options: str, *, why: str = _WHY) -> SourceError:
@@ -29,7 +27,8 @@ def refuse_assembly(source: str, filename: str, options: str, *, why: str = _WHY
     from headwater.opencl import clang
 
     ir = clang.compile_to_ir(source, filename, options, debug=True).ir
-    span, text = _place(_CALL.search(ir), ir, source, filename)
+    call = _CALL.search(ir)
+    span, text = Places(ir, source, filename).of_instruction(call[0] if call else None)
     return SourceError(
         f"inline assembly is of one processor's instruction set, and {why}",
         span,
@@ -50,34 +49,13 @@ def told_at_calls(source: str, filename: str, debug_ir: Callable[[], str]) -> It
             raise
         ir = debug_ir()
         symbol = rf"(?:_Z\d+|__\w*?)?{re.escape(symbol_of(name[1]))}"
-        call = re.search(rf"^[^;\n]*\b(?:call|invoke) [^@\n]*@{symbol}\w*\([^\n]*$", ir, re.MULTILINE)
-        span, text = _place(call, ir, source, filename)
+        calls = re.finditer(rf"^[^;\n]*\b(?:call|invoke) [^@\n]*@{symbol}\w*\([^\n]*$", ir, re.MULTILINE)
+        call = next((found for found in calls if not _of_own_body(ir, found.start())), None)
+        span, text = Places(ir, source, filename).of_instruction(call[0] if call else None)
         raise SourceError(error.message, span, hint=error.hint, source_line=text, details=error.details) from None
 
 
-def _place(call: re.Match[str] | None, ir: str, source: str, filename: str) -> tuple[Span, str]:
-    """Where a call is, and that line's text."""
-    place = _PLACE.search(call[0]) if call else None
-    if place is None:
-        return Span(filename), ""
-    nodes = dict(_NODE.findall(ir))
-    node = nodes.get(place[1], "")
-    line, column = _number(node, "line"), _number(node, "column")
-    while node and "file: " not in node:
-        scope = re.search(r"scope: (!\d+)", node)
-        node = nodes.get(scope[1], "") if scope else ""
-    file = re.search(r"file: (!\d+)", node)
-    name = re.search(r'filename: "([^"]*)"', nodes.get(file[1], "")) if file else None
-    found = name[1] if name else filename
-    lines = source.splitlines()
-    if found != filename:
-        folder = Path(filename).resolve().parent
-        if not (folder / found).is_file():
-            return Span(filename), ""
-        lines = (folder / found).read_text(errors="replace").splitlines()
-    return Span(found, line, column), lines[line - 1] if 0 < line <= len(lines) else ""
-
-
-def _number(node: str, name: str) -> int:
-    found = re.search(rf"\b{name}: (\d+)", node)
-    return int(found[1]) if found else 0
+def _of_own_body(ir: str, position: int) -> bool:
+    """Whether it is a kernel that calls here: clang lets it do nothing but call its own body, which others call too."""
+    start = ir.rfind("\ndefine ", 0, position)
+    return "_kernel " in ir[start : ir.find("@", start)]

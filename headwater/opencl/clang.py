@@ -14,8 +14,9 @@ from pathlib import Path
 
 from headwater.base import temporary
 from headwater.errors import DeviceError, InternalError, ResourceError, SourceError, Span, UsageError
-from headwater.opencl import limits
+from headwater.opencl import limits, unsupported
 from headwater.opencl.kernels import Access as Access, ArgInfo as ArgInfo, KernelInfo as KernelInfo, Kind as Kind
+from headwater.opencl.library_calls import with_library_calls
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.symbols import name_of, unescaped, with_plain_symbols
 
@@ -71,6 +72,10 @@ _PROGRAM = (
     *COMMON,
     "-Xclang",
     "-fdeclare-opencl-builtins",
+    "-Xclang",
+    "-mlong-double-64",  # OpenCL C reserves the name, and targets differ in what they mean by it
+    "-Xclang",
+    "-fexperimental-max-bitint-width=64",  # as wide as any device's
     "-Xclang",
     "-disable-llvm-passes",
     "-cl-kernel-arg-info",
@@ -254,7 +259,7 @@ def compile_to_ir(
     cwd = folder if os.path.isdir(folder) else None
     flags = [*_PROGRAM, *target, f"-cl-std={parsed.std}", *parsed.flags]
     if debug or parsed.debug:
-        flags += ["-gline-tables-only", "-fdebug-compilation-dir=."]
+        flags += ["-gline-tables-only", *_HERE]
     includes: tuple[str, ...] = ()
     if re.search(r"^[ \t]*#[ \t]*include", source, re.MULTILINE):
         with temporary.folder() as folder_of_listing:
@@ -268,7 +273,16 @@ def compile_to_ir(
     messages = done.stderr.decode(errors="replace")
     if done.returncode:
         raise source_error(messages, source, filename, cwd)
-    ir = with_plain_symbols(done.stdout.decode())
+    if any("address_space" in text for text in (source, options, *map(_text_of, includes))):
+        _refuse_spaces(flags, source, filename, cwd, timeout)
+    ir = unsupported.without_weak(with_plain_symbols(done.stdout.decode()))
+
+    def with_places() -> str:
+        again = _run_on_program([*flags, "-g", *_HERE, *_EMIT], source, filename, cwd, timeout)
+        return unsupported.without_weak(with_plain_symbols(again.stdout.decode()))
+
+    unsupported.refuse(ir, source, filename, with_places)
+    ir = with_library_calls(ir, SPIR.calling if target == SPIR.clang else "")
     raw = _raw_kernels(ir)
     _refuse_pipes(raw, source, filename)
     unknown = sorted({query for kernel in raw for query in kernel.size_queries()})
@@ -277,6 +291,26 @@ def compile_to_ir(
     return Frontend(ir, kernels, messages, includes)
 
 
+def _text_of(path: str) -> str:
+    return Path(path).read_text(errors="replace")
+
+
+def _refuse_spaces(flags: list[str], source: str, filename: str, cwd: str | None, timeout: float) -> None:
+    """`unsupported.refuse_spaces` on the source with its macros expanded."""
+    text = _run_on_program([*flags, "-w", "-E", "-o", "-", "-"], source, filename, cwd, timeout).stdout.decode()
+
+    def place(position: int) -> tuple[Span, str]:
+        marks = list(re.finditer(r'^# (\d+) "(.*?)".*\n', text[:position], re.MULTILINE))
+        line = int(marks[-1][1]) + text.count("\n", marks[-1].end(), position) if marks else 0
+        file = marks[-1][2] if marks else filename
+        lines = (source if file == filename else _text_of(os.path.join(cwd or "", file))).splitlines()
+        shown = lines[line - 1] if 0 < line <= len(lines) else ""
+        return Span(file, line, shown.find("address_space") + 1), shown
+
+    unsupported.refuse_spaces(text, place)
+
+
+_HERE = ("-fdebug-compilation-dir=.",)
 _EMIT = ("-S", "-emit-llvm", "-o", "-", "-")
 
 

@@ -131,6 +131,15 @@ _LINE = re.compile(
     r"^  (?P<name>%[\w.]+) = (?:tail )?(?P<op>\w+) (?P<flags>(?:[a-z]+ )*?)"
     r"(?:<(?P<width>\d+) x )?(?P<type>i64|double|float|half|i32)>? (?P<rest>.*)$"
 )
+_ODD = r"i(?:3[3-9]|[45]\d|6[0-3])"
+_ODD_OPERANDS = re.compile(
+    r"^  (?P<name>%[\w.]+) = (?P<op>udiv|urem|sdiv|srem|uitofp|sitofp) (?:[a-z]+ )*"
+    rf"(?P<kind>{_ODD}) (?P<rest>[^!]*?)(?:, !.*)?$"
+)
+_ODD_RESULT = re.compile(
+    rf"^  (?P<name>%[\w.]+) = (?P<op>fpto[us]i) (?P<value>(?:half|float|double) \S+) to (?P<kind>{_ODD})(?:, !.*)?$"
+)
+"""Integers of widths between 33 and 63 bits: LLVM's, where fewer than 64 will do, and a program's own."""
 _QUOTIENTS = ("udiv", "urem", "sdiv", "srem")
 _TO_INTEGER = ("fptoui", "fptosi")
 _FROM_INTEGER = ("uitofp", "sitofp")
@@ -191,7 +200,12 @@ class _Lowering:
     def line(self, line: str) -> list[str] | None:
         match = _LINE.match(line)
         if match is None:
-            return None
+            return self.of_odd_operands(line)
+        if odd := _ODD_RESULT.match(line):
+            made = f"%hw.odd.{self.round}.{odd['name'][1:]}"
+            return self.lowered(
+                f"  {made} = {odd['op']} {odd['value']} to i64", f"  {odd['name']} = trunc i64 {made} to {odd['kind']}"
+            )
         op = match["op"]
         if op in _QUOTIENTS and match["type"] == "i64":
             return self.binary(match, f"__hw_wide_{op}")
@@ -209,6 +223,29 @@ class _Lowering:
         if op == "frem" and match["type"] in ("float", "double"):
             return self.binary(match, "_Z4fmodff" if match["type"] == "float" else "_Z4fmoddd")
         return self.intrinsic(match) if op == "call" else None
+
+    def lowered(self, *lines: str) -> list[str]:
+        """Lines with those lowered that need it."""
+        return [made for line in lines for made in self.line(line) or [line]]
+
+    def of_odd_operands(self, line: str) -> list[str] | None:
+        """Quotients and conversions of integers between 33 and 63 bits, by way of 64."""
+        odd = _ODD_OPERANDS.match(line)
+        if odd is None:
+            return None
+        op, kind, name = odd["op"], odd["kind"], odd["name"]
+        stem = f"%hw.odd.{self.round}.{name[1:]}"
+        extend = "sext" if op.startswith("s") else "zext"
+        if op.endswith("tofp"):
+            value, _, target = odd["rest"].partition(" to ")
+            return self.lowered(f"  {stem} = {extend} {kind} {value} to i64", f"  {name} = {op} i64 {stem} to {target}")
+        left, right = split(odd["rest"])
+        return self.lowered(
+            f"  {stem}.a = {extend} {kind} {left} to i64",
+            f"  {stem}.b = {extend} {kind} {right} to i64",
+            f"  {stem} = {op} i64 {stem}.a, {stem}.b",
+            f"  {name} = trunc i64 {stem} to {kind}",
+        )
 
     def moved(self, line: str) -> list[str] | None:
         """memcpy, memmove and memset of a constant number of bytes as loads and stores, the loads first."""
@@ -297,12 +334,12 @@ class _Lowering:
                 f"  {between} = fpext {source} {value} to {width}float{end}",
                 f"  {name} = {op} {width}float{end} {between} to {target}",
             ]
-            return [line for made in lines for line in self.line(made) or [made]]
+            return self.lowered(*lines)
         lines = [
             f"  {between} = {op} {source} {value} to {width}float{end}",
             f"  {name} = fptrunc {width}float{end} {between} to {target}",
         ]
-        return [line for made in lines for line in self.line(made) or [made]]
+        return self.lowered(*lines)
 
     def binary(self, match: re.Match[str], function: str) -> list[str]:
         first, second = split(match["rest"])[:2]
@@ -339,7 +376,6 @@ _MOST_BYTES = 4096
 
 
 def _typed(text: str) -> tuple[str, str]:
-    """``<4 x float> noundef %x`` as ("float", "%x")."""
+    """``<4 x float> noundef %x`` as ("float", "%x"); ("", text) of what is no number."""
     match = re.match(r"(?:<\d+ x (\w+)>|(\w+)) (?:(?:noundef|nofpclass\(\w+\)|range\([^)]*\)) )*(.*)", text)
-    assert match is not None, text
-    return match[1] or match[2], match[3]
+    return (match[1] or match[2], match[3]) if match is not None else ("", text)

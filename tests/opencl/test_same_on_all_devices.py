@@ -5,6 +5,7 @@ import pytest
 
 import headwater as hw
 from headwater.cli import main
+from headwater.errors import SourceError
 
 DEVICES = ("cpu", "hd4870", "hd5870", "hd7970", "vega64")
 
@@ -109,3 +110,137 @@ def test_assembly_in_a_kernel_of_any_name():
   o[get_global_id(0)] = r;
 }"""
     assert ran(source, "vega64", kernel="größe")[:4] == [7] * 4
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_what_another_file_might_replace_is_taken_as_it_is(device):
+    source = """__attribute__((weak)) constant int c = 4;
+__attribute__((weak)) int f(int x) { return x + c; }
+extern constant int d;
+constant int d = 5;
+kernel void k(global int *o) { o[get_global_id(0)] = f(3) + d; }"""
+    assert ran(source, device)[:4] == [12] * 4
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_maths_of_clangs_own_built_ins_is_the_librarys(device):
+    source = """kernel void k(global int *o, float x) {
+  float4 v = __builtin_elementwise_pow((float4)(x), (float4)(2, 3, 4, 5)) + __builtin_elementwise_tan((float4)(0.5f));
+  float s = __builtin_sinf(x) + __builtin_expf(x) + __builtin_powif(x, 3) + v.w + sin(x);
+  o[get_global_id(0)] = convert_int_rte(s * 1000);
+}"""
+    x = 1.5
+    wanted = round(1000 * (2 * np.sin(x) + np.exp(x) + x**3 + x**5 + np.tan(0.5)))
+    assert np.abs(np.array(ran(source, device, x)[:4]) - wanted).max() <= 1
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd5870", "vega64"])
+def test_the_maths_of_clangs_own_built_ins_is_the_librarys_in_double(device):
+    source = """kernel void k(global int *o, double x) {
+  o[get_global_id(0)] = convert_int_rte(1000 * (__builtin_sin(x) + __builtin_pow(x, 2.5) + __builtin_exp(x)));
+}"""
+    assert ran(source, device, 1.5)[:4] == [round(1000 * (np.sin(1.5) + 1.5**2.5 + np.exp(1.5)))] * 4
+
+
+ODD = """typedef _BitInt(45) S; typedef unsigned _BitInt(45) U;
+kernel void k(global int *o) {
+  int g = get_global_id(0);
+  S s = (S)(g - 2) * 1000003 * 77777; U u = (U)(g + 3) * 123456789012UL;
+  s = s / 7 + s % 1000 + (s >> 3); u = u / 9 + u % 77 + (u >> 11);
+  S t = (S)((float)s * 0.5f);
+  o[g] = (int)(s ^ (s >> 20)) + (int)(u >> 13) * 3 + (s < (S)u) * 5 + (u > (U)s) * 11 + (int)(t >> 5) + (s == 5);
+}"""
+
+
+def odd(g):
+    """The same with Python's integers."""
+
+    def signed(x, bits=45):
+        return (x + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+
+    def quotient(a, b):
+        return abs(a) // b * (1 if a > 0 else -1)
+
+    s = signed((g - 2) * 1000003 * 77777)
+    u = (g + 3) * 123456789012 % (1 << 45)
+    s = signed(quotient(s, 7) + s - 1000 * quotient(s, 1000) + (s >> 3))
+    u = (u // 9 + u % 77 + (u >> 11)) % (1 << 45)
+    t = int(np.float32(np.float32(s) * np.float32(0.5)))
+    comparisons = (s < signed(u)) * 5 + (u > s % (1 << 45)) * 11 + (s == 5)
+    return signed((s ^ (s >> 20)) + (u >> 13) * 3 + comparisons + (t >> 5), 32)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_integers_of_other_widths(device):
+    assert ran(ODD, device)[:4] == [odd(g) for g in range(4)]
+
+
+# ---------------------------------------------------------------------------------------------- refused
+
+K = "kernel void k(global int *o) {"
+WRONG = {  # the message, and the source, in which @ is where the fault is
+    "extern": ("elsewhere is declared extern", f"extern constant int elsewhere;\n{K}\n  o[0] = @elsewhere;\n}}"),
+    "extern in an initialiser": (
+        "elsewhere is declared extern",
+        f"extern constant int @elsewhere;\nconstant int *constant p = &elsewhere;\n{K} o[0] = *p; }}",
+    ),
+    "extern array": ("elsewhere is declared", f"extern constant int elsewhere[];\n{K} o[0] = @elsewhere[o[1]]; }}"),
+    "function": ("call of undefined function: f", f"int f(int x);\n{K} o[0] = @f(3); }}"),
+    "weak function": ("call of undefined function: f", f"__attribute__((weak)) int f(int x);\n{K} o[0] = @f(3); }}"),
+    "asm label": ("undefined function: elsewhere", f'int f(int x) __asm__("elsewhere");\n{K} o[0] = @f(3); }}'),
+    "alias of a function": (
+        "g is declared as an alias",
+        f'int f(int x) {{ return x; }}\nint @g(int x) __attribute__((alias("f")));\n{K} o[0] = g(3); }}',
+    ),
+    "alias of a constant": (
+        "d is declared as an alias",
+        f'constant int c = 4;\nextern constant int @d __attribute__((alias("c")));\n{K} o[0] = d; }}',
+    ),
+    "constructor": ("nothing runs before", f"__attribute__((@constructor)) void f(void) {{ }}\n{K} o[0] = 1; }}"),
+    "assembly": ("assembly outside of functions", f'// asm\n  @__asm__(".globl z");\n{K} o[0] = 1; }}'),
+    "recursion": ("supported: f calls", f"int f(int x) {{ return x ? @f(x - 1) : 0; }}\n{K} o[0] = f(o[0]); }}"),
+    "recursive kernel": ("recursion is not supported: k calls", f"{K}\n  if (o[0]--) @k(o);\n}}"),
+    "stack": (
+        "stack memory of a size",
+        f"{K}\n  private int *p = (private int *)@__builtin_alloca(o[1]);\n  p[o[2]] = 1; o[3] = p[o[4]];\n}}",
+    ),
+    "frames": ("have no stack", f"{K}\n  o[0] = (int)(size_t)@__builtin_frame_address(0);\n}}"),
+    "variable length": ("variable length arrays", f"{K}\n  int p[@o[0]];\n  p[o[2]] = 1; o[3] = p[o[4]];\n}}"),
+    "address space": (
+        "no address space 77",
+        f"void f(int x) {{ }}\n{K} __attribute__((@address_space(77))) int *p; o[2] = *p; }}",
+    ),
+    "address space by a macro": (
+        "no address space 2",
+        f"#define N 2\n#define A(n) __attribute__((@address_space(n)))\nvoid f(A(N) int *a) {{ }}\n{K} }}",
+    ),
+    "function pointer": ("pointers to functions", f"int f(int x) {{ return x; }}\n{K} int (@*p)(int) = f; }}"),
+    "varargs": ("variadic arguments", f"int @f(int x, ...);\n{K} o[0] = f(1, 2); }}"),
+    "thread": ("does not support the '_Thread_local'", f"@_Thread_local constant int t = 4;\n{K} o[0] = t; }}"),
+    "large constant": ("array is too large", f"constant char @c[(1L << 31) + 4] = {{1}};\n{K} o[0] = c[o[1]]; }}"),
+    "large private array": ("array is too large", f"{K}\n  char @p[1L << 32];\n  p[o[0]] = 1; o[1] = p[o[2]];\n}}"),
+    "large structure": (
+        "array is too large",
+        f"typedef struct {{ char c[65536]; }} T;\n{K}\n  T @p[65536];\n  p[o[0]].c[3] = 1; o[1] = p[o[2]].c[4];\n}}",
+    ),
+    "large local array": ("array is too large", f"{K}\n  local char @p[1L << 32];\n  p[o[0]] = 1; o[1] = p[o[2]];\n}}"),
+    "long long": ("of 128 bits are neither divided", f"{K} o[0] = (int)((long long)o[0] @/ o[1]); }}"),
+}
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd5870", "vega64"])
+@pytest.mark.parametrize("fault", WRONG)
+def test_what_no_device_can_run_is_an_error_of_the_source(fault, device):
+    message, marked = WRONG[fault]
+    source = marked.replace("@", "")
+    before = marked[: marked.index("@")]
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    with pytest.raises(SourceError) as caught:
+        ran(source, device)
+    error = caught.value
+    assert message in str(error)
+    if "by a macro" in fault:  # where it is used
+        line, column = 3, 0
+    assert error.span.line == line
+    assert error.source_line == source.splitlines()[line - 1]
+    assert error.span.column == column or ("large" in fault and device == "hd5870")  # clang's own: where the size is

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from headwater.errors import InternalError
 from headwater.il.from_llvm import wide
 from headwater.il.from_llvm.builder import Lane, constant, negated
 from headwater.il.from_llvm.context import ALL, Context
 from headwater.il.from_llvm.types import bits, components, words
 from headwater.il.model import Modifier
 from headwater.opencl.spmd.ir import Inst
-from headwater.opencl.spmd.types import Type
+from headwater.opencl.spmd.types import I64, Type
 
 _INTEGER = {"add": "iadd", "sub": "isub", "mul": "imul", "and": "iand", "or": "ior", "xor": "ixor", "shl": "ishl"}
 _FLOAT = {"fadd": "add", "fsub": "sub", "fmul": "mul_ieee"}
@@ -46,7 +45,9 @@ def _binary(c: Context, inst: Inst) -> list[Lane]:
     if scalar.bits > 64:
         return _binary_huge(c, inst, a, b)
     if scalar.bits > 32:
-        return wide.flat([_binary_wide(c, inst.op, x, y) for x, y in zip(wide.pairs(a), wide.pairs(b), strict=True)])
+        if inst.op in ("lshr", "ashr"):
+            a = to_64_bits(c, a, scalar, signed=inst.op == "ashr")
+        return wide.flat([_binary_wide(c, inst, x, y) for x, y in zip(wide.pairs(a), wide.pairs(b), strict=True)])
     op = inst.op
     if scalar.bits == 1 and op in ("add", "sub"):
         op = "xor"
@@ -75,12 +76,26 @@ def _signed_quotient(c: Context, op: str, a: list[Lane], b: list[Lane]) -> list[
     return c.op("cmov_logical", c.op("ilt", sign, zero), c.op("inegate", result), result)
 
 
-def _binary_wide(c: Context, op: str, a: wide.Pair, b: wide.Pair) -> wide.Pair:
+def to_64_bits(c: Context, lanes: list[Lane], scalar: Type, *, signed: bool) -> list[Lane]:
+    """Integers of 33 to 64 bits with zeros or their sign above, where results leave what comes of them."""
+    if scalar.bits == 64:
+        return lanes
+    op = "sext" if signed else "zext"
+    return [lane for pair in wide.pairs(lanes) for lane in _resized_wide(c, op, scalar, I64, list(pair))]
+
+
+def _binary_wide(c: Context, inst: Inst, a: wide.Pair, b: wide.Pair) -> wide.Pair:
+    op = inst.op
     if op in ("and", "or", "xor"):
         return wide.logic(c, _INTEGER[op], a, b)
     if op in ("shl", "lshr", "ashr"):
         return wide.shift(c, op, a, b)
-    return {"add": wide.add, "sub": wide.subtract, "mul": wide.multiply}[op](c, a, b)
+    if op not in _WIDE:
+        raise c.refuse(f"{op} of {inst.ty.scalar.bits} bits")
+    return _WIDE[op](c, a, b)
+
+
+_WIDE = {"add": wide.add, "sub": wide.subtract, "mul": wide.multiply}
 
 
 def _binary_huge(c: Context, inst: Inst, a: list[Lane], b: list[Lane]) -> list[Lane]:
@@ -89,7 +104,8 @@ def _binary_huge(c: Context, inst: Inst, a: list[Lane], b: list[Lane]) -> list[L
     if op in ("and", "or", "xor"):
         return c.op(_INTEGER[op], a, b)
     by = b[0].bits
-    if op in ("shl", "lshr") and b[0].register is None:
+    whole = not inst.ty.scalar.bits % 32 and inst.ty.kind == "int"
+    if op in ("shl", "lshr") and b[0].register is None and whole:
         count = len(a)
         padded = [constant(0)] * count + a + [constant(0)] * count
         start, rest = (count - by // 32, by % 32) if op == "shl" else (count + by // 32, by % 32)
@@ -155,12 +171,16 @@ def _icmp(c: Context, inst: Inst) -> list[Lane]:
     else:
         a, b = c.lanes(inst.args[0]), c.lanes(inst.args[1])
     if bits(scalar) > 64:
+        if predicate not in ("eq", "ne") or bits(scalar) % 32 or inst.args[0].ty.kind == "vec":
+            raise c.refuse(f"comparisons of {bits(scalar)} bits")
         difference = c.op("ixor", a, b)
         any_bit = difference[0]
         for lane in difference[1:]:
             any_bit = c.one("ior", any_bit, lane)
         return [c.one("ieq" if predicate == "eq" else "ine", any_bit, 0)]
     if bits(scalar) > 32:
+        if scalar.kind == "int":
+            a, b = (to_64_bits(c, lanes, scalar, signed=predicate[0] == "s") for lanes in (a, b))
         return [wide.compare(c, predicate, x, y) for x, y in zip(wide.pairs(a), wide.pairs(b), strict=True)]
     widen = c.signed if predicate[0] == "s" else c.unsigned
     a, b = widen(a, scalar), widen(b, scalar)
@@ -329,7 +349,7 @@ def packed(c: Context, lanes: Sequence[Lane], ty: Type) -> list[Lane]:
             out += lanes[at : at + count]
             filled = 32
         elif size > 32:
-            raise InternalError(f"integers of {size} bits lie in memory")
+            raise c.refuse(f"integers of {size} bits in memory")
         else:
             piece = c.unsigned([lanes[at]], scalar)[0] if size > 1 else c.one("iand", lanes[at], 1)
             if filled == 32:

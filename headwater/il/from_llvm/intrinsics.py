@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable
 
 from headwater.il.from_llvm import wide
-from headwater.il.from_llvm.arithmetic import refuse_double, to_float, to_half
+from headwater.il.from_llvm.arithmetic import refuse_double, to_64_bits, to_float, to_half
 from headwater.il.from_llvm.builder import Lane, absolute, buffer_lane, constant
 from headwater.il.from_llvm.context import ALL, Context
 from headwater.il.from_llvm.types import bits, words
 from headwater.il.model import Modifier, Register
 from headwater.opencl.spmd.ir import Inst
+from headwater.opencl.spmd.types import Type
 
 _IGNORED = re.compile(
     r"llvm\.(lifetime|assume|dbg|debugtrap|experimental\.noalias|donothing|invariant|sideeffect|prefetch)\b"
@@ -53,6 +54,8 @@ def translate(c: Context, inst: Inst) -> list[Lane] | None:
     if not name.startswith("llvm."):
         return None
     operation = name.split(".")[1]
+    if any(_is_of_other_width(ty, operation) for ty in (inst.ty, *(argument.ty for argument in inst.args))):
+        return None
     handler = _HANDLERS.get(operation)
     if handler is not None:
         return handler(c, inst)
@@ -60,6 +63,12 @@ def translate(c: Context, inst: Inst) -> list[Lane] | None:
     if scalar.kind == "float":
         return _float(c, operation, inst)
     return None
+
+
+def _is_of_other_width(ty: Type, operation: str) -> bool:
+    """Whether a type has integers that an operation does not know: of more than two lanes, or less than all of two."""
+    least = 33 if operation in (*_EXTREMES, "abs") else 64
+    return ty.scalar.kind == "int" and ty.scalar.bits > 32 and not least <= ty.scalar.bits <= 64
 
 
 def _machine(c: Context, name: str, inst: Inst) -> list[Lane] | None:
@@ -143,6 +152,7 @@ def _extreme(c: Context, inst: Inst) -> list[Lane]:
     if scalar.bits > 32:
         predicate = operation[0] + ("lt" if operation.endswith("min") else "gt")
         out = []
+        a, b = (to_64_bits(c, lanes, scalar, signed=predicate[0] == "s") for lanes in (a, b))
         for x, y in zip(wide.pairs(a), wide.pairs(b), strict=True):
             out.append(wide.select(c, wide.compare(c, predicate, x, y), x, y))
         return wide.flat(out)
@@ -154,7 +164,7 @@ def _abs(c: Context, inst: Inst) -> list[Lane]:
     scalar, lanes = inst.ty.scalar, c.lanes(inst.args[0])
     if scalar.bits > 32:
         out = []
-        for pair in wide.pairs(lanes):
+        for pair in wide.pairs(to_64_bits(c, lanes, scalar, signed=True)):
             minus = wide.subtract(c, (constant(0), constant(0)), pair)
             out.append(wide.select(c, c.one("ilt", pair[1], 0), minus, pair))
         return wide.flat(out)
