@@ -431,9 +431,8 @@ class CpuLaunch:
             timer.daemon = True
 
         def start() -> None:
-            if queue is not None and task.copies is not None:
-                for array, copy in task.copies:  # what earlier launches of the queue wrote
-                    np.copyto(copy, array)
+            if queue is not None:
+                self._refresh(task)
             self._begins(task, leads=False)
             event._started = _now()
             _pool.pool().submit(task, tickets)
@@ -451,6 +450,11 @@ class CpuLaunch:
         except TimeoutError:
             event.stop(self._too_long(time_limit))
             return event.wait()
+
+    def _refresh(self, task: Task) -> None:
+        """Copy again what earlier launches of the queue may have written since the task was prepared."""
+        for array, copy in task.copies or ():
+            np.copyto(copy, array)
 
     def _too_long(self, time_limit: float) -> KernelFault:
         return KernelFault(

@@ -50,7 +50,7 @@ class EmulatedKernel(NamedTuple):
 class SimulatedTask(Task):
     """A task with what only emulation has: the error record, the table of allocations, the buffer of printf."""
 
-    __slots__ = ("extents", "images", "inputs", "own", "printf", "record", "table")
+    __slots__ = ("constants", "extents", "images", "inputs", "own", "printf", "record", "table")
 
     def __init__(self, block: Array, args_bytes: int) -> None:
         super().__init__(block, args_bytes)
@@ -64,11 +64,14 @@ class SimulatedTask(Task):
         """Further memory that the kernel reads, by what a message calls it."""
         self.inputs: Any = None
         """Of a VLIW chip's launch, its `headwater.runtime.vliw_launch.Inputs`."""
+        self.constants: list[tuple[Any, Array]] = []
+        """Of such a launch, constant buffers (`headwater.runtime.vliw_launch.View`) and the copies that it reads."""
 
     def release(self) -> None:
         super().release()
         self.inputs = self.printf = None
         self.images.clear()
+        self.constants.clear()
 
 
 class EmulatedLaunch(CpuLaunch):

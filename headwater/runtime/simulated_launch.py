@@ -249,6 +249,12 @@ class SimulatedLaunch(EmulatedLaunch):
             self.watcher.begin(self, task)
         return task
 
+    def _refresh(self, task: Task) -> None:
+        super()._refresh(task)
+        assert isinstance(task, SimulatedTask)
+        for image in task.images.values():
+            image.copy_in()
+
     def _write_hidden(self, task: SimulatedTask) -> None:
         if not self._hidden:
             return

@@ -155,6 +155,13 @@ def _whole_quads(sizes: Sizes) -> Sizes:
     return replace(sizes, whole=(width, height, 1), local=(BLOCK, BLOCK, 1), origin=(begins[0], begins[1], 0))
 
 
+def _copy_constants(view: View, memory: Array) -> None:
+    """Fill a constant buffer's memory, and what it lacks with zeros."""
+    source = np.ascontiguousarray(view.memory).reshape(-1).view(np.uint8)[view.offset :]
+    memory[: source.nbytes] = source
+    memory[source.nbytes :] = 0
+
+
 @dataclass
 class Owner:
     """What `CpuLaunch` asks of its kernel."""
@@ -318,6 +325,12 @@ class ShaderLaunch(EmulatedLaunch):
         if self.watcher is not None:
             self.watcher.begin(self, task)
 
+    def _refresh(self, task: Task) -> None:
+        super()._refresh(task)
+        assert isinstance(task, SimulatedTask)
+        for view, memory in task.constants:
+            _copy_constants(view, memory)
+
     def writable(self, task: SimulatedTask) -> Iterator[int]:
         """The host's addresses of memory that a launch may write."""
         yield from (address(one.memory) for one in task.inputs.arena.allocations if one.writable)
@@ -343,11 +356,10 @@ class ShaderLaunch(EmulatedLaunch):
                 raise LaunchError(f"{view.label or name[0]} is not contiguous", hint="pass np.ascontiguousarray(…)")
             flat = view.memory.reshape(-1).view(np.uint8)
             return flat, address(flat) + view.offset if flat.size else 0, view.nbytes
-        source = np.ascontiguousarray(view.memory).reshape(-1).view(np.uint8)[view.offset :]
-        wanted = max(16 * self.native.constants.get(name[1], 0), layout.round_up(source.nbytes, 16), 16)
+        wanted = max(16 * self.native.constants.get(name[1], 0), layout.round_up(view.nbytes, 16), 16)
         memory = aligned_bytes(wanted)
-        memory[: source.nbytes] = source
-        memory[source.nbytes :] = 0
+        _copy_constants(view, memory)
+        task.constants.append((view, memory))
         return memory, address(memory), wanted
 
     def _inspect(self, task: Task) -> None:

@@ -120,6 +120,16 @@ def test_images_are_loaded_and_stored(tmp_path, target):
     assert (target_ == source).all()
 
 
+def test_launches_in_a_queue_see_what_those_before_them_wrote(tmp_path):
+    first = pixels(1)
+    second, third = (at_an_odd_place(np.zeros((8, 8, 4), np.uint8)) for _ in range(2))
+    copy = program(tmp_path, _COPY)
+    with hw.Queue("vega64") as queue:
+        for source, result in ((first, second), (second, third)):
+            copy.k[(8, 8), (8, 8)](hw.Image(source), hw.Image(result), hw.Sampler(), queue=queue)
+    assert (third == first).all()
+
+
 @pytest.mark.parametrize("order", ["rgba", "bgra", "argb", "abgr"])
 def test_channel_orders(tmp_path, order):
     source, result = pixels(2), np.zeros((8, 8, 4), np.float32)

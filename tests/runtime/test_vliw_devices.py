@@ -43,6 +43,15 @@ sample_resource(0)_sampler(0) r0, vWinCoord0.xy00
 mad o0, r0, cb0[0].xxxx, cb0[0].yyyy
 end
 """
+NEXT = """il_ps_2_0
+dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__
+dcl_output_generic o0
+dcl_literal l0, 0x3f800000, 0x3f800000, 0x3f800000, 0x3f800000
+dcl_cb cb0[1]
+add r0, cb0[0], l0
+mov o0, r0
+end
+"""
 SCATTER = """kernel void scatter(global int *to, global const int *from, int n, int step) {
     int i = get_global_id(0);
     if (i < n)
@@ -90,6 +99,18 @@ def test_a_fault_names_the_line_the_work_item_and_the_buffer(device):
         "<source>:4: error: work-item (34) of scatter writes 4 bytes at byte 408 of `int *to`, which has 400" in message
     )
     assert "to[i * step] = from[i];" in message
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd4870", "hd5870"])
+def test_constant_buffers_hold_what_earlier_launches_of_a_queue_wrote(device):
+    program = hw.compile(NEXT, language="il", device=device)
+    a, b = (np.zeros((1, 1, 4), np.float32) for _ in range(2))
+    with hw.Queue(device) as queue:
+        for _ in range(3):
+            program.main[(1, 1), None](cb0=a.reshape(1, 4), o0=b, queue=queue)
+            program.main[(1, 1), None](cb0=b.reshape(1, 4), o0=a, queue=queue)
+    assert a.ravel().tolist() == [6] * 4
+    assert b.ravel().tolist() == [5] * 4
 
 
 def test_a_fault_in_il_names_its_line_also_in_a_queue(tmp_path):
