@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 import headwater as hw
-from headwater.emulate.native import compile_c
 from headwater.emulate.staging import c_header
 from headwater.emulate.trace import LINEAR, LIST, UNIFORM, Recording, _TraceObserver, read
+from headwater.native.compile_c import compile_c
 
 CHIPS = ("vega64", "hd5870")
 THREADS = (1, 2, 16)

@@ -25,8 +25,8 @@ from headwater.emulate.lower_llvm import lower
 from headwater.isa.gcn.model import Row
 from headwater.isa.gcn.semantics import BITS, Mode, Semantics, float_bits, is_float, semantics
 from headwater.isa.gcn.table import rows
-from headwater.opencl.shared import link_shared
-from headwater.opencl.worker import Worker
+from headwater.native.shared import link_shared
+from headwater.native.worker import Worker
 
 LANES = 16
 LARGE = 100_000

@@ -94,7 +94,8 @@ class WithMasks(HostModule):
     """A module whose loops over a strided index have masks from their first trip on. Compiled in this process."""
 
     def _build(self, *args: Any) -> dict[str, bytes]:
-        from headwater.opencl import codegen, worker
+        from headwater.native import worker
+        from headwater.opencl import codegen
         from headwater.opencl.spmd import vectorise
 
         def call(name: str, *call_args: Any, **named: Any) -> Any:

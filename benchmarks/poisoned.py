@@ -51,8 +51,8 @@ class _Handler(ctypes.Structure):
 @functools.cache
 def _allocator() -> tuple[ctypes.CDLL, Any, _Handler]:
     """The compiled allocator, and its capsule with what that points at."""
-    from headwater.emulate.native import compile_c
-    from headwater.opencl.shared import library_name, link_shared
+    from headwater.native.compile_c import compile_c
+    from headwater.native.shared import library_name, link_shared
 
     code = compile_c(Path(__file__).with_suffix(".c").read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix="headwater-") as folder:

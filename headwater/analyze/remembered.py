@@ -44,7 +44,7 @@ def views(
         found = {view: entry / f"report.{view}" for view in wanted}
         if all(path.is_file() for path in found.values()) and _unchanged(about["includes"]):
             return {view: path.read_text(encoding="utf-8") for view, path in found.items()}, about["warnings"]
-    from headwater.opencl.worker import WORKER
+    from headwater.native.worker import WORKER
 
     # It has LLVM to load, while this process loads its own modules.
     if any(Path(name).suffix in (".cl", ".br") for name in files):

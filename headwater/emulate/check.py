@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from headwater.emulate.staging import Site
     from headwater.emulate.translate import Translator
     from headwater.isa.gcn.objects import KernelObject
+    from headwater.native.faults import Extent
     from headwater.runtime.emulated import SimulatedTask
-    from headwater.runtime.faults import Extent
     from headwater.runtime.simulated_launch import SimulatedLaunch
 
 RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY = range(1, 8)

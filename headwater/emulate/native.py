@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import functools
 import json
-import os
-import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headwater.base import cache, host, temporary
+from headwater.base import cache, host
 from headwater.base.freshness import native_state
-from headwater.errors import InternalError
+from headwater.native.compile_c import QUICKER, X86_64_LINUX, compile_c
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Observer
     from headwater.isa.gcn.objects import CodeObject
-    from headwater.opencl.worker import Worker
+    from headwater.native.worker import Worker
 
 SYMBOL = "hw_entry"
 _FORMAT = "emulate 2"
@@ -60,8 +58,8 @@ def native_kernel(code: CodeObject, name: str, *, full: bool, observer: Observer
 
 def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -> dict[str, bytes]:
     from headwater.emulate.translate import Options, translate_kernel
-    from headwater.opencl.shared import link_shared
-    from headwater.opencl.worker import WORKER
+    from headwater.native.shared import link_shared
+    from headwater.native.worker import WORKER
 
     # The compiler process gets ready for this machine's code while the kernel is translated.
     threading.Thread(target=_prepare, args=(WORKER,), daemon=True).start()
@@ -102,7 +100,7 @@ def has_avx512() -> bool:
 def keeps_registers() -> bool:
     """Whether again.h has assembly for this processor that calls C and keeps all registers; it decides by the same
     flags."""
-    return bool(_TARGET) and bool(host.features() & {"avx512bw", "avx2"})
+    return X86_64_LINUX and bool(host.features() & {"avx512bw", "avx2"})
 
 
 def support() -> bytes:
@@ -110,53 +108,3 @@ def support() -> bytes:
     from headwater.emulate.layout import c_header
 
     return compile_c(c_header() + (Path(__file__).with_name("support.c")).read_text(), QUICKER)
-
-
-QUICKER = "-finline-hint-functions"
-"""For C whose functions say where they are to be inlined: clang takes 0.6 to 0.8 of the time, and code is as fast."""
-
-
-def compile_c(source: str, *options: str) -> bytes:
-    """C for this machine, without a library, as object code; from the disk cache. ``options``: further ones of clang.
-    Raises InternalError."""
-    key = cache.key(_FORMAT, "C", native_state(__name__), *options, source)
-    with _COMPILING_LOCK:
-        mine = _COMPILING.setdefault(key, threading.Lock())
-    with mine:  # who asks while another thread compiles it finds it on the disk then
-        entry = cache.get(key)
-        if entry is None:
-            entry = cache.put(key, {"code.o": _compile_c(source, *options)})
-    return (entry / "code.o").read_bytes()
-
-
-_COMPILING: dict[str, threading.Lock] = {}
-"""By key of the cache: held while it is compiled."""
-_COMPILING_LOCK = threading.Lock()
-
-
-def _compile_c(source: str, *options: str) -> bytes:
-    import subprocess
-
-    from headwater.opencl.clang import zig_path
-
-    with temporary.folder() as folder:
-        target = os.path.join(folder, "code.o")
-        command = [
-            str(zig_path()),
-            "clang",
-            "-x",
-            "c",
-            *_TARGET,
-            f"-march={host.level()}",
-            "-O2",
-            "-ffreestanding",
-            "-fPIC",
-        ]
-        command += ["-fno-stack-protector", "-nostdinc", *options, "-c", "-o", target, "-"]
-        done = subprocess.run(command, input=source, capture_output=True, text=True)
-        if done.returncode:
-            raise InternalError(f"compiling the emulator's support code failed: {done.stderr.strip()[-500:]}")
-        return Path(target).read_bytes()
-
-
-_TARGET = ("-target", "x86_64-linux-gnu") if sys.platform == "linux" and os.uname().machine == "x86_64" else ()

@@ -38,7 +38,7 @@ from headwater.emulate.staging import (
     tables,
 )
 from headwater.errors import InternalError, ResourceError, UsageError
-from headwater.runtime.pool import STOP
+from headwater.native.pool import STOP
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing, Region, Watched

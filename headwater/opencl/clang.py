@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import importlib.util
 import os
 import re
 import shlex
@@ -14,7 +12,9 @@ from pathlib import Path
 
 from headwater.base import temporary
 from headwater.errors import DeviceError, InternalError, ResourceError, SourceError, Span, UsageError
-from headwater.opencl import limits, unsupported
+from headwater.native import limits
+from headwater.native.toolchain import zig_path
+from headwater.opencl import unsupported
 from headwater.opencl.kernels import Access as Access, ArgInfo as ArgInfo, KernelInfo as KernelInfo, Kind as Kind
 from headwater.opencl.library_calls import with_library_calls
 from headwater.opencl.platforms import SPIR
@@ -95,25 +95,6 @@ class Frontend:
     kernels: dict[str, KernelInfo] = field(default_factory=dict)
     warnings: str = ""
     includes: tuple[str, ...] = ()
-
-
-def zig_path() -> Path:
-    """The ``zig`` executable of the package ``ziglang``, which holds clang and lld; DeviceError if it is missing."""
-    return _zig_path()
-
-
-@functools.cache
-def _zig_path() -> Path:
-    spec = importlib.util.find_spec("ziglang")
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        for name in ("zig", "zig.exe"):
-            path = Path(folder) / name
-            if path.is_file():
-                return path
-    raise DeviceError(
-        "compiling for the cpu device needs clang, which the package 'ziglang' provides, and it is not installed",
-        hint="pip install ziglang==0.17.0 llvmlite==0.50.0, or run on an OpenCL device, whose driver has its compiler",
-    )
 
 
 # ---------------------------------------------------------------------------------------------- build options

@@ -1,6 +1,6 @@
 """The front end's IR in; kernels ready to vectorise, and from vectorised kernels object code for this machine, out.
 
-It knows llvmlite. LLVM may abort the process: only `headwater.opencl.worker` imports this.
+It knows llvmlite. LLVM may abort the process: only `headwater.native.worker` imports this.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import llvmlite.binding as llvm
 
 from headwater.errors import InternalError, SourceError
+from headwater.native.shared import FITS_SUFFIX
 from headwater.opencl.bit_vectors import without_bit_vectors
 from headwater.opencl.indices import constants_outside
 from headwater.opencl.ir_text import string_bytes
@@ -19,7 +20,6 @@ from headwater.opencl.modules import HALF_PATHS, Target, emit_object, gathers, h
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.printf import parse as parse_format, strings_in
 from headwater.opencl.selected import chosen_once
-from headwater.opencl.shared import FITS_SUFFIX
 from headwater.opencl.spmd.aligned import Place, streaming_place
 from headwater.opencl.spmd.alike import rows_share
 from headwater.opencl.spmd.cost import LANES, down_width, estimate

@@ -29,7 +29,7 @@ _WORKER_MODULE = "opencl.codegen_gcn"
 
 def build(source: str, filename: str, options: str, settings: Settings) -> CodeObject:
     """Compile OpenCL C: see `headwater.opencl.gcn.compile_code_object`."""
-    from headwater.opencl.worker import WORKER
+    from headwater.native.worker import WORKER
 
     WORKER.start(_WORKER_MODULE)
     processor, version = settings.processor, settings.version
@@ -93,7 +93,7 @@ def _front(source: str, filename: str, options: str, processor: str, version: in
 def _generate(ir: str, kernels: list[str], filename: str, source: str, settings: Settings) -> tuple[bytes, str]:
     """Code, and what is to be said of it. Where LLVM fails for no fault of the program, it is asked again, so that the
     defect that it met is not in the way, and then for ever less optimised code."""
-    from headwater.opencl.worker import WORKER
+    from headwater.native.worker import WORKER
 
     # LLVM as a library has no assembler for the text between the quotes of asm(): then the whole goes through clang's.
     emit = "obj" if settings.emit == "hsaco" else settings.emit
@@ -203,7 +203,7 @@ def link(object_code: bytes) -> bytes:
     """A code object that a loader takes, from relocatable object code. Raises InternalError."""
     import subprocess
 
-    from headwater.opencl.clang import zig_path
+    from headwater.native.toolchain import zig_path
 
     with temporary.folder() as folder:
         source, target = os.path.join(folder, "kernel.o"), os.path.join(folder, "kernel.hsaco")

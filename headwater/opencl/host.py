@@ -8,7 +8,7 @@ more than a 2**(field 30)th part of what is left, so that threads end at about t
 (non-zero: leave early; 2 is a trap of the kernel's); 4-6 global size; 7-9 local size; 10-12 number of groups; 13-15
 global offset; 16 work_dim; 17 flags (bit 0: streaming stores wanted; bit 1: prefetches wanted); 18 address of the
 printf callback; 19 address of the error record and 20, 21 address and length of the bounds table (checked code); 22
-offset of the frames in a thread's scratch memory; from 23 on what `headwater.runtime.pool` and the emulators keep
+offset of the frames in a thread's scratch memory; from 23 on what `headwater.native.pool` and the emulators keep
 there.
 
 *Scratch*, one 128-byte aligned block a thread: static local memory, dynamic local memory, then frames.
@@ -33,9 +33,9 @@ from typing import Any
 from headwater.base import cache
 from headwater.base.freshness import digests, native_state, unchanged
 from headwater.errors import ResourceError
+from headwater.native.shared import ENTRY, FITS_SUFFIX, library_name, link_shared
 from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
 from headwater.opencl.kernels import KernelInfo
-from headwater.opencl.shared import ENTRY, FITS_SUFFIX, library_name, link_shared
 from headwater.opencl.spmd.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
 from headwater.opencl.spmd.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
 from headwater.opencl.spmd.rows import Flow
@@ -128,9 +128,9 @@ class HostModule:
                 if entry is not None:
                     known = entry / _PREPARED_FILE, _kernel_facts(json.loads((entry / _FACTS_FILE).read_text()))
                 else:
-                    from headwater.opencl.worker import WORKER
+                    from headwater.native.worker import WORKER
 
-                    text, facts = WORKER.call("prepare", _content(self._text), symbol_of(kernel))
+                    text, facts = WORKER.call("opencl.codegen:prepare", _content(self._text), symbol_of(kernel))
                     cache.put(key, {_PREPARED_FILE: text.encode(), _FACTS_FILE: json.dumps(asdict(facts)).encode()})
                     known = text, facts
                 self._prepared[kernel] = known
@@ -209,10 +209,10 @@ class HostModule:
         )
 
     def _build(self, code: _Code) -> dict[str, bytes]:
-        from headwater.opencl.worker import WORKER
+        from headwater.native.worker import WORKER
 
         made, frame_bytes, formats, fetches_ahead = WORKER.call(
-            "build",
+            "opencl.codegen:build",
             self.text(code.kernel),
             symbol_of(code.kernel),
             ENTRY,
@@ -251,9 +251,9 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
         description = json.loads((entry / _KERNELS_FILE).read_text())
         if unchanged(description["includes"]):
             return HostModule(key, entry / _MODULE_FILE, description, check=check)
-    from headwater.opencl.worker import WORKER
+    from headwater.native.worker import WORKER
 
-    WORKER.start()  # it takes longer than clang and the library
+    WORKER.start("opencl.codegen")  # it takes longer than clang and the library
     from headwater.opencl import clang, library
 
     front = clang.compile_to_ir(source, filename, options, debug=check)
@@ -261,7 +261,9 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
         raise refuse_assembly(source, filename, options)
     pieces = library.definitions(library.called(front.ir))
     with told_at_calls(source, filename, lambda: clang.compile_to_ir(source, filename, options, debug=True).ir):
-        text, vector_bytes = WORKER.call("link", front.ir, pieces, [k.symbol for k in front.kernels.values()], filename)
+        text, vector_bytes = WORKER.call(
+            "opencl.codegen:link", front.ir, pieces, [k.symbol for k in front.kernels.values()], filename
+        )
     description = {
         "kernels": {name: asdict(info) for name, info in front.kernels.items()},
         "warnings": front.warnings,

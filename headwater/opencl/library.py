@@ -12,6 +12,7 @@ from pathlib import Path
 
 from headwater.base import cache
 from headwater.errors import InternalError
+from headwater.native.toolchain import zig_path
 from headwater.opencl import clang
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle
 from headwater.opencl.platforms import SPIR, Platform, is_primitive as is_primitive, references, with_intrinsics
@@ -172,7 +173,7 @@ def _build(name: str, platform: Platform, failures: list[BaseException]) -> None
 
 @functools.cache
 def _common_key(platform: Platform) -> str:
-    zig = clang.zig_path()
+    zig = zig_path()
     stat = zig.stat()
     shared = [path.read_bytes() for path in (clang.HEADER, *sorted(UNITS.rglob("*.h")))]
     return cache.key(

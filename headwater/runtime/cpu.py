@@ -17,7 +17,7 @@ import numpy as np
 from headwater.base.arrays import ALIGNMENT, Array, aligned_bytes
 from headwater.base.version import VERSION
 from headwater.errors import LaunchError, ResourceError, UsageError
-from headwater.runtime import pool as _pool
+from headwater.native import pool as _pool
 from headwater.runtime.cpu_events import CpuQueue
 from headwater.runtime.cpu_launch import CpuBuffer, CpuLaunch
 from headwater.runtime.devices import Buffer, Device, DeviceKernel, DeviceProgram, Size, sizes
@@ -88,9 +88,9 @@ class CpuDevice(Device):
         return MAX_GROUP_SIZE
 
     def expect_source(self) -> None:
-        from headwater.opencl.worker import WORKER
+        from headwater.native.worker import WORKER
 
-        WORKER.start()
+        WORKER.start("opencl.codegen")
 
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         from headwater.opencl import host

@@ -18,13 +18,14 @@ from headwater.base import native_library
 from headwater.base.arrays import ALIGNMENT, Array, address, aligned_bytes, view
 from headwater.base.host import caches_bytes
 from headwater.errors import InternalError, KernelFault, ResourceError
-from headwater.runtime import interrupt, pool as _pool, signature
+from headwater.native import pool as _pool
+from headwater.native.faults import RECORD_FIELDS, Extent, explain
+from headwater.native.pool import Task, scratch_address
+from headwater.runtime import interrupt, signature
 from headwater.runtime.cpu_events import CpuEvent
 from headwater.runtime.devices import Buffer
 from headwater.runtime.events import Gate, Queue, backend_for
-from headwater.runtime.faults import RECORD_FIELDS, Extent, explain
 from headwater.runtime.images import Image
-from headwater.runtime.pool import Task, scratch_address
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import Local, Sampler
 

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from headwater.base.host import caches_bytes
+from headwater.native import pool as _pool
 from headwater.opencl.kernels import ArgInfo
 from headwater.opencl.spmd.layout import TALLY_RECORD_BYTES, TALLY_SLACK_BYTES
-from headwater.runtime import pool as _pool
 from headwater.runtime.cpu_launch import CpuBuffer, CpuLaunch, HostKernel, layout
 from headwater.runtime.streams import Stream
 

@@ -14,9 +14,9 @@ from headwater.base.arrays import Array
 from headwater.emulate import layout
 from headwater.emulate.hooks import wanted
 from headwater.errors import ResourceError
+from headwater.native.faults import Extent
+from headwater.native.pool import Task
 from headwater.runtime.cpu_launch import CpuLaunch
-from headwater.runtime.faults import Extent
-from headwater.runtime.pool import Task
 
 if TYPE_CHECKING:
     from headwater.chips import Chip

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 
-from headwater.runtime.pool import STOP, Task
+from headwater.native.pool import STOP, Task
 
 # On Windows the descriptor has to be a socket, and watching it costs more than a hand-over to a worker.
 SUPPORTED = sys.platform != "win32"

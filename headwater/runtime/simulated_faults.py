@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from headwater.emulate import layout
 from headwater.errors import HeadwaterError, KernelFault, SourceError, Span
-from headwater.runtime.faults import Extent, _place
+from headwater.native.faults import Extent, _place
 
 if TYPE_CHECKING:
     from headwater.runtime.simulated_launch import SimulatedLaunch

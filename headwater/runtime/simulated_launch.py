@@ -18,11 +18,12 @@ from headwater.emulate import dispatch, layout, unwritten
 from headwater.emulate.hooks import Region
 from headwater.emulate.native import SYMBOL, native_kernel
 from headwater.errors import LaunchError, ResourceError
-from headwater.runtime import pool as _pool, printf_memory, signature
+from headwater.native import pool as _pool
+from headwater.native.faults import Extent
+from headwater.native.pool import Task
+from headwater.runtime import printf_memory, signature
 from headwater.runtime.cpu_launch import MAX_SCRATCH, Slot, _image, _memory, _sampler
 from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, SimulatedTask, fill
-from headwater.runtime.faults import Extent
-from headwater.runtime.pool import Task
 
 if TYPE_CHECKING:
     from headwater.chips import Chip

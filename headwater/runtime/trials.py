@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from headwater.errors import HeadwaterError
-from headwater.runtime.pool import pool
+from headwater.native.pool import pool
 
 ROUNDS = 5
 """Launches that each way gets, so that ways a tenth apart are told apart beside other work."""

@@ -10,7 +10,7 @@ from headwater.emulate import layout
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
 from headwater.emulate.vliw.layout import LAUNCH, RESOURCE
 from headwater.errors import KernelFault, SourceError, Span
-from headwater.runtime.faults import Extent, _place
+from headwater.native.faults import Extent, _place
 from headwater.runtime.simulated_faults import AT
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from headwater.emulate.vliw.native import SYMBOL, NativeShader, native_shader
 from headwater.emulate.vliw.raster import BLOCK, Wavefronts, rasterised
 from headwater.emulate.vliw.watch import ARENA_KEY, TILED_KEY, tiled_bytes
 from headwater.errors import LaunchError, ResourceError
-from headwater.runtime import pool as _pool
+from headwater.native import pool as _pool
+from headwater.native.faults import Extent
+from headwater.native.pool import Task
 from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, SimulatedTask, fill
-from headwater.runtime.faults import Extent
-from headwater.runtime.pool import Task
 
 if TYPE_CHECKING:
     from headwater.chips import Chip

@@ -20,6 +20,7 @@ from headwater.emulate.hooks import is_watched
 from headwater.emulate.layout import round_up
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
 from headwater.errors import LaunchError, UsageError
+from headwater.native.pool import Task
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime import printf_memory, signature
 from headwater.runtime.cpu import check_wanted
@@ -27,7 +28,6 @@ from headwater.runtime.cpu_launch import CpuLaunch, _memory
 from headwater.runtime.devices import DeviceProgram, Size
 from headwater.runtime.emulated import SimulatedTask
 from headwater.runtime.images import Image as Picture
-from headwater.runtime.pool import Task
 from headwater.runtime.simulated import SimulatedDevice, WhenCalled
 from headwater.runtime.vliw import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, check_limits, machine_of
 from headwater.runtime.vliw_images import image_of

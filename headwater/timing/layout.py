@@ -18,7 +18,7 @@ from headwater.base import cache
 from headwater.base.arrays import aligned_bytes
 from headwater.base.native_library import function
 from headwater.emulate.layout import Struct
-from headwater.runtime import pool
+from headwater.native import pool
 
 CAUSES: Final = ("issue", "dependency", "fetch", "scalar memory", "LDS", "vector memory", "barrier", "start")
 """Why a SIMD or a wavefront waits, in the engine's order; "issue" is no wait for a SIMD, and for a wavefront the turn
@@ -179,8 +179,8 @@ def engine(family: Family) -> Engine:
 
 def _engine(family: Family) -> Engine:
     from headwater.base.freshness import native_state
-    from headwater.emulate.native import QUICKER, compile_c
-    from headwater.opencl.shared import link_shared
+    from headwater.native.compile_c import QUICKER, compile_c
+    from headwater.native.shared import link_shared
 
     here = Path(__file__).parent
     # The trace's structure stands in waves.h, with the types that its members point at.

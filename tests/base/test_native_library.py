@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from headwater.base import native_library
-from headwater.emulate.native import compile_c
 from headwater.errors import ResourceError
-from headwater.opencl.shared import library_name, link_shared
+from headwater.native.compile_c import compile_c
+from headwater.native.shared import library_name, link_shared
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="libraries are linked for this system")
 

@@ -11,7 +11,7 @@ from headwater.emulate.evaluate_numpy import evaluate
 from headwater.isa.gcn.model import OperandSpec, Row
 from headwater.isa.gcn.semantics import Mode, SemanticsError, semantics
 from headwater.isa.gcn.table import rows
-from headwater.opencl.worker import Worker
+from headwater.native.worker import Worker
 
 FEW = (
     "v_add_f32 v_mad_f32 v_fma_f16 v_min_f32 v_max_f16 v_cvt_f16_f32 v_cvt_f32_f64 v_cmp_lt_f32 v_ldexp_f32 v_div_fmas_f32 "

@@ -22,8 +22,8 @@ from headwater.emulate.translate import Options, Translator
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import ISA_OF_TARGET
 from headwater.isa.gcn.semantics import Mode
-from headwater.opencl.shared import link_shared
-from headwater.opencl.worker import WORKER
+from headwater.native.shared import link_shared
+from headwater.native.worker import WORKER
 
 LANES = layout.LANES
 LDS_BYTES = 4096

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
+from headwater.native.worker import WORKER
 from headwater.opencl import codegen, host
 from headwater.opencl.modules import host_target
 from headwater.opencl.spmd import plan
@@ -13,7 +14,6 @@ from headwater.opencl.spmd.ir import Module
 from headwater.opencl.spmd.kernel import read_kernel
 from headwater.opencl.spmd.layout import Layout
 from headwater.opencl.spmd.plan import choose_layout
-from headwater.opencl.worker import WORKER
 
 SAXPY = "y[i] = 0.5f * x[i] + y[i];"
 

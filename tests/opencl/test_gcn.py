@@ -12,7 +12,8 @@ from builtin_calls import GROUPS
 
 import headwater as hw
 from headwater.errors import InternalError, SourceError, UsageError
-from headwater.opencl import clang, gcn, gcn_build, library, platforms, worker
+from headwater.native import worker
+from headwater.opencl import clang, gcn, gcn_build, library, platforms
 from headwater.opencl.platforms import with_intrinsics
 
 ROOT = Path(__file__).resolve().parents[2]

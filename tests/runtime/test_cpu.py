@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from headwater.errors import KernelFault, LaunchError, ResourceError, UsageError
+from headwater.native.pool import Pool
 from headwater.runtime import Image, Local, Queue, Sampler, stream
 from headwater.runtime.cpu import cpu_device
 from headwater.runtime.cpu_launch import ALONE_NS
-from headwater.runtime.pool import Pool
 
 sys.path.insert(0, str(Path(__file__).parent))
 from native import arg, program

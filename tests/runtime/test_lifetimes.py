@@ -10,8 +10,8 @@ import pytest
 
 import headwater as hw
 from headwater.base import arrays
+from headwater.native.pool import Task
 from headwater.runtime import cpu_launch, gcn_images, printf_memory, simulated_legacy, vliw_launch, vliw_opencl
-from headwater.runtime.pool import Task
 
 # A table of the program, printf's memory, a picture's description and a copy of a buffer of odd size are made for each
 # launch.

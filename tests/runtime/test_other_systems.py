@@ -12,7 +12,8 @@ import pytest
 import headwater as hw
 from headwater.base import freshness, host
 from headwater.base.cache import Cache
-from headwater.runtime import cpu, interrupt, pool
+from headwater.native import pool
+from headwater.runtime import cpu, interrupt
 
 SOURCE = """
 kernel void vadd(global const float *a, global const float *b, global float *c, int n) {

@@ -7,7 +7,8 @@ import pytest
 
 import headwater as hw
 from headwater.base import host
-from headwater.runtime import pool, trials
+from headwater.native import pool
+from headwater.runtime import trials
 
 
 @pytest.fixture(autouse=True)

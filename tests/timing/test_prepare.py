@@ -12,7 +12,8 @@ import pytest
 
 import headwater as hw
 from headwater.emulate import native, trace
-from headwater.runtime import pool, vliw_launch
+from headwater.native import pool
+from headwater.runtime import vliw_launch
 from headwater.timing import Recorded, layout
 from headwater.timing.layout import GCN
 from headwater.timing.vliw_layout import VLIW

@@ -15,7 +15,7 @@ from headwater.emulate.layout import LANES
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
 from headwater.emulate.vliw.watch import ARENA_KEY
 from headwater.errors import Span
-from headwater.runtime.faults import Extent
+from headwater.native.faults import Extent
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing

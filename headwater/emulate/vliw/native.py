@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from headwater.base import cache
 from headwater.base.freshness import native_state
 from headwater.emulate import layout
-from headwater.emulate.native import QUICKER, compile_c, has_avx512
+from headwater.emulate.native import has_avx512
 from headwater.emulate.vliw.bindings import Bindings, Name
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import c_header
+from headwater.native.compile_c import QUICKER, compile_c
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Observer
@@ -65,8 +66,8 @@ def native_shader(kernel: Kernel, bindings: Bindings, *, full: bool, observer: O
 def _build(kernel: Kernel, bindings: Bindings, full: bool, observer: Observer | None) -> dict[str, bytes]:
     from headwater.emulate.vliw.clause import Options
     from headwater.emulate.vliw.translate import translate
-    from headwater.opencl.shared import link_shared
-    from headwater.opencl.worker import WORKER
+    from headwater.native.shared import link_shared
+    from headwater.native.worker import WORKER
 
     WORKER.start("emulate.codegen")
     made = translate(kernel, bindings, Options(has_avx512(), full, flushing=has_avx512(), observer=observer))

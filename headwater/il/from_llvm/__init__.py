@@ -115,10 +115,10 @@ def kernels(source: str, chip: Chip, filename: str = "<source>", options: str = 
 
 def _compile(source: str, chip: Chip, filename: str, options: str) -> Compiled:
     from headwater.base.freshness import digests
+    from headwater.native.worker import WORKER
     from headwater.opencl import clang
     from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
     from headwater.opencl.platforms import vliw
-    from headwater.opencl.worker import WORKER
 
     WORKER.start(_WORKER_MODULE)
     groups = chip.vliw.shared_local_memory

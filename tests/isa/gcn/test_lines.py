@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from headwater.isa.gcn.lines import LineTable
-from headwater.opencl.clang import zig_path
+from headwater.native.toolchain import zig_path
 
 SOURCE = """#include "sub/inner.h"
 int outer(int x) {

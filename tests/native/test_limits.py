@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from headwater.errors import ResourceError
-from headwater.opencl import limits, worker
+from headwater.native import limits, worker
 from headwater.opencl.clang import compile_to_ir
 
 KERNEL = "kernel void k(global int *a) { a[0] = 1; }"
@@ -38,7 +38,7 @@ def test_compiler_processes_are_limited():
     import resource
 
     one = worker.Worker()
-    one.start()
+    one.start("opencl.codegen")
     try:
         assert one._process is not None
         assert resource.prlimit(one._process.pid, resource.RLIMIT_AS)[0] == limits.memory_limit()
@@ -49,5 +49,5 @@ def test_compiler_processes_are_limited():
 
 def test_what_is_nested_deeply_does_not_use_up_the_stack():
     front = compile_to_ir(f"kernel void k(global int *a) {{ int {'*' * 50_000}p; a[0] = (long)p; }}", "k.cl")
-    text, _ = worker.WORKER.call("link", front.ir, [], ["k"], "k.cl")
+    text, _ = worker.WORKER.call("opencl.codegen:link", front.ir, [], ["k"], "k.cl")
     assert "@k(" in text

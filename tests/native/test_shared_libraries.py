@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import InternalError
-from headwater.opencl import clang, shared
+from headwater.native import shared
+from headwater.opencl import clang
 
 # What kernels need of a system: a large stack frame, copies of unknown size, operations that may be calls.
 SOURCE = """

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.runtime import cpu_launch, pool as pool_module
-from headwater.runtime.pool import (
+from headwater.native import pool as pool_module
+from headwater.native.pool import (
     BATCH,
     BLOCK_FIELDS,
     COUNT,
@@ -35,6 +35,7 @@ from headwater.runtime.pool import (
     native,
     scratch_address,
 )
+from headwater.runtime import cpu_launch
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 IDLE = 1  # what pool.c has in the box of a thread that waits

@@ -84,7 +84,7 @@ def _architecture(machine: str) -> str:
 def _run(command: Sequence[str], folder: str) -> None:
     import subprocess
 
-    from headwater.opencl.clang import zig_path
+    from headwater.native.toolchain import zig_path
 
     done = subprocess.run(
         [str(zig_path()), *command], capture_output=True, text=True, errors="replace", cwd=folder, check=False

@@ -231,8 +231,8 @@ def _load() -> Native:
     from headwater.base import cache
     from headwater.base.freshness import native_state
     from headwater.base.native_library import function
-    from headwater.emulate.native import compile_c
-    from headwater.opencl.shared import library_name, link_shared
+    from headwater.native.compile_c import compile_c
+    from headwater.native.shared import library_name, link_shared
 
     fields = {"STATE": STATE, "ENTRY": ENTRY, "ARGS": ARGS, "SCRATCH_BYTES": SCRATCH_BYTES, "OWN_SCRATCH": OWN_SCRATCH}
     fields |= {"JOINED": JOINED, "PATIENCE": PATIENCE}

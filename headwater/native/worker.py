@@ -16,12 +16,11 @@ from typing import IO, Any
 
 from headwater.base import cache
 from headwater.errors import HeadwaterError, InternalError, ResourceError
-from headwater.opencl import limits
+from headwater.native import limits
 
 TIMEOUT_SECONDS = 180.0
 """A compilation that takes longer is given up: the slowest kernel of the test suites takes under 10 s."""
 
-_DEFAULT_MODULE = "opencl.codegen"
 _HEADER = struct.Struct("<Q")
 _RECURSION_LIMIT = 20_000
 _STACK_BYTES = 512 << 20  # address space, of which LLVM touches what it needs; the usual 8 MiB were too little
@@ -36,20 +35,19 @@ class Worker:
         self._errors: IO[bytes] | None = None
         self._pid = 0
 
-    def start(self, module: str = _DEFAULT_MODULE) -> None:
+    def start(self, module: str) -> None:
         """Start the process, without waiting until it is ready; it then already has the module that will be called."""
         with self._lock:
             self._running(module)
 
     def call(self, function: str, *args: Any, **named: Any) -> Any:
-        """Run ``function`` of `headwater.opencl.codegen`, or ``"opencl.codegen_gcn:function"`` of another module of
-        the package, there and return its value, or raise its HeadwaterError.
+        """Run ``function``, named ``package.module:function``, there and return its value, or raise its HeadwaterError.
 
         Raises InternalError if LLVM stopped the process, ResourceError if it took longer than `TIMEOUT_SECONDS` or more
         memory than `limits.memory_limit`.
         """
         with self._lock:
-            process = self._running(function.rpartition(":")[0] or _DEFAULT_MODULE)
+            process = self._running(function.partition(":")[0])
             assert process.stdin is not None
             assert process.stdout is not None
             late = threading.Event()
@@ -83,7 +81,7 @@ class Worker:
             self._errors = _scratch_file()
             root = str(Path(__file__).resolve().parents[2])
             path = f"import sys; sys.path.insert(0, {root!r})"
-            code = f"{path}; from headwater.opencl.worker import serve; serve({module!r})"
+            code = f"{path}; from headwater.native.worker import serve; serve({module!r})"
             self._process = subprocess.Popen(
                 [sys.executable, "-c", code],
                 stdin=subprocess.PIPE,
@@ -192,8 +190,8 @@ def _answer(module: str) -> None:
         except EOFError:
             return
         try:
-            module, _, name = function.rpartition(":")
-            where = import_module(f"headwater.{module or _DEFAULT_MODULE}")
+            module, _, name = function.partition(":")
+            where = import_module(f"headwater.{module}")
             answer = ("value", getattr(where, name)(*args, **named))
         except HeadwaterError as error:
             answer = ("error", error)
