@@ -27,7 +27,7 @@ from headwater.brook.emit_text import (
     times_position,
     zero,
 )
-from headwater.brook.folding import integer_constant
+from headwater.brook.folding import floating_constant, integer_constant
 from headwater.brook.model import StructType
 from headwater.brook.naming import Names
 from headwater.brook.support import Support
@@ -413,9 +413,20 @@ class BodyEmitter:
         if source.width != target.width:
             inner = code if source.base == target.base else self._convert(operand, target.component)
             return Code(f"({target.name})({inner.at(ASSIGN)})", UNARY)
+        if not source.is_integer and target.is_integer and floating_constant(operand) is None:
+            code = self._saturated(code, target)
+            if target.base in {"int", "uint"}:
+                return code
         if target.width == 1:
             return Code(f"({target.name}){code.at(UNARY)}", UNARY)
         return Code(f"convert_{target.name}({code.at(ASSIGN)})")
+
+    def _saturated(self, code: Code, target: Type) -> Code:
+        """A number of floating point as an integer of 32 bits, as AMD's GPUs convert it: the nearest that there is,
+        and 0 for NaN. Shorter types keep the low bits of an ``int``.
+        """
+        base = "uint" if target.base == "uint" else "int"
+        return Code(f"convert_{Type(base, target.width).name}_sat({code.at(ASSIGN)})")
 
     def _number_of(self, operand: ast.Expression, target: Type) -> Code:
         """A condition as a number, 1 for true."""
@@ -556,7 +567,8 @@ class BodyEmitter:
             arguments = [self._mask(argument).text for argument in node.arguments]
         else:
             arguments = [self.expression(argument).at(ASSIGN) for argument in node.arguments]
-        return Code(*call_builtin(node.function, arguments, node.arguments[0].type, self.support))
+        ordered = node.function == "clamp" and _is_range(*node.arguments[1:])
+        return Code(*call_builtin(node.function, arguments, node.arguments[0].type, self.support, ordered=ordered))
 
     def _call_kernel(self, node: ast.Call, callee: KernelInfo, discard: bool) -> Code:
         arguments: list[str] = []
@@ -684,6 +696,12 @@ def array_symbol(node: ast.Index) -> Symbol:
     assert isinstance(node.array, ast.Name)
     assert node.array.symbol is not None
     return node.array.symbol
+
+
+def _is_range(low: ast.Expression, high: ast.Expression) -> bool:
+    """Whether the bounds of a ``clamp`` are numbers in order."""
+    first, last = floating_constant(low), floating_constant(high)
+    return first is not None and last is not None and first <= last
 
 
 def _swizzle(node: ast.Expression) -> str:

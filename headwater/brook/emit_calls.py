@@ -22,18 +22,27 @@ _SAME_NAME = frozenset(
         "round",
         "fmod",
         "pow",
-        "max",
-        "min",
-        "clamp",
-        "normalize",
     }
 )
 
 
-def call_builtin(name: str, arguments: list[str], type_: Type, support: Support) -> tuple[str, int]:
-    """The text of the call and the level of its outermost operator; ``type_`` is the arguments' type."""
+def call_builtin(
+    name: str, arguments: list[str], type_: Type, support: Support, *, ordered: bool = False
+) -> tuple[str, int]:
+    """The text of the call and the level of its outermost operator; ``type_`` is the arguments' type.
+
+    ``ordered``: of ``clamp``, the bounds are numbers of which the first is not above the second.
+    """
     joined = ", ".join(arguments)
     real = type_.base in {"float", "double"}
+    if name in {"max", "min", "clamp"}:
+        if not real:
+            return f"{name}({joined})", _POSTFIX
+        if name == "clamp":
+            return f"{support.clamp(type_, ordered=ordered)}({joined})", _POSTFIX
+        return f"{support.extreme(name, type_)}({joined})", _POSTFIX
+    if name == "normalize":
+        return f"{support.normalize(type_)}({joined})", _POSTFIX
     if name in _SAME_NAME:
         return f"{name}({joined})", _POSTFIX
     if name == "lerp":
@@ -49,7 +58,7 @@ def call_builtin(name: str, arguments: list[str], type_: Type, support: Support)
             return f"fabs({joined})", _POSTFIX
         return f"as_{type_.name}(abs({joined}))", _POSTFIX
     if name == "sign":
-        return (f"sign({joined})" if real else _integer_sign(joined, type_)), _POSTFIX
+        return (f"{support.sign(type_)}({joined})" if real else _integer_sign(joined, type_)), _POSTFIX
     if name == "dot":
         if type_.width == 1:
             product = " * ".join(_operand(argument) for argument in arguments)

@@ -42,6 +42,20 @@ def integer_constant(node: ast.Expression | None) -> int | None:
     return None
 
 
+def floating_constant(node: ast.Expression) -> float | None:
+    """The value of a number, with or without a sign, where an ``int`` can hold it; None for anything else."""
+    match node:
+        case ast.Number():
+            value = float(node.text.rstrip("fF")) if node.floating else integer_constant(node)
+            return float(value) if value is not None and abs(value) < 1 << 31 else None
+        case ast.Unary(operator="-" | "+"):
+            value = floating_constant(node.operand)
+            return None if value is None else -value if node.operator == "-" else value
+        case ast.Convert() if node.operand.type.width == node.type.width:
+            return floating_constant(node.operand)
+    return None
+
+
 def owner_offset(node: ast.Expression, stride: int) -> int | None:
     """The offset of an index of the form ``stride * instanceInGroup().x + offset``; None where it has another form."""
     terms = _linear(node)

@@ -118,6 +118,54 @@ class Support:
         )
         return name
 
+    def extreme(self, function: str, type_: Type) -> str:
+        """``max`` or ``min`` of floating point: where the comparison is false, with NaN and of equals, the second."""
+        relation = ">" if function == "max" else "<"
+        text = f"{{0}} hw_{function}_{{0}}({{0}} a, {{0}} b)\n{{{{\n    return a {relation} b ? a : b;\n}}}}\n"
+        comment = f"/* {function} of Brook+: b if one is NaN or both are equal. */\n"
+        return self._add(f"hw_{function}_{type_.name}", comment + text.format(type_.name))
+
+    def clamp(self, type_: Type, *, ordered: bool) -> str:
+        """``clamp`` of floating point, which leaves NaN; ``ordered``: the bounds are, so that their order is open."""
+        t = type_.name
+        if ordered:
+            low, high = self.extreme("max", type_), self.extreme("min", type_)
+            text = f"return {low}(low, {high}(high, x));"
+            return self._add(
+                f"hw_clamp_ordered_{t}",
+                f"/* clamp of Brook+, where low is not above high: NaN stays. */\n"
+                f"{t} hw_clamp_ordered_{t}({t} x, {t} low, {t} high)\n{{\n    {text}\n}}\n",
+            )
+        return self._add(
+            f"hw_clamp_{t}",
+            f"/* clamp of Brook+: NaN stays. */\n"
+            f"{t} hw_clamp_{t}({t} x, {t} low, {t} high)\n"
+            f"{{\n    return x > high ? high : x < low ? low : x;\n}}\n",
+        )
+
+    def sign(self, type_: Type) -> str:
+        """``sign`` of floating point: 0 for both zeros, 1 for NaN."""
+        t, suffix = type_.name, "f" if type_.base == "float" else ""
+        return self._add(
+            f"hw_sign_{t}",
+            f"/* sign of Brook+: 1 for NaN. */\n"
+            f"{t} hw_sign_{t}({t} x)\n{{\n    return x == 0.0{suffix} ? ({t})(0.0{suffix}) : "
+            f"x < 0.0{suffix} ? ({t})(-1.0{suffix}) : ({t})(1.0{suffix});\n}}\n",
+        )
+
+    def normalize(self, type_: Type) -> str:
+        """``normalize``, whose squares may overflow; a vector of zeros has no direction and gives NaN."""
+        t = type_.name
+        return self._add(
+            f"hw_normalize_{t}",
+            f"/* normalize of Brook+: NaN for zeros. */\n"
+            f"{t} hw_normalize_{t}({t} x)\n{{\n    return x / sqrt(dot(x, x));\n}}\n",
+        )
+
+    def _add(self, name: str, text: str) -> str:
+        self.texts.setdefault(name, text)
+        return name
+
     def dot(self, type_: Type) -> str:
         """``dot`` of integer vectors, which OpenCL C lacks."""
         name = f"hw_dot_{type_.name}"

@@ -4,6 +4,10 @@
 /* R600's MUL: zero times anything is zero (AMD, R600-Family Instruction Set Architecture, MUL). */
 float4 il_mul(float4 a, float4 b) { return select(a * b, (float4)(0.0f), (a == 0.0f) | (b == 0.0f)); }
 
+/* The hardware's minimum and maximum: the number if one is NaN, and -0 is less than 0, which fmin and fmax leave open. */
+float4 il_min(float4 a, float4 b) { return select(fmin(a, b), as_float4(as_uint4(a) | as_uint4(b)), a == b); }
+float4 il_max(float4 a, float4 b) { return select(fmax(a, b), as_float4(as_uint4(a) & as_uint4(b)), a == b); }
+
 float il_square3(float4 a) { return a.x * a.x + a.y * a.y + a.z * a.z; }
 float il_square4(float4 a) { return a.x * a.x + a.y * a.y + a.z * a.z + a.w * a.w; }
 

@@ -312,6 +312,32 @@ mov o0, r1"""
     np.testing.assert_array_equal(got, np.tile(np.array([0, np.nan, 1, 3.5], F), (4, 8, 1)))
 
 
+@pytest.mark.parametrize("device", [*EVERYWHERE, "vega64"])
+def test_extremes_of_nan_and_of_zeros(device):
+    values = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5], F)
+    a, b = (grid.ravel() for grid in np.meshgrid(values, values))
+    texture = "dcl_resource_id({0})_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)\n"
+    body = """sample_resource(0)_sampler(0) r0, vWinCoord0.xy
+min r1.x___, r0.xxxx, r0.yyyy
+max r1._y__, r0.xxxx, r0.yyyy
+min_ieee r1.__z_, r0.xxxx, r0.yyyy
+max_ieee r1.___w, r0.xxxx, r0.yyyy
+clamp r2, r0.xxxx, r0.yyyy, r0.1111
+%s"""
+    given = np.stack([a, b, a, b], 1).reshape(1, -1, 4)
+    declared = texture.format(0)
+    got = drawn(body % "mov o0, r1", device, given, width=a.size, height=1, declared=declared)[0]
+    least = np.where((a == 0) & (b == 0), np.where(np.signbit(a), a, b), np.fmin(a, b))
+    most = np.where((a == 0) & (b == 0), np.where(np.signbit(a), b, a), np.fmax(a, b))
+    clamped = np.fmin(most, F(1))
+    for wanted, found in zip((np.where(a < b, a, b), np.where(a >= b, a, b), least, most), got.T, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(np.signbit(found)[wanted == 0], np.signbit(wanted)[wanted == 0])
+    got = drawn(body % "mov o0, r2", device, given, width=a.size, height=1, declared=declared)[0, :, 0]
+    np.testing.assert_array_equal(got, clamped)
+    np.testing.assert_array_equal(np.signbit(got)[clamped == 0], np.signbit(clamped)[clamped == 0])
+
+
 @pytest.mark.parametrize("device", EVERYWHERE)
 def test_lanes_that_are_always_one_are_scaled_too(device):
     body = "dcl_literal l0, 2.0, -3.0, 4.0, 0.0\ndst_d8 o0, l0.zxyz, l0.xzzy"

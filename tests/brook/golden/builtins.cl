@@ -4,10 +4,34 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
+/* sign of Brook+: 1 for NaN. */
+float hw_sign_float(float x)
+{
+    return x == 0.0f ? (float)(0.0f) : x < 0.0f ? (float)(-1.0f) : (float)(1.0f);
+}
+
 /* The fraction of x above the integer below it. */
 float hw_frac_float(float x)
 {
     return x - floor(x);
+}
+
+/* max of Brook+: b if one is NaN or both are equal. */
+float hw_max_float(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+/* min of Brook+: b if one is NaN or both are equal. */
+float hw_min_float(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+/* clamp of Brook+: NaN stays. */
+float hw_clamp_float(float x, float low, float high)
+{
+    return x > high ? high : x < low ? low : x;
 }
 
 /* The position of this work-item in a three-dimensional launch over the given extents. */
@@ -40,10 +64,28 @@ int hw_mapped(__global const int *map, int4 p, int4 domain)
     return place + map[p.w];
 }
 
+/* normalize of Brook+: NaN for zeros. */
+float3 hw_normalize_float3(float3 x)
+{
+    return x / sqrt(dot(x, x));
+}
+
 /* The fraction of x above the integer below it. */
 float3 hw_frac_float3(float3 x)
 {
     return x - floor(x);
+}
+
+/* sign of Brook+: 1 for NaN. */
+double2 hw_sign_double2(double2 x)
+{
+    return x == 0.0 ? (double2)(0.0) : x < 0.0 ? (double2)(-1.0) : (double2)(1.0);
+}
+
+/* normalize of Brook+: NaN for zeros. */
+double2 hw_normalize_double2(double2 x)
+{
+    return x / sqrt(dot(x, x));
 }
 
 int3 hw_cross_int3(int3 a, int3 b)
@@ -64,9 +106,9 @@ char hw_dot_char4(char4 a, char4 b)
 /* kernel void reals(float a<>, float b<>, out float c<>), line 1 */
 void reals_body(const float a, const float b, float *c)
 {
-    *c = sign(a) + fabs(a) + exp(a) + pow(a, b) + log(a) + sqrt(a) + rsqrt(a) + cos(a) + sin(a) + acos(a) + asin(a);
-    *c += (float)isfinite(a) + (float)isinf(a) + (float)isnan(a) + hw_frac_float(a) + floor(a) + round(a) + fmod(a, b) + max(a, b) + min(a, b);
-    *c = clamp(*c, a, b) + mix(a, b, *c) + a * b;
+    *c = hw_sign_float(a) + fabs(a) + exp(a) + pow(a, b) + log(a) + sqrt(a) + rsqrt(a) + cos(a) + sin(a) + acos(a) + asin(a);
+    *c += (float)isfinite(a) + (float)isinf(a) + (float)isnan(a) + hw_frac_float(a) + floor(a) + round(a) + fmod(a, b) + hw_max_float(a, b) + hw_min_float(a, b);
+    *c = hw_clamp_float(*c, a, b) + mix(a, b, *c) + a * b;
 }
 
 __kernel void reals_linear(
@@ -135,7 +177,7 @@ __kernel void reals_mapped(
 /* kernel void vectors(float3 a<>, float3 b<>, out float3 c<>, out float d<>), line 8 */
 void vectors_body(const float3 a, const float3 b, float3 *c, float *d)
 {
-    *c = normalize(cross(a, b)) + hw_frac_float3(a) + convert_float3(isnan(b) & 1);
+    *c = hw_normalize_float3(cross(a, b)) + hw_frac_float3(a) + convert_float3(isnan(b) & 1);
     *d = dot(a, b) + (float)any(a != (float3)(0.0f)) + (float)all(b < a);
 }
 
@@ -188,7 +230,7 @@ __kernel void vectors_mapped(
 /* kernel void doubles(double2 a<>, out double2 b<>, out double c<>), line 14 */
 void doubles_body(const double2 a, double2 *b, double *c)
 {
-    *b = sqrt(a) + sign(a) + convert_double2(isfinite(a) & 1) + normalize(a);
+    *b = sqrt(a) + hw_sign_double2(a) + convert_double2(isfinite(a) & 1) + hw_normalize_double2(a);
     *c = dot(a, *b);
     *b = convert_double2((a > *b) & 1);
 }

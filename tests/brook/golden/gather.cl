@@ -250,7 +250,7 @@ __kernel void four_mapped(
 /* kernel void nested(int a[], int b[], out int c<>), line 23 */
 void nested_body(__global const int *a, const int4 a_shape, __global const int *b, const int4 b_shape, int *c, const int4 hw_position)
 {
-    *c = a[hw_at(b[hw_at((int)(float)hw_position.x, b_shape.x)], a_shape.x)];
+    *c = a[hw_at(b[hw_at(convert_int_sat((float)hw_position.x), b_shape.x)], a_shape.x)];
 }
 
 /* The same where gathers near the position stay inside their arrays. */

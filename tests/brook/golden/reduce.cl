@@ -28,6 +28,12 @@ int hw_outside(int4 p, int4 extents)
     return p.x >= extents.x || p.y >= extents.y || p.z >= extents.z || p.w >= extents.w;
 }
 
+/* max of Brook+: b if one is NaN or both are equal. */
+float4 hw_max_float4(float4 a, float4 b)
+{
+    return a > b ? a : b;
+}
+
 /* reduce void total(float a<>, reduce float b<>), line 1 */
 void total_body(const float a, float *b)
 {
@@ -161,7 +167,7 @@ __kernel void total_reduce_partial(
 /* reduce void largest(float4 a<>, reduce float4 b<>), line 2 */
 void largest_body(const float4 a, float4 *b)
 {
-    *b = max(a, *b);
+    *b = hw_max_float4(a, *b);
 }
 
 __kernel void largest_reduce_full(

@@ -326,7 +326,7 @@ void chained_body(const float a, __global float *b, const int4 b_shape, const in
     float t1;
     int t2;
     float c = (t0 = hw_at(hw_position.x, b_shape.x), t1 = b[t0], t1 = a, (hw_inside(hw_position.x, b_shape.x)) ? (b[t0] = t1, 0) : 0, t1);
-    t2 = (int)c;
+    t2 = convert_int_sat(c);
     if (hw_inside(t2, b_shape.x)) b[t2] = c;
 }
 
