@@ -21,6 +21,25 @@ FLOATS = (0.0, -0.0, 1.5, -1e-45, 3.4028234663852886e38, float("inf"), float("-i
 DOUBLES = (0.0, -0.0, 0.1, 5e-324, -1.7976931348623157e308, float("inf"), 1e22, 2.0**53 + 2, 1e-310)
 LONGS = (0, -1, 2**63 - 1, -(2**63), 1 << 32, -(1 << 31), 255, -256)
 
+# Constants that an address is part of, where LLVM has operands; `z` is 0, which no compiler knows. None of the answers
+# depends on where the variables lie.
+ADDRESSES = """constant int t[4] = {1, 2, 3, 4};
+kernel void k(global int *o, int z) {
+  local int a[4]; local int b[4];
+  int w[4] = {5, 6, 7, 8};
+  int4 v = vload4(0, t);
+  v[(uint)(size_t)t & 3] = 3;
+  o[0] = v[(uint)(size_t)t & 3]; o[1] = w[(size_t)t & 3]; o[2] = t[((size_t)t & 0) + z];
+  int4 u = (int4)((int)(size_t)a, 1, (int)(size_t)b, 2), f = z ? u : (int4)(7);
+  o[3] = u[z] == (int)(size_t)a; o[4] = u[z + 2] != u[z]; o[5] = u[z + 1]; o[6] = f.x; o[7] = (u & 0).z + u.w;
+  switch ((int)(size_t)t) { case 1: o[8] = 1; break; case 77: o[8] = 2; break; default: o[8] = 3; }
+  float x = (float)(size_t)t;
+  o[9] = ((float2)(x, 1.0f)).x == (float)(size_t)t; o[10] = (short)(size_t)t == (short)(size_t)&t[0];
+  o[11] = (int)(size_t)&t[2] - (int)(size_t)t; o[12] = (int)(size_t)&a[3] - (int)(size_t)a; o[13] = as_float((int)(size_t)t) == 3.0f;
+  a[(size_t)b & 3] = 5; o[14] = a[((size_t)b & 3) + z]; o[15] = *(local int *)((size_t)a + 4 * z);
+  barrier((size_t)t & 1 ? CLK_LOCAL_MEM_FENCE : CLK_GLOBAL_MEM_FENCE);
+}"""
+
 
 def listed(numbers: object) -> str:
     return "{" + ", ".join(map(str, numbers)) + "}"
@@ -108,3 +127,10 @@ def test_halves_and_doubles_arrive(device) -> None:
     forms = {"halves": OF_HALF, "doubles": OF_DOUBLE}
     found = contents(forms, device, "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n")
     assert found == {name: expected for name, (_, expected) in forms.items()}
+
+
+@pytest.mark.parametrize("device", ["cpu", "vega64", "hd5870", "hd6970"])
+def test_addresses_are_operands_of_every_kind(device) -> None:
+    out = np.full(16, -1, np.int32)
+    hw.compile(ADDRESSES, device=device).k[(1,), (1,)](out, 0, device=device)
+    assert out.tolist() == [3, 5, 1, 1, 1, 1, 7, 2, 3, 1, 1, 8, 12, 0, 5, 5]

@@ -393,10 +393,11 @@ def _bitcast(c: Context, inst: Inst) -> list[Lane]:
 def _extract(c: Context, inst: Inst) -> list[Lane]:
     vector, index = inst.args
     lanes, step = c.lanes(vector), words(inst.ty)
-    if not index.is_local:
-        at = int(index.text) * step if index.text.isdigit() else 0
+    place = c.lanes(index)[0]
+    if place.register is None:
+        at = place.bits * step % len(lanes)
         return lanes[at : at + step]
-    where = c.unsigned([c.lanes(index)[0]], index.ty if index.ty.bits <= 32 else inst.ty)[0]
+    where = c.unsigned([place], index.ty if index.ty.bits <= 32 else inst.ty)[0]
     result = lanes[:step]
     for k in range(1, len(lanes) // step):
         here = c.one("ieq", where, k)
@@ -408,11 +409,11 @@ def _insert(c: Context, inst: Inst) -> list[Lane]:
     vector, element, index = inst.args
     lanes, new = list(c.lanes(vector)), c.lanes(element)
     step = len(new)
-    if not index.is_local:
-        at = int(index.text) * step if index.text.isdigit() else 0
+    where = c.lanes(index)[0]
+    if where.register is None:
+        at = where.bits * step % len(lanes)
         lanes[at : at + step] = new
         return lanes
-    where = c.lanes(index)[0]
     for k in range(len(lanes) // step):
         here = c.one("ieq", where, k)
         for j in range(step):

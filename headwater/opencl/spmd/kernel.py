@@ -17,7 +17,7 @@ from headwater.opencl.spmd.recurrences import narrow_recurrences
 from headwater.opencl.spmd.regroup import regroup
 from headwater.opencl.spmd.shapes import PRIMITIVE, Shapes
 from headwater.opencl.spmd.swizzle import fold_shuffles
-from headwater.opencl.spmd.types import VOID, ptr_type
+from headwater.opencl.spmd.types import I64, VOID, ptr_type
 from headwater.opencl.spmd.vectorise import polled_loops
 
 LOCAL_GLOBAL = re.compile(r"= .*addrspace\(3\) global ")
@@ -58,6 +58,7 @@ def read_kernel(module: Module, name: str, *, as_written: bool = False, fitting:
     function = module.function(name)
     kernel_params = len(function.params)
     locals_bytes = _locals_to_parameters(module, function)
+    _compute_indices(function)
     barriers = _split_at_barriers(function)
     private = private_arrays(function)
     if not as_written:
@@ -142,7 +143,6 @@ _expansions = 0
 
 def _expand(module: Module, value: Value, parameter: object, made: list[Inst]) -> Value:
     """A constant expression over __local variables, as instructions over their parameters."""
-    global _expansions
     assert callable(parameter)
     if value.text.startswith("@"):
         if value.text in module.globals and LOCAL_GLOBAL.search(module.globals[value.text]):
@@ -151,15 +151,40 @@ def _expand(module: Module, value: Value, parameter: object, made: list[Inst]) -
     if "@" not in value.text:
         return value
     if value.elems is not None:
-        raise InternalError("cannot vectorise a vector constant of local addresses")
+        if value.ty.kind != "vec":
+            raise InternalError(f"cannot vectorise a constant {value.ty} of local addresses")
+        whole = Value(value.ty, "poison")
+        for place, element in enumerate(value.elems):
+            part = _expand(module, element, parameter, made)
+            inst = Inst("insertelement", value.ty, args=[whole, part, Value(I64, str(place))])
+            whole = _named(inst, made)
+        return whole
     inst = module.constant_expression(value)
     inst.args = [_expand(module, a, parameter, made) for a in inst.args]
-    _expansions += 1
-    inst.name = f"%hwx.{_expansions}"
     if inst.op != "getelementptr":
         inst.ty = value.ty
+    return _named(inst, made)
+
+
+def _named(inst: Inst, made: list[Inst]) -> Value:
+    """The result of an instruction that is added."""
+    global _expansions
+    _expansions += 1
+    inst.name = f"%hwx.{_expansions}"
     made.append(inst)
     return Value(inst.ty, inst.name)
+
+
+def _compute_indices(function: Function) -> None:
+    """Turn indices of components that are constants by name only, such as a variable's address, into values."""
+    for block in function.blocks.values():
+        for at, inst in reversed(list(enumerate(block.insts))):
+            if inst.op not in ("extractelement", "insertelement") or not inst.args[-1].is_expression:
+                continue
+            made: list[Inst] = []
+            index = inst.args[-1]
+            inst.args[-1] = _named(Inst("add", index.ty, args=[index, Value(index.ty, "0")]), made)
+            block.insts[at:at] = made
 
 
 def _split_at_barriers(function: Function) -> int:
