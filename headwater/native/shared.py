@@ -21,6 +21,9 @@ ENTRY = "hw_entry"
 FITS_SUFFIX = "_fits"
 """Behind an entry's symbol: that of the function which tells whether the entry is for a launch of such numbers."""
 
+BOUNDS_SUFFIX = "_bounds"
+"""The same for the function which tells whether a launch accesses memory outside of its arrays."""
+
 # What LLVM may call for one instruction, by the Windows system library that has it.
 _WINDOWS_IMPORTS = {
     "ntdll.dll": ("__chkstk", "memcmp", "memcpy", "memmove", "memset"),

@@ -11,10 +11,11 @@ from collections.abc import Iterable
 import llvmlite.binding as llvm
 
 from headwater.errors import InternalError, SourceError
-from headwater.native.shared import FITS_SUFFIX
+from headwater.native.shared import BOUNDS_SUFFIX, FITS_SUFFIX
 from headwater.opencl.bit_vectors import without_bit_vectors
 from headwater.opencl.indices import constants_outside
 from headwater.opencl.ir_text import string_bytes
+from headwater.opencl.kernels import BoundsTest
 from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
 from headwater.opencl.modules import HALF_PATHS, Target, emit_object, gathers, host_target, machine, parse
 from headwater.opencl.platforms import SPIR
@@ -28,8 +29,8 @@ from headwater.opencl.spmd.entry import PLACE, argument_places, write_entry, wri
 from headwater.opencl.spmd.faults import CHECK_FUNCTION, barrier_check
 from headwater.opencl.spmd.flow import flow
 from headwater.opencl.spmd.ir import Module, Param
-from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES, LOCAL_GLOBAL, Kernel, read_kernel
-from headwater.opencl.spmd.layout import Layout, line_layout
+from headwater.opencl.spmd.kernel import LOCAL_GLOBAL, Kernel, read_kernel
+from headwater.opencl.spmd.layout import LOCAL_ALIGN_BYTES, Layout, line_layout
 from headwater.opencl.spmd.linear import Linear
 from headwater.opencl.spmd.lines import in_lines, line_items, only_reads
 from headwater.opencl.spmd.parts import Formats, Variant
@@ -191,11 +192,11 @@ def build(
     checked: bool = False,
     apart: bool = False,
     fitting: bool = False,
-) -> tuple[bytes, int | None, tuple[str, ...], bool]:
+) -> tuple[bytes, int | None, tuple[str, ...], bool, BoundsTest]:
     """Vectorise one kernel of a prepared module and compile it.
 
-    Returns the object code, the frame bytes of a chunk that stops at barriers, the printf formats by number, and
-    whether it prefetches for launches that want it.
+    Returns the object code, the frame bytes of a chunk that stops at barriers, the printf formats by number, whether it
+    prefetches for launches that want it, and what it can say of accesses outside of arrays (unless it is ``checked``).
 
     ``masked``: some chunks are partly outside their work-group; ``split``: a work-group has several chunks, which wait
     for each other at barriers; ``checked``: test every access (layout of one lane and row); ``apart``: each thread
@@ -203,12 +204,30 @@ def build(
     entry's name and `FITS_SUFFIX` tells of launches whether that is so, if the kernel has such.
     """
     module = Module(text)
-    kernel = read_kernel(module, kernel_name, as_written=checked, fitting=fitting)
+    asked = "" if checked else symbol + BOUNDS_SUFFIX
+    kernel = read_kernel(module, kernel_name, as_written=checked, fitting=fitting, bounds=asked)
     found = tallies(kernel.function, len(kernel.function.params) - len(kernel.locals_bytes)) if apart else ()
     keep_apart(kernel.function, found)
     code, frame_bytes, formats, ahead = vectorised(module, kernel, symbol, layout, masked, split, checked, found)
     alone = layout.lanes == 1 and kernel.has_loop and not checked
-    return compile_object(code, alone=alone), frame_bytes, formats, ahead
+    return compile_object(code, alone=alone), frame_bytes, formats, ahead, _bounds_test(kernel, asked)
+
+
+def _bounds_test(kernel: Kernel, symbol: str) -> BoundsTest:
+    found = kernel.bounds
+    if not found.text:
+        return BoundsTest()
+    locals_bytes = dict(
+        zip((p.name for p in kernel.function.params[-len(kernel.locals_bytes) :]), kernel.locals_bytes, strict=False)
+    )
+    accesses = tuple((a.position, a.bytes, a.writes, locals_bytes.get(a.root, 0)) for a in found.accesses)
+    return BoundsTest(symbol, found.sized, found.values, accesses)
+
+
+def access_lines(text: str, kernel_name: str) -> list[tuple[int, int, bool, int, int]]:
+    """Of each access that `BoundsTest` numbers: argument, bytes, whether it writes; line and column from ``text``."""
+    found = read_kernel(Module(text), kernel_name, as_written=True, bounds=BOUNDS_SUFFIX).bounds.accesses
+    return [(access.position, access.bytes, access.writes, access.line, access.column) for access in found]
 
 
 def vectorised(
@@ -303,6 +322,7 @@ def vectorised(
         *code,
         *([_place_code(kernel, place)] if place is not None else []),
         *(_fits_code(kernel, symbol, own) if kernel.fits else []),
+        *([kernel.bounds.text] if kernel.bounds.text else []),
         *([CHECK_FUNCTION] if checked else []),
         *(functions(counted) if counted else []),
         *([barrier_check(codes[0].barriers)] if checked and resumable else []),

@@ -35,13 +35,13 @@ from headwater.base.freshness import digests, native_state, unchanged
 from headwater.errors import ResourceError
 from headwater.native.shared import ENTRY, FITS_SUFFIX, library_name, link_shared
 from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
-from headwater.opencl.kernels import KernelInfo
+from headwater.opencl.kernels import BoundsTest, KernelInfo
 from headwater.opencl.spmd.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
 from headwater.opencl.spmd.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
 from headwater.opencl.spmd.rows import Flow
 from headwater.opencl.symbols import symbol_of
 
-_FORMAT = "host 2"
+_FORMAT = "host 3"
 _IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = library_name(), "module.ll", "kernels.json", "code.json"
 _PREPARED_FILE, _FACTS_FILE = "kernel.ll", "facts.json"
 
@@ -60,7 +60,8 @@ class HostKernel:
     arguments are. ``traps``: it may end itself, with `TRAPPED` in the launch block's stop field. ``tallies``: positions
     of the buffers that are only counted into. Where each thread counts for itself (``apart``), these are passed like
     local pointers, and behind all arguments, for each, the buffer's address and bytes. ``fits``: the function of that
-    name, called like the entry, tells whether it is for a launch of such numbers; "": it is for all.
+    name, called like the entry, tells whether it is for a launch of such numbers; "": it is for all. ``bounds``: what
+    it can say of accesses outside of arrays before it is run.
     """
 
     library: Path
@@ -79,6 +80,7 @@ class HostKernel:
     tallies: tuple[int, ...]
     apart: bool
     fits: str
+    bounds: BoundsTest
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,15 @@ class HostModule:
                     known = text, facts
                 self._prepared[kernel] = known
         return known
+
+    def access_lines(self, kernel: str) -> list[tuple[int, int, bool, int, int]]:
+        """Where the source has the accesses of `BoundsTest`, if this is a module with checks."""
+        from headwater.native.worker import WORKER
+
+        found: list[tuple[int, int, bool, int, int]] = WORKER.call(
+            "opencl.codegen:access_lines", self.text(kernel), symbol_of(kernel)
+        )
+        return found
 
     def layout(self, kernel: str, local_size: Size, global_size: Size) -> Layout:
         """How chunks of work-items are laid out for such a launch."""
@@ -206,12 +217,13 @@ class HostModule:
             tallies=facts.tallies,
             apart=code.apart,
             fits=needs["symbol"] + FITS_SUFFIX if code.fitting else "",
+            bounds=_bounds_test(needs["bounds"]),
         )
 
     def _build(self, code: _Code) -> dict[str, bytes]:
         from headwater.native.worker import WORKER
 
-        made, frame_bytes, formats, fetches_ahead = WORKER.call(
+        made, frame_bytes, formats, fetches_ahead, bounds = WORKER.call(
             "opencl.codegen:build",
             self.text(code.kernel),
             symbol_of(code.kernel),
@@ -223,8 +235,9 @@ class HostModule:
             apart=code.apart,
             fitting=code.fitting,
         )
-        exports = (ENTRY, ENTRY + FITS_SUFFIX) if code.fitting else (ENTRY,)
+        exports = [ENTRY, *([ENTRY + FITS_SUFFIX] if code.fitting else []), *([bounds.symbol] if bounds.symbol else [])]
         needs = {"symbol": ENTRY, "frame_bytes": frame_bytes, "formats": formats, "fetches_ahead": fetches_ahead}
+        needs["bounds"] = asdict(bounds)
         return {_IMAGE_FILE: link_shared(made, exports=exports), _CODE_FILE: json.dumps(needs).encode()}
 
 
@@ -277,6 +290,11 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
 def _content(text: str | Path) -> str:
     """A text, which may lie in a file of the cache."""
     return text.read_text() if isinstance(text, Path) else text
+
+
+def _bounds_test(data: dict[str, Any]) -> BoundsTest:
+    accesses = tuple((position, nbytes, writes, local) for position, nbytes, writes, local in data["accesses"])
+    return BoundsTest(data["symbol"], tuple(data["sized"]), tuple(data["values"]), accesses)
 
 
 def _kernel_facts(data: dict[str, Any]) -> KernelFacts:

@@ -1,4 +1,4 @@
-"""What a launcher must know of an OpenCL C kernel: its name and its arguments."""
+"""What a launcher must know of an OpenCL C kernel: its name, its arguments, and how its accesses are tested."""
 
 from __future__ import annotations
 
@@ -27,6 +27,22 @@ class ArgInfo:
     access: Access
     pointee_bytes: int
     base_type: str = ""
+
+
+@dataclass(frozen=True)
+class BoundsTest:
+    """What a kernel's native code can say of accesses outside of arrays before a launch.
+
+    ``symbol``: the function that says it (`headwater.opencl.spmd.bounds_code.write_bounds`), "" if there is none.
+    ``sized``, ``values``: positions of the arguments whose bytes and whose values it depends on. ``accesses``: of each,
+    by number, the argument's position (-1 for a __local variable), its bytes, whether it writes, and the bytes of the
+    __local variable.
+    """
+
+    symbol: str = ""
+    sized: tuple[int, ...] = ()
+    values: tuple[int, ...] = ()
+    accesses: tuple[tuple[int, int, bool, int], ...] = ()
 
 
 @dataclass(frozen=True)

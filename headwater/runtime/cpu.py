@@ -37,6 +37,10 @@ class HostModule(Protocol):
     @property
     def kernels(self) -> dict[str, KernelInfo]: ...
 
+    def access_lines(self, kernel: str) -> list[tuple[int, int, bool, int, int]]:
+        """Of each access that can be tested before a launch: argument, bytes, whether it writes, line and column."""
+        ...
+
     def specialise(
         self,
         kernel: str,
@@ -214,6 +218,11 @@ class CpuKernel(DeviceKernel):
                 self._prepared.clear()
             self._prepared[key] = launch
         return launch
+
+    def access_lines(self) -> list[tuple[int, int, bool, int, int]]:
+        """Where the source has the accesses that are tested before launches (`HostModule.access_lines`)."""
+        module: HostModule = self._checked()
+        return module.access_lines(self.info.name)
 
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> CpuLaunch:
         whole = sizes(global_size, "global size")

@@ -10,18 +10,20 @@ import time
 from collections.abc import Callable, Sequence
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 import numpy as np
 
 from headwater.base import native_library
 from headwater.base.arrays import ALIGNMENT, Array, address, aligned_bytes, view
 from headwater.base.host import caches_bytes
-from headwater.errors import InternalError, KernelFault, ResourceError
+from headwater.errors import InternalError, KernelFault, LaunchError, ResourceError
 from headwater.native import pool as _pool
 from headwater.native.faults import RECORD_FIELDS, Extent, explain
 from headwater.native.pool import Task, scratch_address
 from headwater.runtime import interrupt, signature
+from headwater.runtime.cpu_bounds import ArrayBounds, nbytes
+from headwater.runtime.cpu_calls import Kind, Pattern, packer
 from headwater.runtime.cpu_events import CpuEvent
 from headwater.runtime.devices import Buffer
 from headwater.runtime.events import Gate, Queue, backend_for
@@ -30,7 +32,7 @@ from headwater.runtime.streams import Stream
 from headwater.runtime.values import Local, Sampler
 
 if TYPE_CHECKING:
-    from headwater.opencl.kernels import ArgInfo
+    from headwater.opencl.kernels import ArgInfo, BoundsTest
     from headwater.runtime.cpu import CpuKernel
     from headwater.runtime.trials import Trial
 
@@ -83,6 +85,8 @@ class HostKernel(Protocol):
     def traps(self) -> bool: ...
     @property
     def fits(self) -> str: ...
+    @property
+    def bounds(self) -> BoundsTest | None: ...
 
 
 Slot = Callable[[Any, Task], Any]
@@ -123,6 +127,9 @@ class CpuLaunch:
     caller waits where signal handlers reach it. Which of these it is follows from how long the last launch took.
     """
 
+    _packs_locals = False
+    """Whether `_pack_locals` is there to be called."""
+
     def __init__(
         self,
         kernel: CpuKernel,
@@ -147,6 +154,10 @@ class CpuLaunch:
         self._fits = _function(host, host.fits, ctypes.c_int) if host.fits and careful and self._total else None
         self._careful = careful
         self._other: CpuLaunch | None = None
+        test = host.bounds
+        self._bounds: ArrayBounds | None = None
+        if test is not None and test.symbol and self._total and not check:
+            self._bounds = ArrayBounds(kernel, test, _function(host, test.symbol, ctypes.c_int), global_size[:work_dim])
         pool = _pool.pool()
         self._tickets = max(1, min(pool.size, self._total))
         self._batch = max(1, self._total // (pool.size * _BATCHES_PER_THREAD))
@@ -167,8 +178,8 @@ class CpuLaunch:
         self._block = block
 
         self._slots: list[Slot | None] = []
+        self._kinds: list[Kind] = []
         self._locals = [i for i, arg in enumerate(info.args) if arg.kind == "local"]
-        self._needs_scratch = bool(self._locals)  # so much as the arguments say
         self.apart: Callable[[Sequence[Any]], CpuLaunch | None] | None = None
         codes = [self._add_slot(i, arg) for i, arg in enumerate(info.args)]
         self._pack = struct.Struct(self._format(codes)).pack_into
@@ -177,11 +188,13 @@ class CpuLaunch:
         self._scratch_bytes = self._frames = 0
         self._place_locals(())
 
+        block[_pool.FRAMES] = self._frames
+        block[_pool.SCRATCH_BYTES] = self._scratch_bytes
         self._free: list[Task] = []
+        self._packed: Callable[[Sequence[Any]], Task] = self._write_packer
         self._streaming = host.streaming
         self._ahead = _pool.FLAG_AHEAD if host.fetches_ahead else 0
         self._buffers = [i for i, arg in enumerate(info.args) if arg.kind in ("buffer", "constant")]
-        self._has_ways = bool(self._streaming or self._ahead)
         self._trial: Trial | None = None
         self._best_ways: dict[bool, int] = {}
         self._large = False
@@ -200,19 +213,27 @@ class CpuLaunch:
         """Choose how one argument is packed; its `struct` code is returned."""
         position = index + 1
         if arg.kind in ("buffer", "constant"):
-            self._slots.append(_pointer_slot(self.kernel, arg, position))
-            return "Q"
+            element = signature.argument_type(arg)
+            # Elements of three components have the room of four, and not every array is laid out so.
+            return self._add(
+                "array" if element is not None and element[1] != 3 else "pointer",
+                "Q",
+                _pointer_slot(self.kernel, arg, position),
+            )
         if arg.kind == "local":
-            self._slots.append(lambda value, task: 0)
-            return "Q"
+            return self._add("local", "Q", None)
         if arg.kind == "image":
-            self._slots.append(lambda value, task: _image(arg, position, value))
-            return "Q"
+            return self._add("other", "Q", lambda value, task: _image(arg, position, value))
         if arg.kind == "sampler":
-            self._slots.append(lambda value, task: _sampler(arg, position, value))
-            return "i"
-        code, packer = signature.value_slot(arg, position)
-        self._slots.append(None if packer is None else lambda value, task: packer(value))
+            return self._add("other", "i", lambda value, task: _sampler(arg, position, value))
+        code, pack = signature.value_slot(arg, position)
+        if pack is None:
+            return self._add("number", code, None)
+        return self._add("other", code, lambda value, task: pack(value))
+
+    def _add(self, kind: Kind, code: str, slot: Slot | None) -> str:
+        self._kinds.append(kind)
+        self._slots.append(slot)
         return code
 
     def _format(self, codes: Sequence[str]) -> str:
@@ -243,47 +264,50 @@ class CpuLaunch:
         return tuple(_local_bytes(self._info.args[i], i + 1, args[i]) for i in self._locals)
 
     def _pack_locals(self, args: Sequence[Any], values: list[Any]) -> None:
-        sizes = self._local_bytes(args)
-        if sizes != self._local_sizes:
-            self._place_locals(sizes)
-        for i, offset in zip(self._locals, self._local_offsets, strict=True):
-            values[i] = offset
+        """Put the places of what lies in the threads' memory among the values, if more than local memory does."""
+        raise NotImplementedError
 
     def _new_task(self) -> Task:
         return Task(self._block, self.host.args_bytes)
 
     def _prepare(self, args: Sequence[Any]) -> Task:
         """A task with its arguments packed, ready to run."""
-        slots = self._slots
-        if len(args) != len(slots):
-            raise signature.count_error(self._info, len(args))
-        try:
-            task = self._free.pop()
-        except IndexError:
-            task = self._new_task()
-        values = [
-            value if slot is None else slot(value, task)
-            for slot, value in zip(slots, args)  # noqa: B905 - checked
-        ]
-        if self._needs_scratch:
-            self._pack_locals(args, values)
-        try:
-            self._pack(task.args, 0, *values)
-        except (struct.error, TypeError, ValueError, OverflowError):
-            for i, (slot, arg) in enumerate(zip(slots, self._info.args, strict=True)):
-                if slot is None:
-                    values[i] = signature.coerce_value(arg, i + 1, args[i])
-            self._pack(task.args, 0, *values)
-        block = task.block
-        block[_pool.NEXT] = 0
-        block[_pool.STOP] = 0
-        block[_pool.FRAMES] = self._frames
-        block[_pool.SCRATCH_BYTES] = self._scratch_bytes
-        if self._has_ways:
-            size = sum([getattr(args[i], "nbytes", 0) for i in self._buffers])
-            self._large = size > self._last_level
-            block[_pool.FLAGS] = self._way(args) if self._large else self._ahead if size > self._own_caches else 0
-        return task
+        return self._packed(args)
+
+    def _write_packer(self, args: Sequence[Any]) -> Task:
+        """The same the first time."""
+        test = self._bounds.test if self._bounds is not None else None
+        pattern = Pattern(
+            tuple(self._kinds),
+            test.sized if test is not None else (),
+            test.values if test is not None else (),
+            tuple(self._buffers) if self._streaming or self._ahead else (),
+            self._packs_locals,
+        )
+        self._packed = packer(self, pattern, self._slots, self._pack, nbytes, CpuBuffer)
+        return self._packed(args)
+
+    def _count_error(self, args: Sequence[Any]) -> LaunchError:
+        return signature.count_error(self._info, len(args))
+
+    def _coerced(self, args: Sequence[Any], task: Task, values: list[Any]) -> None:
+        """Pack numbers as C converts them, or say what is wrong with them."""
+        for i, (kind, arg) in enumerate(zip(self._kinds, self._info.args, strict=True)):
+            if kind == "number":
+                values[i] = signature.coerce_value(arg, i + 1, args[i])
+        self._pack(task.args, 0, *values)
+
+    def _refuse(self, args: Sequence[Any], task: Task, sizes: Sequence[int]) -> NoReturn:
+        """Do not run what surely accesses memory outside of an array: LaunchError."""
+        assert self._bounds is not None
+        task.copies = None
+        self._free.append(task)
+        raise self._bounds.refusal(args, task, sizes)
+
+    def _choose_way(self, nbytes: int, args: Sequence[Any]) -> int:
+        """The flags of a launch on ``nbytes`` of arrays."""
+        self._large = nbytes > self._last_level
+        return self._way(args) if self._large else self._ahead if nbytes > self._own_caches else 0
 
     def _way(self, args: Sequence[Any]) -> int:
         """The flags of a large launch: whether it shall prefetch and use streaming stores."""
@@ -581,23 +605,11 @@ def layout(codes: Sequence[str], args: Sequence[ArgInfo], offsets: Sequence[int]
 
 
 def _pointer_slot(kernel: CpuKernel, arg: ArgInfo, position: int) -> Slot:
-    """From what is passed for a pointer to its address. The usual case, a writable array of the very type, is first."""
-    dtype = signature.element_dtype(arg) or np.dtype(np.void)
-    plain = not (argument := signature.argument_type(arg)) or argument[1] != 3
+    """From what is passed for a pointer to its address, but for arrays and streams of the very type."""
     writes = arg.access != "read"
-    device = kernel.device
-    ndarray = np.ndarray
 
     def slot(value: Any, task: Task) -> int:
-        if type(value) is ndarray and value.dtype is dtype and plain:
-            try:
-                return _addressof(_from_buffer(value))  # refuses arrays that are read-only, empty or not contiguous
-            except (TypeError, ValueError, BufferError):
-                pass
-        elif type(value) is Stream:
-            if value.device is device and value.dtype is dtype and plain:
-                return value.buffer.address  # type: ignore[attr-defined, no-any-return]
-        elif type(value) is CpuBuffer:
+        if type(value) is CpuBuffer:
             return value.address
         return _slow_pointer(kernel, arg, position, writes, value, task)
 

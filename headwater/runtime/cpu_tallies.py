@@ -36,11 +36,11 @@ class TallyLaunch(CpuLaunch):
     """A launch whose threads count for themselves: ``host`` is such code, the tables lie behind the local memory."""
 
     host: TallyingKernel
+    _packs_locals = True
 
     def __init__(self, *parts: Any) -> None:
         super().__init__(*parts)
         self._tallies = self.host.tallies
-        self._needs_scratch = True
 
     def _format(self, codes: Sequence[str]) -> str:
         records = len(self.host.tallies)

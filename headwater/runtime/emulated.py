@@ -45,6 +45,7 @@ class EmulatedKernel(NamedTuple):
     straight: bool = False
     traps: bool = False
     fits: str = ""
+    bounds: None = None  # every access is tested where it is made
 
 
 class SimulatedTask(Task):

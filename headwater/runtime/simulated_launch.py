@@ -188,14 +188,11 @@ class SimulatedLaunch(EmulatedLaunch):
 
     def _add_slot(self, index: int, arg: ArgInfo) -> str:
         if arg.kind == "local":
-            self._slots.append(lambda value, task: 0)
-            return "I"
+            return self._add("local", "I", None)
         if arg.kind == "image":
-            self._slots.append(lambda value, task: self._bound_image(arg, index + 1, value, task))
-            return "Q"
+            return self._add("other", "Q", lambda value, task: self._bound_image(arg, index + 1, value, task))
         if arg.kind == "sampler":
-            self._slots.append(lambda value, task: _sampler_address(arg, index + 1, value))
-            return "Q"
+            return self._add("other", "Q", lambda value, task: _sampler_address(arg, index + 1, value))
         return super()._add_slot(index, arg)
 
     def _bound_image(self, arg: ArgInfo, position: int, value: object, task: Any) -> int:

@@ -46,6 +46,7 @@ class Host:
     straight: bool = False
     traps: bool = False
     fits: str = ""
+    bounds: None = None
     tallies: tuple[int, ...] = ()
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headwater.opencl.spmd.ir import Param
-from headwater.opencl.spmd.kernel import LOCAL_ALIGN_BYTES
-from headwater.opencl.spmd.layout import LINE_BYTES, STATE_BYTES, Layout
+from headwater.opencl.spmd.layout import LINE_BYTES, LOCAL_ALIGN_BYTES, STATE_BYTES, Layout
 from headwater.opencl.spmd.parts import ID_PARAMS, PARTED
 from headwater.opencl.spmd.tallies import Tally, begin, end
 
@@ -77,11 +76,11 @@ def write_entry(
     ``tallies``: arguments that each thread counts into for itself."""
     places, args_bytes = argument_places(params)
     lines = [f"define void @{symbol}{_ENTRY_PARAMS}", "entry:"]
-    _load_launch(lines)
+    load_launch(lines)
     lines += ["  %frames.at = getelementptr i8, ptr %scratch, i64 %frames"]
     if frame_bytes is not None:
         lines += ["  %alive = alloca i32"]
-    arguments = _load_arguments(places, locals_bytes, lines)
+    arguments = load_arguments(places, locals_bytes, lines)
     if tallies:
         lines += begin(tallies, args_bytes)
     lines += _GROUP_LOOP.splitlines()
@@ -101,8 +100,8 @@ def write_entry(
 def write_fits_entry(symbol: str, function: str, params: list[Param], locals_bytes: list[int]) -> str:
     """What tells of a launch, called like its entry, whether ``function`` is content with its numbers: 1, else 0."""
     lines = [f"define i32 @{symbol}{_ENTRY_PARAMS}", "entry:"]
-    _load_launch(lines)
-    arguments = _load_arguments(argument_places(params)[0], locals_bytes, lines)
+    load_launch(lines)
+    arguments = load_arguments(argument_places(params)[0], locals_bytes, lines)
     known = ("gsz", "ngr", "off", "els")
     ids = [f"i64 %{name}" if name[:-1] in known else "i64 0" for name in ID_PARAMS]
     texts = ", ".join([*arguments, *ids, *_SHARED, "ptr %scratch", "i32 0"])
@@ -110,7 +109,7 @@ def write_fits_entry(symbol: str, function: str, params: list[Param], locals_byt
     return "\n".join(lines)
 
 
-def _load_launch(lines: list[str]) -> None:
+def load_launch(lines: list[str]) -> None:
     """What the launch block says."""
     add = lines.append
     for name, index in _FIELDS.items():
@@ -131,7 +130,8 @@ def _load_launch(lines: list[str]) -> None:
     add("  %printf.callback = inttoptr i64 %printf to ptr")
 
 
-def _load_arguments(places: list[ArgPlace], locals_bytes: list[int], lines: list[str]) -> list[str]:
+def load_arguments(places: list[ArgPlace], locals_bytes: list[int], lines: list[str]) -> list[str]:
+    """The arguments, with their types; pointers to local memory are into ``%scratch``."""
     arguments = []
     for number, place in enumerate(places):
         ty = place.param.ty

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from headwater.errors import InternalError
+from headwater.opencl.spmd.bounds_code import Bounds, write_bounds
 from headwater.opencl.spmd.cfg import Cfg
 from headwater.opencl.spmd.combine import combine_loads
 from headwater.opencl.spmd.cost import LANES
@@ -21,8 +22,6 @@ from headwater.opencl.spmd.types import I64, VOID, ptr_type
 from headwater.opencl.spmd.vectorise import polled_loops
 
 LOCAL_GLOBAL = re.compile(r"= .*addrspace\(3\) global ")
-LOCAL_ALIGN_BYTES = 128
-"""Each __local variable starts on such a boundary: the strictest OpenCL alignment, that of long16."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,7 +31,8 @@ class Kernel:
     ``locals_bytes``: the sizes of its __local variables, which have become its last parameters in this order.
     ``dims``: the dimensions of the work-item ids it asks for. ``flat``: it neither asks for local ids, groups or sizes
     nor shares anything within a work-group, so any grouping will do. ``fits``: what must be from 0 to `LARGEST` of
-    `headwater.opencl.spmd.fitting` in a launch.
+    `headwater.opencl.spmd.fitting` in a launch. ``bounds``: the function that tells whether a launch accesses memory
+    outside of arrays.
     """
 
     function: Function
@@ -45,15 +45,19 @@ class Kernel:
     streaming: tuple[int, ...]
     private: dict[str, int] = field(default_factory=dict)
     fits: tuple[Most, ...] = ()
+    bounds: Bounds = field(default_factory=lambda: Bounds(""))
     has_loop: bool = False
     size: int = 0
 
 
-def read_kernel(module: Module, name: str, *, as_written: bool = False, fitting: bool = False) -> Kernel:
+def read_kernel(
+    module: Module, name: str, *, as_written: bool = False, fitting: bool = False, bounds: str = ""
+) -> Kernel:
     """Read and prepare one kernel. Raises InternalError for IR that the vectoriser does not know.
 
     ``as_written``: leave accesses as they are in the source, for their positions. ``fitting``: the launch's numbers are
-    known to be such that indices of 32 bits do not wrap around.
+    known to be such that indices of 32 bits do not wrap around. ``bounds``: the symbol of the function that shall tell
+    of launches whether they access memory outside of arrays; "": there shall be none.
     """
     function = module.function(name)
     kernel_params = len(function.params)
@@ -61,6 +65,8 @@ def read_kernel(module: Module, name: str, *, as_written: bool = False, fitting:
     _compute_indices(function)
     barriers = _split_at_barriers(function)
     private = private_arrays(function)
+    # Of the accesses as they are written: others may be made of them.
+    asked = write_bounds(bounds, function, Cfg(function), locals_bytes) if bounds else Bounds("")
     if not as_written:
         _make_vectors(function, private)
     cfg = Cfg(function)
@@ -83,6 +89,7 @@ def read_kernel(module: Module, name: str, *, as_written: bool = False, fitting:
         streaming=_streaming_params(function, kernel_params),
         private=private,
         fits=fits,
+        bounds=asked,
         has_loop=bool(cfg.loops),
         size=sum(len(b.insts) for b in function.blocks.values()),
     )

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 LINE_BYTES = 64
 """A cache line, which streaming stores should fill."""
 
+LOCAL_ALIGN_BYTES = 128
+"""Each __local variable starts on such a boundary: the strictest OpenCL alignment, that of long16."""
+
 STATE_BYTES = 64
 """Where a stopped chunk's frame keeps the barrier it stopped at: one cache line before its saved values."""
 
