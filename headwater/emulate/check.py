@@ -31,6 +31,7 @@ from headwater.errors import InternalError, KernelFault, ResourceError, SourceEr
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing
+    from headwater.emulate.launched import GcnLaunch, SimulatedTask
     from headwater.emulate.memory import Address
     from headwater.emulate.program import BasicBlock, Program
     from headwater.emulate.registers import Mask
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from headwater.emulate.translate import Translator
     from headwater.isa.gcn.objects import KernelObject
     from headwater.native.faults import Extent
-    from headwater.runtime.emulated import SimulatedTask
-    from headwater.runtime.simulated_launch import SimulatedLaunch
 
 RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY = range(1, 8)
 _WRITES, _ATOMIC, _STILL, _IN_LDS = 1 << 16, 1 << 17, 1 << 18, 1 << 19
@@ -186,7 +185,7 @@ class Checker:
 
     # ---- what headwater.emulate.hooks.Watcher wants
 
-    def hooks(self, launch: SimulatedLaunch) -> list[int]:
+    def hooks(self, launch: GcnLaunch) -> list[int]:
         if launch._total * launch._waves <= _SERIAL_WAVES:
             launch._tickets = 1
         found = tables(launch.native.observed)
@@ -204,7 +203,7 @@ class Checker:
         self._context = aligned_bytes(_CONTEXT.size_bytes)
         return [address(self._context) if n == CONTEXT_HOOK else 0 for n in range(8)]
 
-    def begin(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
+    def begin(self, launch: GcnLaunch, task: SimulatedTask) -> None:
         local = -(-launch._frames // self._granule)
         team_bytes = _TEAM_BYTES + self._waves * self._recorder_bytes
         team_bytes += round_up(_records(local) * (_RECORD_BYTES + _GRANULES * _MORE_BYTES + _LOCAL_BYTES), 64)
@@ -246,7 +245,7 @@ class Checker:
             at, dtype = _CONTEXT.offset[name], _TYPES[kind]
             self._context[at : at + np.dtype(dtype).itemsize].view(dtype)[0] = values.get(name, 0)
 
-    def end(self, launch: SimulatedLaunch, task: SimulatedTask) -> None:
+    def end(self, launch: GcnLaunch, task: SimulatedTask) -> None:
         function_at_end(launch.native.library, "hw_check_end")(address(self._context))
         self._kept = {}
         for extent, shadow in self._shadows:
@@ -269,7 +268,7 @@ class Checker:
         at = _CONTEXT.offset[name]
         return int(self._context[at : at + 4].view(np.uint32)[0])
 
-    def _still(self, launch: SimulatedLaunch, task: SimulatedTask, known: list[Extent]) -> set[Extent]:
+    def _still(self, launch: GcnLaunch, task: SimulatedTask, known: list[Extent]) -> set[Extent]:
         """The extents that hold data and that the launch's code does not write, as far as that is known."""
         pointers = self._written(launch, task)
         if pointers is None:
@@ -322,7 +321,7 @@ class Checker:
 
     # ---- words
 
-    def _text(self, launch: SimulatedLaunch, one: Any, extents: list[Extent]) -> str:
+    def _text(self, launch: GcnLaunch, one: Any, extents: list[Extent]) -> str:
         kind, tag, other = int(one["kind"]), int(one["tag"]), int(one["other_tag"])
         who = self._who(launch, tag)
         times = f" ({int(one['count']):,} times in all)" if one["count"] > 1 else ""
@@ -366,7 +365,7 @@ class Checker:
         message += f"\n    the other access: {where}" if where else ""
         return self._located(launch, site.address, message, self._order(launch, self._group(tag) == self._group(other)))
 
-    def _barrier(self, launch: SimulatedLaunch, one: Any, who: str) -> str:
+    def _barrier(self, launch: GcnLaunch, one: Any, who: str) -> str:
         other = self._who(launch, int(one["other_tag"]), short=True)
         if int(one["kind"]) == BARRIER_LANES:
             message = f"{who} does not reach a barrier where {other} of its group waits"
@@ -383,10 +382,10 @@ class Checker:
     def _wavefront(self, tag: int) -> int:
         return (tag & _WHO) // LANES % self._waves
 
-    def _group_text(self, launch: SimulatedLaunch, tag: int) -> str:
+    def _group_text(self, launch: GcnLaunch, tag: int) -> str:
         return f"({', '.join(map(str, self._ids(launch, tag)[1]))})"
 
-    def _ids(self, launch: SimulatedLaunch, tag: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _ids(self, launch: GcnLaunch, tag: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """A work-item's global id and its group's."""
         global_size, local_size, offset = launch._sizes
         groups = [-(-g // size) for g, size in zip(global_size, local_size, strict=True)]
@@ -398,19 +397,19 @@ class Checker:
         item = tuple(offset[n] + group[n] * local_size[n] + local[n] for n in range(3))
         return item[: launch._work_dim], group[: launch._work_dim]
 
-    def _who(self, launch: SimulatedLaunch, tag: int, *, short: bool = False) -> str:
+    def _who(self, launch: GcnLaunch, tag: int, *, short: bool = False) -> str:
         item, _ = self._ids(launch, tag)
         text = f"work-item ({', '.join(map(str, item))})"
         return text if short else f"{text} of {self._name(launch)}"
 
-    def _line(self, launch: SimulatedLaunch, pc: int) -> str:
+    def _line(self, launch: GcnLaunch, pc: int) -> str:
         """Where an instruction comes from: file, line, and its text."""
         place = self._place(launch, pc)
         if place is None:
             return self._instruction(launch, pc)
         return f"{place.file}:{place.line}: {self._source_line(launch, place).strip()}".rstrip(": ")
 
-    def _located(self, launch: SimulatedLaunch, pc: int, message: str, hint: str) -> str:
+    def _located(self, launch: GcnLaunch, pc: int, message: str, hint: str) -> str:
         place = self._place(launch, pc)
         if place is None:
             return f"{message}\n    {self._line(launch, pc)}" + (f"\n  hint: {hint}" if hint else "")
@@ -418,30 +417,30 @@ class Checker:
 
     # ---- what is a GCN launch's own
 
-    def _order(self, launch: SimulatedLaunch, same: bool) -> str:
+    def _order(self, launch: GcnLaunch, same: bool) -> str:
         """What would order work-items, of the ``same`` group or of two."""
         return "a barrier between them orders them" if same else "work-groups run in any order; use atomic functions"
 
-    def _name(self, launch: SimulatedLaunch) -> str:
+    def _name(self, launch: GcnLaunch) -> str:
         """The kernel's name."""
         return launch.machine_kernel.name
 
-    def _in_step(self, launch: SimulatedLaunch) -> bool:
+    def _in_step(self, launch: GcnLaunch) -> bool:
         """Whether groups are declared to be of one wavefront: then LLVM leaves barriers out, as lanes run in step."""
         kernel = launch.machine_kernel
         most = prod(kernel.reqd_group_size) if kernel.reqd_group_size else kernel.max_flat_group
         return 0 < most <= LANES
 
-    def _unaligned(self, launch: SimulatedLaunch) -> int:
+    def _unaligned(self, launch: GcnLaunch) -> int:
         """Bytes of local memory that plain accesses may be to at any address: LLVM puts private structures among the
         kernel's own variables, and chips from GFX9 on take any address (FeatureUnalignedDSAccess)."""
         return launch.host.static_local_bytes if launch.code.target.startswith("gfx9") else 0
 
-    def _group_width(self, launch: SimulatedLaunch) -> int:
+    def _group_width(self, launch: GcnLaunch) -> int:
         """Work-items of a row of a group."""
         return launch._sizes[1][0]
 
-    def _extents(self, launch: SimulatedLaunch, task: SimulatedTask) -> list[Extent]:
+    def _extents(self, launch: GcnLaunch, task: SimulatedTask) -> list[Extent]:
         """The memory that accesses are told of, by the addresses that they are told with."""
         return task.extents
 
@@ -449,7 +448,7 @@ class Checker:
         """Where memory of `_extents` lies."""
         return extent.start
 
-    def _written(self, launch: SimulatedLaunch, task: SimulatedTask) -> set[int] | None:
+    def _written(self, launch: GcnLaunch, task: SimulatedTask) -> set[int] | None:
         """Addresses in all memory that the kernel may write, as far as pointers are followed; None if they are not."""
         written = launch.native.observed.get("written")
         if written is None:
@@ -457,23 +456,23 @@ class Checker:
         args = [launch.machine_kernel.args[number] for number in written]
         return {int.from_bytes(task.args[arg.offset : arg.offset + 8].tobytes(), "little") for arg in args}
 
-    def _further(self, launch: SimulatedLaunch) -> list[str]:
+    def _further(self, launch: GcnLaunch) -> list[str]:
         """Findings in the machine code."""
         sites = zip(self.tables.sites, self._site_table[:, 0], strict=False)
         return waitcnt.texts(launch, {site.address for site, facts in sites if facts & _IN_LDS})
 
-    def _place(self, launch: SimulatedLaunch, pc: int) -> Span | None:
+    def _place(self, launch: GcnLaunch, pc: int) -> Span | None:
         """Where an instruction comes from, if it is known."""
         place = launch.code.line_of(pc)
         return None if place is None or not place[1] else Span(*place)
 
-    def _instruction(self, launch: SimulatedLaunch, pc: int) -> str:
+    def _instruction(self, launch: GcnLaunch, pc: int) -> str:
         """An instruction's text."""
-        from headwater.runtime.simulated_faults import instruction_text
+        from headwater.emulate.faults import instruction_text
 
         return instruction_text(launch, pc)
 
-    def _source_line(self, launch: SimulatedLaunch, place: Span) -> str:
+    def _source_line(self, launch: GcnLaunch, place: Span) -> str:
         source, mine = launch.kernel.program_source.splitlines(), launch.kernel.program_filename
         known = place.file == mine or mine.endswith(f"/{place.file}")
         return source[place.line - 1] if known and 0 < place.line <= len(source) else ""

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from headwater.emulate.builder import Builder
+    from headwater.emulate.launched import SimulatedTask
     from headwater.emulate.memory import Address
     from headwater.emulate.program import BasicBlock, Program
     from headwater.emulate.registers import Mask
     from headwater.emulate.translate import Translator
     from headwater.isa.gcn.model import Instruction
     from headwater.isa.gcn.objects import KernelObject
-    from headwater.runtime.emulated import SimulatedTask
 
 
 @dataclass(frozen=True, slots=True)

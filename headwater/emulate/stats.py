@@ -188,13 +188,11 @@ def _numbers(row: Work) -> dict[str, Any]:
 
 def statistics(recording: Recording) -> Statistics:
     """What the launch that ``recording`` watched did."""
-    from headwater.runtime.vliw_launch import ShaderLaunch
-
     launch, tables, totals = recording.launch, recording.tables, recording.totals
     assert launch is not None
     assert tables is not None
     assert totals is not None
-    if isinstance(launch, ShaderLaunch):
+    if launch.chip.family == "vliw":
         from headwater.emulate.vliw.stats import of_shader
 
         return of_shader(launch, tables, totals)

@@ -42,9 +42,9 @@ from headwater.native.pool import STOP
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing, Region, Watched
+    from headwater.emulate.launched import SimulatedTask
     from headwater.emulate.memory import Address
     from headwater.emulate.registers import Mask
-    from headwater.runtime.emulated import SimulatedTask
 
 VERSION: Final = 7
 MAGIC: Final = b"HWTRACE7"

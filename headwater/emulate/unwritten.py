@@ -6,21 +6,27 @@ The host's writes and launches that are not checked count as writing the whole o
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from headwater.base.arrays import Array
-
-if TYPE_CHECKING:
-    from headwater.runtime.cpu_launch import CpuBuffer
 
 WORD_BYTES = 4
 _known: dict[int, Array] = {}
 """By address: for each 4 bytes whether they have been written."""
 
 
-def made(buffer: CpuBuffer) -> None:
+class Buffer(Protocol):
+    """Memory of the host."""
+
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def address(self) -> int: ...
+
+
+def made(buffer: Buffer) -> None:
     """A buffer has been made, without data."""
     if buffer.nbytes:
         _known[buffer.address] = np.zeros(-(-buffer.nbytes // WORD_BYTES), np.bool_)

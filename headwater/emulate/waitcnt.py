@@ -20,9 +20,9 @@ from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.printer import text, waitcnt_fields
 
 if TYPE_CHECKING:
+    from headwater.emulate.launched import GcnLaunch
     from headwater.isa.gcn.model import Instruction
     from headwater.isa.gcn.objects import CodeObject
-    from headwater.runtime.simulated_launch import SimulatedLaunch
 
 VM, LGKM = 0, 1
 _MOST = 64
@@ -156,7 +156,7 @@ def _names(registers: int, letter: str) -> list[str]:
     return [f"{letter}{n}" for n in range(registers.bit_length()) if registers >> n & 1]
 
 
-def texts(launch: SimulatedLaunch, reads_lds: Container[int]) -> list[str]:
+def texts(launch: GcnLaunch, reads_lds: Container[int]) -> list[str]:
     """What is wrong with the kernel's waits, as sentences. ``reads_lds``: the flat loads that have read the LDS."""
     code, image = launch.code, launch.code.image()
 

@@ -13,8 +13,8 @@ import numpy as np
 from headwater.base.arrays import Array
 from headwater.emulate import layout
 from headwater.emulate.hooks import wanted
+from headwater.emulate.launched import SimulatedTask
 from headwater.errors import ResourceError
-from headwater.native.faults import Extent
 from headwater.native.pool import Task
 from headwater.runtime.cpu_launch import CpuLaunch
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from headwater.emulate.hooks import Watcher
     from headwater.runtime.cpu_events import CpuEvent
     from headwater.runtime.events import Queue
-    from headwater.runtime.gcn_images import BoundImage
 
 _MEMORY_LIMIT = 1 << 31
 
@@ -46,33 +45,6 @@ class EmulatedKernel(NamedTuple):
     traps: bool = False
     fits: str = ""
     bounds: None = None  # every access is tested where it is made
-
-
-class SimulatedTask(Task):
-    """A task with what only emulation has: the error record, the table of allocations, the buffer of printf."""
-
-    __slots__ = ("constants", "extents", "images", "inputs", "own", "printf", "record", "table")
-
-    def __init__(self, block: Array, args_bytes: int) -> None:
-        super().__init__(block, args_bytes)
-        self.record = np.zeros(layout.RECORD_FIELDS, np.uint64)
-        self.table: Array = np.zeros(0, np.uint64)
-        self.extents: list[Extent] = []
-        self.printf: Array | None = None
-        self.images: dict[int, BoundImage] = {}
-        """Image arguments, by their identity."""
-        self.own: dict[str, Array] = {}
-        """Further memory that the kernel reads, by what a message calls it."""
-        self.inputs: Any = None
-        """Of a VLIW chip's launch, its `headwater.runtime.vliw_launch.Inputs`."""
-        self.constants: list[tuple[Any, Array]] = []
-        """Of such a launch, constant buffers (`headwater.runtime.vliw_launch.View`) and the copies that it reads."""
-
-    def release(self) -> None:
-        super().release()
-        self.inputs = self.printf = None
-        self.images.clear()
-        self.constants.clear()
 
 
 class EmulatedLaunch(CpuLaunch):

@@ -16,6 +16,7 @@ import numpy as np
 from headwater.base.arrays import ALIGNMENT, address, aligned_bytes
 from headwater.emulate import dispatch, layout, unwritten
 from headwater.emulate.hooks import Region
+from headwater.emulate.launched import SimulatedTask
 from headwater.emulate.native import SYMBOL, native_kernel
 from headwater.errors import LaunchError, ResourceError
 from headwater.native import pool as _pool
@@ -23,7 +24,7 @@ from headwater.native.faults import Extent
 from headwater.native.pool import Task
 from headwater.runtime import printf_memory, signature
 from headwater.runtime.cpu_launch import MAX_SCRATCH, Slot, _image, _memory, _sampler
-from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, SimulatedTask, fill
+from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, fill
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -334,7 +335,7 @@ class SimulatedLaunch(EmulatedLaunch):
         if task.printf is not None:
             printf_memory.show(task.printf, self.code.printf_formats)
         if task.record[0]:
-            from headwater.runtime.simulated_faults import explain
+            from headwater.emulate.faults import explain
 
             raise explain(self, task.record.tolist(), task.extents)
 

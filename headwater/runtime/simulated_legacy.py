@@ -13,10 +13,10 @@ import numpy as np
 
 from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.emulate import layout
+from headwater.emulate.launched import SimulatedTask
 from headwater.isa.gcn import amdcl
 from headwater.native.pool import Task
 from headwater.runtime.cpu_launch import _memory
-from headwater.runtime.emulated import SimulatedTask
 from headwater.runtime.gcn_images import samplers
 from headwater.runtime.simulated_launch import SimulatedLaunch
 

@@ -17,6 +17,7 @@ import numpy as np
 from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.emulate import layout, unwritten
 from headwater.emulate.hooks import Region, Watcher
+from headwater.emulate.launched import SimulatedTask
 from headwater.emulate.vliw.bindings import RAW, Bindings, Bound, Format, Name, Sampler
 from headwater.emulate.vliw.layout import LAUNCH, RESOURCE, SHARED_BYTES
 from headwater.emulate.vliw.native import SYMBOL, NativeShader, native_shader
@@ -26,7 +27,7 @@ from headwater.errors import LaunchError, ResourceError
 from headwater.native import pool as _pool
 from headwater.native.faults import Extent
 from headwater.native.pool import Task
-from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, SimulatedTask, fill
+from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, fill
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -368,7 +369,7 @@ class ShaderLaunch(EmulatedLaunch):
         if self.watcher is not None:
             self.watcher.end(self, task)
         if task.record[0]:
-            from headwater.runtime.vliw_faults import explain
+            from headwater.emulate.vliw.faults import explain
 
             raise explain(self, task.record.tolist(), task.extents)
 

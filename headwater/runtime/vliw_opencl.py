@@ -17,6 +17,7 @@ import numpy as np
 
 from headwater.base.arrays import address, aligned_bytes
 from headwater.emulate.hooks import is_watched
+from headwater.emulate.launched import SimulatedTask
 from headwater.emulate.layout import round_up
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
 from headwater.errors import LaunchError, UsageError
@@ -26,7 +27,6 @@ from headwater.runtime import printf_memory, signature
 from headwater.runtime.cpu import check_wanted
 from headwater.runtime.cpu_launch import CpuLaunch, _memory
 from headwater.runtime.devices import DeviceProgram, Size
-from headwater.runtime.emulated import SimulatedTask
 from headwater.runtime.images import Image as Picture
 from headwater.runtime.simulated import SimulatedDevice, WhenCalled
 from headwater.runtime.vliw import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, check_limits, machine_of

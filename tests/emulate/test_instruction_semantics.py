@@ -8,6 +8,7 @@ import pytest
 from benchmarks.isa_semantics import MODES, Library, cases, check, random_operand
 from headwater.emulate.evaluate_exact import compute, convert, ldexp
 from headwater.emulate.evaluate_numpy import evaluate
+from headwater.isa.cost import NO_COST
 from headwater.isa.gcn.model import OperandSpec, Row
 from headwater.isa.gcn.semantics import Mode, SemanticsError, semantics
 from headwater.isa.gcn.table import rows
@@ -92,7 +93,7 @@ def test_a_disagreement_is_told(worker, monkeypatch):
 def test_errors(text, message):
     operands = (OperandSpec("D", "u32"), OperandSpec("S0", "u32"), OperandSpec("S1", "f32"))
     with pytest.raises(SemanticsError) as caught:
-        semantics(Row("v_test", "VOP2", {}, operands, frozenset(), text))
+        semantics(Row("v_test", "VOP2", {}, operands, frozenset(), NO_COST, text))
     assert str(caught.value).startswith(f"semantics of v_test: {message}")
 
 

@@ -90,7 +90,7 @@ class VliwChecker(Checker):
         return Span(launch.kernel.program_filename, line) if line and launch.kernel.program_filename else None
 
     def _instruction(self, launch: Any, pc: int) -> str:
-        from headwater.runtime.vliw_faults import instruction_text
+        from headwater.emulate.vliw.faults import instruction_text
 
         return instruction_text(launch, pc)
 

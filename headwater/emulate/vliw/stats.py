@@ -14,10 +14,10 @@ from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS, place
 from headwater.isa.vliw.printer import cf_text, fetch_text, group_text
 
 if TYPE_CHECKING:
+    from headwater.emulate.launched import ShaderLaunch
     from headwater.emulate.staging import Tables
     from headwater.emulate.trace import Totals
     from headwater.isa.vliw.model import AluGroup, Cf
-    from headwater.runtime.vliw_launch import ShaderLaunch
 
 CLASSES: Final = ("ALU group", "texture fetch", "vertex fetch", "data share", "scratch", "export", "memory", "flow")
 _FETCHES: Final = {

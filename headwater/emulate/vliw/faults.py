@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headwater.emulate import layout
+from headwater.emulate.faults import AT
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
 from headwater.emulate.vliw.layout import LAUNCH, RESOURCE
 from headwater.errors import KernelFault, SourceError, Span
 from headwater.native.faults import Extent, _place
-from headwater.runtime.simulated_faults import AT
 
 if TYPE_CHECKING:
-    from headwater.runtime.vliw_launch import ShaderLaunch
+    from headwater.emulate.launched import ShaderLaunch
 
 _SPACES = {
     "fetch": "resource",

@@ -11,13 +11,13 @@ from headwater.errors import HeadwaterError, KernelFault, SourceError, Span
 from headwater.native.faults import Extent, _place
 
 if TYPE_CHECKING:
-    from headwater.runtime.simulated_launch import SimulatedLaunch
+    from headwater.emulate.launched import GcnLaunch
 
 AT = {name: at for at, name in enumerate(layout.RECORD)}
 """Places of the error record's fields."""
 
 
-def explain(launch: SimulatedLaunch, record: Sequence[int], extents: Sequence[Extent]) -> KernelFault:
+def explain(launch: GcnLaunch, record: Sequence[int], extents: Sequence[Extent]) -> KernelFault:
     """The fault of a launch, from its record."""
 
     def field(name: str) -> int:
@@ -47,7 +47,7 @@ def _is_main(file: str, filename: str) -> bool:
     return file == filename or file.endswith("/" + filename) or filename.endswith("/" + file)
 
 
-def work_item(launch: SimulatedLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def work_item(launch: GcnLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The global id of the lane that the record names, and its group's number."""
     global_size, local_size, offset = launch._sizes
     group = tuple(record[AT[f"group_{axis}"]] for axis in "xyz")
@@ -58,7 +58,7 @@ def work_item(launch: SimulatedLaunch, record: Sequence[int]) -> tuple[tuple[int
     return item[: launch._work_dim], group[: launch._work_dim]
 
 
-def instruction_text(launch: SimulatedLaunch, pc: int) -> str:
+def instruction_text(launch: GcnLaunch, pc: int) -> str:
     """The instruction at an address, as it is disassembled."""
     from headwater.isa.gcn.decode import decode
     from headwater.isa.gcn.printer import text
@@ -71,7 +71,7 @@ def instruction_text(launch: SimulatedLaunch, pc: int) -> str:
 
 
 def _what(
-    launch: SimulatedLaunch,
+    launch: GcnLaunch,
     kind: int,
     address: int,
     nbytes: int,
@@ -166,7 +166,7 @@ _OTHERS = {
 """Why an instruction of an encoding is not emulated, where its row does not say."""
 
 
-def _why(launch: SimulatedLaunch, pc: int) -> str:
+def _why(launch: GcnLaunch, pc: int) -> str:
     from headwater.emulate.program import meaning
     from headwater.isa.gcn.decode import decode
 

@@ -1,0 +1,79 @@
+"""Imports follow the table of packages in docs/how-it-works.md: a package imports only those above it."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import headwater
+
+ROOT = Path(headwater.__file__).parent
+ORDER = (
+    "errors", "base", "data", "views", "chips", "native", "opencl", "brook", "il", "isa", "emulate", "runtime", "timing",
+    "analyze", "cal", "files", "", "cli", "__main__",
+)  # fmt: skip
+"""From the top of the table to its bottom; "" is the package's own `__init__`."""
+MOST_IN_A_CIRCLE = 6
+LARGER_CIRCLES = {"emulate": 11, "runtime": 18}
+"""Files of these packages that still import each other in a larger circle; these numbers only ever go down."""
+
+
+def package(module):
+    return module.split(".")[1] if "." in module else ""
+
+
+@cache
+def imports():
+    """Module -> modules that it imports, with statements in functions and for types alone included."""
+    paths = {".".join(("headwater", *p.relative_to(ROOT).with_suffix("").parts)): p for p in ROOT.rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): path for name, path in paths.items()}
+    found = {}
+    for module, path in modules.items():
+        names = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names |= {n if (n := f"{node.module}.{a.name}") in modules else node.module for a in node.names}
+        found[module] = {name for name in names if name in modules}
+    return found
+
+
+def circles():
+    """Sets of modules each of which imports all others of its set, if only by way of others (Tarjan's algorithm)."""
+    graph, index, low, stack, found = imports(), {}, {}, [], []
+
+    def visit(module):
+        index[module] = low[module] = len(index)
+        stack.append(module)
+        for other in graph[module]:
+            if other not in index:
+                visit(other)
+            if other in stack:
+                low[module] = min(low[module], low[other])
+        if low[module] == index[module]:
+            at = stack.index(module)
+            found.append(stack[at:])
+            del stack[at:]
+
+    for module in graph:
+        if module not in index:
+            visit(module)
+    return [circle for circle in found if len(circle) > 1]
+
+
+def test_packages_import_only_packages_above_them():
+    place = {name: at for at, name in enumerate(ORDER)}
+    up = [
+        f"{module} imports {other}"
+        for module, others in imports().items()
+        for other in others
+        if place[package(other)] > place[package(module)]
+    ]
+    assert not sorted(up)
+
+
+def test_circles_of_files_stay_within_a_package_and_small():
+    for circle in circles():
+        packages = {package(module) for module in circle}
+        assert len(packages) == 1, circle
+        assert len(circle) <= LARGER_CIRCLES.get(packages.pop(), MOST_IN_A_CIRCLE), sorted(circle)
