@@ -5,7 +5,7 @@
    calls functions from here only where something else happens. A wavefront that did all as expected is only counted.
    Others are compared with several that came before. */
 
-/* 1 where nothing is known of the accesses and the wavefronts before: what is recorded must be the same (benchmarks/fuzz_traces.py). */
+/* 1 where nothing is known of the accesses and the wavefronts before: what is recorded must be the same (verification/fuzz_traces.py). */
 #ifndef FORGETS
 #define FORGETS 0
 #endif

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.brook_oracle import amd, cases, compare
-from benchmarks.brook_oracle.__main__ import main
+from verification.brook_oracle import amd, cases, compare
+from verification.brook_oracle.__main__ import main
 
 HEADER = """
 typedef struct PairRec {

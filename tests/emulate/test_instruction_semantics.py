@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.isa_semantics import MODES, Library, cases, check, random_operand
 from headwater.emulate.evaluate_exact import compute, convert, ldexp
 from headwater.emulate.evaluate_numpy import evaluate
 from headwater.isa.cost import NO_COST
@@ -13,6 +12,7 @@ from headwater.isa.gcn.model import OperandSpec, Row
 from headwater.isa.gcn.semantics import Mode, SemanticsError, semantics
 from headwater.isa.gcn.table import rows
 from headwater.native.worker import Worker
+from verification.isa_semantics import MODES, Library, cases, check, random_operand
 
 FEW = (
     "v_add_f32 v_mad_f32 v_fma_f16 v_min_f32 v_max_f16 v_cvt_f16_f32 v_cvt_f32_f64 v_cmp_lt_f32 v_ldexp_f32 v_div_fmas_f32 "
@@ -51,7 +51,7 @@ def test_flags_and_texts_agree():
 
 
 def test_evaluators_agree(worker):
-    """Every row under the default MODE; `python -m benchmarks.isa_semantics` does more."""
+    """Every row under the default MODE; `python -m verification.isa_semantics` does more."""
     assert check(worker, "default", 32, seed=1) == []
     assert check(worker, "clamp", 32, seed=1) == []
 

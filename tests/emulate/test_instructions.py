@@ -7,10 +7,10 @@ import random
 import numpy as np
 import pytest
 
-from benchmarks.isa_instructions import check, differences, encode, interpreted, make_trial, usable
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import ISA_OF_TARGET
 from headwater.isa.gcn.table import rows
+from verification.isa_instructions import check, differences, encode, interpreted, make_trial, usable
 
 
 def test_most_instructions_can_be_tried():
@@ -31,7 +31,7 @@ def test_encoding_gives_the_row_back():
 
 
 def test_translator_and_interpreter_agree():
-    """`python -m benchmarks.isa_instructions` does thousands."""
+    """`python -m verification.isa_instructions` does thousands."""
     assert check("gfx900", 70, seed=12) == []
 
 

@@ -1,8 +1,8 @@
-"""A few random kernels that are recorded; ``python -m benchmarks.fuzz_traces`` runs as many as wanted."""
+"""A few random kernels that are recorded; ``python -m verification.fuzz_traces`` runs as many as wanted."""
 
 import pytest
 
-from benchmarks import fuzz_traces
+from verification import fuzz_traces
 
 
 @pytest.mark.parametrize("chip", fuzz_traces.CHIPS)

@@ -7,11 +7,11 @@ import re
 import numpy as np
 import pytest
 
-from benchmarks.isa_semantics import random_operand
 from headwater.emulate.evaluate_numpy import evaluate
 from headwater.isa.gcn.semantics import Mode, semantics
 from headwater.isa.gcn.table import rows
 from headwater.opencl.gcn import compile_code_object
+from verification.isa_semantics import random_operand
 
 EACH = 25
 

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 import headwater
-from benchmarks.isa_texels import (
+from headwater.emulate import texels
+from headwater.emulate.reference_memory import AccessError
+from headwater.emulate.reference_texels import Format, bits_of, float_of, format_of
+from headwater.errors import KernelFault
+from headwater.isa.gcn import images, resources
+from headwater.isa.gcn.table import named, rows
+from headwater.opencl.gcn_build import assemble
+from verification.isa_texels import (
     REGION_BYTES,
     check,
     differences,
@@ -19,13 +26,6 @@ from benchmarks.isa_texels import (
     translated,
     usable,
 )
-from headwater.emulate import texels
-from headwater.emulate.reference_memory import AccessError
-from headwater.emulate.reference_texels import Format, bits_of, float_of, format_of
-from headwater.errors import KernelFault
-from headwater.isa.gcn import images, resources
-from headwater.isa.gcn.table import named, rows
-from headwater.opencl.gcn_build import assemble
 
 
 def test_every_row_says_what_it_does():
@@ -55,7 +55,7 @@ def test_words_of_rows(name, words):
 
 @pytest.mark.parametrize(("target", "count"), [("gfx900", 90), ("gfx803", 40), ("gfx90a", 40)])
 def test_translator_and_interpreter_agree(target, count):
-    """`python -m benchmarks.isa_texels` does thousands."""
+    """`python -m verification.isa_texels` does thousands."""
     tried, lines = check(target, count, seed=count)
     assert tried > 0.8 * count
     assert lines == []
@@ -157,8 +157,8 @@ def sampled(name, memory, coordinates, image=(), sampler=(), isa="gfx900", **fie
     while trial is None:
         trial = make_trial(row, isa, rng, values)
     encoded = {"op": row.opcodes[isa], "vaddr": 16, "vdata": 28, "srsrc": 4, "ssamp": 6, "dmask": 1, **fields}
-    from benchmarks.isa_instructions import _packed, _prefix
     from headwater.isa.gcn.decode import decode
+    from verification.isa_instructions import _packed, _prefix
 
     code = _packed("MIMG", isa, encoded, _prefix("MIMG", isa)).to_bytes(8, "little")
     t = {

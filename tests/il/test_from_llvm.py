@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from benchmarks.random_kernels import random_case
 from headwater import chips
 from headwater.errors import SourceError, UsageError
 from headwater.il import from_llvm
 from headwater.il.parser import parse
 from headwater.il.printer import text as text_of
+from verification.random_kernels import random_case
 
 from .vliw_runs import run_il
 

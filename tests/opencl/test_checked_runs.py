@@ -12,10 +12,10 @@ import pytest
 from kernel_runs import LAYOUTS, source
 
 from benchmarks.forced_layouts import build, run
-from benchmarks.random_kernels import random_case
 from headwater.errors import KernelFault
 from headwater.native.faults import Extent, _place
 from headwater.runtime import Local
+from verification.random_kernels import random_case
 
 FILE = "faults.cl"
 ROOT = Path(__file__).resolve().parents[2]

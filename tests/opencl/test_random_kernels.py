@@ -1,4 +1,4 @@
-"""A few random kernels; ``python -m benchmarks.fuzz_opencl`` runs as many as wanted."""
+"""A few random kernels; ``python -m verification.fuzz_opencl`` runs as many as wanted."""
 
 import os
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.forced_layouts import differences
-from benchmarks.fuzz_opencl import Against, check, fuzz, main
-from benchmarks.random_kernels import random_case
+from verification.fuzz_opencl import Against, check, fuzz, main
+from verification.random_kernels import random_case
 
 
 @pytest.mark.parametrize("seed", range(1000, 1030))
@@ -44,7 +44,7 @@ def test_command_shows_a_kernel(capsys, monkeypatch):
 
 
 def test_jobs_find_what_one_finds(capsys, monkeypatch):
-    monkeypatch.setattr("benchmarks.fuzz_opencl.check", _wrong_at_three)
+    monkeypatch.setattr("verification.fuzz_opencl.check", _wrong_at_three)
     tally = fuzz([1, 2, 3, 4, 5], Against(), jobs=2)
     assert tally.done == 5
     assert sorted(tally.wrong) == [3, 4]

@@ -1,4 +1,4 @@
-"""Decoder and printer against texts that LLVM made (benchmarks/isa_sweep.py --golden writes the file)."""
+"""Decoder and printer against texts that LLVM made (verification/isa_sweep.py --golden writes the file)."""
 
 from pathlib import Path
 

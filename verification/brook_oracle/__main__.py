@@ -1,0 +1,199 @@
+"""A checkout of AMD's Brook+ goes in (``--checkout DIR``), a table of kernels that agree with Headwater or not comes
+out.
+
+``python -m verification.brook_oracle --checkout DIR [--device cpu] [--sample NAME] [--kernel NAME] [--work DIR] [--json
+FILE] [--fused]``
+
+The exit status is 0 if every kernel of every sample compiles and agrees, 1 if not, 2 if the oracle cannot run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+import headwater as hw
+from headwater.brook.model import BrookModule
+from headwater.runtime.brook import BrookProgram
+from verification.brook_oracle.amd import Kernel, Sample, Toolchain, ToolError, samples
+from verification.brook_oracle.cases import Case, cases
+from verification.brook_oracle.compare import EXACT, TOLERANCES, difference
+
+Status = Literal["agrees", "differs", "unsupported"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One kernel: how many calls were compared, the worst differences in ULPs, and what went wrong first.
+
+    ``strict``: with products and sums rounded each for itself; ``fused``: as kernels run by default.
+    """
+
+    sample: str
+    kernel: str
+    status: Status
+    calls: int = 0
+    strict: float = 0.0
+    fused: float = 0.0
+    note: str = ""
+
+
+def signature_fault(sample: Sample, kernel: Kernel, ours: Any) -> str:
+    """How Headwater's signature of a kernel differs from AMD's, or nothing."""
+    theirs = [(p.name, p.kind, p.type, p.sizes if p.kind == "constant" else ()) for p in kernel.parameters]
+    own = [(p.name, p.kind, p.type.name, p.sizes if p.kind == "constant" else ()) for p in ours.parameters]
+    for a, b in zip(theirs, own, strict=False):
+        if a != b:
+            return f"parameter {a} of AMD's is {b}"
+    return "" if len(theirs) == len(own) else f"{len(own)} parameters instead of {len(theirs)}"
+
+
+def call(program: Any, sample: Sample, kernel: Kernel, case: Case, device: str) -> dict[str, Any]:
+    """What Headwater makes of a call: arrays by name of the outs."""
+    arguments = [case.arguments[p.name] for p in kernel.parameters if p.kind not in ("output", "scatter", "reduce")]
+    outs = [p for p in kernel.parameters if p.kind in ("output", "scatter", "reduce")]
+    keywords: dict[str, Any] = {"device": device}
+    if not case.full:
+        keywords["shape"] = {p.name: case.shapes[p.name] for p in outs}
+    if case.domain is not None:
+        offset, size = case.domain
+        end = tuple(a + n for a, n in zip(offset, size, strict=True))
+        keywords["domain"] = (tuple(reversed(offset)), tuple(reversed(end)))
+    scatter = {p.name: case.arguments[p.name].copy() for p in outs if p.kind == "scatter"}
+    if scatter:
+        keywords["out"] = scatter
+    result = getattr(program, kernel.name)(*arguments, **keywords)
+    return dict(zip((p.name for p in outs), result if len(outs) > 1 else (result,), strict=True))
+
+
+def examine(tools: Toolchain, sample: Sample, kernel: Kernel, programs: Sequence[Any], device: str) -> Outcome:
+    """Compare all calls of one kernel. ``programs``: the sample without fused products and sums, or None, and with."""
+    name = sample_name(tools, sample.path)
+    ours = programs[1].kernels.get(kernel.name)
+    if ours is None or not ours.signature.launchable:
+        return Outcome(name, kernel.name, "unsupported", note="the kernel cannot be called")
+    fault = signature_fault(sample, kernel, ours.signature)
+    if fault:
+        return Outcome(name, kernel.name, "differs", note=fault)
+    tolerance = TOLERANCES.get(kernel.name, EXACT)
+    calls, worst, notes = 0, [0.0, 0.0], []
+    for case in cases(sample, kernel):
+        expected = tools.run(sample, kernel, case.arguments, case.shapes, domain=case.domain, full=case.full)
+        for mode, allowed in enumerate((tolerance.strict, tolerance.fused)):
+            if programs[mode] is None:
+                continue
+            try:
+                got = call(programs[mode], sample, kernel, case, device)
+            except hw.HeadwaterError as error:
+                text = " ".join(str(error).split())
+                return Outcome(name, kernel.name, "unsupported", calls, *worst, f"{case.label}: {text}")
+            for out, wanted in expected.items():
+                found = difference(wanted, np.asarray(got[out]), tolerance.of)
+                if found.ulps > allowed:
+                    notes.append(f"{case.label}, {('strict', 'fused')[mode]}: {out} {found.where}")
+                worst[mode] = max(worst[mode], found.ulps)
+        calls += 1
+    return Outcome(name, kernel.name, "differs" if notes else "agrees", calls, *worst, notes[0] if notes else "")
+
+
+def sample_name(tools: Toolchain, path: Path) -> str:
+    """``CPP/apps/BlackScholes/black_scholes``."""
+    return str(path.relative_to(tools.checkout / "samples").with_suffix(""))
+
+
+def examine_sample(tools: Toolchain, path: Path, device: str, only: str | None, *, fused_only: bool) -> list[Outcome]:
+    """Compare all kernels of one sample."""
+    sample = tools.compile(path)
+    wanted = [kernel for kernel in sample.kernels if only in (None, kernel.name)]
+    try:
+        fused = hw.compile(path, language="brook", options=sample.options)
+        module = unfused(fused.module)
+        strict = BrookProgram(module, fused.source, build_options="-cl-fp32-correctly-rounded-divide-sqrt")
+    except hw.HeadwaterError as error:
+        text = " ".join(str(error).split())
+        return [Outcome(sample_name(tools, path), kernel.name, "unsupported", note=text) for kernel in wanted]
+    programs = (None if fused_only else strict, fused)
+    return [examine(tools, sample, kernel, programs, device) for kernel in wanted]
+
+
+def unfused(module: BrookModule) -> BrookModule:
+    """A module whose products and sums are rounded each for itself, on all devices."""
+    pixels = unfused(module.pixels) if module.pixels is not None else None
+    return replace(module, source=f"#pragma OPENCL FP_CONTRACT OFF\n{module.source}", pixels=pixels)
+
+
+def line(outcome: Outcome) -> str:
+    """One row of the table."""
+    tolerance = TOLERANCES.get(outcome.kernel, EXACT)
+    columns = ""
+    for worst, allowed in ((outcome.strict, tolerance.strict), (outcome.fused, tolerance.fused)):
+        columns += f"{worst:9.4g} of {allowed:<6g}"
+    name = f"{outcome.sample} {outcome.kernel}"
+    return f"{name:100} {outcome.calls:5} {columns} {outcome.status:11} {outcome.note}".rstrip()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the oracle; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m verification.brook_oracle", description=__doc__.splitlines()[0])
+    parser.add_argument("--checkout", type=Path, required=True, help="a checkout of hibengler/BrookPlus")
+    parser.add_argument("--device", default="cpu", help="the device that runs Headwater's side (default: cpu)")
+    parser.add_argument("--sample", help="only samples whose path contains this")
+    parser.add_argument("--kernel", help="only kernels of this name")
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "headwater-brook-oracle",
+        help="where AMD's programs and answers are kept (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--fused", action="store_true", help="only as kernels run by default, which takes half the time"
+    )
+    parser.add_argument("--json", type=Path, help="also write the outcomes to this file")
+    chosen = parser.parse_args(arguments)
+    began = time.perf_counter()
+    outcomes: list[Outcome] = []
+    count = 0
+    try:
+        tools = Toolchain(chosen.checkout.resolve(), chosen.work.resolve())
+        paths = [path for path in samples(tools.checkout) if not chosen.sample or chosen.sample in str(path)]
+        print(f"{'sample and kernel':100} calls {'strict, allowed':19}{'fused, allowed':19}")
+        for path in paths:
+            found = examine_sample(tools, path, chosen.device, chosen.kernel, fused_only=chosen.fused)
+            count += bool(found)
+            for outcome in found:
+                print(line(outcome), flush=True)
+            outcomes += found
+    except (ToolError, hw.DeviceError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    if not outcomes:
+        print("error: no such sample or kernel", file=sys.stderr)
+        return 2
+    totals = Counter(outcome.status for outcome in outcomes)
+    print(
+        f"{count} samples, {len(outcomes)} kernels, {sum(outcome.calls for outcome in outcomes)} calls on "
+        f"{chosen.device}: {totals['agrees']} agree, {totals['differs']} differ, {totals['unsupported']} unsupported "
+        f"({time.perf_counter() - began:.0f} s)"
+    )
+    used = sorted({outcome.kernel for outcome in outcomes} & set(TOLERANCES))
+    for kernel in used:
+        tolerance = TOLERANCES[kernel]
+        limits = f"{tolerance.strict:g}, fused {tolerance.fused:g} ULP of the {tolerance.of}"
+        print(f"  {kernel}: {limits}: {tolerance.reason}")
+    if chosen.json:
+        chosen.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
+    return 0 if totals["agrees"] == len(outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
