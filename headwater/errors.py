@@ -81,6 +81,10 @@ class ResourceError(HeadwaterError):
     """Out of memory, or a limit of the device exceeded."""
 
 
+class LimitError(SourceError, ResourceError):
+    """A limit of the device that a source exceeds, at the place of what does."""
+
+
 class CodeObjectError(HeadwaterError):
     """A file that is no code object we can read: not ELF, foreign, truncated, corrupted, or lacking the kernel."""
 

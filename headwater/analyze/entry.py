@@ -18,7 +18,7 @@ from headwater.analyze.sources import SUFFIXES, Built, Source, build, from_text,
 from headwater.base.numbers import whole
 from headwater.chips import Chip
 from headwater.chips.whatif import Change, changed
-from headwater.errors import HeadwaterError, InternalError, LaunchError, ResourceError, SourceError, Span, UsageError
+from headwater.errors import HeadwaterError, InternalError, LaunchError, ResourceError, SourceError, UsageError
 
 DEFAULT_DEVICE = "vega64"
 _MOST_TRIPS = 1 << 48
@@ -183,8 +183,7 @@ def _on(chip: Chip, code: Code, question: Question, built: Built, name: str, set
 
 
 def _why(built: Built, name: str) -> HeadwaterError:
-    message, line, hint = built.refused[name]
-    return SourceError(message, Span(next(iter(built.texts), ""), line), hint=hint)
+    return built.refused[name].error(next(iter(built.texts), ""))
 
 
 def _chip(device: Any) -> Chip:

@@ -18,7 +18,8 @@ from headwater.analyze.launch import Given
 from headwater.base import cache
 from headwater.base.freshness import code_state, unchanged
 from headwater.chips import Chip
-from headwater.errors import SourceError, Span, UsageError
+from headwater.errors import UsageError
+from headwater.il.from_llvm import Reason
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.objects import CodeObject
@@ -52,8 +53,8 @@ class Built:
     includes: Mapping[str, str] = field(default_factory=dict)
     entries: Mapping[str, str] = field(default_factory=dict)
     """Of Brook+: kernel of the code -> kernel of the source."""
-    refused: Mapping[str, tuple[str, int, str]] = field(default_factory=dict)
-    """Kernels that the chip lacks something for -> message, line and hint."""
+    refused: Mapping[str, Reason] = field(default_factory=dict)
+    """Kernels that the chip lacks something for."""
 
     def code(self, kernel: str) -> Code:
         """The kernel of that name; UsageError, with the nearest name, if there is none."""
@@ -61,8 +62,7 @@ class Built:
             if code.kernel == kernel:
                 return code
         if kernel in self.refused:
-            message, line, hint = self.refused[kernel]
-            raise SourceError(message, Span(next(iter(self.texts), ""), line), hint=hint)
+            raise self.refused[kernel].error(next(iter(self.texts), ""))
         from headwater.runtime.program import unknown_kernel
 
         raise unknown_kernel(kernel, [code.kernel for code in self.codes], next(iter(self.texts), "the file"))
@@ -212,6 +212,6 @@ def _as_json(built: Built) -> dict[str, Any]:
 
 def _from_json(data: dict[str, Any]) -> Built:
     codes = tuple(Code.from_json(code) for code in data["codes"])
-    refused = {name: (message, line, hint) for name, (message, line, hint) in data["refused"].items()}
+    refused = {name: Reason(*why) for name, why in data["refused"].items()}
     via = tuple(data["via"])
     return Built(codes, data["texts"], via, data["warnings"], data["includes"], data["entries"], refused)

@@ -90,9 +90,10 @@ def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Image,
         elif args.kernels:
             continue
         elif kernel.refused is not None:
-            print(f"headwater: {kernel.info.name} is left out: {kernel.refused[0]}", file=sys.stderr)
+            print(f"headwater: {kernel.info.name} is left out: {kernel.refused.message}", file=sys.stderr)
             continue
-        image = kernel_image(kernel, chip)
+        with kernel.placed(name if suffix == ".cl" else "OpenCL C", text):
+            image = kernel_image(kernel, chip)
         # A pixel shader's textures and outputs are bound by name, as CAL does.
         image = replace(image, abi="cal", args=()) if is_drawn else image
         found.append((image, _shown(name if suffix == ".cl" else "OpenCL C", text, kernel.lines)))

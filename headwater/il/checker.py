@@ -98,6 +98,7 @@ class Facts:
     srvs: dict[int, Uav] = field(default_factory=dict)
     """Raw and structured buffers that are only read; their numbers are among the resources'."""
     uavs: dict[int, Uav] = field(default_factory=dict)
+    """Views that the program reaches; what it declares and does not use is left out."""
     outputs: set[int] = field(default_factory=set)
     temporaries: set[int] = field(default_factory=set)
     lds_bytes: dict[int, int] = field(default_factory=dict)
@@ -134,6 +135,7 @@ class _Checker:
         self.program = program
         self.filename = filename
         self.found = Facts()
+        self.views: set[int] = set()  # that instructions reach: what is only declared is left out
 
     def error(self, message: str, at: Instruction, operand: Operand | None = None, hint: str = "") -> SourceError:
         column = operand.column if operand is not None and operand.column else at.column
@@ -147,6 +149,7 @@ class _Checker:
             for made in body:
                 self.instruction(made)
         self.calls()
+        self.found.uavs = {number: view for number, view in self.found.uavs.items() if number in self.views}
         if self.program.kind == "cs" and self.found.group is None and not self.found.largest_group:
             first = self.program.declarations[0] if self.program.declarations else Instruction("end", line=1)
             raise self.error(
@@ -166,6 +169,8 @@ class _Checker:
             if register.kind != "l" or register.number is None:
                 raise self.error("a literal is named l0, l1, …", made)
             found.literals[number] = made.values
+        elif name == "dclpi":
+            self.pixel_input(made, register)
         elif name == "dcl_cb":
             if register.kind != "cb" or size < 1:
                 raise self.error("a constant buffer is declared as cb0[number of elements]", made)
@@ -239,6 +244,19 @@ class _Checker:
             stride = made.values[0] if name == "dcl_struct_uav" else 0
             found.uavs[made.number("id")] = Uav(made.number("id"), _VIEWS[name], stride)
 
+    def pixel_input(self, made: Instruction, register: Register) -> None:
+        """Direct3D 9's declaration of an interpolated value, of which CAL has the pixel's place alone."""
+        if register.kind != "vWinCoord" or made.modifier("centered") is None:
+            raise self.error(
+                "dclpi declares the pixel's place, in the middle of the pixel: CAL interpolates nothing else",
+                made,
+                hint="dclpi_x(0)_y(0)_z(-)_w(-)_center_centered vWinCoord0",
+            )
+        for lane in "xyzw":
+            modifier = made.modifier(lane)
+            if modifier is not None and modifier.arguments not in (("-",), ("0",), ("1",), ("*",)):
+                raise self.error(f"_{lane}({', '.join(modifier.arguments)})", made, hint=f"_{lane}(*), or _{lane}(-)")
+
     # -- code ----------------------------------------------------------------------------------------------------------
 
     def blocks(self, body: tuple[Instruction, ...]) -> None:
@@ -300,6 +318,8 @@ class _Checker:
             raise self.error(
                 f"uav {made.number('id')} is not declared", made, hint=f"dcl_raw_uav_id({made.number('id')})"
             )
+        if made.mnemonic.startswith("uav_"):
+            self.views.add(made.number("id"))
         if made.mnemonic.startswith("srv_"):
             view = self.found.srvs.get(made.number("id"))
             wanted = "struct" if made.mnemonic == "srv_struct_load" else "raw"

@@ -18,7 +18,7 @@ _REASONS: dict[str, tuple[str, str]] = {
     ),
     "Direct3D 9's stages, streams and interpolators belong to graphics: CAL sets up none": (
         "dcl_resource_id and sample_resource read textures, dcl_input_position_interp has the pixel's place",
-        """dclarray dcldef dclpi dclpin dclpp dclpt dclv dclvout texld texldb texldd texldms texweight texlweight
+        """dclarray dcldef dclpin dclpp dclpt dclv dclvout texld texldb texldd texldms texweight texlweight
         project lod getlod colorclamp clg precomp""",
     ),
     "a resource of CAL has one sample for each texel": (

@@ -33,7 +33,7 @@ class Operation:
     @property
     def is_declaration(self) -> bool:
         """Whether it declares rather than does something."""
-        return self.name.startswith(("dcl_", "init_")) or self.name in ("def", "defb")
+        return self.name.startswith(("dcl_", "init_")) or self.name in ("def", "defb", "dclpi")
 
     @property
     def has_result(self) -> bool:

@@ -259,8 +259,7 @@ def compile_to_ir(
     ir = unsupported.without_weak(with_plain_symbols(done.stdout.decode()))
 
     def with_places() -> str:
-        again = _run_on_program([*flags, "-g", *_HERE, *_EMIT], source, filename, cwd, timeout)
-        return unsupported.without_weak(with_plain_symbols(again.stdout.decode()))
+        return _ir_with_places(flags, source, filename, cwd, timeout)
 
     unsupported.refuse(ir, source, filename, with_places)
     ir = with_library_calls(ir, SPIR.calling if target == SPIR.clang else "")
@@ -270,6 +269,22 @@ def compile_to_ir(
     sizes = _sizes_of(unknown, source, filename, flags, cwd, timeout) if unknown else {}
     kernels = {kernel.name: kernel.resolve(sizes) for kernel in raw}
     return Frontend(ir, kernels, messages, includes)
+
+
+def ir_with_places(source: str, filename: str, options: str = "", timeout: float = TIMEOUT_SECONDS) -> str:
+    """The IR of a program for spir64 with all that debuggers want to know, by which `headwater.opencl.places` finds
+    what there is. SourceError for errors in the source."""
+    parsed = parse_options(options)
+    folder = os.path.dirname(os.path.abspath(filename))
+    flags = [*_PROGRAM, *SPIR.clang, f"-cl-std={parsed.std}", *parsed.flags]
+    return _ir_with_places(flags, source, filename, folder if os.path.isdir(folder) else None, timeout)
+
+
+def _ir_with_places(flags: list[str], source: str, filename: str, cwd: str | None, timeout: float) -> str:
+    done = _run_on_program([*flags, "-w", "-g", *_HERE, *_EMIT], source, filename, cwd, timeout)
+    if done.returncode:
+        raise source_error(done.stderr.decode(errors="replace"), source, filename, cwd)
+    return unsupported.without_weak(with_plain_symbols(done.stdout.decode()))
 
 
 def _text_of(path: str) -> str:

@@ -14,9 +14,11 @@ import llvmlite.binding as llvm
 from headwater.errors import InternalError
 from headwater.opencl.gcn_phis import with_values_kept
 from headwater.opencl.linking import link_library, refuse_recursion
+from headwater.opencl.memory_limits import exceeded
 from headwater.opencl.modules import parse
 from headwater.opencl.platforms import GCN_TRIPLE, gcn, with_intrinsics
 from headwater.opencl.symbols import name_of
+from headwater.opencl.unsupported import variables
 
 _NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")
 # The directory and the checksum of a source would make the result depend on where it is compiled; the name is as given.
@@ -80,6 +82,7 @@ def compile(
     if emit == "ir":
         return str(module).encode()
     optimised = str(module)
+    _refuse_large_frames(optimised, filename, processor)
     text = with_values_kept(_without_ones(optimised))
     if processor.startswith(("gfx6", "gfx7")):
         text = _rounded_halves(text)
@@ -96,6 +99,25 @@ def compile(
         return tm.emit_assembly(module).encode() if emit == "asm" else bytes(tm.emit_object(module))
     except RuntimeError as error:
         raise InternalError(f"LLVM cannot make code for {processor}: {error}") from error
+
+
+_MOST_PRIVATE_BYTES = ((1 << 13) - 1) * 1024 // 64
+"""A work-item's part of a wavefront's scratch memory, whose size in KiB has 13 bits (LLVM, GCNSubtarget.h,
+getMaxWaveScratchSize)."""
+_DEFINITION = re.compile(r"^define [^\n]*?@([\w.$]+)\([^\n]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+_STRUCTS = re.compile(r"^%[^\n]* = type [^\n]*\n", re.MULTILINE)
+
+
+def _refuse_large_frames(text: str, filename: str, processor: str) -> None:
+    """MemoryLimitError for kernels whose private arrays are more than scratch memory holds. LLVM says so, too, but by
+    then has taken the bytes of a group's arrays of 16 MiB for 0, and placed the arrays in local memory."""
+    if " = alloca " not in text:
+        return
+    structs = "\n" + "".join(_STRUCTS.findall(text))
+    for kernel, body in _DEFINITION.findall(text):
+        needed = sum(variable.least_bytes for variable in variables(structs + body))
+        if needed > _MOST_PRIVATE_BYTES:
+            raise exceeded(name_of(kernel), "private", needed, _MOST_PRIVATE_BYTES, processor, filename)
 
 
 def _prepared(ir: str, largest_group: int) -> str:

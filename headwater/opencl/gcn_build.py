@@ -19,6 +19,7 @@ from headwater.errors import HeadwaterError, InternalError, SourceError, Span, U
 from headwater.opencl.assembly import told_at_calls
 from headwater.opencl.gcn import CODE_OBJECT_VERSIONS, DEFAULT_VERSION, CodeObject, Settings, processor_of
 from headwater.opencl.kernels import KernelInfo
+from headwater.opencl.memory_limits import exceeded, told_at_largest
 from headwater.opencl.platforms import GCN_TRIPLE, gcn
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def build(source: str, filename: str, options: str, settings: Settings) -> CodeO
     processor, version = settings.processor, settings.version
     front = _front(source, filename, options, processor, version)
     kernels = _chosen(front.kernels, settings.only, filename)
-    with told_at_calls(source, filename, lambda: front.ir):
+    with told_at_calls(source, filename, lambda: front.ir), told_at_largest(source, filename, options):
         code, note = _generate(front.ir, [k.symbol for k in kernels.values()], filename, source, settings)
     if settings.emit == "hsaco":
         code = link(code)
@@ -159,18 +160,24 @@ _UNQUOTED = re.compile(r"^(\s*\.amdhsa_kernel )(\S*[^\x00-\x7f]\S*)$", re.MULTIL
 _INLINE_ASSEMBLY = re.compile(r"\bcall [^@\n]*\basm (?:sideeffect )?")
 # What LLVM says before it ends the process, where the fault is the program's: "error: k.cl:1:0: local memory (80000)".
 _REFUSAL = re.compile(r"error: (?P<file>.+?):(?P<line>\d+):\d+: (?:in function \S+ \S+: )?(?P<message>.*)")
+_TOO_MUCH_LOCAL = re.compile(
+    r"error: (?P<file>.+?):\d+:\d+: local memory \((?P<needed>\d+)\) exceeds limit \((?P<most>\d+)\) in function "
+    r"'(?P<kernel>[^']+)'"
+)
 # Chips before gfx7 have no flat instructions, and OpenCL 2.0 allows pointers of which only the run tells the space.
 _GENERIC = re.compile(
     r"Cannot select: .*(?:load|store|ATOMIC).* (?P<file>\S+?):(?P<line>\d+):\d+(?: @|$|\n)", re.IGNORECASE
 )
 _REFUSAL_HINTS = (
-    ("local memory", "the sum of its __local variables is more than a work-group can have; a smaller tile fits"),
     ("stack frame size", "private arrays of a work-item are too large"),
     ("scratch", "private arrays of a work-item are too large"),
 )
 
 
 def _refused(error: InternalError, source: str, processor: str) -> HeadwaterError:
+    if found := _TOO_MUCH_LOCAL.search(error.message):
+        needed, most = int(found["needed"]), int(found["most"])
+        return exceeded(found["kernel"], "local", needed, most, processor, found["file"])
     if found := _REFUSAL.search(error.message):
         message = found["message"]
         hint = next((hint for start, hint in _REFUSAL_HINTS if message.startswith(start)), "")

@@ -32,7 +32,6 @@ from typing import Any
 
 from headwater.base import cache
 from headwater.base.freshness import digests, native_state, unchanged
-from headwater.errors import ResourceError
 from headwater.native.shared import ENTRY, FITS_SUFFIX, library_name, link_shared
 from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
 from headwater.opencl.kernels import BoundsTest, KernelInfo
@@ -167,15 +166,13 @@ class HostModule:
 
         ``apart``: each thread counts into tallies of its own (`headwater.opencl.spmd.tallies`). ``fitting``: the code
         may be for launches of sensible numbers only (`headwater.opencl.spmd.fitting`); what comes back says so.
-        Raises InternalError if LLVM cannot compile it, ResourceError if its private arrays are too large.
+        Raises InternalError if LLVM cannot compile it, MemoryLimitError if its private arrays are too large.
         """
         facts = self.facts(kernel)
         if facts.private_bytes > MAX_PRIVATE_BYTES:
-            raise ResourceError(
-                f"{kernel}: the private arrays of a work-item take {facts.private_bytes} bytes, the cpu device has "
-                f"{MAX_PRIVATE_BYTES} for them",
-                hint="put large arrays into global memory, a part for each work-item",
-            )
+            from headwater.opencl.memory_limits import exceeded
+
+            raise exceeded(kernel, "private", facts.private_bytes, MAX_PRIVATE_BYTES, "the cpu device", "")
         group = local_size if local_size is not None else self.kernels[kernel].reqd_group_size
         if group is None or not self.check:
             group = choose_group(facts, global_size, group)

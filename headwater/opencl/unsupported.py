@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from typing import NamedTuple
 
 from headwater.errors import SourceError, Span
 from headwater.opencl.ir_text import split
@@ -103,13 +104,21 @@ def _faults(ir: str) -> Iterator[tuple[str, str, _Where]]:
     yield from _large(ir)
 
 
-def _large(ir: str) -> Iterator[tuple[str, str, _Where]]:
-    """Variables that are too large for any memory."""
+class Variable(NamedTuple):
+    """A variable of the program or a function: its name and the start of its definition in the IR, its bytes without
+    what is left between its parts."""
+
+    name: str
+    head: str
+    least_bytes: int
+
+
+def variables(ir: str) -> Iterator[Variable]:
+    """Every variable."""
     structs = dict(_STRUCT.findall(ir))
 
     @cache
     def size(text: str) -> int:
-        """The bytes that a type takes at least, padding left out."""
         text = text.strip()
         if text.startswith("%"):
             return size(structs.get(text, "{}"))
@@ -127,10 +136,15 @@ def _large(ir: str) -> Iterator[tuple[str, str, _Where]]:
     ]
     for name, start in places:
         text = _type_at(ir, start)
-        if (taken := size(text)) >= MOST_BYTES:
-            head = ir[ir.rfind("\n", 0, start) : start + len(text)]
+        yield Variable(name, ir[ir.rfind("\n", 0, start) : start + len(text)], size(text))
+
+
+def _large(ir: str) -> Iterator[tuple[str, str, _Where]]:
+    """Variables that are too large for any memory."""
+    for variable in variables(ir):
+        if variable.least_bytes >= MOST_BYTES:
             hint = f"a variable has less than {MOST_BYTES >> 30} GiB; pass a buffer"
-            yield f"array is too large ({taken} bytes)", hint, _declaration(name, head)
+            yield f"array is too large ({variable.least_bytes} bytes)", hint, declaration(variable)
 
 
 _BYTES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "ptr": 4}
@@ -179,12 +193,13 @@ def _use_of(symbol: str) -> _Where:
     return where
 
 
-def _declaration(name: str, head: str) -> _Where:
-    """Where a variable is declared, that is ``name`` in the IR, of which ``head`` begins the line of its definition."""
+def declaration(variable: Variable) -> _Where:
+    """Where a variable is declared."""
+    name = variable.name
 
     def where(places: Places) -> tuple[Span, str]:
         own = rf"#dbg_declare\(\w+[^,\n]* {re.escape(name)}, .*, (!\d+)\)"
-        start = max(places.ir.find(head), 0) + 1
+        start = max(places.ir.find(variable.head), 0) + 1
         found = re.compile(own if name[0] == "%" else r".*!dbg (!\d+)").search(places.ir, start)
         return places.of_node(found[1]) if found else _word(name_of(name[1:]).rpartition(".")[2])(places)
 

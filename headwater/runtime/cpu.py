@@ -16,7 +16,7 @@ import numpy as np
 
 from headwater.base.arrays import ALIGNMENT, Array, aligned_bytes
 from headwater.base.version import VERSION
-from headwater.errors import LaunchError, ResourceError, UsageError
+from headwater.errors import LaunchError, LimitError, ResourceError, UsageError
 from headwater.native import pool as _pool
 from headwater.runtime.cpu_events import CpuQueue
 from headwater.runtime.cpu_launch import CpuBuffer, CpuLaunch
@@ -241,7 +241,13 @@ class CpuKernel(DeviceKernel):
         # Code for an empty launch is never run; any size will do to know the arguments.
         wanted = (1,) * len(whole) if empty else whole
         asked = (self.info.name, _three(wanted), None if group is None or empty else _three(group), len(whole))
-        host = module.specialise(*asked)
+        try:
+            host = module.specialise(*asked)
+        except LimitError:
+            from headwater.opencl.memory_limits import told_at_largest
+
+            with told_at_largest(self.program_source, self.program_filename, self.options):
+                raise
         sizes_of_launch = (_three(whole), _three(start, 0), len(whole))
 
         def careful() -> CpuLaunch:

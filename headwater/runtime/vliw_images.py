@@ -28,8 +28,8 @@ _KEPT = (
 def image_of(text: str, chip: Chip, filename: str, program: Program | None = None) -> Image:
     """IL text compiled for a chip; ``program`` if it is parsed already.
 
-    SourceError, with the line, for what the chip has no instructions for; ResourceError, with the limit, where it has
-    too little of something.
+    SourceError, with the line, for what the chip has no instructions for; LimitError where it has too little of
+    something.
     """
     key = cache.key(_FORMAT, code_state(_MAKER), text, filename, repr(chip))
     entry = cache.get(key)

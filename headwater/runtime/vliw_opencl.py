@@ -153,7 +153,8 @@ class CompiledKernel(_OpenClKernel):
         device = self.device
         assert isinstance(device, SimulatedDevice)
         self.il.require(self.program_filename, self.program_source)
-        image = replace(image_of(self.il.text, device.chip, f"{self.info.name}.il"), abi="headwater")
+        with self.il.placed(self.program_filename, self.program_source):
+            image = replace(image_of(self.il.text, device.chip, f"{self.info.name}.il"), abi="headwater")
         shape, start = self.shape(global_size, local_size, offset)
         il = self.il
         known = il.slots, il.data, il.local_bytes, il.lines, il.formats, il.written

@@ -8,11 +8,12 @@ import pytest
 
 import headwater
 from headwater import chips
-from headwater.errors import HeadwaterError, SourceError
+from headwater.errors import HeadwaterError, LimitError, SourceError
 from headwater.il.checker import check
 from headwater.il.legacy import modern
 from headwater.il.parser import parse
 from headwater.il.printer import text
+from headwater.isa.vliw.compiler import compile_program
 
 F, U = np.float32, np.uint32
 EVERYWHERE = ("cpu", "hd3870", "hd4870", "hd5870", "hd6970")
@@ -403,3 +404,65 @@ def test_shared_registers_are_declared():
     ):
         with pytest.raises(SourceError, match=message):
             check(parse(f"il_cs_2_0\ndcl_num_thread_per_group 64\n{line}\nend\n"))
+
+
+# ---- what is only declared, and limits
+
+
+@pytest.mark.parametrize("device", EVERYWHERE)
+def test_the_pixels_place_is_declared_as_direct3d_9_did(device):
+    out = np.zeros((2, 3, 4), F)
+    declared = "dclpi_x(0)_y(0)_z(-)_w(-)_center_centered vWinCoord0\ndcl_output_usage(generic) o0\n"
+    source = f"il_ps_3_0\n{declared}mov o0, vWinCoord0.xyxy\nend\n"
+    assert text(parse(source)) == source
+    launch(source, device, ((3, 2), None), out)
+    assert out.tolist() == [[[x + 0.5, y + 0.5] * 2 for x in range(3)] for y in range(2)]
+
+
+@pytest.mark.parametrize("line", ["dclpi_x(*)_y(*)_center_centered v1", "dclpi_x(*)_y(*)_center vWinCoord0"])
+def test_other_values_of_pixels_are_not_interpolated(line):
+    with pytest.raises(SourceError, match="CAL interpolates nothing else") as caught:
+        check(parse(f"il_ps_3_0\n{line}\nend\n"), "k.il")
+    assert str(caught.value.span) == "k.il:2:1"
+
+
+VIEWS = """il_cs_2_0
+dcl_num_thread_per_group 64
+dcl_raw_uav_id(0)
+dcl_{0}
+dcl_literal l0, 4, 0, 0, 0
+ishl r1.x, vAbsTidFlat.x, l0.x
+uav_raw_load_id(0) r2, r1.x
+iadd r2, r2, r2
+uav_raw_store_id({1}) mem, r1.x, r2
+end
+"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd4870", "hd5870", "hd6970"])
+def test_views_that_nothing_uses_are_left_out(device):
+    data = np.arange(256, dtype=np.int32).reshape(64, 4)
+    launch(VIEWS.format("arena_uav_id(8)", 0), device, ((64,), (64,)), data)
+    assert (data.ravel() == 2 * np.arange(256)).all()
+
+
+@pytest.mark.parametrize(
+    ("chip", "source", "message", "place"),
+    [
+        ("hd4870", VIEWS.format("raw_uav_id(1)", 1), "(uav0, uav1): Radeon HD 4870 has one global buffer", "9:1"),
+        ("hd5870", VIEWS.format("raw_uav_id(12)", 12), "uav 12: Radeon HD 5870 has 12 views", "9:1"),
+        ("hd3870", VIEWS.format("cb cb0[1]", 0), "has no compute shaders", "1:1"),
+        ("hd5870", VIEWS.format("lds_id(0) 40000", 0), "40000 bytes of LDS", "4:1"),
+        ("hd5870", VIEWS.format("cb cb17[4]", 0), "cb17: Radeon HD 5870", "4:1"),
+        ("hd5870", VIEWS.format("cb cb0[5000]", 0), "a constant buffer of 5000 elements", "4:1"),
+        ("hd5870", VIEWS.format("indexed_temp_array x0[5000]", 0), "5000 elements of scratch memory", "4:1"),
+        ("hd5870", VIEWS.replace("group 64", "group 512").format("cb cb0[1]", 0), "a work-group of 512", "2:1"),
+    ],
+)
+def test_limits_of_chips_are_told_at_what_exceeds_them(chip, source, message, place):
+    if "x0[" in source:
+        source = source.replace("iadd r2, r2, r2\n", "mov x0[r1.x], r2\nmov r2, x0[r2.x]\n")
+    with pytest.raises(LimitError) as caught:
+        compile_program(parse(source), chips.find(chip), "k.il")
+    assert message in caught.value.message
+    assert str(caught.value.span) == f"k.il:{place}"

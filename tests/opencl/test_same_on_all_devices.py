@@ -244,3 +244,32 @@ def test_what_no_device_can_run_is_an_error_of_the_source(fault, device):
     assert error.span.line == line
     assert error.source_line == source.splitlines()[line - 1]
     assert error.span.column == column or ("large" in fault and device == "hd5870")  # clang's own: where the size is
+
+
+PRIVATE = """int f(global int *a, int i) {
+  int tiny[3]; int @p[1 << 22];
+  tiny[i & 1] = i; p[i] = a[i]; p[(i * 7) & 65535] = 2;
+  return p[(i * 13) & 65535] + tiny[a[0] & 1];
+}
+kernel void k(global int *a) { a[get_global_id(0)] = f(a, get_global_id(0)); }"""
+LOCAL = """kernel void other(global int *a) { a[0] = 1; }
+kernel void k(global int *a) {
+  local int tiny[3]; local int @p[70000];
+  tiny[a[1] & 1] = 3; p[a[2]] = 2; p[a[3]] = 4;
+  a[4] = p[a[5]] + tiny[a[6] & 1];
+}"""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    ("marked", "message"), [(PRIVATE, "private arrays of a work-item take 16777"), (LOCAL, "local")]
+)
+def test_too_much_memory_of_ones_own_is_told_at_the_largest_variable(marked, message, device):
+    if device == "cpu" and marked is LOCAL:
+        pytest.skip("the cpu device has 2 GiB of local memory")
+    before = marked[: marked.index("@")]
+    with pytest.raises(SourceError, match=rf"k(:| uses).*{message}.*") as caught:
+        ran(marked.replace("@", ""), device)
+    assert caught.value.span.line == before.count("\n") + 1
+    assert caught.value.span.column == len(before) - before.rfind("\n")
+    assert caught.value.hint

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from headwater import chips
-from headwater.errors import ResourceError, SourceError, UsageError
+from headwater.errors import LimitError, ResourceError, SourceError, UsageError
 from headwater.il.parser import parse
 from headwater.isa.vliw import decode, encode
 from headwater.isa.vliw.compiler import compile_program
@@ -207,7 +207,7 @@ def test_accesses_by_one_index_read_few_constants_at_once():
 def test_a_clause_too_short_for_what_it_must_hold_is_refused():
     found = chips.find("hd5870")
     short = dataclasses.replace(found, features=dataclasses.replace(found.vliw, alu_slots_per_clause=3))
-    with pytest.raises(ResourceError, match=r"line 6: .* words, a clause of Radeon HD 5870 has 3"):
+    with pytest.raises(LimitError, match=r":6: .* words, a clause of Radeon HD 5870 has 3"):
         compile_program(
             parse(
                 f"{PIXELS}dcl_literal l0, 2.5, 3.5, 4.5, 5.5\ndcl_literal l1, 6.5, 7.5, 8.5, 9.5\n"

@@ -16,7 +16,11 @@ LDS 1           local memory: the kernel's own variables from 0 on, ``__local`` 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
 
 from headwater.base import cache
 from headwater.chips import Chip
@@ -27,6 +31,22 @@ from headwater.opencl.kernels import KernelInfo
 _WORKER_MODULE = "il.from_llvm.worker"
 _FORMAT = "vliw 3"
 _EXACT = "-cl-fp32-correctly-rounded-divide-sqrt"
+
+
+class Reason(NamedTuple):
+    """Why a chip cannot run a kernel, and the place in its source. ``space``: the memory of which it wants too much."""
+
+    message: str
+    line: int
+    hint: str
+    column: int = 0
+    space: str = ""
+
+    def error(self, filename: str, source: str = "") -> SourceError:
+        """The error that says so."""
+        lines = source.splitlines()
+        shown = lines[self.line - 1] if 0 < self.line <= len(lines) else ""
+        return SourceError(self.message, Span(filename, self.line, self.column), hint=self.hint, source_line=shown)
 
 
 @dataclass(frozen=True)
@@ -48,16 +68,29 @@ class Kernel:
     local_bytes: int
     lines: tuple[int, ...]
     formats: tuple[str, ...] = ()
-    refused: tuple[str, int, str] | None = None
+    refused: Reason | None = None
     written: tuple[int, ...] | None = None
 
     def require(self, filename: str, source: str = "") -> None:
         """Raise the SourceError that tells why the chip cannot run this kernel, if it cannot."""
         if self.refused is not None:
-            message, line, hint = self.refused
+            raise self.refused.error(filename, source)
+
+    @contextmanager
+    def placed(self, filename: str, source: str) -> Iterator[None]:
+        """An error of the IL's compilation inside gets the place in the source that the IL's line was made of, or where
+        the kernel begins."""
+        try:
+            yield
+        except SourceError as error:
+            at = error.span.line if error.span is not None else 0
+            line = self.lines[at - 1] if 0 < at <= len(self.lines) else 0
+            line = line or next((known for known in self.lines if known), 0)
             lines = source.splitlines()
-            shown = lines[line - 1] if 0 < line <= len(lines) else ""
-            raise SourceError(message, Span(filename, line), hint=hint, source_line=shown)
+            error.span = Span(filename, line)
+            error.source_line = lines[line - 1] if 0 < line <= len(lines) else ""
+            error.message = f"{self.info.name}: {error.message}"
+            raise
 
     @property
     def program(self) -> Program:
@@ -118,6 +151,8 @@ def _compile(source: str, chip: Chip, filename: str, options: str) -> Compiled:
     from headwater.native.worker import WORKER
     from headwater.opencl import clang
     from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
+    from headwater.opencl.memory_limits import largest
+    from headwater.opencl.places import Places
     from headwater.opencl.platforms import vliw
 
     WORKER.start(_WORKER_MODULE)
@@ -141,6 +176,13 @@ def _compile(source: str, chip: Chip, filename: str, options: str) -> Compiled:
             # The pass can leave a value of an inner loop used outside of it (LLVM 22.1), on which LLVM stops at the
             # next.
             found = translated(strength_reduction=False)
+    for name, kernel in found.items():
+        if kernel.refused is not None and not kernel.refused.line:
+            space = kernel.refused.space
+            span = largest(space, source, filename, options)[0] if space else Span(filename)
+            if not span.line:
+                span = Places(front.ir, source, filename).of_text(rf"\b{re.escape(name)}\s*\(")[0]
+            found[name] = replace(kernel, refused=kernel.refused._replace(line=span.line, column=span.column))
     return Compiled(found, front.warnings, digests(front.includes))
 
 
@@ -162,7 +204,7 @@ def _from_json(data: dict[str, object]) -> Compiled:
             int(item["local_bytes"]),  # type: ignore[call-overload]
             tuple(item["lines"]),  # type: ignore[arg-type]
             tuple(item["formats"]),  # type: ignore[arg-type]
-            tuple(item["refused"]) if item["refused"] else None,  # type: ignore[arg-type]
+            Reason(*item["refused"]) if item["refused"] else None,  # type: ignore[misc]
             None if item["written"] is None else tuple(item["written"]),  # type: ignore[arg-type]
         )
     return Compiled(found, str(data["warnings"]), dict(data["includes"]))  # type: ignore[call-overload]

@@ -56,12 +56,13 @@ class Context:
     spaces: dict[str, int] = field(default_factory=dict)
     """Of generic pointers that lead to one address space, which."""
     line: int = 0
+    column: int = 0
     known: list[dict[tuple[str, ...], Lane]] = field(default_factory=lambda: [{}])
     """What single operations gave, by their text, for each block that is open: it need not be computed again."""
 
     def refuse(self, message: str, hint: str = "") -> SourceError:
         """An error at the line of OpenCL C that is being translated."""
-        return SourceError(f"{message}, on {self.chip.name}", Span(self.filename, self.line), hint=hint)
+        return SourceError(f"{message}, on {self.chip.name}", Span(self.filename, self.line, self.column), hint=hint)
 
     def lanes(self, value: Value) -> list[Lane]:
         """An operand's lanes."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from headwater.chips import Chip
+from headwater.errors import Span
 from headwater.il.from_llvm import arithmetic, intrinsics
 from headwater.il.from_llvm.builder import Lane, buffer_lane, constant
 from headwater.il.from_llvm.context import ALL, Context
@@ -19,7 +20,9 @@ from headwater.il.from_llvm.structure import Code, Edge, Flag, If, Jump, Loop, N
 from headwater.il.from_llvm.types import size_bytes, words
 from headwater.il.from_llvm.written import written
 from headwater.il.model import Index, Instruction, Modifier, Operand, Program, Register
+from headwater.isa.vliw.compiler.target import SCRATCH_BUFFER_ELEMENTS
 from headwater.opencl.kernels import KernelInfo
+from headwater.opencl.memory_limits import MemoryLimitError, exceeded
 from headwater.opencl.spmd.ir import Block, Function, Inst, Module, Value
 
 SLOT_BYTES = 16
@@ -114,12 +117,21 @@ class _Kernel:
             raise self.lacks_local()
         most = self.chip.local_memory.work_group_bytes
         if self.places.local_bytes > most:
-            raise c.refuse(f"{self.info.name} has {self.places.local_bytes} bytes of local memory of {most}")
+            raise exceeded(self.info.name, "local", self.places.local_bytes, most, self.chip.name, c.filename)
+        arrays = {array.number: array for array in self.places.array.values()}.values()
+        elements, taken = sum(array.elements for array in arrays), sum(array.size_bytes for array in arrays)
+        if elements > SCRATCH_BUFFER_ELEMENTS:
+            most = SCRATCH_BUFFER_ELEMENTS * taken // elements
+            raise exceeded(self.info.name, "private", taken, most, self.chip.name, c.filename)
 
     def lacks_local(self) -> Exception:
-        return self.c.refuse(
-            f"{self.info.name} uses local memory", "work-groups share memory on an HD 5000 or later; use global memory"
+        error = MemoryLimitError(
+            f"{self.info.name} uses local memory, on {self.chip.name}",
+            Span(self.c.filename),
+            hint="work-groups share memory on an HD 5000 or later; use global memory",
         )
+        error.space = "local"
+        return error
 
     def pixel_number(self) -> None:
         """The number of the work-item, from its place in the domain; pixels beyond the last one do nothing."""
@@ -223,7 +235,9 @@ class _Kernel:
         for inst in block.insts:
             if inst.op in ("phi", "br", "ret", "unreachable", "alloca"):
                 continue
-            self.c.line = self.b.line = inst.line or self.c.line
+            if inst.line:
+                self.c.line, self.c.column = inst.line, inst.column
+            self.b.line = self.c.line
             lanes = self.instruction(inst)
             if inst.name:
                 self.c.values[inst.name] = lanes

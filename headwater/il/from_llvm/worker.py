@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from headwater.chips import Chip
-from headwater.errors import SourceError
-from headwater.il.from_llvm import Kernel
+from headwater.errors import SourceError, Span
+from headwater.il.from_llvm import Kernel, Reason
 from headwater.il.from_llvm.drawing import draws
 from headwater.il.from_llvm.translate import translate
 from headwater.il.printer import text as text_of
 from headwater.opencl import codegen_vliw
 from headwater.opencl.kernels import KernelInfo
+from headwater.opencl.memory_limits import MemoryLimitError
 from headwater.opencl.printf_vliw import with_records
 
 
@@ -36,8 +37,10 @@ def kernels(
         try:
             made = translate(text, info, chip, filename, drawing=drawing)
         except SourceError as error:
-            line = error.span.line if error.span is not None else 0
-            found[name] = Kernel(info, "", (), b"", 0, (), (), (error.message, line, error.hint))
+            at = error.span or Span(filename)
+            space = error.space if isinstance(error, MemoryLimitError) else ""
+            why = Reason(error.message, at.line, error.hint, at.column, space)
+            found[name] = Kernel(info, "", (), b"", 0, (), (), why)
             continue
         before = 1 + len(made.program.declarations)  # lines without code: the first and the declarations
         lines = (*([0] * before), *(instruction.line for instruction in made.program.body), 0)

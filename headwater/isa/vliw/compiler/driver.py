@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from headwater.chips.model import Chip
-from headwater.errors import ResourceError
+from headwater.errors import LimitError, Span
 from headwater.il.checker import Facts, check
 from headwater.il.legacy import modern
-from headwater.il.model import Program
+from headwater.il.model import Instruction, Program, Register
 from headwater.isa.vliw.compiler import coalesce, optimise, reads, spill, verify
 from headwater.isa.vliw.compiler.allocate import allocate
 from headwater.isa.vliw.compiler.emit import emit
@@ -54,19 +55,24 @@ class Compiled:
 def compile_program(program: Program, chip: Chip, filename: str = "<source>") -> Compiled:
     """Compile for a VLIW chip.
 
-    SourceError, with the line, for what does not fit together or what the chip has no instructions for; ResourceError,
-    with the limit, where it has too little of something; UsageError for a chip of another kind.
+    SourceError, with the line, for what does not fit together or what the chip has no instructions for; LimitError
+    where it has too little of something; UsageError for a chip of another kind.
     """
     target = target_of(chip)
     check(program, filename)
     program = modern(program, filename)
     facts = check(program, filename)
-    _check_limits(program, facts, target)
+    _check_limits(program, facts, target, filename)
     try:
         return _fitted(program, facts, target, filename, chip.name)
+    except LimitError as error:  # of a pass that knows no files
+        error.span = replace(error.span, file=filename) if error.span is not None else Span(filename)
+        raise
     except RecursionError:  # each case of a switch nests in the one before
-        raise ResourceError(
-            f"{filename}: blocks and cases of switches nest too deeply", hint="make it several switches, or a table"
+        raise LimitError(
+            "blocks and cases of switches nest too deeply",
+            Span(filename),
+            hint="make it several switches, or a table",
         ) from None
 
 
@@ -84,8 +90,9 @@ def _fitted(program: Program, facts: Facts, target: Target, filename: str, chip:
         made = _Attempt(program, facts, target, filename, spilled, share)
     if excess <= 0:
         return made.compiled()
-    raise ResourceError(
+    raise LimitError(
         f"the program needs {made.registers.count} registers, {chip} has {target.gprs} for a work-item",
+        Span(filename),
         hint="compute less at once: split the kernel, or keep fewer values in registers",
     )
 
@@ -116,9 +123,12 @@ class _Attempt:
         self.scratch = elements if in_scratch else 0
         self.scratch += spill.spill(region, spilled, target, self.scratch)
         if self.scratch > SCRATCH_BUFFER_ELEMENTS:
-            raise ResourceError(
+            largest = max(facts.arrays, key=lambda number: facts.arrays[number], default=-1)
+            at = _declared(program, "dcl_indexed_temp_array", largest) if in_scratch else None
+            raise LimitError(
                 f"the program needs {self.scratch} elements of scratch memory for a work-item, {target.chip.name} "
                 f"addresses {SCRATCH_BUFFER_ELEMENTS}",
+                Span(filename, at.line, at.column) if at is not None else Span(filename),
                 hint="shorter indexed temporaries or private arrays, or memory of the caller's",
             )
         coalesce.bind_vectors(region)
@@ -156,60 +166,113 @@ def _lds_bytes(facts: Facts) -> int:
     return sum(-(-size // 4) * 4 for size in facts.lds_bytes.values()) + 4 * facts.lds_dwords_per_thread * threads
 
 
-def _check_limits(program: Program, facts: Facts, target: Target) -> None:
+def _declared(program: Program, mnemonic: str, number: int = 0) -> Instruction | None:
+    """The declaration of that name, of a number where it has one."""
+    for made in program.declarations:
+        if made.mnemonic == mnemonic:
+            named = made.operands[0].register.number if made.operands else made.number("id")
+            if (named or 0) == number:
+                return made
+    return None
+
+
+def _first(program: Program, test: Callable[[Instruction], bool]) -> Instruction | None:
+    """The first instruction of which something is true, functions' last."""
+    bodies = (program.body, *(function.body for function in program.functions))
+    return next((made for body in bodies for made in body if test(made)), None)
+
+
+def _view_of(made: Instruction) -> int | None:
+    """The view that an instruction reaches; -1 for the global buffer."""
+    if made.mnemonic.startswith("uav_"):
+        return made.number("id")
+    return -1 if any(operand.register.kind == "g" for operand in made.operands) else None
+
+
+def _check_limits(program: Program, facts: Facts, target: Target, filename: str) -> None:
     chip = target.chip
     features = chip.vliw
     assert features is not None
     name = chip.name
 
-    def refuse(message: str, hint: str) -> None:
-        raise ResourceError(message, hint=hint)
+    def refuse(message: str, hint: str, at: Instruction | None = None) -> None:
+        span = Span(filename, at.line, at.column) if at is not None else Span(filename)
+        raise LimitError(message, span, hint=hint)
 
     if program.kind not in ("ps", "cs"):
-        refuse(f"{program.kind} shaders cannot be compiled", "il_ps and il_cs can")
+        refuse(f"{program.kind} shaders cannot be compiled", "il_ps and il_cs can", Instruction("", line=1))
     if program.kind == "cs" and not features.compute_shader:
         refuse(
-            f"{name} has no compute shaders", "write a pixel shader, il_ps_2_0; compute came with the HD 4000 series"
+            f"{name} has no compute shaders",
+            "write a pixel shader, il_ps_2_0; compute came with the HD 4000 series",
+            Instruction("", line=1),
         )
     group = facts.group
     if group is not None and group[0] * group[1] * group[2] > chip.compute.work_group_size:
         refuse(
             f"a work-group of {group[0] * group[1] * group[2]}",
             f"{name} takes {chip.compute.work_group_size} work-items",
+            _declared(program, "dcl_num_thread_per_group"),
         )
     views = len(facts.uavs) + facts.uses_global
     if not target.is_evergreen and views > 1:
-        refuse(f"{views} buffers that are written anywhere: {name} has one global buffer", "put all in one buffer")
+        first = _first(program, lambda made: _view_of(made) is not None)
+        second = _first(program, lambda made: _view_of(made) not in (None, first and _view_of(first)))
+        others = [f"uav{number}" for number in sorted(facts.uavs)] + ["g[]"] * facts.uses_global
+        refuse(
+            f"{views} buffers that are written anywhere ({', '.join(others)}): {name} has one global buffer",
+            "put all in one buffer; textures (dcl_resource_id) and constant buffers are read beside it",
+            second,
+        )
     if target.is_evergreen and max(facts.uavs, default=0) >= features.unordered_views:
-        refuse(f"uav {max(facts.uavs)}: {name} has {features.unordered_views} views", "number them from 0")
-    if max((*facts.resources, *facts.srvs), default=0) >= features.textures:
-        refuse(f"resource {max((*facts.resources, *facts.srvs))}: {name} has {features.textures}", "number them from 0")
+        refuse(
+            f"uav {max(facts.uavs)}: {name} has {features.unordered_views} views",
+            "number them from 0",
+            _first(program, lambda made: _view_of(made) == max(facts.uavs)),
+        )
+    resource = max((*facts.resources, *facts.srvs), default=0)
+    if resource >= features.textures:
+        at = _declared(program, "dcl_resource", resource) or _declared(program, "dcl_raw_srv", resource)
+        at = at or _declared(program, "dcl_struct_srv", resource)
+        refuse(f"resource {resource}: {name} has {features.textures}", "number them from 0", at)
     if max(facts.constants, default=0) >= features.constant_buffers:
         refuse(
-            f"cb{max(facts.constants)}: {name} has {features.constant_buffers} constant buffers", "number them from 0"
+            f"cb{max(facts.constants)}: {name} has {features.constant_buffers} constant buffers",
+            "number them from 0",
+            _declared(program, "dcl_cb", max(facts.constants)),
         )
     if max(facts.constants.values(), default=0) > features.constant_buffer_elements:
+        longest = max(facts.constants, key=lambda number: facts.constants[number])
         refuse(
-            f"a constant buffer of {max(facts.constants.values())} elements",
+            f"a constant buffer of {facts.constants[longest]} elements",
             f"{name} reads {features.constant_buffer_elements}; use a resource",
+            _declared(program, "dcl_cb", longest),
         )
     if program.kind == "ps" and max(facts.outputs, default=0) >= features.outputs:
-        refuse(f"o{max(facts.outputs)}: {name} has {features.outputs} outputs", "o0 to o7")
+        last = max(facts.outputs)
+        written = _first(program, lambda made: any(o.register == Register("o", last) for o in made.operands))
+        refuse(f"o{last}: {name} has {features.outputs} outputs", "o0 to o7", written)
+    shared = _declared(program, "dcl_shared_temp")
     if facts.shared and not features.compute_shader:
-        refuse(f"shared registers: {name} has none", "they came with the HD 4000 series")
+        refuse(f"shared registers: {name} has none", "they came with the HD 4000 series", shared)
     if facts.shared > SHARED_REGISTERS - features.clause_temporaries:
         refuse(
             f"{facts.shared} shared registers",
             f"they and the clause temporaries are the first {SHARED_REGISTERS} of a SIMD engine's registers",
+            shared,
         )
     if _lds_bytes(facts) > chip.local_memory.work_group_bytes:
+        largest = max(facts.lds_bytes, key=lambda number: facts.lds_bytes[number], default=-1)
+        at = _declared(program, "dcl_lds_size_per_thread") or _declared(program, "dcl_lds", largest)
         refuse(
             f"{_lds_bytes(facts)} bytes of LDS: {name} has {chip.local_memory.work_group_bytes} for a work-group",
             "use less, or a smaller work-group",
+            at or _declared(program, "dcl_struct_lds", largest),
         )
     shared_by_all = sum(-(-size // 4) * 4 for size in facts.gds_bytes.values())
     if target.is_evergreen and shared_by_all > chip.local_memory.global_bytes:
         refuse(
             f"{shared_by_all} bytes of GDS: {name} has {chip.local_memory.global_bytes} for all work-groups",
             "use less, or a view",
+            _declared(program, "dcl_gds") or _declared(program, "dcl_struct_gds"),
         )

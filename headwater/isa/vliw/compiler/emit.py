@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headwater.errors import ResourceError
+from headwater.errors import LimitError
 from headwater.isa.vliw import table
 from headwater.isa.vliw.compiler.allocate import Registers
 from headwater.isa.vliw.compiler.fold import THREE_SOURCES
@@ -59,7 +59,7 @@ class Emitted:
 
 
 def emit(region: Region, target: Target, registers: Registers, scratch: int, kind: str) -> Emitted:
-    """Encode what is scheduled. ResourceError where the control-flow stack is too small."""
+    """Encode what is scheduled. LimitError where the control-flow stack is too small."""
     return _Emitter(target, registers, scratch, kind).run(region)
 
 
@@ -89,7 +89,7 @@ class _Emitter:
             cf.append(Cf(self.row(item.kind, item.name), fields, item.groups, item.fetches))
         entries = self.stack_entries()
         if entries > self.target.stack_entries:
-            raise ResourceError(
+            raise LimitError(
                 f"control flow nests so deep that it needs {entries} stack entries, {self.target.chip.name} has "
                 f"{self.target.stack_entries}",
                 hint="nest fewer ifs and loops",

@@ -7,7 +7,7 @@ them; groups are filled by a list, longest way to the block's end first, registe
 
 from __future__ import annotations
 
-from headwater.errors import ResourceError
+from headwater.errors import LimitError, Span
 from headwater.isa.vliw.compiler.group import Packer
 from headwater.isa.vliw.compiler.ir import (
     ALU,
@@ -399,9 +399,10 @@ class _Block:
         op = node.op
         words = self.packer.words(op) + sum(self.packer.words(n.op) for n in _waited_for(node.opens, node))
         if words > self.target.alu_slots:
-            raise ResourceError(
-                f"line {op.line}: {op.name} and what has to be in its clause take {words} words, a clause of "
-                f"{self.target.chip.name} has {self.target.alu_slots}"
+            raise LimitError(
+                f"{op.name} and what has to be in its clause take {words} words, a clause of "
+                f"{self.target.chip.name} has {self.target.alu_slots}",
+                Span("", op.line),
             )
         crowds: dict[int, list[Ref]] = {}  # by component; constants under a number of their own
         for ref in dict.fromkeys(use.ref for use in op.uses):
