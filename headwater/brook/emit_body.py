@@ -580,9 +580,7 @@ class BodyEmitter:
             elif parameter.is_array:
                 assert isinstance(argument, ast.Name)
                 assert argument.symbol is not None
-                arguments.append(argument.symbol.c_name)
-                if parameter.kind == "gather":
-                    arguments.append(shape_name(argument.symbol))
+                arguments += self._passed_on(argument.symbol)
             else:
                 arguments.append(self.expression(argument).at(ASSIGN))
         if callee.uses_position:
@@ -594,6 +592,10 @@ class BodyEmitter:
             return Code(", ".join([*before, call, *after]), COMMA)
         result = self._temporary(callee.result)
         return Code(", ".join([*before, f"{result} = {call}", *after, result]), COMMA)
+
+    def _passed_on(self, symbol: Symbol) -> list[str]:
+        """The arguments that stand for an array."""
+        return [symbol.c_name, shape_name(symbol)] if symbol.kind == "gather" else [symbol.c_name]
 
     def _address(self, node: ast.Expression, before: list[str], after: list[str]) -> str:
         """A pointer to a variable; components and array elements go through a temporary, as they have no address of

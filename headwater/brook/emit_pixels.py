@@ -76,7 +76,7 @@ class PixelBodyEmitter(BodyEmitter):
             code = f"{self.support.constant(symbol.type.element)}({symbol.c_name}, {_size(symbol)}, {place})"
         elif symbol.kind == "gather":
             at, setup = self._coordinates(node, symbol)
-            code = f"{self.support.texel(symbol.type.element)}({symbol.c_name}.x, {at})"
+            code = f"{self.support.texel(symbol.type.element)}({symbol.c_name}, {at})"
         elif symbol.kind == "shared":
             place, setup = self._place(node)
             code = self.storage.load(symbol.c_name, place, symbol.type).text
@@ -84,11 +84,16 @@ class PixelBodyEmitter(BodyEmitter):
             return super()._read(node)
         return Code(", ".join([*setup, code]), COMMA) if setup else Code(code)
 
+    def _passed_on(self, symbol: Symbol) -> list[str]:
+        if symbol.kind != "gather":
+            return super()._passed_on(symbol)
+        return [symbol.c_name, _shift_name(symbol), shape_name(symbol)]
+
     def _coordinates(self, node: ast.Index, symbol: Symbol) -> tuple[str, list[str]]:
         """Where in its texture an element is, and what must run before; the sampler confines what is outside."""
         if symbol.rank > _PLANE:
             place, setup = self._place(node)
-            return f"{self.support.use('hw_address')}({symbol.c_name}, {place})", setup
+            return f"{self.support.use('hw_address')}({_shift_name(symbol)}, {place})", setup
         if len(node.indices) < symbol.rank or symbol.rank == _PLANE:
             if len(node.indices) < symbol.rank:
                 (y, x), setup = self._indices(node)
@@ -100,7 +105,7 @@ class PixelBodyEmitter(BodyEmitter):
         suffix = f"_{index.type.base}" if index.type.base in {"float", "uint"} else ""
         extent = f"{shape_name(symbol)}.x"
         text = self.expression(index).at(ASSIGN)
-        return f"{self.support.use(f'hw_line{suffix}')}({symbol.c_name}, {text}, {extent})", []
+        return f"{self.support.use(f'hw_line{suffix}')}({_shift_name(symbol)}, {text}, {extent})", []
 
     def _coordinate(self, index: ast.Expression) -> str:
         code = self.expression(index)
@@ -134,7 +139,8 @@ class PixelEmitter(KernelEmitter):
     def _body_parameter(self, symbol: Symbol) -> str:
         match symbol.kind:
             case "gather":
-                return f"const int2 {symbol.c_name}, const int4 {shape_name(symbol)}"
+                # The number of its texture is an argument of its own, so that it is a constant once all is inlined.
+                return f"const int {symbol.c_name}, const int {_shift_name(symbol)}, const int4 {shape_name(symbol)}"
             case "scatter":
                 return f"const int4 {shape_name(symbol)}"
             case "constant":
@@ -142,7 +148,7 @@ class PixelEmitter(KernelEmitter):
         return super()._body_parameter(symbol)
 
     def _array_arguments(self, symbol: Symbol, shape: str) -> list[str]:
-        return [shape] if symbol.kind == "scatter" else [symbol.c_name, shape]
+        return [shape] if symbol.kind == "scatter" else [symbol.c_name, _shift_name(symbol), shape]
 
     def _struct_argument(self, symbol: Symbol) -> str:
         return symbol.c_name
@@ -183,9 +189,8 @@ class PixelEmitter(KernelEmitter):
             if p.kind in {"input", "gather"}:
                 self._resource(entry, p, texture)
                 if p.kind == "gather":
-                    shift = f"{p.c_name}_shift"
-                    self._argument(entry, "shift", shift, p, "const int")
-                    entry.lines.append(f"const int2 {p.c_name} = (int2)({texture}, {shift});")
+                    self._argument(entry, "shift", _shift_name(p), p, "const int")
+                    entry.lines.append(f"const int {p.c_name} = {texture};")
                     self._argument(entry, "shape", shape_name(p), p, "const int4")
                 texture += len(self._leaves(p))
             elif p.kind == "scatter":
@@ -263,7 +268,7 @@ class PixelEmitter(KernelEmitter):
             place = f"{use('hw_unravel')}({last}, {domain})"
             entry.lines += [
                 f"#ifdef {ADDRESS_TRANSLATION}",
-                f"const float2 {at} = {use('hw_address')}((int2)(0, {shift}), {last});",
+                f"const float2 {at} = {use('hw_address')}({shift}, {last});",
                 "#else",
                 f"const float2 {at} = convert_float2({place}.xy);",
                 "#endif",
@@ -310,7 +315,7 @@ class PixelReductionEmitter(PixelEmitter):
         self._argument(entry, "shape", shape_name(source), source, "const int4")
         texel = self.support.texel(source.type.element)
         index = f"{use('hw_index')}({corner} + (int4)({{}}), {shape_name(source)})"
-        address = f"{use('hw_address')}((int2)(0, {shift}), {index})"
+        address = f"{use('hw_address')}({shift}, {index})"
         fold = self._call(lambda _: f"{texel}(0, {at})", results=lambda _: f"&{value}")
         entry.lines += [
             f"const int4 {corner} = {position} * {tile};",
@@ -334,6 +339,11 @@ class PixelReductionEmitter(PixelEmitter):
         ]
         self._output(entry, 0, result, value)
         return [self._finish(entry)]
+
+
+def _shift_name(symbol: Symbol) -> str:
+    """The name of the argument that holds how an array's texture is rolled up."""
+    return f"{symbol.c_name}_shift"
 
 
 def _size(symbol: Symbol) -> int:

@@ -54,19 +54,19 @@ int4 hw_pixel(int shift, int4 domain)
 """,
     "hw_address": """\
 /* Where element i lies in a texture whose rows have a power of two of elements. */
-float2 hw_address(int2 a, int i)
+float2 hw_address(int shift, int i)
 {
-    const int y = i >> a.y;
-    return (float2)((float)(i - (y << a.y)), (float)y);
+    const int y = i >> shift;
+    return (float2)((float)(i - (y << shift)), (float)y);
 }
 """,
 } | {
     f"hw_line{suffix}": f"""\
 /* Where element i of n lies in the texture of an array of one dimension; one outside reads the nearest. */
-float2 hw_line{suffix}(int2 a, {kind} i, int n)
+float2 hw_line{suffix}(int shift, {kind} i, int n)
 {{
 #ifdef {ADDRESS_TRANSLATION}
-    return hw_address(a, hw_at{suffix}(i, n));
+    return hw_address(shift, hw_at{suffix}(i, n));
 #else
     return (float2)((float)i, 0.0f);
 #endif

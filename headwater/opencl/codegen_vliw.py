@@ -16,6 +16,7 @@ import llvmlite.binding as llvm
 from headwater.opencl.ir_text import split
 from headwater.opencl.linking import link_library, refuse_recursion
 from headwater.opencl.modules import parse
+from headwater.opencl.numbered_calls import PREFIX, number_calls
 from headwater.opencl.platforms import VLIW_TRIPLE, Platform, vliw, with_intrinsics
 
 _NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")
@@ -70,6 +71,8 @@ def compile(
     builder = _builder()
     _inline(module, builder, wanted)
     refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
+    if f"@{PREFIX}" in ir:
+        module = _numbered(module, builder)
     builder.getModulePassManager().run(module, builder)
     lowered = _lowered(module, filename, platform, abilities, wanted)
     _finish(lowered, builder, strength_reduction=strength_reduction)
@@ -108,6 +111,16 @@ def _inline(module: llvm.ModuleRef, builder: llvm.PassBuilder, wanted: set[str])
     passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(module, builder)
+
+
+def _numbered(module: llvm.ModuleRef, builder: llvm.PassBuilder) -> llvm.ModuleRef:
+    """The module with the numbers of textures and their like in the names of functions, before calls are merged."""
+    passes = llvm.create_new_function_pass_manager()
+    passes.add_sroa_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+    return parse(number_calls(str(module)))
 
 
 def _prepared(ir: str) -> str:

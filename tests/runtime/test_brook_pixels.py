@@ -355,3 +355,33 @@ def test_work_groups_are_refused_without_compute_shaders():
     a = numbers("i4", 64, 4)
     with pytest.raises(ResourceError, match="no compute shaders"):
         program.rotate(a, a, shape=(64,), device="hd3870")
+
+
+CHOICES = """
+typedef struct { float x; float4 v; int k; } S;
+kernel float pick(float s, float a[], float b[]) { if (s < 4.0f) return a[s]; return b[s]; }
+kernel void by_if(float s<>, float a[], float b[], out float o<>)
+{ o = 0.0f; if (s < 3.0f) o = a[s]; else if (s < 6.0f) o = b[s]; }
+kernel void by_expression(float s<>, float a[], float b[], out float o<>) { o = s < 4.0f ? a[s] : b[s]; }
+kernel void by_call(float s<>, float a[], float b[], out float o<>)
+{ if (s < 2.0f) o = pick(s, b, a); else o = pick(s, a, b) - pick(s, b, b); }
+kernel void in_loop(float s<>, float a[], float b[], out float o<>)
+{ int i; o = 0.0f; for (i = 0; i < 4; i++) { if (s > (float)i) o += a[s + (float)i]; else o += b[s + (float)i]; } }
+kernel void of_structs(float s<>, S a[], S b[], out float o<>, out float4 p<>)
+{ if (s < 4.0f) { o = a[s].x + (float)a[s].k; p = a[s].v; } else { o = b[s].x - (float)b[s].k; p = b[s].v; } }
+kernel void of_constants(float s<>, float a[8], float b[8], out float o<>)
+{ int i; i = (int)s; if (s < 4.0f) o = a[i]; else o = b[i]; }
+"""
+
+
+@pytest.mark.parametrize("device", ["hd2600-xt", "hd4870"])
+def test_arrays_may_be_chosen_by_control_flow(device):
+    choices = Pair(CHOICES, device)
+    s, a, b = np.arange(8, dtype=np.float32), numbers("f4", 8), numbers("f4", 8)
+    for name in ("by_if", "by_expression", "by_call", "in_loop", "of_constants"):
+        choices.check(name, s, a, b)
+    dtype = choices.pixels.structs["S"]
+    structs = [np.zeros(8, dtype) for _ in range(2)]
+    for one in structs:
+        one["x"], one["v"], one["k"] = numbers("f4", 8), numbers("f4", 8, 4), np.arange(8)
+    choices.check("of_structs", s, *structs)

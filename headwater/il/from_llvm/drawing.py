@@ -17,8 +17,9 @@ functions, declared in its own text:
 ``void __hw_vliw_sync(void)``               waits for the group
 ==========================================  ============================================================================
 
-``n``, ``size`` and ``each``, and k of a write, must have become constants by the time everything is inlined. What calls
-one of the last five is a compute shader, with the work-group that it declares.
+``n``, ``size`` and ``each``, and k of a write, must have become constants by the time everything is inlined: then
+`headwater.opencl.numbered_calls` makes them part of the functions' names, ``__hw_vliw_sample.3``. What calls one of the
+last five is a compute shader, with the work-group that it declares.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ from dataclasses import dataclass, field
 from headwater.il.from_llvm.builder import Lane
 from headwater.il.from_llvm.context import Context
 from headwater.il.model import LANES, Index, Instruction, Modifier, Operand, Register
+from headwater.opencl.numbered_calls import PREFIX, parts_of
 from headwater.opencl.spmd.ir import Function, Inst, Value
 
-_PREFIX = "__hw_vliw_"
 _OUTPUT, _WRITE = "output", "global_write"
-_COMPUTE = frozenset(_PREFIX + name for name in ("thread", "group", "lds_read", "lds_write", "sync"))
+_COMPUTE = frozenset(PREFIX + name for name in ("thread", "group", "lds_read", "lds_write", "sync"))
 _NAMES = _COMPUTE | frozenset(
-    _PREFIX + name
+    PREFIX + name
     for name in (
         *("window_x", "window_y", "sample", "global_read", "constant"),
         *(f"{name}{lanes}" for name in (_OUTPUT, _WRITE) for lanes in range(1, 5)),
     )
 )
-_NAME = re.compile(rf"^declare [^@\n]*@({_PREFIX}\w+)\(", re.MULTILINE)
+_NAME = re.compile(rf"^declare [^@\n]*@({PREFIX}\w+)\(", re.MULTILINE)
 _THREADS = {"thread": "vTidInGrpFlat", "group": "vThreadGrpIdFlat"}
 _FORMAT = tuple(Modifier(f"fmt{lane}", ("float",)) for lane in LANES)
 SAMPLER = 0
@@ -58,12 +59,12 @@ def draws(ir: str) -> bool:
 def computes(function: Function) -> bool:
     """Whether it is a compute shader's."""
     calls = [inst.detail for block in function.blocks.values() for inst in block.insts if inst.op == "call"]
-    return not _COMPUTE.isdisjoint(calls)
+    return any(name.partition(".")[0] in _COMPUTE for name in calls)
 
 
 def is_drawing(inst: Inst) -> bool:
     """Whether an instruction calls one of these functions."""
-    return inst.op == "call" and inst.detail in _NAMES
+    return inst.op == "call" and inst.detail.partition(".")[0] in _NAMES
 
 
 @dataclass
@@ -79,51 +80,52 @@ class Drawing:
 
     def translate(self, inst: Inst) -> list[Lane]:
         """The lanes of a call's result."""
-        name, args = inst.detail.removeprefix(_PREFIX), inst.args
+        name, numbers = parts_of(inst.detail)
+        args: list[Value | int] = [*numbers, *inst.args]
         b = self.c.builder
         if name.startswith("window_"):
             return [Lane(Register("vWinCoord", 0), name[-1])]
         if name == "sample":
             number = self.number(args[0])
             self.textures.add(number)
-            place = b.vector([self.c.lane(args[1]), self.c.lane(args[2])], floats=True)
+            place = b.vector([self.c.lane(value) for value in inst.args[-2:]], floats=True)
             made = b.new(4)
             modifiers = [Modifier("resource", (str(number),)), Modifier("sampler", (str(SAMPLER),))]
             b.put("sample", b.target(made), place, modifiers=modifiers)
             return made
         if name == "global_read":
-            return b.each("mov", [Lane(self.element("g", None, args[0]), lane) for lane in LANES])
+            return b.each("mov", [Lane(self.element("g", None, inst.args[0]), lane) for lane in LANES])
         if name == "constant":
             number = self.number(args[0])
             self.constants[number] = max(self.number(args[1]), self.constants.get(number, 0))
-            return b.each("mov", [Lane(self.element("cb", number, args[2]), lane) for lane in LANES])
+            return b.each("mov", [Lane(self.element("cb", number, inst.args[-1]), lane) for lane in LANES])
         if name in _THREADS:
             return [Lane(Register(_THREADS[name]), "x")]
         if name.startswith("lds_"):
-            return self.shared(name, args)
+            return self.shared(name, args, inst.args)
         if name == "sync":
             b.put("fence", modifiers=[Modifier("threads"), Modifier("lds"), Modifier("memory")])
             return []
-        held = b.plain(self.c.lanes(args[1]))
+        held = b.plain(self.c.lanes(inst.args[-1]))
         if name.startswith(_OUTPUT):
             number = self.number(args[0])
             self.outputs.add(number)
             self.move(Register("o", number), held)
         else:
-            self.move(self.element("g", None, args[0]), held)
+            self.move(self.element("g", None, inst.args[0]), held)
         return []
 
-    def shared(self, name: str, args: Sequence[Value]) -> list[Lane]:
-        """A read or write of LDS."""
+    def shared(self, name: str, args: Sequence[Value | int], values: Sequence[Value]) -> list[Lane]:
+        """A read or write of LDS; ``values``: of the arguments, those that are no part of the name."""
         b = self.c.builder
         self.lds_dwords = max(self.lds_dwords, self.number(args[0]))
         if name == "lds_read":
             made = b.new(4)
-            b.put("lds_read_vec", b.target(made), b.vector([self.c.lane(args[1]), self.c.lane(args[2])]))
+            b.put("lds_read_vec", b.target(made), b.vector([self.c.lane(value) for value in values[-2:]]))
             return made
         offset = Modifier("lOffset", (str(self.number(args[1])),))
         own = Operand(Register("mem", None, Index(None, "", 0)), LANES)
-        b.put("lds_write_vec", own, b.vector(b.plain(self.c.lanes(args[2]))), modifiers=[offset])
+        b.put("lds_write_vec", own, b.vector(b.plain(self.c.lanes(values[-1]))), modifiers=[offset])
         return []
 
     def move(self, target: Register, held: Sequence[Lane]) -> None:
@@ -139,8 +141,10 @@ class Drawing:
             (lane,) = self.c.builder.each("mov", [lane], floats=True)
         return Register(kind, number, Index(lane.register, lane.lane, 0))
 
-    def number(self, value: Value) -> int:
+    def number(self, value: Value | int) -> int:
         """A constant argument."""
+        if isinstance(value, int):
+            return value
         lane = self.c.lane(value)
         if lane.register is not None:
             raise self.c.refuse(
