@@ -9,6 +9,9 @@ from headwater.opencl.symbols import symbol_of
 
 Access = Literal["read", "write", "read_write"]
 Kind = Literal["buffer", "constant", "local", "value", "image", "sampler"]
+ARENA_START = 1 << 16
+"""The first address of a kernel's buffers on VLIW chips: those below are a null pointer's, and offsets of fetches reach
+no further."""
 
 
 @dataclass(frozen=True)

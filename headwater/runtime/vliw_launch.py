@@ -24,9 +24,11 @@ from headwater.emulate.vliw.native import SYMBOL, NativeShader, native_shader
 from headwater.emulate.vliw.raster import BLOCK, Wavefronts, rasterised
 from headwater.emulate.vliw.watch import ARENA_KEY, TILED_KEY, tiled_bytes
 from headwater.errors import LaunchError, ResourceError
+from headwater.isa.vliw.model import MOST_WORK_ITEMS
 from headwater.native import pool as _pool
 from headwater.native.faults import Extent
 from headwater.native.pool import Task
+from headwater.opencl.kernels import ARENA_START
 from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, fill
 
 if TYPE_CHECKING:
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
     from headwater.emulate.vliw.kernel import Kernel
     from headwater.opencl.kernels import KernelInfo
 
-ARENA_START = 1 << 16
-"""The first address of the arena: those below are a null pointer's."""
 ARENA_END = 0xFFFE0000
 """Where it ends: the addresses from here on are those that a generic pointer has for local and private memory
 (`headwater.il.from_llvm.constants.APERTURES`)."""
@@ -224,6 +224,11 @@ class ShaderLaunch(EmulatedLaunch):
         self.wavefronts: Wavefronts | None = None
         if watcher is not None and self.mode == "pixel":
             sizes = replace(sizes, local=(BLOCK, BLOCK, 1))
+        if prod(sizes.groups) * prod(sizes.local) > MOST_WORK_ITEMS:
+            raise LaunchError(
+                f"{' x '.join(map(str, sizes.whole[: sizes.dimensions]))} work-items: {chip.name} numbers up to 2**31",
+                hint="split the launch",
+            )
         self._domain = (*sizes.origin[:2], *(at + size for at, size in zip(sizes.origin, sizes.whole, strict=True)))[:4]
         self.bindings = bindings
         items = prod(sizes.local)

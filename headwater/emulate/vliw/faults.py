@@ -88,14 +88,29 @@ def _where(launch: ShaderLaunch, address: int, nbytes: int, detail: int, extents
         number = (detail - 1 - LAUNCH.size_bytes) // RESOURCE.size_bytes
         space, index = launch.native.order[number]
         label = _SPACES.get(space, space) if space == "global" else f"{_SPACES.get(space, space)} {index}"
+        if space == "fetch":
+            label = _fetched(index)
         return f"at byte {_signed(address)} of {label}, which is outside of it"
     if address < 4096:
         return f"at address {address:#x}: it uses a null pointer"
     return _place(address, nbytes, extents)
 
 
+def _fetched(resource: int) -> str:
+    """A fetch resource as the program calls what the run-time binds to it."""
+    from headwater.isa.vliw.compiler.memory import CONSTANTS, GLOBAL_BYTES, GLOBAL_ELEMENTS, RETURNS, UAVS
+
+    if resource in (GLOBAL_BYTES, GLOBAL_ELEMENTS):
+        return "the global buffer"
+    if UAVS <= resource < RETURNS:
+        return f"uav{resource - UAVS}" if resource < CONSTANTS else f"cb{resource - CONSTANTS}"
+    return f"resource {resource}"
+
+
 def _signed(address: int) -> int:
-    return address - (1 << 64) if address >> 63 else address
+    """A byte of a resource; indices have 32 bits, and a large one is a negative number's."""
+    number = address - (1 << 64) if address >> 63 else address
+    return number - (1 << 32) if 1 << 31 <= number < 1 << 32 else number
 
 
 def work_item(launch: ShaderLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 from headwater.emulate.builder import Value
 from headwater.emulate.lower_float import lower
-from headwater.emulate.memory import Address
-from headwater.emulate.registers import PART_LANES
+from headwater.emulate.memory import Address, PartAccess
+from headwater.emulate.registers import PART, PART_LANES, PART_MASK, Mask
 from headwater.emulate.vliw import datashare, formats, program, sampling, scratch
 from headwater.emulate.vliw.bindings import NEAREST, Format, vertex_format
 from headwater.emulate.vliw.clause import Clause, place
@@ -79,32 +79,76 @@ def _vertex(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
     address = c.memory(name, bound)
     known, watch = format_, Watch(c, pc, "vertex", name)
 
-    def element(part: int) -> tuple[Address, Value | None]:
-        """Where it lies, and which lanes' are in the resource."""
+    def element(part: int) -> tuple[Value, Value, Value | None]:
+        """The index, the byte that it lies at, and which lanes' are in the resource."""
         b = c.b
         index = b.splat(source(c, f["src_gpr"], f["src_sel_x"], part), PART_LANES)
         low = index if stride == 1 else b.binary("mul", index, b.constant("u32", stride))
-        if offset:
-            low = b.binary("add", low, b.constant("u32", offset))
-        inside = None
-        if not bound.arena:
-            inside = b.compare("icmp ult", index, _limit(c, name, offset + known.nbytes, stride))
-            low = b.select(inside, low, b.constant("u32", 0))
-        return address(low.text), inside
+        if bound.arena:  # an index that is negative is outside, whatever is added to it
+            return index, b.intrinsic("uadd.sat", "u32", low, b.constant("u32", offset)) if offset else low, None
+        low = b.binary("add", low, b.constant("u32", offset))
+        return index, low, b.compare("icmp ult", index, _limit(c, name, offset + known.nbytes, stride))
+
+    def there(low: Value, inside: Value | None) -> Address:
+        return address((low if inside is None else c.b.select(inside, low, c.b.constant("u32", 0))).text)
 
     def tell(part: int) -> None:
-        at, inside = element(part)
-        watch.tell(part, at, known.nbytes, accessing(c, part, inside))
+        _, low, inside = element(part)
+        watch.tell(part, there(low, inside), known.nbytes, accessing(c, part, inside))
 
     def read(part: int) -> Lanes:
-        at, inside = element(part)
-        if not looks_first(c):
-            watch.tell(part, at, known.nbytes, accessing(c, part, inside))
-        return load(c, at, known, part, inside, pc)
+        index, low, inside = element(part)
+        if looks_first(c):  # reads outside give 0, which a check does not take for meant
+            if inside is not None:
+                low = c.b.select(inside, low, _beyond(c, name, low, known.nbytes))
+            return load(c, address(low.text), known, part, None, pc)
+        at = there(low, inside)
+        watch.tell(part, at, known.nbytes, accessing(c, part, inside))
+        values = load(c, at, known, part, inside, pc)
+        if inside is None or stride != 1 or known.nbytes == 4 or set(known.widths) != {32}:
+            return values
+        limits = [_limit(c, name, offset + 4 * k + 4, stride) for k in range(known.nbytes // 4)]
+        within = [c.b.compare("icmp ult", index, limit) for limit in limits]
+        return _partly(c, address(low.text), within, values, part, pc)
 
     if looks_first(c):  # what a check touches of it, it then has prefetched for all parts
         c.at_once(tell)
     return read
+
+
+def _partly(c: Clause, at: Address, within: list[Value], values: Lanes, part: int, pc: int) -> Lanes:
+    """The lanes of elements of which some dwords are ``within`` the resource: Direct3D 11 gives those, and 0 for the
+    others (functional specification, ld_raw)."""
+    b = c.b
+    outside = b.binary("xor", within[-1], b.vector("u1", [1] * PART_LANES))
+    lanes = b.binary("and", b.binary("and", within[0], outside), c.part_mask(c.exec, part))
+    bits = b.emit(f"bitcast {PART_MASK} {lanes.text} to i{PART_LANES}")
+    some = b.emit(f"icmp ne i{PART_LANES} {bits}, 0")
+    before, partly, done = b.block.label, b.label("partly"), b.label("fetched")
+    b.branch(some, partly, done)
+    b.start(partly)
+    found: Lanes = []
+    for k, inside in enumerate(within):
+        mask = Mask()
+        mask.parts[part] = b.binary("and", lanes, inside).text
+        (dword,) = PartAccess(c, part, mask, pc).load_anywhere(at.moved(b, 4 * k), 4)
+        chosen = b.select(inside, Value(dword, "u32", PART_LANES), b.constant("u32", 0))
+        found.append(b.select(lanes, chosen, values[k]))
+    after = b.block.label
+    b.jump(done)
+    b.start(done)
+    joined = [
+        Value(b.emit(f"phi {PART} [{old.text}, %{before}], [{new.text}, %{after}]"), "u32", PART_LANES)
+        for old, new in zip(values, found, strict=False)
+    ]
+    return [*joined, *values[len(joined) :]]
+
+
+def _beyond(c: Clause, name: tuple[str, int], low: Value, nbytes: int) -> Value:
+    """Bytes of elements that are not inside of a resource; where the address wrapped and would be, one outside."""
+    b = c.b
+    wrapped = b.compare("icmp ult", low, _limit(c, name, nbytes, 1))
+    return b.select(wrapped, b.constant("u32", (1 << 32) - 1), low)
 
 
 def _limit(c: Clause, name: tuple[str, int], nbytes: int, stride: int) -> Value:

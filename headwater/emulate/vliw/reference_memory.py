@@ -215,7 +215,9 @@ def _vertex(wave: Wave, one: Fetch, lane: int) -> list[int]:
     stride = 1 if found is None or f["const_buf_no_stride"] else found.stride
     at = _source(wave, f["src_gpr"], f["src_sel_x"], lane) * stride + f["offset"]
     if not wave.memories.inside(name, at, format_.nbytes):
-        return [0, 0, 0, 0]
+        if stride != 1 or set(format_.widths) != {32} or not wave.memories.inside(name, at, 4):
+            return [0, 0, 0, 0]
+        return unpack(format_, b"".join(wave.memories.read(name, at + k, 4) for k in range(0, format_.nbytes, 4)))
     return unpack(format_, wave.memories.read(name, at, format_.nbytes))
 
 

@@ -149,12 +149,13 @@ class Memory:
         return made
 
     def unscaled(self, lane: Lane, amount: int) -> Lane:
-        """A lane shifted to the right, by way of what it was shifted to the left from."""
+        """A lane shifted to the right, by way of what it was shifted to the left from. It may be negative where the
+        constant that is added to it is not in it."""
         known = self.shifted.get((lane.register, lane.lane))
         if known is None or lane.register is None:
-            return self.c.one("ushr", lane, amount)
+            return self.c.one("ishr", lane, amount)
         source, by = known
-        return self.c.one("ishl", source, by - amount) if by >= amount else self.c.one("ushr", lane, amount)
+        return self.c.one("ishl", source, by - amount) if by >= amount else self.c.one("ishr", lane, amount)
 
     def whole(self, base: Lane, offset: int) -> Lane:
         return self.c.one("iadd", base, offset)

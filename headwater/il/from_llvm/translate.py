@@ -21,7 +21,7 @@ from headwater.il.from_llvm.types import size_bytes, words
 from headwater.il.from_llvm.written import written
 from headwater.il.model import Index, Instruction, Modifier, Operand, Program, Register
 from headwater.isa.vliw.compiler.target import SCRATCH_BUFFER_ELEMENTS
-from headwater.opencl.kernels import KernelInfo
+from headwater.opencl.kernels import ARENA_START, KernelInfo
 from headwater.opencl.memory_limits import MemoryLimitError, exceeded
 from headwater.opencl.spmd.ir import Block, Function, Inst, Module, Value
 
@@ -164,9 +164,9 @@ class _Kernel:
             register = Register("x", array.number, Index(None, "", array.elements))
             out.append(Instruction("dcl_indexed_temp_array", operands=(Operand(register),)))
         if self.places.arena_used:
-            out.append(Instruction("dcl_raw_uav", (Modifier("id", (str(ARENA),)),)))
+            out.append(Instruction("dcl_raw_uav", _view(ARENA)))
         if self.places.bytes_used:
-            out.append(Instruction("dcl_arena_uav", (Modifier("id", (str(BYTES),)),)))
+            out.append(Instruction("dcl_arena_uav", _view(BYTES)))
         if self.places.lds_used:
             grows = any(argument.kind == "local" for argument in self.info.args)
             size = self.chip.local_memory.work_group_bytes if grows else self.places.local_bytes
@@ -306,6 +306,10 @@ class _Kernel:
         moves = [k for k in range(len(targets)) if sources[k] != targets[k]]
         if moves:
             self.b.into([targets[k] for k in moves], "mov", [sources[k] for k in moves], floats=True)
+
+
+def _view(number: int) -> tuple[Modifier, ...]:
+    return Modifier("id", (str(number),)), Modifier("start", (str(ARENA_START),))
 
 
 def _constant_buffer(number: int, elements: int) -> Instruction:

@@ -26,6 +26,13 @@ GENERATION_OF_TARGET: Mapping[str, str] = {
     "cayman": "cayman",
 }
 
+MOST_GROUP = 1024
+"""Work-items of a work-group, the most of any chip."""
+MOST_WORK_ITEMS = 1 << 31
+"""Work-items or pixels of a launch: larger ones are refused, so that no number of a work-item is negative."""
+MOST_ROWS = MOST_WORK_ITEMS // 4096
+"""Rows of a domain: OpenCL's work-items on R600 and R700 are laid out in rows of 4096, IL's domains have fewer."""
+
 SLOT_NAMES = "xyzwt"
 X, Y, Z, W, T = range(5)
 

@@ -10,7 +10,7 @@ from headwater.errors import LimitError, Span
 from headwater.il.checker import Facts, check
 from headwater.il.legacy import modern
 from headwater.il.model import Instruction, Program, Register
-from headwater.isa.vliw.compiler import coalesce, optimise, reads, spill, verify
+from headwater.isa.vliw.compiler import coalesce, offsets, optimise, reads, spill, verify
 from headwater.isa.vliw.compiler.allocate import allocate
 from headwater.isa.vliw.compiler.emit import emit
 from headwater.isa.vliw.compiler.liveness import Liveness
@@ -111,6 +111,9 @@ class _Attempt:
         for _ in range(_REWRITES):
             region = optimise.rewrite(region, target)
             verify.ssa(region)
+        offsets.move_offsets(region, facts)
+        optimise.clean(region)
+        verify.ssa(region)
         reads.join_fetches(region)
         reads.pair_reads(region)
         optimise.select_predicates(region, target)

@@ -230,6 +230,9 @@ def _add_int(uses: list[Use]) -> Simpler:
         op = definition(a.ref, "ADD_INT")
         if op is not None and (inner := _const(op.uses[1])) is not None:
             return "ADD_INT", [op.uses[0], _number(c + inner)]
+        op = definition(a.ref, "SUB_INT")
+        if op is not None and (inner := _const(op.uses[0])) is not None:
+            return "SUB_INT", [_number(c + inner), op.uses[1]]
         return None
     for x, y in ((a, b), (b, a)):
         op = definition(y.ref, "SUB_INT")

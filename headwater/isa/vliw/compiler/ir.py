@@ -20,10 +20,11 @@ class Value:
 
     ``alias`` is what replaces it, once it was found to be the same. ``fixed``: the register and component in which it
     is when the program starts. ``chan``: the component that it must have, or -1. ``vector``: the values that must share
-    a register with it. ``position``: it is a coordinate of a pixel's centre, an integer and a half.
+    a register with it. ``position``: it is a coordinate of a pixel's centre, an integer and a half. ``most``: of what
+    the hardware gives, the greatest number that it can be.
     """
 
-    __slots__ = ("alias", "chan", "fixed", "index", "op", "position", "vector")
+    __slots__ = ("alias", "chan", "fixed", "index", "most", "op", "position", "vector")
     _count = 0
 
     def __init__(self, op: Op | None = None) -> None:
@@ -35,6 +36,7 @@ class Value:
         self.chan = -1
         self.vector: Vector | None = None
         self.position = False
+        self.most = 0xFFFFFFFF
 
     def __repr__(self) -> str:
         return f"%{self.index}"

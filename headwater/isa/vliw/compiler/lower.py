@@ -16,6 +16,7 @@ from headwater.isa.vliw.compiler import arithmetic, divide, memory, shares, stru
 from headwater.isa.vliw.compiler.build import ONE, ZERO, Builder, magnitude, negated, number, real
 from headwater.isa.vliw.compiler.ir import Const, Exit, If, Kcache, Loop, Phi, Ref, Region, Use, Value
 from headwater.isa.vliw.compiler.target import Target
+from headwater.isa.vliw.model import MOST_GROUP, MOST_ROWS, MOST_WORK_ITEMS
 
 Key = tuple[str, object, int]
 Environment = dict[Key, Ref]
@@ -283,8 +284,21 @@ class Lowering:
             value.fixed = key
             value.chan = chan
             value.position = self.program.kind == "ps" and chan < 2
+            value.most = self.greatest(gpr, chan)
             self.inputs[key] = value
         return self.inputs[key]
+
+    def greatest(self, gpr: int, chan: int) -> int:
+        """The greatest number that the hardware puts into such a register."""
+        if self.program.kind == "ps":
+            return MOST_ROWS if chan < 2 else MOST_WORK_ITEMS
+        group = self.facts.group
+        items = group[0] * group[1] * group[2] if group is not None else 1
+        if gpr or chan == (3 if self.target.is_evergreen else 1):  # of the group
+            return MOST_WORK_ITEMS // items
+        if group is None:
+            return MOST_GROUP - 1
+        return group[chan] - 1 if self.target.is_evergreen else items - 1
 
     def thread(self, which: str, lane: int) -> Ref:
         """The work-item's numbers; docs/vliw.md says in which registers they come."""

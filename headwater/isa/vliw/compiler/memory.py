@@ -25,7 +25,6 @@ GLOBAL_BYTES, GLOBAL_ELEMENTS, UAVS, CONSTANTS, RETURNS = 126, 127, 128, 144, 16
 GLOBAL_RAT = 11
 ARRAY_GPRS = 40
 """vec4 of indexed temporaries that may be registers; beyond it they are scratch."""
-_MAX_OFFSET = 0xFFFF
 _WRITE_INDEXED, _READ = 1, 2  # TYPE of writes to memory; reads so are R600's
 _FORMATS = {1: 13, 2: 29, 3: 47, 4: 34}
 """DATA_FORMAT of 32-bit components by their number (AMD, Evergreen-Family ISA, VTX_WORD1)."""
@@ -52,37 +51,26 @@ def _vertex_fetch(
     lowering: Lowering,
     resource: int,
     index: Ref,
-    offset: int,
     order: str = "",
     data_format: int = 0,
     *,
     bytewise: bool = False,
 ) -> list[Ref]:
-    """Four dwords (or one element of a smaller format) of a buffer at an index and a constant offset in bytes.
+    """Four dwords (or one element of a smaller format) of a buffer at an index.
 
     ``bytewise``: the index counts bytes, whatever elements the resource has.
     """
     b = lowering.builder
-    key: tuple[object, ...] = ("vertex", resource, index, offset, data_format, bytewise)
+    key: tuple[object, ...] = ("vertex", resource, index, data_format, bytewise)
     if order:  # what was read before a write, or in another region, may have changed
         key = (*key, id(b.region), lowering.versions)
     results: list[Value | None] = [Value() for _ in range(1 if data_format else 4)]
-    fields = {"buffer_id": resource, "offset": offset, "data_format": data_format}
+    fields = {"buffer_id": resource, "offset": 0, "data_format": data_format}
     if bytewise:
         fields["const_buf_no_stride"] = 1
     op = Op("FETCH", [Use(b.register(index))], results, FETCH, fields=fields, order=order)
     made = b.fetch(key, op)
     return [value for value in made.results if value is not None]
-
-
-def with_offset(address: Ref, limit: int, unit: int = 1) -> tuple[Ref, int]:
-    """An address as a value and a constant in bytes that an offset field takes."""
-    op = fold.definition(address, "ADD_INT")
-    if op is not None:
-        base, added = op.uses
-        if type(added.ref) is Const and type(base.ref) in (Value, Kcache) and 0 <= added.ref.bits * unit <= limit:
-            return base.ref, added.ref.bits * unit
-    return address, 0
 
 
 def constant(lowering: Lowering, register: Register, lane: int) -> Ref:
@@ -92,8 +80,7 @@ def constant(lowering: Lowering, register: Register, lane: int) -> Ref:
     place = _index(lowering, index)
     if type(place) is Const and place.bits < lowering.target.constant_buffer_elements:
         return Kcache(buffer, place.bits, lane)
-    at, offset = with_offset(place, _MAX_OFFSET, 16)
-    return _vertex_fetch(lowering, CONSTANTS + buffer, at, offset)[lane]
+    return _vertex_fetch(lowering, CONSTANTS + buffer, place)[lane]
 
 
 def _index(lowering: Lowering, index: Index) -> Ref:
@@ -228,8 +215,7 @@ def _resinfo(lowering: Lowering, made: Instruction) -> None:
 def global_read(lowering: Lowering, register: Register, lane: int) -> Ref:
     """A component of the global buffer."""
     assert register.index is not None
-    at, offset = with_offset(_index(lowering, register.index), _MAX_OFFSET, 16)
-    return _vertex_fetch(lowering, GLOBAL_ELEMENTS, at, offset, "global")[lane]
+    return _vertex_fetch(lowering, GLOBAL_ELEMENTS, _index(lowering, register.index), "global")[lane]
 
 
 def global_write(lowering: Lowering, register: Register, written: dict[int, Ref]) -> None:
@@ -279,9 +265,8 @@ def _view(lowering: Lowering, made: Instruction, *kinds: str) -> Uav:
 
 
 def _raw_read(lowering: Lowering, view: Uav, address: Ref, data_format: int = 0) -> list[Ref]:
-    at, offset = with_offset(address, _MAX_OFFSET)
     resource = UAVS + view.number if lowering.target.is_evergreen else GLOBAL_BYTES
-    return _vertex_fetch(lowering, resource, at, offset, "global", data_format)
+    return _vertex_fetch(lowering, resource, address, "global", data_format)
 
 
 def _raw_write(lowering: Lowering, view: Uav, address: Ref, data: dict[int, Ref]) -> None:
@@ -323,8 +308,7 @@ def _srv_load(lowering: Lowering, made: Instruction) -> None:
         address = struct_address(lowering, made.operands[1], view.stride_bytes)
     else:
         address = lowering.read(made.operands[1], "U", 0).ref
-    at, offset = with_offset(address, _MAX_OFFSET)
-    found = _vertex_fetch(lowering, view.number, at, offset, bytewise=True)
+    found = _vertex_fetch(lowering, view.number, address, bytewise=True)
     lowering.assign(made, lambda k: found[k])
 
 
@@ -430,7 +414,7 @@ def _uav_atomic(lowering: Lowering, made: Instruction) -> None:
         return
     slot = lowering.thread("global_flat", 0)
     _rat(lowering, f"{name}_RTN", view.number, {**data, 1: slot}, [dword])
-    old = _vertex_fetch(lowering, RETURNS + view.number, slot, 0, "global", _FORMATS[1])[0]
+    old = _vertex_fetch(lowering, RETURNS + view.number, slot, "global", _FORMATS[1])[0]
     lowering.assign(made, lambda _: old)
 
 

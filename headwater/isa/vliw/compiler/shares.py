@@ -13,7 +13,7 @@ from headwater.il.model import Instruction, Operand
 from headwater.il.table import operations
 from headwater.isa.vliw.compiler.build import ZERO, number
 from headwater.isa.vliw.compiler.ir import FETCH, Op, Ref, Use, Value
-from headwater.isa.vliw.compiler.memory import coordinates, masked, struct_address, with_offset
+from headwater.isa.vliw.compiler.memory import coordinates, masked, struct_address
 
 if TYPE_CHECKING:
     from headwater.isa.vliw.compiler.lower import Lowering
@@ -23,6 +23,8 @@ _NAMES = {
     "umax": "MAX_UINT", "and": "AND", "or": "OR", "xor": "XOR", "inc": "INC", "dec": "DEC", "xchg": "XCHG",
     "mskor": "MSKOR",
 }  # fmt: skip
+_OFFSETS = 256
+"""Bytes from an address that IDX_OFFSET of an LDS operation reaches (AMD, Evergreen-Family ISA)."""
 
 
 def lower(lowering: Lowering, made: Instruction) -> bool:
@@ -56,13 +58,10 @@ def _local(lowering: Lowering, made: Instruction) -> int:
 
 def _lds_op(lowering: Lowering, name: str, address: Ref, offset: int, data: list[Ref], *, effect: bool) -> Value | None:
     b = lowering.builder
-    base, more = with_offset(address, 255)
-    if more % 4 or more + offset > 255:
-        base, more = address, 0
-    if offset + more > 255:
-        base, offset = b.alu("ADD_INT", base, number(offset)), 0
+    beyond = offset - offset % _OFFSETS if offset >= _OFFSETS else 0
+    base = b.alu("ADD_INT", address, number(beyond)) if beyond else address
     result = Value() if name.endswith("_RET") else None
-    fields = {"lds_offset": (offset + more) // 4}
+    fields = {"lds_offset": (offset - beyond) // 4}
     op = Op(name, [Use(base), *(Use(ref) for ref in data)], [result], fields=fields, order="lds", effect=effect)
     b.add(op)
     return result
