@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import cast
 
 import llvmlite.binding as llvm
 
@@ -17,7 +18,16 @@ from headwater.opencl.indices import constants_outside
 from headwater.opencl.ir_text import string_bytes
 from headwater.opencl.kernels import BoundsTest
 from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
-from headwater.opencl.modules import HALF_PATHS, Target, emit_object, gathers, host_target, machine, parse
+from headwater.opencl.modules import (
+    HALF_PATHS,
+    Target,
+    emit_object,
+    gathers,
+    host_target,
+    machine,
+    parse,
+    quick_machine,
+)
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.printf import parse as parse_format, strings_in
 from headwater.opencl.selected import chosen_once
@@ -192,10 +202,10 @@ def build(
     checked: bool = False,
     apart: bool = False,
     fitting: bool = False,
-) -> tuple[bytes, int | None, tuple[str, ...], bool, BoundsTest]:
+) -> tuple[list[bytes], int | None, tuple[str, ...], bool, BoundsTest]:
     """Vectorise one kernel of a prepared module and compile it.
 
-    Returns the object code, the frame bytes of a chunk that stops at barriers, the printf formats by number, whether it
+    Returns the objects, the frame bytes of a chunk that stops at barriers, the printf formats by number, whether it
     prefetches for launches that want it, and what it can say of accesses outside of arrays (unless it is ``checked``).
 
     ``masked``: some chunks are partly outside their work-group; ``split``: a work-group has several chunks, which wait
@@ -210,7 +220,18 @@ def build(
     keep_apart(kernel.function, found)
     code, frame_bytes, formats, ahead = vectorised(module, kernel, symbol, layout, masked, split, checked, found)
     alone = layout.lanes == 1 and kernel.has_loop and not checked
-    return compile_object(code, alone=alone), frame_bytes, formats, ahead, _bounds_test(kernel, asked)
+    objects = [compile_object(code, alone=alone)]
+    if kernel.bounds.text:
+        objects.append(_quickly_compiled(kernel.bounds.text))
+    return objects, frame_bytes, formats, ahead, _bounds_test(kernel, asked)
+
+
+def _quickly_compiled(functions: str) -> bytes:
+    """Object code of functions that are called seldom: what LLVM would gain is less than what it takes."""
+    target = host_target()
+    head = f'target datalayout = "{target.data_layout}"\ntarget triple = "{target.triple}"\n\n'
+    text = f"{head}{functions}\n\n{_attributes(target, target.vector_bytes)}\n"
+    return cast("bytes", quick_machine().emit_object(parse(text)))
 
 
 def _bounds_test(kernel: Kernel, symbol: str) -> BoundsTest:
@@ -322,7 +343,6 @@ def vectorised(
         *code,
         *([_place_code(kernel, place)] if place is not None else []),
         *(_fits_code(kernel, symbol, own) if kernel.fits else []),
-        *([kernel.bounds.text] if kernel.bounds.text else []),
         *([CHECK_FUNCTION] if checked else []),
         *(functions(counted) if counted else []),
         *([barrier_check(codes[0].barriers)] if checked and resumable else []),

@@ -235,7 +235,7 @@ class HostModule:
         exports = [ENTRY, *([ENTRY + FITS_SUFFIX] if code.fitting else []), *([bounds.symbol] if bounds.symbol else [])]
         needs = {"symbol": ENTRY, "frame_bytes": frame_bytes, "formats": formats, "fetches_ahead": fetches_ahead}
         needs["bounds"] = asdict(bounds)
-        return {_IMAGE_FILE: link_shared(made, exports=exports), _CODE_FILE: json.dumps(needs).encode()}
+        return {_IMAGE_FILE: link_shared(*made, exports=exports), _CODE_FILE: json.dumps(needs).encode()}
 
 
 _loaded: dict[str, HostModule] = {}

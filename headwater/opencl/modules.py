@@ -75,6 +75,15 @@ def machine() -> llvm.TargetMachine:
 
 
 @functools.cache
+def quick_machine() -> llvm.TargetMachine:
+    """The same for code that need not be fast."""
+    machine()
+    processor, features = host_processor()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=processor, features=features, opt=0, reloc="pic", codemodel="small")
+
+
+@functools.cache
 def host_target() -> Target:
     """This machine, as LLVM sees it."""
     tm = machine()

@@ -14,8 +14,8 @@ from headwater.opencl.spmd.ir import Function, Inst, Value
 from headwater.opencl.spmd.shapes import PRIMITIVE
 from headwater.opencl.spmd.types import Type
 
-MOST_SITES = 8
-"""Places in a kernel's control flow whose accesses are asked for: each is a loop over a few work-items to compile."""
+MOST_SITES = 6
+"""Places in a kernel's control flow whose accesses are asked for: each takes LLVM some 0.5 ms."""
 
 MOST_ACCESSES = 12
 """Accesses of such a place: reads of stencils, say, of which the outermost come first and last."""
@@ -52,7 +52,10 @@ class Site:
 
 
 def sites(function: Function, cfg: Cfg, arguments: int) -> list[Site]:
-    """The places where something is accessed, writes first; the kernel's first ``arguments`` parameters are passed."""
+    """The places where something is accessed, those of writes to arguments first, those of __local variables last.
+
+    The kernel's first ``arguments`` parameters are passed.
+    """
     if cfg.irreducible:
         return []
     roots = pointer_roots(function, cfg, arguments)
@@ -66,8 +69,13 @@ def sites(function: Function, cfg: Cfg, arguments: int) -> list[Site]:
                     found.setdefault(home, Site(home, loops)).accesses.append(access)
     for site in found.values():
         site.accesses = _outermost(site.accesses, function, cfg)
-    writing = sorted(found.values(), key=lambda site: not any(access.writes for access in site.accesses))
-    return writing[:MOST_SITES]
+    return sorted(found.values(), key=_last)[:MOST_SITES]
+
+
+def _last(site: Site) -> tuple[bool, bool]:
+    """Greater for places that matter less."""
+    passed = [access for access in site.accesses if access.position >= 0]
+    return not passed, not any(access.writes for access in passed or site.accesses)
 
 
 def pointer_roots(function: Function, cfg: Cfg, arguments: int) -> dict[str, tuple[str, int]]:

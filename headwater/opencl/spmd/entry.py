@@ -13,7 +13,8 @@ from headwater.opencl.spmd.parts import ID_PARAMS, PARTED
 from headwater.opencl.spmd.tallies import Tally, begin, end
 
 _FIELDS = {"total": 1, "batch": 2, "stop": 3, "flags": 17, "printf": 18, "frames": 22, "tail": 30}
-_VECTORS = {"gsz": 4, "els": 7, "ngr": 10, "off": 13}
+LAUNCH_VECTORS = {"gsz": 4, "els": 7, "ngr": 10, "off": 13}
+"""Global size, local size, number of groups and global offset, three numbers each."""
 
 
 PLACE = "chunk.place"
@@ -76,11 +77,11 @@ def write_entry(
     ``tallies``: arguments that each thread counts into for itself."""
     places, args_bytes = argument_places(params)
     lines = [f"define void @{symbol}{_ENTRY_PARAMS}", "entry:"]
-    load_launch(lines)
+    _load_launch(lines)
     lines += ["  %frames.at = getelementptr i8, ptr %scratch, i64 %frames"]
     if frame_bytes is not None:
         lines += ["  %alive = alloca i32"]
-    arguments = load_arguments(places, locals_bytes, lines)
+    arguments = _load_arguments(places, locals_bytes, lines)
     if tallies:
         lines += begin(tallies, args_bytes)
     lines += _GROUP_LOOP.splitlines()
@@ -100,8 +101,8 @@ def write_entry(
 def write_fits_entry(symbol: str, function: str, params: list[Param], locals_bytes: list[int]) -> str:
     """What tells of a launch, called like its entry, whether ``function`` is content with its numbers: 1, else 0."""
     lines = [f"define i32 @{symbol}{_ENTRY_PARAMS}", "entry:"]
-    load_launch(lines)
-    arguments = load_arguments(argument_places(params)[0], locals_bytes, lines)
+    _load_launch(lines)
+    arguments = _load_arguments(argument_places(params)[0], locals_bytes, lines)
     known = ("gsz", "ngr", "off", "els")
     ids = [f"i64 %{name}" if name[:-1] in known else "i64 0" for name in ID_PARAMS]
     texts = ", ".join([*arguments, *ids, *_SHARED, "ptr %scratch", "i32 0"])
@@ -109,14 +110,14 @@ def write_fits_entry(symbol: str, function: str, params: list[Param], locals_byt
     return "\n".join(lines)
 
 
-def load_launch(lines: list[str]) -> None:
+def _load_launch(lines: list[str]) -> None:
     """What the launch block says."""
     add = lines.append
     for name, index in _FIELDS.items():
         add(f"  %{name}.p = getelementptr i64, ptr %launch, i64 {index}")
         if name != "stop":
             add(f"  %{name} = load i64, ptr %{name}.p")
-    for name, index in _VECTORS.items():
+    for name, index in LAUNCH_VECTORS.items():
         for dim in range(3):
             add(f"  %{name}{dim}.p = getelementptr i64, ptr %launch, i64 {index + dim}")
             add(f"  %{name}{dim} = load i64, ptr %{name}{dim}.p")
@@ -130,7 +131,7 @@ def load_launch(lines: list[str]) -> None:
     add("  %printf.callback = inttoptr i64 %printf to ptr")
 
 
-def load_arguments(places: list[ArgPlace], locals_bytes: list[int], lines: list[str]) -> list[str]:
+def _load_arguments(places: list[ArgPlace], locals_bytes: list[int], lines: list[str]) -> list[str]:
     """The arguments, with their types; pointers to local memory are into ``%scratch``."""
     arguments = []
     for number, place in enumerate(places):
