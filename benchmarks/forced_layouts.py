@@ -12,9 +12,9 @@ import numpy as np
 
 from headwater.opencl import host
 from headwater.opencl.host import HostModule
-from headwater.opencl.spmd.layout import Layout
 from headwater.runtime.cpu import cpu_device, cpu_program
 from headwater.runtime.devices import Device, DeviceProgram
+from headwater.vectorise.layout import Layout
 
 LAYOUTS = (
     Layout(1),

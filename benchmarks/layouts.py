@@ -38,9 +38,9 @@ from suite.nbody import GROUP as NBODY_GROUP
 import headwater as hw
 from headwater.opencl import host
 from headwater.opencl.host import HostModule
-from headwater.opencl.spmd.layout import Layout
-from headwater.opencl.spmd.plan import MASKED_ROWS, MAX_ROWS, choose_group, vector_lanes
 from headwater.runtime.cpu import cpu_device, cpu_program
+from headwater.vectorise.layout import Layout
+from headwater.vectorise.plan import MASKED_ROWS, MAX_ROWS, choose_group, vector_lanes
 
 LANES, ROWS = (1, 4, 8, 16, 32, 64), (1, 2, 4, 8, 16)
 SLOW_SECONDS = 0.5
@@ -96,7 +96,7 @@ class WithMasks(HostModule):
     def _build(self, *args: Any) -> dict[str, bytes]:
         from headwater.native import worker
         from headwater.opencl import codegen
-        from headwater.opencl.spmd import vectorise
+        from headwater.vectorise import vectorise
 
         def call(name: str, *call_args: Any, **named: Any) -> Any:
             return getattr(codegen, name)(*call_args, **named)

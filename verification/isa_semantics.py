@@ -256,7 +256,7 @@ class Library:
 
     def __init__(self, worker: Worker, found: list[Case]) -> None:
         self.cases = found
-        target = worker.call("opencl.modules:host_target")
+        target = worker.call("llvm.modules:host_target")
         code = link_shared(worker.call("emulate.codegen:compile_wave", module(found, target), LARGE))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "cases.so"

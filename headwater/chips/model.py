@@ -12,6 +12,9 @@ from typing import Any, Literal, NamedTuple
 from headwater.errors import UsageError
 
 Family = Literal["gcn", "vliw"]
+SCRATCH_BUFFER_ELEMENTS = 4096
+"""vec4 of scratch that a work-item of a VLIW chip may have: ARRAY_SIZE has 12 bits (AMD, R600-Family ISA,
+CF_ALLOC_IMP_EXP_DWORD1_BUF)."""
 
 
 class Range(NamedTuple):

@@ -10,7 +10,7 @@ import functools
 import llvmlite.binding as llvm
 
 from headwater.emulate.layout import LARGE_KERNEL
-from headwater.opencl.modules import emit_object, host_processor, host_target, parse
+from headwater.llvm.modules import emit_object, host_processor, host_target, parse
 
 
 @functools.cache

@@ -12,13 +12,8 @@ from typing import cast
 import llvmlite.binding as llvm
 
 from headwater.errors import InternalError, SourceError
-from headwater.native.shared import BOUNDS_SUFFIX, FITS_SUFFIX
-from headwater.opencl.bit_vectors import without_bit_vectors
-from headwater.opencl.indices import constants_outside
-from headwater.opencl.ir_text import string_bytes
-from headwater.opencl.kernels import BoundsTest
-from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
-from headwater.opencl.modules import (
+from headwater.llvm.ir import Module, Param
+from headwater.llvm.modules import (
     HALF_PATHS,
     Target,
     emit_object,
@@ -28,28 +23,33 @@ from headwater.opencl.modules import (
     parse,
     quick_machine,
 )
+from headwater.llvm.passes.bit_vectors import without_bit_vectors
+from headwater.llvm.passes.index_constants import constants_outside
+from headwater.llvm.passes.selected_values import chosen_once
+from headwater.llvm.text import string_bytes
+from headwater.native.shared import BOUNDS_SUFFIX, FITS_SUFFIX
+from headwater.opencl.kernels import BoundsTest
+from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.printf import parse as parse_format, strings_in
-from headwater.opencl.selected import chosen_once
-from headwater.opencl.spmd.aligned import Place, streaming_place
-from headwater.opencl.spmd.alike import rows_share
-from headwater.opencl.spmd.cost import LANES, down_width, estimate
-from headwater.opencl.spmd.counted import entry_guard, restartable, uneven_loops
-from headwater.opencl.spmd.entry import PLACE, argument_places, write_entry, write_fits_entry
-from headwater.opencl.spmd.faults import CHECK_FUNCTION, barrier_check
-from headwater.opencl.spmd.flow import flow
-from headwater.opencl.spmd.ir import Module, Param
-from headwater.opencl.spmd.kernel import LOCAL_GLOBAL, Kernel, read_kernel
-from headwater.opencl.spmd.layout import LOCAL_ALIGN_BYTES, Layout, line_layout
-from headwater.opencl.spmd.linear import Linear
-from headwater.opencl.spmd.lines import in_lines, line_items, only_reads
-from headwater.opencl.spmd.parts import Formats, Variant
-from headwater.opencl.spmd.plan import KernelFacts, masked_layout
-from headwater.opencl.spmd.rows import NO_FLOW, Flow
-from headwater.opencl.spmd.shapes import Shapes
-from headwater.opencl.spmd.strips import find_strips
-from headwater.opencl.spmd.tallies import Tally, functions, keep_apart, tallies
-from headwater.opencl.spmd.vectorise import ChunkCode, Vectoriser
+from headwater.vectorise.cache_lines import in_lines, line_items, only_reads
+from headwater.vectorise.chunk_values import Formats, Variant
+from headwater.vectorise.cost import LANES, down_width, estimate
+from headwater.vectorise.entry import PLACE, argument_places, write_entry, write_fits_entry
+from headwater.vectorise.faults import CHECK_FUNCTION, barrier_check
+from headwater.vectorise.kernel_preparation import LOCAL_GLOBAL, Kernel, read_kernel
+from headwater.vectorise.layout import LOCAL_ALIGN_BYTES, Layout, line_layout
+from headwater.vectorise.linearisation import Linear
+from headwater.vectorise.ordered_branches import entry_guard, restartable, uneven_loops
+from headwater.vectorise.plan import KernelFacts, masked_layout
+from headwater.vectorise.privatized_counters import Tally, functions, keep_apart, tallies
+from headwater.vectorise.row_count import NO_FLOW, Flow
+from headwater.vectorise.row_value_numbering import rows_share
+from headwater.vectorise.shapes import Shapes
+from headwater.vectorise.store_alignment import Place, streaming_place
+from headwater.vectorise.strip_mining import find_strips
+from headwater.vectorise.throughput import flow
+from headwater.vectorise.vectorise import ChunkCode, Vectoriser
 
 FULL, MASKED, SINGLE, FITS = "chunk.full", "chunk.masked", "chunk.single", "chunk.fits"
 """Functions for a chunk of lanes and rows, for one that lacks some of them, for one work-item, and for the question
@@ -398,7 +398,7 @@ def codes_text(codes: list[ChunkCode]) -> list[str]:
 
 
 def _struct_body(ty: object) -> str:
-    from headwater.opencl.spmd.types import Type, struct_type
+    from headwater.llvm.types import Type, struct_type
 
     assert isinstance(ty, Type)
     return struct_type(ty.fields, ty.packed).text
@@ -458,10 +458,10 @@ def compile_object(text: str, *, alone: bool = False) -> bytes:
 
     What a work-item does has been through -O2 before it was vectorised. What is left to do is in the seams: chunks are
     inlined into their loop, memory becomes registers, what does not change leaves loops. More passes find no more,
-    but in code for work-items that run ``alone``: there LLVM vectorises loops (see `headwater.opencl.spmd.walks`).
+    but in code for work-items that run ``alone``: there LLVM vectorises loops (see `headwater.vectorise.inner_loops`).
     """
     if " fdiv afn " in text and "+avx512vl" in host_target().features.split(","):
-        from headwater.opencl.reciprocal_roots import with_estimated_roots
+        from headwater.llvm.passes.reciprocal_roots import with_estimated_roots
 
         text = with_estimated_roots(text)
     module = parse(text)

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 import llvmlite.binding as llvm
 
 from headwater.errors import InternalError
-from headwater.opencl.gcn_phis import with_values_kept
+from headwater.llvm.modules import parse
+from headwater.llvm.passes.gcn_phis import with_values_kept
 from headwater.opencl.linking import link_library, refuse_recursion
 from headwater.opencl.memory_limits import exceeded
-from headwater.opencl.modules import parse
 from headwater.opencl.platforms import GCN_TRIPLE, gcn, with_intrinsics
 from headwater.opencl.symbols import name_of
 from headwater.opencl.unsupported import variables

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from headwater.opencl.ir_text import split
+from headwater.llvm.modules import parse
+from headwater.llvm.text import split
 from headwater.opencl.linking import link_library, refuse_recursion
-from headwater.opencl.modules import parse
 from headwater.opencl.numbered_calls import PREFIX, number_calls
 from headwater.opencl.platforms import VLIW_TRIPLE, Platform, vliw, with_intrinsics
 

@@ -35,10 +35,10 @@ from headwater.base.freshness import digests, native_state, unchanged
 from headwater.native.shared import ENTRY, FITS_SUFFIX, library_name, link_shared
 from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
 from headwater.opencl.kernels import BoundsTest, KernelInfo
-from headwater.opencl.spmd.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
-from headwater.opencl.spmd.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
-from headwater.opencl.spmd.rows import Flow
 from headwater.opencl.symbols import symbol_of
+from headwater.vectorise.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
+from headwater.vectorise.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
+from headwater.vectorise.row_count import Flow
 
 _FORMAT = "host 3"
 _IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = library_name(), "module.ll", "kernels.json", "code.json"
@@ -164,8 +164,9 @@ class HostModule:
     ) -> HostKernel:
         """The kernel's code for launches of these sizes, from memory, the disk cache or the compiler.
 
-        ``apart``: each thread counts into tallies of its own (`headwater.opencl.spmd.tallies`). ``fitting``: the code
-        may be for launches of sensible numbers only (`headwater.opencl.spmd.fitting`); what comes back says so.
+        ``apart``: each thread counts into tallies of its own (`headwater.vectorise.privatized_counters`). ``fitting``:
+        the code may be for launches of sensible numbers only (`headwater.vectorise.overflow_guards`); what comes back
+        says so.
         Raises InternalError if LLVM cannot compile it, MemoryLimitError if its private arrays are too large.
         """
         facts = self.facts(kernel)

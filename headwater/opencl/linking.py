@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import llvmlite.binding as llvm
 
 from headwater.errors import SourceError, Span
-from headwater.opencl.modules import parse
+from headwater.llvm.modules import parse
 from headwater.opencl.platforms import Platform, is_primitive, references
 from headwater.opencl.symbols import name_of
 

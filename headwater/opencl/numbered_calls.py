@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from headwater.opencl.ir_text import split
+from headwater.llvm.text import split
 
 PREFIX = "__hw_vliw_"
 _NUMBERS = {"sample": 1, "constant": 2, "output": 1, "lds_read": 1, "lds_write": 2}

@@ -11,7 +11,7 @@ import re
 import struct
 from collections.abc import Iterator
 
-from headwater.opencl.ir_text import split, string_bytes
+from headwater.llvm.text import split, string_bytes
 from headwater.opencl.printf import Specifier, parse
 
 _CALL = re.compile(

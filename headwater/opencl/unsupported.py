@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from headwater.errors import SourceError, Span
-from headwater.opencl.ir_text import split
+from headwater.llvm.text import split
 from headwater.opencl.places import Places
 from headwater.opencl.symbols import name_of
 

@@ -1,7 +1,7 @@
 """A launch's arguments pass in; where each thread should count for itself, the launch that does so passes out.
 
-What such a launch is good for is told in `headwater.opencl.spmd.tallies`. Whether it is may differ by the arguments: a
-table must be small beside the work, and no other argument may lie in the same memory.
+What such a launch is good for is told in `headwater.vectorise.privatized_counters`. Whether it is may differ by the
+arguments: a table must be small beside the work, and no other argument may lie in the same memory.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from headwater.base.host import caches_bytes
 from headwater.native import pool as _pool
 from headwater.opencl.kernels import ArgInfo
-from headwater.opencl.spmd.layout import TALLY_RECORD_BYTES, TALLY_SLACK_BYTES
 from headwater.runtime.cpu_launch import CpuBuffer, CpuLaunch, HostKernel, layout
 from headwater.runtime.streams import Stream
+from headwater.vectorise.layout import TALLY_RECORD_BYTES, TALLY_SLACK_BYTES
 
 ITEMS_PER_WORD = 4
 """Work-items for each 4 bytes of a thread's table from which on it pays: emptying and adding one up costs about as much

@@ -5,7 +5,7 @@ import pytest
 from forced_layouts import build, differences, run
 from kinds import KINDS, SOURCE
 
-from headwater.opencl.spmd.layout import Layout
+from headwater.vectorise.layout import Layout
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import layouts
 import pytest
 from suite import CASES
 
-from headwater.opencl.spmd.layout import Layout
+from headwater.vectorise.layout import Layout
 
 
 def test_names_of_layouts_are_read_back():

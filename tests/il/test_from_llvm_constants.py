@@ -7,8 +7,8 @@ import struct
 import pytest
 
 from headwater.il.from_llvm.constants import HoldsAddress, Unknown, memory_image
-from headwater.opencl.ir_text import string_bytes
-from headwater.opencl.spmd.ir import Module
+from headwater.llvm.ir import Module
+from headwater.llvm.text import string_bytes
 
 NULL_5 = "addrspacecast (ptr null to ptr addrspace(5))"
 NULL_3 = "addrspacecast (ptr null to ptr addrspace(3))"

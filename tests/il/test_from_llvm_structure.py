@@ -6,8 +6,8 @@ import pytest
 
 from headwater.il.from_llvm.reducible import reducible
 from headwater.il.from_llvm.structure import Code, Graph, If, Jump, Loop, Set, structure
-from headwater.opencl.spmd.ir import Block, Function, Inst, Value
-from headwater.opencl.spmd.types import I1, VOID
+from headwater.llvm.ir import Block, Function, Inst, Value
+from headwater.llvm.types import I1, VOID
 
 STEPS = 150
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import headwater as hw
 from benchmarks.forced_layouts import LAYOUTS, build, differences, pocl, run
-from headwater.opencl.spmd.layout import Layout
+from headwater.vectorise.layout import Layout
 
 KERNELS = Path(__file__).parent / "kernels"
 NON_UNIFORM = "-cl-std=CL2.0"

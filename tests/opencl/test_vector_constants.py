@@ -1,8 +1,8 @@
 """Vector constants that LLVM writes as expressions."""
 
-from headwater.opencl.modules import parse
-from headwater.opencl.spmd.ir import Value
-from headwater.opencl.spmd.types import I32, vec_type
+from headwater.llvm.ir import Value
+from headwater.llvm.modules import parse
+from headwater.llvm.types import I32, vec_type
 
 
 def test_components_of_another_vectors_bits():

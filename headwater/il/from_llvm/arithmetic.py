@@ -9,8 +9,8 @@ from headwater.il.from_llvm.builder import Lane, constant, negated
 from headwater.il.from_llvm.context import ALL, Context
 from headwater.il.from_llvm.types import bits, components, words
 from headwater.il.model import Modifier
-from headwater.opencl.spmd.ir import Inst
-from headwater.opencl.spmd.types import I64, Type
+from headwater.llvm.ir import Inst
+from headwater.llvm.types import I64, Type
 
 _INTEGER = {"add": "iadd", "sub": "isub", "mul": "imul", "and": "iand", "or": "ior", "xor": "ixor", "shl": "ishl"}
 _FLOAT = {"fadd": "add", "fsub": "sub", "fmul": "mul_ieee"}

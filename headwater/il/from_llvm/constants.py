@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 
 from headwater.errors import InternalError
 from headwater.il.from_llvm.types import bits, components, size_bytes, struct_layout
-from headwater.opencl.ir_text import string_bytes
-from headwater.opencl.spmd.ir import Inst, Module, Value, zero_of
-from headwater.opencl.spmd.types import Type
+from headwater.llvm.ir import Inst, Module, Value, zero_of
+from headwater.llvm.text import string_bytes
+from headwater.llvm.types import Type
 
 GENERIC, GLOBAL, LOCAL, CONSTANT, PRIVATE = 0, 1, 3, 4, 5
 NULL = {LOCAL: 0xFFFFFFFF, PRIVATE: 0xFFFFFFFF}

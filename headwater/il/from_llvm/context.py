@@ -26,8 +26,8 @@ from headwater.il.from_llvm.constants import (
     scalar_bits,
 )
 from headwater.il.from_llvm.types import words
-from headwater.opencl.spmd.ir import Inst, Module, Value
-from headwater.opencl.spmd.types import Type
+from headwater.llvm.ir import Inst, Module, Value
+from headwater.llvm.types import Type
 
 ALL = 0xFFFFFFFF
 _CAST = re.compile(r"addrspacecast \(ptr addrspace ?\((\d+)\)")

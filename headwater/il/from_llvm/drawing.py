@@ -31,8 +31,8 @@ from dataclasses import dataclass, field
 from headwater.il.from_llvm.builder import Lane
 from headwater.il.from_llvm.context import Context
 from headwater.il.model import LANES, Index, Instruction, Modifier, Operand, Register
+from headwater.llvm.ir import Function, Inst, Value
 from headwater.opencl.numbered_calls import PREFIX, parts_of
-from headwater.opencl.spmd.ir import Function, Inst, Value
 
 _OUTPUT, _WRITE = "output", "global_write"
 _COMPUTE = frozenset(PREFIX + name for name in ("thread", "group", "lds_read", "lds_write", "sync"))

@@ -11,8 +11,8 @@ from headwater.il.from_llvm.builder import Lane, absolute, buffer_lane, constant
 from headwater.il.from_llvm.context import ALL, Context
 from headwater.il.from_llvm.types import bits, words
 from headwater.il.model import Modifier, Register
-from headwater.opencl.spmd.ir import Inst
-from headwater.opencl.spmd.types import Type
+from headwater.llvm.ir import Inst
+from headwater.llvm.types import Type
 
 _IGNORED = re.compile(
     r"llvm\.(lifetime|assume|dbg|debugtrap|experimental\.noalias|donothing|invariant|sideeffect|prefetch)\b"

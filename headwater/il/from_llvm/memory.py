@@ -28,8 +28,8 @@ from headwater.il.from_llvm.constants import (
 from headwater.il.from_llvm.context import Context, named_space
 from headwater.il.from_llvm.types import bits, components
 from headwater.il.model import LANES, Index, Modifier, Operand, Register
-from headwater.opencl.spmd.ir import Inst, Value
-from headwater.opencl.spmd.types import Type
+from headwater.llvm.ir import Inst, Value
+from headwater.llvm.types import Type
 
 ARENA, BYTES, LDS = 11, 8, 1
 ARGUMENTS = 1

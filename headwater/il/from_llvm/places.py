@@ -8,7 +8,7 @@ from headwater.il.from_llvm.constants import GENERIC, LOCAL, PRIVATE, HoldsAddre
 from headwater.il.from_llvm.context import Context
 from headwater.il.from_llvm.memory import Array, Places
 from headwater.il.from_llvm.types import align_bytes, components, size_bytes
-from headwater.opencl.spmd.ir import Function, Inst, Value
+from headwater.llvm.ir import Function, Inst, Value
 
 _ALIGN_BYTES = 16
 _ANYWHERE = "anywhere"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headwater.il.from_llvm.structure import Graph
-from headwater.opencl.spmd.ir import Block, Function, Inst, Value
-from headwater.opencl.spmd.types import VOID, int_type
+from headwater.llvm.ir import Block, Function, Inst, Value
+from headwater.llvm.types import VOID, int_type
 
 
 def reducible(function: Function) -> Function:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from headwater.chips import Chip
+from headwater.chips.model import SCRATCH_BUFFER_ELEMENTS
 from headwater.errors import Span
 from headwater.il.from_llvm import arithmetic, intrinsics
 from headwater.il.from_llvm.builder import Lane, buffer_lane, constant
@@ -20,10 +21,9 @@ from headwater.il.from_llvm.structure import Code, Edge, Flag, If, Jump, Loop, N
 from headwater.il.from_llvm.types import size_bytes, words
 from headwater.il.from_llvm.written import written
 from headwater.il.model import Index, Instruction, Modifier, Operand, Program, Register
-from headwater.isa.vliw.compiler.target import SCRATCH_BUFFER_ELEMENTS
+from headwater.llvm.ir import Block, Function, Inst, Module, Value
 from headwater.opencl.kernels import ARENA_START, KernelInfo
 from headwater.opencl.memory_limits import MemoryLimitError, exceeded
-from headwater.opencl.spmd.ir import Block, Function, Inst, Module, Value
 
 SLOT_BYTES = 16
 """An argument begins at an element of its constant buffer (AMD's OpenCL 1.x)."""

@@ -7,7 +7,7 @@ comparisons give it. Pointers have 32 bits.
 
 from __future__ import annotations
 
-from headwater.opencl.spmd.types import Type
+from headwater.llvm.types import Type
 
 POINTER_BYTES = 4
 

@@ -6,7 +6,7 @@ Each pointer is followed from what it is made of. What was loaded or is made of 
 from __future__ import annotations
 
 from headwater.il.from_llvm.constants import LOCAL, PRIVATE
-from headwater.opencl.spmd.ir import Function, Value
+from headwater.llvm.ir import Function, Value
 
 _ANYWHERE = 1
 _FIRST = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from headwater.chips.model import Chip
+from headwater.chips.model import SCRATCH_BUFFER_ELEMENTS, Chip
 from headwater.errors import LimitError, Span
 from headwater.il.checker import Facts, check
 from headwater.il.legacy import modern
@@ -16,7 +16,7 @@ from headwater.isa.vliw.compiler.emit import emit
 from headwater.isa.vliw.compiler.liveness import Liveness
 from headwater.isa.vliw.compiler.lower import Lowering
 from headwater.isa.vliw.compiler.schedule import FULL_SHARE, schedule
-from headwater.isa.vliw.compiler.target import SCRATCH_BUFFER_ELEMENTS, Target, target_of
+from headwater.isa.vliw.compiler.target import Target, target_of
 from headwater.isa.vliw.model import Shader
 
 _REWRITES = 2

@@ -8,9 +8,6 @@ from headwater.chips.model import Chip
 from headwater.errors import UsageError
 from headwater.isa.vliw.model import GENERATION_OF_TARGET, GENERATIONS
 
-SCRATCH_BUFFER_ELEMENTS = 4096
-"""vec4 of scratch a work-item may have: ARRAY_SIZE has 12 bits (AMD, R600-Family ISA, CF_ALLOC_IMP_EXP_DWORD1_BUF)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Target:

@@ -1,0 +1,134 @@
+"""LLVM IR text in, modules out; optimised modules in, object code for this machine out.
+
+It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the worker process imports it. All code
+generators share it; nothing is imported here that takes long, as the first kernel waits for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+
+from headwater.base import host
+from headwater.errors import InternalError
+from headwater.llvm.gathers import APART_GATHERS, QUICK_GATHERS, SLOW_GATHERS, Gathers
+
+
+@dataclass(frozen=True)
+class Target:
+    """The machine that code is made for."""
+
+    triple: str
+    data_layout: str
+    cpu: str
+    features: str
+    vector_bytes: int
+
+
+def parse(text: str) -> llvm.ModuleRef:
+    """A module from its text; InternalError if LLVM refuses it, as all of it is generated."""
+    try:
+        return llvm.parse_assembly(text)
+    except RuntimeError as error:
+        raise InternalError(f"LLVM refuses the generated IR: {error}") from error
+
+
+SLOW_JUMPS = frozenset(("skylake", "skylake-avx512", "cascadelake"))
+"""LLVM's names of processors that decode a jump anew each time if it touches the end of 32 bytes (Intel, Mitigations
+for Jump Conditional Code Erratum). Where the jumps of short loops fell made up to 1.3 times between equal kernels."""
+
+
+GATHERS_QUICKLY = frozenset(("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d"))
+"""LLVM's names of processors whose gathers take less than loads one by one: measured on an Emerald Rapids, the others
+have its core or the next. Gathers of Intel's AVX-512 before them are slowed down (Intel, Gather Data Sampling)."""
+
+HALF_PATHS = frozenset(("znver4",))
+"""LLVM's names of processors that move vectors of 64 bytes in halves (Fog, Microarchitecture, on Zen 4). What that is
+worth was measured on a Zen 4 (`headwater.vectorise.cache_lines`)."""
+
+
+@functools.cache
+def host_processor() -> tuple[str, str]:
+    """LLVM's name of the processor that code is for, and its features: ``+avx2,-avx512f,…``."""
+    if host.level() != host.NATIVE:
+        named = host.LEVELS[host.level()] & set(llvm.get_host_cpu_features())  # the others follow from the processor
+        return host.level(), ",".join(f"+{name}" for name in sorted(named))
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+@functools.cache
+def machine() -> llvm.TargetMachine:
+    """LLVM's code generator for this machine.
+
+    Constants lie within reach of an instruction's operand ("small"); a register for their table's address is not lost.
+    """
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    processor, features = host_processor()
+    if processor in SLOW_JUMPS:
+        llvm.set_option("", "-x86-branches-within-32B-boundaries")
+    return target.create_target_machine(cpu=processor, features=features, opt=3, reloc="pic", codemodel="small")
+
+
+@functools.cache
+def quick_machine() -> llvm.TargetMachine:
+    """The same for code that need not be fast."""
+    machine()
+    processor, features = host_processor()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=processor, features=features, opt=0, reloc="pic", codemodel="small")
+
+
+@functools.cache
+def host_target() -> Target:
+    """This machine, as LLVM sees it."""
+    tm = machine()
+    processor, features = host_processor()
+    known = features.split(",")
+    vector_bytes = 64 if "+avx512f" in known else 32 if "+avx2" in known else 16
+    return Target(tm.triple, str(tm.target_data), processor, features, vector_bytes)
+
+
+@functools.cache
+def gathers() -> Gathers:
+    """What gathers cost on this machine, and whether they have masks."""
+    target = host_target()
+    if "+avx512f" not in target.features.split(","):
+        return APART_GATHERS
+    return QUICK_GATHERS if target.cpu in GATHERS_QUICKLY else SLOW_GATHERS
+
+
+@functools.cache
+def _lacks(feature: str) -> bool:
+    """Whether this machine is an x86 processor without a feature, as LLVM calls it."""
+    target = host_target()
+    return target.triple.startswith(("x86_64", "i686")) and f"+{feature}" not in target.features.split(",")
+
+
+_DOUBLE_TO_HALF = re.compile(r"= fptrunc [^\n]*\bdouble\b[^\n]* half\b")
+
+
+def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
+    """Object code of an optimised module for this machine."""
+    from headwater.llvm.passes.bit_select import without_masked_bit_selects
+    from headwater.llvm.passes.high_products import without_high_products
+
+    text = str(module)
+    changed = without_high_products(text)
+    if host_target().vector_bytes == 64:
+        changed = without_masked_bit_selects(changed)
+    if _lacks("f16c"):
+        from headwater.llvm.passes.soft_halves import SOFT_HALVES
+
+        changed += SOFT_HALVES
+    if _lacks("avx512fp16") and _DOUBLE_TO_HALF.search(changed):
+        from headwater.llvm.passes.soft_halves import HALVES_OF_DOUBLES
+
+        declared = "" if "declare double @llvm.fabs.f64(" in changed else "declare double @llvm.fabs.f64(double)\n"
+        changed += HALVES_OF_DOUBLES + declared
+    module = module if changed is text else parse(changed)
+    return bytes(tm.emit_object(module))

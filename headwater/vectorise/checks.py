@@ -1,0 +1,100 @@
+"""An access of checked code in; the same access behind a test that it lies inside one allocation out.
+
+Checked code runs one work-item at a time. Where a pointer comes from a variable of known size (private, __local or
+constant), that variable is the only place it may point to. Other pointers may point to whatever the launch's bounds
+table lists (see `headwater.opencl.host`) and, if nothing is known of them, to any of the variables.
+"""
+
+from __future__ import annotations
+
+import re
+
+from headwater.llvm.ir import Inst, Value
+from headwater.llvm.types import I64
+from headwater.vectorise.loop_prefetching import Ahead
+
+OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, TRAP = 1, 2, 5
+"""Fault kinds of the error record (see `headwater.opencl.host`)."""
+TRAPPED = 2
+"""What a kernel that ended itself leaves in the launch block's stop field."""
+
+_NOWHERE = 1 << 16
+"""An address that is no null pointer, and beyond the bounds that it is tested against."""
+
+_GLOBAL = re.compile(r'@(?:"[^"]*"|[\w.$-]+)')
+
+
+class Checks(Ahead):
+    """Writes the tests of checked code."""
+
+    def check_memory(self, inst: Inst) -> None:
+        """The test before a load, a store or an atomic operation."""
+        pointer = inst.args[1 if inst.op == "store" else 0]
+        accessed = inst.ty if inst.op == "load" else inst.args[1 if inst.op == "cmpxchg" else 0].ty
+        if inst.op == "atomicrmw":
+            accessed = inst.ty
+        size = sum(c.size_bytes for c in self.components(accessed))
+        self._check(inst, pointer, str(size), OUT_OF_BOUNDS_READ if inst.op == "load" else OUT_OF_BOUNDS_WRITE)
+
+    def check_block_operation(self, inst: Inst) -> None:
+        """The tests before llvm.memcpy, llvm.memmove or llvm.memset."""
+        length = inst.args[2]
+        size = self.part(length)
+        if length.ty.bits != I64.bits:
+            size = self.writer.let(f"zext {length.ty} {size} to i64")
+        if inst.args[1].ty.kind == "ptr":
+            self._check(inst, inst.args[1], size, OUT_OF_BOUNDS_READ)
+        self._check(inst, inst.args[0], size, OUT_OF_BOUNDS_WRITE)
+
+    def _check(self, inst: Inst, pointer: Value, size: str, kind: int) -> None:
+        """Stop the kernel, and say where, if the ``size`` bytes at ``pointer`` are not inside one allocation."""
+        writer = self.writer
+        address = writer.let(f"ptrtoint {pointer.ty} {self.part(pointer)} to i64")
+        low, high = "0", "0"
+        go_on, stop = writer.fresh_label("inside"), writer.fresh_label("outside")
+        root = self._root(pointer)
+        if root in self.private_sizes or root in self.variant.sizes:
+            low, high = self._extent(root)
+        elif not root:
+            for name in (*self.private_sizes, *self.variant.sizes):
+                self._pass_if_inside(address, size, name, go_on)
+        writer.branch(self._inside(inst, f"i64 {address}, i64 {size}, i64 {low}, i64 {high}", kind), go_on, stop)
+        writer.start(stop)
+        writer.line("ret i32 -1")
+        writer.start(go_on)
+
+    def record_trap(self, inst: Inst) -> None:
+        """Say where a kernel ended itself: by an access that lies outside of any variable."""
+        self._inside(inst, f"i64 {_NOWHERE}, i64 0, i64 1, i64 1", TRAP)
+
+    def _inside(self, inst: Inst, access: str, kind: int) -> str:
+        """Whether an access (address, size, and the variable's bounds or 0) is allowed; if not, it is recorded."""
+        self.writer.declare("hw_check", "declare i1 @hw_check(ptr, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64)")
+        where = f"i64 {kind}, i64 {inst.line}, i64 {inst.column}, i64 %gid0, i64 %gid1, i64 %gid2"
+        return self.writer.let(f"call i1 @hw_check(ptr %launch, {access}, {where})")
+
+    def _root(self, pointer: Value) -> str:
+        """The parameter or variable that a pointer was computed from, or empty."""
+        if pointer.is_local:
+            return self.roots.get(pointer.text, "")
+        names = set(_GLOBAL.findall(pointer.text))
+        return names.pop() if len(names) == 1 else ""
+
+    def _extent(self, root: str) -> tuple[str, str]:
+        """The addresses at which a variable begins and ends."""
+        if root in self.private_sizes:
+            at, space, size = self.fixed[root][0], "ptr", self.private_sizes[root]
+        else:
+            at, (space, size) = root, self.variant.sizes[root]
+        low = self.writer.let(f"ptrtoint {space} {at} to i64")
+        return low, self.writer.let(f"add i64 {low}, {size}")
+
+    def _pass_if_inside(self, address: str, size: str, name: str, go_on: str) -> None:
+        writer = self.writer
+        low, high = self._extent(name)
+        past = writer.let(f"add i64 {address}, {size}")
+        after = writer.let(f"icmp uge i64 {address}, {low}")
+        before = writer.let(f"icmp ule i64 {past}, {high}")
+        other = writer.fresh_label("elsewhere")
+        writer.branch(writer.let(f"and i1 {after}, {before}"), go_on, other)
+        writer.start(other)

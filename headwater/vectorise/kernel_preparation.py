@@ -1,0 +1,274 @@
+"""A module's IR in; one kernel ready for the vectoriser out: local memory as parameters, barriers as block ends."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from headwater.errors import InternalError
+from headwater.llvm.cfg import Cfg
+from headwater.llvm.ir import Block, Function, Inst, Module, Param, Value
+from headwater.llvm.types import I64, VOID, ptr_type
+from headwater.vectorise.bounds_code import Bounds, write_bounds
+from headwater.vectorise.combine import combine_loads
+from headwater.vectorise.cost import LANES
+from headwater.vectorise.extensions import restore_extensions
+from headwater.vectorise.layout import Layout
+from headwater.vectorise.overflow_guards import Most, fit_indices
+from headwater.vectorise.recurrences import narrow_recurrences
+from headwater.vectorise.regroup import regroup
+from headwater.vectorise.shapes import PRIMITIVE, Shapes
+from headwater.vectorise.swizzle import fold_shuffles
+from headwater.vectorise.vectorise import polled_loops
+
+LOCAL_GLOBAL = re.compile(r"= .*addrspace\(3\) global ")
+
+
+@dataclass(slots=True, eq=False)
+class Kernel:
+    """A kernel for the vectoriser, and what the launcher must know of it.
+
+    ``locals_bytes``: the sizes of its __local variables, which have become its last parameters in this order.
+    ``dims``: the dimensions of the work-item ids it asks for. ``flat``: it neither asks for local ids, groups or sizes
+    nor shares anything within a work-group, so any grouping will do. ``fits``: what must be from 0 to `LARGEST` of
+    `headwater.vectorise.overflow_guards` in a launch. ``bounds``: the function that tells whether a launch accesses
+    memory outside of arrays.
+    """
+
+    function: Function
+    cfg: Cfg
+    locals_bytes: list[int]
+    has_barrier: bool
+    flat: bool
+    dims: frozenset[int]
+    unbounded: bool
+    streaming: tuple[int, ...]
+    private: dict[str, int] = field(default_factory=dict)
+    fits: tuple[Most, ...] = ()
+    bounds: Bounds = field(default_factory=lambda: Bounds(""))
+    has_loop: bool = False
+    size: int = 0
+
+
+def read_kernel(
+    module: Module, name: str, *, as_written: bool = False, fitting: bool = False, bounds: str = ""
+) -> Kernel:
+    """Read and prepare one kernel. Raises InternalError for IR that the vectoriser does not know.
+
+    ``as_written``: leave accesses as they are in the source, for their positions. ``fitting``: the launch's numbers are
+    known to be such that indices of 32 bits do not wrap around. ``bounds``: the symbol of the function that shall tell
+    of launches whether they access memory outside of arrays; "": there shall be none.
+    """
+    function = module.function(name)
+    kernel_params = len(function.params)
+    locals_bytes = _locals_to_parameters(module, function)
+    _compute_indices(function)
+    barriers = _split_at_barriers(function)
+    private = private_arrays(function)
+    # Of the accesses as they are written: others may be made of them.
+    asked = write_bounds(bounds, function, Cfg(function), locals_bytes) if bounds else Bounds("")
+    if not as_written:
+        _make_vectors(function, private)
+    cfg = Cfg(function)
+    fits: tuple[Most, ...] = ()
+    if fitting and not as_written and not cfg.irreducible:
+        fits = fit_indices(function, cfg, Shapes(function, cfg, Layout(LANES), dict(private)))
+    calls = [i for b in function.blocks.values() for i in b.insts if i.op == "call"]
+    primitives = [m for i in calls if (m := PRIMITIVE.match(i.detail))]
+    flat = not barriers and not locals_bytes
+    flat = flat and all(m[1] in ("global_id", "global_size", "global_offset") for m in primitives)
+    flat = flat and not any(p.ty.space == 3 for p in function.params)
+    return Kernel(
+        function,
+        cfg,
+        locals_bytes,
+        has_barrier=barriers > 0,
+        flat=flat,
+        dims=frozenset(int(m[2]) for m in primitives if m[1] in ("global_id", "local_id", "group_id")),
+        unbounded=bool(polled_loops(function, cfg)),
+        streaming=_streaming_params(function, kernel_params),
+        private=private,
+        fits=fits,
+        bounds=asked,
+        has_loop=bool(cfg.loops),
+        size=sum(len(b.insts) for b in function.blocks.values()),
+    )
+
+
+def _make_vectors(function: Function, private: dict[str, int]) -> None:
+    """Put together what belongs to one vector of a work-item."""
+    cfg = Cfg(function)
+    if not cfg.irreducible:
+        restore_extensions(function)
+        narrow_recurrences(function)
+        shapes = Shapes(function, cfg, Layout(LANES), dict(private))
+        fold_shuffles(function)
+        combine_loads(function, shapes)
+        regroup(function, shapes)
+
+
+def _locals_to_parameters(module: Module, function: Function) -> list[int]:
+    """Turn the __local variables that the kernel uses into pointer parameters."""
+    names: dict[str, Param] = {}
+    sizes: list[int] = []
+    local_globals = {n for n, line in module.globals.items() if LOCAL_GLOBAL.search(line)}
+    if not local_globals:
+        return sizes
+
+    def parameter(name: str) -> str:
+        if name not in names:
+            size = module.global_bytes(name)
+            names[name] = Param(ptr_type(3), f"%hwl.{len(names)}", "noalias")
+            sizes.append(size)
+        return names[name].name
+
+    for block in function.blocks.values():
+        at = 0
+        while at < len(block.insts):
+            inst = block.insts[at]
+            before: list[Inst] = []
+            for position, value in enumerate(inst.args):
+                if value.is_local or "@" not in value.text:
+                    continue
+                if not any(g in local_globals for g in re.findall(r'@(?:"[^"]*"|[\w.$-]+)', value.text)):
+                    continue
+                made: list[Inst] = []
+                inst.args[position] = _expand(module, value, parameter, made)
+                if inst.op == "phi" and made:
+                    source = function.blocks[inst.labels[position]]
+                    source.insts[-1:-1] = made
+                else:
+                    before += made
+            block.insts[at:at] = before
+            at += len(before) + 1
+    function.params += names.values()
+    return sizes
+
+
+_expansions = 0
+
+
+def _expand(module: Module, value: Value, parameter: object, made: list[Inst]) -> Value:
+    """A constant expression over __local variables, as instructions over their parameters."""
+    assert callable(parameter)
+    if value.text.startswith("@"):
+        if value.text in module.globals and LOCAL_GLOBAL.search(module.globals[value.text]):
+            return Value(value.ty, parameter(value.text))
+        return value
+    if "@" not in value.text:
+        return value
+    if value.elems is not None:
+        if value.ty.kind != "vec":
+            raise InternalError(f"cannot vectorise a constant {value.ty} of local addresses")
+        whole = Value(value.ty, "poison")
+        for place, element in enumerate(value.elems):
+            part = _expand(module, element, parameter, made)
+            inst = Inst("insertelement", value.ty, args=[whole, part, Value(I64, str(place))])
+            whole = _named(inst, made)
+        return whole
+    inst = module.constant_expression(value)
+    inst.args = [_expand(module, a, parameter, made) for a in inst.args]
+    if inst.op != "getelementptr":
+        inst.ty = value.ty
+    return _named(inst, made)
+
+
+def _named(inst: Inst, made: list[Inst]) -> Value:
+    """The result of an instruction that is added."""
+    global _expansions
+    _expansions += 1
+    inst.name = f"%hwx.{_expansions}"
+    made.append(inst)
+    return Value(inst.ty, inst.name)
+
+
+def _compute_indices(function: Function) -> None:
+    """Turn indices of components that are constants by name only, such as a variable's address, into values."""
+    for block in function.blocks.values():
+        for at, inst in reversed(list(enumerate(block.insts))):
+            if inst.op not in ("extractelement", "insertelement") or not inst.args[-1].is_expression:
+                continue
+            made: list[Inst] = []
+            index = inst.args[-1]
+            inst.args[-1] = _named(Inst("add", index.ty, args=[index, Value(index.ty, "0")]), made)
+            block.insts[at:at] = made
+
+
+def _split_at_barriers(function: Function) -> int:
+    """End blocks at barriers; returns their number."""
+    count = 0
+    blocks: dict[str, Block] = {}
+    for block in function.blocks.values():
+        current = Block(block.name)
+        blocks[current.name] = current
+        for inst in block.insts:
+            if inst.op == "call" and inst.detail == "__hw_barrier":
+                count += 1
+                following = Block(f"%after.barrier.{count}")
+                barrier = Inst("barrier", VOID, labels=(following.name,))
+                barrier.line, barrier.column, barrier.site = inst.line, inst.column, inst.site
+                current.insts.append(barrier)
+                current = blocks[following.name] = following
+            else:
+                current.insts.append(inst)
+        if current.name != block.name:
+            for target in current.successors:
+                for phi in function.blocks[target].phis:
+                    phi.labels = tuple(current.name if x == block.name else x for x in phi.labels)
+    function.blocks = blocks
+    return count
+
+
+def _streaming_params(function: Function, count: int) -> tuple[int, ...]:
+    """Positions of global pointer parameters that are only stored through."""
+    roots = {p.name: i for i, p in enumerate(function.params[:count]) if p.ty.kind == "ptr" and p.ty.space == 1}
+    stored: set[int] = set()
+    other: set[int] = set()
+    for block in function.blocks.values():
+        for inst in block.insts:
+            for place, value in enumerate(inst.args):
+                root = roots.get(value.text)
+                if root is None:
+                    continue
+                if inst.op == "getelementptr" and place == 0:
+                    roots[inst.name] = root
+                elif inst.op == "store" and place == 1:
+                    stored.add(root)
+                else:
+                    other.add(root)
+    # A load through a pointer of unknown origin could read anything.
+    return tuple(sorted(stored - other))
+
+
+def private_arrays(function: Function) -> dict[str, int]:
+    """Private arrays whose lanes can lie side by side, as all accesses have one element size: name -> that size."""
+    owner: dict[str, str] = {}
+    size: dict[str, int] = {}
+    bad: set[str] = set()
+    for block in function.blocks.values():
+        for inst in block.insts:
+            if inst.op == "alloca":
+                owner[inst.name] = inst.name
+    for _ in range(2):  # the second sweep sees addresses that are computed later in the text than they are used
+        for block in function.blocks.values():
+            for inst in block.insts:
+                for place, value in enumerate(inst.args):
+                    array = owner.get(value.text)
+                    if array is not None and not _keeps_layout(inst, place, array, owner, size):
+                        bad.add(array)
+    return {name: size[name] for name in size if name not in bad and owner.get(name) == name}
+
+
+def _keeps_layout(inst: Inst, place: int, array: str, owner: dict[str, str], size: dict[str, int]) -> bool:
+    if inst.op == "getelementptr" and place == 0:
+        owner[inst.name] = array
+        return inst.source.kind != "struct" and inst.source.scalar.kind != "array"
+    if inst.op == "call" and inst.detail.startswith("llvm.lifetime"):
+        return True
+    if inst.op == "load" or (inst.op == "store" and place == 1):
+        ty = inst.ty if inst.op == "load" else inst.args[0].ty
+        bytes_each = ty.scalar.size_bytes
+        if ty.kind in ("struct", "array"):
+            return False
+        return size.setdefault(array, bytes_each) == bytes_each
+    return False
