@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 import numpy as np
 
+from headwater.base.reading import special
 from headwater.base.writing import Staging, refuse_place
 from headwater.errors import ResourceError, SourceError, Span, UsageError
 from headwater.runtime.signature import SCALARS, parse_type
@@ -145,6 +146,8 @@ def read(text: str) -> Given:
         raise UsageError(f"there is no file {name!r}", hint=made_up or _similar(path))
     if os.path.isdir(path):
         raise UsageError(f"{name!r} is a directory")
+    if kind := special(os.stat(path).st_mode):
+        raise UsageError(f"{name!r} is {kind}, not a file", hint="write what it has into a file first")
     if rest and suffix in (*PICTURES, ".npy"):
         raise UsageError(f"{text!r}: {suffix} files have no parts", hint=f"leave :{rest} out")
     try:

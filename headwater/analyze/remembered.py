@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater.base import cache
-from headwater.base.freshness import code_state
+from headwater.base import cache, reading
+from headwater.base.freshness import code_state, digests, fresh
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,14 +36,12 @@ def views(
     key = cache.key(
         _FORMAT,
         code_state(__name__),
-        json.dumps([list(files), list(devices), dict(options), contents, width, colour, source, os.getcwd()]),
+        json.dumps([list(files), list(devices), dict(options), contents, width, colour, source, os.getcwd(), *wanted]),
     )
-    entry = cache.get(key)
-    if entry is not None:
-        about = json.loads((entry / "about.json").read_bytes())
-        found = {view: entry / f"report.{view}" for view in wanted}
-        if all(path.is_file() for path in found.values()) and _unchanged(about["includes"]):
-            return {view: path.read_text(encoding="utf-8") for view, path in found.items()}, about["warnings"]
+    key, known = fresh(key, _read)
+    if known is not None:
+        entry, about = known
+        return {view: (entry / f"report.{view}").read_text(encoding="utf-8") for view in wanted}, about["warnings"]
     from headwater.native.worker import WORKER
 
     # It has LLVM to load, while this process loads its own modules.
@@ -65,20 +63,17 @@ def _view(report: Report, view: str, width: int, colour: bool, source: bool) -> 
     return report.html() if view == "html" else report.text(width=width, colour=colour, source=source)
 
 
+def _read(entry: Path) -> tuple[dict[str, str], tuple[Path, dict[str, Any]]]:
+    about = json.loads((entry / "about.json").read_bytes())
+    return about["includes"], (entry, about)
+
+
 def _includes(report: Report) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for analysis in report:
-        if analysis.built is not None:
-            found.update({path: _digest(path) for path in analysis.built.includes})
-    return found
-
-
-def _unchanged(includes: Mapping[str, str]) -> bool:
-    return all(_digest(path) == digest for path, digest in includes.items())
+    return digests(path for analysis in report if analysis.built is not None for path in analysis.built.includes)
 
 
 def _digest(path: str) -> str:
     try:
-        return cache.key(Path(path).read_bytes())
+        return cache.key(reading.contents(path))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None

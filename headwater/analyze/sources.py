@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.analyze.code import Code
 from headwater.analyze.launch import Given
-from headwater.base import cache
-from headwater.base.freshness import code_state, unchanged
+from headwater.base import cache, reading
+from headwater.base.freshness import code_state, fresh
 from headwater.chips import Chip
 from headwater.errors import UsageError
 from headwater.il.from_llvm import Reason
+from headwater.opencl import includes
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.objects import CodeObject
@@ -72,9 +73,9 @@ def read(path: str | os.PathLike[str], options: str = "") -> Source:
     """A kernel file from disk. UsageError if it cannot be read or is of no kind that is known."""
     name = os.fspath(path)
     try:
-        data = Path(name).read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {name}: {error.strerror}") from None
+        data = reading.contents(name)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
     if data.startswith((b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__")):
         return Source(name, "machine", "", data, options)
     language = SUFFIXES.get(Path(name).suffix.lower())
@@ -120,15 +121,19 @@ def build(source: Source, chip: Chip, given: Given | None = None) -> Built:
         source.data,
         json.dumps(known),
         repr(chip.features),
+        includes.place(source.text, source.name),
     )
-    entry = cache.get(key)
-    if entry is not None:
-        found = _from_json(json.loads((entry / _FILE).read_bytes()))
-        if unchanged(found.includes):
-            return found
+    key, found = fresh(key, _read)
+    if found is not None:
+        return found
     made = _build(source, chip, given)
     cache.put(key, {_FILE: json.dumps(_as_json(made)).encode()})
     return made
+
+
+def _read(entry: Path) -> tuple[Mapping[str, str], Built]:
+    found = _from_json(json.loads((entry / _FILE).read_bytes()))
+    return found.includes, found
 
 
 def _build(source: Source, chip: Chip, given: Given) -> Built:

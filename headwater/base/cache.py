@@ -418,12 +418,9 @@ class Cache:
                 ) from error
             what = f"cannot write the cache in {self.directory}: {reason}" if self.directory else reason
             try:
-                fallback = Path(temporary.make(), _FORMAT)
+                fallback = Path(temporary.until_exit(), _FORMAT)
             except ResourceError as none:
                 raise ResourceError(f"{what}; and {none.message}", hint=f"{_OWN}, on a disk with room") from None
-            from atexit import register
-
-            register(_remove, fallback.parent)
             fallback.mkdir(mode=0o700)
             (fallback / _TEMPORARY).mkdir(mode=0o700)
             self._fallback = fallback

@@ -10,11 +10,13 @@ import functools
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from headwater.base import cache, host
+from headwater.base import cache, host, reading
+
+T = TypeVar("T")
 
 _ROOT: Final = Path(__file__).parents[1]
 _PACKAGE: Final = _ROOT.name
@@ -37,10 +39,25 @@ def unchanged(known: Mapping[str, str]) -> bool:
     return all(_digest(path) == digest for path, digest in known.items())
 
 
+def fresh(key: str, read: Callable[[Path], tuple[Mapping[str, str], T]]) -> tuple[str, T | None]:
+    """The cached result that still holds, as ``read`` from its entry, and its key; None and the key that it is to get.
+
+    ``read`` also says the `digests` of the files that the result depends on. Entries do not change: where a file has,
+    the result goes into another one, whose key is made of the first one's key and of what these files hold now.
+    """
+    while (entry := cache.get(key)) is not None:
+        then, found = read(entry)
+        now = digests(then)
+        if now == then:
+            return key, found
+        key = cache.key(key, *(f"{path}\0{digest}" for path, digest in sorted(now.items())))
+    return key, None
+
+
 def _digest(path: str) -> str:
     try:
-        return cache.digest(Path(path).read_bytes())
-    except OSError:
+        return cache.digest(reading.contents(path))
+    except (OSError, ValueError):
         return ""
 
 

@@ -5,6 +5,7 @@ What compilers write there is loaded as code, so that a place for temporary file
 
 from __future__ import annotations
 
+import atexit
 import os
 import warnings
 from collections.abc import Iterator
@@ -53,12 +54,33 @@ def _probe(path: str) -> None:
 
 @contextmanager
 def folder() -> Iterator[str]:
-    """A folder that goes when the block ends."""
-    path = make()
+    """A folder that goes when the block ends, or the process that a thread is in such a block."""
+    path = until_exit()
     try:
         yield path
     finally:
         remove(path)
+        _open.discard(path)
+
+
+def until_exit() -> str:
+    """A folder that goes when the process ends."""
+    path = make()
+    _open.add(path)
+    return path
+
+
+_open: set[str] = set()
+
+
+@atexit.register
+def _remove_open() -> None:
+    for path in list(_open):
+        remove(path)
+
+
+if hasattr(os, "register_at_fork"):  # a child's end is not the end of its parent's folders
+    os.register_at_fork(after_in_child=_open.clear)
 
 
 def remove(path: str | os.PathLike[str]) -> None:

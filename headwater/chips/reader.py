@@ -8,6 +8,7 @@ from dataclasses import MISSING, Field, fields, replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from headwater.base import reading
 from headwater.chips import VLIW_TARGETS, find, model
 from headwater.chips.checks import faults, wanted
 from headwater.chips.model import Chip, Family, Features, Memory, Range
@@ -30,7 +31,7 @@ class _Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self.text = path.read_text(encoding="utf-8-sig")
+            self.text = reading.text(path)
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise UsageError(f"cannot read the chip file {path}: {reason}") from None

@@ -1,23 +1,22 @@
 """The words of a command line pass in; what the command prints and its exit code pass out.
 
-Exit codes: 0 done, 1 devices disagree (``run --verify``), 2 bad input, 70 a defect of Headwater, 130 interrupted.
+Exit codes: 0 done, 1 devices disagree (``run --verify``), 2 bad input, 70 a defect of Headwater, 130 interrupted,
+143 ended by SIGTERM.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import warnings
 from importlib import import_module
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from types import FrameType
+from headwater.cli.interruption import Interruption
 
-    Handler = Callable[[int, FrameType | None], object] | int
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Name -> (module, what the overview says). A command's module is imported only when it is called: starting is most of
 # what a short run costs.
@@ -75,51 +74,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     _open_streams()
     warnings.showwarning = _warn
-    interrupts: list[int] = []
-    before = _note(interrupts)
+    with Interruption(words) as interruption:
+        return _answered(words, interruption)
+
+
+def _answered(words: list[str], interruption: Interruption) -> int:
     try:
         try:
             status = _dispatch(words)
         except SystemExit as done:  # argparse after --help
             status = int(done.code or 0)
         sys.stdout.flush()
-        return status
+        return interruption.exit_code(status)
     except KeyboardInterrupt:
-        return _interrupted()
+        return interruption.report()
     except BrokenPipeError:
         # The reader of our output has gone, as in `headwater devices | head -1`: nothing to say, nobody to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except Exception as error:
-        if interrupts:
-            return _interrupted()
+        if interruption:
+            return interruption.report()
         from headwater.cli.failures import report
 
         return report(error, words)
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGINT, before)
-
-
-def _note(interrupts: list[int]) -> Handler | None:
-    """Ctrl-C raises KeyboardInterrupt, as always, and is noted: an import that it ends may raise an error of its own,
-    as NumPy's does. What was in force before is returned, None where nothing was changed."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        return None  # under nohup, or where another program calls us
-
-    def interrupt(number: int, _: object) -> None:
-        interrupts.append(number)
-        raise KeyboardInterrupt
-
-    try:
-        return signal.signal(signal.SIGINT, interrupt)
-    except ValueError:  # not the main thread, which alone is interrupted
-        return None
-
-
-def _interrupted() -> int:
-    print("headwater: interrupted", file=sys.stderr)
-    return 130
 
 
 def _open_streams() -> None:

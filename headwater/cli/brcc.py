@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from headwater.base import writing
+from headwater.base import reading, writing
 from headwater.cli.options import Parser
 from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
@@ -119,7 +119,7 @@ def _translate(path: Path, prefix: str | None, options: str) -> dict[Path, str]:
             hint=f"headwater run {shlex.quote(str(path))} runs it as it is",
         )
     try:
-        source = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
+        source = reading.text(path, "surrogateescape")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     base = Path(prefix) if prefix else path.with_suffix("")

@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from headwater.base import writing
+from headwater.base import reading, writing
 from headwater.cli import vliw_code
 from headwater.cli.options import Parser, add_build_options, build_options
 from headwater.cli.results import refuse_overwriting
@@ -166,7 +166,7 @@ def read_text(file: str, suffix: str) -> tuple[str, str]:
             f"{file} is {language}, and this compiles OpenCL C", hint=f"headwater {command} {file} translates it"
         )
     try:
-        return path.read_text(encoding="utf-8-sig", errors="surrogateescape"), file
+        return reading.text(path, "surrogateescape"), file
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from None
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headwater.base import writing
+from headwater.base import reading, writing
 from headwater.cli import vliw_code
 from headwater.cli.compile import target
 from headwater.cli.options import Parser, add_build_options, build_options
@@ -124,7 +124,7 @@ def _put(text: str, output: str) -> None:
 def _read(file: str) -> tuple[bytes, str]:
     """The file's bytes, and the name that messages call it by."""
     try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        data = sys.stdin.buffer.read() if file == "-" else reading.contents(file)
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from None
     return data, "<stdin>" if file == "-" else file

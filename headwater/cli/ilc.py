@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from headwater.base import writing
+from headwater.base import reading, writing
 from headwater.cli.options import Parser
 from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
@@ -61,7 +61,7 @@ def main(words: Sequence[str]) -> int:
 
 def _result(path: Path, form: str | None, device: str | None, kernel: str | None) -> str:
     try:
-        source = path.read_text(encoding="utf-8-sig", errors="replace")
+        source = reading.text(path, "replace")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     if path.suffix == ".cl":

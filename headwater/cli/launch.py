@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.cli.fence import Fenced
+from headwater.cli.interruption import doing
 from headwater.errors import UsageError
 from headwater.files import Array
 
@@ -224,6 +225,14 @@ class Watcher:
 @contextmanager
 def progress(what: str) -> Iterator[Watcher]:
     """A line on a terminal's stderr with the seconds gone by, once the work inside has taken more than a second."""
+    doing.append(what)
+    try:
+        yield from _progress(what)
+    finally:
+        doing.pop()
+
+
+def _progress(what: str) -> Iterator[Watcher]:
     watcher = Watcher(sys.stderr.isatty())
     if not watcher.active:
         yield watcher

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headwater.base import reading
 from headwater.cli.options import Parser, build_options, positive
 from headwater.cli.results import output_file, refuse_overwriting
 from headwater.cli.run import add_launch_options, bind_words, choose_kernel, tell_written
@@ -215,10 +216,8 @@ def _print_lines(found: Statistics) -> None:
 
 
 def _source(file: str, line: int) -> str:
-    try:
-        return Path(file).read_text(errors="replace").splitlines()[line - 1].strip()[:70]
-    except (OSError, IndexError):
-        return ""
+    lines = reading.lines(file)
+    return lines[line - 1].strip()[:70] if 0 < line <= len(lines) else ""
 
 
 _MEMORY_HEADS = ["address", "instruction", "line", "runs", "lanes", "lines/req.", "used", "LDS"]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from headwater.base import reading
 from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.base.writing import is_special
 from headwater.emulate import layout
@@ -538,15 +539,14 @@ def read(path: Path | str) -> Trace:
     """Open a trace. UsageError if the file is no trace, or one of another version."""
     path = Path(path)
     try:
-        with open(path, "rb") as file:
-            start = file.read(16)
-            if start[:7] != MAGIC[:7]:
-                raise UsageError(f"{path} is no trace", hint="headwater stats --trace FILE writes one")
-            if start[:8] != MAGIC:
-                found = start[7:8].decode("latin-1")
-                raise UsageError(f"{path} is a trace of version {found}, this is {VERSION}", hint="record it again")
-            size = int.from_bytes(start[8:16], "little")
-            text = file.read(size) if size < 1 << 30 else b""
+        start = reading.contents(path, 16)
+        if start[:7] != MAGIC[:7]:
+            raise UsageError(f"{path} is no trace", hint="headwater stats --trace FILE writes one")
+        if start[:8] != MAGIC:
+            found = start[7:8].decode("latin-1")
+            raise UsageError(f"{path} is a trace of version {found}, this is {VERSION}", hint="record it again")
+        size = int.from_bytes(start[8:16], "little")
+        text = reading.contents(path, 16 + size)[16:] if size < 1 << 30 else b""
     except OSError as error:
         raise UsageError(f"cannot read the trace {path}: {error.strerror}") from None
     with suppress(ValueError, KeyError, TypeError):

@@ -10,7 +10,7 @@ from pathlib import Path
 from headwater.base import cache, host, temporary
 from headwater.base.freshness import native_state
 from headwater.errors import InternalError
-from headwater.native.toolchain import zig_path
+from headwater.native import toolchain
 
 _FORMAT = "C 1"
 X86_64_LINUX = sys.platform == "linux" and os.uname().machine == "x86_64"
@@ -39,12 +39,9 @@ _COMPILING_LOCK = threading.Lock()
 
 
 def _compile_c(source: str, *options: str) -> bytes:
-    import subprocess
-
     with temporary.folder() as folder:
         target = os.path.join(folder, "code.o")
         command = [
-            str(zig_path()),
             "clang",
             "-x",
             "c",
@@ -55,7 +52,8 @@ def _compile_c(source: str, *options: str) -> bytes:
             "-fPIC",
         ]
         command += ["-fno-stack-protector", "-nostdinc", *options, "-c", "-o", target, "-"]
-        done = subprocess.run(command, input=source, capture_output=True, text=True)
+        done = toolchain.run(command, source.encode())
         if done.returncode:
-            raise InternalError(f"compiling the emulator's support code failed: {done.stderr.strip()[-500:]}")
+            said = done.stderr.decode(errors="replace").strip()[-500:]
+            raise InternalError(f"compiling the emulator's support code failed: {said}")
         return Path(target).read_bytes()

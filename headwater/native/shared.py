@@ -85,15 +85,11 @@ def _architecture(machine: str) -> str:
 
 
 def _run(command: Sequence[str], folder: str) -> None:
-    import subprocess
+    from headwater.native import toolchain
 
-    from headwater.native.toolchain import zig_path
-
-    done = subprocess.run(
-        [str(zig_path()), *command], capture_output=True, text=True, errors="replace", cwd=folder, check=False
-    )
+    done = toolchain.run(command, cwd=folder)
     if done.returncode:
-        said = (done.stderr or done.stdout).strip()[-500:]
+        said = (done.stderr or done.stdout).decode(errors="replace").strip()[-500:]
         raise InternalError(f"linking the kernel failed: {said}")
 
 

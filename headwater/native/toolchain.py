@@ -1,17 +1,69 @@
-"""Nothing passes in; the executable passes out that holds clang and lld, from the package ``ziglang``."""
+"""Arguments of clang or lld, from the package ``ziglang``, pass in; what they print and their exit status pass out."""
 
 from __future__ import annotations
 
+import atexit
 import functools
 import importlib.util
+import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headwater.errors import DeviceError
+from headwater.native import limits
+
+if TYPE_CHECKING:
+    import subprocess
+
+_OTHERS = ("CPATH", "C_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS")
+"""Variables that add include folders and options: results would depend on the caller's shell."""
+
+_running: set[subprocess.Popen[bytes]] = set()
 
 
 def zig_path() -> Path:
     """The ``zig`` executable of the package ``ziglang``, which holds clang and lld; DeviceError if it is missing."""
     return _zig_path()
+
+
+def run(
+    arguments: Sequence[str], data: bytes = b"", *, cwd: str | None = None, timeout: float | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a tool, ``("clang", …)`` or ``("ld.lld", …)``, with ``data`` on its standard input.
+
+    It has a limit to its memory (`headwater.native.limits`) and ends with this process. Raises DeviceError if it cannot
+    be started, subprocess.TimeoutExpired after ``timeout`` seconds.
+    """
+    import subprocess  # warm starts run no tool
+
+    environment = {name: value for name, value in os.environ.items() if name not in _OTHERS}
+    command = [str(zig_path()), *arguments]
+    pipe = subprocess.PIPE
+    try:
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=environment)
+    except OSError as error:
+        raise DeviceError(
+            f"clang could not be started: {error}", hint="pip install --force-reinstall ziglang==0.17.0"
+        ) from None
+    with process:
+        _running.add(process)
+        try:
+            limits.limit(process)
+            output, messages = process.communicate(data, timeout)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            _running.discard(process)
+    return subprocess.CompletedProcess(command, process.returncode, output, messages)
+
+
+@atexit.register
+def _end() -> None:
+    """End what threads are still waiting for, such as one that compiles ahead."""
+    for process in list(_running):
+        process.kill()
 
 
 @functools.cache

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headwater.base import temporary
-from headwater.errors import DeviceError, InternalError, ResourceError, SourceError, Span, UsageError
-from headwater.native import limits
-from headwater.native.toolchain import zig_path
-from headwater.opencl import unsupported
+from headwater.base import reading, temporary
+from headwater.errors import InternalError, ResourceError, SourceError, Span, UsageError
+from headwater.native import limits, toolchain
+from headwater.opencl import includes, unsupported
 from headwater.opencl.kernels import Access as Access, ArgInfo as ArgInfo, KernelInfo as KernelInfo, Kind as Kind
 from headwater.opencl.library_calls import with_library_calls
 from headwater.opencl.platforms import SPIR
@@ -89,7 +88,8 @@ _PROGRAM = (
 
 @dataclass(frozen=True)
 class Frontend:
-    """What the front end makes of one source: IR text, its kernels by name, clang's warnings, the files it included."""
+    """What the front end makes of one source: IR text, its kernels by name, clang's warnings, and the files that it
+    included, with the paths where such files were looked for in vain."""
 
     ir: str
     kernels: dict[str, KernelInfo] = field(default_factory=dict)
@@ -188,27 +188,11 @@ def run_clang(
     Raises ResourceError when it takes longer than ``timeout`` seconds, more memory than `limits.memory_limit`, or is
     killed, InternalError when clang itself crashes.
     """
-    # Variables that add include folders would make the result depend on the caller's shell.
-    environment = {k: v for k, v in os.environ.items() if k not in ("CPATH", "C_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS")}
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
-    command = [str(zig_path()), "clang", *arguments]
-    pipe = subprocess.PIPE
     try:
-        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=environment)
-    except OSError as error:
-        raise DeviceError(
-            f"clang could not be started: {error}", hint="pip install --force-reinstall ziglang==0.17.0"
-        ) from None
-    with process:
-        limits.limit(process)
-        try:
-            output, messages = process.communicate(data, timeout)
-        except BaseException as error:
-            process.kill()
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-            raise ResourceError(f"clang took longer than {timeout:g} s", hint=_RUNAWAY) from None
-    done = subprocess.CompletedProcess(command, process.returncode, output, messages)
+        done = toolchain.run(["clang", *arguments], data, cwd=cwd, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise ResourceError(f"clang took longer than {timeout:g} s", hint=_RUNAWAY) from None
     if done.returncode and any(words in done.stderr for words in _NO_MEMORY):
         raise ResourceError(f"clang wanted more than {limits.memory_limit() / 2**30:.2g} GiB of memory", hint=_RUNAWAY)
     if killed := limits.killed(done.returncode):
@@ -241,20 +225,21 @@ def compile_to_ir(
     flags = [*_PROGRAM, *target, f"-cl-std={parsed.std}", *parsed.flags]
     if debug or parsed.debug:
         flags += ["-gline-tables-only", *_HERE]
-    includes: tuple[str, ...] = ()
-    if re.search(r"^[ \t]*#[ \t]*include", source, re.MULTILINE):
+    found: tuple[str, ...] = ()
+    if includes.present(source):
+        looked_at = includes.looked_at(source, filename, parsed.flags)
         with temporary.folder() as folder_of_listing:
             listing = Path(folder_of_listing) / "includes"
             made = [*flags, "-MD", "-MF", str(listing), *_EMIT]
             done = _run_on_program(made, source, filename, cwd, timeout)
             if done.returncode == 0:
-                includes = _included(listing.read_text(errors="surrogateescape"), cwd)
+                found = tuple(sorted(looked_at | _included(listing.read_text(errors="surrogateescape"), cwd)))
     else:
         done = _run_on_program([*flags, *_EMIT], source, filename, cwd, timeout)
     messages = done.stderr.decode(errors="replace")
     if done.returncode:
         raise source_error(messages, source, filename, cwd)
-    if any("address_space" in text for text in (source, options, *map(_text_of, includes))):
+    if any("address_space" in text for text in (source, options, *map(_text_of, found))):
         _refuse_spaces(flags, source, filename, cwd, timeout)
     ir = unsupported.without_weak(with_plain_symbols(done.stdout.decode()))
 
@@ -268,7 +253,7 @@ def compile_to_ir(
     unknown = sorted({query for kernel in raw for query in kernel.size_queries()})
     sizes = _sizes_of(unknown, source, filename, flags, cwd, timeout) if unknown else {}
     kernels = {kernel.name: kernel.resolve(sizes) for kernel in raw}
-    return Frontend(ir, kernels, messages, includes)
+    return Frontend(ir, kernels, messages, found)
 
 
 def ir_with_places(source: str, filename: str, options: str = "", timeout: float = TIMEOUT_SECONDS) -> str:
@@ -288,7 +273,7 @@ def _ir_with_places(flags: list[str], source: str, filename: str, cwd: str | Non
 
 
 def _text_of(path: str) -> str:
-    return Path(path).read_text(errors="replace")
+    return "\n".join(reading.lines(path))
 
 
 def _refuse_spaces(flags: list[str], source: str, filename: str, cwd: str | None, timeout: float) -> None:
@@ -340,13 +325,13 @@ def _numbered(source: str, filename: str) -> str:
     return f'#line 1 "{quoted}"\n{source}\n'
 
 
-def _included(listing: str, cwd: str | None) -> tuple[str, ...]:
+def _included(listing: str, cwd: str | None) -> set[str]:
     """The files of a Makefile dependency listing, absolute, without our own header; no devices, which have no end."""
     words = re.findall(r"(?:\\ |[^\s\\]|\\(?!\n))+", listing.partition(":")[2])
     paths = (
         os.path.normpath(os.path.join(cwd or os.getcwd(), word.replace("\\ ", " "))) for word in words if word != "-"
     )
-    return tuple(sorted({path for path in paths if path != str(HEADER) and os.path.isfile(path)}))
+    return {path for path in paths if path != str(HEADER) and os.path.isfile(path)}
 
 
 # ---------------------------------------------------------------------------------------------- diagnostics

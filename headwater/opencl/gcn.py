@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headwater.base import cache
-from headwater.base.freshness import code_state, unchanged
+from headwater.base.freshness import code_state, fresh
 from headwater.errors import UsageError
+from headwater.opencl import includes
 from headwater.opencl.kernels import KernelInfo
 
 # LLVM's processors from Southern Islands to CDNA 2 (LLVM, "User Guide for AMDGPU Backend", Processors).
@@ -82,12 +83,11 @@ def compile_code_object(
     if emit not in EMITTED:
         raise UsageError(f"there is no output {emit!r}", hint="choose from " + ", ".join(EMITTED))
     settings = Settings(processor, version, largest_group, emit, only)
-    key = cache.key(_FORMAT, code_state(__name__), source, filename, options, repr(settings))
-    entry = cache.get(key)
-    if entry is not None:
-        found = _read(entry, settings)
-        if unchanged(found.includes):
-            return found
+    where = includes.place(source, filename)
+    key = cache.key(_FORMAT, code_state(__name__), source, filename, options, repr(settings), where)
+    key, found = fresh(key, lambda entry: _read(entry, settings))
+    if found is not None:
+        return found
     from headwater.opencl import gcn_build
 
     made = gcn_build.build(source, filename, options, settings)
@@ -110,8 +110,9 @@ class Settings(NamedTuple):
     only: tuple[str, ...]
 
 
-def _read(entry: Path, settings: Settings) -> CodeObject:
+def _read(entry: Path, settings: Settings) -> tuple[dict[str, str], CodeObject]:
     description = json.loads((entry / _KERNELS_FILE).read_bytes())
     kernels = {data["name"]: KernelInfo.from_json(data) for data in description["kernels"]}
     code = (entry / f"code.{settings.emit}").read_bytes()
-    return CodeObject(code, settings.processor, kernels, description["warnings"], description["includes"])
+    found = CodeObject(code, settings.processor, kernels, description["warnings"], description["includes"])
+    return found.includes, found

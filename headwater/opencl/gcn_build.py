@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from headwater.base import temporary
 from headwater.base.freshness import digests
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
+from headwater.opencl import includes
 from headwater.opencl.assembly import told_at_calls
 from headwater.opencl.gcn import CODE_OBJECT_VERSIONS, DEFAULT_VERSION, CodeObject, Settings, processor_of
 from headwater.opencl.kernels import KernelInfo
@@ -208,17 +209,15 @@ def _chosen(kernels: dict[str, KernelInfo], only: tuple[str, ...], filename: str
 
 def link(object_code: bytes) -> bytes:
     """A code object that a loader takes, from relocatable object code. Raises InternalError."""
-    import subprocess
-
-    from headwater.native.toolchain import zig_path
+    from headwater.native import toolchain
 
     with temporary.folder() as folder:
         source, target = os.path.join(folder, "kernel.o"), os.path.join(folder, "kernel.hsaco")
         Path(source).write_bytes(object_code)
-        command = [str(zig_path()), "ld.lld", "-shared", "--no-undefined", "-o", target, source]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = toolchain.run(["ld.lld", "-shared", "--no-undefined", "-o", target, source])
         if done.returncode:
-            raise InternalError(f"linking the code object failed: {done.stderr.strip()[-500:]}")
+            said = done.stderr.decode(errors="replace").strip()[-500:]
+            raise InternalError(f"linking the code object failed: {said}")
         return Path(target).read_bytes()
 
 
@@ -250,6 +249,7 @@ def assemble(text: str, filename: str, target: str = "", *, version: int = 0, em
         raise UsageError(f"there is no code object version {chosen} here", hint="choose 4, 5 or 6")
     arguments = ["-x", "assembler", "-target", GCN_TRIPLE, f"-mcpu={processor}", f"-mcode-object-version={chosen}"]
     arguments += ["-nogpulib", "-fno-color-diagnostics", "-Wno-unused-command-line-argument", "-c", "-o", "-", "-"]
+    includes.refuse_assembled(text, filename)
     done = clang.run_clang(arguments, text)
     messages = done.stderr.decode(errors="replace").replace("<stdin>:", f"{filename}:")
     if done.returncode:

@@ -31,8 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from headwater.base import cache
-from headwater.base.freshness import digests, native_state, unchanged
+from headwater.base.freshness import digests, fresh, native_state, unchanged
 from headwater.native.shared import ENTRY, FITS_SUFFIX, library_name, link_shared
+from headwater.opencl import includes
 from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
 from headwater.opencl.kernels import BoundsTest, KernelInfo
 from headwater.opencl.symbols import symbol_of
@@ -248,7 +249,8 @@ def load(source: str, filename: str, options: str = "", *, check: bool = False) 
 
     ``check``: code that tests every access. Raises SourceError for errors in the source, UsageError for bad options.
     """
-    key = cache.key(_FORMAT, native_state(__name__), source, filename, options, str(check))
+    state = native_state(__name__)
+    key = cache.key(_FORMAT, state, source, filename, options, str(check), includes.place(source, filename))
     with _loading:
         module = _loaded.get(key)
         if module is None or not unchanged(module.includes):
@@ -257,11 +259,13 @@ def load(source: str, filename: str, options: str = "", *, check: bool = False) 
 
 
 def _load(key: str, source: str, filename: str, options: str, check: bool) -> HostModule:
-    entry = cache.get(key)
-    if entry is not None:
+    def read(entry: Path) -> tuple[dict[str, str], tuple[Path, dict[str, Any]]]:
         description = json.loads((entry / _KERNELS_FILE).read_text())
-        if unchanged(description["includes"]):
-            return HostModule(key, entry / _MODULE_FILE, description, check=check)
+        return description["includes"], (entry / _MODULE_FILE, description)
+
+    key, known = fresh(key, read)
+    if known is not None:
+        return HostModule(key, *known, check=check)
     from headwater.native.worker import WORKER
 
     WORKER.start("opencl.codegen")  # it takes longer than clang and the library

@@ -1,4 +1,5 @@
-"""A launch that runs in the main thread passes in; while it runs, Ctrl-C sets its stop field.
+"""A launch that runs in the main thread passes in; while it runs, Ctrl-C sets its stop field, as do the other
+signals of `headwater.base.signals`.
 
 Python runs signal handlers in the main thread between bytecodes, so not while that thread is inside a kernel. But the
 C-level handler writes each signal's number to a descriptor at once; a watching thread reads it and stops the launch.
@@ -11,6 +12,7 @@ import signal
 import sys
 import threading
 
+from headwater.base.signals import STOPPING
 from headwater.native.pool import STOP, Task
 
 # On Windows the descriptor has to be a socket, and watching it costs more than a hand-over to a worker.
@@ -58,7 +60,7 @@ def _watch(read_end: int) -> None:
         if not numbers:
             return
         task, previous = _running, _previous
-        if task is not None and signal.SIGINT in numbers:
+        if task is not None and not STOPPING.isdisjoint(numbers):
             task.block[STOP] = 1
         if previous >= 0:  # an event loop's, which wants to know of its signals
             try:

@@ -17,6 +17,7 @@ import numpy as np
 from headwater.base import cache
 from headwater.base.arrays import Array
 from headwater.errors import DeviceError, HeadwaterError, LaunchError, ResourceError, SourceError, Span, UsageError
+from headwater.opencl import includes
 from headwater.runtime import signature
 from headwater.runtime.devices import Buffer, Device, DeviceKernel, DeviceProgram, Size, unknown_device
 
@@ -133,7 +134,7 @@ class ClDevice(Device):
         if not source.strip():
             raise SourceError("the source is empty", Span(filename))
         # What an #include names can change without the source changing.
-        key = None if "#include" in source else self._cache_key(source, words)
+        key = None if includes.present(source) else self._cache_key(source, words)
         cached = None if key is None else self._from_cache(key, words)
         if cached is None:
             program, infos, log = self._from_source(source, filename, words)

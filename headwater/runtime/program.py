@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Typ
 
 import numpy as np
 
+from headwater.base import reading
 from headwater.base.tools import tool
 from headwater.errors import LaunchError, UsageError
 from headwater.runtime.devices import Device, DeviceKernel, DeviceProgram, current, default, resolve
@@ -420,7 +421,7 @@ def _read(path_or_source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
     except TypeError:
         raise UsageError(f"a path or source text is wanted, not a {type(path_or_source).__name__}") from None
     try:
-        data = path.read_bytes()
+        data = reading.contents(path)
     except FileNotFoundError:
         if path.is_symlink():
             raise UsageError(f"{path} is a link that leads nowhere") from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from headwater.base import writing
+from headwater.base import reading, writing
 from headwater.timing.host import Host
 from headwater.timing.parts import Bandwidth, CacheUse, Described, Unit
 
@@ -203,10 +203,8 @@ def _hot(
 
 
 def _source(where: tuple[str, int]) -> str:
-    try:
-        return Path(where[0]).read_text(errors="replace").splitlines()[where[1] - 1].strip()
-    except (OSError, IndexError):
-        return ""
+    lines, line = reading.lines(where[0]), where[1]
+    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
 
 def _series(values: np.ndarray[Any, Any], step: int, cycles: int, scale: float) -> tuple[tuple[int, float], ...]:

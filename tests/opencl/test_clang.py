@@ -8,6 +8,7 @@ import pytest
 
 import headwater as hw
 from headwater.errors import DeviceError, ResourceError, SourceError, UsageError
+from headwater.native import toolchain
 from headwater.opencl import clang
 from headwater.opencl.clang import ArgInfo, compile_to_ir
 
@@ -189,14 +190,14 @@ def test_header_defines_what_the_specification_lists():
 
 
 def test_missing_clang_says_what_to_install(monkeypatch):
-    clang._zig_path.cache_clear()
-    monkeypatch.setattr(clang.importlib.util, "find_spec", lambda name: None)
+    toolchain._zig_path.cache_clear()
+    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
     try:
         with pytest.raises(DeviceError, match="pip install ziglang"):
             compile_to_ir("kernel void k(void) {}", "k.cl")
     finally:
         monkeypatch.undo()
-        clang._zig_path.cache_clear()
+        toolchain._zig_path.cache_clear()
 
 
 def test_a_compilation_can_be_cut_short():
@@ -237,6 +238,6 @@ def test_a_clang_that_was_killed_is_no_defect(tmp_path, monkeypatch):
     script = tmp_path / "clang"
     script.write_text("#!/bin/sh\nkill -9 $$\n")
     script.chmod(0o755)
-    monkeypatch.setattr(clang, "zig_path", lambda: script)
+    monkeypatch.setattr(toolchain, "zig_path", lambda: script)
     with pytest.raises(ResourceError, match="the compiler process was killed: out of memory, most likely"):
         clang.run_clang(["-v"])

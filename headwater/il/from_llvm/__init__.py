@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from headwater.base import cache
@@ -128,16 +129,14 @@ def kernels(source: str, chip: Chip, filename: str = "<source>", options: str = 
     Raises SourceError for errors in the source, and if the chip can run none of its kernels (what it cannot run beside
     others is marked as ``refused``); UsageError for bad options.
     """
-    from headwater.base.freshness import code_state, unchanged
+    from headwater.base.freshness import code_state, fresh
+    from headwater.opencl import includes
 
-    key = cache.key(
-        _FORMAT, code_state(__name__), source, filename, options, repr(chip.compute), repr(chip.vliw), chip.name
-    )
-    entry = cache.get(key)
-    if entry is not None:
-        found = _from_json(json.loads((entry / "kernels.json").read_bytes()))
-        if unchanged(found.includes):
-            return found
+    about = repr(chip.compute), repr(chip.vliw), chip.name, includes.place(source, filename)
+    key = cache.key(_FORMAT, code_state(__name__), source, filename, options, *about)
+    key, found = fresh(key, _read)
+    if found is not None:
+        return found
     made = _compile(source, chip, filename, options)
     if all(k.refused is not None for k in made.kernels.values()):
         for one in made.kernels.values():
@@ -189,6 +188,11 @@ def _compile(source: str, chip: Chip, filename: str, options: str) -> Compiled:
 def _to_json(made: Compiled) -> dict[str, object]:
     kernels_ = [{**asdict(k), "data": k.data.hex()} for k in made.kernels.values()]
     return {"kernels": kernels_, "warnings": made.warnings, "includes": made.includes}
+
+
+def _read(entry: Path) -> tuple[dict[str, str], Compiled]:
+    found = _from_json(json.loads((entry / "kernels.json").read_bytes()))
+    return found.includes, found
 
 
 def _from_json(data: dict[str, object]) -> Compiled:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headwater.base import reading
 from headwater.errors import DecodeError
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.objects import Function
@@ -207,11 +208,7 @@ def readable_sources(given: Mapping[str, str]) -> Callable[[str], Sequence[str] 
 
     def lines(name: str) -> Sequence[str] | None:
         if name not in known:
-            try:
-                with open(name, encoding="utf-8", errors="replace") as file:
-                    known[name] = file.read(1 << 24).splitlines()
-            except (OSError, ValueError):
-                known[name] = None
+            known[name] = reading.lines(name) or None
         return known[name]
 
     return lines
