@@ -216,6 +216,5 @@ def test_queries():
     ]:
         assert compile_function(name, "@image3d_ro", "i")(image.address)[0][0] == wanted, name
     assert compile_function("get_image_dim", "@image3d_ro", "4i")(image.address)[0][0].tolist() == [9, 7, 4, 0]
-    assert (
-        compile_function("get_image_array_size", "@image2d_array_ro", "m")(Image((4, 4), layers=3).address)[0][0] == 3
-    )
+    layered = Image((4, 4), layers=3)  # kept while its address is used
+    assert compile_function("get_image_array_size", "@image2d_array_ro", "m")(layered.address)[0][0] == 3
