@@ -68,6 +68,11 @@ def scalar_bits(module: Module, value: Value) -> int:
     """The bits of a constant scalar. `HoldsAddress` if an address is part of it, `Unknown` where it is an expression
     that is not known."""
     ty, text = value.ty, value.text
+    if ty.kind == "int":
+        try:
+            return int(text) & ((1 << ty.bits) - 1)
+        except ValueError:  # a truth value, or none of those that large tables are made of
+            pass
     if value.is_undefined or text in _ZEROS:
         return 0
     if text == "true":
@@ -76,8 +81,6 @@ def scalar_bits(module: Module, value: Value) -> int:
         raise HoldsAddress(text)
     if value.is_expression:
         return _computed(module, module.constant_expression(value), value)
-    if ty.kind == "int":
-        return int(text) & _mask(ty)
     if ty.kind == "float":
         return _float_bits(ty, text)
     raise InternalError(f"no constant in IL: {ty} {text}")
