@@ -236,8 +236,8 @@ def call_keeping(b: Builder, name: str, pointer: str) -> None:
         b.line(f"call void @{name}(ptr {pointer})")
 
 
-def tell_scalar(b: Builder, site: str, number: int, address: str, expects: Place | None = None) -> None:
-    """Call the library for an access of the wavefront with one address, an ``i64``.
+def tell_scalar(b: Builder, site: str, number: int, address: str, mask: str, expects: Place | None = None) -> None:
+    """Call the library for an access of the wavefront's lanes ``mask`` with one address; both are an ``i64``.
 
     ``expects``: where the fields of the site are, if the library says what it expects.
     """
@@ -250,11 +250,9 @@ def tell_scalar(b: Builder, site: str, number: int, address: str, expects: Place
     fine = _by_registers(b, "hw_scalar_again", operands, rarely=expects is not None)
     b.line(f"br i1 {fine}, label %{done}, label %{other}, {_LIKELY}")
     b.start(other)
-    operands = f"ptr %w, ptr {site}, i32 {number}, i64 {address}"
-    b.line(
-        f'call void asm sideeffect "call hw_scalar_access_keep", "{{rdi}},{{rsi}},{{edx}},{{rcx}},~{{eax}},{_CLOBBERS}"'
-        f"({operands})"
-    )
+    operands = f"ptr %w, ptr {site}, i32 {number}, i64 {address}, i64 {mask}"
+    constraints = f"{{rdi}},{{rsi}},{{edx}},{{rcx}},{{r8}},~{{eax}},{_CLOBBERS}"
+    b.line(f'call void asm sideeffect "call hw_scalar_access_keep", "{constraints}"({operands})')
     b.jump(done)
     b.start(done)
 

@@ -6,7 +6,8 @@ work-group is run by one thread. (Kernels that use the GDS run on one thread.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -26,6 +27,29 @@ if TYPE_CHECKING:
 
 _RMW = {"add", "sub", "and", "or", "xor", "umin", "umax", "min", "max", "xchg", "uinc_wrap", "udec_wrap"}
 _LONG = f"<{PART_LANES} x i64>"
+_OPERATIONS = (
+    (re.compile(r"cmpswap|cmpst|CMPXCHG|CMP_STORE|CMP_XCHG"), "cmpxchg"),
+    (re.compile(r"mskor|MSKOR"), "mskor"),
+    (re.compile(r"(?:^|_)[usf]?(min|max|and|or)(?:_|$)", re.IGNORECASE), ""),
+)
+
+
+def operation_of(name: str) -> str:
+    """What an atomic instruction of that name does, as far as observers tell it apart: "cmpxchg", "mskor", "min",
+    "max", "and", "or", or ""."""
+    for pattern, operation in _OPERATIONS:
+        if found := pattern.search(name):
+            return operation or found[1].lower()
+    return ""
+
+
+def told_operands(name: str, operands: Sequence[str]) -> Sequence[str]:
+    """An atomic instruction's operands, dwords in the order of its registers, as observers are told them: what is
+    compared with, or the mask, comes second, which the LDS' instructions have first."""
+    if operation_of(name) not in ("cmpxchg", "mskor"):
+        return ()
+    half = len(operands) // 2
+    return [*operands[half:], *operands[:half]] if name.startswith(("ds_", "LDS_", "GDS_")) else operands
 
 
 class Context(Protocol):
@@ -48,26 +72,27 @@ def translate(t: Translator, instruction: Instruction, place: Callable[[int], Ad
     dest = instruction.dest("D")
     observer = t.options.observer
 
+    layout: dict[str, tuple[int, int]] = {}
+    registers: list[int] = []
+    for source in instruction.sources:
+        if source.name in ("DATA", "DATA1") and isinstance(source.value, Register):
+            layout[source.name] = len(registers), source.value.dwords
+            registers += range(number(source.value), number(source.value) + source.value.dwords)
+
     # Addresses and data, one lane after the other.
     how, slot = 0, ""
     for part in range(PARTS):
         at = place(part).settled(b)
         how, slot = at.how, at.slot.pointer
         if observer is not None:
-            observer.access(t, instruction, part, at, nbytes, True, t.exec_mask())
+            values = told_operands(instruction.row.name, [t.regs.vector(register, part) for register in registers])
+            observer.access(t, instruction, part, at, nbytes, True, t.exec_mask(), values, ahead=True)
         wide = wide_addresses(b, at)
         here = b.emit(f"getelementptr i8, ptr %addresses, i64 {8 * PART_LANES * part}")
         b.line(f"store {_LONG} {wide}, ptr {here}, align 64")
-    layout: dict[str, tuple[int, int]] = {}
-    position = 0
-    for source in instruction.sources:
-        if source.name not in ("DATA", "DATA1") or not isinstance(source.value, Register):
-            continue
-        layout[source.name] = position, source.value.dwords
-        for n in range(source.value.dwords):
-            for part in range(PARTS):
-                put_array(b, "%data", position + n, part, t.regs.vector(number(source.value) + n, part))
-        position += source.value.dwords
+    for n, register in enumerate(registers):
+        for part in range(PARTS):
+            put_array(b, "%data", n, part, t.regs.vector(register, part))
 
     bits = "-1" if t.exec_mask().full else t.regs.pair(EXEC)
     update_lanes(t, what, t.mode, nbytes, how, slot, instruction.address, bits, layout, keep_old=dest is not None)

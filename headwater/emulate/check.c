@@ -34,7 +34,8 @@ static struct team *team_of(struct context *c, struct wave *w) {
     char *at = (char *)(t + 1) + c->waves * c->recorder_bytes;
     t->local.records = (struct record *)at;
     t->local.more = (u64 *)(at += records * sizeof(struct record));
-    t->local.local = (struct local *)(at + records * 2 * GRANULES * 8);
+    t->local.local = (struct local *)(at += records * 2 * GRANULES * 8);
+    if (c->atomics) t->local.plain = (u64 *)(at + records * sizeof(struct local));
     t->local.count = c->local_granules;
     t->local.record_shift = __builtin_ctz(GRANULES);
     return t;
@@ -337,18 +338,35 @@ static inline u64 by_pattern(struct wave *w, const struct access *a, struct site
 static u64 atomic_lanes(const struct access *a, const u32 *low, u32 offset, u64 mask) {
     u32 shift = a->c->granule_shift, each = a->bytes >> shift;
     u64 result = 0, mine = a->identity | ATOMIC;
-    if (each != 1) return mask;
+    if (each != 1 || a->flags & COMPARES) return mask;
     for (u64 left = mask; left; left &= left - 1) {
         u32 l = __builtin_ctzll(left), place = offset + low[l], at = place >> shift;
         struct record *r = &a->shadow->records[at / GRANULES];
+        const struct local *local = &a->shadow->local[at / GRANULES];
         u64 bit = 1ull << at % GRANULES, *writer = &a->shadow->more[in_more(at)];
-        if (at >= a->shadow->count || place & odd_bits(a->bytes) || !(r->writers & bit) || !(*writer & ATOMIC) ||
-            *writer >> EPOCH_SHIFT != a->epoch || (r->read | r->readers) & bit)
+        if (at >= a->shadow->count || place & odd_bits(a->bytes) || !(r->writers & bit) || !(*writer & ATOMIC) || *writer & UNDER ||
+            *writer >> EPOCH_SHIFT != a->epoch || ((r->read | r->readers) & bit && local->read_epoch > a->epoch) ||
+            (local->crowd & bit && local->crowd_epoch > a->epoch))
             result |= 1ull << l;
         else
-            *writer = mine | (a->tag + l);
+            *writer = mine | (a->tag + l) | ((*writer & WHO) == a->tag + l ? *writer & OTHERS : OTHERS);
     }
     return result;
+}
+
+/* Whether a lane's cmpxchg finds what it compares with, where the lanes `done` have exchanged theirs before. */
+static int exchanges(const struct site *s, u32 wide, u32 lane, u64 done, u32 bytes, u64 host) {
+    u32 now[2] = {0}, dwords = bytes / 4, same = 0;
+    __builtin_memcpy(now, (const void *)host, bytes);
+    for (u64 left = done; left;) {
+        u32 l = 63 - __builtin_clzll(left);
+        left &= ~(1ull << l);
+        if (s->low[l] != s->low[lane] || (wide && s->high[l] != s->high[lane])) continue;
+        for (u32 d = 0; d < dwords; d++) now[d] = s->values[d * LANES + l];
+        break;
+    }
+    for (u32 d = 0; d < dwords; d++) same += now[d] == s->values[(dwords + d) * LANES + lane];
+    return same == dwords;
 }
 
 static inline void check_alignment(struct context *c, struct wave *w, struct recorder *r, struct site *s, u32 number,
@@ -594,6 +612,7 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
         a.move = range->move;
     }
     if (facts & IS_ATOMIC && !local) check_alignment(c, w, r, s, number, bytes, base, mask, wide, local);
+    if (facts & MASKS) a.flags = (facts & ~IS_ATOMIC) | WRITES;
     u32 each = bytes >> c->granule_shift;
     int regular = (bytes & (bytes - 1)) == 0 && each && bytes <= 16 && !(facts & IS_ATOMIC);
     if (wide) {
@@ -605,13 +624,14 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
         remember(c, s, ((const struct site_facts *)c->site_table)[number].leader, mask, s->low[from], bytes);
     u64 left = regular ? regular_lanes(&a, s->low, base + high - a.origin, mask, each) : mask;
     if (left && local)
-        left = facts & IS_ATOMIC ? atomic_lanes(&a, s->low, base - a.origin, left)
-             : left == mask      ? by_pattern(w, &a, s, base - a.origin, mask)
-                                 : left;
+        left = a.flags & IS_ATOMIC ? atomic_lanes(&a, s->low, base - a.origin, left)
+             : left == mask && !(facts & MASKS) ? by_pattern(w, &a, s, base - a.origin, mask)
+                                                : left;
     u64 ahead = local ? 0 : left;
     for (u32 n = 0; n < LANES_AHEAD && ahead; n++, ahead &= ahead - 1)
         prefetch_lane(&a, lane_address(s, base, wide, __builtin_ctzll(ahead)) - a.origin);
     int one_granule = !local && bytes == 1u << c->granule_shift && !(facts & IS_ATOMIC);
+    u64 done = 0;
     for (; left; left &= left - 1) {
         if (ahead) prefetch_lane(&a, lane_address(s, base, wide, __builtin_ctzll(ahead)) - a.origin);
         ahead &= ahead - 1;
@@ -631,7 +651,18 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
             a.origin = range->start;
             a.move = range->move;
         }
-        lane_access(&a, address - a.origin, r->tag + l, address + a.move, local ? address - w->lds : address);
+        int updates = (facts & WRITES) != 0;
+        if (facts & MASKS) {
+            u32 bits = s->values[LANES + l];
+            if (bits == 0) continue;
+            a.shift = __builtin_ctz(bits) & ~7u;
+            a.bytes = (39 - __builtin_clz(bits) - a.shift) / 8;
+            address += a.shift / 8;
+        } else if (facts & COMPARES && address - a.origin + bytes <= a.shadow->count << c->granule_shift) {
+            updates = exchanges(s, wide, l, done, bytes, address + a.move);
+            if (updates) done |= 1ull << l;
+        }
+        lane_access(&a, address - a.origin, r->tag + l, address + a.move, local ? address - w->lds : address, updates);
     }
 }
 
@@ -753,22 +784,25 @@ SCALAR HIDDEN u32 hw_scalar_again(struct wave *w, struct site *s, u32 number, u6
     return s->allocation[1] == address;
 }
 
-HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 address) {
+/* By the lanes that are active: code for a branch that only some take may use scalar loads, too. */
+HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 address, u64 lanes) {
     struct context *c = (struct context *)w->hooks[0];
     struct recorder *r = (struct recorder *)w->hooks[1];
     u32 facts = ((const struct site_facts *)c->site_table)[number].facts, bytes = facts >> 8 & 0xff;
-    if (s->allocation[1] == address || c->exhausted) return;
+    lanes &= w->exec;
+    if (s->allocation[1] == address || c->exhausted || !lanes) return;
     const struct range *range = find(c, s, address);
     if (range == 0 || range->shadow == 0) {
         if (range && facts & WRITES) report(c, STRAY, number, r->tag, 0, 0, address, 0);
         else s->allocation[1] = address;
         return;
     }
+    u32 from = __builtin_ctzll(lanes), tag = r->tag + from, each = bytes >> c->granule_shift;
     struct access a = {.c = c, .shadow = (const struct shadow *)range->shadow, .state = s, .team = r->team, .origin = range->start,
                        .identity = (u64)number << SITE_SHIFT | (u64)r->epoch << EPOCH_SHIFT, .tag = r->tag,
                        .first_tag = r->tag - (w->index << 6), .span = c->waves << 6, .epoch = r->epoch, .site = number,
                        .flags = facts & ~WRITES, .bytes = bytes};
-    u32 each = bytes >> c->granule_shift;
-    if (each == 0 || run(&a, address - range->start, 1, r->tag, ALL_THE_SAME, each))
-        lane_access(&a, address - range->start, r->tag, address, address);
+    if (each && !run(&a, address - range->start, lanes >> from, tag, ALL_THE_SAME, each)) return;
+    for (u64 left = lanes; left; left &= left - 1)
+        lane_access(&a, address - range->start, r->tag + __builtin_ctzll(left), address, address, 0);
 }

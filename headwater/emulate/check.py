@@ -5,6 +5,7 @@ What is looked for, and what is not, is said in docs/checks.md; check.c looks.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -39,9 +40,12 @@ if TYPE_CHECKING:
     from headwater.emulate.translate import Translator
     from headwater.isa.gcn.objects import KernelObject
     from headwater.native.faults import Extent
+    from headwater.opencl.access_places import AccessPlaces
 
 RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY = range(1, 8)
-_WRITES, _ATOMIC, _STILL, _IN_LDS = 1 << 16, 1 << 17, 1 << 18, 1 << 19
+_WRITES, _ATOMIC, _STILL, _COMPARES, _MASKS, _MONOTONE, _IN_LDS, _LOOKS_FIRST = (1 << n for n in range(16, 24))
+_ELSEWHERE = 2
+"""What a finding says of a race with several other groups."""
 _MANY, _WHO = 1 << 31, (1 << 31) - 1
 _ROOM = 64
 """Findings that are kept apart; kernels with more places that are wrong are not thought of."""
@@ -61,11 +65,14 @@ FINDING: Final = np.dtype(
         *((name, "<u8") for name in ("address", "detail")),
     ]
 )
-_RECORD_BYTES, _MORE_BYTES, _LOCAL_BYTES, _TEAM_BYTES = 64, 16, 24, 128
-"""Of a record; of a granule in ``more``; of a record of local memory; of a team without its wavefronts."""
+_RECORD_BYTES, _MORE_BYTES, _PLAIN_BYTES, _LOCAL_BYTES, _TEAM_BYTES = 64, 16, 8, 24, 128
+"""Of a record; of a granule in ``more`` and ``plain``; of a record of local memory; of a team without wavefronts."""
 _SHADOW: Final = Struct(
     "shadow",
-    *((("u64", name, 1)) for name in ("records", "more", "unwritten", "local", "count", "shared", "record_shift")),
+    *(
+        (("u64", name, 1))
+        for name in ("records", "more", "unwritten", "local", "plain", "count", "shared", "record_shift")
+    ),
 )
 _CONTEXT: Final = Struct(
     "context",
@@ -73,7 +80,7 @@ _CONTEXT: Final = Struct(
     *((("u64", name, 1)) for name in ("ranges", "range_count", "findings")),
     *((("u32", name, 1)) for name in ("finding_count", "finding_room", "waves", "granule_shift", "local_granules")),
     *((("u32", name, 1)) for name in ("team_count", "exhausted", "lost", "failed", "lock")),
-    *((("u32", name, 1)) for name in ("in_step", "unaligned")),
+    *((("u32", name, 1)) for name in ("in_step", "unaligned", "atomics")),
 )
 _TYPES: Final = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}
 
@@ -81,7 +88,7 @@ _TYPES: Final = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}
 class CheckObserver(Staged):
     """Writes code that tells check.c."""
 
-    name = "check 13"
+    name = "check 17"
     library = ("check_records.h", "check.c")
     tells_segments = False
     takes_values = True
@@ -151,8 +158,11 @@ class Shadow:
     others: tuple[Array, ...]
 
     @staticmethod
-    def of(count: int, room: int, unwritten: Array, *, shared: bool, earlier: Shadow | None = None) -> Shadow:
-        """Of ``count`` granules that nobody has accessed, ``room`` in a record; ``shared``: by several threads.
+    def of(
+        count: int, room: int, unwritten: Array, *, shared: bool, atomics: bool, earlier: Shadow | None = None
+    ) -> Shadow:
+        """Of ``count`` granules that nobody has accessed, ``room`` in a record; ``shared``: by several threads;
+        ``atomics``: also by atomic functions.
 
         ``earlier``: of a launch that has ended, as large: its memory is used again.
         """
@@ -160,13 +170,15 @@ class Shadow:
         if earlier is None:
             records = aligned_bytes(number * _RECORD_BYTES)
             more = aligned_bytes(number * room * _MORE_BYTES)  # never read before written, and mostly neither
+            plain = aligned_bytes(number * room * _PLAIN_BYTES if atomics else 0)  # likewise
         else:
-            records, more = earlier.others
+            records, more, plain = earlier.others
         records[:] = 0
         memory = aligned_bytes(_SHADOW.size_bytes)
-        places = [address(records), address(more), address(unwritten) if unwritten.size else 0, 0]
-        memory[:56].view(np.uint64)[:] = [*places, count, int(shared), room.bit_length() - 1]
-        return Shadow(memory, unwritten, (records, more))
+        places = [address(array) if array.size else 0 for array in (records, more, unwritten)]
+        places += [0, address(plain) if atomics else 0]
+        memory[: _SHADOW.size_bytes].view(np.uint64)[:] = [*places, count, int(shared), room.bit_length() - 1]
+        return Shadow(memory, unwritten, (records, more, plain))
 
 
 def _records(granules: int, room: int = _GRANULES) -> int:
@@ -176,10 +188,12 @@ def _records(granules: int, room: int = _GRANULES) -> int:
 class Checker:
     """A `headwater.emulate.hooks.Watcher` whose launches end in a KernelFault if anything was found."""
 
+    checked_code = True
     notes_written = True
 
     def __init__(self, observer: CheckObserver | None = None) -> None:
         self.observer = CheckObserver() if observer is None else observer
+        self._source: AccessPlaces | None = None
         self._kept: dict[int, list[Shadow]] = {}
         """Shadows of the launch before, by their granules."""
 
@@ -190,8 +204,10 @@ class Checker:
             launch._tickets = 1
         found = tables(launch.native.observed)
         self.tables: Tables = found
-        sizes = [site.nbytes for site in found.sites if site.kind in ("global", "lds", "flat")]
+        watched = [site for site in found.sites if site.kind in ("global", "lds", "flat")]
+        sizes = [1 if site.operation == "mskor" else site.nbytes for site in watched]
         self._granule = min([4, *(size & -size for size in sizes)])
+        self._atomics = any(site.atomic for site in watched)
         self._waves = launch._waves
         # Rows of a narrow group are accessed together, and by other groups than what lies beside them.
         row = self._group_width(launch) * 4 // self._granule
@@ -199,6 +215,8 @@ class Checker:
         self._recorder_bytes = recorder_bytes(len(found.sites))
         self._site_table = _site_table(found.sites)
         self._site_table[launch.native.observed.get("still", []), 0] |= _STILL
+        self._begins = self._beginnings(launch)
+        self._site_table[list(self._begins), 0] |= _ATOMIC
         self._findings = np.zeros(_ROOM, FINDING)
         self._context = aligned_bytes(_CONTEXT.size_bytes)
         return [address(self._context) if n == CONTEXT_HOOK else 0 for n in range(8)]
@@ -206,7 +224,8 @@ class Checker:
     def begin(self, launch: GcnLaunch, task: SimulatedTask) -> None:
         local = -(-launch._frames // self._granule)
         team_bytes = _TEAM_BYTES + self._waves * self._recorder_bytes
-        team_bytes += round_up(_records(local) * (_RECORD_BYTES + _GRANULES * _MORE_BYTES + _LOCAL_BYTES), 64)
+        each = _MORE_BYTES + (_PLAIN_BYTES if self._atomics else 0)
+        team_bytes += round_up(_records(local) * (_RECORD_BYTES + _GRANULES * each + _LOCAL_BYTES), 64)
         # A thread that was called for an earlier launch may come late, and find something to do.
         count = launch._tickets if launch._tickets == 1 else 2 * launch._tickets
         try:
@@ -240,6 +259,7 @@ class Checker:
             "team_count": count,
             "in_step": int(self._in_step(launch)),
             "unaligned": self._unaligned(launch),
+            "atomics": int(self._atomics),
         }
         for kind, name, _ in _CONTEXT.fields:
             at, dtype = _CONTEXT.offset[name], _TYPES[kind]
@@ -255,7 +275,8 @@ class Checker:
             return  # a fault, which is told
         if self._field("failed"):
             raise InternalError("a launch had more threads at a time than its check has room for")
-        texts = [self._text(launch, one, self._memory) for one in self._findings[: self._field("finding_count")]]
+        found = [one for one in self._findings[: self._field("finding_count")] if not self._is_harmless(launch, one)]
+        texts = [self._text(launch, one, self._memory) for one in found if not self._is_repeated(one, found)]
         texts += self._further(launch)
         if texts:
             more = f"\n\nand {len(texts) - 1} more:\n\n" if len(texts) > 1 else ""
@@ -300,7 +321,8 @@ class Checker:
             granules[:, : self._room] = missing.reshape(-1, self._room)
             words = np.packbits(granules.reshape(-1), bitorder="little").view(np.uint64)
         earlier = self._kept.get(count)
-        return Shadow.of(count, self._room, words, shared=shared, earlier=earlier.pop() if earlier else None)
+        one = earlier.pop() if earlier else None
+        return Shadow.of(count, self._room, words, shared=shared, atomics=self._atomics, earlier=one)
 
     def _granules(self, extent: Extent) -> int:
         return -(-(extent.end - extent.start) // self._granule)
@@ -318,6 +340,90 @@ class Checker:
         known |= padded.reshape(-1, each).any(1)
         if known.all():
             unwritten.written(self._host(extent))
+
+    # ---- what is no finding
+
+    def _beginnings(self, launch: GcnLaunch) -> dict[int, int]:
+        """The loads that begin atomic functions which compilers make loops around cmpxchg of, where the hardware has no
+        instruction: they come from the same place in the source. By number, the cmpxchg's."""
+        sites = self.tables.sites
+        loops = {
+            place: n
+            for n, site in enumerate(sites)
+            if site.operation == "cmpxchg"
+            for place in [self._place(launch, site.address)]
+        }
+        loops.pop(None, None)
+        if not loops:
+            return {}
+        loads = [n for n, site in enumerate(sites) if not site.writes and site.kind in ("global", "lds", "flat")]
+        return {n: loops[place] for n in loads if (place := self._place(launch, sites[n].address)) in loops}
+
+    def _is_repeated(self, one: Any, found: list[Any]) -> bool:
+        """Whether a finding is of such a load, and there is one of its cmpxchg, too."""
+        loop = self._begins.get(int(one["site"]))
+        return loop is not None and any(o["kind"] == one["kind"] and o["site"] == loop for o in found)
+
+    def _is_harmless(self, launch: GcnLaunch, one: Any) -> bool:
+        """Whether a finding is a plain read beside an atomic function that looks whether that is worth while (loops
+        around cmpxchg begin so, and it may be read before a maximum is raised or a bit set), or is volatile. Or of
+        atomic_load and atomic_store, or bytes of a copied structure that are no member's."""
+        if one["kind"] == UNINITIALISED:
+            return self._is_gap(launch, self.tables.sites[int(one["site"])], int(one["detail"]))
+        if one["kind"] != RACE:
+            return False
+        numbers = int(one["site"]), int(one["other_site"])
+        sites = [self.tables.sites[number] for number in numbers]
+        plain = [n for n in numbers if not _is_update(self.tables.sites[n])]
+        if len(plain) == 2:
+            return all(self._at(launch, site, "atomic") for site in sites)
+        if not plain:
+            return False
+        site = self.tables.sites[plain[0]]
+        if not site.writes and (site.volatile or self._site_table[plain[0], 0] & _LOOKS_FIRST):
+            return True
+        return bool(self._at(launch, site, "atomic")) or (not site.writes and bool(self._at(launch, site, "volatile")))
+
+    def _is_gap(self, launch: GcnLaunch, site: Site, missing: int) -> bool:
+        """Whether the missing bytes that a site reads belong to no member of a structure that is copied there."""
+        copies = self._at(launch, site, "copies")
+        if not any(layout.is_gap(missing, site.nbytes) for layout in copies):
+            return False
+        # A copy is made by several accesses: if there is nothing in any of them, there is nothing to copy.
+        place = self._place(launch, site.address)
+        parts = {
+            n: other
+            for n, other in enumerate(self.tables.sites)
+            if other.kind == site.kind and not other.writes and self._place(launch, other.address) == place
+        }
+        found = self._findings[: self._field("finding_count")]
+        gone = {int(f["site"]): int(f["detail"]) for f in found if f["kind"] == UNINITIALISED}
+        return not all(gone.get(n, 0) == (1 << other.nbytes) - 1 for n, other in parts.items())
+
+    def _at(self, launch: GcnLaunch, site: Site, what: str) -> list[Any]:
+        """What the program has of ``what``, a field of `AccessPlaces`, where a site is."""
+        place = self._place(launch, site.address)
+        if place is None:
+            return []
+        if self._source is None:
+            self._source = self._source_places(launch)
+        found = []
+        for other, value in getattr(self._source, what).items():
+            same = os.path.basename(other.file) == os.path.basename(place.file) and other.line == place.line
+            if same and place.column in (0, other.column):  # code for VLIW chips has no columns
+                found += value
+        return found
+
+    def _source_places(self, launch: GcnLaunch) -> AccessPlaces:
+        from headwater.opencl.access_places import AccessPlaces, access_places
+
+        kernel = launch.kernel
+        if not kernel.program_source:
+            return AccessPlaces()
+        try:
+            return access_places(self._front(launch), kernel.program_source, kernel.program_filename)
+        except SourceError:  # a file that it includes is not there any more
+            return AccessPlaces()
 
     # ---- words
 
@@ -353,7 +459,7 @@ class Checker:
             return self._located(launch, site.address, message, "")
         earlier = self.tables.sites[int(one["other_site"])]
         wrote = "wrote" if int(one["detail"]) else "reads"
-        if earlier.atomic:
+        if _is_update(earlier):
             wrote = "updates"
         many = other & _MANY and other & _WHO == tag
         whom = "other work-items" if many else self._who(launch, other, short=True)
@@ -363,7 +469,8 @@ class Checker:
         message = f"data race: {who} {_verb(site)} {site.nbytes} bytes {place}, which {whom} {verb} too{times}"
         where = self._line(launch, earlier.address)
         message += f"\n    the other access: {where}" if where else ""
-        return self._located(launch, site.address, message, self._order(launch, self._group(tag) == self._group(other)))
+        same = self._group(tag) == self._group(other) and one["detail"] != _ELSEWHERE
+        return self._located(launch, site.address, message, self._order(launch, same))
 
     def _barrier(self, launch: GcnLaunch, one: Any, who: str) -> str:
         other = self._who(launch, int(one["other_tag"]), short=True)
@@ -426,7 +533,10 @@ class Checker:
         return launch.machine_kernel.name
 
     def _in_step(self, launch: GcnLaunch) -> bool:
-        """Whether groups are declared to be of one wavefront: then LLVM leaves barriers out, as lanes run in step."""
+        """Whether groups are declared to be of one wavefront: then compilers leave barriers out, as lanes run in step,
+        in code that was not made for checks."""
+        if launch.kernel.program_source:
+            return False
         kernel = launch.machine_kernel
         most = prod(kernel.reqd_group_size) if kernel.reqd_group_size else kernel.max_flat_group
         return 0 < most <= LANES
@@ -435,6 +545,13 @@ class Checker:
         """Bytes of local memory that plain accesses may be to at any address: LLVM puts private structures among the
         kernel's own variables, and chips from GFX9 on take any address (FeatureUnalignedDSAccess)."""
         return launch.host.static_local_bytes if launch.code.target.startswith("gfx9") else 0
+
+    def _front(self, launch: GcnLaunch) -> str:
+        """The front end's IR of the kernel's program."""
+        from headwater.opencl.gcn_build import front
+
+        kernel = launch.kernel
+        return front(kernel.program_source, kernel.program_filename, kernel.options, launch.code.target).ir
 
     def _group_width(self, launch: GcnLaunch) -> int:
         """Work-items of a row of a group."""
@@ -493,6 +610,9 @@ def _site_table(sites: Sequence[Site]) -> Array:
 
 def _site_word(site: Site) -> int:
     flags = (_WRITES if site.writes else 0) | (_ATOMIC if site.atomic else 0)
+    if site.operation in ("cmpxchg", "min", "max", "and", "or"):
+        flags |= _MONOTONE
+    flags |= {"cmpxchg": _COMPARES, "mskor": _MASKS}.get(site.operation, 0)
     return KINDS.index(site.kind) | site.nbytes << 8 | flags
 
 
@@ -507,7 +627,12 @@ def _apart(extents: list[Extent]) -> list[Extent]:
 
 
 def _verb(site: Site) -> str:
-    return "updates" if site.atomic else "writes" if site.writes else "reads"
+    return "updates" if _is_update(site) else "writes" if site.writes else "reads"
+
+
+def _is_update(site: Site) -> bool:
+    """Whether it is an atomic function: bytes are written by an atomic instruction on VLIW chips."""
+    return site.atomic and site.operation != "mskor"
 
 
 def _where(where: int, nbytes: int, local: bool, extents: list[Extent]) -> str:

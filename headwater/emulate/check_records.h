@@ -10,15 +10,27 @@
    Groups may be run by several threads, each of which has a team; records of global memory are locked. */
 
 enum { RACE = 1, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY };
-/* STILL: may read what the launch does not write. IN_LDS: a flat instruction that has accessed the LDS. */
-enum { WRITES = 1 << 16, IS_ATOMIC = 1 << 17, STILL = 1 << 18, IN_LDS = 1 << 19 };
+/* IS_ATOMIC without WRITES: a load that begins an atomic function. STILL: may read what the launch does not write. Of atomic functions: COMPARES, cmpxchg, whose `values` are the new ones, then those
+   that it compares with; MASKS, a plain write of the bytes of a dword whose bits `values` has second; MONOTONE, one that leaves memory
+   as it is unless the value there is one that it is to change, so that a plain read may look at that first.
+   Found when it runs: IN_LDS, a flat instruction has accessed the LDS; LOOKS_FIRST, a plain read before a MONOTONE function. */
+enum { WRITES = 1 << 16, IS_ATOMIC = 1 << 17, STILL = 1 << 18, COMPARES = 1 << 19, MASKS = 1 << 20, MONOTONE = 1 << 21,
+       IN_LDS = 1 << 22, LOOKS_FIRST = 1 << 23 };
+enum { READ, WROTE, WROTE_ELSEWHERE }; /* a race's other access; the last: of other groups */
 enum { GRANULES = 64, MANY = 1u << 31, MOST_WAVES = 1 << 25, MOST_EPOCHS = 1 << 16, MOST_RUNS = 20, WIDEST_STRIDE = 5 };
 
 /* An identity: bits 0-30 the work-item (granule g of a record that goes by a rule: plus g >> rule), 31 an atomic function,
-   32-34 the rule, 35-47 the site, 48-63 barriers passed. In a record's `writer` bit 31 is its lock. */
+   32-34 the rule, 35-47 the site, 48-63 barriers passed. In a record's `writer` bit 31 is its lock.
+
+   The last atomic function's identity stands for all since the last plain write, and has bits in place of the rule: OTHERS if
+   several work-items have called some since the last barrier, UNDER if that plain write is no longer past than that. Its
+   work-item is NOBODY if several groups have. */
 #define WHO 0x7fffffffull
 #define ATOMIC (1ull << 31)
 #define LOCK ATOMIC
+#define OTHERS (1ull << 32)
+#define UNDER (1ull << 33)
+#define NOBODY WHO
 enum { RULE_SHIFT = 32, ALL_THE_SAME = 7, SITE_SHIFT = 35, EPOCH_SHIFT = 48 };
 #define WHO_AND_RULE (WHO | 7ull << RULE_SHIFT)
 #define SITE_OF(identity) ((u32)((identity) >> SITE_SHIFT) & 0x1fff)
@@ -37,9 +49,10 @@ enum { BLOCK = 4 }; /* a granule's writer and its reader are in one cache line *
 /* Of local memory: the last epochs in which a record was written, and read other than by a crowd; plus 1, 0 is none. `crowd`:
    granules that several lanes read at once in `crowd_epoch`. */
 struct local { u64 crowd; u32 crowd_epoch, crowd_site, wrote_epoch, read_epoch; };
-/* `more`: the writers of BLOCK granules, their readers, the writers of the next; `unwritten`: the granules of memory without data, or
-   none; `local`: of local memory; `count`: of granules, of which a record has 1 << record_shift. */
-struct shadow { struct record *records; u64 *more, *unwritten; struct local *local; u64 count, shared, record_shift; };
+/* `more`: the writers of BLOCK granules, their readers, the writers of the next; `plain`: the last plain write's identity of granules
+   whose writer is an atomic function, with ATOMIC, or 0; `unwritten`: the granules of memory without data, or none; `local`: of
+   local memory; `count`: of granules, of which a record has 1 << record_shift. */
+struct shadow { struct record *records; u64 *more, *unwritten; struct local *local; u64 *plain, count, shared, record_shift; };
 
 /* `shadow`: 0 of memory that the launch does not write, so that nobody's reads matter. */
 struct range { u64 start, bytes, shadow, move; }; /* `move` is added to an address for where it is on the host */
@@ -61,6 +74,7 @@ struct context {
     u32 team_count;
     u32 exhausted, lost, failed, lock;
     u32 in_step, unaligned; /* groups are of one wavefront by declaration; bytes of local memory that may be accessed at any address */
+    u32 atomics;            /* there are atomic functions */
 };
 
 /* What a thread keeps: of the group that it runs, of local memory (records, then `more`), of each wavefront. */
@@ -102,8 +116,15 @@ static void report(struct context *c, u32 kind, u32 site, u32 tag, u32 other_sit
         if (f->site == site && f->other_site == other_site) break;
         if (kind == RACE && f->site == other_site && f->other_site == site) break;
     }
-    if (n < c->finding_count) all[n].count++;
-    else if (n == c->finding_room) c->lost++;
+    if (n < c->finding_count) {
+        struct finding *f = &all[n];
+        if (kind == UNINITIALISED && detail & ~f->detail) { /* other bytes of the access: perhaps not of padding */
+            f->detail |= detail;
+            f->tag = tag;
+            f->address = address;
+        }
+        f->count++;
+    } else if (n == c->finding_room) c->lost++;
     else all[c->finding_count++] = (struct finding){kind, site, other_site, other_tag, tag, 1, address, detail};
     give(&c->lock);
 }
@@ -141,6 +162,7 @@ struct access {
     u32 tag, first_tag, span; /* the first lane's, the group's first and their number */
     u32 epoch, site, flags, bytes;
     int local;
+    u32 shift; /* of a function that MASKS: bits of its values before the first that is written */
 };
 
 /* What lies behind an access, for some granules of a record: over, as a barrier of the group lies between; done by
@@ -208,7 +230,7 @@ static inline void past_of_each(const struct access *a, const u64 *identities, u
         v8 ours = (v8)(((who - a->first_tag) & WHO) < (v8){0} + a->span);
         all.foreign |= bits_of(~ours, n);
         all.over |= bits_of(ours & (v8)(identity >> EPOCH_SHIFT < (v8){0} + a->epoch), n);
-        all.own |= bits_of((v8)(who == by_rule(mine, n)), n);
+        all.own |= bits_of((v8)((identity & (WHO | ATOMIC)) == by_rule(mine, n)), n); /* others may have called atomic functions, too */
     }
     p->foreign |= all.foreign & granules;
     p->over |= all.over & granules;
@@ -249,7 +271,7 @@ static inline void note(const struct access *a, u64 *identity, u64 *by_it, u64 *
 }
 
 /* A record that is being worked on, and what belongs to it. */
-struct place { struct record *r; u64 *writers, *readers, *unwritten; struct local *local; u64 shared; };
+struct place { struct record *r; u64 *writers, *readers, *plain, *unwritten; struct local *local; u64 shared; };
 
 SCALAR static inline void lock(struct record *r) {
     while (__atomic_fetch_or(&r->writer, LOCK, __ATOMIC_ACQUIRE) & LOCK) pause();
@@ -260,8 +282,8 @@ SCALAR static inline void unlock(struct record *r) { __atomic_store_n(&r->writer
 static inline struct place open_place(const struct access *a, u64 number) {
     const struct shadow *h = a->shadow;
     u64 *more = &h->more[number << (h->record_shift + 1)];
-    struct place p = {&h->records[number], more, more + BLOCK, h->unwritten ? &h->unwritten[number] : 0,
-                      a->local ? &h->local[number] : 0, h->shared};
+    struct place p = {&h->records[number], more, more + BLOCK, h->plain ? &h->plain[number << h->record_shift] : 0,
+                      h->unwritten ? &h->unwritten[number] : 0, a->local ? &h->local[number] : 0, h->shared};
     if (p.shared) lock(p.r);
     return p;
 }
@@ -346,6 +368,10 @@ static int same_value(const struct access *a, u32 tag, u64 host, u64 other) {
     u32 lane = tag & 63, value[4], bytes = a->bytes < 16 ? a->bytes : 16;
     if (a->flags & IS_ATOMIC) return 0;
     for (u32 d = 0; d < 4; d++) value[d] = a->state->values[d * LANES + lane];
+    if (a->flags & MASKS) { /* of the dword's other bytes there is nothing else to compare with */
+        value[0] >>= a->shift;
+        return __builtin_memcmp((const void *)host, value, bytes) == 0;
+    }
     int same = __builtin_memcmp((const void *)host, value, bytes) == 0;
     if (same || SITE_OF(other) != a->site || ((u32)other & WHO & ~63u) != (tag & ~63u)) return same;
     u32 theirs[4];
@@ -353,29 +379,34 @@ static int same_value(const struct access *a, u32 tag, u64 host, u64 other) {
     return __builtin_memcmp(theirs, value, bytes) == 0;
 }
 
+/* The site, plus 1, by which a wavefront's lane was among those that read a granule of local memory at once; the sites are those
+   that are told with `site`. 0 if it was not, or has accessed other places since. */
+static u32 in_crowd(const struct access *a, const struct recorder *r, u64 at, u32 lane, u32 site) {
+    const struct site_facts *table = (const struct site_facts *)a->c->site_table;
+    const struct site *s = (const struct site *)((const char *)r + RECORDER_HEAD_BYTES) + table[site].leader;
+    if (s->known[EPOCH] != a->epoch + 1 || s->known[TAG] != r->tag || !(s->pattern_mask >> lane & 1)) return 0;
+    for (u32 one = site;; one = table[one].next) {
+        u32 bytes = table[one].facts >> 8 & 0xff, offset = s->low[lane] + s->known[BASE] + table[one].delta;
+        if (at >= offset >> a->c->granule_shift && at <= (offset + bytes - 1) >> a->c->granule_shift) return one + 1;
+        if (table[one].next == 0) return 0;
+    }
+}
+
 /* A lane that was among those that read a granule of local memory at once, by the site or one that is told with it: its number
    and its site; the lane itself and the site that is known if it has accessed other places since. */
 static void one_of_crowd(const struct access *a, u64 at, u32 tag, u32 site, u32 *other, u32 *other_site) {
-    struct context *c = a->c;
+    struct team *t = a->team;
     *other = tag;
     *other_site = site;
-    struct team *t = a->team;
-    const struct site_facts *table = (const struct site_facts *)c->site_table;
     for (u32 n = 0; n < t->begun; n++) {
-        struct recorder *r = recorder_of(c, t, n);
-        const struct site *s = (const struct site *)((char *)r + RECORDER_HEAD_BYTES) + table[site].leader;
-        if (s->known[EPOCH] != a->epoch + 1 || s->known[TAG] != r->tag || (r->in_step && r->tag == (tag & ~63u))) continue;
-        for (u32 one = site;; one = table[one].next) {
-            u32 bytes = table[one].facts >> 8 & 0xff;
-            for (u32 l = 0; l < LANES; l++) {
-                u32 offset = s->low[l] + s->known[BASE] + table[one].delta;
-                if (!(s->pattern_mask >> l & 1) || r->tag + l == tag) continue;
-                if (at < offset >> c->granule_shift || at > (offset + bytes - 1) >> c->granule_shift) continue;
-                *other = r->tag + l;
-                *other_site = one;
-                return;
-            }
-            if (table[one].next == 0) break;
+        const struct recorder *r = recorder_of(a->c, t, n);
+        if (r->in_step && r->tag == (tag & ~63u)) continue;
+        for (u32 l = 0; l < LANES; l++) {
+            u32 found = r->tag + l == tag ? 0 : in_crowd(a, r, at, l, site);
+            if (found == 0) continue;
+            *other = r->tag + l;
+            *other_site = found - 1;
+            return;
         }
     }
 }
@@ -386,31 +417,107 @@ static inline int in_step(const struct access *a, u32 tag, u64 other) {
     return recorder_of(a->c, a->team, (tag - a->first_tag) >> 6)->in_step;
 }
 
-static void one(const struct access *a, struct place at, u64 number, u32 tag, u64 host, u64 address) {
+/* Whether a barrier lies between another access and one by a lane, or what else orders them. */
+static inline int over(const struct access *a, u64 other) { return of_group(a, other & WHO) && other >> EPOCH_SHIFT < a->epoch; }
+
+static inline int ordered(const struct access *a, u32 tag, u64 other) {
+    return over(a, other) || (other & WHO) == tag || in_step(a, tag, other);
+}
+
+static inline struct site_facts *facts_of(const struct access *a, u32 site) { return (struct site_facts *)a->c->site_table + site; }
+
+/* Who wrote a granule last. */
+static inline u64 writer_of(const struct place *at, u32 granule) {
+    const struct record *r = at->r;
+    return r->written >> granule & 1 ? (r->writer & ~(WHO | LOCK)) | one_by_rule(r->writer, granule) : at->writers[in_more(granule)];
+}
+
+/* A lane's plain access where the last to write was an atomic function. */
+static void beside_atomics(const struct access *a, const struct place *at, u32 granule, u32 tag, u64 last, u64 host, u64 address) {
+    if (over(a, last)) return;
+    u32 who = last & WHO, others = who == NOBODY || (who == tag && last & OTHERS);
+    if (others || !ordered(a, tag, last))
+        report(a->c, RACE, a->site, tag, SITE_OF(last), others ? tag | MANY : who, address, who == NOBODY ? WROTE_ELSEWHERE : WROTE);
+    u64 plain = at->plain[granule];
+    if (plain && !ordered(a, tag, plain) && !(a->flags & WRITES && same_value(a, tag, host, plain)))
+        report(a->c, RACE, a->site, tag, SITE_OF(plain), plain & WHO, address, WROTE);
+}
+
+/* A lane's atomic function beside plain reads, by `other` and, if `many`, further work-items: a race, but where work-items look before
+   whether it is worth while. `own`: the lane has read it itself. */
+static void beside_reads(const struct access *a, u32 tag, u32 other, u32 site, u32 many, int own, u64 address) {
+    struct site_facts *read = facts_of(a, site);
+    if (a->flags & MONOTONE && own && !(read->facts & LOOKS_FIRST)) read->facts |= LOOKS_FIRST;
+    if (!(read->facts & LOOKS_FIRST) && (many || other != tag)) report(a->c, RACE, a->site, tag, site, other | many, address, 0);
+}
+
+/* A lane's atomic function; `writes` if it is known to change memory, or may. */
+static void update(const struct access *a, struct place at, u64 number, u32 granule, u32 tag, int writes, u64 address) {
+    struct record *r = at.r;
+    u64 bit = 1ull << granule, mine = a->identity | tag | ATOMIC, last = 0, plain = 0;
+    if ((r->written | r->writers) & bit) {
+        last = writer_of(&at, granule);
+        plain = last & ATOMIC ? at.plain[granule] : last | ATOMIC;
+    }
+    if (plain && !ordered(a, tag, plain)) report(a->c, RACE, a->site, tag, SITE_OF(plain), plain & WHO, address, WROTE);
+    if (!writes) return;
+    if ((r->read | r->readers) & bit) {
+        u64 reader = r->read & bit ? (r->reader & ~WHO) | one_by_rule(r->reader, granule) : at.readers[in_more(granule)];
+        u32 many = r->several & bit ? MANY : 0;
+        int own = (reader & WHO) == tag || (many && !((reader ^ tag) & WHO & ~63u)); /* lanes that read at once count as one another */
+        if ((!over(a, reader) || r->groups & bit) && (many || !in_step(a, tag, reader)))
+            beside_reads(a, tag, reader & WHO, SITE_OF(reader), many, own, address);
+    }
+    if (a->local) {
+        u32 site = at.local->crowd_site, other = tag, whose = site;
+        if (at.local->crowd_epoch == a->epoch + 1 && at.local->crowd & bit) {
+            int own = a->flags & MONOTONE && in_crowd(a, recorder_of(a->c, a->team, (tag - a->first_tag) >> 6), number, tag & 63, site);
+            if (!own && !(facts_of(a, site)->facts & LOOKS_FIRST)) one_of_crowd(a, number, tag, site, &other, &whose);
+            if (own || other == tag || !in_step(a, tag, other)) beside_reads(a, tag, other, whose, MANY, own, address);
+        }
+        at.local->wrote_epoch = a->epoch + 1;
+    }
+    if (last & ATOMIC) {
+        u32 who = last & WHO;
+        if (!of_group(a, who)) mine |= NOBODY;
+        else if (!over(a, last) && (who != tag || last & OTHERS)) mine |= OTHERS;
+    } else
+        at.plain[granule] = plain;
+    if (plain && !over(a, plain)) mine |= UNDER;
+    at.writers[in_more(granule)] = mine;
+    r->written &= ~bit;
+    r->writers |= bit;
+    if (at.unwritten) *at.unwritten &= ~bit;
+}
+
+/* A lane's access of a granule; 1 if it reads what nobody has written. */
+static int one(const struct access *a, struct place at, u64 number, u32 tag, u64 host, u64 address, int updates) {
     struct record *r = at.r;
     u32 granule = number & ((1u << a->shadow->record_shift) - 1);
     u64 bit = 1ull << granule, mine = a->identity | tag | (u64)ALL_THE_SAME << RULE_SHIFT;
     u32 atomic = a->flags & IS_ATOMIC, writes = a->flags & WRITES;
     int known = ((r->written | r->writers) & bit) != 0, seen = ((r->read | r->readers) & bit) != 0;
-    if ((a->local ? !known : at.unwritten && *at.unwritten & bit) && (!writes || atomic))
-        report(a->c, UNINITIALISED, a->site, tag, 0, 0, address, a->local);
+    int unwritten = (a->local ? !known : at.unwritten && *at.unwritten & bit) && (!writes || atomic);
+    if (atomic) {
+        update(a, at, number, granule, tag, updates, address);
+        return unwritten;
+    }
     if (known) {
-        u64 w = r->written & bit ? (r->writer & ~(WHO | LOCK)) | one_by_rule(r->writer, granule) : at.writers[in_more(granule)];
-        int over = of_group(a, w & WHO) && w >> EPOCH_SHIFT < a->epoch;
-        /* A read beside an atomic function is no race: cmpxchg loops begin with one, and flags are looked at so. */
-        if (!over && (w & WHO) != tag && !in_step(a, tag, w) && !((atomic || !writes) && w & ATOMIC) && !(writes && same_value(a, tag, host, w)))
-            report(a->c, RACE, a->site, tag, SITE_OF(w), w & WHO, address, 1);
+        u64 w = writer_of(&at, granule);
+        if (w & ATOMIC) beside_atomics(a, &at, granule, tag, w, host, address);
+        else if (!ordered(a, tag, w) && !(writes && same_value(a, tag, host, w)))
+            report(a->c, RACE, a->site, tag, SITE_OF(w), w & WHO, address, WROTE);
     }
     u64 reader = 0;
-    int over = 0;
+    int past = 0;
     if (a->local && !writes) at.local->read_epoch = a->epoch + 1;
     if (seen) {
         reader = r->read & bit ? (r->reader & ~WHO) | one_by_rule(r->reader, granule) : at.readers[in_more(granule)];
-        over = of_group(a, reader & WHO) && reader >> EPOCH_SHIFT < a->epoch && !(r->groups & bit);
+        past = over(a, reader) && !(r->groups & bit);
     }
     if (writes && a->local) {
         u32 other, site;
-        if (!atomic && at.local->crowd_epoch == a->epoch + 1 && at.local->crowd & bit) {
+        if (at.local->crowd_epoch == a->epoch + 1 && at.local->crowd & bit) {
             one_of_crowd(a, number, tag, at.local->crowd_site, &other, &site);
             if (!in_step(a, tag, other)) report(a->c, RACE, a->site, tag, site, other | MANY, address, 0);
             seen = 0;
@@ -420,36 +527,37 @@ static void one(const struct access *a, struct place at, u64 number, u32 tag, u6
     }
     if (writes) {
         u32 many = r->several & bit ? MANY : 0;
-        if (seen && !atomic && !over && !in_step(a, tag, reader) && ((reader & WHO) != tag || many))
+        if (seen && !past && !in_step(a, tag, reader) && ((reader & WHO) != tag || many))
             report(a->c, RACE, a->site, tag, SITE_OF(reader), (reader & WHO) | many, address, 0);
-        if (atomic) {
-            at.writers[in_more(granule)] = (mine & ~(7ull << RULE_SHIFT)) | ATOMIC;
-            r->written &= ~bit;
-            r->writers |= bit;
-        } else
-            note(a, &r->writer, &r->written, &r->writers, at.writers, bit, mine);
+        note(a, &r->writer, &r->written, &r->writers, at.writers, bit, mine);
         r->read &= ~bit;
         r->readers &= ~bit;
         r->several &= ~bit;
         r->groups &= ~bit;
         if (at.unwritten) *at.unwritten &= ~bit;
-    } else if (!seen || over) {
+    } else if (!seen || past) {
         note(a, &r->reader, &r->read, &r->readers, at.readers, bit, mine);
         r->several &= ~bit;
     } else {
         if ((reader & WHO) != tag) r->several |= bit;
         if (!of_group(a, reader & WHO)) r->groups |= bit;
     }
+    return unwritten;
 }
 
-/* A lane's access at `offset` from the shadow's beginning. */
-static void lane_access(const struct access *a, u64 offset, u32 tag, u64 host, u64 address) {
-    u64 last = (offset + a->bytes - 1) >> a->c->granule_shift;
-    for (u64 at = offset >> a->c->granule_shift; at <= last && at < a->shadow->count; at++) {
+/* A lane's access at `offset` from the shadow's beginning; `updates`: an atomic function that may change memory. */
+static void lane_access(const struct access *a, u64 offset, u32 tag, u64 host, u64 address, int updates) {
+    u32 shift = a->c->granule_shift, each = 1u << shift;
+    u64 last = (offset + a->bytes - 1) >> shift, unwritten = 0; /* bytes of the access */
+    for (u64 at = offset >> shift; at <= last && at < a->shadow->count; at++) {
         struct place p = open_place(a, at >> a->shadow->record_shift);
-        one(a, p, at, tag, host, address);
+        u64 bytes = one(a, p, at, tag, host, address, updates) ? (1ull << each) - 1 : 0;
         close_place(p);
+        u64 start = at << shift;
+        unwritten |= start < offset ? bytes >> (offset - start) : bytes << (start - offset);
     }
+    unwritten &= ~0ull >> (64 - (a->bytes < 64 ? a->bytes : 64));
+    if (unwritten) report(a->c, UNINITIALISED, a->site, tag, 0, 0, address, unwritten);
 }
 
 /* ---- lanes that follow a rule ------------------------------------------------------------------------------------ */

@@ -32,12 +32,16 @@ class Accessing:
     """Which access is told: ``address`` of the instruction in the code; ``member``: the address by which its segment
     has it, if that is another; ``function``: the one that is written, where names of values are its own.
 
-    VLIW only: ``unit``, what makes the access, and the ``resource`` that it is to (docs/trace.md).
+    ``operation``: what an atomic function does, as `headwater.emulate.atomics.operation_of` names it; ``volatile``: a
+    load that goes past the caches. VLIW only: ``unit``, what makes the access, and the ``resource`` that it is to
+    (docs/trace.md).
     """
 
     address: int
     member: int
     atomic: bool
+    operation: str = ""
+    volatile: bool = False
     unit: str = ""
     resource: str = ""
     function: str = ""
@@ -120,8 +124,9 @@ class Observer(Protocol):
         apart: bool = False,
     ) -> None:
         """A part's lanes are about to access memory, ``nbytes`` each. Called when the part is written. ``values``: the
-        dwords that a store stores; ``ahead``: all parts are told before one is stored; ``apart``: how often it is
-        told, or in which of several ways, does not follow from the segments that are run."""
+        dwords that a store stores, or an atomic function's operands: of cmpxchg the new value and that which it
+        compares with, of mskor the bits and the mask; ``ahead``: all parts are told before one is stored; ``apart``:
+        how often it is told, or in which of several ways, does not follow from the segments that are run."""
         ...
 
     def scalar_access(self, t: Translator, instruction: Instruction, address: str, nbytes: int, writes: bool) -> None:
@@ -192,6 +197,8 @@ class Watched(Protocol):
 class Watcher(Protocol):
     """The launcher's side of an observer: gives its code memory, and takes what it found."""
 
+    checked_code: bool
+    """Whether it looks at code that was compiled for checks, in which accesses stay where the program has them."""
     notes_written: bool
     """Whether it tells `headwater.emulate.unwritten` what a launch has written."""
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from headwater.base import native_library
 from headwater.emulate import again
+from headwater.emulate.atomics import operation_of
 from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
 from headwater.emulate.hooks import Accessing
 from headwater.emulate.layout import LANES, WAVE, Struct, c_header as _layout_header
@@ -106,6 +107,9 @@ class Site:
     unit: str = ""
     """VLIW: what makes the access; see docs/trace.md, as for ``resource``."""
     resource: str = ""
+    operation: str = ""
+    """Of an atomic function: see `Accessing`, as for ``volatile``."""
+    volatile: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,14 +292,15 @@ class Staged:
         def place(field: str, more: int) -> str:
             return b.emit(f"getelementptr i8, ptr {here}, i64 {SITE.offset[field] + more}")
 
+        lanes = _active(t)
         if keeps_registers():
-            again.tell_scalar(b, here, site, address, place if self.expects else None)
+            again.tell_scalar(b, here, site, address, lanes, place if self.expects else None)
             return
-        b.declare("declare hidden void @hw_scalar_access(ptr, ptr, i32, i64) nounwind")
-        b.line(f"call void @hw_scalar_access(ptr %w, ptr {here}, i32 {site}, i64 {address})")
+        b.declare("declare hidden void @hw_scalar_access(ptr, ptr, i32, i64, i64) nounwind")
+        b.line(f"call void @hw_scalar_access(ptr %w, ptr {here}, i32 {site}, i64 {address}, i64 {lanes})")
 
     def barrier(self, t: Translator, instruction: Instruction) -> None:
-        self.waits(t.b, instruction.address, "-1" if t.exec_mask().full else t.regs.pair(EXEC))
+        self.waits(t.b, instruction.address, _active(t))
 
     def waits(self, b: Builder, address: int, exec_: str) -> None:
         self._barriers += 1
@@ -413,7 +418,8 @@ class Staged:
             if number >= MOST_SITES:
                 raise ResourceError(f"the kernel has more than {MOST_SITES} memory accesses, too many to watch")
             known = KINDS[kind], nbytes, writes, what.atomic
-            self.sites.append(Site(what.address, *known, unit=what.unit, resource=what.resource))
+            site = Site(what.address, *known, unit=what.unit, resource=what.resource)
+            self.sites.append(replace(site, operation=what.operation, volatile=what.volatile))
             self.segments[self._segment_of[what.member]].sites.append(number)
         return number
 
@@ -437,8 +443,16 @@ def _loop_headers(program: Program) -> set[int]:
     return {a for block in blocks for a in block.successors if a <= block.address}
 
 
+def _active(t: Translator) -> str:
+    """The active lanes, an ``i64``."""
+    return "-1" if t.exec_mask().full else t.regs.pair(EXEC)
+
+
 def _accessing(instruction: Instruction) -> Accessing:
-    return Accessing(instruction.address, instruction.address, "atomic" in instruction.row.flags)
+    row, address = instruction.row, instruction.address
+    if "atomic" in row.flags:
+        return Accessing(address, address, True, operation_of(row.name))
+    return Accessing(address, address, False, volatile="load" in row.flags and bool(instruction.fields.get("glc")))
 
 
 def _whole(b: Builder, lanes: Mask) -> str:

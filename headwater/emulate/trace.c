@@ -595,7 +595,8 @@ SCALAR HIDDEN u32 hw_scalar_again(struct wave *w, struct site *s, u32 number, u6
     return 1;
 }
 
-HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 host) {
+HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 host, u64 lanes) {
+    (void)lanes;
     struct recorder *r = (struct recorder *)w->hooks[1];
     settle_anywhere(r, number);
     u64 address = device_address(r->context, w, r, s, host);

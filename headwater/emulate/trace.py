@@ -154,6 +154,7 @@ class Recording:
     After the launch has ended, `totals` is there and the file is complete; it has its final name only then.
     """
 
+    checked_code = False
     notes_written = False
 
     def __init__(self, path: Path | str | None = None) -> None:

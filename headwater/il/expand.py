@@ -7,7 +7,7 @@ some registers that the program does not use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from headwater.errors import SourceError, Span
@@ -108,24 +108,28 @@ cmov_logical r{t}.xy__, r{u}.xxxx, r{t}.wzwz, r{t}.zyzy
 """Each on the pairs r{t}.xy and r{u}.xy; the result is r{t}.xy, of a comparison r{t}.x."""
 
 
-def expanded(program: Program, filename: str = "<source>") -> Program:
-    """The program without them; the program itself if it has none. SourceError for what none of them can be."""
+def expanded(program: Program, filename: str = "<source>", keep: Collection[str] = ()) -> Program:
+    """The program without them, but for the mnemonics ``keep``; the program itself if it has none. SourceError for what
+    none of them can be."""
     bodies = (program.declarations, program.body, *(f.body for f in program.functions))
-    if not any(_stands_for_others(made) for body in bodies for made in body):
+    if not any(_stands_for_others(made, keep) for body in bodies for made in body):
         return program
-    return _Expander(program, filename).program()
+    return _Expander(program, filename, keep).program()
 
 
-def _stands_for_others(made: Instruction) -> bool:
+def _stands_for_others(made: Instruction, keep: Collection[str]) -> bool:
+    if made.mnemonic in keep:
+        return False
     if made.mnemonic in _METHODS or made.mnemonic in _WIDE or made.mnemonic == "defb":
         return True
     return any(modifier.name == "divcomp" for operand in made.operands for modifier in operand.modifiers)
 
 
 class _Expander:
-    def __init__(self, program: Program, filename: str) -> None:
+    def __init__(self, program: Program, filename: str, keep: Collection[str]) -> None:
         self.old = program
         self.filename = filename
+        self.keep = keep
         registers = [operand.register for body in _bodies(program) for made in body for operand in made.operands]
         self.first = max((r.number or 0 for r in registers if r.kind == "r"), default=-1) + 8  # behind matrices
         literal = max((r.number or 0 for r in registers if r.kind == "l"), default=-1) + 1
@@ -170,7 +174,9 @@ class _Expander:
             yield from before
             made = replace(made, operands=tuple(operands))
             method = _METHODS.get(made.mnemonic)
-            if method is not None:
+            if made.mnemonic in self.keep:
+                yield made
+            elif method is not None:
                 yield from method(self, made)
             elif made.mnemonic in _WIDE:
                 yield from self.wide(made)

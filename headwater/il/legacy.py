@@ -6,7 +6,7 @@ goes round as often as the constant's x says, with ``aL`` beginning at its y and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from headwater.il.expand import expanded
@@ -29,12 +29,13 @@ mov r{a}.x___, r{k}.wwww
 """A counted loop: what is left, a condition or -1, the step and aL from outside are the lanes of r{k}."""
 
 
-def modern(program: Program, filename: str = "<source>") -> Program:
-    """The program without them, and without what `expand` writes out; the program itself if it has none of these.
+def modern(program: Program, filename: str = "<source>", keep: Collection[str] = ()) -> Program:
+    """The program without them, and without what `expand` writes out but ``keep``; the program itself if it has none of
+    these.
 
     SourceError for what stands for nothing.
     """
-    program = expanded(program, filename)
+    program = expanded(program, filename, keep)
     if not any(register.kind in _OLD for register in _registers(program)):
         return program
     return _Rewriter(program).program()

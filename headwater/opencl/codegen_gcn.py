@@ -6,6 +6,7 @@ It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the wor
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Iterable
 
@@ -14,6 +15,7 @@ import llvmlite.binding as llvm
 from headwater.errors import InternalError
 from headwater.llvm.modules import parse
 from headwater.llvm.passes.gcn_phis import with_values_kept
+from headwater.opencl.checked import without_speculation
 from headwater.opencl.linking import link_library, refuse_recursion
 from headwater.opencl.memory_limits import exceeded
 from headwater.opencl.platforms import GCN_TRIPLE, gcn, with_intrinsics
@@ -52,6 +54,7 @@ def compile(
     plain_minima: bool = False,
     opaque_indices: bool = False,
     caution: int = 0,
+    checked: bool = False,
 ) -> bytes:
     """Link the device library in, optimise, and give back what ``emit`` names: ``ir``, ``asm`` or ``obj``.
 
@@ -59,14 +62,16 @@ def compile(
     ``largest_group`` the most work-items that a group of a kernel without reqd_work_group_size may have.
     ``plain_minima``: keep ``a < b ? a : b`` from becoming one instruction on gfx6 and gfx7, see `_plain_minima`;
     ``opaque_indices``: keep LLVM from knowing indices of vectors, see `_opaque_indices`. ``caution``: 0 optimises all,
-    1 generates code without optimisation, 2 does not optimise the IR either. Raises SourceError for recursion and calls
+    1 generates code without optimisation, 2 does not optimise the IR either. ``checked``: keep what a check looks at as
+    the program has it, see `_for_checks`. Raises SourceError for recursion and calls
     of undefined functions. What LLVM refuses for good reasons, such as too much local memory, ends the process: the
     caller reads its last words.
     """
     tm = _machine(processor, 3 if caution == 0 else 0)
     options = llvm.create_pipeline_tuning_options(speed_level=3 if caution < 2 else 0)
     builder = llvm.create_pass_builder(tm, options)
-    module = parse(_prepared(ir, largest_group))
+    prepared = _prepared(ir, largest_group)
+    module = parse(_for_checks(prepared) if checked else prepared)
     link_library(module, filename, gcn(abi), str)
     wanted = {*kernels, _PRINTF_ALLOC}
     for function in module.functions:
@@ -90,6 +95,8 @@ def compile(
         text = _plain_minima(text)
     if opaque_indices:
         text = _opaque_indices(text)
+    if checked:
+        text = _atomics_apart(text)
     if text is not optimised:
         module = parse(text)
     for function in module.functions:
@@ -131,6 +138,34 @@ def _prepared(ir: str, largest_group: int) -> str:
         # LLVM replaces printf by what fills memory that this function provides, once optimisation has begun.
         text = _with_printable_texts(text) + f"\ndeclare ptr addrspace(1) @{_PRINTF_ALLOC}(i32)\n"
     return with_intrinsics(text)
+
+
+_FLAT_GROUP = re.compile(r'"amdgpu-flat-work-group-size"="(\d+),(\d+)"')
+_WAVEFRONT = 64
+
+
+def _for_checks(text: str) -> str:
+    """The module's text so that LLVM keeps accesses and barriers where the program has them: it leaves barriers out in
+    groups that are declared to have no more work-items than a wavefront."""
+    groups = _FLAT_GROUP.sub(lambda m: f'"amdgpu-flat-work-group-size"="{m[1]},{max(int(m[2]), 2 * _WAVEFRONT)}"', text)
+    return without_speculation(groups)
+
+
+_ATOMIC = re.compile(
+    r"^  (%\S+ = atomicrmw (?:volatile )?\w+ )(ptr(?: addrspace\(\d+\))?) (%[^ ,]+|@[^ ,]+|\w+ \([^)]*\))", re.MULTILINE
+)
+
+
+def _atomics_apart(text: str) -> str:
+    """LLVM lets one work-item of a wavefront update a place that all update, unless places may differ: it takes what an
+    empty assembly text gives for that."""
+    numbers = itertools.count()
+
+    def apart(match: re.Match[str]) -> str:
+        hidden = f"%apart.{next(numbers)}"
+        return f'  {hidden} = call {match[2]} asm "", "=v,0"({match[2]} {match[3]})\n  {match[1]}{match[2]} {hidden}'
+
+    return _ATOMIC.sub(apart, text)
 
 
 def _with_group_size(match: re.Match[str]) -> str:

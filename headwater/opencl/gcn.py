@@ -66,12 +66,14 @@ def compile_code_object(
     largest_group: int = DEFAULT_GROUP,
     emit: str = "hsaco",
     only: tuple[str, ...] = (),
+    checked: bool = False,
 ) -> CodeObject:
     """Compile OpenCL C for an AMD GPU, or take the result from the disk cache.
 
     ``options`` are those of clBuildProgram, ``version`` that of the code object (4, 5 or 6). ``largest_group``: the
     most work-items of a work-group, for kernels without reqd_work_group_size; registers are given out by it, and 256 is
     what AMD's OpenCL compilers take. ``emit``: "ir", "asm", "obj" or "hsaco". ``only``: these kernels and no others.
+    ``checked``: accesses, atomic functions and barriers stay where the program has them, for a check to look at.
     Line tables are always made. Raises SourceError for errors in the source, UsageError for bad options, unknown
     targets and kernels.
     """
@@ -82,7 +84,7 @@ def compile_code_object(
         raise UsageError(f"a work-group cannot have {largest_group} work-items", hint=f"1 to {LARGEST_GROUP}")
     if emit not in EMITTED:
         raise UsageError(f"there is no output {emit!r}", hint="choose from " + ", ".join(EMITTED))
-    settings = Settings(processor, version, largest_group, emit, only)
+    settings = Settings(processor, version, largest_group, emit, only, checked)
     where = includes.place(source, filename)
     key = cache.key(_FORMAT, code_state(__name__), source, filename, options, repr(settings), where)
     key, found = fresh(key, lambda entry: _read(entry, settings))
@@ -108,6 +110,7 @@ class Settings(NamedTuple):
     largest_group: int
     emit: str
     only: tuple[str, ...]
+    checked: bool = False
 
 
 def _read(entry: Path, settings: Settings) -> tuple[dict[str, str], CodeObject]:

@@ -35,13 +35,13 @@ def build(source: str, filename: str, options: str, settings: Settings) -> CodeO
 
     WORKER.start(_WORKER_MODULE)
     processor, version = settings.processor, settings.version
-    front = _front(source, filename, options, processor, version)
-    kernels = _chosen(front.kernels, settings.only, filename)
-    with told_at_calls(source, filename, lambda: front.ir), told_at_largest(source, filename, options):
-        code, note = _generate(front.ir, [k.symbol for k in kernels.values()], filename, source, settings)
+    made = front(source, filename, options, processor, version)
+    kernels = _chosen(made.kernels, settings.only, filename)
+    with told_at_calls(source, filename, lambda: made.ir), told_at_largest(source, filename, options):
+        code, note = _generate(made.ir, [k.symbol for k in kernels.values()], filename, source, settings)
     if settings.emit == "hsaco":
         code = link(code)
-    return CodeObject(code, processor, kernels, front.warnings + note, digests(front.includes))
+    return CodeObject(code, processor, kernels, made.warnings + note, digests(made.includes))
 
 
 # What makes clang's IR depend on the processor: macros, built-ins and features that only some have, assembly. Files
@@ -67,7 +67,7 @@ _fronts_lock = threading.Lock()
 _MOST_FRONTS = 4
 
 
-def _front(source: str, filename: str, options: str, processor: str, version: int) -> Frontend:
+def front(source: str, filename: str, options: str, processor: str, version: int = DEFAULT_VERSION) -> Frontend:
     """clang's IR. The same for all processors but for the attributes that name them, and for float's denormals, which
     GFX9 and later keep: what one processor's is made from serves others."""
     from headwater.opencl import clang
@@ -111,6 +111,7 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
             abi=settings.version,
             largest_group=settings.largest_group,
             emit="asm" if written else emit,
+            checked=settings.checked,
             **how,
         )
         if written:

@@ -82,14 +82,20 @@ class SimulatedDevice(CpuDevice):
 
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         """Compile OpenCL C to the chip's machine code."""
-        compiled = _compiled(source, filename, options, self.outline.target, DEFAULT_GROUP)
+        from headwater.runtime.cpu import check_wanted
+
+        @functools.cache
+        def made(largest_group: int, checked: bool) -> Any:
+            return _compiled(source, filename, options, self.outline.target, largest_group, checked)
+
+        def version(group: int, checked: bool) -> CodeObject:
+            largest = DEFAULT_GROUP if group <= DEFAULT_GROUP else self.max_group_size
+            return _load(made(largest, checked).code, filename)
+
+        compiled = made(DEFAULT_GROUP, check_wanted())
         if not compiled.kernels:  # as clBuildProgram takes it
             return DeviceProgram(self, {}, compiled.warnings)
-        larger = functools.cache(lambda: _compiled(source, filename, options, self.outline.target, self.max_group_size))
-        code = _load(compiled.code, filename)
-
-        def version(group: int) -> CodeObject:
-            return code if group <= DEFAULT_GROUP else _load(larger().code, filename)
+        _load(compiled.code, filename)
 
         kernels = {
             name: SimulatedKernel(self, info, version, source, filename, options)
@@ -132,7 +138,7 @@ class SimulatedDevice(CpuDevice):
         loaded = _load(code, filename)
         self._check_target(loaded, filename)
         kernels = {
-            name: SimulatedKernel(self, kernel_info(kernel), lambda group: loaded, "", filename, "")
+            name: SimulatedKernel(self, kernel_info(kernel), lambda group, checked: loaded, "", filename, "")
             for name, kernel in loaded.kernels.items()
         }
         return DeviceProgram(self, kernels)
@@ -203,7 +209,7 @@ class SimulatedKernel(CpuKernel):
             raise LaunchError(f"the global offset {start} has not as many dimensions as the global size {whole}")
         full = _three(whole)
         local = default_group(full, DEFAULT_GROUP) if group is None else _three(group)
-        code = self._version(prod(local))
+        code = self._version(prod(local), watcher is not None and watcher.checked_code)
         return self._kind_of_launch(code)(self, code, full, local, _three(start, 0), len(whole), watcher)
 
     def _kind_of_launch(self, code: CodeObject) -> type[SimulatedLaunch]:
@@ -244,7 +250,7 @@ def _three(parts: tuple[int, ...], fill: int = 1) -> tuple[int, int, int]:
     return padded[0], padded[1], padded[2]
 
 
-def _compiled(source: str, filename: str, options: str, target: str, largest_group: int) -> Any:
+def _compiled(source: str, filename: str, options: str, target: str, largest_group: int, checked: bool) -> Any:
     from headwater.opencl.gcn import compile_code_object
 
     # If it is not in the cache the compiler process will work on it, and the translator be wanted: import that by then.
@@ -252,7 +258,7 @@ def _compiled(source: str, filename: str, options: str, target: str, largest_gro
     importing.daemon = True
     importing.start()
     try:
-        return compile_code_object(source, filename, options, target, largest_group=largest_group)
+        return compile_code_object(source, filename, options, target, largest_group=largest_group, checked=checked)
     finally:
         importing.cancel()
 

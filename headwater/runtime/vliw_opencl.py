@@ -7,8 +7,9 @@ end has arguments in constant buffer 0, AMD's OpenCL 1.x in constant buffer 1.
 
 from __future__ import annotations
 
+import functools
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
@@ -35,7 +36,7 @@ from headwater.runtime.vliw_launch import ARENA, Arena, Inputs, ShaderLaunch, Si
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Watcher
-    from headwater.il.from_llvm import Kernel as IlKernel
+    from headwater.il.from_llvm import Compiled, Kernel as IlKernel
     from headwater.isa.vliw.image import Image
     from headwater.opencl.kernels import ArgInfo
     from headwater.runtime.vliw import VliwDevice
@@ -73,9 +74,19 @@ def build(device: VliwDevice, source: str, filename: str, options: str) -> Devic
     """Compile OpenCL C for a VLIW chip: to IL now, each kernel on to machine code when it is first launched."""
     from headwater.il import from_llvm
 
-    made = from_llvm.kernels(source, device.chip, filename, options)
-    found = {name: CompiledKernel(device, one, source, filename, options) for name, one in made.kernels.items()}
-    return DeviceProgram(device, found, made.warnings)
+    @functools.cache
+    def made(checked: bool) -> Compiled:
+        return from_llvm.kernels(source, device.chip, filename, options, checked=checked)
+
+    def version(name: str) -> Callable[[bool], IlKernel]:
+        return lambda checked: made(checked).kernels[name]
+
+    first = made(check_wanted())
+    found = {
+        name: CompiledKernel(device, one.info, version(name), source, filename, options)
+        for name, one in first.kernels.items()
+    }
+    return DeviceProgram(device, found, first.warnings)
 
 
 def kernels(device: VliwDevice, images: Sequence[Image], filename: str) -> Mapping[str, ShaderKernel]:
@@ -139,24 +150,32 @@ class ImageKernel(_OpenClKernel):
 
 
 class CompiledKernel(_OpenClKernel):
-    """An OpenCL kernel that is compiled by way of IL."""
+    """An OpenCL kernel that is compiled by way of IL, which ``version`` gives, also of code for checks."""
 
-    __slots__ = ("il",)
+    __slots__ = ("_version",)
 
-    def __init__(self, device: VliwDevice, il: IlKernel, source: str, filename: str, options: str) -> None:
-        super().__init__(device, il.info, source, filename, options)
-        self.il = il
+    def __init__(
+        self,
+        device: VliwDevice,
+        info: KernelInfo,
+        version: Callable[[bool], IlKernel],
+        source: str,
+        filename: str,
+        options: str,
+    ) -> None:
+        super().__init__(device, info, source, filename, options)
+        self._version = version
 
     def watched(
         self, global_size: Size, local_size: Size | None, offset: Size, watcher: Watcher | None
     ) -> OpenClLaunch:
         device = self.device
         assert isinstance(device, SimulatedDevice)
-        self.il.require(self.program_filename, self.program_source)
-        with self.il.placed(self.program_filename, self.program_source):
-            image = replace(image_of(self.il.text, device.chip, f"{self.info.name}.il"), abi="headwater")
+        il = self._version(watcher is not None and watcher.checked_code)
+        il.require(self.program_filename, self.program_source)
+        with il.placed(self.program_filename, self.program_source):
+            image = replace(image_of(il.text, device.chip, f"{self.info.name}.il"), abi="headwater")
         shape, start = self.shape(global_size, local_size, offset)
-        il = self.il
         known = il.slots, il.data, il.local_bytes, il.lines, il.formats, il.written
         convention = Convention(1, 0, *known)
         return OpenClLaunch(self, image, convention, shape, start, watcher)

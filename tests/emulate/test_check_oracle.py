@@ -21,6 +21,8 @@ kernel void play(global int *mem, global const int *seen, global const int *ops,
     else if (op == 3) { if (a >= 0) tile[a] = id * 1000 + k + 1; }
     else if (op == 5) { if (a >= 0) sum += seen[a]; }
     else if (op == 6) { if (a >= 0) sum += tile[a] + tile[a + 1] + tile[a + 40]; }
+    else if (op == 7) { if (a >= 0) sum += atomic_add(&mem[a], 1); }
+    else if (op == 8) { if (a >= 0) sum += atomic_add(&tile[a], 1); }
     else barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   out[id] = sum;
@@ -30,12 +32,13 @@ SEEN = 5
 """Reads of global memory by another pointer."""
 AT_ONCE = 6
 """Reads of local memory that a check is told of together."""
+ADD, ADD_LOCAL = 7, 8
 OFFSETS = {AT_ONCE: (0, 1, 40)}
 WORDS = {False: 4096, True: 2048}
 
 
 def is_local(op):
-    return op > 1 and op != SEEN
+    return op in (2, 3, AT_ONCE, ADD_LOCAL)
 
 
 def places(rng, local, items, in_local):
@@ -88,17 +91,18 @@ def expected(ops, at, local, groups):
                     for item in (n for n in items if at[step][n] >= 0):
                         op = ops[step]
                         for place in (int(at[step][item]) + offset for offset in OFFSETS.get(op, (0,))):
-                            unwritten |= op in (2, AT_ONCE) and place not in written
+                            unwritten |= op in (2, AT_ONCE, ADD_LOCAL) and place not in written
                             accesses["local" if is_local(op) else "global", group * is_local(op), place].append(
-                                (item, group, epoch, op in (1, 3))
+                                (item, group, epoch, op in (1, 3, ADD, ADD_LOCAL), op in (ADD, ADD_LOCAL))
                             )
-                    if ops[step] == 3:
+                    if ops[step] in (3, ADD_LOCAL):
                         written.update(int(at[step][n]) for n in items)
     races = {
         kind
         for (kind, _, _), those in accesses.items()
         for one in those
-        if one[3] and any(o[0] != one[0] and (o[1] != one[1] or o[2] == one[2]) for o in those)
+        if one[3]
+        and any(o[0] != one[0] and (o[1] != one[1] or o[2] == one[2]) and not (one[4] and o[4]) for o in those)
     }
     return races, unwritten
 
@@ -111,7 +115,8 @@ def test_findings_are_those_of_all_accesses(serial_waves, monkeypatch):
     for _ in range(80):
         local, groups = rng.choice([16, 64, 64, 100, 128, 192]), rng.choice([1, 2, 3])
         items = local * groups
-        ops = [rng.choice([0, 0, 1, 2, 2, AT_ONCE, 3, 3, BARRIER, BARRIER, SEEN]) for _ in range(rng.randint(1, 6))]
+        some = [0, 0, 1, 2, 2, AT_ONCE, 3, 3, BARRIER, BARRIER, SEEN, ADD, ADD_LOCAL, ADD_LOCAL]
+        ops = [rng.choice(some) for _ in range(rng.randint(1, 6))]
         at = np.array([places(rng, local, items, is_local(op)) for op in ops])
         mem = -np.arange(1, 4097, dtype=np.int32)
         args = [mem, mem, np.array(ops, np.int32), at.reshape(-1), len(ops), items]

@@ -16,6 +16,7 @@ from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
 from headwater.emulate.vliw.watch import ARENA_KEY
 from headwater.errors import Span
 from headwater.native.faults import Extent
+from headwater.opencl.access_places import AccessPlaces
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing
@@ -51,6 +52,9 @@ class VliwChecker(Checker):
     def _in_step(self, launch: Any) -> bool:
         return False
 
+    def _beginnings(self, launch: Any) -> dict[int, int]:
+        return {}
+
     def _unaligned(self, launch: Any) -> int:
         return 0
 
@@ -64,6 +68,16 @@ class VliwChecker(Checker):
 
     def _host(self, extent: Extent) -> int:
         return self._hosts[extent.start]
+
+    def _front(self, launch: Any) -> str:
+        from headwater.opencl.clang import compile_to_ir
+        from headwater.opencl.platforms import vliw
+
+        kernel, groups = launch.kernel, launch.kernel.device.chip.vliw.shared_local_memory
+        target = vliw(work_groups=groups).clang
+        return compile_to_ir(
+            kernel.program_source, kernel.program_filename, kernel.options, debug=True, target=target
+        ).ir
 
     def _written(self, launch: Any, task: Any) -> set[int] | None:
         written = launch.convention.written
@@ -106,6 +120,9 @@ class ShaderChecker(VliwChecker):
 
     def _host(self, extent: Extent) -> int:
         return self._hosts.get(extent.start, extent.start)
+
+    def _source_places(self, launch: Any) -> AccessPlaces:
+        return AccessPlaces()
 
     def _written(self, launch: Any, task: Any) -> set[int] | None:
         keys = {host: key for key, host in self._hosts.items()}

@@ -285,7 +285,8 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
     what = semantics(row)
     pc, mask = place(c.index), c.exec
     returns = "returns" in row.flags
-    watch = Watch(c, pc, "rat", name, writes=what.is_atomic, atomic=what.is_atomic)
+    updates = what.is_atomic
+    watch = Watch(c, pc, "rat", name, writes=updates, atomic=updates, ahead=updates, operation=operation)
     if not what.is_atomic:
         address = c.memory(name, bound)
 
@@ -311,11 +312,15 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
         if operation == "MSKOR" or not c.resources.byte_atomics:
             index = b.binary("shl", index, b.constant("u32", 2))
         at = Address(base, index.text, None, how, c.resource_slot(name))
-        watch.tell(part, at, 4, mask)
+        operands = [
+            c.regs.read(4 * f["rw_gpr"] + channel, part).text
+            for operand, channel in (("DATA", 0), ("DATA1", second))
+            if operand in what.types
+        ]
+        watch.tell(part, at, 4, mask, atomics.told_operands(operation, operands))
         lds.put_addresses(c, part, at)
-        for n, channel in ((0, 0), (1, second)):
-            if ("DATA", "DATA1")[n] in what.types:
-                atomics.put_array(b, "%data", n, part, c.regs.read(4 * f["rw_gpr"] + channel, part).text)
+        for n, operand in enumerate(operands):
+            atomics.put_array(b, "%data", n, part, operand)
 
     c.later(thunk)
     c.flush()

@@ -124,15 +124,16 @@ class Access:
         c, b = self.c, self.c.b
         returns = "returns" in self.row.flags
         arrays(c)
-        watch = Watch(c, self.pc, self.memory, writes=True, atomic=True)
+        name = self.row.name
+        watch = Watch(c, self.pc, self.memory, writes=True, atomic=True, ahead=True, operation=name)
 
         def thunk(part: int) -> None:
             at = self._place(self.operands[part]["ADDR"].text, 4 * self.offset).settled(b)
-            watch.tell(part, at, 4, self.mask)
+            operands = [self.operands[part][key].text for key in ("DATA", "DATA1") if key in self.operands[part]]
+            watch.tell(part, at, 4, self.mask, atomics.told_operands(name, operands))
             put_addresses(c, part, at)
-            for n, name in enumerate(("DATA", "DATA1")):
-                if name in self.operands[part]:
-                    atomics.put_array(b, "%data", n, part, self.operands[part][name].text)
+            for n, operand in enumerate(operands):
+                atomics.put_array(b, "%data", n, part, operand)
 
         c.later(thunk)
         c.flush()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from headwater.emulate.atomics import operation_of
 from headwater.emulate.builder import Value
 from headwater.emulate.helpers import ARENA
 from headwater.emulate.hooks import Accessing
@@ -47,14 +48,17 @@ class Watch:
         writes: bool = False,
         atomic: bool = False,
         ahead: bool = False,
+        operation: str = "",
     ) -> None:
-        """``ahead``: it is told of by `store`."""
+        """``ahead``: it is told of by `store`, or all parts' are before the first is made; ``operation``: an atomic
+        instruction's name."""
         self.c = c
         self.observer = c.options.observer
         self.writes = writes
         self.ahead = ahead
         resource = "" if name is None else f"{name[0]} {name[1]}"
-        self.what = Accessing(pc, c.place, atomic, unit, resource, c.name)
+        what = Accessing(pc, c.place, atomic, operation_of(operation), unit=unit, resource=resource, function=c.name)
+        self.what = what
         self._lanes: list[Mask] = []
         self._turns: dict[int, int] = {}
 

@@ -123,8 +123,11 @@ def kernel(source: str, name: str, chip: Chip, filename: str = "<source>", optio
     return found[name]
 
 
-def kernels(source: str, chip: Chip, filename: str = "<source>", options: str = "") -> Compiled:
-    """Every kernel of OpenCL C, as IL for a VLIW chip; or taken from the disk cache.
+def kernels(
+    source: str, chip: Chip, filename: str = "<source>", options: str = "", *, checked: bool = False
+) -> Compiled:
+    """Every kernel of OpenCL C, as IL for a VLIW chip; or taken from the disk cache. ``checked``: accesses stay where
+    the program has them, for a check to look at.
 
     Raises SourceError for errors in the source, and if the chip can run none of its kernels (what it cannot run beside
     others is marked as ``refused``); UsageError for bad options.
@@ -132,12 +135,12 @@ def kernels(source: str, chip: Chip, filename: str = "<source>", options: str = 
     from headwater.base.freshness import code_state, fresh
     from headwater.opencl import includes
 
-    about = repr(chip.compute), repr(chip.vliw), chip.name, includes.place(source, filename)
+    about = repr(chip.compute), repr(chip.vliw), chip.name, includes.place(source, filename), str(checked)
     key = cache.key(_FORMAT, code_state(__name__), source, filename, options, *about)
     key, found = fresh(key, _read)
     if found is not None:
         return found
-    made = _compile(source, chip, filename, options)
+    made = _compile(source, chip, filename, options, checked)
     if all(k.refused is not None for k in made.kernels.values()):
         for one in made.kernels.values():
             one.require(filename, source)
@@ -145,7 +148,7 @@ def kernels(source: str, chip: Chip, filename: str = "<source>", options: str = 
     return made
 
 
-def _compile(source: str, chip: Chip, filename: str, options: str) -> Compiled:
+def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool) -> Compiled:
     from headwater.base.freshness import digests
     from headwater.native.worker import WORKER
     from headwater.opencl import clang
@@ -162,7 +165,7 @@ def _compile(source: str, chip: Chip, filename: str, options: str) -> Compiled:
     exact = _EXACT in options.split()
 
     def translated(*, strength_reduction: bool) -> dict[str, Kernel]:
-        how = {"exact": exact, "strength_reduction": strength_reduction}
+        how = {"exact": exact, "strength_reduction": strength_reduction, "checked": checked}
         found: dict[str, Kernel] = WORKER.call(
             f"{_WORKER_MODULE}:kernels", front.ir, front.kernels, filename, chip, **how
         )

@@ -251,6 +251,12 @@ class Memory:
             size = Modifier("size", ("byte" if unit == 1 else "short",))
             self.b.put("uav_arena_load", self.b.target(made), at, modifiers=[*_id(BYTES), size])
             return made[0]
+        if self.space(pointer) == LOCAL:
+            made = self.b.new(1)
+            self.places.lds_used = True
+            name = "lds_load_ubyte" if unit == 1 else "lds_load_ushort"
+            self.b.put(name, self.b.target(made), self.b.scalar(self.whole(base, offset)), modifiers=_id(LDS))
+            return made[0]
         word_base, word_offset, by = self.word_of(base, offset)
         word = self.read_words(pointer, word_base, word_offset, 1)[0]
         return c.one("iand", c.one("ushr", word, by), (1 << (8 * unit)) - 1)
@@ -269,17 +275,16 @@ class Memory:
             at = self.b.scalar(self.whole(base, offset))
             self.b.put("uav_arena_store", at, self.b.scalar(value), modifiers=[*_id(BYTES), size])
             return
+        if space == LOCAL:
+            self.places.lds_used = True
+            name = "lds_store_byte" if unit == 1 else "lds_store_short"
+            self.b.put(name, self.b.scalar(self.whole(base, offset)), self.b.scalar(value), modifiers=_id(LDS))
+            return
         word_base, word_offset, by = self.word_of(base, offset)
         mask = c.one("ishl", constant((1 << (8 * unit)) - 1), by)
         bits_ = c.one("ishl", c.one("iand", value, (1 << (8 * unit)) - 1), by)
-        others = c.one("inot", mask)
-        if space == LOCAL:  # atomic, as other work-items may write the word's other bytes
-            self.places.lds_used = True
-            at = self.b.scalar(self.whole(word_base, word_offset))
-            self.b.put("lds_and", at, self.b.scalar(others), modifiers=_id(LDS))
-            self.b.put("lds_or", at, self.b.scalar(bits_), modifiers=_id(LDS))
-            return
         old = self.read_words(pointer, word_base, word_offset, 1)[0]
+        others = c.one("inot", mask)
         self.write_words(pointer, word_base, word_offset, [c.one("ior", c.one("iand", old, others), bits_)])
 
     def word_of(self, base: Lane, offset: int) -> tuple[Lane, int, Lane]:

@@ -9,16 +9,24 @@ from headwater.il.from_llvm.drawing import draws
 from headwater.il.from_llvm.translate import translate
 from headwater.il.printer import text as text_of
 from headwater.opencl import codegen_vliw
+from headwater.opencl.checked import without_speculation
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.memory_limits import MemoryLimitError
 from headwater.opencl.printf_vliw import with_records
 
 
 def kernels(
-    ir: str, infos: dict[str, KernelInfo], filename: str, chip: Chip, *, exact: bool, strength_reduction: bool
+    ir: str,
+    infos: dict[str, KernelInfo],
+    filename: str,
+    chip: Chip,
+    *,
+    exact: bool,
+    strength_reduction: bool,
+    checked: bool,
 ) -> dict[str, Kernel]:
     """Optimise the module and translate each kernel. ``exact``: float's quotients and roots, see `Abilities`;
-    ``strength_reduction``: of the loops' indices."""
+    ``strength_reduction``: of the loops' indices; ``checked``: see `headwater.opencl.checked`."""
     features = chip.vliw
     abilities = codegen_vliw.Abilities(
         work_groups=features.shared_local_memory,
@@ -29,6 +37,7 @@ def kernels(
         exact=exact,
     )
     drawing = draws(ir)
+    ir = without_speculation(ir) if checked else ir
     # Chips without atomic operations refuse printf where it is called.
     ir, formats = with_records(ir) if features.unordered_views else (ir, ())
     text = codegen_vliw.compile(ir, [i.symbol for i in infos.values()], filename, abilities, strength_reduction)

@@ -16,6 +16,7 @@ from headwater.isa.vliw.compiler.emit import emit
 from headwater.isa.vliw.compiler.liveness import Liveness
 from headwater.isa.vliw.compiler.lower import Lowering
 from headwater.isa.vliw.compiler.schedule import FULL_SHARE, schedule
+from headwater.isa.vliw.compiler.shares import SMALL_ACCESSES
 from headwater.isa.vliw.compiler.target import Target, target_of
 from headwater.isa.vliw.model import Shader
 
@@ -60,7 +61,7 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
     """
     target = target_of(chip)
     check(program, filename)
-    program = modern(program, filename)
+    program = modern(program, filename, SMALL_ACCESSES if target.is_evergreen else ())
     facts = check(program, filename)
     _check_limits(program, facts, target, filename)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from headwater.errors import LimitError
@@ -240,7 +241,7 @@ class _Emitter:
         if len(windows) > 2:
             fields["extended"] = 1
         groups = tuple(self.group(group, windows) for group in clause.groups)
-        lines = tuple(max((slot.op.line for slot in group.filled), default=0) for group in clause.groups)
+        lines = tuple(_line([slot.op for slot in group.filled]) for group in clause.groups)
         self.add(_Item("ALU", "CF_ALU", fields, groups, lines=lines))
 
     def group(self, group: Group, windows: list[Window]) -> AluGroup:
@@ -415,6 +416,12 @@ def _reads_what_it_writes(region: Region) -> bool:
             elif isinstance(item, Loop):
                 work.append(item.body)
     return reads and writes
+
+
+def _line(ops: Sequence[Op]) -> int:
+    """The line of a group: that of its access of memory, of which something may have to be told, or else the last."""
+    accesses = [op.line for op in ops if op.order]
+    return max(accesses or [op.line for op in ops], default=0)
 
 
 __all__ = ["Emitted", "T", "emit"]

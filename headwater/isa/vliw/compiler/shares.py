@@ -94,6 +94,30 @@ def _lds_load(lowering: Lowering, made: Instruction) -> None:
     lowering.assign(made, lambda _: found)
 
 
+_SMALL = {
+    "lds_load_byte": "LDS_BYTE_READ_RET",
+    "lds_load_ubyte": "LDS_UBYTE_READ_RET",
+    "lds_load_short": "LDS_SHORT_READ_RET",
+    "lds_load_ushort": "LDS_USHORT_READ_RET",
+    "lds_store_byte": "LDS_BYTE_WRITE",
+    "lds_store_short": "LDS_SHORT_WRITE",
+}
+SMALL_ACCESSES = frozenset(_SMALL)
+"""What chips with LDS instructions need not have expanded (`headwater.il.expand`)."""
+
+
+def _lds_small(lowering: Lowering, made: Instruction) -> None:
+    base, name = _local(lowering, made), _SMALL[made.mnemonic]
+    if lowering.facts.lds_strides.get(made.number("id")) is not None:
+        which = made.number("id")
+        raise lowering.error(f"{made.mnemonic}: LDS {which} has a structure", f"dcl_lds_id({which}) bytes")
+    loads = name.endswith("_RET")
+    address, *data = (lowering.read(operand, "U", 0).ref for operand in made.operands[loads:])
+    found = _lds_op(lowering, name, address, base, data, effect=not loads)
+    if found is not None:
+        lowering.assign(made, lambda _: found)
+
+
 def _lds_load_vec(lowering: Lowering, made: Instruction) -> None:
     base = _local(lowering, made)
     at = _local_vector_address(lowering, made, made.operands[1:])
@@ -246,6 +270,7 @@ def _gds_atomic(lowering: Lowering, made: Instruction) -> None:
 
 
 _INSTRUCTIONS: dict[str, Callable[[Lowering, Instruction], None]] = {
+    **dict.fromkeys(SMALL_ACCESSES, _lds_small),
     "lds_load": _lds_load,
     "lds_load_vec": _lds_load_vec,
     "lds_store": _lds_store,
