@@ -18,6 +18,7 @@ from headwater.base.arrays import describe, view
 from headwater.errors import HeadwaterError, LaunchError, SourceError, Span
 from headwater.runtime import signature
 from headwater.runtime.devices import Buffer
+from headwater.runtime.images import Image
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import Local
 
@@ -119,9 +120,9 @@ def nbytes(value: Any) -> int:
         return value.buffer.nbytes
     if isinstance(value, (Buffer, Local)):
         return value.nbytes
-    if hasattr(value, "descriptor"):
+    if isinstance(value, Image):
         return _ENDLESS
-    return view(value)[0].nbytes
+    return len(value) if isinstance(value, (bytes, bytearray)) else view(value)[0].nbytes
 
 
 def _bytes(number: int) -> str:

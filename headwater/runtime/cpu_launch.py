@@ -300,9 +300,10 @@ class CpuLaunch:
     def _refuse(self, args: Sequence[Any], task: Task, sizes: Sequence[int]) -> NoReturn:
         """Do not run what surely accesses memory outside of an array: LaunchError."""
         assert self._bounds is not None
-        task.copies = None
+        refusal = self._bounds.refusal(args, task, sizes)
+        task.release()
         self._free.append(task)
-        raise self._bounds.refusal(args, task, sizes)
+        raise refusal
 
     def _choose_way(self, nbytes: int, args: Sequence[Any]) -> int:
         """The flags of a launch on ``nbytes`` of arrays."""

@@ -8,6 +8,7 @@ import pytest
 
 import headwater as hw
 from headwater.errors import KernelFault, LaunchError
+from verification.fuzz_bounds import Tally, check
 
 F, N, B = np.float32, np.int32, np.uint8
 S = np.dtype([("x", F), ("y", N), ("z", "i1")], align=True)
@@ -241,6 +242,15 @@ def test_code_for_huge_numbers_and_for_counting_threads_is_asked_for_too(program
         bins.k[100_000, None](zeros(63, N), 64)
     with pytest.raises(LaunchError):
         program.strided[64, None](zeros(10), 2**31 - 1)
+
+
+def test_random_kernels_that_are_refused_leave_an_array():
+    """`python -m verification.fuzz_bounds` asks for as many as wanted."""
+    tally = Tally()
+    for seed in (3, 100, 101, 102):
+        check(seed, tally)
+    assert tally.wrong == {}
+    assert tally.stopped >= tally.refused > 0
 
 
 def test_the_process_lives_on():
