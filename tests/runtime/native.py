@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
-from headwater.opencl.clang import ArgInfo, KernelInfo, zig_path
+from headwater.native.toolchain import zig_path
+from headwater.opencl.kernels import ArgInfo, KernelInfo
 from headwater.runtime.cpu import cpu_device, cpu_program
 from headwater.runtime.devices import DeviceProgram
 
