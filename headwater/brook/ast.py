@@ -259,6 +259,8 @@ class KernelNode(Node):
     parameters: list[ParameterNode]
     body: Block
     attribute: tuple[str, list[Expression], int, int] | None
+    lost: frozenset[str] = field(default=frozenset(), init=False)
+    """Words of its statements that could not be read."""
 
 
 @dataclass(eq=False)

@@ -10,7 +10,8 @@ from headwater.brook.expressions import ExpressionChecker
 from headwater.brook.folding import folds_commutatively, integer_constant
 from headwater.brook.model import SCALARS, StructField, StructType
 from headwater.brook.naming import Names
-from headwater.brook.types import VOID, Symbol, Type
+from headwater.brook.types import INT, VOID, Symbol, Type
+from headwater.errors import SourceError
 
 _MAX_RANK = 4
 _MAX_CONSTANT_ELEMENTS = 4096  # Brook+ Language Specification 1.4, "Constant buffers"
@@ -93,10 +94,12 @@ def check_typedef(context: Context, node: ast.TypedefNode) -> None:
 
 
 def check_kernel(context: Context, node: ast.KernelNode) -> KernelInfo:
-    """Check one kernel and make it known to those after it."""
+    """Check one kernel, report its faults, and make it known to those after it."""
     if node.name in context.kernels:
         first = context.kernels[node.name].node.line
-        raise context.error(f"kernel {node.name!r} is already defined in line {first}", node, "choose another name")
+        context.source.faults.report(
+            context.error(f"kernel {node.name!r} is already defined in line {first}", node, "choose another name")
+        )
     return _KernelChecker(context, node).check()
 
 
@@ -104,8 +107,12 @@ class _KernelChecker:
     def __init__(self, context: Context, node: ast.KernelNode) -> None:
         self.context = context
         self.node = node
+        self.faults = context.source.faults
+        self.known_faults = self.faults.count
         specifiers = node.specifiers
-        result = context.find_type(specifiers.type_name or "void", node)
+        result = VOID
+        with self.faults:
+            result = context.find_type(specifiers.type_name or "void", node)
         self.kernel = KernelInfo(node, node.name, result, [], is_reduction=specifiers.has("reduce"))
         self.expressions = ExpressionChecker(context, self.kernel)
         self.loops = 0
@@ -113,24 +120,37 @@ class _KernelChecker:
 
     def check(self) -> KernelInfo:
         node, kernel = self.node, self.kernel
-        self._qualifiers(node.specifiers, _KERNEL_WORDS, "a kernel")
+        with self.faults:
+            self._qualifiers(node.specifiers, _KERNEL_WORDS, "a kernel")
         if kernel.result.is_struct or kernel.result.is_numeric:
             self.expressions.note_type(kernel.result)
         if node.attribute is not None:
-            self._attribute(*node.attribute)
+            # Whatever is wrong with its size, the kernel has a group.
+            kernel.group_size = 1
+            with self.faults:
+                self._attribute(*node.attribute)
         for parameter in node.parameters:
-            symbol = self._parameter(parameter)
-            self.expressions.declare(symbol, parameter)
+            symbol = Symbol(parameter.name, "value", INT, parameter.line, parameter.column, faulty=True)
+            with self.faults:
+                symbol = self._parameter(parameter)
+            with self.faults:
+                self.expressions.declare(symbol, parameter)
             kernel.parameters.append(symbol)
-        self._check_signature()
+        if self.faults.count == self.known_faults:
+            with self.faults:
+                self._check_signature()
         self._statements(node.body.body)
-        if kernel.result != VOID and not kernel.returns_value:
-            raise self.context.error(
-                f"kernel {node.name!r} returns no value, but its type is {kernel.result}",
-                node,
-                "add a return statement, or make it void",
+        kernel.faulty = self.faults.count > self.known_faults or bool(node.lost)
+        if kernel.result != VOID and not kernel.returns_value and not kernel.faulty:
+            self.faults.report(
+                self.context.error(
+                    f"kernel {node.name!r} returns no value, but its type is {kernel.result}",
+                    node,
+                    "add a return statement, or make it void",
+                )
             )
-        if kernel.is_reduction:
+            kernel.faulty = True
+        if kernel.is_reduction and not kernel.faulty:
             kernel.commutative = folds_commutatively(kernel)
         self.context.kernels[node.name] = kernel
         return kernel
@@ -332,35 +352,41 @@ class _KernelChecker:
         self.expressions.scopes.pop()
 
     def _statement(self, node: ast.Statement) -> None:
-        expressions = self.expressions
+        expressions, faults = self.expressions, self.faults
         match node:
             case ast.Block():
                 self.expressions.scopes.append({})
                 self._statements(node.body)
                 self.expressions.scopes.pop()
             case ast.Declaration():
-                self._declaration(node)
+                with faults:
+                    self._declaration(node)
             case ast.Evaluate():
                 if node.expression is not None:
-                    node.expression = expressions.statement(node.expression)
+                    with faults:
+                        node.expression = expressions.statement(node.expression)
             case ast.If():
-                node.condition = expressions.condition(node.condition, "if")
+                with faults:
+                    node.condition = expressions.condition(node.condition, "if")
                 self._scoped(node.yes)
                 if node.no is not None:
                     self._scoped(node.no)
             case ast.While():
-                node.condition = expressions.condition(node.condition, "while")
+                with faults:
+                    node.condition = expressions.condition(node.condition, "while")
                 self._loop(node.body)
             case ast.DoWhile():
                 self._loop(node.body)
-                node.condition = expressions.condition(node.condition, "do while")
+                with faults:
+                    node.condition = expressions.condition(node.condition, "do while")
             case ast.For():
                 self._for(node)
             case ast.Jump():
-                if not self.loops:
-                    raise self.context.error(f"{node.keyword} outside a loop", node, "remove it")
+                if not self.loops and not self.node.lost:
+                    faults.report(self.context.error(f"{node.keyword} outside a loop", node, "remove it"))
             case ast.Return():
-                self._return(node)
+                with faults:
+                    self._return(node)
             case _:
                 raise AssertionError(node)
 
@@ -372,14 +398,17 @@ class _KernelChecker:
     def _for(self, node: ast.For) -> None:
         expressions = self.expressions
         expressions.scopes.append({})
-        if isinstance(node.start, ast.Declaration):
-            self._declaration(node.start)
-        elif node.start is not None:
-            node.start = expressions.statement(node.start)
+        with self.faults:
+            if isinstance(node.start, ast.Declaration):
+                self._declaration(node.start)
+            elif node.start is not None:
+                node.start = expressions.statement(node.start)
         if node.condition is not None:
-            node.condition = expressions.condition(node.condition, "for")
+            with self.faults:
+                node.condition = expressions.condition(node.condition, "for")
         if node.step is not None:
-            node.step = expressions.statement(node.step)
+            with self.faults:
+                node.step = expressions.statement(node.step)
         self._loop(node.body)
         expressions.scopes.pop()
 
@@ -395,33 +424,53 @@ class _KernelChecker:
             raise self.context.error(
                 f"return gives a value, but kernel {kernel.name!r} is void", node, "write the value to an output"
             )
-        node.value = self.expressions.store(self.expressions.value(node.value), kernel.result, "return")
         kernel.returns_value = True
+        node.value = self.expressions.store(self.expressions.value(node.value), kernel.result, "return")
 
     def _declaration(self, node: ast.Declaration) -> None:
         specifiers = node.specifiers
-        self._qualifiers(specifiers, _VARIABLE_WORDS, "a variable")
-        if not specifiers.type_name:
-            raise self.context.error("this variable has no type", node, "write its type before its name")
-        type_ = self.context.find_type(specifiers.type_name, node)
-        if type_ == VOID:
-            raise self.context.error("a variable cannot be void", node, "give it a type")
+        with self.faults:
+            self._qualifiers(specifiers, _VARIABLE_WORDS, "a variable")
+        try:
+            if not specifiers.type_name:
+                raise self.context.error("this variable has no type", node, "write its type before its name")
+            type_ = self.context.find_type(specifiers.type_name, node)
+            if type_ == VOID:
+                raise self.context.error("a variable cannot be void", node, "give it a type")
+        except SourceError:
+            for declarator in node.declarators:
+                self._declare_faulty(declarator)
+            raise
         for declarator in node.declarators:
-            if specifiers.has("shared"):
-                self._shared(declarator, type_)
-                continue
-            if declarator.sizes is not None:
-                raise self.context.error(
-                    f"local array {declarator.name!r}: kernels have no local arrays",
-                    declarator,
-                    "use a constant or gather array, a vector, or shared memory",
-                )
-            symbol = Symbol(
-                declarator.name, "local", type_, declarator.line, declarator.column, constant=specifiers.has("const")
+            with self.faults:
+                try:
+                    self._declarator(declarator, type_, specifiers)
+                except SourceError:
+                    self._declare_faulty(declarator)
+                    raise
+
+    def _declarator(self, declarator: ast.Declarator, type_: Type, specifiers: ast.Specifiers) -> None:
+        if specifiers.has("shared"):
+            self._shared(declarator, type_)
+            return
+        if declarator.sizes is not None:
+            raise self.context.error(
+                f"local array {declarator.name!r}: kernels have no local arrays",
+                declarator,
+                "use a constant or gather array, a vector, or shared memory",
             )
-            if declarator.initializer is not None:
+        symbol = Symbol(
+            declarator.name, "local", type_, declarator.line, declarator.column, constant=specifiers.has("const")
+        )
+        if declarator.initializer is not None:
+            with self.faults:
                 declarator.initializer = self._initializer(declarator.initializer, type_)
-            self._declare_local(symbol, declarator)
+        self._declare_local(symbol, declarator)
+
+    def _declare_faulty(self, node: ast.Declarator) -> None:
+        """Bring a name into scope of whose uses nothing is said."""
+        symbol = Symbol(node.name, "local", INT, node.line, node.column, faulty=True)
+        self.expressions.scopes[-1].setdefault(node.name, symbol)
 
     def _declare_local(self, symbol: Symbol, node: ast.Declarator) -> None:
         scopes = self.expressions.scopes

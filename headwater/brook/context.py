@@ -37,6 +37,7 @@ class KernelInfo:
     shared: list[Symbol] = field(default_factory=list)
     locals: list[Symbol] = field(default_factory=list)
     returns_value: bool = False
+    faulty: bool = False
     c_name: str = ""
 
     @property
@@ -63,10 +64,10 @@ class Context:
         return self.source.error(message, node.line, node.column, hint)
 
     def warn(self, message: str, node: ast.Node, level: int = 1) -> None:
-        """Report a warning, or raise it as an error where the options ask for that."""
+        """Report a warning, or an error where the options ask for that."""
         if self.options.warnings_are_errors:
-            raise self.error(message, node, "this is a warning made an error by -x")
-        if self.options.warning_level >= level:
+            self.source.faults.report(self.error(message, node, "this is a warning made an error by -x"))
+        elif self.options.warning_level >= level:
             self.warnings.append(self.source.warning(message, node.line, node.column))
 
     def find_type(self, name: str, node: ast.Node) -> Type:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headwater.base.faults import Consequence
 from headwater.brook import ast
 from headwater.brook.context import Context, KernelInfo, closest
 from headwater.brook.conversions import Conversions, differ_in_sign
@@ -44,6 +45,8 @@ class ExpressionChecker(Conversions):
     def __init__(self, context: Context, kernel: KernelInfo) -> None:
         super().__init__(context, kernel)
         self.scopes: list[dict[str, Symbol]] = [{}]
+        self.untold: set[str] = set()
+        """Unknown names that have been told of once."""
 
     # ---- names
 
@@ -60,6 +63,10 @@ class ExpressionChecker(Conversions):
     def find(self, name: str) -> Symbol | None:
         """The symbol a name refers to, innermost scope first."""
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
+
+    def _is_lost(self, name: str) -> bool:
+        """Whether a name is not known because of a fault, or is known to be missing."""
+        return name in self.untold or name in self.kernel.node.lost or name in self.context.source.faults.lost
 
     # ---- entry points
 
@@ -205,11 +212,16 @@ class ExpressionChecker(Conversions):
         symbol = self.find(node.name)
         if symbol is None:
             raise self._unknown(node.name, node)
+        if symbol.faulty:
+            raise Consequence(f"{node.name!r} is faulty")
         node.symbol = symbol
         node.type = symbol.type
         return node
 
     def _unknown(self, name: str, node: ast.Node) -> SourceError:
+        if self._is_lost(name):
+            return Consequence(f"{name!r} is not known")
+        self.untold.add(name)
         if name in self.context.source.macro_names:
             hint = f"it is a macro of line {self.context.source.macro_names[name]}: translate with -pp"
         elif name in self.context.kernels:
@@ -467,6 +479,8 @@ class ExpressionChecker(Conversions):
         symbol = self.find(node.stream)
         if symbol is None:
             raise self._unknown(node.stream, node)
+        if symbol.faulty:
+            raise Consequence(f"{node.stream!r} is faulty")
         if not (symbol.stream or symbol.kind == "scatter"):
             raise self.context.error(
                 f"indexof wants a stream, but {node.stream!r} is not one", node, "use instance() for the position"
@@ -487,6 +501,8 @@ class ExpressionChecker(Conversions):
     def _call(self, node: ast.Call) -> ast.Expression:
         name = node.function
         symbol = self.find(name)
+        if (symbol is None or symbol.faulty) and self._is_lost(name):
+            raise Consequence(f"{name!r} is not known")
         if symbol is not None:
             raise self.context.error(
                 f"{name!r} is a variable here, not a function", node, f"rename the variable of line {symbol.line}"
@@ -582,6 +598,8 @@ class ExpressionChecker(Conversions):
         return node
 
     def _call_kernel(self, node: ast.Call, callee: KernelInfo) -> ast.Expression:
+        if callee.faulty:
+            raise Consequence(f"kernel {callee.name!r} is faulty")
         if callee.is_reduction:
             raise self.context.error(
                 f"reduction {callee.name!r} cannot be called from a kernel", node, "call it from the host"

@@ -9,6 +9,7 @@ conditional compilation) is given up at the next line that starts a kernel.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headwater.brook.source import SourceText
@@ -160,27 +161,28 @@ class _Scanner:
             if text == "{":
                 end = self.close.get(at)
                 if end is None:
-                    raise self.source.offset_error(
-                        f"kernel {name!r} is never closed" if name else "this kernel is never closed",
-                        tokens[at].start,
-                        "add the missing }",
-                    )
+                    message = f"kernel {name!r} is never closed" if name else "this kernel is never closed"
+                    return self._fault(message, at, "add the missing }", name)
                 self.kernels.append(Region(tokens[start].start, tokens[end].end, name))
                 return end + 1
             if text in _OPENERS:
                 closer = self.close.get(at)
                 if closer is None:
-                    raise self.source.offset_error(
-                        f"this {text!r} is never closed", tokens[at].start, f"add {_OPENERS[text]!r}"
-                    )
+                    return self._fault(f"this {text!r} is never closed", at, f"add {_OPENERS[text]!r}", name)
                 at = closer + 1
                 continue
             if text in _CLOSERS:
                 break
             at += 1
-        raise self.source.offset_error(
-            "this kernel has no body", tokens[qualifier].start, "write kernel void name(parameters) { statements }"
+        return self._fault(
+            "this kernel has no body", qualifier, "write kernel void name(parameters) { statements }", name
         )
+
+    def _fault(self, message: str, at: int, hint: str, name: str) -> int:
+        """Report a fault of a kernel at token ``at``; where to go on."""
+        self.source.faults.report(self.source.offset_error(message, self.tokens[at].start, hint))
+        self.source.faults.lost.add(name)
+        return self._resume(at)
 
     def _typedef(self, first: int, semicolon: int) -> None:
         name = self.tokens[semicolon - 1].text
@@ -196,11 +198,11 @@ class _Scanner:
 
 
 def find_regions(source: SourceText) -> Regions:
-    """Find the kernels, structs and typedefs of a file. Raises ``SourceError`` for a kernel that never closes."""
+    """Find the kernels, structs and typedefs of a file. Reports kernels that never close."""
     return _Scanner(source).scan()
 
 
-def keep(text: str, regions: tuple[Region, ...]) -> str:
+def keep(text: str, regions: Sequence[Region]) -> str:
     """The text with everything outside ``regions`` blanked, so that places stay the same."""
     pieces: list[str] = []
     done = 0

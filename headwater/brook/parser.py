@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
+from headwater.base.faults import Consequence
 from headwater.brook import ast, lalr
+from headwater.brook.hostcode import Region, keep
 from headwater.brook.lalr import Token
 from headwater.brook.source import SourceText
 from headwater.errors import SourceError
@@ -25,6 +28,7 @@ _REMEDY = {
     "vout": "variable-length outputs were removed from Brook+; use a scatter array",
     "long": "use int, or double",
 }
+_LABELS = frozenset({"case", "default"})
 _READABLE = {
     "NAME": "a name",
     "TYPE": "a type",
@@ -43,20 +47,114 @@ _READABLE = {
 }
 
 
-def parse_kernels(source: SourceText, text: str) -> list[ast.KernelNode]:
-    """Parse text that holds nothing but kernels (host code blanked). Raises ``SourceError``."""
-    _refuse_forbidden(source, text)
+_MOST_REPAIRS = 20
+"""Faulty statements of a kernel that are told; each one costs another look at the kernel."""
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def parse_kernels(source: SourceText, kernels: Sequence[Region]) -> list[ast.KernelNode]:
+    """Parse kernels and report their faults. What cannot be read is left out: statements, or a kernel with its head."""
+    try:
+        text = keep(source.text, kernels)
+        _refuse_forbidden(source, text)
+        return _parse_unit(source, text)
+    except _SyntaxFault:
+        nodes = []
+        for region in kernels:
+            line, column = source.place(region.start)
+            alone = "\n" * (line - 1) + " " * (column - 1) + source.text[region.start : region.end]
+            node = _parse_kernel(source, alone)
+            if node is None:
+                source.faults.lost.add(region.name)
+            else:
+                nodes.append(node)
+        return nodes
+
+
+def _parse_kernel(source: SourceText, text: str) -> ast.KernelNode | None:
+    """Parse text that holds nothing but one kernel; None if its head cannot be read."""
+    lost: set[str] = set()
+    # Words that do not belong anywhere come first: what is around them is no guide to what else is wrong.
+    for step in (_refuse_forbidden, _parse_unit):
+        repaired = -1  # the end of the latest statement that was left out
+        for _ in range(_MOST_REPAIRS):
+            try:
+                nodes = step(source, text)
+                break
+            except _SyntaxFault as fault:
+                if repaired < 0 or text[repaired : fault.at].strip():
+                    source.faults.report(fault.error)
+                statement = _statement_around(text, fault.at)
+                if statement is None:
+                    return None
+                start, repaired = statement
+                lost.update(_WORD.findall(text, start, repaired))
+                text = text[:start] + re.sub(r"[^\n]", " ", text[start:repaired]) + text[repaired:]
+        else:
+            return None
+    if not nodes:
+        return None
+    nodes[0].lost = frozenset(lost)
+    return nodes[0]
+
+
+def _parse_unit(source: SourceText, text: str) -> list[ast.KernelNode]:
     return _parse(source, text, "unit")  # type: ignore[no-any-return]
+
+
+class _SyntaxFault(Exception):
+    """``error`` at the character ``at`` of the text."""
+
+    def __init__(self, error: SourceError, at: int) -> None:
+        super().__init__(error)
+        self.error = error
+        self.at = at
+
+
+_MARK = re.compile(r"\bfor\b|[;{}()]")
+
+
+def _statement_around(text: str, at: int) -> tuple[int, int] | None:
+    """The statement, or its head, in which a character of a kernel's body lies; None if nothing is left of it."""
+    body = text.find("{") + 1
+    if not 0 < body <= at:
+        return None
+    start, depth, in_for = body, 0, False
+    for mark in _MARK.finditer(text, body):
+        inside = in_for and depth > 0
+        match mark[0]:
+            case "for":
+                in_for = in_for or not text[start : mark.start()].strip()
+            case "(" | ")":
+                depth += 1 if mark[0] == "(" else -1
+            case "{" | "}":
+                if mark.start() > at:
+                    return (start, mark.start()) if text[start : mark.start()].strip() else None
+                if mark.start() == at and text[start:at].strip():
+                    return start, at
+                start, depth, in_for = mark.end(), 0, False
+            case ";" if not inside:
+                if mark.start() >= at:
+                    return start, mark.end()
+                start, depth, in_for = mark.end(), 0, False
+    return None
 
 
 def parse_struct(source: SourceText, text: str) -> ast.StructNode:
     """Parse text that holds nothing but one struct. Raises ``SourceError``."""
-    return _parse(source, text, "struct_unit")  # type: ignore[no-any-return]
+    return _plain(source, text, "struct_unit")  # type: ignore[no-any-return]
 
 
 def parse_typedef(source: SourceText, text: str) -> ast.TypedefNode:
     """Parse text that holds nothing but one typedef of a type. Raises ``SourceError``."""
-    return _parse(source, text, "typedef_unit")  # type: ignore[no-any-return]
+    return _plain(source, text, "typedef_unit")  # type: ignore[no-any-return]
+
+
+def _plain(source: SourceText, text: str, start: str) -> Any:
+    try:
+        return _parse(source, text, start)
+    except _SyntaxFault as fault:
+        raise fault.error from None
 
 
 _TAGGED = re.compile(r"\bstruct(?=\s+[A-Za-z_]\w*\s+[A-Za-z_])")
@@ -68,22 +166,30 @@ def _parse(source: SourceText, text: str, start: str) -> Any:
         return lalr.parse(_TAGGED.sub(" " * len("struct"), text), start, _BUILDER)
     except lalr.Unexpected as fault:
         token = fault.token
-        if token.type == lalr.END:
-            raise _at_end(source, text) from None
-        if token.type:
-            raise _unexpected(source, str(token), token.line, token.column, fault.accepted) from None
-        if token == "#":
-            raise source.error(
-                "a directive does not belong inside a kernel", token.line, token.column, "translate with -pp"
-            ) from None
-        raise source.error(
-            f"{str(token)!r} has no meaning here", token.line, token.column, "remove it, or check what stands before it"
-        ) from None
+        raise _SyntaxFault(_told(source, text, token, fault.accepted), _offset(text, token)) from None
 
 
-def _at_end(source: SourceText, text: str) -> SourceError:
-    end = len(text.rstrip())
-    return source.error("the text ends in the middle of something", *_place(text, end), "close what is open")
+def _told(source: SourceText, text: str, token: Token, accepted: set[str]) -> SourceError:
+    if token.type == lalr.END:
+        end = len(text.rstrip())
+        return source.error("the text ends in the middle of something", *_place(text, end), "close what is open")
+    if token.type:
+        return _unexpected(source, str(token), token.line, token.column, accepted)
+    if token == "#":
+        return source.error(
+            "a directive does not belong inside a kernel", token.line, token.column, "translate with -pp"
+        )
+    return source.error(
+        f"{str(token)!r} has no meaning here", token.line, token.column, "remove it, or check what stands before it"
+    )
+
+
+def _offset(text: str, token: Token) -> int:
+    """Where a token begins, in characters."""
+    at = 0
+    for _ in range(token.line - 1):
+        at = text.index("\n", at) + 1
+    return at + token.column - 1
 
 
 def _place(text: str, offset: int) -> tuple[int, int]:
@@ -104,19 +210,26 @@ def _unexpected(source: SourceText, found: str, line: int, column: int, expected
     return source.error(message, line, column, hint)
 
 
-def _refuse_forbidden(source: SourceText, text: str) -> None:
+def _refuse_forbidden(source: SourceText, text: str) -> list[ast.KernelNode]:
+    """Raise a fault at the first word that does not belong in kernels; no kernel is read."""
     match = _FORBIDDEN.search(text)
     if match is None:
-        return
+        return []
     place = _place(text, match.start())
     if match[1]:
-        raise source.error(
+        error = source.error(
             f"{match[1]!r} is not part of the kernel language", *place, _REMEDY.get(match[1], "keep it in host code")
         )
-    if match[2]:
+    elif match[2]:
         what = "strings do" if match[2] == '"' else "character constants do"
-        raise source.error(f"{what} not exist in kernels", *place, "use numbers")
-    raise source.error("pointers do not exist in kernels", *place, "write '.' to name a member")
+        error = source.error(f"{what} not exist in kernels", *place, "use numbers")
+    else:
+        error = source.error("pointers do not exist in kernels", *place, "write '.' to name a member")
+    if match[1] in _LABELS and "switch" in source.faults.lost:
+        error = Consequence(error.message)
+    elif match[1] == "switch":
+        source.faults.lost.add("switch")
+    raise _SyntaxFault(error, match.start())
 
 
 def _token_place(token: Token) -> tuple[int, int]:

@@ -51,7 +51,7 @@ class _Condition:
 
 
 def preprocess(text: str, filename: str, options: Options) -> SourceText:
-    """Blank comments, obey (``-pp``) or pass over directives, and replace macros. Raises ``SourceError``."""
+    """Blank comments, obey (``-pp``) or pass over directives, and replace macros; faults are reported."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
     source = SourceText(filename, tuple(text.split("\n")), text)
     source.text = _blank_comments(source)
@@ -80,11 +80,20 @@ def preprocess(text: str, filename: str, options: Options) -> SourceText:
         number += 1
         column = match.start(1) + 1
         if options.preprocess:
-            if number - first > 1 and (not conditions or conditions[-1].active):
-                raise source.error(
-                    "a directive must stand on one line", first + 1, column, "join the lines continued by a backslash"
-                )
-            _obey(source, match[1], match[2], first + 1, column, macros, conditions)
+            try:
+                if number - first > 1 and (not conditions or conditions[-1].active):
+                    raise source.error(
+                        "a directive must stand on one line",
+                        first + 1,
+                        column,
+                        "join the lines continued by a backslash",
+                    )
+                _obey(source, match[1], match[2], first + 1, column, macros, conditions)
+            except SourceError as fault:
+                source.faults.report(fault)
+                defined = _DEFINE.match(match[2])
+                if match[1] == "define" and defined is not None:
+                    source.faults.lost.add(defined[1])
         else:
             for passed in range(first + 1, number + 1):
                 source.directives[passed] = match[1]
@@ -93,7 +102,7 @@ def preprocess(text: str, filename: str, options: Options) -> SourceText:
                 source.macro_names.setdefault(defined[1], first + 1)
     if conditions:
         open_one = conditions[-1]
-        raise source.error("this condition has no #endif", open_one.line, open_one.column, "add #endif")
+        source.faults.report(source.error("this condition has no #endif", open_one.line, open_one.column, "add #endif"))
     source.text = "\n".join(lines)
     return source
 
@@ -122,10 +131,10 @@ def _obey(
 ) -> None:
     active = not conditions or conditions[-1].active
     if name in {"ifdef", "ifndef", "if"}:
-        holds = False
+        condition = _Condition(line, column, active, active)
+        conditions.append(condition)
         if active:
-            holds = _holds(source, name, rest, line, column, macros)
-        conditions.append(_Condition(line, column, active, active and holds))
+            condition.active = _holds(source, name, rest, line, column, macros)
     elif name == "else":
         if not conditions:
             raise source.error("#else without #if", line, column, "remove it, or add the #if it belongs to")

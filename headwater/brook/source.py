@@ -7,6 +7,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+from headwater.base.faults import Faults
 from headwater.errors import SourceError, Span
 
 
@@ -29,6 +30,8 @@ class SourceText:
     """Macros that the file defines but that were not obeyed, with their lines."""
     comments: dict[int, str] = field(default_factory=dict)
     """Comments by the line on which they end."""
+    faults: Faults = field(default_factory=Faults)
+    """What is wrong with the file, as far as it has been found."""
 
     def span(self, line: int, column: int) -> Span:
         """The place in the user's file of a 1-based line and column of ``text``."""

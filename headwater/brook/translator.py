@@ -33,7 +33,7 @@ def translate(source: str, filename: str, options: str = "") -> BrookModule:
 
     ``filename`` appears in messages only. ``options`` are those of ``parse_options``: ``-D name=value``, ``-pp``,
     ``-a`` and so on.
-    Raises ``SourceError`` with the place of the first fault, and ``UsageError`` for an unknown option.
+    Raises ``SourceError`` for the first fault, with the others in its details; ``UsageError`` for an unknown option.
     """
     settings = parse_options(options)
     limit = sys.getrecursionlimit()
@@ -58,6 +58,7 @@ def _translate(text: str, filename: str, options: Options) -> BrookModule:
     for kernel in kernels:
         context.later_kernels.discard(kernel.name)
         check_kernel(context, kernel)
+    prepared.faults.tell()
     return replace(_emit(context), pixels=_emit(context, pixels=True))
 
 
@@ -65,24 +66,30 @@ def _parse(source: SourceText, regions: Regions) -> list[ast.KernelNode]:
     from headwater.brook.parser import parse_kernels
 
     if not regions.kernels:
+        source.faults.tell()
         raise SourceError(
             f"{source.filename} holds no kernel",
             None,
             hint="a kernel looks like: kernel void f(float a<>, out float b<>) { b = a; }",
         )
+    whole = []
     for region in regions.kernels:
         first, _ = source.place(region.start)
         last, _ = source.place(region.end)
-        for line in range(first, last + 1):
-            if line in source.directives:
-                column = source.source_line(line).find("#") + 1
-                raise SourceError(
-                    f"directive #{source.directives[line]} inside kernel {region.name!r}",
-                    replace(source.span(line, 1), column=column),
-                    hint="translate with -pp",
-                    source_line=source.source_line(line),
-                )
-    return parse_kernels(source, keep(source.text, regions.kernels))
+        line = next((line for line in range(first, last + 1) if line in source.directives), 0)
+        if not line:
+            whole.append(region)
+            continue
+        source.faults.lost.add(region.name)
+        source.faults.report(
+            SourceError(
+                f"directive #{source.directives[line]} inside kernel {region.name!r}",
+                replace(source.span(line, 1), column=source.source_line(line).find("#") + 1),
+                hint="translate with -pp",
+                source_line=source.source_line(line),
+            )
+        )
+    return parse_kernels(source, whole)
 
 
 def _declare_types(context: Context, regions: Regions) -> None:

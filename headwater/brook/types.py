@@ -120,6 +120,8 @@ class Symbol:
     stream: bool = False
     constant: bool = False
     c_name: str = ""
+    faulty: bool = False
+    """Its declaration has a fault, which has been told."""
 
     @property
     def is_array(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from headwater.base.faults import Faults
 from headwater.errors import SourceError, Span
 from headwater.il.expand import MATRICES, row_of
 from headwater.il.model import Instruction, Operand, Program, Register
@@ -128,7 +129,7 @@ class Facts:
 
 
 def check(program: Program, filename: str = "<source>") -> Facts:
-    """What the program declares and uses. SourceError, with the line, for what does not fit together."""
+    """What the program declares and uses. SourceError, with the lines, for what does not fit together."""
     return _Checker(program, filename).facts()
 
 
@@ -144,13 +145,20 @@ class _Checker:
         return SourceError(message, Span(self.filename, at.line, column), hint=hint)
 
     def facts(self) -> Facts:
+        faults = Faults()
         for declaration in self.program.declarations:
-            self.declare(declaration)
+            with faults:
+                self.declare(declaration)
+        undeclared = bool(faults.found)  # then what uses it would seem wrong, too
         for body in (self.program.body, *(f.body for f in self.program.functions)):
-            self.blocks(body)
-            for made in body:
-                self.instruction(made)
-        self.calls()
+            with faults:
+                self.blocks(body)
+            for made in body if not undeclared else ():
+                with faults:
+                    self.instruction(made)
+        with faults:
+            self.calls()
+        faults.tell()
         self.found.uavs = {number: view for number, view in self.found.uavs.items() if number in self.views}
         if self.program.kind == "cs" and self.found.group is None and not self.found.largest_group:
             first = self.program.declarations[0] if self.program.declarations else Instruction("end", line=1)

@@ -7,6 +7,7 @@ import re
 import struct
 from dataclasses import dataclass, field
 
+from headwater.base.faults import Faults
 from headwater.errors import SourceError, Span
 from headwater.il.model import Function, Index, Instruction, Modifier, Operand, Program, Register
 from headwater.il.refused import refusals
@@ -35,7 +36,7 @@ def parse(text: str, filename: str = "<source>") -> Program:
     """Read a program.
 
     SourceError, with line and column, for whatever is not IL: unknown operations (the nearest is named), modifiers
-    that an operation does not take, operands that are missing or too many.
+    that an operation does not take, operands that are missing or too many. All such lines are told.
     """
     return _Parser(text, filename).program()
 
@@ -46,6 +47,7 @@ class _Parser:
     filename: str
     lines: list[str] = field(init=False)
     mnemonics: dict[str, tuple[Operation, list[Modifier]]] = field(default_factory=dict)
+    faults: Faults = field(default_factory=Faults)
 
     def __post_init__(self) -> None:
         self.lines = self.text.splitlines()
@@ -61,21 +63,29 @@ class _Parser:
         functions: list[Function] = []
         current: list[Instruction] = main
         function: Instruction | None = None
-        over = in_functions = False
+        over = in_functions = unread = False
         for number, line in enumerate(self.lines, 1):
             code = line.split(";", 1)[0]
             if not code.strip() or code.lstrip().startswith("##"):
                 continue
             start = len(code) - len(code.lstrip()) + 1
             if over:
-                raise self.error("text after the end of the program", number, start, "`end` is the last line")
+                self.faults.report(
+                    self.error("text after the end of the program", number, start, "`end` is the last line")
+                )
+                break
             if not kind:
                 match = _HEADER.match(code.strip())
                 if match is None:
                     raise self.error("an IL program starts with its kind", number, start, "il_ps_2_0 or il_cs_2_0")
                 kind, version = match[1], match[2] or ""
                 continue
-            made = self.instruction(code, number, start)
+            unread = True
+            with self.faults:
+                made = self.instruction(code, number, start)
+                unread = False
+            if unread:
+                continue
             name = made.mnemonic
             if operations()[name].is_declaration:
                 declarations.append(made)
@@ -83,35 +93,38 @@ class _Parser:
                 in_functions = True
                 self._close(function, current, functions)
                 if any(f.number == made.values[0] for f in functions):
-                    raise self.error(f"function {made.values[0]} is defined twice", number, start)
+                    self.faults.report(self.error(f"function {made.values[0]} is defined twice", number, start))
                 function, current = made, []
             elif name == "endfunc":
                 if function is None:
-                    raise self.error("endfunc without func", number, start)
+                    self.faults.report(self.error("endfunc without func", number, start))
                 self._close(function, current, functions)
                 function, current = None, []
             elif name == "endmain":
                 if in_functions:
-                    raise self.error("endmain after the first function", number, start)
+                    self.faults.report(self.error("endmain after the first function", number, start))
                 in_functions, current = True, []
             elif name == "end":
                 over = True
             elif in_functions and function is None:
-                raise self.error(f"{name} stands outside of main and of any function", number, start)
+                self.faults.report(self.error(f"{name} stands outside of main and of any function", number, start))
             else:
                 current.append(made)
         if not kind:
             raise self.error("the program is empty", 1, 1, "an IL program starts with il_ps_2_0 or il_cs_2_0")
-        if not over:
-            raise self.error("the program has no end", max(len(self.lines), 1), 1, "its last line is `end`")
+        if not over and not unread:
+            self.faults.report(
+                self.error("the program has no end", max(len(self.lines), 1), 1, "its last line is `end`")
+            )
         self._close(function, current, functions)
+        self.faults.tell()
         return Program(kind, version, tuple(declarations), tuple(main), tuple(functions))
 
     def _close(self, function: Instruction | None, body: list[Instruction], functions: list[Function]) -> None:
         if function is None:
             return
         if not body or body[-1].mnemonic != "ret":
-            raise self.error(f"function {function.values[0]} does not end with ret", function.line)
+            self.faults.report(self.error(f"function {function.values[0]} does not end with ret", function.line))
         functions.append(Function(function.values[0], tuple(body[:-1]), function.line))
 
     # -- one line ------------------------------------------------------------------------------------------------------

@@ -295,3 +295,108 @@ def test_deep_nesting_is_translated_or_refused(depth, pattern):
         translate(body(f"b = {before * depth}a{after * depth};"), "x.br")
     if depth == 300 and pattern != "-({})":
         translate(body(f"b = {before * depth}a{after * depth};"), "x.br")
+
+
+def told(source, options=""):
+    """The place and message of every error."""
+    lines = error(source, options).split("\n")
+    return [line.removeprefix("x.br:") for line in lines if line.startswith("x.br:") or line.startswith("…")]
+
+
+def test_every_faulty_statement_is_told():
+    assert told("""
+        kernel float g(float a) { return b; }
+        kernel void f(float a<>, fixed c<>, out float o<>)
+        {
+            int i = 2.0f;
+            o = a * 2;
+            if (a > 1) { o = u; } else o = g(a);
+            while (z) o = a + 1;
+            return a;
+        }
+        kernel void h(float a<>, out int o<>) { o = a; }
+    """) == [
+        "1:34: error: unknown name 'b'",
+        "2:32: error: fixed is not a type of Brook+",
+        "4:13: error: the initialiser wants int, but this is float",
+        "5:11: error: the operands of '*' have different types: float and int",
+        "6:11: error: the operands of '>' have different types: float and int",
+        "6:22: error: unknown name 'u'",
+        "7:12: error: unknown name 'z'",
+        "7:21: error: the operands of '+' have different types: float and int",
+        "8:5: error: return gives a value, but kernel 'f' is void",
+        "10:45: error: the assignment wants int, but this is float",
+    ]
+
+
+def test_statements_that_cannot_be_read_are_told_beside_others():
+    assert told("""
+        kernel void f(float a<>, int n, out float o<>)
+        {
+            float r = 1.0f
+            float s = 2.0f;
+            int i;
+            o = a +;
+            for (i = 0; i < n i++) { o += 1; }
+            switch (n) { case 0: o = a; break; default: o = 1.0f; }
+            if (a > 1.0f) o = ; else o = 2.0f;
+            o = (a + s;
+        }
+        kernel void broken(float a<>, out float) { o = a; }
+        kernel void g(float a<>, out float o<>) { o = "a"; o = a }
+    """) == [
+        "4:5: error: unexpected 'float', expected ',' or ';' or '=' or '['",
+        "6:12: error: unexpected ';', an expression is expected here",
+        "7:23: error: unexpected 'i', expected '(' or ',' or ';' or '['",
+        "7:32: error: the operands of '+=' have different types: float and int",
+        "8:5: error: 'switch' is not part of the kernel language",
+        "9:23: error: unexpected ';', an expression is expected here",
+        "10:15: error: unexpected ';', expected ')' or ','",
+        "12:40: error: unexpected ')', expected a name or a type",
+        "13:47: error: strings do not exist in kernels",
+        "13:58: error: unexpected '}', expected ',' or ';'",
+    ]
+
+
+def test_what_follows_from_a_fault_is_not_told():
+    assert told("""
+        kernel void g(float a, out float b<>) { b = x; }
+        kernel void f(Vec a<>, flaot c<>, out float o<>)
+        {
+            flaot q = c;
+            float p = q + a.x, r = tan(p);
+            u = 1;
+            u = u + o;
+            g(p, o);
+            o = q + p + r + u;
+        }
+    """) == [
+        "1:45: error: unknown name 'x'",
+        "2:19: error: unknown type 'Vec'",
+        "2:30: error: unknown type 'flaot'",
+        "4:5: error: unknown type 'flaot'",
+        "5:28: error: unknown function 'tan'",
+        "6:5: error: unknown name 'u'",
+    ]
+
+
+def test_directives_and_warnings_made_errors_are_all_told():
+    source = """
+        #include <a.h>
+        #define SQUARE(x) ((x) * (x))
+        kernel void f(float a<>, out float o<>) { o = SQUARE(a); o = 1; o = a * 2; }
+        #if 1
+    """
+    assert told(source, "-pp -a -x") == [
+        "1:2: error: Brook+'s preprocessor does not know #include",
+        "2:2: error: macro 'SQUARE' has parameters, which Brook+'s preprocessor does not know",
+        "3:62: error: int is converted to float in the assignment",
+        "3:73: error: int is converted to float in the operands of '*'",
+        "4:2: error: this condition has no #endif",
+    ]
+
+
+def test_only_the_first_twenty_errors_are_told():
+    lines = told(body(" ".join(f"b = v{n};" for n in range(25))))
+    assert len(lines) == 21
+    assert lines[-1] == "… and 5 more errors"

@@ -12,7 +12,7 @@ def text(source, options="-pp"):
 
 def error(source, options="-pp"):
     with pytest.raises(SourceError) as caught:
-        text(source, options)
+        preprocess(source, "x.br", parse_options(options)).faults.tell()
     return str(caught.value).split("\n")[0]
 
 

@@ -125,6 +125,25 @@ def test_errors_of_whole_programs(source, message):
     assert message in caught.value.message
 
 
+def test_every_faulty_line_is_told():
+    def told(source):
+        with pytest.raises(SourceError) as caught:
+            check(parse(source, "k.il"), "k.il")
+        return [line for line in str(caught.value).split("\n") if line.startswith("k.il:")]
+
+    assert told("il_ps_2_0\nmovv r0, r1\nmov r0\nadd r1, r2, r3\nadd r1, r2, r3, r4\nmov r1, r1\n") == [
+        "k.il:2:1: error: unknown operation movv",
+        "k.il:3:1: error: mov takes 2 operands, 1 given",
+        "k.il:5:17: error: add takes 3 operands, 4 given",
+        "k.il:6:1: error: the program has no end",
+    ]
+    assert told("il_ps_2_0\nsample_resource(3)_sampler(0) r1, r0\nif_logicalnz r0.x\nmov r9, l7\nend\n") == [
+        "k.il:2:1: error: resource 3 is not declared",
+        "k.il:3:1: error: if_logicalnz is not closed",
+        "k.il:4:9: error: literal l7 is not declared",
+    ]
+
+
 WORDS = st.one_of(
     st.sampled_from(sorted(operations())),
     st.sampled_from(["r0", "r1.xyzw", "l0", "cb0[r1.x + 2]", "o0.x___", "_neg(x)", "_sat", "(", ")", "[", "]", ",", ";", ".", "0x1", "\n", "il_ps_2_0\n", "end\n", "func 1\n", "ret\n"]),
