@@ -127,7 +127,7 @@ def test_memory_that_came_by_dlpack_is_given_back_after_the_launch(device, monke
     lent = Exported()
     found = alive_at_the_end(monkeypatch, launch, lent.exported)
     launch((lent,), None, 60)
-    assert found == [True]
+    assert found[:1] == [True]  # of what the kernel has; it may be exported again, to tell its size
     gc.collect()
     assert lent.exported[0]() is None
 
