@@ -8,7 +8,7 @@ import headwater
 
 ROOT = Path(headwater.__file__).parent
 ORDER = (
-    "errors", "base", "data", "views", "chips", "native", "llvm", "vectorise", "opencl", "brook", "il", "isa", "emulate", "runtime", "timing",
+    "errors", "base", "sources", "data", "views", "chips", "native", "llvm", "vectorise", "opencl", "brook", "il", "isa", "emulate", "runtime", "timing",
     "analyze", "cal", "files", "", "cli", "__main__",
 )  # fmt: skip
 """From the top of the table to its bottom; "" is the package's own `__init__`."""

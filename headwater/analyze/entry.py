@@ -6,7 +6,6 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, cast
 
 from headwater import chips
@@ -14,11 +13,12 @@ from headwater.analyze.code import Code
 from headwater.analyze.flow import MODES, Mode
 from headwater.analyze.launch import Given
 from headwater.analyze.report import Analysis, Question, Refused, Report
-from headwater.analyze.sources import SUFFIXES, Built, Source, build, from_text, read
+from headwater.analyze.sources import Built, Source, build, from_text, read
 from headwater.base.numbers import whole
 from headwater.chips import Chip
 from headwater.chips.whatif import Change, changed
 from headwater.errors import HeadwaterError, InternalError, LaunchError, ResourceError, SourceError, UsageError
+from headwater.sources import is_text
 
 DEFAULT_DEVICE = "vega64"
 _MOST_TRIPS = 1 << 48
@@ -26,7 +26,6 @@ _THREADS = 4
 """Enough that LLVM always finds the next program waiting while others are linked and read."""
 _BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
 _NO_NUMBER = re.compile(r"half$|float|double|u?(?:char|short|int|long)\d")
-_TEXT = re.compile(r"[\n({;]")
 # Which of the OpenCL kernels that a Brook+ kernel became is analyzed if none is named: as a GPU would be given it.
 _VARIANTS = ("linear4", "linear", "pixel", "mapped")
 
@@ -227,12 +226,12 @@ def _source(source: Any, language: str, options: str) -> tuple[Source, list[str]
     if isinstance(source, Source):
         return source, []
     if isinstance(source, os.PathLike):
-        return read(os.fspath(source), options), []
+        return read(os.fspath(source), options, language), []
     if isinstance(source, str):
         if "\0" in source:
             raise UsageError("a kernel's source or file name has no NUL character")
-        if not _TEXT.search(source) or ("\n" not in source and Path(source).suffix.lower() in SUFFIXES):
-            return read(source, options), []
+        if not is_text(source):
+            return read(source, options, language), []
         return from_text(source, language, options=options), []
     program = getattr(source, "program", source)
     if hasattr(program, "language") and hasattr(program, "source"):

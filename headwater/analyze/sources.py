@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwater import sources
 from headwater.analyze.code import Code
 from headwater.analyze.launch import Given
-from headwater.base import cache, reading
+from headwater.base import cache
 from headwater.base.freshness import code_state, fresh
 from headwater.chips import Chip
 from headwater.errors import UsageError
@@ -25,15 +26,14 @@ from headwater.opencl import includes
 if TYPE_CHECKING:
     from headwater.isa.gcn.objects import CodeObject
 
-SUFFIXES = {".br": "brook", ".brh": "brook", ".cl": "opencl", ".ocl": "opencl", ".clh": "opencl", ".il": "il"}
-LANGUAGES = {"brook": "Brook+", "opencl": "OpenCL C", "il": "ATI IL", "machine": "machine code"}
 _FORMAT = "analyzed 1"
 _FILE = "codes.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A kernel file: ``language`` is one of `LANGUAGES`; ``text`` is "" for machine code, whose bytes are ``data``."""
+    """A kernel file: ``language`` is a key of `headwater.sources.TITLES`; ``text`` is "" for machine code, whose bytes
+    are ``data``."""
 
     name: str
     language: str
@@ -69,37 +69,17 @@ class Built:
         raise unknown_kernel(kernel, [code.kernel for code in self.codes], next(iter(self.texts), "the file"))
 
 
-def read(path: str | os.PathLike[str], options: str = "") -> Source:
-    """A kernel file from disk. UsageError if it cannot be read or is of no kind that is known."""
-    name = os.fspath(path)
-    try:
-        data = reading.contents(name)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
-    if data.startswith((b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__")):
-        return Source(name, "machine", "", data, options)
-    language = SUFFIXES.get(Path(name).suffix.lower())
-    if language is None:
-        known = ", ".join(dict.fromkeys(SUFFIXES))
-        raise UsageError(f"{name} is no kernel file", hint=f"kernels are in {known} files, or in code objects")
-    if b"\0" in data:
-        raise UsageError(f"{name} is no text: it has bytes of 0", hint=f"{LANGUAGES[language]} was expected in it")
-    return Source(name, language, data.decode("utf-8-sig", "surrogateescape"), b"", options)
+def read(path: str | os.PathLike[str], options: str = "", language: str = "") -> Source:
+    """A kernel file from disk. UsageError if it cannot be read, or if its language cannot be told."""
+    found, name = sources.read(Path(path))
+    if isinstance(found, bytes):
+        return Source(name, "machine", "", found, options)
+    return from_text(found, language, name, options)
 
 
 def from_text(text: str, language: str = "", name: str = "<source>", options: str = "") -> Source:
-    """Source text; its language is told by what it begins with unless ``language`` says it."""
-    if not language:
-        start = text.lstrip()
-        if start.startswith(("il_", ";")) or "il_ps_" in text or "il_cs_" in text:
-            language = "il"
-        elif "<>" in text or "[]>" in text:
-            language = "brook"
-        else:
-            language = "opencl"
-    if language not in LANGUAGES or language == "machine":
-        raise UsageError(f"there is no language {language!r}", hint="brook, opencl or il")
-    return Source(name, language, text, b"", options)
+    """Source text, in the language that `headwater.sources` finds it to be in unless ``language`` says it."""
+    return Source(name, sources.language_of(text, name, language), text, b"", options)
 
 
 def build(source: Source, chip: Chip, given: Given | None = None) -> Built:

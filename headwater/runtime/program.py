@@ -6,12 +6,11 @@ import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import getitem
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 
-from headwater.base import reading
+from headwater import sources
 from headwater.base.tools import tool
 from headwater.errors import LaunchError, UsageError
 from headwater.runtime.devices import Device, DeviceKernel, DeviceProgram, current, default, resolve
@@ -22,18 +21,8 @@ from headwater.runtime.values import whole_numbers
 
 if TYPE_CHECKING:
     from headwater.opencl.clang import KernelInfo
+    from headwater.sources import Language
 
-Language = Literal["brook", "opencl", "il"]
-_SUFFIXES: dict[str, Language] = {
-    ".br": "brook",
-    ".brh": "brook",
-    ".cl": "opencl",
-    ".ocl": "opencl",
-    ".clh": "opencl",
-    ".il": "il",
-}
-_MACHINE_CODE = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__")
-"""How files of machine code begin."""
 _CACHED_SIZES = 512
 
 
@@ -365,8 +354,8 @@ def compile(
     if not isinstance(options, str):
         raise UsageError(f"options are one string, as on a command line, not a {type(options).__name__}")
     target = resolve(device) if device is not None else None
-    source, filename = _read(path_or_source)
-    chosen = None if isinstance(source, bytes) else _language(language, source, filename)
+    source, filename = sources.read(path_or_source)
+    chosen = None if isinstance(source, bytes) else sources.language_of(source, filename, language)
     return _loaded(source, filename, chosen, options, target)
 
 
@@ -408,88 +397,3 @@ _LOADERS: dict[Language, Callable[[str, str, str, Device | None], Program[Any]]]
     "brook": _load_brook,
     "il": _load_il,
 }
-
-
-def _read(path_or_source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
-    """Source text, or the bytes of machine code, and the name that messages give it."""
-    if isinstance(path_or_source, str) and any(mark in path_or_source for mark in "\n{}"):
-        return path_or_source, "<source>"
-    if isinstance(path_or_source, str) and not path_or_source.strip():
-        raise UsageError("the source is empty", hint="pass a file's name or a kernel's text")
-    try:
-        path = Path(path_or_source)
-    except TypeError:
-        raise UsageError(f"a path or source text is wanted, not a {type(path_or_source).__name__}") from None
-    try:
-        data = reading.contents(path)
-    except FileNotFoundError:
-        if path.is_symlink():
-            raise UsageError(f"{path} is a link that leads nowhere") from None
-        raise UsageError(f"no such file: {path}", hint=_nearby(path)) from None
-    except IsADirectoryError:
-        raise UsageError(f"{path} is a directory, not a source file") from None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    if data.startswith(_MACHINE_CODE) or path.suffix in (".hsaco", ".co", ".cal"):
-        return data, str(path)
-    if path.suffix in (".s", ".isa"):
-        raise UsageError(f"{path} is assembly", hint=f"headwater asm {path} makes machine code of it, which runs")
-    if b"\0" in data:
-        wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-        raise UsageError(f"{path} is not a text file", hint="it is UTF-16: save it as UTF-8" if wide else "")
-    try:
-        return data.decode("utf-8-sig"), str(path)
-    except UnicodeDecodeError:
-        return data.decode("latin-1"), str(path)  # old sources carry names with accents in comments
-
-
-def _nearby(path: Path) -> str:
-    import difflib
-
-    try:
-        names = [entry.name for entry in path.parent.iterdir() if entry.suffix in _SUFFIXES]
-    except OSError:
-        return ""
-    near = difflib.get_close_matches(path.name, names, n=1)
-    return f"did you mean {path.with_name(near[0])}?" if near else ""
-
-
-def _language(language: str | None, source: str, filename: str) -> Language:
-    if language is not None:
-        known: dict[str, Language] = {
-            "brook": "brook",
-            "brook+": "brook",
-            "br": "brook",
-            "opencl": "opencl",
-            "cl": "opencl",
-            "il": "il",
-        }
-        found = known.get(language.lower()) if isinstance(language, str) else None
-        if found is None:
-            raise UsageError(f"unknown language {language!r}", hint="choose brook, opencl or il")
-        return found
-    suffix = Path(filename).suffix.lower()
-    if suffix in _SUFFIXES:
-        return _SUFFIXES[suffix]
-    return _guess(source, filename)
-
-
-def _guess(source: str, filename: str) -> Language:
-    """The language of a text: streams are written ``float a<>``, and OpenCL C names address spaces."""
-    import re
-
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.DOTALL)
-    if re.match(r"(?:\s|;[^\n]*\n|##[^\n]*\n)*il_[pcvghd]s(?:_\d|\s)", source):
-        return "il"
-    if re.search(r"\b(__kernel|__global|global|get_global_id|__constant|__local)\b", text):
-        return "opencl"
-    if re.search(r"\b(kernel|reduce)\s+void\b", text) and re.search(
-        r"\w\s*<[^<>;{}()]*>|\bout\s+\w+|\w\s*\[\s*\]", text
-    ):
-        return "brook"
-    if re.search(r"\bkernel\b", text):
-        return "opencl"
-    raise UsageError(
-        f"cannot tell the language of {filename}",
-        hint='pass language="brook", "opencl" or "il", or name it .br, .cl or .il',
-    )

@@ -210,9 +210,9 @@ def test_files_are_told_from_source_text(tmp_path: Path) -> None:
     ],
 )
 def test_language_is_told_from_the_text(text, language) -> None:
-    from headwater.runtime.program import _language
+    from headwater.sources import language_of
 
-    assert _language(None, text, "<source>") == language
+    assert language_of(text, "<source>") == language
 
 
 def test_unknown_languages(tmp_path) -> None:

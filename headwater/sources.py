@@ -1,0 +1,136 @@
+"""A file's name and contents pass in; which language they are in passes out.
+
+The one place where this is decided, for compiling, analyzing, checking and the command line alike: by what the caller
+says, by the file's suffix, by the first bytes of machine code, and last by the text itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path, PurePath
+from typing import Final, Literal
+
+from headwater.base import reading
+from headwater.errors import UsageError
+
+Language = Literal["brook", "opencl", "il"]
+
+SUFFIXES: Final[dict[str, Language]] = {
+    ".br": "brook",
+    ".brh": "brook",
+    ".cl": "opencl",
+    ".ocl": "opencl",
+    ".clh": "opencl",
+    ".il": "il",
+}
+MACHINE_CODE_SUFFIXES: Final = (".hsaco", ".co", ".cal")
+ASSEMBLY_SUFFIXES: Final = (".s", ".isa")
+TITLES: Final = {"brook": "Brook+", "opencl": "OpenCL C", "il": "ATI IL", "machine": "machine code"}
+"""What messages and headings call them."""
+
+_MACHINE_CODE: Final = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__")
+"""How files of machine code begin."""
+_WORDS: Final[dict[str, Language]] = {
+    "brook": "brook",
+    "brook+": "brook",
+    "br": "brook",
+    "opencl": "opencl",
+    "opencl c": "opencl",
+    "cl": "opencl",
+    "il": "il",
+    "ati il": "il",
+}
+_COMMENTS: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_IL: Final = re.compile(r"(?:\s|;[^\n]*\n|##[^\n]*\n)*il_[pcvghd]s(?:_\d|\s)")
+_OPENCL: Final = re.compile(r"\b(?:__kernel|__global|global|get_global_id|__constant|__local)\b")
+_KERNEL: Final = re.compile(r"\b(?:kernel|reduce)\s+void\b")
+_STREAMS: Final = re.compile(r"\w\s*<[^<>;{}()]*>|\bout\s+\w+|\w\s*\[\s*\]")
+"""Only Brook+ writes ``float a<>``, ``out float b<>``; gather arrays are written ``float a[]``."""
+_HINT: Final = 'pass language="brook", "opencl" or "il", or name it .br, .cl or .il'
+
+
+def is_text(value: str) -> bool:
+    """Whether a string is source text rather than a path: it has a line break or a brace."""
+    return any(mark in value for mark in "\n{}")
+
+
+def is_machine_code(data: bytes, filename: str) -> bool:
+    """Whether a file holds machine code: by its first bytes, or by its suffix."""
+    return data.startswith(_MACHINE_CODE) or PurePath(filename).suffix.lower() in MACHINE_CODE_SUFFIXES
+
+
+def named(word: object) -> Language:
+    """The language that a caller's ``word`` names: "brook", "opencl", "il" and some other spellings. UsageError for
+    anything else."""
+    found = _WORDS.get(word.lower()) if isinstance(word, str) else None
+    if found is None:
+        raise UsageError(f"unknown language {word!r}", hint="choose brook, opencl or il")
+    return found
+
+
+def language_of(text: str, filename: str, word: object = None) -> Language:
+    """The language of source text: as ``word`` says if there is one, by the suffix of ``filename``, or by the text.
+    UsageError if none of these tells it."""
+    if word:
+        return named(word)
+    known = SUFFIXES.get(PurePath(filename).suffix.lower())
+    return known if known is not None else _of_text(text, filename)
+
+
+def _of_text(text: str, filename: str) -> Language:
+    plain = _COMMENTS.sub(" ", text)
+    if _IL.match(text):
+        return "il"
+    if _OPENCL.search(plain):
+        return "opencl"
+    if _KERNEL.search(plain) and _STREAMS.search(plain):
+        return "brook"
+    if re.search(r"\bkernel\b", plain):
+        return "opencl"
+    raise UsageError(f"cannot tell the language of {filename}", hint=_HINT)
+
+
+def read(path_or_source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
+    """Source text, or the bytes of machine code, and the name that messages give it. A string that `is_text` is the
+    source itself, anything else a path. UsageError if it cannot be read, or is no text."""
+    if isinstance(path_or_source, str) and is_text(path_or_source):
+        return path_or_source, "<source>"
+    if isinstance(path_or_source, str) and not path_or_source.strip():
+        raise UsageError("the source is empty", hint="pass a file's name or a kernel's text")
+    try:
+        path = Path(path_or_source)
+    except TypeError:
+        raise UsageError(f"a path or source text is wanted, not a {type(path_or_source).__name__}") from None
+    try:
+        data = reading.contents(path)
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise UsageError(f"{path} is a link that leads nowhere") from None
+        raise UsageError(f"no such file: {path}", hint=_nearby(path)) from None
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a directory, not a source file") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    if is_machine_code(data, path.name):
+        return data, str(path)
+    if path.suffix in ASSEMBLY_SUFFIXES:
+        raise UsageError(f"{path} is assembly", hint=f"headwater asm {path} makes machine code of it, which runs")
+    if b"\0" in data:
+        wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        raise UsageError(f"{path} is not a text file", hint="it is UTF-16: save it as UTF-8" if wide else "")
+    try:
+        return data.decode("utf-8-sig"), str(path)
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), str(path)  # old sources carry names with accents in comments
+
+
+def _nearby(path: Path) -> str:
+    import difflib
+
+    try:
+        names = [entry.name for entry in path.parent.iterdir() if entry.suffix in SUFFIXES]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"did you mean {path.with_name(near[0])}?" if near else ""
