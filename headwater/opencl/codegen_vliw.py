@@ -271,7 +271,7 @@ class _Lowering:
         if to is None or not size.isdigit() or int(size) > _MOST_BYTES:
             return None
         self.moves += 1
-        unit = min(4, int(to["align"] or 1))
+        unit = min(4, _alignment(to))
         value = ""
         if match["what"] == "set":
             byte = source.split()[-1]
@@ -282,7 +282,7 @@ class _Lowering:
             origin = _POINTER.match(source)
             if origin is None:
                 return None
-            unit = min(unit, int(origin["align"] or 1))
+            unit = min(unit, _alignment(origin))
         loads: list[str] = []
         stores: list[str] = []
         at = 0
@@ -383,9 +383,17 @@ class _Lowering:
 
 _MOVE = re.compile(r"^  (?:tail )?call void @llvm\.mem(?P<what>cpy|move|set)\.[\w.]+\((?P<arguments>.*)\)")
 _POINTER = re.compile(
-    r"(?P<type>ptr(?: addrspace\(\d+\))?) (?:(?!align)\S+ )*(?:align (?P<align>\d+) )?(?:(?!align)\S+ )*(?P<name>\S+)$"
+    r"(?P<type>ptr(?: addrspace\(\d+\))?) (?P<attributes>.*?)"
+    r"(?P<name>[%@]\S+|null|undef|poison|(?:getelementptr|addrspacecast|inttoptr)\b.*)$"
 )
+_ALIGNED = re.compile(r"\balign (\d+)")
 _MOST_BYTES = 4096
+
+
+def _alignment(pointer: re.Match[str]) -> int:
+    """What a pointer's attributes say of it, in bytes."""
+    said = _ALIGNED.search(pointer["attributes"])
+    return int(said[1]) if said is not None else 1
 
 
 def _typed(text: str) -> tuple[str, str]:

@@ -40,6 +40,21 @@ kernel void k(global int *o, int z) {
   barrier((size_t)t & 1 ? CLK_LOCAL_MEM_FENCE : CLK_GLOBAL_MEM_FENCE);
 }"""
 
+COPIES = r"""typedef struct { int a[24]; char c[7]; } S;
+constant S t[3] = {{{1, 2, 3}, "ab\"}, {{4, 5, 6, [23] = 9}, "\\c"}, {{7}, "x"}};
+kernel void k(global int *o, int z) {
+  local S l[2];
+  S s = t[1];
+  o[0] = s.a[z + 2]; o[1] = s.c[z + 1]; o[2] = s.a[z + 23];
+  l[1] = t[2]; l[0] = s;
+  S u = l[1];
+  o[3] = l[1].a[z]; o[4] = l[z].c[2 + z]; o[5] = u.c[z];
+  char m[300];
+  for (int i = 0; i < 300; i++) m[i] = 92;
+  const char text[] = "q\"w";
+  o[6] = m[z + 299]; o[7] = text[z + 1]; o[8] = text[z + 2]; o[9] = "\z"[z];
+}"""
+
 
 def listed(numbers: object) -> str:
     return "{" + ", ".join(map(str, numbers)) + "}"
@@ -134,3 +149,10 @@ def test_addresses_are_operands_of_every_kind(device) -> None:
     out = np.full(16, -1, np.int32)
     hw.compile(ADDRESSES, device=device).k[(1,), (1,)](out, 0, device=device)
     assert out.tolist() == [3, 5, 1, 1, 1, 1, 7, 2, 3, 1, 1, 8, 12, 0, 5, 5]
+
+
+@pytest.mark.parametrize("device", ["cpu", "vega64", "hd5870"])
+def test_parts_of_tables_are_copied(device) -> None:
+    out = np.full(10, -1, np.int32)
+    hw.compile(COPIES, device=device).k[(1,), (1,)](out, 0, device=device)
+    assert out.tolist() == [6, 92, 9, 7, 99, 120, 92, 92, 34, 92]
