@@ -41,7 +41,7 @@ kernel void k(global int *o, int z) {
 }"""
 
 COPIES = r"""typedef struct { int a[24]; char c[7]; } S;
-constant S t[3] = {{{1, 2, 3}, "ab\"}, {{4, 5, 6, [23] = 9}, "\\c"}, {{7}, "x"}};
+constant S t[3] = {{{1, 2, 3}, "ab\\"}, {{4, 5, 6, [23] = 9}, "\\\\c"}, {{7}, "x"}};
 kernel void k(global int *o, int z) {
   local S l[2];
   S s = t[1];
@@ -51,8 +51,8 @@ kernel void k(global int *o, int z) {
   o[3] = l[1].a[z]; o[4] = l[z].c[2 + z]; o[5] = u.c[z];
   char m[300];
   for (int i = 0; i < 300; i++) m[i] = 92;
-  const char text[] = "q\"w";
-  o[6] = m[z + 299]; o[7] = text[z + 1]; o[8] = text[z + 2]; o[9] = "\z"[z];
+  const char text[] = "q\\\"w";
+  o[6] = m[z + 299]; o[7] = text[z + 1]; o[8] = text[z + 2]; o[9] = "\\z"[z];
 }"""
 
 
