@@ -201,7 +201,7 @@ def _written(pattern: Pattern) -> Callable[..., Any]:
         "Stream": Stream,
         "Local": Local,
         "MOST_KEYS": MOST_KEYS,
-        "UNCHANGING": frozenset((int, bool, *[np.dtype(code).type for code in "bBhHiIqQ"])),
+        "UNCHANGING": frozenset((int, bool, float, *[np.dtype(code).type for code in "bBhHiIqQfd"])),
         "addressof": ctypes.addressof,
         "from_buffer": ctypes.c_char.from_buffer,
         "unfit": (TypeError, ValueError, BufferError),

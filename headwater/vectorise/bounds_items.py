@@ -11,7 +11,7 @@ from headwater.vectorise.bounds_values import Values
 MOST_TRIES = 128
 """Work-items and trips that are looked at for one place."""
 
-_MOST_REMAINDERS = 2
+_MOST_MIXED = 2
 _IDS = ("global_id", "local_id", "group_id")
 
 
@@ -84,7 +84,7 @@ class _Limits:
             return [self.out.size("off", dim)]
         if kinds == {"global_id"}:
             low, high = self.ends("global_id", dim)
-            return [high, low, *self._strided(dim), *self._cut(dim)]
+            return [high, low, *self._strided(dim), *self._mixed(dim)]
         corners = []
         for group in reversed(self.ends("group_id", dim)):
             origin = self.out.let(f"mul i64 {group}, {self.out.size('els', dim)}")
@@ -126,17 +126,24 @@ class _Limits:
             found.append(self._inside(out.let(f"add i64 {begin}, {out.pick(some, left, '0')}"), dim))
         return found
 
-    def _cut(self, dim: int) -> list[str]:
-        """The first work-items whose ids, cut by a remainder or mask, are the largest that there are."""
+    def _mixed(self, dim: int) -> list[str]:
+        """The work-items whose ids, by a remainder, a mask or an exclusive or, become the largest that there are."""
         found = []
-        for inst in self.item.remainders[:_MOST_REMAINDERS]:
-            line, most = self.line(inst.args[0]), self.uniform.wide(inst.args[1], signed=False)
-            if line is None or most is None or line.ids != ((("global_id", dim), 1),):
+        for inst in self.item.mixed[:_MOST_MIXED]:
+            one, two = inst.args
+            if inst.op != "urem" and self.uniform.value(one) is not None:
+                one, two = two, one
+            line, other = self.line(one), self.uniform.wide(two, signed=False)
+            if line is None or other is None or line.ids != ((("global_id", dim), 1),):
                 continue
             rest = self.sum(line, signed=True)
-            if rest is not None:
-                most = self.out.let(f"sub i64 {most}, 1") if inst.op == "urem" else most
-                found.append(self._inside(self.out.let(f"sub i64 {most}, {rest}"), dim))
+            if rest is None:
+                continue
+            if inst.op == "urem":
+                other = self.out.let(f"sub i64 {other}, 1")
+            elif inst.op == "xor":
+                other = self.out.let(f"xor i64 {self.ends('global_id', dim)[1]}, {other}")
+            found.append(self._inside(self.out.let(f"sub i64 {other}, {rest}"), dim))
         return found
 
     def _learn(self, inst: Inst, order: str) -> None:

@@ -5,6 +5,7 @@ What cannot be computed from arguments and sizes is not known, and counts as not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
@@ -23,6 +24,7 @@ _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
 _EXTREMES = {"smin": "slt", "smax": "sgt", "umin": "ult", "umax": "ugt"}
 _BOOLEANS = {"true": True, "false": False}
 _SIZES = {"global_size": "gsz", "num_groups": "ngr", "global_offset": "off", "enqueued_local_size": "els"}
+_FLOAT = re.compile(r"-?\d+\.\d+(e[+-]\d+)?|0x[0-9A-F]+")
 _FAR = 1 << 62
 """What 64-bit counters and limits stay below, so that differences of two do not wrap around."""
 
@@ -109,7 +111,7 @@ class Values:
 
     ``loops``: those around the place, whose trips are the first or, where ``%last<n>`` is set, the last. ``valid``:
     what must hold for the numbers to be the kernel's. ``kinds``: ids that are looked at. ``parameters``: the same.
-    ``remainders``: numbers that are computed by cutting others off, by a remainder or a mask.
+    ``mixed``: numbers that are computed from others by a remainder, a mask or an exclusive or.
     """
 
     function: Function
@@ -126,7 +128,7 @@ class Values:
     kinds: set[tuple[str, int]] = field(default_factory=set)
     parameters: set[str] = field(default_factory=set)
     params: dict[str, Param] = field(default_factory=dict)
-    remainders: list[Inst] = field(default_factory=list)
+    mixed: list[Inst] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.params = {p.name: p for p in self.function.params}
@@ -134,11 +136,13 @@ class Values:
     # Numbers.
 
     def value(self, value: Value) -> str | None:
-        """The text of an integer, a truth or a pointer that is compared; None if it is not known."""
+        """The text of an integer, a truth, or a pointer or float that is compared; None if it is not known."""
         if not value.is_local:
             text = value.text
             if value.ty.kind == "ptr":  # SPIR's null pointers are the generic one, cast
                 return "null" if text == "null" or " null to ptr" in text else None
+            if value.ty.kind == "float":
+                return text if _FLOAT.fullmatch(text) else None
             return text if text.lstrip("-").isdigit() or text in _BOOLEANS else None
         name = value.text
         if name not in self.known:
@@ -183,9 +187,10 @@ class Values:
 
     def _parameter(self, name: str) -> str | None:
         param = self.params.get(name)
-        if param is None or name not in self.out.frame.places or param.ty.kind not in ("int", "ptr"):
+        place = self.out.frame.places.get(name)
+        if param is None or place is None or place.kind != "plain" or param.ty.kind not in ("int", "float", "ptr"):
             return None
-        if param.by_value is not None or not 1 < (param.ty.bits or 64) <= 64:
+        if not 1 < (param.ty.bits or 64) <= 64:
             return None
         self.parameters.add(name)
         return self.out.argument(name)
@@ -276,8 +281,8 @@ class Values:
     def _binary(self, inst: Inst, texts: list[str]) -> str | None:
         a, b = texts
         ty = inst.ty
-        if inst.op in ("urem", "and") and ty.bits > 1:
-            self.remainders.append(inst)
+        if inst.op in ("urem", "and", "xor") and ty.bits > 1:
+            self.mixed.append(inst)
         if inst.op in ("shl", "lshr", "ashr") and not b.isdigit():
             b = self.out.let(f"and {ty} {b}, {ty.bits - 1}")
         if inst.op in _DIVISIONS:
@@ -300,6 +305,10 @@ class Values:
         if ty.kind == "ptr":  # of two arrays nobody says whether they are one
             return self.out.let(f"icmp {inst.detail} {ty} {texts[0]}, null") if texts[1] == "null" else None
         return self.out.let(f"icmp {inst.detail} {ty} {texts[0]}, {texts[1]}") if ty.kind == "int" else None
+
+    def _compare_floats(self, inst: Inst, texts: list[str]) -> str | None:
+        ty = inst.args[0].ty
+        return self.out.let(f"fcmp {inst.detail} {ty} {texts[0]}, {texts[1]}") if ty.bits in (32, 64) else None
 
     def _select(self, inst: Inst, texts: list[str]) -> str | None:
         condition, yes, no = texts
@@ -530,5 +539,6 @@ _RULES: dict[str, Callable[[Values, Inst, list[str]], str | None]] = {
     "sext": Values._cast,
     "zext": Values._cast,
     "icmp": Values._compare,
+    "fcmp": Values._compare_floats,
     "select": Values._select,
 }

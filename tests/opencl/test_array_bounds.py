@@ -73,6 +73,25 @@ kernel void chosen(global const int *which, global int *out) { int i = get_globa
 kernel void found(global const int *a, global int *out) {
   for (int i = 0; i < 1000; i++) if (a[i] == 7) { out[get_global_id(0)] = i; break; }
 }
+kernel void partner(global float *o, int s) { int i = get_global_id(0), j = i ^ s; if (j > i) o[j] = o[i]; }
+kernel void wanted(global float *o, float f) { if (f > 0.5f) o[get_global_id(0)] = 1; }
+kernel void cases(global float *o, int k) {
+  int i = get_global_id(0);
+  switch (k) { case 0: o[i] = 1; break; case 1: o[2 * i] = 1; break; default: o[i + 1] = 1; }
+}
+kernel void walk(global float *o) { global float *p = o + get_global_id(0) * 4; *p++ = 1; *p++ = 2; *p++ = 3; *p = 4; }
+kernel void tail(global int *o, int n) {
+  int i = get_global_id(0);
+  if (i < n / 4) vstore4((int4)(1), i, o);
+  else if (i == n / 4) for (int k = i * 4; k < n; k++) o[k] = 1;
+}
+kernel void copies(global const float *in, global float *o) {
+  local float t[64];
+  event_t e = async_work_group_copy(t, in + get_group_id(0) * 64, 64, 0);
+  wait_group_events(1, &e);
+  o[get_global_id(0)] = t[get_local_id(0)];
+}
+kernel void places(global float *a, local float *t) { if (t) a[get_global_id(0)] = 1; }
 kernel void half_way(global float *out) { int i = get_global_id(0); if (i % 2 == 0) out[i / 2] = 1; }
 """
 
@@ -115,6 +134,13 @@ FITS = [
     ("chosen", (64,), None, (zeros(64, N), zeros(1, N))),
     ("found", (64,), None, (np.full(3, 7, N), zeros(64, N))),
     ("half_way", (64,), None, (zeros(32),)),
+    ("partner", (8,), None, (zeros(8), 4)),
+    ("wanted", (8,), None, (zeros(1), 0.25)),
+    ("cases", (8,), None, (zeros(15), 1)),
+    ("walk", (8,), None, (zeros(32),)),
+    ("tail", (16,), None, (zeros(30, N), 30)),
+    ("copies", (128,), (64,), (zeros(128), zeros(128))),
+    ("places", (8,), None, (zeros(8), hw.Local(4))),
 ]
 
 OUTSIDE = [
@@ -159,6 +185,13 @@ OUTSIDE = [
     ("bins", (1000,), None, (zeros(16, N),), "work-item (16) of bins"),
     ("given", (64,), None, (zeros(63, N), zeros(1, N)), "argument 1, `const int *where`"),
     ("half_way", (63,), None, (zeros(31),), "work-item (62) of half_way"),
+    ("partner", (8,), None, (zeros(7), 4), "work-item (3) of partner"),
+    ("wanted", (8,), None, (zeros(7), 0.75), "work-item (7) of wanted"),
+    ("cases", (8,), None, (zeros(14), 1), "writes 4 bytes at byte 56"),
+    ("cases", (8,), None, (zeros(8), 7), "writes 4 bytes at byte 32"),
+    ("walk", (8,), None, (zeros(31),), "work-item (7) of walk"),
+    ("tail", (16,), None, (zeros(29, N), 30), "work-item (7) of tail"),
+    ("copies", (128,), (64,), (zeros(127), zeros(128)), "argument 1, "),
 ]
 
 
