@@ -27,6 +27,7 @@ _PUBLIC = {
     "Local": "headwater.runtime",
     "Image": "headwater.runtime",
     "Sampler": "headwater.runtime",
+    "iterator": "headwater.brook.iterators",
     "HeadwaterError": "headwater.errors",
     "SourceError": "headwater.errors",
     "UsageError": "headwater.errors",
@@ -43,6 +44,7 @@ provide("simulate", "headwater.timing.simulate:simulate_launch")
 __all__ = ["__version__", "analyze", *_PUBLIC]
 
 if TYPE_CHECKING:
+    from headwater.brook.iterators import iterator as iterator
     from headwater.errors import (
         DeviceError as DeviceError,
         HeadwaterError as HeadwaterError,

@@ -192,8 +192,12 @@ class _KernelChecker:
         if node.name == self.node.name:
             raise context.error(f"parameter {node.name!r} has the kernel's name", node, "choose another name")
         self._qualifiers(specifiers, _PARAMETER_WORDS, "a parameter")
-        if specifiers.has("iter"):
-            raise context.error("iterator streams do not exist in Brook+", node, "use instance() to compute the value")
+        if specifiers.has("iter") and (not node.stream or specifiers.has("out") or specifiers.has("reduce")):
+            raise context.error(
+                f"iterator {node.name!r} must be an input stream",
+                node,
+                f"write iter {specifiers.type_name} {node.name}<>",
+            )
         if not specifiers.type_name:
             raise context.error(f"parameter {node.name!r} has no type", node, "write its type before its name")
         type_ = context.find_type(specifiers.type_name, node)

@@ -103,7 +103,15 @@ class Context:
                 f"it is a macro of line {self.source.macro_names[name]}: translate with -pp",
             )
         known = [*self.structs, *self.typedefs, "float", "float4", "int", "uint", "double"]
-        raise self.error(f"unknown type {name!r}", node, closest(name, known) or "declare the struct before the kernel")
+        hint = closest(name, known) or self.passed_over() or "declare the struct before the kernel"
+        raise self.error(f"unknown type {name!r}", node, hint)
+
+    def passed_over(self) -> str:
+        """A hint that what is missing may be in a file that was not included, or nothing."""
+        if not self.source.includes:
+            return ""
+        line, file = next(iter(self.source.includes.items()))
+        return f"#include {file} of line {line} is passed over: kernels see only what this file itself defines"
 
 
 def closest(name: str, known: list[str]) -> str:

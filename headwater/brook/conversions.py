@@ -9,7 +9,7 @@ from headwater.brook.context import Context, KernelInfo
 from headwater.brook.types import COMPONENTS, INT_MAX, RANKS, Type, literal_integer
 from headwater.errors import SourceError
 
-_ALLOWED = ", or allow it with -a (run: --options=-a)"
+_ALLOWED = ", or allow it with -a"
 _SIGNED = {"uchar": "char", "ushort": "short", "uint": "int"}
 
 

@@ -228,7 +228,7 @@ class ExpressionChecker(Conversions):
             hint = f"{name} is a kernel: call it with arguments in parentheses"
         else:
             known = [key for scope in self.scopes for key in scope]
-            hint = closest(name, known) or "declare it, or pass it as an argument"
+            hint = closest(name, known) or self.context.passed_over() or "declare it, or pass it as an argument"
         return self.context.error(f"unknown name {name!r}", node, hint)
 
     def _unary(self, node: ast.Unary) -> ast.Expression:
@@ -531,6 +531,7 @@ class ExpressionChecker(Conversions):
         else:
             hint = (
                 closest(name, [*FUNCTIONS, *POSITION_FUNCTIONS, *self.context.kernels])
+                or self.context.passed_over()
                 or "only kernels and built-in functions can be called from kernels"
             )
         raise self.context.error(f"unknown function {name!r}", node, hint)

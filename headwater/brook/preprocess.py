@@ -100,6 +100,8 @@ def preprocess(text: str, filename: str, options: Options) -> SourceText:
             defined = _DEFINE.match(match[2])
             if match[1] == "define" and defined is not None:
                 source.macro_names.setdefault(defined[1], first + 1)
+            if match[1] == "include":
+                source.includes[first + 1] = match[2].strip()
     if conditions:
         open_one = conditions[-1]
         source.faults.report(source.error("this condition has no #endif", open_one.line, open_one.column, "add #endif"))

@@ -26,6 +26,8 @@ class SourceText:
     columns: dict[int, list[tuple[int, int, bool]]] = field(default_factory=dict)
     directives: dict[int, str] = field(default_factory=dict)
     """Lines that hold a directive which was passed over, with the directive's name."""
+    includes: dict[int, str] = field(default_factory=dict)
+    """Lines that include a file, which was passed over, with the file as it is written."""
     macro_names: dict[str, int] = field(default_factory=dict)
     """Macros that the file defines but that were not obeyed, with their lines."""
     comments: dict[int, str] = field(default_factory=dict)

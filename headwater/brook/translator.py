@@ -53,6 +53,7 @@ def _translate(text: str, filename: str, options: Options) -> BrookModule:
     regions = find_regions(prepared)
     kernels = _parse(prepared, regions)
     context = Context(prepared, options)
+    _tell_includes(context)
     _declare_types(context, regions)
     context.later_kernels = {kernel.name for kernel in kernels}
     for kernel in kernels:
@@ -60,6 +61,16 @@ def _translate(text: str, filename: str, options: Options) -> BrookModule:
         check_kernel(context, kernel)
     prepared.faults.tell()
     return replace(_emit(context), pixels=_emit(context, pixels=True))
+
+
+def _tell_includes(context: Context) -> None:
+    """Warn that files of the program's own, which may hold what kernels need, are passed over."""
+    source = context.source
+    for line, file in source.includes.items():
+        if file.startswith('"') and context.options.warning_level:
+            column = source.source_line(line).find("#") + 1
+            message = f"#include {file} is passed over: kernels see only what this file itself defines"
+            context.warnings.append(source.warning(message, line, column))
 
 
 def _parse(source: SourceText, regions: Regions) -> list[ast.KernelNode]:
@@ -239,7 +250,7 @@ def _signature(context: Context, kernel: KernelInfo) -> str:
     """The kernel's head as the user wrote it, on one line."""
     parameters = []
     for written, symbol in zip(kernel.node.parameters, kernel.parameters, strict=True):
-        words = [word for word, _, _ in written.specifiers.qualifiers if word in {"out", "reduce"}]
+        words = [word for word, _, _ in written.specifiers.qualifiers if word in {"out", "reduce", "iter"}]
         shape = "<>" if symbol.stream else "".join(f"[{size}]" for size in symbol.sizes) or "[]" * symbol.rank
         parameters.append(" ".join([*words, symbol.type.name, symbol.name]) + shape)
     qualifier = "reduce" if kernel.is_reduction else "kernel"

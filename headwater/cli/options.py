@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -61,8 +62,11 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=30, width=100)
 
 
+_BROOK_FLAGS = ("pp", "a")
+
+
 def add_build_options(parser: Parser) -> None:
-    """What both languages take when a kernel is compiled."""
+    """What all languages take when a kernel is compiled, and what Brook+ takes."""
     group = parser.add_argument_group("compiling")
     group.add_argument("-D", dest="defines", metavar="NAME[=VALUE]", action="append", default=[], help="define a macro")
     group.add_argument(
@@ -75,6 +79,9 @@ def add_build_options(parser: Parser) -> None:
         help='further build options as clBuildProgram takes them, e.g. --options="-cl-fast-relaxed-math -cl-std=CL2.0"',
     )
 
+    for flag, meaning in zip(_BROOK_FLAGS, ("obey #define, #if and their like", "mix types as C does"), strict=True):
+        group.add_argument(f"-{flag}", action="store_true", help=f"Brook+: {meaning}, as brcc -{flag}")
+
 
 def build_options(args: argparse.Namespace) -> str:
     """The build options as one string."""
@@ -82,7 +89,15 @@ def build_options(args: argparse.Namespace) -> str:
 
     parts = [f"-D {shlex.quote(item)}" for item in args.defines]
     parts += [f"-I {shlex.quote(item)}" for item in args.includes]
+    parts += [f"-{flag}" for flag in _BROOK_FLAGS if getattr(args, flag)]
     return " ".join([*parts, args.options]).strip()
+
+
+def print_warnings(program: object) -> None:
+    """What was warned of when a program was compiled, on stderr."""
+    warnings = getattr(program, "warnings", "")
+    text = warnings if isinstance(warnings, str) else "".join(f"{warning}\n" for warning in warnings)
+    print(text, end="", file=sys.stderr)
 
 
 def whole_from_one(text: str, option: str) -> int:

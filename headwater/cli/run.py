@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.cli import crash
-from headwater.cli.options import Parser, add_build_options, add_device_option, build_options, positive, whole_from_one
+from headwater.cli.options import (
+    Parser,
+    add_build_options,
+    add_device_option,
+    build_options,
+    positive,
+    print_warnings,
+    whole_from_one,
+)
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -149,8 +157,8 @@ def _run(args: argparse.Namespace, begin: float) -> int:
     other = headwater.device(args.verify) if args.verify else None
     with progress(f"compiling {path.name} for {device.name}"):
         program = headwater.compile(path, options=build_options(args), device=device)
-    if isinstance(warnings := getattr(program, "warnings", ""), str) and not args.quiet:
-        print(warnings, end="", file=sys.stderr)
+    if not args.quiet:
+        print_warnings(program)
     name = choose_kernel(program, args.kernel, path)
     slots, binding = bind_words(program, name, args)
     if args.verbose:

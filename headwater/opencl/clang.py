@@ -114,6 +114,8 @@ _PLAIN = {  # options of clBuildProgram (OpenCL 3.0 API specification, 5.8.6) th
     "-cl-uniform-work-group-size",
 }
 # Hints to a driver that change nothing here: argument info is always made, and LLVM always optimises.
+_BROOK = {"-a", "-pp"}
+"""Options of another language, which the command line offers for all."""
 _IGNORED = {"-cl-kernel-arg-info", "-cl-opt-disable", "-cl-no-subgroup-ifp", "-O0", "-O1", "-O2", "-O3"}
 _CONTRACT_FAST = {"-cl-mad-enable", "-cl-fast-relaxed-math", "-cl-unsafe-math-optimizations"}
 
@@ -166,7 +168,11 @@ def parse_options(options: str) -> Options:
             close = difflib.get_close_matches(word, known, 1)
             raise UsageError(
                 f"unknown build option {word!r}",
-                hint=f"did you mean {close[0]}?" if close else "known: " + " ".join(sorted(known)),
+                hint="it is Brook+'s: name the file .br"
+                if word in _BROOK
+                else f"did you mean {close[0]}?"
+                if close
+                else "known: " + " ".join(sorted(known)),
             )
     flags.append("-ffp-contract=fast" if _CONTRACT_FAST.intersection(words) else "-ffp-contract=on")
     return Options(tuple(flags), std, debug)

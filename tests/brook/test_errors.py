@@ -24,7 +24,7 @@ def test_a_message_shows_place_line_and_remedy():
         "x.br:3:11: error: the operands of '*' have different types: float and int\n"
         "        b = a * 2;\n"
         "              ^\n"
-        "  hint: no conversion is implicit: write 2.0f, or allow it with -a (run: --options=-a)"
+        "  hint: no conversion is implicit: write 2.0f, or allow it with -a"
     )
 
 
@@ -33,32 +33,32 @@ CASES = [
     (
         "b = 2;",
         "3:9: the assignment wants float, but this is int",
-        "no conversion is implicit: write 2.0f, or allow it with -a (run: --options=-a)",
+        "no conversion is implicit: write 2.0f, or allow it with -a",
     ),
     (
         "b = 2.0;",
         "3:9: the assignment wants float, but this is double",
-        "no conversion is implicit: write 2.0f, or allow it with -a (run: --options=-a)",
+        "no conversion is implicit: write 2.0f, or allow it with -a",
     ),
     (
         "int i = a;",
         "3:13: the initialiser wants int, but this is float",
-        "no conversion is implicit: use a cast, (int)x, or allow it with -a (run: --options=-a)",
+        "no conversion is implicit: use a cast, (int)x, or allow it with -a",
     ),
     (
         "float4 v = a;",
         "3:16: the initialiser wants float4, but this is float",
-        "write float4(x, …) with the scalar repeated, or allow it with -a (run: --options=-a)",
+        "write float4(x, …) with the scalar repeated, or allow it with -a",
     ),
     (
         "float4 v = float4(a, a, a, a) * a;",
         "3:35: the operands of '*' have different types: float4 and float",
-        "no conversion is implicit: write float4(x, …) with the scalar repeated, or allow it with -a (run: --options=-a)",
+        "no conversion is implicit: write float4(x, …) with the scalar repeated, or allow it with -a",
     ),
     (
         "float2 v = float2(a, a); b = v;",
         "3:34: the assignment wants float, but this is float2",
-        "take components, as in v.x, or allow it with -a (run: --options=-a)",
+        "take components, as in v.x, or allow it with -a",
     ),
     ("float4 v = float4(a, a, a);", "3:16: float4(…) wants 4 values, but gets 3", "give one for each component"),
     (
@@ -103,18 +103,18 @@ CASES = [
     (
         "char c = 1;",
         "3:14: the initialiser wants char, but this is int",
-        "no conversion is implicit: write (char)1, or allow it with -a (run: --options=-a)",
+        "no conversion is implicit: write (char)1, or allow it with -a",
     ),
     (
         "int i = 2147483648;",
         "3:13: the initialiser wants int, but this is uint",
-        "no conversion is implicit: write (int)2147483648, or allow it with -a (run: --options=-a)",
+        "no conversion is implicit: write (int)2147483648, or allow it with -a",
     ),
     ("uint i = 4294967296;", "3:14: 4294967296 does not fit in uint", "integers have 32 bits"),
     (
         "uint i = 1;",
         "3:14: the initialiser wants uint, but this is int",
-        "no conversion is implicit: write 1u, or allow it with -a (run: --options=-a)",
+        "no conversion is implicit: write 1u, or allow it with -a",
     ),
     (
         "static float c;",
@@ -141,7 +141,7 @@ CASES = [
     (
         "b = max(a, 1);",
         "3:16: the arguments of max() have different types: float and int",
-        "no conversion is implicit: write 1.0f, or allow it with -a (run: --options=-a)",
+        "no conversion is implicit: write 1.0f, or allow it with -a",
     ),
     ("int i = (int)sqrt(2);", "3:23: sqrt() does not take int", "it takes float, double"),
     (
@@ -219,7 +219,8 @@ KERNELS = [
     ("kernel float g(float a) { }\n", "x.br:1:14: kernel 'g' returns no value, but its type is float", "add a return statement, or make it void"),
     ("kernel void g(float a, out float b<>) { b = a; }\nkernel void f(float a<>, out float b<>) { g(a, a); }", "x.br:2:48: argument 'b' of kernel 'g', which is an output, writes to 'a', an input stream, which is read-only", "copy it to a variable first"),
     ("kernel void g(float a[], out float b<>) { b = a[0]; }\nkernel void f(float a[][], out float b<>) { g(a, b); }", "x.br:2:47: argument 'a' of kernel 'g' wants float[], but 'a' is float[][]", "declare both alike"),
-    ("kernel void f(iter float a<>, out float b<>) { b = a; }", "x.br:1:26: iterator streams do not exist in Brook+", "use instance() to compute the value"),
+    ("kernel void f(iter float a[], out float b<>) { b = a[0]; }", "x.br:1:26: iterator 'a' must be an input stream", "write iter float a<>"),
+    ("kernel void f(float a<>, out iter float b<>) { b = a; }", "x.br:1:41: iterator 'b' must be an input stream", "write iter float b<>"),
     ("struct S { float *p; };\nkernel void f(S a<>, out float b<>) { b = 1.0f; }", "x.br:2:17: struct 'S' cannot be used in kernels: pointers do not exist in kernels (line 1)", "use a stream, an array or out"),
     ("struct S { float x, y; };\nkernel void f(S a<>, out float b<>) { b = a.x; }", "x.br:2:17: struct 'S' cannot be used in kernels: each member of a struct needs its own type (line 1)", "write float y; on its own"),
     ("kernel void f(float a<>, out float b<>) {\n#ifdef X\n b = a;\n#endif\n}", "x.br:2:1: directive #ifdef inside kernel 'f'", "translate with -pp"),

@@ -88,3 +88,21 @@ def test_directives_inside_a_kernel_choose_its_statements():
     source = "kernel void f(float a<>, out float b<>)\n{\n#ifdef TWICE\n    b = a + a;\n#else\n    b = a;\n#endif\n}\n"
     assert "*b = a + a;" in translate(source, "x.br", "-pp -D TWICE").source
     assert "*b = a;" in translate(source, "x.br", "-pp").source
+
+
+def test_an_include_that_is_passed_over_is_told():
+    source = '#include <stdio.h>\n  #include "types.h"\nkernel void f(float a<>, out float b<>) { b = a; }'
+    warning = 'x.br:2:3: warning: #include "types.h" is passed over: kernels see only what this file itself defines'
+    assert translate(source, "x.br").warnings == (warning,)
+    assert translate(source, "x.br", "-x").warnings == (warning,)
+    assert translate(source, "x.br", "-w 0").warnings == ()
+
+
+@pytest.mark.parametrize("statement", ["Vec3 v;", "b = length3(a);", "b = LIMIT;"])
+def test_what_an_include_may_have_defined_is_told_with_it(statement):
+    with pytest.raises(SourceError) as caught:
+        translate(f'#include "types.h"\nkernel void f(float a<>, out float b<>) {{ b = a; {{ {statement} }} }}', "x.br")
+    assert (
+        caught.value.hint
+        == '#include "types.h" of line 1 is passed over: kernels see only what this file itself defines'
+    )

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import headwater as hw
 from headwater.brook.model import extents, map_table, resize_index
+from headwater.errors import UsageError
 from headwater.runtime import brook
 from headwater.runtime.brook import load
 from tests.brook import corpus_files
@@ -411,3 +413,26 @@ def test_struct_may_stand_before_a_structs_name():
     b = loaded.turn(a)
     np.testing.assert_array_equal(b["q"]["x"], -a["q"]["x"])
     np.testing.assert_array_equal(b["q"]["n"], a["q"]["n"][:, ::-1])
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd4870"])
+def test_iterators_are_streams_of_values(device):
+    source = """
+        kernel void f(iter float2 it<>, float2 a<>, out float2 b<>) { b = a + it; }
+        kernel void g(float a<>, out float b<>) { b = a; }
+    """
+    loaded = load(source, "inline.br")
+    a, it = floats(3, 4, 2), hw.iterator((0, 0), (4, 3), (3, 4))
+    y, x = np.mgrid[0:3, 0:4]
+    np.testing.assert_allclose(it, np.stack([x, y], -1), rtol=1e-6)
+    np.testing.assert_array_equal(loaded.f(it, a, device=device), a + it)
+    np.testing.assert_array_equal(loaded.g(a[..., 0].copy(), device=device), a[..., 0])
+
+
+def test_iterators_run_from_the_first_value_up_to_the_last():
+    np.testing.assert_array_equal(hw.iterator(0, 8, 4), [0, 2, 4, 6])
+    np.testing.assert_array_equal(hw.iterator([1, 8], [2, 0], 2), [[1, 8], [1.5, 4]])
+    assert hw.iterator(0.0, 1.0, (5,)).dtype == np.float32
+    for wrong in ((0, 1, (2, 2)), ((0, 1), 2, 3), ((0, 0), (1, 1), (2, 2, 2)), (0, 1, 0)):
+        with pytest.raises(UsageError):
+            hw.iterator(*wrong)

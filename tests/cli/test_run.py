@@ -180,6 +180,18 @@ def test_a_reduction_prints_its_value(folder, headwater):
     assert ran.out == "r = 4950.0\n"
 
 
+def test_brook_takes_the_flags_of_brcc_and_tells_its_warnings(folder, headwater):
+    Path("flags.br").write_text("#define N 3\nkernel void f(float4 a<>, out float b<>) { b = a * N; }\n")
+    np.save("v.npy", np.arange(8, dtype=np.float32).reshape(2, 4))
+    ran = headwater("run", "-a", "-pp", "flags.br", "v.npy", "-o", "r.npy")
+    assert ran.code == 0
+    assert "flags.br:2:50: warning: float4 is cut to its .x in the assignment" in ran.err
+    assert np.load("r.npy").tolist() == [0, 12]
+    assert "translate with -pp" in headwater("run", "-a", "flags.br", "v.npy").err
+    assert headwater("run", "-a", "-pp", "-q", "flags.br", "v.npy").err == ""
+    assert "it is Brook+'s" in headwater("run", "-pp", "vadd.cl", "a.npy", "b.npy").err
+
+
 def test_global_size_is_not_for_brook(folder, headwater):
     ran = headwater("run", "sum.br", "--kernel", "add", "a.npy", "b.npy", "--global", "10")
     assert ran.code == 2
