@@ -137,7 +137,7 @@ def test_null_as_a_number(device) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_reads_through_null_that_never_happen_are_compiled(device) -> None:
-    source = "kernel void k(global int *o, int z) { int *p = 0; if (z) { o[0] = *p; *p = 3; } o[1] = 5; }"
+    source = "kernel void k(global int *o, int z) { int *p = 0; if (z) { o[0] = *p; p[z] = 3; o[0] += p[o[1]]; for (int i = 0; i < z; i++) o[i] = *p++; } o[1] = 5; }"
     assert run(source, device, 2) == [-9, 5]
 
 

@@ -67,6 +67,8 @@ class Places:
     """By the name of a pointer; of an alloca, its offset in the array is in ``offset``."""
     offset: dict[str, int] = field(default_factory=dict)
     arguments: set[str] = field(default_factory=set)
+    nowhere: set[str] = field(default_factory=set)
+    """Pointers that are made of null pointers alone."""
     variables: set[str] = field(default_factory=set)
     """Pointers that lead, or may lead, to variables of the program."""
     spaces: dict[str, int] = field(default_factory=dict)
@@ -322,8 +324,13 @@ class Memory:
     # -- private arrays and struct arguments ---------------------------------------------------------------------------
 
     def array_of(self, pointer: Value) -> Array:
-        """The array that a private pointer leads to; one of nothing if there is none, as of a null pointer."""
-        return self.places.array.get(pointer.text, _NOTHING)
+        """The array that a private pointer leads to; one of nothing if that is a null pointer."""
+        found = self.places.array.get(pointer.text)
+        if found is not None:
+            return found
+        if pointer.is_local and pointer.text not in self.places.nowhere:
+            raise InternalError(f"a private pointer leads nowhere: {pointer.text}")
+        return _NOTHING
 
     def element(self, array: Array, base: Lane, offset: int) -> Register:
         """The element that an address is in."""

@@ -14,8 +14,10 @@ _ALIGN_BYTES = 16
 _ANYWHERE = "anywhere"
 """The group of private pointers that come from memory or from numbers, and of arrays that such may lead to."""
 _NAMES = re.compile(r"@[\w.$-]+")
-_LEAKS = {"store": 1, "ptrtoint": 1, "ptrtoaddr": 1, "insertvalue": 2, "insertelement": 2}
-"""Instructions by which a pointer becomes something else, and how many of their operands do."""
+_LEAKS = {
+    "store": 1, "ptrtoint": 1, "ptrtoaddr": 1, "insertvalue": 2, "insertelement": 2, "atomicrmw": 2, "cmpxchg": 3,
+}  # fmt: skip
+"""Instructions by which a pointer becomes something else, and how many of their operands may."""
 _SAME = ("getelementptr", "freeze", "bitcast", "addrspacecast", "phi", "select")
 
 
@@ -69,7 +71,7 @@ def _group(function: Function, instructions: list[Inst], places: Places) -> None
         compared = [value.text for value in inst.args if value.text in private] if inst.op == "icmp" else []
         for name in compared[1:]:  # pointers into different arrays differ
             join(compared[0], name)
-    places.arguments, places.variables = arguments, variables
+    places.arguments, places.variables, places.nowhere = arguments, variables, _nowhere(instructions)
     whole: dict[str, bool] = {}
     for inst in instructions:
         if inst.op in ("load", "store"):
@@ -89,6 +91,20 @@ def _group(function: Function, instructions: list[Inst], places: Places) -> None
     for name in private:
         if root(name) in arrays:
             places.array[name] = arrays[root(name)]
+
+
+def _nowhere(instructions: list[Inst]) -> set[str]:
+    """Pointers that are made of null pointers and numbers alone: they lead to no variable."""
+    made = [inst for inst in instructions if inst.op in _SAME and inst.ty.kind == "ptr"]
+    found = {inst.name for inst in made}
+    before = -1
+    while len(found) != before:
+        before = len(found)
+        for inst in made:
+            pointers = [value for value in inst.args if value.ty.kind == "ptr"]
+            if not all(v.text in found if v.is_local else "@" not in v.text for v in pointers):
+                found.discard(inst.name)
+    return found
 
 
 def _spaces(c: Context, instructions: list[Inst]) -> dict[str, int]:
