@@ -23,7 +23,7 @@ from headwater.base.version import VERSION
 from headwater.brook import model
 from headwater.brook.conditions import holds
 from headwater.brook.model import BrookModule, Kernel as Signature, Parameter
-from headwater.errors import UsageError
+from headwater.errors import KernelFault, SourceError, UsageError
 from headwater.runtime.brook_arguments import (
     ALIGNMENT,
     Convert,
@@ -43,6 +43,7 @@ from headwater.runtime.brook_arguments import (
     wrong,
     zeros,
 )
+from headwater.runtime.brook_places import in_brook
 from headwater.runtime.brook_plan import Domain, Launch, View, output_shape, plan_map, plan_reduction
 from headwater.runtime.devices import Device, DeviceProgram, current, default, resolve
 from headwater.runtime.events import Event, Queue
@@ -285,12 +286,15 @@ class BrookKernel(Kernel):
             args = bind(self.signature, self._passed, args, named)
         if time_limit is not None:
             check_limit(time_limit)
-        if queue is None:
-            where = None if device is None else resolve(device)
-            result = self._quick_call(args, shape, out, domain, where, time_limit)
-            if result is not _THOROUGH:
-                return result
-        return self._call(args, shape, out, domain, device, queue, time_limit)
+        try:
+            if queue is None:
+                where = None if device is None else resolve(device)
+                result = self._quick_call(args, shape, out, domain, where, time_limit)
+                if result is not _THOROUGH:
+                    return result
+            return self._call(args, shape, out, domain, device, queue, time_limit)
+        except (SourceError, KernelFault) as error:
+            raise in_brook(error, self.program.module, self.program.source) from None
 
     # -- the quick way: arrays and streams as they should be, of shapes seen before ------------------------------------
 

@@ -14,6 +14,7 @@ import pytest
 import headwater as hw
 from headwater.base import cache
 from headwater.brook import translator
+from headwater.errors import KernelFault, SourceError
 from headwater.runtime import brook
 
 SUM = "kernel void sum(float a<>, float b<>, out float c<>) { c = a + b; }\n"
@@ -136,3 +137,35 @@ def test_launches_as_gpus_get_them_cover_every_element_once(
     assert program.total(a) == a.sum()
     resized = program.sum(a[..., :1].copy(), a, shape=shape)
     assert np.array_equal(resized, a[..., :1] + a)
+
+
+RACE = """
+// the element is everybody's
+kernel void f(float a<>, out float o[])
+{
+    o[0] = a;
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["hd4870", "hd5870", "vega64"])
+def test_faults_name_the_line_of_brook(device, monkeypatch):
+    monkeypatch.setenv("HEADWATER_CHECK", "1")
+    program = hw.compile(RACE, language="brook", device=device)
+    with pytest.raises(KernelFault) as caught:
+        program.f(np.arange(100, dtype=np.float32), shape=100)
+    text = str(caught.value)
+    assert text.startswith("<source>:5: error: data race")
+    assert "the other access: <source>:5: o[0] = a;" in text
+    assert "<source>.cl" not in text
+
+
+@pytest.mark.parametrize("device", ["hd2600-xt", "hd5450"])
+def test_what_a_chip_cannot_do_names_the_line_of_brook(device):
+    source = "\nkernel void f(double a<>, out double b<>)\n{\n    b = a;\n    b = a * a;\n}\n"
+    program = hw.compile(source, language="brook", device=device)
+    with pytest.raises(SourceError, match="double") as caught:
+        program.f(np.ones(4))
+    assert caught.value.span is not None
+    assert (caught.value.span.file, caught.value.span.line) == ("<source>", 5)
+    assert caught.value.source_line == "    b = a * a;"
