@@ -6,13 +6,15 @@ What a name may be (``read``):
 * ``x.png``, ``.jpg``, ``.bmp``, ``.ppm``, ``.tif``, ``.webp``: a picture, turned into what the parameter wants;
 * ``x.csv``, ``x.tsv`` (``x.csv:column`` for one column by its heading);
 * ``x.bin:float32`` or ``x.bin:float32:512x512``: the bare bytes;
-* ``zeros:SHAPE``, ``ones:SHAPE``, ``arange:SHAPE``, ``random:SHAPE`` or ``random:SHAPE:SEED``: no file at all.
+* ``zeros:SHAPE``, ``ones:SHAPE``, ``arange:SHAPE``, ``random:SHAPE`` or ``random:SHAPE:SEED``: no file at all; of the
+  type that the parameter has, or ``ones:double:SHAPE``.
 
 A shape is ``1000``, ``512x512`` (rows x columns) or ``4Mi``.
 """
 
 from __future__ import annotations
 
+import ast
 import csv
 import os
 import re
@@ -25,9 +27,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 import numpy as np
 
+from headwater.base.numbers import natural
 from headwater.base.reading import special
 from headwater.base.writing import Staging, refuse_place
-from headwater.errors import ResourceError, SourceError, Span, UsageError
+from headwater.errors import HeadwaterError, ResourceError, SourceError, Span, UsageError
 from headwater.runtime.signature import SCALARS, parse_type
 
 if TYPE_CHECKING:
@@ -40,6 +43,8 @@ TEXTS = {".csv": ",", ".tsv": "\t"}
 RAW = (".bin", ".raw", ".dat")
 GENERATORS = ("zeros", "ones", "arange", "random")
 
+_MOST_ELEMENTS = 1 << 63  # NumPy counts with signed numbers of 64 bits
+_MOST_DIMENSIONS = 32  # of NumPy 1; NumPy 2 has 64, and vectors add one
 _MULTIPLES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 
 
@@ -101,10 +106,15 @@ def shape_of(text: str) -> tuple[int, ...]:
     for part in re.split(r"[x,]", text):
         match = re.fullmatch(r"(\d+)(k|M|G|Ki|Mi|Gi)?", part.strip())
         if match is None:
-            raise UsageError(f"not a shape: {text!r}", hint="write 1000, 512x512 (rows x columns) or 4Mi")
-        sizes.append(int(match[1]) * _MULTIPLES[match[2] or ""])
+            raise UsageError(f"not a shape: {_short(text)!r}", hint="write 1000, 512x512 (rows x columns) or 4Mi")
+        number = natural(match[1])
+        sizes.append(_MOST_ELEMENTS if number is None else number * _MULTIPLES[match[2] or ""])
     if 0 in sizes:
         raise UsageError(f"the shape {text} has no elements", hint="every size must be 1 or more")
+    if prod(sizes) >= _MOST_ELEMENTS:
+        raise UsageError(f"the shape {_short(text)} has more elements than 64 bits count")
+    if len(sizes) > _MOST_DIMENSIONS:
+        raise UsageError(f"the shape {_short(text)} has {len(sizes)} dimensions; {_MOST_DIMENSIONS} are the most")
     return tuple(sizes)
 
 
@@ -155,6 +165,7 @@ def read(text: str) -> Given:
             given = _picture(text, path)
         elif suffix == ".npy":
             with open(path, "rb") as file:
+                _check_header(file, path.stat().st_size)
                 given = Given(text, "exact", np.lib.format.read_array(file, allow_pickle=False))
         elif suffix == ".npz":
             given = Given(text, "exact", _member(path, rest))
@@ -162,11 +173,11 @@ def read(text: str) -> Given:
             given = Given(text, "text", _table(path, TEXTS[suffix], rest))
         else:
             given = Given(text, "exact", _raw(path, rest))
-    except (UsageError, SourceError):
+    except HeadwaterError:
         raise
     except MemoryError as error:
         raise ResourceError(f"{name} does not fit into memory") from error
-    except (OSError, ValueError, EOFError, SyntaxError, KeyError) as error:
+    except Exception as error:  # of NumPy, Pillow and zipfile, which raise errors of all kinds for damaged files
         hint = "" if isinstance(error, OSError) and error.errno else _reading_hint(suffix)
         raise UsageError(f"cannot read {name}: {_reason(error)}", hint=hint) from error
     array = cast(Array, given.array)
@@ -206,6 +217,41 @@ def _reading_hint(suffix: str) -> str:
     return "the file is damaged or not what its name says" if suffix in (*PICTURES, ".npz") else ""
 
 
+def _check_header(file: BinaryIO, size: int) -> None:
+    """ValueError if an array's header, in NumPy's format, tells of more than can be in the file's ``size`` bytes.
+    What else is wrong with it NumPy says, or that it takes more memory than there is."""
+    start = file.read(12)
+    wide = len(start) == 12 and start[6] > 1  # the version: the header's length has two bytes in the first, then four
+    length = int.from_bytes(start[8:12] if wide else start[8:10], "little")
+    begin = 12 if wide else 10
+    file.seek(begin)
+    try:
+        header = ast.literal_eval(file.read(min(length, _LONGEST_HEADER)).decode("latin-1"))
+        shape, dtype = header["shape"], np.lib.format.descr_to_dtype(header["descr"])
+        sizes = [int(n) for n in shape]
+    except Exception:
+        return
+    finally:
+        file.seek(0)
+    if min(sizes, default=0) < 0:
+        raise ValueError(f"its header tells the shape {_short(shape)}: no size is negative")
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects")
+    if not dtype.itemsize:
+        raise ValueError("its elements have no bytes")
+    wanted, has = prod(sizes) * dtype.itemsize, max(size - begin - length, 0)
+    if wanted > has:
+        raise ValueError(f"its header tells the shape {_short(shape)} of {dtype}, and {has} bytes follow")
+
+
+_LONGEST_HEADER = 10_000  # as numpy.load reads
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
 def _member(path: Path, member: str) -> Array:
     from zipfile import BadZipFile, is_zipfile
 
@@ -219,6 +265,10 @@ def _member(path: Path, member: str) -> Array:
             if member not in names:
                 what = f"{path} has no member {member!r}" if member else f"{path} has several members"
                 raise UsageError(what, hint=f"name one of them: {', '.join(f'{path}:{name}' for name in names)}")
+            stored = archive.zip.NameToInfo.get(f"{member}.npy")
+            if stored is not None:
+                with archive.zip.open(stored) as file:
+                    _check_header(cast(BinaryIO, file), stored.file_size)
             array = archive[member]
             if not isinstance(array, np.ndarray):
                 raise ValueError(f"its member {member} is no array")
@@ -241,8 +291,8 @@ def _table(path: Path, delimiter: str, column: str) -> Array:
     if column:
         if heading and column in cells:
             columns = cells.index(column)
-        elif column.isdigit() and int(column) < len(cells):
-            columns = int(column)
+        elif (number := natural(column)) is not None and number < len(cells):
+            columns = number
         else:
             known = ", ".join(cells) if heading else f"0 to {len(cells) - 1}"
             raise UsageError(f"{path} has no column {column!r}", hint=f"it has: {known}")
@@ -340,35 +390,47 @@ def _picture(text: str, path: Path) -> Given:
 
 
 def _generator(text: str, kind: str, rest: str) -> Given:
-    shape_text, _, seed_text = rest.partition(":")
-    if seed_text and (kind != "random" or not seed_text.isdigit()):
+    """``kind:SHAPE[:SEED]``, or ``kind:TYPE:SHAPE[:SEED]`` with a type that is not the parameter's."""
+    parts = rest.split(":")
+    said = element(parts[0]) if parts[0][:1].isalpha() else None
+    if said is not None:
+        parts.pop(0)
+    shape, seed = shape_of(parts[0] if parts else ""), natural(parts[1]) if len(parts) == 2 else None
+    if len(parts) > 1 and (kind != "random" or seed is None):
         raise UsageError(
-            f"{text!r}: only random takes something after its shape, a seed",
-            hint="random:1000:42; the elements have the type of the kernel's parameter",
+            f"{_short(text)!r}: only random takes something after its shape, a seed of up to 19 digits",
+            hint="random:1000:42; without a type, as in random:float:1000:42, elements have the parameter's",
         )
-    seed = int(seed_text or 0)
 
     def generate(shape: tuple[int, ...], wanted: Element) -> Array:
         full = shape + wanted.tail
         try:
-            if kind == "zeros":
-                return np.zeros(full, wanted.dtype)
-            if wanted.dtype.kind == "V":
-                raise UsageError(f"only zeros can be made up for {wanted.name}, a struct")
-            if kind == "ones":
-                return np.ones(full, wanted.dtype)
-            if kind == "arange":
-                return np.arange(prod(full)).astype(wanted.dtype).reshape(full)
-            random = np.random.default_rng(seed)
-            if wanted.dtype.kind == "f":
-                kept = np.dtype(np.float64) if wanted.dtype.itemsize == 8 else np.dtype(np.float32)
-                return random.random(full, dtype=kept.type).astype(wanted.dtype, copy=False)
-            return random.integers(0, np.iinfo(wanted.dtype).max, full, dtype=wanted.dtype.type, endpoint=True)
-        except (MemoryError, ValueError) as error:
+            return _made_up(kind, full, wanted, seed or 0)
+        except (MemoryError, ValueError, OverflowError) as error:
             size = prod(full) * wanted.dtype.itemsize
             raise ResourceError(f"{text} takes {size / 2**30:,.1f} GiB, more memory than there is") from error
 
-    return Given(text, "generator", None, shape_of(shape_text), generate)
+    if said is not None:
+        return Given(text, "exact", generate(shape, said))
+    return Given(text, "generator", None, shape, generate)
+
+
+def _made_up(kind: str, shape: tuple[int, ...], wanted: Element, seed: int) -> Array:
+    if kind == "zeros":
+        return np.zeros(shape, wanted.dtype)
+    if wanted.dtype.kind == "V":
+        raise UsageError(f"only zeros can be made up for {wanted.name}, a struct")
+    if kind == "ones":
+        return np.ones(shape, wanted.dtype)
+    if kind == "arange":
+        return np.arange(prod(shape)).astype(wanted.dtype).reshape(shape)
+    random = np.random.default_rng(seed)
+    if wanted.dtype.kind == "f":
+        kept = np.dtype(np.float64) if wanted.dtype.itemsize == 8 else np.dtype(np.float32)
+        return random.random(shape, dtype=kept.type).astype(wanted.dtype, copy=False)
+    if wanted.dtype.kind == "b":
+        return random.integers(0, 2, shape, np.uint8).astype(wanted.dtype)
+    return random.integers(0, np.iinfo(wanted.dtype).max, shape, dtype=wanted.dtype.type, endpoint=True)
 
 
 # ---------------------------------------------------------------------------------------------------------- fitting

@@ -1,5 +1,6 @@
 """Reading and writing what the command line takes: every format there and back, and every fault with its message."""
 
+import contextlib
 import struct
 import zipfile
 import zlib
@@ -10,7 +11,7 @@ from PIL import Image
 
 from headwater import files
 from headwater.data import photograph
-from headwater.errors import ResourceError, SourceError, UsageError
+from headwater.errors import HeadwaterError, ResourceError, SourceError, UsageError
 from headwater.files import Element, Output
 
 
@@ -146,13 +147,15 @@ def test_generators():
     assert read_as("random:4Ki", "uchar").max() == 255
 
 
-@pytest.mark.parametrize("text", ["zeros:0", "zeros:-3", "zeros:x", "zeros:3x", "ones:3:4", "random:3:x"])
+@pytest.mark.parametrize(
+    "text", ["zeros:0", "zeros:-3", "zeros:x", "zeros:3x", "ones:3:4", "random:3:x", "random:3:1:2", "ones:double:"]
+)
 def test_senseless_generators_are_refused(text):
     with pytest.raises(UsageError):
         read_as(text, "float")
 
 
-@pytest.mark.parametrize("text", ["zeros:9999999Gi", "random:999999999999999999999x99999999"])
+@pytest.mark.parametrize("text", ["zeros:9999999Gi", "random:8Mix1Mix4Ki", "arange:double:9999999Gi"])
 def test_more_than_memory_is_a_resource_error(text):
     with pytest.raises(ResourceError, match="more memory than there is"):
         read_as(text, "float")
@@ -385,3 +388,107 @@ def test_a_picture_of_too_many_pixels_is_refused_before_it_is_unpacked(tmp_path)
     (tmp_path / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(parts))
     with pytest.raises(UsageError, match="has too many pixels"):
         files.read(str(tmp_path / "bomb.png"))
+
+
+# -- files that tell what cannot be ------------------------------------------------------------------------------------
+
+
+def npy(descr, shape, data=bytes(64), version=1):
+    """A file in NumPy's format with any header."""
+    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}"
+    length = 2 if version == 1 else 4
+    text += " " * (-(len(text) + 9 + length) % 64) + "\n"
+    return b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(length, "little") + text.encode("latin-1") + data
+
+
+HEADERS = [
+    ("'<f4'", "(99999999999999999999,)", "has the shape|tells the shape"),
+    ("'<f4'", "(4611686018427387904, 4)", "tells the shape"),
+    ("'<f4'", "(17,)", r"tells the shape \(17,\) of float32, and 64 bytes follow"),
+    ("'<f4'", "(-1,)", "no size is negative"),
+    ("'<f4'", "(-4, -4)", "no size is negative"),
+    ("'<f4'", "(1.5,)", ""),
+    ("'<f4'", "('a',)", ""),
+    ("'<f4'", "7", ""),
+    ("'<f4'", "(" + "1," * 70 + ")", ""),
+    ("'<f4'", "(" * 300, ""),
+    ("'<f4'", f"({'9' * 5000},)", ""),
+    ("'|O'", "(2,)", "Python objects"),
+    ("[('a', '|O')]", "(2,)", "Python objects"),
+    ("'V0'", "(2,)", "no bytes"),
+    ("'<f99'", "(2,)", ""),
+    ("[('a', '<f4', (1000000, 1000000))]", "(1,)", ""),
+    ("None", "(2000000000000,)", ""),
+    ("'S9999999999'", "(2,)", ""),
+    ("'<M8[s]'", "(2,)", None),
+    ("'<f4'", "(16,)", None),
+    ("[('a', '<f4'), ('b', '<i4')]", "(2,)", None),
+]
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_headers_that_tell_what_cannot_be_are_refused(tmp_path, suffix, version):
+    for number, (descr, shape, message) in enumerate(HEADERS):
+        file = tmp_path / f"{number}{suffix}"
+        data = npy(descr, shape, version=version)
+        if suffix == ".npy":
+            file.write_bytes(data)
+        else:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr("a.npy", data)
+        if message is None:
+            assert files.read(str(file)).array.size > 0
+        else:
+            with pytest.raises(UsageError, match=message):
+                files.read(str(file))
+
+
+def test_damage_of_any_kind_is_an_error_and_no_defect(tmp_path):
+    """Files of all kinds with bytes changed, added and left out: they are read, or refused by an error of ours."""
+    made = {".npy": npy("'<f4'", "(4, 4)"), ".csv": b'a,"b"\n1,2.5\n\n-3e4,nan\n'}
+    np.savez_compressed(tmp_path / "a.npz", x=np.arange(6.0), y=np.zeros((2, 2), "u1"))
+    made[".npz"] = (tmp_path / "a.npz").read_bytes()
+    for suffix in (".png", ".jpg", ".gif", ".tif", ".bmp", ".ppm", ".webp"):
+        Image.fromarray(np.arange(60, dtype=np.uint8).reshape(4, 5, 3)).save(tmp_path / f"a{suffix}")
+        made[suffix] = (tmp_path / f"a{suffix}").read_bytes()
+    chance, read = np.random.default_rng(26), 0
+    for suffix, whole in made.items():
+        for number in range(60):
+            data = bytearray(whole)
+            for _ in range(number % 4):
+                at, what = int(chance.integers(len(data))), chance.bytes(3)
+                data[at : at + int(chance.integers(4))] = what[: int(chance.integers(4))]
+            file = tmp_path / f"damaged{suffix}"
+            file.write_bytes(data)
+            with contextlib.suppress(HeadwaterError):
+                given = files.read(f"{file}:x" if suffix == ".npz" else str(file))
+                read += 1
+                for name in ("float", "uchar4", "uint"):
+                    with contextlib.suppress(HeadwaterError):
+                        files.fit(given, of(name), cast_types=True)
+    assert read > 150  # those that are whole
+
+
+def test_a_type_may_stand_before_a_made_up_shape():
+    assert files.read("ones:double:2x3").array.dtype == np.float64
+    assert read_as("ones:float4:5", "float4").shape == (5, 4)
+    assert read_as("random:int:9:1", "int").tolist() == read_as("random:9:1", "int").tolist()
+    with pytest.raises(UsageError, match="holds float64 where int"):
+        read_as("ones:double:4", "int")
+    assert read_as("ones:double:4", "int", cast_types=True).tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "text", ["zeros:" + "9" * 5000, "zeros:99999999999999999999", "ones:4Gix4Gi", "random:4:" + "9" * 5000, "zeros:²"]
+)
+def test_numbers_beyond_64_bits_are_refused(text):
+    with pytest.raises(UsageError) as error:
+        files.read(text)
+    assert len(str(error.value)) < 300
+
+
+def test_shapes_have_so_many_dimensions(tmp_path):
+    assert len(files.shape_of("x".join("1" * 32))) == 32
+    with pytest.raises(UsageError, match="33 dimensions"):
+        files.shape_of("x".join("1" * 33))

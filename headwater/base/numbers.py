@@ -1,4 +1,4 @@
-"""A value passes in; the whole number that it stands for passes out."""
+"""A value, or a user's text, passes in; the whole number that it stands for passes out."""
 
 from __future__ import annotations
 
@@ -12,3 +12,12 @@ def whole(value: Any) -> int | None:
         return None if isinstance(value, bool) else index(value)
     except Exception:  # whatever an __index__ may raise
         return None
+
+
+_MOST_DIGITS = 19  # of numbers below 2**63; Python refuses those of more than 4300
+
+
+def natural(text: str) -> int | None:
+    """The whole number from 0 that a text of decimal digits is; None if it is none, or has more than 19 digits."""
+    text = text.strip()
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from headwater.cli.options import Parser
+from headwater.cli.options import Parser, whole_from_one
 from headwater.errors import HeadwaterError, UsageError
 
 _USAGE = "[--device DEVICE] [--kernels NAME,…] [--sides NAME,…] [--rounds N] [--quick] [--json FILE]"
@@ -49,8 +49,8 @@ def main(words: Sequence[str]) -> int:
     on_cpu = device.kind == "cpu"
     if not on_cpu and (args.kernels or args.sides):
         raise UsageError("--kernels and --sides choose among the benchmarks of the cpu device")
-    if args.rounds is not None and not (args.rounds.isdigit() and int(args.rounds)):
-        raise UsageError(f"--rounds takes a whole number of 1 or more, not {args.rounds!r}")
+    if args.rounds is not None:
+        whole_from_one(args.rounds, "--rounds")
     try:
         program = benchmark("cpu.py" if on_cpu else "gpu.py")
     except FileNotFoundError as error:

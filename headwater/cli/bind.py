@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from headwater import files
+from headwater.base.numbers import natural
 from headwater.errors import ResourceError, UsageError
 from headwater.files import Array, Element, Given
 
@@ -429,10 +430,10 @@ def _value(slot: Slot, word: str) -> Any:
     if slot.role == "local":
         from headwater.runtime.values import Local
 
-        digits = word.removeprefix(_LOCAL)
-        if not digits.isdigit() or not int(digits):
+        nbytes = natural(word.removeprefix(_LOCAL))
+        if not nbytes:
             raise UsageError(f"{slot.name}={word}: local memory is given as a number of bytes", hint="for example 4096")
-        return Local(int(digits))
+        return Local(nbytes)
     if slot.role == "sampler":
         return _sampler(slot, word)
     if slot.element is None or slot.element.dtype.kind == "V":
@@ -460,7 +461,7 @@ def _number(slot: Slot, text: str, kind: str) -> int | float:
                 else float(text if text[-3:].lower() == "inf" else text.rstrip("fF") or text)
             )
         return int(text.rstrip("uUlL"), 0)
-    except ValueError:
+    except (ValueError, OverflowError):
         wanted = "a number" if kind == "f" else "a whole number"
         raise UsageError(f"{slot.name}={text}: {wanted} is wanted ({slot.declaration})") from None
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from headwater.base.numbers import natural
 from headwater.errors import UsageError
 
 _NEGATIVE = re.compile(r"-([\d.]|(inf|nan)\b)")
@@ -102,9 +103,10 @@ def print_warnings(program: object) -> None:
 
 def whole_from_one(text: str, option: str) -> int:
     """The whole number, 1 or more, that an option was given."""
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise UsageError(f"{option} takes a whole number from 1, not {text.strip()!r}")
-    return int(text)
+    number = natural(text)
+    if not number:
+        raise UsageError(f"{option} takes a whole number from 1, not {text.strip()[:40]!r}")
+    return number
 
 
 def positive(text: str | None, option: str, *, zero: bool = False) -> float | None:

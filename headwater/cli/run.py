@@ -42,7 +42,8 @@ Run a kernel of an OpenCL C (.cl), Brook+ (.br) or ATI IL (.il) file, or, on a s
 Arguments go to the kernel's parameters: arrays to buffers and streams, numbers to values, each in order;
 or by name, as in width=640. An array is
   a.npy  a.npz:member  picture.png  table.csv:column  data.bin:float32:512x512   or made up:
-  zeros:SHAPE  ones:SHAPE  arange:SHAPE  random:SHAPE[:SEED]    (a SHAPE is 1000, 512x512 or 4Mi)
+  zeros:SHAPE  ones:SHAPE  arange:SHAPE  random:SHAPE[:SEED]    (a SHAPE is 1000, 512x512 or 4Mi;
+  of the parameter's type, or of one that stands before it: ones:double:1Mi)
 Local memory is local:BYTES, or an element for each work-item of a group if --local is given.
 
 What is left out is worked out where there is one right answer: an output buffer is as large as the first

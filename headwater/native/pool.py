@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 import numpy as np
 
 from headwater.base.arrays import Array, address, aligned_bytes
+from headwater.base.numbers import natural
 from headwater.errors import HeadwaterError, UsageError
 
 # Fields of the launch block, int64[40], that compiled code reads.
@@ -169,9 +170,10 @@ def thread_count() -> int:
     """How many threads a launch uses: HEADWATER_THREADS (UsageError if it is bad), or the processors it may use."""
     text = os.environ.get("HEADWATER_THREADS", "").strip()
     if text:
-        if not text.isdecimal() or not 0 < int(text) <= _MAX_THREADS:
+        number = natural(text)
+        if number is None or not 0 < number <= _MAX_THREADS:
             raise UsageError(f"HEADWATER_THREADS={text}: not a number from 1 to {_MAX_THREADS}")
-        return int(text)
+        return number
     return _processors()
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from headwater.base import cache
 from headwater.base.arrays import Array
+from headwater.base.numbers import natural
 from headwater.errors import DeviceError, HeadwaterError, LaunchError, ResourceError, SourceError, Span, UsageError
 from headwater.opencl import includes
 from headwater.runtime import signature
@@ -485,18 +486,17 @@ def find(name: str) -> ClDevice:
     if head.lower() == "gpu":
         if not gpus:
             raise unknown_device(name, "none of the OpenCL devices is a GPU")
-        if rest and not rest.isdecimal():
-            gpus = [device for device in gpus if _named(device, rest)]
-        elif rest:
-            gpus = gpus[int(rest) : int(rest) + 1]
+        if rest:
+            number = natural(rest)
+            gpus = [device for device in gpus if _named(device, rest)] if number is None else gpus[number : number + 1]
         if not gpus:
             raise unknown_device(name)
         return gpus[0]
     if not rest:
         return (gpus or everything)[0]
-    numbers = rest.split(":")
-    if all(number.isdecimal() for number in numbers):
-        wanted = f"opencl:{int(numbers[0])}:{int(numbers[1]) if len(numbers) > 1 else 0}"
+    numbers = [natural(part) for part in rest.split(":")]
+    if None not in numbers:
+        wanted = f"opencl:{numbers[0]}:{numbers[1] if len(numbers) > 1 else 0}"
         matches = [device for device in everything if device.name == wanted and len(numbers) <= 2]
     else:
         matches = [device for device in everything if _named(device, rest)]
