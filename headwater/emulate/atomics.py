@@ -17,8 +17,8 @@ from headwater.emulate.layout import LANES
 from headwater.emulate.lower_llvm import Wide, lower
 from headwater.emulate.memory import GDS_SLOT, LDS_SLOT, Address
 from headwater.emulate.program import meaning
-from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
-from headwater.emulate.vector import number, put
+from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask, number
+from headwater.emulate.vector import put
 from headwater.isa.gcn.model import EXEC, M0, Instruction, Register
 from headwater.isa.gcn.semantics import BITS, Mode, Semantics
 
@@ -66,35 +66,52 @@ def translate(t: Translator, instruction: Instruction, place: Callable[[int], Ad
     """One atomic instruction of any encoding."""
     t.flush()
     b = t.b
-    what = meaning(instruction)
-    targets = dict(what.assignments)
-    nbytes = BITS[targets["MEM"].type] // 8 if "MEM" in targets else 4
-    dest = instruction.dest("D")
-    observer = t.options.observer
+    how, slot = 0, ""
+    for part in range(PARTS):  # addresses, one lane after the other
+        at = place(part).settled(b)
+        how, slot = at.how, at.slot.pointer
+        tell(t, instruction, part, at, t.exec_mask())
+        wide = wide_addresses(b, at)
+        here = b.emit(f"getelementptr i8, ptr %addresses, i64 {8 * PART_LANES * part}")
+        b.line(f"store {_LONG} {wide}, ptr {here}, align 64")
+    update_places(t, instruction, how, slot, "-1" if t.exec_mask().full else t.regs.pair(EXEC))
 
+
+def _operands(instruction: Instruction) -> tuple[dict[str, tuple[int, int]], list[int]]:
+    """The registers of an instruction's data, and where among them those of each operand are: first and how many."""
     layout: dict[str, tuple[int, int]] = {}
     registers: list[int] = []
     for source in instruction.sources:
         if source.name in ("DATA", "DATA1") and isinstance(source.value, Register):
             layout[source.name] = len(registers), source.value.dwords
             registers += range(number(source.value), number(source.value) + source.value.dwords)
+    return layout, registers
 
-    # Addresses and data, one lane after the other.
-    how, slot = 0, ""
-    for part in range(PARTS):
-        at = place(part).settled(b)
-        how, slot = at.how, at.slot.pointer
-        if observer is not None:
-            values = told_operands(instruction.row.name, [t.regs.vector(register, part) for register in registers])
-            observer.access(t, instruction, part, at, nbytes, True, t.exec_mask(), values, ahead=True)
-        wide = wide_addresses(b, at)
-        here = b.emit(f"getelementptr i8, ptr %addresses, i64 {8 * PART_LANES * part}")
-        b.line(f"store {_LONG} {wide}, ptr {here}, align 64")
+
+def tell(t: Translator, instruction: Instruction, part: int, at: Address, lanes: Mask) -> None:
+    """Tell the observer that a part's lanes are about to update what lies at an address."""
+    observer = t.options.observer
+    if observer is not None:
+        registers = [t.regs.vector(register, part) for register in _operands(instruction)[1]]
+        values = told_operands(instruction.row.name, registers)
+        observer.access(t, instruction, part, at, updated_bytes(instruction), True, lanes, values, ahead=True)
+
+
+def updated_bytes(instruction: Instruction) -> int:
+    """Bytes of memory that an atomic instruction updates for a lane."""
+    targets = dict(meaning(instruction).assignments)
+    return BITS[targets["MEM"].type] // 8 if "MEM" in targets else 4
+
+
+def update_places(t: Translator, instruction: Instruction, how: int, slot: str, bits: str) -> None:
+    """Update memory for the lanes of ``bits``, an ``i64``, whose addresses are in ``%addresses``."""
+    dest = instruction.dest("D")
+    nbytes = updated_bytes(instruction)
+    layout, registers = _operands(instruction)
     for n, register in enumerate(registers):
         for part in range(PARTS):
-            put_array(b, "%data", n, part, t.regs.vector(register, part))
-
-    bits = "-1" if t.exec_mask().full else t.regs.pair(EXEC)
+            put_array(t.b, "%data", n, part, t.regs.vector(register, part))
+    what = meaning(instruction)
     update_lanes(t, what, t.mode, nbytes, how, slot, instruction.address, bits, layout, keep_old=dest is not None)
     if dest is not None:
         take_before(t, instruction, min(dest.register.dwords, nbytes // 4))

@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from headwater.emulate import atomics, exchange, texels, two_places
+from headwater.emulate import accesses, atomics, exchange, texels, two_places
+from headwater.emulate.accesses import Access, Place, RangedAccess
 from headwater.emulate.builder import Value
 from headwater.emulate.control import scalar_operand, special, write_scalar
-from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
+from headwater.emulate.helpers import BUFFER, FLAT, GDS, LDS, PRIVATE, WRITE
 from headwater.emulate.layout import PRIVATE_APERTURE
-from headwater.emulate.lower_llvm import EffectValues, Wide, lower
-from headwater.emulate.memory import GDS_SLOT, LDS_SLOT, PRIVATE_SLOT, Address, PartAccess, vector
+from headwater.emulate.lower_llvm import lower
+from headwater.emulate.memory import GDS_SLOT, LDS_SLOT, LIKELY, PRIVATE_SLOT, Address, PartAccess, vector
 from headwater.emulate.program import meaning
-from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
-from headwater.emulate.vector import number, put, vector_fetch, writers
+from headwater.emulate.registers import PART, PART_LANES, PARTS, number
+from headwater.emulate.vector import put, vector_fetch, writers
 from headwater.isa.gcn import images, residency
 from headwater.isa.gcn.model import M0, Instruction, Register, Source
-from headwater.isa.gcn.semantics import BITS
 
 if TYPE_CHECKING:
     from headwater.emulate.translate import Translator
-
-Place = Callable[[int], Address]
-"""Gives a part's address."""
 
 _PRIVATE_SHIFT = 6
 """A private dword takes this power of two times as much space: it is interleaved over 64 lanes."""
@@ -52,26 +49,79 @@ def scalar_memory(t: Translator, instruction: Instruction) -> None:
     nbytes = 4 * register.dwords
     if t.options.observer is not None:
         t.options.observer.scalar_access(t, instruction, address, nbytes, writes)
-    if writes:
-        assert dwords is not None
-        t.check_scalar(address, nbytes, 1, instruction.address, slot)
+    stored = [t.regs.scalar(register.index + n) for n in range(register.dwords)] if writes else []
+    kind = f"i{64 if register.dwords % 2 == 0 else 32}"
+    step = 2 if kind == "i64" else 1
+
+    def together() -> list[str]:
+        t.check_scalar(address, nbytes, int(writes), instruction.address, slot)
         place = b.emit(f"inttoptr i64 {address} to ptr")
-        for n in range(register.dwords):
-            here = b.emit(f"getelementptr i8, ptr {place}, i64 {4 * n}")
-            b.line(f"store i32 {t.regs.scalar(register.index + n)}, ptr {here}, align 4")
-        return
-    t.check_scalar(address, nbytes, 0, instruction.address, slot)
-    place = b.emit(f"inttoptr i64 {address} to ptr")
-    values = []
-    step = 2 if register.dwords % 2 == 0 else 1
-    for n in range(0, register.dwords, step):
-        here = b.emit(f"getelementptr i8, ptr {place}, i64 {4 * n}") if n else place
-        values.append(b.emit(f"load i{32 * step}, ptr {here}, align 4"))
+        if writes:
+            _put_scalars(t, stored, place)
+            return []
+        return _take(t, place, kind, register.dwords // step)
+
+    values = _ranged_scalars(t, instruction, address, nbytes, stored, slot, kind, together)
     for n, value in enumerate(values):
         if step == 2:
             t.regs.set_pair(register.index + 2 * n, value)
         else:
             t.regs.set_scalar(register.index + n, value)
+
+
+def _put_scalars(t: Translator, words: Sequence[str], place: str) -> None:
+    for n, word in enumerate(words):
+        here = t.b.emit(f"getelementptr i8, ptr {place}, i64 {4 * n}")
+        t.b.line(f"store i32 {word}, ptr {here}, align 4")
+
+
+def _take(t: Translator, place: str, kind: str, count: int) -> list[str]:
+    """So many numbers of a kind from a place on."""
+    b, step = t.b, int(kind[1:]) // 8
+    places = (b.emit(f"getelementptr i8, ptr {place}, i64 {step * n}") if n else place for n in range(count))
+    return [b.emit(f"load {kind}, ptr {here}, align 4") for here in places]
+
+
+def _ranged_scalars(
+    t: Translator,
+    instruction: Instruction,
+    address: str,
+    nbytes: int,
+    stored: Sequence[str],
+    slot: str,
+    kind: str,
+    together: Callable[[], list[str]],
+) -> list[str]:
+    """A scalar access: ``together`` if there is no buffer or all is inside of it, else dword by dword. What lies beyond
+    NUM_RECORDS, times the stride if there is one, is loaded as 0, and not stored (AMD, RDNA 3 ISA, "Scalar Memory
+    Reads"; the older guides are silent)."""
+    base = instruction.source("ADDR")
+    assert base is not None
+    assert isinstance(base.value, Register)
+    if base.value.dwords != 4:
+        return together()
+    b, writes = t.b, bool(stored)
+    start = b.emit(f"and i64 {t.regs.pair(base.value.index)}, {(1 << 48) - 4}")
+    offset = b.emit(f"sub i64 {address}, {start}")
+    stride = b.emit(f"and i32 {b.emit(f'lshr i32 {t.regs.scalar(base.value.index + 1)}, 16')}, 16383")
+    step = b.intrinsic("umax", "u32", Value(stride, "u32"), Value("1", "u32"))
+    records = b.resize(Value(t.regs.scalar(base.value.index + 2), "u32"), "u64")
+    size = b.binary("mul", records, b.resize(step, "u64"))
+    limit = b.intrinsic("usub.sat", "u64", size, Value(str(nbytes - 1), "u64")).text
+    inside = b.emit(f"icmp ult i64 {offset}, {limit}")
+    how = (WRITE if writes else 0) | (BUFFER if accesses.is_checked(t) else 0)
+
+    def by_dword() -> list[str]:
+        _put_scalars(t, stored, "%data")
+        b.declare("declare hidden i32 @hw_scalar_part(ptr, i64, i64, i64, i32, i32, i64, ptr, ptr) #1")
+        arguments = f"i64 {start}, i64 {offset}, i64 {size.text}, i32 {nbytes // 4}, i32 {how}"
+        fine = b.emit(
+            f"call i32 @hw_scalar_part(ptr %w, {arguments}, i64 {instruction.address}, ptr {slot}, ptr %data)"
+        )
+        t.stop_unless(b.emit(f"icmp ne i32 {fine}, 0"))
+        return [] if writes else _take(t, "%data", kind, nbytes * 8 // int(kind[1:]))
+
+    return accesses.either(t, inside, together, by_dword, f", {LIKELY}", kind)
 
 
 def _scalar_address(t: Translator, instruction: Instruction) -> str:
@@ -135,8 +185,11 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
     access: Access
     if row.encoding == "SCRATCH":
         access = PrivateAccess(t, instruction, *_scratch_place(t, instruction))
-    elif row.encoding == "MUBUF" and not fields.get("addr64") and t.private_registers:
-        access = BufferAccess(t, instruction)
+    elif row.encoding == "MUBUF" and not fields.get("addr64"):
+        if "atomic" in row.flags:
+            accesses.buffer_atomic(t, instruction)
+            return
+        access = BufferAccess(t, instruction) if t.private_registers else RangedAccess(t, instruction)
     else:
         access = Access(t, instruction, place_of(t, instruction))
     if "atomic" in row.flags:
@@ -199,120 +252,6 @@ def _all_is_resident(t: Translator, status: Register) -> None:
     t.later(lambda part: put(t, register, part, "zeroinitializer", exec_mask, masked, None))
 
 
-class Access:
-    """An instruction's loads and stores at the places that ``place`` gives."""
-
-    several_ways = False
-    """Whether each part is accessed in one of several ways, which is found when it runs."""
-
-    def __init__(self, t: Translator, instruction: Instruction, place: Place) -> None:
-        self.t = t
-        self.instruction = instruction
-        self.place = place
-        loads = [access for access in meaning(instruction).accesses if access.kind == "load"]
-        self.pieces = [
-            (0 if access.offset is None else two_places.constant(instruction, access.offset), BITS[access.type] // 8)
-            for access in loads
-        ]
-        """What it loads, in order."""
-        self.told_ahead = False
-        """Whether `tell` or `tell_loads` is called for all parts before they are accessed."""
-
-    def begin(self, part: int, exec_mask: Mask) -> PartOfAccess:
-        """What one part's lanes do."""
-        return PartOfAccess(self, part, exec_mask)
-
-    def load(self, one: PartAccess, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
-        """For each piece, bytes from the instruction's address and a size, its dwords."""
-        at = self.place(one.part)
-        if not self.told_ahead:
-            for offset, nbytes in pieces:
-                self._watch(one, at.moved(self.t.b, offset), nbytes, writes=False)
-        return one.load(at, pieces)
-
-    def store(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
-        """The same for stores."""
-        at = self.place(one.part).moved(self.t.b, offset)
-        if not self.told_ahead:
-            self._watch(one, at, nbytes, writes=True, values=values)
-        one.store(at, nbytes, values)
-
-    def tell_loads(self, one: PartAccess) -> None:
-        """Only tell the observer of what is loaded."""
-        at = self.place(one.part)
-        for offset, nbytes in self.pieces:
-            self._watch(one, at.moved(self.t.b, offset), nbytes, writes=False)
-
-    def tell(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
-        """Only tell the observer of a store."""
-        self._watch(one, self.place(one.part).moved(self.t.b, offset), nbytes, writes=True, values=values)
-
-    def _watch(self, one: PartAccess, at: Address, nbytes: int, *, writes: bool, values: Sequence[str] = ()) -> None:
-        observer = self.t.options.observer
-        if observer is not None:
-            lanes, ahead, apart = one.exec_mask, self.told_ahead, self.several_ways
-            observer.access(self.t, self.instruction, one.part, at, nbytes, writes, lanes, values, ahead, apart)
-
-
-class PartOfAccess:
-    """Loads and stores as the semantics' types say."""
-
-    def __init__(self, access: Access, part: int, exec_mask: Mask) -> None:
-        self.access = access
-        self._waiting: list[list[str]] = []
-        self.one = PartAccess(access.t, part, exec_mask, access.instruction.address)
-        self.b = access.t.b
-        self.put: Callable[[PartAccess, int, int, list[str]], None] = access.store
-
-    def store_all(self, effects: Sequence[EffectValues]) -> None:
-        """The stores among an instruction's effects."""
-        for effect in effects:
-            if effect.kind == "store":
-                offset = effect.values[1] if len(effect.values) > 1 else None
-                assert offset is None or isinstance(offset, Value)
-                self.store(effect.type, effect.values[0], offset)
-
-    def _offset(self, offset: Value | None) -> int:
-        """Two-address instructions give constants; the field ``offset`` is part of the place already."""
-        return 0 if offset is None else int(offset.text)
-
-    def load(self, type_: str, offset: Value | None) -> Wide:
-        """A value of a type of the semantics."""
-        nbytes = BITS[type_] // 8
-        b = self.b
-        if not self._waiting:  # all that the instruction loads is loaded together
-            self._waiting = self.access.load(self.one, self.access.pieces)
-        words = self._waiting.pop(0)
-        values = [Value(w, "u32", PART_LANES) for w in words]
-        if nbytes < 4:
-            return b.bitcast(b.resize(values[0], f"u{8 * nbytes}"), type_)
-        if nbytes == 4:
-            return b.bitcast(values[0], type_)
-        if nbytes == 8:
-            low, high = (v.text for v in values)
-            picks = vector([n + half * PART_LANES for n in range(PART_LANES) for half in (0, 1)])
-            both = b.emit(f"shufflevector {PART} {low}, {PART} {high}, <{2 * PART_LANES} x i32> {picks}")
-            joined = b.emit(f"bitcast <{2 * PART_LANES} x i32> {both} to <{PART_LANES} x i64>")
-            return b.bitcast(Value(joined, "u64", PART_LANES), type_)
-        return tuple(values)
-
-    def store(self, type_: str, value: Wide, offset: Value | None) -> None:
-        """Store a value of a type of the semantics."""
-        b = self.b
-        nbytes = BITS[type_] // 8
-        if isinstance(value, tuple):
-            words = [b.splat(b.bitcast(v, "u32"), PART_LANES).text for v in value]
-        else:
-            value = b.splat(value, PART_LANES)
-            if nbytes == 8:
-                pieces = b.reshape(value, "u32")
-                words = [b.shuffle(pieces, None, range(half, 2 * PART_LANES, 2)).text for half in (0, 1)]
-            else:
-                whole = b.bitcast(value, f"u{8 * nbytes}")
-                words = [b.resize(whole, "u32").text]
-        self.put(self.one, self._offset(offset), nbytes, words)
-
-
 # ---- addresses -------------------------------------------------------------------------------------------------------
 
 
@@ -322,7 +261,7 @@ def place_of(t: Translator, instruction: Instruction) -> Place:
     if encoding == "DS":
         return _ds_place(t, instruction)
     if encoding in ("MUBUF", "MTBUF"):
-        return _buffer_place(t, instruction)
+        return _buffer_by_address(t, instruction)
     b = t.b
     slot = t.slot_now(t.new_slot())
     offset = instruction.fields.get("offset", 0)
@@ -371,52 +310,20 @@ def _load_to_lds_place(t: Translator, instruction: Instruction) -> Place:
     return lambda part: Address(start, lanes[part], None, LDS, slot, instruction.fields["offset"])
 
 
-def _resource(t: Translator, instruction: Instruction) -> tuple[int, str, str]:
-    """A buffer's descriptor: the first register's number, its base address with the scalar offset, its size field."""
+def _buffer_by_address(t: Translator, instruction: Instruction) -> Place:
+    """A buffer instruction with addr64, which looks at no NUM_RECORDS: its addresses have 64 bits."""
     b = t.b
-    source, scalar = instruction.source("RSRC"), instruction.source("SOFFSET")
-    assert source is not None
-    assert isinstance(source.value, Register)
-    index = source.value.index
-    # 48 bits; compilers also put differences there, to which the vector address is added.
-    base = b.emit(f"ashr i64 {b.emit(f'shl i64 {t.regs.pair(index)}, 16')}, 16")
-    if scalar is not None:
-        value = scalar_operand(t, scalar)
-        assert isinstance(value, Value)
-        if value.text != "0":
-            base = b.emit(f"add i64 {base}, {b.resize(value, 'u64').text}")
-    return index, base, t.regs.scalar(index + 2)
-
-
-def _buffer_place(t: Translator, instruction: Instruction) -> Place:
-    """A buffer that is not swizzled. What lies beyond its size is not told apart from what lies beyond its
-    allocation."""
-    b = t.b
-    fields = instruction.fields
     slot = t.slot_now(t.new_slot())
-    index, base, _ = _resource(t, instruction)
-    if fields["offset"]:
-        base = b.emit(f"add i64 {base}, {fields['offset']}")
+    _, base, soffset = accesses.resource(t, instruction)
+    if soffset.text != "0":
+        base = b.emit(f"add i64 {base}, {b.resize(soffset, 'u64').text}")
+    if instruction.fields["offset"]:
+        base = b.emit(f"add i64 {base}, {instruction.fields['offset']}")
     address = instruction.source("ADDR")
-    if address is None:
-        zeros = "zeroinitializer"
-        return lambda part: Address(base, zeros, None, 0, slot)
+    assert address is not None
     assert isinstance(address.value, Register)
     first = number(address.value)
-    if fields.get("addr64"):
-        return lambda part: Address(base, t.regs.vector(first, part), t.regs.vector(first + 1, part), 0, slot)
-    if not fields["idxen"]:
-        return lambda part: Address(base, t.regs.vector(first, part), None, 0, slot)
-    stride = b.emit(f"and i32 {b.emit(f'lshr i32 {t.regs.scalar(index + 1)}, 16')}, 16383")
-
-    def place(part: int) -> Address:
-        steps = Value(t.regs.vector(first, part), "u32", PART_LANES)
-        offset = b.binary("mul", steps, Value(stride, "u32"))
-        if fields["offen"]:
-            offset = b.binary("add", offset, Value(t.regs.vector(first + 1, part), "u32", PART_LANES))
-        return Address(base, offset.text, None, 0, slot)
-
-    return place
+    return lambda part: Address(base, t.regs.vector(first, part), t.regs.vector(first + 1, part), 0, slot)
 
 
 # ---- private memory --------------------------------------------------------------------------------------------------
@@ -563,65 +470,49 @@ class PrivateAccess(Access):
             one.store(place, 4, [value])
 
 
-class BufferAccess(Access):
+class BufferAccess(RangedAccess):
     """A buffer instruction of a kernel that has private memory: the descriptor's swizzle bit tells, when it runs,
     whether it accesses that."""
 
     several_ways = True
 
     def __init__(self, t: Translator, instruction: Instruction) -> None:
-        super().__init__(t, instruction, _buffer_place(t, instruction))
+        super().__init__(t, instruction)
         b = t.b
-        index, base, _ = _resource(t, instruction)
-        high = t.regs.scalar(index + 1)
-        self.swizzled = b.emit(f"icmp slt i32 {high}, 0")
+        _, base, soffset = accesses.resource(t, instruction)
+        if soffset.text != "0":
+            base = b.emit(f"add i64 {base}, {b.resize(soffset, 'u64').text}")
         fixed = Value(str(instruction.fields["offset"]), "u32")
         address = instruction.source("ADDR") if instruction.fields["offen"] else None
         self.private = PrivateAccess(t, instruction, base, _lane_offsets(t, address, fixed))
 
     def load(self, one: PartAccess, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
-        b = self.t.b
-        inside, outside, done = b.label("private"), b.label("buffer"), b.label("loaded")
-        self.place(one.part)  # registers are read where both ways see them
-        self.private.offsets(one.part)
-        b.branch(self.swizzled, inside, outside)
-        known = self.t.shapes
-        b.start(inside)
-        self.t.shapes = dict(known)  # what is found on one way does not hold on the other
-        (first,) = self.private.load(one, pieces)
-        first_end = b.block.label
-        b.jump(done)
-        b.start(outside)
-        self.t.shapes = dict(known)
-        (second,) = super().load(one, pieces)
-        self.t.shapes = known
-        second_end = b.block.label
-        b.jump(done)
-        b.start(done)
-        return [
-            [
-                b.emit(f"phi {PART} [{x}, %{first_end}], [{y}, %{second_end}]")
-                for x, y in zip(first, second, strict=True)
-            ]
-        ]
+        usual = self.usual(one)
+        self.private.offsets(one.part)  # registers are read where both ways see them
+
+        def private() -> list[str]:
+            (values,) = self.private.load(one, pieces)
+            return values
+
+        def buffer() -> list[str]:
+            (values,) = self.load_by(usual, one, pieces)
+            return values
+
+        return [accesses.either(self.t, self.swizzled, private, buffer)]
 
     def store(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
-        b = self.t.b
-        inside, outside, done = b.label("private"), b.label("buffer"), b.label("stored")
-        self.place(one.part)
+        usual = self.usual(one)
         self.private.offsets(one.part)
-        b.branch(self.swizzled, inside, outside)
-        known = self.t.shapes
-        b.start(inside)
-        self.t.shapes = dict(known)
-        self.private.store(one, offset, nbytes, values)
-        b.jump(done)
-        b.start(outside)
-        self.t.shapes = dict(known)
-        super().store(one, offset, nbytes, values)
-        self.t.shapes = known
-        b.jump(done)
-        b.start(done)
+
+        def private() -> list[str]:
+            self.private.store(one, offset, nbytes, values)
+            return []
+
+        def buffer() -> list[str]:
+            self.store_by(usual, one, nbytes, values)
+            return []
+
+        accesses.either(self.t, self.swizzled, private, buffer)
 
 
 __all__ = ["place_of", "put", "scalar_memory", "vector_memory"]

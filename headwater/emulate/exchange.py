@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from headwater.emulate.builder import Value
 from headwater.emulate.layout import LANES
 from headwater.emulate.memory import vector
-from headwater.emulate.registers import PART, PART_LANES, PART_MASK, PARTS, Mask
-from headwater.emulate.vector import number, put
+from headwater.emulate.registers import PART, PART_LANES, PART_MASK, PARTS, Mask, number
+from headwater.emulate.vector import put
 from headwater.isa.gcn.model import Instruction, Register
 
 if TYPE_CHECKING:

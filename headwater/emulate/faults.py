@@ -112,9 +112,24 @@ def _what(
         if total > detail:
             hint = f"{launch.chip.name} holds {detail} at once: launch no more, or a kernel for each step"
         return f"{wavefront} waits for ever at resource {address}: the {resident} that run all wait, too", hint
+    if kind == layout.FAULT_RECORDS:
+        return _beyond(who, address, amount, detail)
     if kind == layout.FAULT_JUMP:
         return f"{wavefront} jumps to {address:#x}, where no code is known to begin", ""
     return f"{wavefront} failed with the unknown code {kind}", ""
+
+
+def _beyond(who: str, address: int, amount: str, detail: int) -> tuple[str, str]:
+    """What is outside of a buffer by its descriptor, as support.c has it."""
+    writes, by_element, scalar = (detail >> n & 1 for n in (32, 33, 34))
+    access, result = ("writes", "drops that") if writes else ("reads", "gives 0")
+    if scalar:
+        where = f"beyond byte {address} of a buffer"
+    elif by_element:
+        where = f"of an element beyond the {detail & 0xFFFFFFFF} of a buffer"
+    else:
+        where = f"at byte {address} of a buffer of {detail & 0xFFFFFFFF}"
+    return f"{who} {access} {amount} {where}, as its descriptor says (NUM_RECORDS): the chip {result}", ""
 
 
 def _refused(why: int, value: int) -> tuple[str, str]:

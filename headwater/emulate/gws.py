@@ -15,8 +15,8 @@ from headwater.emulate.builder import Value
 from headwater.emulate.control import scalar_register
 from headwater.emulate.layout import GWS_OPERATIONS, GWS_RESOURCES, WAVE
 from headwater.emulate.program import meaning
-from headwater.emulate.registers import PARTS
-from headwater.emulate.vector import first_active, lane_of, number
+from headwater.emulate.registers import PARTS, number
+from headwater.emulate.vector import first_active, lane_of
 from headwater.isa.gcn.model import M0, Instruction, Register
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from headwater.emulate.registers import PART
 if TYPE_CHECKING:
     from headwater.emulate.memory import Address
 
-WRITE, FLAT, LDS, PRIVATE, GDS, ARENA, RESOURCE = 1, 2, 4, 8, 16, 32, 64
+WRITE, FLAT, LDS, PRIVATE, GDS, ARENA, RESOURCE, BUFFER = 1, 2, 4, 8, 16, 32, 64, 128
 """Bits of ``how``: see support.c."""
 
 _CLOBBERS = "~{memory},~{dirflag},~{fpsr},~{flags}"

@@ -36,7 +36,7 @@ ENDED, AT_BARRIER, STOPPED, AT_GWS = 0, 1, 2, 3
 # Kinds in the error record.
 FAULT_READ, FAULT_WRITE, FAULT_LDS_READ, FAULT_LDS_WRITE, FAULT_PRIVATE = 1, 2, 3, 4, 5
 FAULT_UNSUPPORTED, FAULT_TRAP, FAULT_JUMP, FAULT_READ_ONLY, FAULT_ALIGNMENT, FAULT_STACK = 6, 7, 8, 9, 10, 11
-FAULT_RESOURCE, FAULT_GWS = 12, 13
+FAULT_RESOURCE, FAULT_GWS, FAULT_RECORDS = 12, 13, 14
 FAULT_NAMES: Final = {
     name: value for name, value in list(globals().items()) if name.startswith("FAULT_") and isinstance(value, int)
 }
@@ -117,6 +117,17 @@ WAVE: Final = Struct(
     ("u64", "turn", 1),
 )
 
+BUFFER: Final = Struct(
+    "buffer",
+    ("u64", "lanes", 1),  # those that are inside of it
+    ("u32", "resource", 4),
+    ("u32", "soffset", 1),
+    ("u32", "offset", 1),  # the instruction's, in bytes
+    ("u32", "generation", 1),  # 0 for gfx6
+    ("u32", "flags", 1),
+)
+"""A buffer instruction, for buffers.h."""
+
 DISPATCH: Final = Struct(
     "dispatch",
     ("u64", "code", 1),
@@ -166,7 +177,7 @@ def round_up(number: int, multiple: int) -> int:
 
 
 def c_header() -> str:
-    """The declarations that ``support.c`` begins with."""
+    """The declarations that ``support.c`` begins with, and how buffers are reached."""
     constants = {
         "LANES": LANES,
         "SGPR_SLOTS": SGPR_SLOTS,
@@ -187,4 +198,7 @@ def c_header() -> str:
     }
     lines = "".join(f"#define {name} {value}\n" for name, value in constants.items())
     types = "typedef unsigned int u32; typedef int i32; typedef unsigned long long u64; typedef long long i64;\n"
-    return types + lines + WAVE.declaration() + DISPATCH.declaration()
+    from pathlib import Path
+
+    structures = WAVE.declaration() + DISPATCH.declaration() + BUFFER.declaration()
+    return types + lines + structures + Path(__file__).with_name("buffers.h").read_text()

@@ -5,16 +5,13 @@ They read and write all lanes, whatever EXEC says.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from headwater.emulate.builder import Builder
 from headwater.emulate.layout import LANES
 from headwater.emulate.reference_matrix import shape_of
-from headwater.emulate.registers import PART, PART_LANES, PARTS
-from headwater.emulate.vector import number
+from headwater.emulate.registers import PART, PART_LANES, PARTS, Registers, number
 from headwater.isa.gcn.model import Constant, Instruction, Register, Source, constant_bits
-
-if TYPE_CHECKING:
-    from headwater.emulate.translate import Translator
 
 _KINDS = {"f32": 0, "f16": 1, "bf16": 2, "i8": 3, "f64": 4}
 _FACTOR_REGISTERS, RESULT_REGISTERS = 2, 32
@@ -22,7 +19,21 @@ ARRAY_REGISTERS = 2 * _FACTOR_REGISTERS + RESULT_REGISTERS
 """Registers that a call takes: A, B, then C."""
 
 
-def translate(t: Translator, instruction: Instruction) -> None:
+class Context(Protocol):
+    """What the calls are written by: a translator."""
+
+    uses_matrices: bool
+
+    @property
+    def b(self) -> Builder: ...
+    @property
+    def regs(self) -> Registers: ...
+
+    def flush(self) -> None:
+        """Write the vector code that waits."""
+
+
+def translate(t: Context, instruction: Instruction) -> None:
     """One matrix instruction."""
     t.flush()
     t.uses_matrices = True
@@ -47,11 +58,11 @@ def translate(t: Translator, instruction: Instruction) -> None:
             t.regs.set_vector(number(dest) + n, part, value)
 
 
-def _place(t: Translator, register: int, part: int) -> str:
+def _place(t: Context, register: int, part: int) -> str:
     return t.b.emit(f"getelementptr i8, ptr %matrices, i64 {4 * (LANES * register + PART_LANES * part)}")
 
 
-def _store(t: Translator, source: Source, at: int, dwords: int, result: str) -> None:
+def _store(t: Context, source: Source, at: int, dwords: int, result: str) -> None:
     """Put a source into the array, a constant into all lanes."""
     value = source.value
     count = value.dwords if isinstance(value, Register) else dwords

@@ -25,24 +25,29 @@ from headwater.isa.gcn.semantics import BITS, Semantics, semantics
 def scalar_memory(wave: Wave, instruction: Instruction, what: Semantics) -> None:
     """SMEM and SMRD."""
     base = instruction.source("ADDR")
-    start, limit = 0, None
+    start, begin, limit = 0, 0, None
     if base is not None:
         words = dwords_of(raw_value(wave, base, instruction))
         start = int(words[0][0]) | int(words[1][0]) << 32
         if len(words) == 4:
             start &= (1 << 48) - 1
-            stride, limit = int(words[1][0]) >> 16 & 0x3FFF, int(words[2][0])
-            limit *= stride or 1
+            start &= -4
+            limit = int(words[2][0]) * (int(words[1][0]) >> 16 & 0x3FFF or 1)
         moving = instruction.source("SOFFSET")
         offset = instruction.fields["offset_bytes"]
         if moving is not None:
             offset += int(dwords_of(raw_value(wave, moving, instruction))[0][0])
-        start = start + offset & ~3
+        begin, start = start, start + offset & ~3
     operands = {name: named_value(wave, instruction, name, what) for name in what.reads - {"MEM"}}
     memory = wave.memories.memory
 
+    def inside(at: int) -> bool:
+        """Whether a dword of a buffer is inside of it: outside is 0, and nothing is stored."""
+        return limit is None or 0 <= at - begin <= limit - 4
+
     def load(type_: str, offset: Array | None) -> Wide:
-        return _as_lanes([memory.read(start, BITS[type_] // 8)], type_)
+        at = range(start, start + BITS[type_] // 8, 4)
+        return _as_lanes([b"".join(memory.read(n, 4) if inside(n) else bytes(4) for n in at)], type_)
 
     clock = {"memtime": lambda: wave.executed, "realtime": lambda: wave.executed}
     try:
@@ -57,7 +62,10 @@ def scalar_memory(wave: Wave, instruction: Instruction, what: Semantics) -> None
                 assign(wave, instruction, target, value, what)
         for effect in done.effects:
             if effect.kind == "store":
-                memory.write(start, _bytes(effect.values[0], 0))
+                data = _bytes(effect.values[0], 0)
+                for n in range(0, len(data), 4):
+                    if inside(start + n):
+                        memory.write(start + n, data[n : n + 4])
     except AccessError as error:
         raise fault(error, instruction, instruction.row.name, None) from None
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from headwater.emulate.layout import LANES
-from headwater.emulate.reference_memory import AccessError, FlatMemory
+from headwater.emulate.reference_memory import AccessError, FlatMemory, Range
 from headwater.emulate.reference_texels import Format, bits_of, float_of, format_of, from_half, half_bits
 from headwater.isa.gcn import images
 from headwater.isa.gcn.model import Instruction
@@ -221,18 +221,10 @@ def _buffer_format(one: Operation) -> Format | None:
 
 
 def _buffer_places(one: Operation, form: Format | None) -> list[Place]:
-    """AMD, Vega ISA Reference Guide, "Buffer Addressing"; what NUM_RECORDS counts differs by generation."""
-    v = one.resource
-    base, stride, records = (get(v, BUFFER, name) for name in ("base", "stride", "records"))
-    swizzled, tid = get(v, BUFFER, "swizzle"), get(v, BUFFER, "add_tid")
-    element = 2 << get(v, BUFFER, "element_size") if one.isa in OLD_IMAGES else 4
-    group = 8 << get(v, BUFFER, "index_stride")
-    if tid and one.isa not in OLD_IMAGES[:2]:
-        stride += get(v, BUFFER, "data_format") << 14
+    """An element is inside of the buffer as a whole or not at all."""
     fields = one.fields
-    counts_elements = stride > 0 and (
-        one.isa in OLD_IMAGES[:2] or bool(swizzled if one.isa == "gfx8" else fields["idxen"])
-    )
+    base = get(one.resource, BUFFER, "base")
+    found = Range(one.resource, one.isa, bool(fields["idxen"]), True, one.soffset)
     places: list[Place] = [None] * LANES
     if form is None:
         return places
@@ -242,17 +234,8 @@ def _buffer_places(one: Operation, form: Format | None) -> list[Place]:
             places[lane] = base + one.soffset + fields["offset"] + (registers[0] | registers[1] << 32)
             continue
         index = registers.pop(0) if fields["idxen"] else 0
-        offset = fields["offset"] + (registers.pop(0) if fields["offen"] else 0)
-        index += lane if tid else 0
-        where = index * stride + offset
-        if swizzled:
-            where = (index // group * stride + offset // element * element) * group
-            where += index % group * element + offset % element
-        if counts_elements:
-            good = index < records and not (swizzled and offset >= stride)
-        else:
-            good = (offset if one.isa in OLD_IMAGES[:2] else where) + form.data.nbytes <= records
-        places[lane] = base + one.soffset + where if good else None
+        offset = registers.pop(0) if fields["offen"] else 0
+        places[lane] = found.place(lane, index, offset, fields["offset"], 0, form.data.nbytes)
     return places
 
 

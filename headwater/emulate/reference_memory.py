@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from headwater.emulate.layout import GDS_BYTES, LANES, PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.errors import KernelFault
-from headwater.isa.gcn.model import Instruction
+from headwater.isa.gcn.model import TYPE_BITS, Instruction
 
 
 class AccessError(Exception):
@@ -188,42 +188,84 @@ def second_place(address: int, offset: int) -> tuple[int, int]:
     return address, (address + 4 * further) & 0xFFFFFFFF
 
 
+@dataclass(frozen=True)
+class Range:
+    """A V# and the sizes that its fields mean, for an instruction that has an index or none, a format or none.
+
+    AMD, "GCN3" and "Vega" ISA Reference Guides, "Buffer Addressing" and "Range checking"; that from gfx9 on the scalar
+    offset counts, that thread numbers are not tested without an index, and that the vector's and the instruction's
+    offsets wrap, is measured (ROCm/rocm-systems, PR 10928).
+    """
+
+    descriptor: int
+    isa: str
+    indexed: bool
+    formatted: bool
+    soffset: int
+
+    def place(self, lane: int, index: int, offset: int, fixed: int, more: int, nbytes: int) -> int | None:
+        """The address of ``nbytes`` bytes, ``more`` behind where a lane's access begins; None outside."""
+        words = self.descriptor
+        old, newer = self.isa in ("gfx6", "gfx7"), self.isa not in ("gfx6", "gfx7", "gfx8")
+        base, stride, records = words & (1 << 48) - 1, words >> 48 & 0x3FFF, words >> 64 & 0xFFFFFFFF
+        high, swizzled = words >> 96, words >> 63 & 1
+        thread_numbers = bool(high >> 23 & 1)
+        if not self.indexed:
+            index = 0
+        if thread_numbers and (swizzled or not self.indexed or not newer):
+            index += lane
+            if not old and not (newer and self.formatted):
+                stride += (high >> 15 & 15) << 14
+        start = offset + fixed & 0xFFFFFFFF if newer else offset + fixed
+        at = start + more
+        where = index * stride + at
+        if swizzled:
+            element, group = 4 if newer else 2 << (high >> 19 & 3), 8 << (high >> 21 & 3)
+            where = (index // group * stride + at // element * element) * group + index % group * element + at % element
+        if old:
+            counts_elements = stride > 0
+        elif newer:
+            counts_elements = stride > 0 and self.indexed
+        else:
+            counts_elements = stride > 0 and bool(swizzled)
+        if thread_numbers and not self.indexed and newer:
+            inside = True
+        elif counts_elements:
+            inside = index < records and not (swizzled and at >= stride)
+        else:
+            counted = at if old or newer else index * stride + at
+            inside = counted + nbytes + self.soffset <= records
+        return base + self.soffset + where if inside else None
+
+
 def _buffer(instruction: Instruction, isa: str, read: Read) -> list[Callable[[int], Place]]:
-    """AMD, Vega ISA Reference Guide, "Buffer Addressing"; addr64: Southern Islands ISA Reference Guide."""
+    """Addresses by a V#: AMD, Vega ISA Reference Guide, "Buffer Addressing"; addr64: Southern Islands ISA Reference
+    Guide. Dwords are tested each for itself, but those of an atomic operation or of an element with a format."""
     fields = instruction.fields
     descriptor, soffset, address = read("RSRC")[0], read("SOFFSET")[0], read("ADDR")
-    base = descriptor & (1 << 48) - 1
-    stride = descriptor >> 48 & 0x3FFF
-    swizzled = descriptor >> 63 & 1
-    records = descriptor >> 64 & 0xFFFFFFFF
-    high = descriptor >> 96
-    # From gfx9 on elements are dwords.
-    element = 2 << (high >> 19 & 3) if isa in ("gfx6", "gfx7", "gfx8") else 4
-    index_stride = 8 << (high >> 21 & 3)
-    add_lane = high >> 23 & 1
     result: list[Callable[[int], Place]] = []
+    found = Range(descriptor, isa, bool(fields["idxen"]), "dfmt" in fields, soffset)
+    held = TYPE_BITS[instruction.row.operands[0].type] // 8  # D, or DATA of stores
+    whole = held if "dfmt" in fields or "atomic" in instruction.row.flags else 0
+    small = next((n for word, n in (("byte", 1), ("short", 2)) if word in instruction.row.name), 4)
     for lane in range(LANES):
         if fields.get("addr64"):
-            start = base + soffset + fields["offset"] + address[lane]
+            start = (descriptor & (1 << 48) - 1) + soffset + fields["offset"] + address[lane]
             result.append(lambda n, start=start: ("global", start + n))  # type: ignore[misc]
             continue
-        index, offset = 0, fields["offset"]
+        index, offset = 0, 0
         if fields["idxen"] and fields["offen"]:
-            index, offset = address[lane] & 0xFFFFFFFF, offset + (address[lane] >> 32)
+            index, offset = address[lane] & 0xFFFFFFFF, address[lane] >> 32
         elif fields["idxen"]:
             index = address[lane]
         elif fields["offen"]:
-            offset += address[lane]
-        index += lane if add_lane else 0
+            offset = address[lane]
 
-        def place(n: int, index: int = index, offset: int = offset) -> Place:
-            at = offset + n
-            if swizzled:
-                outer = (index // index_stride * stride + at // element * element) * index_stride
-                return "global", base + soffset + outer + index % index_stride * element + at % element
-            # Without a stride the size counts bytes, else elements.
-            outside = index >= records if stride else at >= records
-            return ("nothing", 0) if outside else ("global", base + soffset + stride * index + at)
+        def place(n: int, lane: int = lane, index: int = index, offset: int = offset) -> Place:
+            at = found.place(lane, index, offset, fields["offset"], n, small)
+            if whole and found.place(lane, index, offset, fields["offset"], 0, whole) is None:
+                at = None
+            return ("nothing", 0) if at is None else ("global", at)
 
         result.append(place)
     return result

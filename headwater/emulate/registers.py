@@ -21,6 +21,7 @@ from headwater.isa.gcn.model import (
     SHARED_LIMIT,
     VCC,
     VCCZ,
+    Register,
 )
 
 PART_LANES = 16
@@ -87,6 +88,11 @@ class Mask:
                     total = piece
             self.whole = total
         return self.whole
+
+
+def number(register: Register) -> int:
+    """A vector or accumulation register's place in the numbering of `Registers`."""
+    return register.index + (ACC if register.file == "a" else 0)
 
 
 class Registers:

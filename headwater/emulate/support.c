@@ -50,8 +50,9 @@ static inline const struct allocation *find(const struct wave *w, u64 address, u
 }
 
 /* Bits of `how`: a write; a flat address, which may lie in an aperture; the slot is the LDS, the wavefront's private memory,
-   the GDS or a resource's descriptor instead of a memory of the last allocation; the address is one of the arena. */
-enum { WRITE = 1, FLAT = 2, IN_LDS = 4, IN_PRIVATE = 8, IN_GDS = 16, IN_ARENA = 32, IN_RESOURCE = 64 };
+   the GDS or a resource's descriptor instead of a memory of the last allocation; the address is one of the arena; the base
+   is a `struct buffer`, the low half of an address an offset, the high one an index. */
+enum { WRITE = 1, FLAT = 2, IN_LDS = 4, IN_PRIVATE = 8, IN_GDS = 16, IN_ARENA = 32, IN_RESOURCE = 64, IN_BUFFER = 128 };
 
 /* An allocation of the arena, whose 32-bit addresses VLIW shaders use: `start` and `end` are such addresses, `flags` is what
    is added to them to get the host's, with the flag WRITABLE. Its slots have a third word, that summand. */
@@ -154,9 +155,78 @@ static inline void not_inside(const u32 *buffer, u32 how, u64 *address) {
         for (u32 l = 0; l < PART; l++) address[l] = buffer[l];
 }
 
+/* Whether what lies outside of a buffer is not to be told: it is not checked, or the lane has nothing to do and says so by
+   2 GiB more of offset, as Triton and composable_kernel have it (AMD_BUFFER_LOAD_OOB_CHECK_OFFSET_TRICK). */
+static int unchecked(const struct buffer *x, const struct buffer_at *at, u32 offset) {
+    return !(x->flags & IS_CHECKED) || (!at->by_element && offset >> 30 == 2);
+}
+
+static void outside(struct wave *w, const struct buffer *x, const struct buffer_at *at, u32 bytes, u64 pc, u32 lane, u32 write) {
+    u64 what = x->resource[2] | (u64)(write != 0) << 32 | (u64)at->by_element << 33;
+    hw_fault(w, FAULT_RECORDS, pc, lane, at->offset, bytes, what);
+}
+
+/* Sixteen lanes' access to a buffer, dword by dword: those that are outside load 0 and store nothing. */
+static u32 buffer_part(struct wave *w, const struct buffer *x, u32 mask, u64 info, u64 *slot, u32 *buffer, u32 write) {
+    u32 how = (info & 0xff & ~IN_BUFFER) | write, first = info >> 8 & 0xff, bytes = info >> 16 & 0xff;
+    u32 *data = buffer + 2 * PART, whole = x->flags & IS_FORMATTED, step = bytes < 4 ? bytes : 4;
+    for (u32 l = 0; l < PART; l++) {
+        if (!(mask >> l & 1)) continue;
+        for (u32 d = 0; d * 4 < bytes; d++) {
+            u32 index = buffer[PART + l], offset = buffer[l], value = write ? data[d * PART + l] : 0;
+            struct buffer_at at = buffer_at(x, first + l, index, offset, 4 * d, step);
+            if (whole) at.inside = buffer_at(x, first + l, index, offset, 0, bytes).inside;
+            if (at.inside) {
+                if (!move_lane(w, at.address, step, how, info >> 32, first + l, slot, (unsigned char *)&value)) return 0;
+            } else if (!unchecked(x, &at, offset)) {
+                outside(w, x, &at, step, info >> 32, first + l, write);
+                return 0;
+            }
+            if (!write) data[d * PART + l] = value;
+        }
+    }
+    return 1;
+}
+
+/* The lanes of an atomic instruction that are inside of a buffer, with their addresses; 0 after a fault. `offsets`: u32[64],
+   then as many indices. */
+HIDDEN u32 hw_buffer_lanes(struct wave *w, struct buffer *x, u64 lanes, const u32 *offsets, u64 bytes, u64 pc, u64 *address) {
+    x->lanes = 0;
+    for (u32 l = 0; l < LANES; l++) {
+        if (!(lanes >> l & 1)) continue;
+        struct buffer_at at = buffer_at(x, l, offsets[LANES + l], offsets[l], 0, bytes);
+        address[l] = at.address;
+        if (at.inside) x->lanes |= 1ull << l;
+        else if (!unchecked(x, &at, offsets[l])) {
+            outside(w, x, &at, bytes, pc, l, 1);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Dwords at `offset` in a buffer at `base`, which has `size` bytes, moved to or from `data` for the whole wavefront. `how`:
+   WRITE, and IN_BUFFER if none may be outside. */
+HIDDEN u32 hw_scalar_part(
+    struct wave *w, u64 base, u64 offset, u64 size, u32 dwords, u32 how, u64 pc, u64 *slot, u32 *data
+) {
+    for (u32 d = 0; d < dwords; d++, offset += 4) {
+        if (offset < size && size - offset >= 4) {
+            if (!move_lane(w, base + offset, 4, how & WRITE, pc, 0, slot, (unsigned char *)&data[d])) return 0;
+        } else if (how & IN_BUFFER) {
+            hw_fault(w, FAULT_RECORDS, pc, 0, size, 4, (u64)(how & WRITE) << 32 | 1ull << 34);
+            return 0;
+        } else if (!(how & WRITE)) {
+            data[d] = 0;
+        }
+    }
+    return 1;
+}
+
 HIDDEN u32 hw_load_part(struct wave *w, u64 base, u32 mask, u64 info, u64 *slot, u32 *buffer) {
     u32 how = info & 0xff, first = info >> 8 & 0xff, bytes = info >> 16 & 0xff, *data = buffer + 2 * PART;
     u64 address[PART];
+    if (how & IN_BUFFER) return buffer_part(w, (const struct buffer *)base, mask, info, slot, buffer, 0);
     int simple = inside(buffer, base, mask, bytes, slot, address);
     if (!simple) not_inside(buffer, how, address);
     for (u32 d = 0; d * 4 < bytes; d++)
@@ -182,6 +252,7 @@ HIDDEN u32 hw_load_part(struct wave *w, u64 base, u32 mask, u64 info, u64 *slot,
 HIDDEN u32 hw_store_part(struct wave *w, u64 base, u32 mask, u64 info, u64 *slot, u32 *buffer) {
     u32 how = (info & 0xff) | WRITE, first = info >> 8 & 0xff, bytes = info >> 16 & 0xff, *data = buffer + 2 * PART;
     u64 address[PART];
+    if (how & IN_BUFFER) return buffer_part(w, (const struct buffer *)base, mask, info, slot, buffer, WRITE);
     int simple = inside(buffer, base, mask, bytes, slot, address);
     if (!simple) not_inside(buffer, how, address);
     if (simple && bytes == 4) {

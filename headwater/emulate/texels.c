@@ -209,34 +209,30 @@ static u32 buffer_format(struct wave *w, const struct texels *x, u64 pc, struct 
     return understand(w, x, pc, f);
 }
 
-/* AMD, Vega ISA Reference Guide, "Buffer Addressing" and "Range checking"; num_records counts elements or bytes. */
-static void buffer_places(struct texels *x, const struct format *f) {
-    const u32 *r = x->resource;
-    u64 base = get(r, BUFFER_BASE) + x->soffset, stride = get(r, BUFFER_STRIDE), records = get(r, BUFFER_RECORDS);
-    u32 swizzled = get(r, BUFFER_SWIZZLE), tid = get(r, BUFFER_ADD_TID), indexed = x->flags & IS_IDXEN;
-    u64 element = x->generation < 3 ? 2u << get(r, BUFFER_ELEMENT_SIZE) : 4, index_stride = 8u << get(r, BUFFER_INDEX_STRIDE);
-    if (tid && x->generation >= 2) stride |= get(r, BUFFER_DATA_FORMAT) << 14; /* GCN3: the field is of the stride */
-    u32 by_element = stride != 0;
-    if (x->generation == 2) by_element = stride != 0 && swizzled;
-    if (x->generation > 2) by_element = stride != 0 && indexed;
+/* See buffers.h; an element is inside of a buffer as a whole or not at all. */
+static u32 buffer_places(struct wave *w, struct texels *x, u64 pc, const struct format *f) {
+    struct buffer b = {.soffset = x->soffset, .offset = x->offset, .generation = x->generation};
+    __builtin_memcpy(b.resource, x->resource, sizeof b.resource);
+    b.flags = IS_FORMATTED | (x->flags & IS_IDXEN ? IS_INDEXED : 0);
     for (u32 lane = 0; lane < LANES; lane++) {
         u64 *place = &x->place[lane];
         *place = NOWHERE;
         if (!(x->lanes >> lane & 1) || f->data == 0) continue;
         u32 first = x->address[lane], second = x->address[LANES + lane];
         if (x->flags & IS_ADDR64) {
-            *place = base + x->offset + (first | (u64)second << 32);
+            *place = (get(x->resource, BUFFER_BASE) + x->soffset + x->offset + (first | (u64)second << 32));
             continue;
         }
-        u64 index = indexed ? first : 0, offset = x->offset + (u64)(x->flags & IS_OFFEN ? indexed ? second : first : 0);
-        if (tid) index += lane;
-        u64 at = swizzled ? (index / index_stride * stride + offset / element * element) * index_stride +
-                                index % index_stride * element + offset % element
-                          : index * stride + offset;
-        u64 reach = (x->generation >= 2 && !by_element ? at : offset) + f->bytes;
-        if (by_element ? index >= records || (swizzled && offset >= stride) : reach > records) continue;
-        *place = base + at;
+        if (!(x->flags & IS_IDXEN)) second = first;
+        struct buffer_at at = buffer_at(&b, lane, first, x->flags & IS_OFFEN ? second : 0, 0, f->bytes);
+        if (at.inside) *place = at.address;
+        else if (x->flags & IS_WATCHED) {
+            u64 what = b.resource[2] | (u64)(x->kind == KIND_STORE) << 32 | (u64)at.by_element << 33;
+            hw_fault(w, FAULT_RECORDS, pc, lane, at.offset, f->bytes, what);
+            return 0;
+        }
     }
+    return 1;
 }
 
 /* ---- images -------------------------------------------------------------------------------------------------------- */
@@ -616,8 +612,7 @@ HIDDEN u32 hw_texel_places(struct wave *w, struct texels *x, u64 pc) {
         if (!buffer_format(w, x, pc, &f)) return 0;
         __builtin_memcpy(x->format, &f, sizeof f);
         x->element_bytes = f.bytes;
-        buffer_places(x, &f);
-        return 1;
+        return buffer_places(w, x, pc, &f);
     }
     struct image m;
     if (!image_of(w, x, pc, &m)) return 0;

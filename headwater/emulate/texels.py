@@ -14,8 +14,8 @@ from headwater.emulate.builder import Value
 from headwater.emulate.control import scalar_operand
 from headwater.emulate.layout import LANES, Struct
 from headwater.emulate.memory import Address
-from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
-from headwater.emulate.vector import number, put
+from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask, number
+from headwater.emulate.vector import put
 from headwater.isa.gcn import images, resources
 from headwater.isa.gcn.model import EXEC, ISAS, Instruction, Register
 from headwater.isa.gcn.semantics import float_bits, semantics
@@ -60,7 +60,7 @@ _LEVELS = ("", "mip", "lod", "zero", "auto", "given")
 _FLAGS = (
     "IS_BUFFER", "IS_TYPED", "IS_OFFEN", "IS_IDXEN", "IS_ADDR64", "IS_RAW", "IS_SIGNED", "IS_HALVES", "IS_UNPACKED",
     "IS_HIGH", "IS_ARRAY", "IS_UNNORMALIZED", "IS_A16", "IS_R128", "HAS_OFFSET", "HAS_BIAS", "HAS_COMPARE", "HAS_CLAMP",
-    "KEEPS_OLD", "IS_LWE",
+    "KEEPS_OLD", "IS_LWE", "IS_WATCHED",
 )  # fmt: skip
 REASONS: Final = (
     "DATA_FORMAT",
@@ -131,6 +131,7 @@ def _put_facts(t: Translator, instruction: Instruction, what: images.Texels) -> 
         "HAS_COMPARE": what.compare,
         "HAS_CLAMP": what.clamp,
         "KEEPS_OLD": "reads_d" in instruction.row.flags,
+        "IS_WATCHED": t.options.observer is not None and t.options.observer.takes_values,
     }
     flags |= {f"IS_{name.upper()}": fields.get(name, 0) for name in ("offen", "idxen", "addr64", "a16", "r128", "lwe")}
     _put(t, "flags", str(sum(_FLAG[name] for name, on in flags.items() if on)))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from headwater.emulate import chunks, control, encodings_memory, gws, hooks, matrix, texels, vector
 from headwater.emulate.builder import Builder, Value
-from headwater.emulate.layout import AT_BARRIER, AT_GWS, ENDED, FAULT_NAMES, LANES, LARGE_KERNEL, STOPPED, WAVE
+from headwater.emulate.layout import AT_BARRIER, AT_GWS, BUFFER, ENDED, FAULT_NAMES, LANES, LARGE_KERNEL, STOPPED, WAVE
 from headwater.emulate.memory import Shape, Slot
 from headwater.emulate.program import (
     LARGE_PROGRAM,
@@ -120,6 +120,8 @@ class Translator(PutOff):
     compact: bool = False
     """Whether memory instructions of the block are only calls: short code, for what is not in a loop."""
     uses_matrices: bool = False
+    uses_buffers: bool = False
+    """Whether it hands buffers' descriptors to support.c."""
     uses_texels: bool = False
     """Whether it calls texels.c."""
     indexed_registers: int = 0
@@ -239,6 +241,8 @@ class Translator(PutOff):
         emit("%count = alloca i64")
         if self.uses_matrices:
             emit(f"%matrices = alloca [{matrix.ARRAY_REGISTERS * LANES} x i32], align 64")
+        if self.uses_buffers:
+            emit(f"%buffer = alloca [{BUFFER.size_bytes} x i8], align 64")
         if self.uses_texels:
             emit(f"%texels = alloca [{texels.TEXELS.size_bytes} x i8], align 64")
         if self.indexed_registers:

@@ -17,8 +17,7 @@ from headwater.emulate.helpers import WRITE
 from headwater.emulate.lower_llvm import lower
 from headwater.emulate.memory import Address
 from headwater.emulate.program import meaning
-from headwater.emulate.registers import PART_LANES, PARTS
-from headwater.emulate.vector import number
+from headwater.emulate.registers import PART_LANES, PARTS, number
 from headwater.isa.gcn.model import EXEC, Instruction, Register
 from headwater.isa.gcn.semantics import BITS, Node
 

@@ -15,7 +15,7 @@ from headwater.emulate.control import constant, scalar_operand, scalar_register,
 from headwater.emulate.lower_llvm import Wide, lower
 from headwater.emulate.memory import vector as constants
 from headwater.emulate.program import INDEX_DEST, INDEX_SOURCES, index_range, keeps_old, meaning
-from headwater.emulate.registers import ACC, PART, PART_LANES, PART_MASK, PARTS, Mask, half_of
+from headwater.emulate.registers import PART, PART_LANES, PART_MASK, PARTS, Mask, half_of, number
 from headwater.errors import InternalError
 from headwater.isa.gcn.model import EXEC, M0, VCC, Destination, Instruction, Register, Source
 from headwater.isa.gcn.semantics import BITS, is_float
@@ -27,11 +27,6 @@ MEMORY_ENCODINGS = ("DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG")
 
 Fetch = Callable[[int], Wide]
 """Gives an operand for a part."""
-
-
-def number(register: Register) -> int:
-    """A vector or accumulation register's place in the numbering of `Registers`."""
-    return register.index + (ACC if register.file == "a" else 0)
 
 
 def _all_lanes(part: int) -> None:

@@ -7,6 +7,7 @@ store them by the same instructions, so that the test is of the snippet between.
 from __future__ import annotations
 
 import ctypes
+import re
 import tempfile
 from pathlib import Path
 
@@ -41,6 +42,23 @@ s_waitcnt vmcnt(0) lgkmcnt(0)
 """
 
 
+_OLDER = "s_mov_b32 s6, -1\ns_mov_b32 s7, 0x27000\n"
+"""The rest of descriptors of all memory: before gfx9 loads and stores go by those."""
+
+
+def _fitting(text: str, target: str) -> str:
+    """Loads and stores as the generation has them."""
+    if target.startswith("gfx9"):
+        return text
+    text = re.sub(r"global_load_dwordx4 (\S+), v1, s\[0:1\]", r"buffer_load_dwordx4 \1, v1, s[4:7], 0 offen", text)
+    text = re.sub(r"global_store_dwordx4 v1, (\S+), s\[2:3\]", r"buffer_store_dwordx4 \1, v1, s[4:7], 0 offen", text)
+    if target < "gfx8":
+        text = text.replace(
+            "s_load_dwordx8 s[8:15], s[0:1], 0x1000", "s_movk_i32 s8, 0x1000\ns_load_dwordx8 s[8:15], s[0:1], s8"
+        )
+    return text.replace("v_add_u32 v1, 0x1000, v1", f"v_add_{'u32' if target >= 'gfx8' else 'i32'} v1, vcc, 0x1000, v1")
+
+
 def _stores() -> str:
     lines = ["s_waitcnt vmcnt(0) lgkmcnt(0)"]
     for quad in range(8):
@@ -50,11 +68,24 @@ def _stores() -> str:
     return "\n".join(lines)
 
 
+class Fault(AssertionError):
+    """The translated code ended in a fault."""
+
+
 def both(snippet: str, inputs: np.ndarray, lanes: int = LANES, target: str = "gfx900") -> tuple[np.ndarray, np.ndarray]:
     """Results (register, lane) of the translated code, and of the reference interpreter, for ``lanes`` active lanes."""
-    clear = "\n".join(f"v_mov_b32 v{n}, 0" for n in range(20, 52))
-    text = f"{_LOADS}\n{clear}\n{snippet}\n{_stores()}"
+    text = whole(snippet, target)
     return translated(text, inputs, lanes, target), referred(text, inputs, lanes, target)
+
+
+def whole(snippet: str, target: str) -> str:
+    """A snippet with what loads its registers and stores its results."""
+    clear = "\n".join(f"v_mov_b32 v{n}, 0" for n in range(20, 52))
+    loads, stores = _fitting(_LOADS, target), _fitting(_stores(), target)
+    if not target.startswith("gfx9"):
+        loads = f"s_mov_b64 s[4:5], s[0:1]\n{_OLDER}{loads}"
+        stores = f"s_mov_b64 s[4:5], s[2:3]\n{_OLDER}{stores}"
+    return f"{loads}\n{clear}\n{snippet}\n{stores}"
 
 
 def random_inputs(seed: int, specials: tuple[int, ...]) -> np.ndarray:
@@ -127,5 +158,6 @@ def translated(text: str, inputs: np.ndarray, lanes: int, target: str) -> np.nda
     block[layout.BLOCK_LDS_BYTES], block[layout.BLOCK_DISPATCH] = LDS_BYTES, address(dispatch)
     scratch = aligned_bytes(layout.scratch_bytes(1, made.frame_bytes, 0, made.cache_slots, LDS_BYTES))
     entry(ctypes.c_void_p(address(block)), ctypes.c_void_p(0), ctypes.c_void_p(address(scratch)))
-    assert record[0] == 0, f"a fault at {int(record[1]):#x}"
+    if record[0]:
+        raise Fault(f"a fault at {int(record[1]):#x}")
     return _registers(result)

@@ -496,8 +496,8 @@ def block(
     # Of generations on which NUM_RECORDS counts bytes, no driver had kernels index constant buffers.
     stride = _CONSTANT_BYTES if kernel.generation < 8 else 0
     for (is_constant, resource), (low, high) in spans.items():
-        if not is_constant:
-            put(tables.uav, 32, resource, _descriptor(low, high - low))
+        if not is_constant:  # as large as can be: an access outside is a fault then, not a 0 that nobody sees
+            put(tables.uav, 32, resource, _descriptor(low, 0xFFFFFFFF))
         if 0 <= resource < _CONST_BUFFERS:
             put(tables.const, 16, resource, _descriptor(low, high - low, stride))
     start, size = legacy.constants
