@@ -296,7 +296,8 @@ def _ds_place(t: Translator, instruction: Instruction) -> Place:
         )
     assert isinstance(address.value, Register)
     first = number(address.value)
-    return lambda part: Address(start, t.regs.vector(first, part), None, how, slot, offset)
+    wraps = t.program.isa != "gfx6"
+    return lambda part: Address(start, t.regs.vector(first, part), None, how, slot, offset, wraps)
 
 
 def _load_to_lds_place(t: Translator, instruction: Instruction) -> Place:

@@ -38,7 +38,8 @@ class Address:
     """Where the lanes of a part access memory; ``how`` as in `headwater.emulate.helpers`.
 
     ``low``: an ``<16 x i32>`` value. ``high`` likewise, or None for 0. ``offset`` is added to ``low`` in 32 bits, in
-    the memories of the wavefront, whose addresses wrap there.
+    the memories of the wavefront, whose addresses wrap there; on Southern Islands (not ``wraps``) an address below 0 is
+    outside whatever is added (LLVM, AMDGPUDAGToDAGISel::isDSOffsetLegal).
     """
 
     base: str
@@ -47,6 +48,7 @@ class Address:
     how: int
     slot: Slot
     offset: int = 0
+    wraps: bool = True
 
     def moved(self, b: Builder, nbytes: int) -> Address:
         """The same, further by a constant."""
@@ -62,7 +64,8 @@ class Address:
         """The same without an offset."""
         if not self.offset:
             return self
-        moved = b.binary("add", Value(self.low, "u32", PART_LANES), Value(str(self.offset), "u32"))
+        low, more = Value(self.low, "u32", PART_LANES), Value(str(self.offset), "u32")
+        moved = b.binary("add", low, more) if self.wraps else b.intrinsic("uadd.sat", "u32", low, more)
         return replace(self, low=moved.text, offset=0)
 
     @property
@@ -203,7 +206,9 @@ class PartAccess:
     def _address(self, at: Address, shape: Shape) -> str:
         b = self.b
         first = shape.first
-        if at.offset:
+        if at.offset and not at.wraps:
+            first = b.emit(f"add i64 {first}, {at.offset}")
+        elif at.offset:
             first = b.emit(f"zext i32 {b.emit(f'add i32 {shape.low}, {at.offset}')} to i64")
         return first if at.base == "0" else b.emit(f"add i64 {first}, {at.base}")
 

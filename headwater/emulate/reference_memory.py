@@ -167,7 +167,9 @@ def places(instruction: Instruction, isa: str, read: Read, extra: list[int] | No
     for lane in range(LANES):
         more = extra[lane] if extra is not None else offset
         if encoding == "DS":
-            kind, start = ("gds" if fields.get("gds") else "lds"), (address[lane] + more) & 0xFFFFFFFF
+            kind, start = ("gds" if fields.get("gds") else "lds"), address[lane] + more
+            if isa != "gfx6":  # where what is below 0 fails whatever is added (LLVM, isDSOffsetLegal)
+                start &= 0xFFFFFFFF
         elif encoding == "SCRATCH":
             kind, start = "private", (address[lane] + base[lane] + more) & 0xFFFFFFFF
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from translated_runs import Fault, random_inputs, translated, whole
 
 from headwater.emulate.layout import PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.emulate.reference_memory import FlatMemory, LocalMemory
@@ -204,6 +205,17 @@ def test_local_addresses_wrap():
         "s_mov_b32 m0, -1\nv_mov_b32 v1, -8\nds_write_b32 v1, v0 offset:64\nv_mov_b32 v2, 0\nds_read_b32 v3, v2 offset:56"
     )
     assert (wave.vectors[3] == 63).all()
+
+
+def test_local_addresses_below_zero_fail_on_southern_islands():
+    """LLVM, isDSOffsetLegal: "On Southern Islands instruction with a negative base value and an offset don't seem to
+    work"."""
+    text = "s_mov_b32 m0, -1\nv_mov_b32 v4, -8\nds_read_b32 v20, v4 offset:64\ns_waitcnt lgkmcnt(0)"
+    with pytest.raises(KernelFault, match="ds_read_b32"):
+        run(text, "gfx600")
+    with pytest.raises(Fault):
+        translated(whole(text, "gfx600"), random_inputs(1, (0,)), 64, "gfx600")
+    run(text, "gfx701")
 
 
 def test_global_memory_and_scalar_loads():
