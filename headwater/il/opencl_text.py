@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from headwater.il.translation import Parameter
+from headwater.il.translation import KERNEL, Parameter
 
 _FILES = tuple(f"prelude{part}.cl" for part in ("", "_memory", "_double", "_quad", "_half", "_atomic"))
 _NAME = re.compile(r"\bil_\w+")
@@ -47,6 +47,28 @@ def preludes(code: str) -> str:
             text += ("" if function.head == head else "\n" + function.head) + function.text
             head = function.head
     return text + "\n"
+
+
+_SHARED = re.compile(r"(?<!volatile )(__(?:global|local) (?:(?:const )?u(?:int|short|char)|uint4) \*)")
+_STEP = """\
+#ifdef HEADWATER_CPU
+void __hw_in_step_{0}(void); /* the work-items of a wavefront do one instruction before any does the next */
+#else
+#define __hw_in_step_{0}()
+#endif
+"""
+
+
+def in_step(code: str, *, pixels: bool) -> str:
+    """A translation whose accesses to memory are made as they are written, by work-items of a wavefront in step: here
+    (see `headwater.vectorise.plan`), and on devices whose wavefronts are."""
+    shape = "8x8" if pixels else "64x1"
+    code = _SHARED.sub(r"volatile \1", code)
+    head, name, rest = code.partition(f"__kernel void {KERNEL}(")
+    at = rest.index("{\n") + 2
+    start = head.rindex("typedef struct {")
+    head = head[:start] + _STEP.format(shape) + "\n" + head[start:]
+    return f"{head}{name}{rest[:at]}    __hw_in_step_{shape}();\n{rest[at:]}"
 
 
 def pointer_type(parameter: Parameter) -> str:

@@ -3,6 +3,10 @@ uint4 il_element(__global const uint4 *data, int4 size, uint at)
 {
     return at < (uint)size.x ? data[at] : (uint4)(0u);
 }
+uint4 il_shared_element(volatile __global const uint4 *data, int4 size, uint at)
+{
+    return at < (uint)size.x ? data[at] : (uint4)(0u);
+}
 uint4 il_uav_vec(__global const uint *data, uint limit, uint at)
 {
     uint4 value = 0u;

@@ -13,11 +13,12 @@ from collections.abc import Callable
 from headwater.errors import SourceError, Span
 from headwater.il import quads
 from headwater.il.checker import POSITION_KINDS, RELATIONS, THREAD_KINDS, Facts, Uav, check
+from headwater.il.in_step import meeting
 from headwater.il.legacy import modern
 from headwater.il.model import Index, Instruction, Operand, Program, Register
-from headwater.il.opencl_text import each_lane, items_of, number_of, picked, pointer_type, preludes
+from headwater.il.opencl_text import each_lane, in_step, items_of, number_of, picked, pointer_type, preludes
 from headwater.il.table import UNTRANSLATED, WHY_UNTRANSLATED, operations
-from headwater.il.translation import KERNEL, NotInOpenClError, Parameter, Translation
+from headwater.il.translation import KERNEL, NotInOpenClError, Parameter, StepNeeded, Translation
 
 _ONE = 0x3F800000
 _TYPES = {"f": "float4", "i": "int4", "u": "uint4", "b": "uint4"}
@@ -32,7 +33,11 @@ def to_opencl(program: Program, filename: str = "<source>") -> Translation:
     """Translate a checked or unchecked program. SourceError for what does not fit together or is not supported."""
     check(program, filename)
     program = modern(program, filename)
-    return _Translator(program, filename, check(program, filename)).translate()
+    facts = check(program, filename)
+    met = meeting(program, facts)
+    pixels = program.kind == "ps"
+    step = StepNeeded(met.buffer, met.earlier.line, met.later.line, pixels) if met is not None else None
+    return _Translator(program, filename, facts, step).translate()
 
 
 def interface(program: Program, filename: str = "<source>") -> Translation:
@@ -55,10 +60,11 @@ def _parameters(facts: Facts) -> list[Parameter]:
 
 
 class _Translator:
-    def __init__(self, program: Program, filename: str, facts: Facts) -> None:
+    def __init__(self, program: Program, filename: str, facts: Facts, step: StepNeeded | None) -> None:
         self.program = program
         self.filename = filename
         self.facts = facts
+        self.step = step
         self.sites = quads.Sites(program, facts, filename)
         self.site = 0  # derivatives of this function so far
         self.depth = 1
@@ -94,7 +100,10 @@ class _Translator:
         parameters = tuple(_parameters(self.facts))
         heads = [f"void il_func_{f.number}(Registers *s);" for f in self.program.functions]
         code = "\n".join([*self.registers(parameters), *heads, *bodies, *self.kernel(parameters)])
-        return Translation(preludes(code) + code + "\n", parameters, self.facts.group)
+        code = preludes(code) + code + "\n"
+        if self.step is not None:
+            code = in_step(code, pixels=self.step.pixels)
+        return Translation(code, parameters, self.facts.group, step=self.step)
 
     # -- what is around the code ---------------------------------------------------------------------------------------
 
@@ -320,7 +329,8 @@ class _Translator:
         if kind in ("cb", "g"):
             assert register.index is not None
             name = "g" if kind == "g" else f"cb{register.number}"
-            return f"il_element(s->{name}, s->{name}_size, {self.index(register.index)})"
+            function = "il_shared_element" if kind == "g" and self.step is not None else "il_element"
+            return f"{function}(s->{name}, s->{name}_size, {self.index(register.index)})"
         if kind in POSITION_KINDS:
             return "s->position"
         if kind in THREAD_KINDS:

@@ -14,7 +14,7 @@ from headwater.errors import SourceError, Span
 
 KERNEL = "il_kernel"
 """The kernel's name in OpenCL C."""
-_FORMAT = "il to opencl 2"
+_FORMAT = "il to opencl 3"
 _FILE = "translation.json"
 Role = Literal["resource", "constant", "global", "uav", "output"]
 
@@ -47,16 +47,33 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class StepNeeded:
+    """By what a program relies on the work-items of a wavefront being in step: a buffer, and the lines of two accesses
+    that may be of one place of it. ``pixels``: it is a pixel shader."""
+
+    buffer: str
+    earlier: int
+    later: int
+    pixels: bool
+
+    def __str__(self) -> str:
+        lines = f"line {self.later}" if self.earlier == self.later else f"lines {self.earlier} and {self.later}"
+        items = "pixels" if self.pixels else "work-items"
+        return f"{items} of a wavefront may access the same place of {self.buffer} in {lines} without a fence between"
+
+
+@dataclass(frozen=True, slots=True)
 class Translation:
     """OpenCL C with one kernel, `KERNEL`; its parameters in order; a compute shader's work-group, else None.
 
-    With a ``refusal`` there is no source.
+    With a ``refusal`` there is no source. With ``step`` results are right where wavefronts are in step.
     """
 
     source: str
     parameters: tuple[Parameter, ...]
     group: tuple[int, int, int] | None
     refusal: Refusal | None = None
+    step: StepNeeded | None = None
 
     def require(self, filename: str) -> str:
         """The source. NotInOpenClError where there is none."""
@@ -86,4 +103,5 @@ def translation_of(text: str, filename: str) -> Translation:
     found = json.loads((entry / _FILE).read_bytes())
     parameters = tuple(Parameter(**parameter) for parameter in found["parameters"])
     refusal = Refusal(**found["refusal"]) if found["refusal"] else None
-    return Translation(found["source"], parameters, tuple(found["group"]) if found["group"] else None, refusal)
+    step = StepNeeded(**found["step"]) if found["step"] else None
+    return Translation(found["source"], parameters, tuple(found["group"]) if found["group"] else None, refusal, step)

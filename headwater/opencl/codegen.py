@@ -173,6 +173,7 @@ def _facts(kernel: Kernel) -> KernelFacts:
         meets=cost is not None and cost.meets,
         tallies=tuple(tally.position for tally in tallies(kernel.function, len(params))),
         fits=bool(kernel.fits),
+        in_step=kernel.in_step,
         traps=any(i.op == "call" and i.detail == "llvm.trap" for b in kernel.function.blocks.values() for i in b.insts),
     )
 
@@ -274,12 +275,14 @@ def vectorised(
     interleaved = kernel.private if layout.lanes > 1 else {}
     shapes = Shapes(kernel.function, kernel.cfg, layout, dict(interleaved))
     guard = None if resumable or kernel.cfg.irreducible else entry_guard(kernel.function, kernel.cfg, shapes)
-    again = frozenset() if resumable or layout.lanes == 1 else restartable(kernel.function, kernel.cfg)
+    # One by one, as they are done again, work-items would not be in step.
+    alone = resumable or layout.lanes == 1 or any(kernel.in_step)
+    again = frozenset() if alone else restartable(kernel.function, kernel.cfg)
     gives_up, single = guard is not None, False
     uneven = uneven_loops(kernel.function, kernel.cfg) if layout.lanes == 1 else frozenset()
     place: Place | None = None
     by_lines = layout.rows == 2 and layout == line_layout(_line_items(kernel))
-    at_ends = masked_layout(layout, kernel.size, has_barrier=kernel.has_barrier)
+    at_ends = masked_layout(layout, kernel.size, has_barrier=kernel.has_barrier or any(kernel.in_step))
     for name, is_masked in ((FULL, False), (MASKED, True)):
         if is_masked and not masked:
             continue

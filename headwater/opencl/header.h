@@ -6,6 +6,11 @@
 /* The version of the device, as against __OPENCL_C_VERSION__, that of the language chosen by -cl-std (6.10). */
 #define __OPENCL_VERSION__ 300
 
+/* The target that is this machine: translations of IL ask for it. */
+#ifdef __SPIR64__
+#define HEADWATER_CPU 1
+#endif
+
 /* Without generic pointers, clang declares vload, fract, modf, ... once per named address space. */
 #ifndef __opencl_c_generic_address_space
 #define __opencl_c_named_address_space_builtins 1

@@ -32,6 +32,7 @@ from typing import Any
 
 from headwater.base import cache
 from headwater.base.freshness import digests, fresh, native_state, unchanged
+from headwater.errors import LimitError
 from headwater.native.shared import ENTRY, FITS_SUFFIX, library_name, link_shared
 from headwater.opencl import includes
 from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
@@ -148,10 +149,23 @@ class HostModule:
         return found
 
     def layout(self, kernel: str, local_size: Size, global_size: Size) -> Layout:
-        """How chunks of work-items are laid out for such a launch."""
-        if self.check or not self.facts(kernel).reducible:
+        """How chunks of work-items are laid out for such a launch. LimitError if that does not keep those in step that
+        are to be."""
+        facts = self.facts(kernel)
+        if self._checked(facts) or (not facts.reducible and not any(facts.in_step)):
             return Layout(1)
-        return choose_layout(self.facts(kernel), local_size, self._vector_bytes, global_size)
+        layout = choose_layout(facts, local_size, self._vector_bytes, global_size)
+        if layout is None or not facts.reducible:
+            size = " x ".join(map(str, local_size))
+            raise LimitError(
+                f"the cpu device cannot keep the wavefronts of such a kernel in step in groups of {size}",
+                hint="groups of one dimension, or of which 64 work-items are whole rows, can be",
+            )
+        return layout
+
+    def _checked(self, facts: KernelFacts) -> bool:
+        """Whether its code tests accesses, for which work-items run one by one."""
+        return self.check and not any(facts.in_step)
 
     def specialise(
         self,
@@ -184,7 +198,7 @@ class HostModule:
         for size, step in zip(group, layout.steps, strict=True):
             chunks *= -(-size // step)
         split = facts.has_barrier and chunks > 1
-        code = _Code(kernel, layout, masked, split, apart, fitting and facts.fits and not self.check)
+        code = _Code(kernel, layout, masked, split, apart, fitting and facts.fits and not self._checked(facts))
         with self._lock:
             known = self._built.get((code, group))
             if known is None:
@@ -230,7 +244,7 @@ class HostModule:
             code.layout,
             masked=code.masked,
             split=code.split,
-            checked=self.check,
+            checked=self._checked(self.facts(code.kernel)),
             apart=code.apart,
             fitting=code.fitting,
         )

@@ -151,7 +151,9 @@ def _intrinsic(match: re.Match[str], *, exponentials: bool) -> str | None:
 
 
 # What the vectoriser provides on the cpu device: left undefined here.
-_PRIMITIVE = re.compile(r"__hw_(global|local|group)_id_\d|__hw_\w+_size_\d|__hw_num_groups_\d|__hw_global_offset_\d")
+_PRIMITIVE = re.compile(
+    r"__hw_(global|local|group)_id_\d|__hw_\w+_size_\d|__hw_num_groups_\d|__hw_global_offset_\d|__hw_in_step_\d+x\d+"
+)
 _OF_MACHINE = "__hw_vliw_"  # what has no name in LLVM and is an instruction or a register of VLIW chips
 _PRIMITIVES = {"__hw_work_dim", "__hw_barrier", "printf"}
 

@@ -8,11 +8,12 @@ A kernel takes IL's own names: textures ``i0, i1, …``, constant buffers ``cb0,
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.errors import LaunchError
+from headwater.errors import LaunchError, LimitError, Span
 from headwater.opencl.kernels import ArgInfo, KernelInfo
 from headwater.runtime.devices import Device, DeviceProgram, current, resolve
 from headwater.runtime.program import ClProgram, Kernel, Launcher, Program, with_simulate
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headwater.chips import Chip
-    from headwater.il.translation import Parameter, Translation
+    from headwater.il.translation import Parameter, StepNeeded, Translation
     from headwater.isa.vliw.image import Image
     from headwater.runtime.events import Event
 
@@ -87,6 +88,12 @@ class _Translated(ClProgram):
 
                 raise not_run(self._filename, self._images[0].target, target)
             self._translation.require(self._filename)
+            step = self._translation.step
+            if step is not None and target not in self._built and (step.pixels or target.kind == "opencl"):
+                what = f"right where a wavefront of 64 is in step, which OpenCL does not promise of {target.name}"
+                if step.pixels:
+                    what = "which pixels these are is the chip's choice: blocks of 8 x 8 on the cpu device"
+                warnings.warn(f"{self._filename}:{step.later}: {step}: {what}", stacklevel=2)
             return super().on(target)
         built = self._built.get(target)
         if built is None:
@@ -141,10 +148,33 @@ class IlKernel(Kernel):
 
         def launch(*args: Any, **options: Any) -> Event:
             named = {p.name: options.pop(p.name) for p in self.parameters if p.name in options}
-            return inner(*self.arguments(args, named), **options)
+            step = self.program.translation.step
+            if step is not None:
+                self._tell_step(step, options)
+            try:
+                return inner(*self.arguments(args, named), **options)
+            except LimitError as error:
+                if step is not None and error.span is None:
+                    error.span = Span(self.program.filename, step.later)
+                    error.message += f", and {step}"
+                raise
 
         launch.__name__ = launch.__qualname__ = f"{self.name}[{key}]"
         return with_simulate(launch, self.program.opencl.default_device)
+
+    def _tell_step(self, step: StepNeeded, options: dict[str, Any]) -> None:
+        """Say, in a checked run on the cpu, what the program relies on: the chips' checks see whether that happens."""
+        from headwater.runtime.cpu import check_wanted
+
+        check = options.get("check")
+        device = options.get("device")
+        target = resolve(device) if device is not None else current() or self.program.opencl.default_device
+        if target.kind == "cpu" and (check_wanted() if check is None else check):
+            warnings.warn(
+                f"{self.program.filename}:{step.later}: {step}: right where a wavefront of 64 is in step, as here and "
+                "on the chips; a checked run on hd5870 tells whether they do",
+                stacklevel=3,
+            )
 
     def __call__(self, *args: Any, **options: Any) -> Event:
         raise LaunchError(

@@ -32,7 +32,8 @@ class Kernel:
     ``dims``: the dimensions of the work-item ids it asks for. ``flat``: it neither asks for local ids, groups or sizes
     nor shares anything within a work-group, so any grouping will do. ``fits``: what must be from 0 to `LARGEST` of
     `headwater.vectorise.overflow_guards` in a launch. ``bounds``: the function that tells whether a launch accesses
-    memory outside of arrays.
+    memory outside of arrays. ``in_step``: the work-items along x and along y that are to be in step, (0, 0) if it does
+    not matter: each of their instructions is done by all of them before any does the next.
     """
 
     function: Function
@@ -48,6 +49,7 @@ class Kernel:
     bounds: Bounds = field(default_factory=lambda: Bounds(""))
     has_loop: bool = False
     size: int = 0
+    in_step: tuple[int, int] = (0, 0)
 
 
 def read_kernel(
@@ -63,6 +65,7 @@ def read_kernel(
     kernel_params = len(function.params)
     locals_bytes = _locals_to_parameters(module, function)
     _compute_indices(function)
+    in_step = _take_in_step(function)
     barriers = _split_at_barriers(function)
     private = private_arrays(function)
     # Of the accesses as they are written: others may be made of them.
@@ -75,7 +78,7 @@ def read_kernel(
         fits = fit_indices(function, cfg, Shapes(function, cfg, Layout(LANES), dict(private)))
     calls = [i for b in function.blocks.values() for i in b.insts if i.op == "call"]
     primitives = [m for i in calls if (m := PRIMITIVE.match(i.detail))]
-    flat = not barriers and not locals_bytes
+    flat = not barriers and not locals_bytes and not any(in_step)
     flat = flat and all(m[1] in ("global_id", "global_size", "global_offset") for m in primitives)
     flat = flat and not any(p.ty.space == 3 for p in function.params)
     return Kernel(
@@ -92,6 +95,7 @@ def read_kernel(
         bounds=asked,
         has_loop=bool(cfg.loops),
         size=sum(len(b.insts) for b in function.blocks.values()),
+        in_step=in_step,
     )
 
 
@@ -217,6 +221,20 @@ def _split_at_barriers(function: Function) -> int:
                     phi.labels = tuple(current.name if x == block.name else x for x in phi.labels)
     function.blocks = blocks
     return count
+
+
+_IN_STEP = re.compile(r"__hw_in_step_(\d+)x(\d+)$")
+
+
+def _take_in_step(function: Function) -> tuple[int, int]:
+    """Remove the call by which a kernel says that work-items are to be in step; how many of them along x and y."""
+    found = (0, 0)
+    for block in function.blocks.values():
+        for inst in block.insts:
+            if inst.op == "call" and (said := _IN_STEP.match(inst.detail)):
+                found = (int(said[1]), int(said[2]))
+        block.insts = [i for i in block.insts if i.op != "call" or not _IN_STEP.match(i.detail)]
+    return found
 
 
 def _streaming_params(function: Function, count: int) -> tuple[int, ...]:

@@ -89,6 +89,16 @@ SMALL_KERNEL = 80
 MAX_PRIVATE_BYTES = 1 << 20
 """Bytes of private arrays of a chunk, which lie on the stack: secondary threads have 8 MiB on Linux, some systems 2."""
 
+IN_STEP_GROUP = 512
+"""Work-items along x of a group of pixels whose wavefronts are in step: a multiple of what squares have, and enough to
+hide what handing groups out costs."""
+
+MAX_IN_STEP_BYTES = 4 * MAX_PRIVATE_BYTES
+"""The same of a chunk that must not be cut, half of the stack that there mostly is."""
+
+MAX_IN_STEP_ITEMS = 512
+"""Work-items of a group that is one chunk because its wavefronts are no rows of it: more is code without end."""
+
 LARGE_KERNEL = 600
 """Instructions beyond which a second row costs more time to compile than it is likely to save."""
 
@@ -115,7 +125,7 @@ class KernelFacts:
     ``streams``: in some loop each goes through memory of its own. ``walks``: LLVM vectorises all innermost loops where
     they run one by one. ``meets``: all count in one place of global memory. ``tallies``: positions of the arguments
     that are only counted into. ``fits``: not all launches' numbers are such that its 32-bit indices are known not to
-    wrap around.
+    wrap around. ``in_step``: see `headwater.opencl.spmd.kernel.Kernel`.
     """
 
     arg_offsets: tuple[int, ...]
@@ -143,6 +153,7 @@ class KernelFacts:
     tallies: tuple[int, ...]
     traps: bool
     fits: bool
+    in_step: tuple[int, int] = (0, 0)
 
 
 def vector_registers(vector_bytes: int) -> int:
@@ -163,6 +174,8 @@ def choose_group(facts: KernelFacts, global_size: Size, given: Size | None = Non
     """
     if given is not None and not facts.in_lines:
         return given
+    if any(facts.in_step):
+        return (min(global_size[0], IN_STEP_GROUP), min(global_size[1], facts.in_step[1]), 1)
     if facts.flat:
         items = _group_items(facts, global_size)
         if given is not None:
@@ -190,8 +203,15 @@ def _group_items(facts: KernelFacts, global_size: Size) -> int:
     return min(FLAT_GROUP_ITEMS, max(least, 1 << max(0, wanted - 1).bit_length()))  # whole vectors in all but the last
 
 
-def choose_layout(facts: KernelFacts, local_size: Size, vector_bytes: int, global_size: Size = (1, 1, 1)) -> Layout:
-    """The layout that is best for speed, or as much of it as the stack has room for."""
+def choose_layout(
+    facts: KernelFacts, local_size: Size, vector_bytes: int, global_size: Size = (1, 1, 1)
+) -> Layout | None:
+    """The layout that is best for speed, or as much of it as the stack has room for. None if work-items are to be in
+    step that no layout keeps so."""
+    if any(facts.in_step):
+        kept = in_step_layout(facts.in_step, local_size, vector_lanes(vector_bytes))
+        fits = kept is not None and kept.lanes * kept.rows * facts.private_bytes <= MAX_IN_STEP_BYTES
+        return kept if fits else None
     items = facts.line_items
     if items and local_size[0] >= items and prod(global_size) * LINE_BYTES > items * caches_bytes()[1]:
         layout = line_layout(items)  # of arrays each of which is more than the caches hold
@@ -269,6 +289,29 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
         while lanes < WIDE_VECTORS * base and lanes * 2 <= local_size[lane_dim]:
             lanes *= 2
     return Layout(lanes, rows, lane_dim, row_dim)
+
+
+def in_step_layout(in_step: tuple[int, int], local_size: Size, base: int) -> Layout | None:
+    """A layout whose chunks are whole wavefronts, or several: squares of pixels, or work-items that follow each other,
+    x first. ``base``: lanes of a vector register. None if there is none."""
+    x, y, z = local_size
+    if in_step[1] > 1:
+        return Layout(*in_step)
+    wavefront = in_step[0]
+    if x % wavefront == 0 or y * z == 1:
+        items = min(wavefront, _power_from(x))
+        lanes = min(base, items)
+        return Layout(lanes, items // lanes, 0, 0)
+    if wavefront % x == 0 and (z == 1 or x * y % wavefront == 0):
+        return Layout(x, min(wavefront // x, _power_from(y)), 0, 1)
+    lanes, rows = _power_from(x), _power_from(y)
+    if z == 1 and lanes * rows <= MAX_IN_STEP_ITEMS:
+        return Layout(lanes, rows, 0, 1)
+    return None
+
+
+def _power_from(count: int) -> int:
+    return 1 << max(0, count - 1).bit_length()
 
 
 def _single_rows(facts: KernelFacts, items: int) -> int:

@@ -93,7 +93,7 @@ def test_opencl_c_becomes_il_for_a_chip(tmp_path, capsys, monkeypatch):
     assert (tmp_path / "one.il").read_text().startswith("il_ps_2_0\n")
     capsys.readouterr()
     assert main(["ilc", "two.cl", "--device", "hd4870"]) == 2
-    assert "two.cl:2: error: the kernel uses atomic operations, on Radeon HD 4870" in capsys.readouterr().err
+    assert "two.cl:2:34: error: the kernel uses atomic operations, on Radeon HD 4870" in capsys.readouterr().err
     assert main(["ilc", "two.cl"]) == 2
     assert "say for which chip" in capsys.readouterr().err
     assert main(["ilc", "one.il", "--device", "hd4870"]) == 2

@@ -401,7 +401,9 @@ VARIABLES = "global int counter = 5, table[4] = {1, 2, 3, 4};\n"
 def test_variables_of_the_program_are_read_only():
     for body in ("counter += 1;", "table[n & 3] = n;", "atomic_inc(table + n);", "int2 v = 1; vstore2(v, n, table);"):
         kernel = f"kernel void k(int n) {{ {body} }}"
-        with pytest.raises(SourceError, match=r":2: error: the kernel writes to a variable of the program") as caught:
+        with pytest.raises(
+            SourceError, match=r":2:\d+: error: the kernel writes to a variable of the program"
+        ) as caught:
             hw.compile(f"{VARIABLES}{kernel}", options="-cl-std=CL2.0", device="hd5870")
         assert "pass a buffer" in str(caught.value)
     reads = f"{VARIABLES}kernel void k(global int *x, int n) {{ x[0] = table[n] + counter; }}"
