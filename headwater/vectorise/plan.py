@@ -125,7 +125,7 @@ class KernelFacts:
     ``streams``: in some loop each goes through memory of its own. ``walks``: LLVM vectorises all innermost loops where
     they run one by one. ``meets``: all count in one place of global memory. ``tallies``: positions of the arguments
     that are only counted into. ``fits``: not all launches' numbers are such that its 32-bit indices are known not to
-    wrap around. ``in_step``: see `headwater.opencl.spmd.kernel.Kernel`.
+    wrap around. ``in_step``: see `headwater.vectorise.kernel_preparation.Kernel`.
     """
 
     arg_offsets: tuple[int, ...]
