@@ -18,7 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -88,6 +88,10 @@ class Result:
     wrong: list[str] = field(default_factory=list)
     work: float = 0.0
     unit: str = ""
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        self.title = self.title or self.case.title
 
     def median(self, side: str, version: str) -> float:
         return statistics.median(self.times[side][version])
@@ -146,7 +150,9 @@ def check(case: Case, sides: list[Side], quick: bool, result: Result) -> None:
 def run_case(case: Case, sides: list[Side], rounds: int, quick: bool) -> Result:
     """Checks and times one case on every side that can do it."""
     result = Result(case)
-    result.work, result.unit = case.work(case.make(quick))
+    data = case.make(quick)
+    result.work, result.unit = case.work(data)
+    result.title = small_title(case.title, data) if quick else case.title
     check(case, [s for s in sides if s.alive], quick, result)
     ready = []
     for side in sides:
@@ -175,6 +181,14 @@ def run_case(case: Case, sides: list[Side], rounds: int, quick: bool) -> Result:
             except SideFailed as error:
                 result.failures[side.name] = str(error)
     return result
+
+
+def small_title(title: str, data: Mapping[str, np.ndarray]) -> str:
+    """A case's title with the size of its largest array in ``data``, which is smaller than the title's sizes say."""
+    largest = max(data.values(), key=lambda array: array.nbytes)
+    first, *rest = title.split(", ")
+    kept = [part for part in rest if not any(sign.isdigit() for sign in part)]
+    return ", ".join([first, *kept, f"{' x '.join(map(str, largest.shape))} {largest.dtype}"])
 
 
 def geometric_mean(values: Iterable[float]) -> float:
@@ -207,7 +221,7 @@ def table(results: list[Result], sides: list[Side]) -> str:
         rate = f"{r.work / ours[1]:.4g} {r.unit}" if ours else "-"
         factors = [ratio(r, o) for o in others]
         known = [f for f in factors if f is not None]
-        cells = [r.case.title, milliseconds(r, "headwater"), *(milliseconds(r, o) for o in others), rate]
+        cells = [r.title, milliseconds(r, "headwater"), *(milliseconds(r, o) for o in others), rate]
         cells += [f"{f:.2f}" if f is not None else "-" for f in factors]
         cells.append(f"{min(known):.2f}" if known else "-")
         lines.append("| " + " | ".join(cells) + " |")
@@ -267,7 +281,7 @@ def as_json(results: list[Result], sides: list[Side], arguments: argparse.Namesp
         "sides": {s.name: s.description or f"missing: {s.trouble}" for s in sides},
         "kernels": {
             r.case.name: {
-                "title": r.case.title,
+                "title": r.title,
                 "work": r.work,
                 "unit": r.unit,
                 "seconds": {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path, PurePath
 from typing import Final, Literal
 
@@ -47,7 +48,7 @@ _OPENCL: Final = re.compile(r"\b(?:__kernel|__global|global|get_global_id|__cons
 _KERNEL: Final = re.compile(r"\b(?:kernel|reduce)\s+void\b")
 _STREAMS: Final = re.compile(r"\w\s*<[^<>;{}()]*>|\bout\s+\w+|\w\s*\[\s*\]")
 """Only Brook+ writes ``float a<>``, ``out float b<>``; gather arrays are written ``float a[]``."""
-_HINT: Final = 'pass language="brook", "opencl" or "il", or name it .br, .cl or .il'
+_HINT: Final = 'say language="brook", "opencl" or "il" (--language on a command line), or name it .br, .cl or .il'
 
 
 def is_text(value: str) -> bool:
@@ -112,6 +113,15 @@ def read(path_or_source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
         raise UsageError(f"{path} is a directory, not a source file") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    return _decoded(data, path)
+
+
+def given(name: str) -> tuple[str | bytes, str]:
+    """`read` of a file that a command line names; ``-`` is standard input."""
+    return _decoded(sys.stdin.buffer.read(), Path("<stdin>")) if name == "-" else read(Path(name))
+
+
+def _decoded(data: bytes, path: Path) -> tuple[str | bytes, str]:
     if is_machine_code(data, path.name):
         return data, str(path)
     if path.suffix in ASSEMBLY_SUFFIXES:

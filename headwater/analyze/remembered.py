@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.base import cache, reading
 from headwater.base.freshness import code_state, digests, fresh
 from headwater.errors import UsageError
+from headwater.sources import is_text
 
 if TYPE_CHECKING:
     from headwater.analyze.report import Report
@@ -73,6 +74,8 @@ def _includes(report: Report) -> dict[str, str]:
 
 
 def _digest(path: str) -> str:
+    if is_text(path):
+        return cache.key(path)
     try:
         return cache.key(reading.contents(path))
     except OSError as error:

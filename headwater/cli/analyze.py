@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from headwater.cli.options import Parser, add_build_options, build_options
+from headwater.cli.options import Parser, add_build_options, add_language_option, build_options
 from headwater.errors import UsageError
 
 _USAGE = "FILE … -d CHIP [-d CHIP …] [--kernel NAME] [--global N,…] [--local N,…] [options]"
@@ -37,7 +37,7 @@ exit codes: 0 done, 2 bad input, or a kernel that a chip cannot hold
 def parser() -> Parser:
     """The options of ``headwater analyze``."""
     made = Parser("analyze", _USAGE, _DESCRIPTION, _EXAMPLES)
-    made.add_argument("files", metavar="FILE", nargs="*", help="kernel files; several compare")
+    made.add_argument("files", metavar="FILE", nargs="*", help="kernel files; several compare; - reads standard input")
     made.add_argument("--device", "-d", metavar="CHIP", action="append", default=[], help="a chip; several compare")
     made.add_argument(
         "--kernel", "-k", dest="kernels", metavar="NAME", action="append", default=[], help="only this kernel"
@@ -74,6 +74,7 @@ def parser() -> Parser:
     views.add_argument("--html", metavar="FILE", help="write one self-contained page with charts")
     views.add_argument("--json", action="store_true", help="print JSON: docs/analyzer.md has the schema")
     add_build_options(made)
+    add_language_option(made)
     return made
 
 
@@ -98,7 +99,13 @@ def main(words: Sequence[str]) -> int:
     width, colour = _terminal()
     views = ["json" if args.json else "text", *(["html"] if args.html else [])]
     texts, warnings = remembered.views(
-        args.files, args.device, _options(args), views, width=width, colour=colour, source=args.source
+        [_text_of_stdin() if file == "-" else file for file in args.files],
+        args.device,
+        _options(args),
+        views,
+        width=width,
+        colour=colour,
+        source=args.source,
     )
     print(warnings, end="", file=sys.stderr)
     if args.html:
@@ -107,6 +114,16 @@ def main(words: Sequence[str]) -> int:
     if not args.html or args.json:
         sys.stdout.write(texts["json"] if args.json else texts["text"])
     return 0
+
+
+def _text_of_stdin() -> str:
+    """A source from standard input, which is no path: it has a line break."""
+    from headwater import sources
+
+    text, _ = sources.given("-")
+    if isinstance(text, bytes):
+        raise UsageError("standard input holds machine code", hint="write it into a file, and name that")
+    return f"{text}\n"
 
 
 def _terminal() -> tuple[int, bool]:
@@ -127,6 +144,7 @@ def _options(args: argparse.Namespace) -> dict[str, object]:
         "set": list(args.set),
         "kernel": list(args.kernels),
         "options": build_options(args),
+        "language": args.language or "",
     }
     if args.size:
         found["size"] = sizes(args.size, "--global")

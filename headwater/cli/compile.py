@@ -11,7 +11,7 @@ from pathlib import Path
 
 from headwater.base import reading, writing
 from headwater.cli import vliw_code
-from headwater.cli.options import Parser, add_build_options, build_options
+from headwater.cli.options import Parser, add_build_options, add_language_option, build_options
 from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
 
@@ -43,7 +43,7 @@ _TRANSLATED = {".br": ("Brook+", "brcc"), ".brh": ("Brook+", "brcc"), ".il": ("A
 def parser() -> Parser:
     """The options of ``headwater compile``."""
     made = Parser("compile", _USAGE, _DESCRIPTION, _EXAMPLES)
-    made.add_argument("file", metavar="FILE", help="source: .cl; for VLIW chips also .br, .il; - reads OpenCL C")
+    made.add_argument("file", metavar="FILE", help="source: .cl; for VLIW chips also .br, .il; - reads standard input")
     add_target_options(made)
     made.add_argument(
         "-o", "--output", metavar="OUTPUT", help="write there; - prints (default: FILE with a new suffix)"
@@ -72,6 +72,7 @@ def parser() -> Parser:
         "registers (GCN; default: 256, at most 1024)",
     )
     add_build_options(made)
+    add_language_option(made)
     return made
 
 
@@ -118,6 +119,8 @@ def main(words: Sequence[str]) -> int:
         raise UsageError("say what chip to compile for", hint="--device vega64, say, or --target gfx906")
     from headwater.opencl import gcn
 
+    if args.language not in (None, "opencl"):
+        raise UsageError("for GCN chips this compiles OpenCL C", hint="leave --language out")
     source, name = read_text(args.file, ".cl")
     made = gcn.compile_code_object(
         source,
@@ -145,7 +148,8 @@ def _image(args: Namespace) -> int:
         raise UsageError("--code-object-version and --largest-group are for GCN chips", hint="leave them out")
     suffix = Path(args.file).suffix
     if args.file == "-":
-        data, name = sys.stdin.buffer.read(), "<stdin>.cl"  # the suffix says the language, here too
+        data = sys.stdin.buffer.read()
+        name = f"<stdin>{source_suffix(data, args.language)}"  # the suffix says the language, here too
     elif suffix in vliw_code.SOURCE_SUFFIXES:
         data, name = read_text(args.file, suffix)[0].encode("utf-8", "surrogateescape"), args.file
     else:
@@ -153,6 +157,14 @@ def _image(args: Namespace) -> int:
     made = vliw_code.emitted(vliw_code.compiled(args, data, name), name, emit)
     write(made, args.output, args.file, vliw_code.EMITTED[emit], binary=emit in ("image", "raw"))
     return 0
+
+
+def source_suffix(data: bytes, language: str | None) -> str:
+    """The suffix of a file that would hold what standard input does. UsageError if that is not told."""
+    from headwater import sources
+
+    found = sources.language_of(data.decode("utf-8-sig", "replace"), "standard input", language)
+    return {"opencl": ".cl", "brook": ".br", "il": ".il"}[found]
 
 
 def read_text(file: str, suffix: str) -> tuple[str, str]:

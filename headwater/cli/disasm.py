@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from headwater.base import reading, writing
 from headwater.cli import vliw_code
-from headwater.cli.compile import target
-from headwater.cli.options import Parser, add_build_options, build_options
+from headwater.cli.compile import source_suffix, target
+from headwater.cli.options import Parser, add_build_options, add_language_option, build_options
 from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
 
@@ -52,7 +52,7 @@ examples:
 def parser() -> Parser:
     """The options of ``headwater disasm``."""
     made = Parser("disasm", _USAGE, _DESCRIPTION, _EXAMPLES)
-    made.add_argument("file", metavar="FILE", help="a code object, OpenCL C or Brook+")
+    made.add_argument("file", metavar="FILE", help="a code object, OpenCL C or Brook+; - reads standard input")
     where = made.add_mutually_exclusive_group()
     where.add_argument("--target", metavar="GFX", help="compile for this (gfx600 to gfx90a, …); what code is for")
     where.add_argument(
@@ -78,6 +78,7 @@ def parser() -> Parser:
     made.add_argument("--json", action="store_true", help="the same as --format json")
     made.add_argument("-o", "--output", metavar="OUTPUT", default="-", help="write there instead of printing")
     add_build_options(made)
+    add_language_option(made)
     return made
 
 
@@ -91,6 +92,9 @@ def main(words: Sequence[str]) -> int:
         raise UsageError("--format asm writes the whole code object", hint="leave --kernel out")
     refuse_overwriting([args.output], [args.file])
     data, name = _read(args.file)
+    if args.file == "-" and (args.language or _is_source(data)):
+        # What follows tells the language by the file's suffix.
+        args.file = name = f"<stdin>{source_suffix(data, args.language)}"
     vliw = vliw_code.target(args.target, args.device)
     if vliw or _is_vliw(data):
         _put(vliw_code.disassembly(args, data, name, vliw or args.target or "", shape), args.output)
@@ -128,6 +132,13 @@ def _read(file: str) -> tuple[bytes, str]:
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from None
     return data, "<stdin>" if file == "-" else file
+
+
+def _is_source(data: bytes) -> bool:
+    """Whether standard input holds a text; raw machine code has bytes that no text has."""
+    from headwater.sources import is_machine_code
+
+    return not is_machine_code(data, "") and b"\0" not in data
 
 
 def _is_vliw(data: bytes) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from headwater.base import reading, writing
-from headwater.cli.options import Parser
+from headwater.cli.compile import source_suffix
+from headwater.cli.options import Parser, add_language_option
 from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
 
@@ -31,7 +33,10 @@ examples:
 def parser() -> Parser:
     """The options of ``headwater ilc``."""
     made = Parser("ilc", _USAGE, _DESCRIPTION, _EXAMPLES)
-    made.add_argument("files", metavar="FILE", nargs="+", help="ATI IL text (.il) or OpenCL C (.cl)")
+    made.add_argument(
+        "files", metavar="FILE", nargs="+", help="ATI IL text (.il) or OpenCL C (.cl); - reads standard input"
+    )
+    add_language_option(made)
     form = made.add_mutually_exclusive_group()
     form.add_argument("--print", dest="form", action="store_const", const="il", help="print the program as IL")
     form.add_argument("--opencl", dest="form", action="store_const", const="cl", help="translate it to OpenCL C")
@@ -50,7 +55,7 @@ def main(words: Sequence[str]) -> int:
         raise UsageError("-o takes the result of one file, with --print or --opencl")
     refuse_overwriting([args.output], args.files)
     for name in args.files:
-        text = _result(Path(name), args.form, args.device, args.kernel)
+        text = _result(Path(name), args.form, args.device, args.kernel, args.language)
         if args.output:
             writing.write({Path(args.output): text})
             print(args.output)
@@ -59,9 +64,13 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
-def _result(path: Path, form: str | None, device: str | None, kernel: str | None) -> str:
+def _result(path: Path, form: str | None, device: str | None, kernel: str | None, language: str | None) -> str:
     try:
-        source = reading.text(path, "replace")
+        if str(path) == "-":
+            data = sys.stdin.buffer.read()
+            source, path = data.decode("utf-8-sig", "replace"), Path(f"<stdin>{source_suffix(data, language)}")
+        else:
+            source = reading.text(path, "replace")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     if path.suffix == ".cl":

@@ -84,6 +84,16 @@ def add_build_options(parser: Parser) -> None:
         group.add_argument(f"-{flag}", action="store_true", help=f"Brook+: {meaning}, as brcc -{flag}")
 
 
+def add_language_option(parser: Parser) -> None:
+    """The language of a source whose name does not tell it."""
+    parser.add_argument(
+        "--language",
+        choices=["brook", "opencl", "il"],
+        metavar="NAME",
+        help="brook, opencl or il, where neither the file's name nor its text tells it",
+    )
+
+
 def build_options(args: argparse.Namespace) -> str:
     """The build options as one string."""
     import shlex

@@ -17,6 +17,7 @@ from headwater.cli.options import (
     Parser,
     add_build_options,
     add_device_option,
+    add_language_option,
     build_options,
     positive,
     print_warnings,
@@ -89,7 +90,9 @@ def parser() -> Parser:
 def add_launch_options(made: Parser, *, simulated: bool = False, several: bool = False) -> None:
     """What tells a kernel and its arguments, for all commands that launch one; ``simulated``: on a chip that is not
     here only; ``several``: the command declares ``--device`` itself."""
-    made.add_argument("file", metavar="FILE", help="the kernel: .cl, .br, .il; machine code: .hsaco, .cal")
+    made.add_argument(
+        "file", metavar="FILE", help="the kernel: .cl, .br, .il; machine code: .hsaco, .cal; - reads standard input"
+    )
     made.add_argument("words", metavar="ARG", nargs="*", help="arrays and numbers, in order or as name=value")
     if not several:
         add_device_option(made, "a simulated chip, such as vega64 or a TOML file" if simulated else "")
@@ -112,6 +115,15 @@ def add_launch_options(made: Parser, *, simulated: bool = False, several: bool =
     sizes.add_argument("--shape", "-s", metavar="ROWSxCOLUMNS", help="shape of the outputs, slowest dimension first")
     sizes.add_argument("--cast", action="store_true", help="convert arrays of another number type while reading")
     add_build_options(made)
+    add_language_option(made)
+
+
+def compiled_program(args: argparse.Namespace, device: Device) -> Any:
+    """The program of the file, or of standard input, that the command line names."""
+    from headwater import sources
+    from headwater.runtime.program import program_of
+
+    return program_of(*sources.given(args.file), args.language, build_options(args), device)
 
 
 def main(words: Sequence[str]) -> int:
@@ -157,7 +169,7 @@ def _run(args: argparse.Namespace, begin: float) -> int:
         )
     other = headwater.device(args.verify) if args.verify else None
     with progress(f"compiling {path.name} for {device.name}"):
-        program = headwater.compile(path, options=build_options(args), device=device)
+        program = compiled_program(args, device)
     if not args.quiet:
         print_warnings(program)
     name = choose_kernel(program, args.kernel, path)

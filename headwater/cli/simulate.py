@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater.cli.options import Parser, build_options, positive, whole_from_one
+from headwater.cli.options import Parser, positive, whole_from_one
 from headwater.cli.results import output_file, refuse_overwriting
-from headwater.cli.run import add_launch_options, bind_words, choose_kernel, tell_written
+from headwater.cli.run import add_launch_options, bind_words, choose_kernel, compiled_program, tell_written
 from headwater.errors import UsageError
 from headwater.views.units import memory_bytes, seconds
 
@@ -82,7 +82,6 @@ def _simulate(args: argparse.Namespace) -> int:
     refuse_overwriting([args.html, args.timeline, *map(output_file, args.outputs)], [path])
     chips = [simulated(name) for name in args.device or [None]]  # what is missing is compiled during what follows
 
-    import headwater
     from headwater.cli.launch import Job, TimeLimit, printf_on_stderr, progress
     from headwater.isa.gcn.model import ISA_OF_TARGET
     from headwater.isa.vliw.model import GENERATION_OF_TARGET
@@ -106,7 +105,7 @@ def _simulate(args: argparse.Namespace) -> int:
         key = ISA_OF_TARGET.get(chip.target) or GENERATION_OF_TARGET[chip.target]
         if key not in recorded:
             with progress(f"compiling {path.name} for {device.name}"):
-                program = headwater.compile(path, options=build_options(args), device=device)
+                program = compiled_program(args, device)
             name = choose_kernel(program, args.kernel, path)
             job = Job(program, name, *bind_words(program, name, args))
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headwater.base import reading
-from headwater.cli.options import Parser, build_options, positive
+from headwater.cli.options import Parser, positive
 from headwater.cli.results import output_file, refuse_overwriting
-from headwater.cli.run import add_launch_options, bind_words, choose_kernel, tell_written
+from headwater.cli.run import add_launch_options, bind_words, choose_kernel, compiled_program, tell_written
 from headwater.errors import KernelFault, UsageError
 from headwater.views.units import memory_bytes
 
@@ -77,7 +77,7 @@ def _stats(args: argparse.Namespace) -> int:
             hint="choose one with --device, such as vega64; headwater devices lists them",
         )
     with progress(f"compiling {path.name} for {device.name}"):
-        program = headwater.compile(path, options=build_options(args), device=device)
+        program = compiled_program(args, device)
     name = choose_kernel(program, args.kernel, path)
     job = Job(program, name, *bind_words(program, name, args), time_limit=limit)
     recordings: list[Recording] = []
@@ -178,7 +178,8 @@ def _facts(work: Work) -> list[list[str]]:
             ["vector memory requests", f"{vector.requests:,}"],
             ["cache lines a request", f"{vector.lines / vector.requests:.2f}"],
             ["bytes of lines moved", memory_bytes(vector.moved_bytes)],
-            ["of them used", _share(vector.used_bytes, vector.moved_bytes)],
+            ["bytes that lanes asked for", memory_bytes(vector.used_bytes)],
+            ["asked for, of a byte moved", _ratio(vector.used_bytes, vector.moved_bytes)],
         ]
     if scalar.requests:
         facts.append(["scalar memory requests", f"{scalar.requests:,}"])
@@ -220,7 +221,7 @@ def _source(file: str, line: int) -> str:
     return lines[line - 1].strip()[:70] if 0 < line <= len(lines) else ""
 
 
-_MEMORY_HEADS = ["address", "instruction", "line", "runs", "lanes", "lines/req.", "used", "LDS"]
+_MEMORY_HEADS = ["address", "instruction", "line", "runs", "lanes", "lines/req.", "asked", "LDS"]
 _MEMORY_NUMBERS = (0, 2, 3, 4, 5, 6, 7)
 
 
@@ -248,10 +249,11 @@ def _memory_row(row: InstructionRow) -> list[str]:
         f"{row.did.count:,}",
         lanes,
         f"{others.lines / others.requests:.2f}" if others.requests else "",
-        _share(others.used_bytes, others.moved_bytes) if others.requests else "",
+        _ratio(others.used_bytes, others.moved_bytes) if others.requests else "",
         f"{local.cycles / max(local.least_cycles, 1):.2f} ×" if local.requests else "",
     ]
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.0%}" if whole else ""
+def _ratio(asked: int, moved: int) -> str:
+    """Over 1 where lanes ask for the same bytes, which are moved once."""
+    return f"{asked / moved:.2f} ×" if moved else ""

@@ -353,8 +353,13 @@ def compile(
     """
     if not isinstance(options, str):
         raise UsageError(f"options are one string, as on a command line, not a {type(options).__name__}")
-    target = resolve(device) if device is not None else None
-    source, filename = sources.read(path_or_source)
+    return program_of(*sources.read(path_or_source), language, options, resolve(device) if device is not None else None)
+
+
+def program_of(
+    source: str | bytes, filename: str, language: str | None, options: str, target: Device | None
+) -> Program[Any]:
+    """The program of source text or machine code that has been read; otherwise as `compile`."""
     chosen = None if isinstance(source, bytes) else sources.language_of(source, filename, language)
     return _loaded(source, filename, chosen, options, target)
 

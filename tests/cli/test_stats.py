@@ -68,3 +68,14 @@ def test_needs_a_simulated_chip(headwater, folder, device):
     assert done.code == 2
     assert "cpu is no simulated chip" in done.err
     assert "vega64" in done.err
+
+
+def test_bytes_that_several_lanes_ask_for_are_no_share_of_those_moved(folder, headwater):
+    (folder / "same.cl").write_text(
+        "kernel void k(global const float *a, global float *b) { b[0] = a[get_local_id(0) & 1]; }"
+    )
+    ran = headwater("stats", "same.cl", "ones:64", "b=zeros:1", "-d", "vega64", "--global", "64")
+    assert ran.code == 0, ran.err
+    line = next(line for line in ran.out.splitlines() if line.startswith("asked for, of a byte moved"))
+    assert float(line.split()[-2]) > 1
+    assert "used" not in ran.out.replace("VALU use", "")

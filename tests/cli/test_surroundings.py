@@ -1,5 +1,6 @@
 """What is around a command: caches that others can write, users without a home, full disks, pipes for files, signals."""
 
+import io
 import os
 import signal
 import subprocess
@@ -193,3 +194,45 @@ def test_a_signal_has_its_exit_code(headwater, monkeypatch, number, code):
     ran = headwater("devices", "--chips")
     said = {130: "interrupted", 143: "ended by SIGTERM: headwater devices --chips"}
     assert (ran.code, ran.err) == (code, f"headwater: {said.get(code, 'ended by SIGHUP: headwater devices --chips')}\n")
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    """Have standard input hold a text."""
+
+    def give(text):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    return give
+
+
+BROOK = "kernel void twice(float a<>, out float b<>) { b = a * 2.0f; }"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["run", "-", "zeros:4"], KERNEL),
+        (["run", "-", "zeros:4", "-d", "hd5870", "--language", "opencl"], KERNEL),
+        (["run", "-", "ones:4"], BROOK),
+        (["simulate", "-", "zeros:64", "-d", "vega64"], KERNEL),
+        (["stats", "-", "ones:64", "-d", "hd5870"], BROOK),
+        (["analyze", "-", "-d", "vega64", "--language", "brook"], BROOK),
+        (["check", "-"], BROOK),
+        (["compile", "-", "-d", "vega64", "--emit", "asm"], KERNEL),
+        (["compile", "-", "-d", "hd5870", "--emit", "asm", "--kernel", "twice_linear"], BROOK),
+        (["disasm", "-", "-d", "vega64"], KERNEL),
+        (["disasm", "-", "-d", "hd5870", "--language", "brook"], BROOK),
+        (["ilc", "-", "-d", "hd5870", "--print"], KERNEL),
+    ],
+)
+def test_every_command_reads_a_source_from_standard_input(folder, headwater, stdin, words, text):
+    stdin(text)
+    ran = headwater(*words)
+    assert ran.code == 0, ran.err
+    assert ran.out or words[0] == "check"
+
+
+def test_a_language_that_is_not_told_can_be_said(folder, headwater, stdin):
+    stdin("int x;")
+    assert "--language on a command line" in headwater("run", "-", "zeros:4").err
