@@ -100,8 +100,8 @@ def compile(
     if text is not optimised:
         module = parse(text)
     for function in module.functions:
-        if "$u" in function.name:
-            function.name = name_of(function.name)
+        if (name := name_of(function.name)) != function.name:
+            function.name = name
     try:
         return tm.emit_assembly(module).encode() if emit == "asm" else bytes(tm.emit_object(module))
     except RuntimeError as error:

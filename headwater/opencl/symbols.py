@@ -1,7 +1,8 @@
 """Names of a program pass in; the symbols that LLVM IR has for them, of plain characters only, pass out, and back.
 
-LLVM prints names with other characters than letters of ASCII, digits, ``_``, ``.``, ``$`` and ``-`` within quotes, each
-byte of UTF-8 escaped. All that reads IR here reads plain names, so that such letters are written by their number.
+LLVM prints names with other characters than letters of ASCII, digits, ``_``, ``.`` and ``-`` within quotes, each byte
+of UTF-8 escaped. All that reads IR here reads plain names, so that such characters (``$`` is one) are written by their
+number between dots, two before it, which no name of C has.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ import re
 
 _ESCAPED = re.compile(r'([@%])"((?:[\w.$-]|\\[89A-F][0-9A-F])+)"', re.ASCII)
 _BYTE = re.compile(rb"\\([0-9A-Fa-f]{2})")
-_LETTER = re.compile(r"\$u([0-9a-f]{2,6})\$")
+_OTHER = re.compile(r"[^\w.-]", re.ASCII)
+_LETTER = re.compile(r"\.\.u([0-9a-f]{2,6})\.")
 
 
 def symbol_of(name: str) -> str:
-    """A function's symbol: its name, but ``größe`` is ``gr$uf6$$udf$e``."""
-    return name if name.isascii() else "".join(c if c.isascii() else f"$u{ord(c):x}$" for c in name)
+    """A function's symbol: its name, but ``größe`` is ``gr..uf6...udf.e``."""
+    return _OTHER.sub(lambda m: f"..u{ord(m[0]):x}.", name)
 
 
 def name_of(symbol: str) -> str:
     """The way back from `symbol_of`."""
-    return _LETTER.sub(lambda m: chr(int(m[1], 16)), symbol) if "$u" in symbol else symbol
+    return _LETTER.sub(lambda m: chr(int(m[1], 16)), symbol) if "..u" in symbol else symbol
 
 
 def with_plain_symbols(ir: str) -> str:

@@ -156,3 +156,22 @@ def test_parts_of_tables_are_copied(device) -> None:
     out = np.full(10, -1, np.int32)
     hw.compile(COPIES, device=device).k[(1,), (1,)](out, 0, device=device)
     assert out.tolist() == [6, 92, 9, 7, 99, 120, 92, 92, 34, 92]
+
+
+NAMES = r"""constant uchar a$b[4] = {1, 92, 3, 4};
+constant uchar tablé[4] = {5, 92, 7, 8};
+int f$(int $x) { return $x + 1; }
+kernel void k$(global int *o, int $z) {
+  local int l$[4], lokäl[4];
+  l$[$z] = 3; lokäl[$z] = 4;
+  constant uchar *p = $z ? tablé : 0;
+  long ß = ($z + 9L) / ($z + 3L);
+  o[0] = a$b[1 + $z]; o[1] = tablé[2 + $z]; o[2] = f$($z); o[3] = l$[$z]; o[4] = lokäl[$z]; o[5] = p == 0; o[6] = ß;
+}"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "vega64", "hd5870"])
+def test_names_that_llvm_quotes_are_read(device) -> None:
+    out = np.full(7, -1, np.int32)
+    hw.compile(NAMES, device=device)["k$"][(1,), (1,)](out, 0, device=device)
+    assert out.tolist() == [92, 7, 1, 3, 4, 1, 3]
