@@ -37,6 +37,7 @@ COMMANDS = {
     "devices": ("headwater.cli.devices", "list what kernels can run on"),
     "cache": ("headwater.cli.cache", "show or clear the compiled kernels kept on disk"),
     "bench": ("headwater.cli.bench", "measure kernels here, beside NumPy, Numba and PoCL"),
+    "completion": ("headwater.cli.completion", "print a script that completes words in bash, zsh or fish"),
     "demo": ("headwater.cli.demo", "a photograph and a million options: see it work"),
 }
 
