@@ -20,6 +20,8 @@ from headwater.opencl.platforms import SPIR
 from headwater.opencl.symbols import name_of, unescaped, with_plain_symbols
 
 HEADER = Path(__file__).with_name("header.h")
+MEDIA_OPS = HEADER.with_name("amd_media_ops.h")
+"""What programs get before them that have names which begin with amd_, or include files that may have such."""
 DEFAULT_STD = "CL1.2"
 STANDARDS = ("CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0")
 TIMEOUT_SECONDS = 60.0
@@ -229,6 +231,8 @@ def compile_to_ir(
     folder = os.path.dirname(os.path.abspath(filename))
     cwd = folder if os.path.isdir(folder) else None
     flags = [*_PROGRAM, *target, f"-cl-std={parsed.std}", *parsed.flags]
+    if "amd_" in source or "#" in source and "include" in source or "amd_" in options:
+        flags += ["-include", str(MEDIA_OPS)]
     if debug or parsed.debug:
         flags += ["-gline-tables-only", *_HERE]
     found: tuple[str, ...] = ()
@@ -337,7 +341,7 @@ def _included(listing: str, cwd: str | None) -> set[str]:
     paths = (
         os.path.normpath(os.path.join(cwd or os.getcwd(), word.replace("\\ ", " "))) for word in words if word != "-"
     )
-    return {path for path in paths if path != str(HEADER) and os.path.isfile(path)}
+    return {path for path in paths if path not in (str(HEADER), str(MEDIA_OPS)) and os.path.isfile(path)}
 
 
 # ---------------------------------------------------------------------------------------------- diagnostics

@@ -11,6 +11,10 @@
 #define HEADWATER_CPU 1
 #endif
 
+/* AMD's extensions that every device has here (amd_media_ops.h). */
+#define cl_amd_media_ops 1
+#define cl_amd_media_ops2 1
+
 /* Without generic pointers, clang declares vload, fract, modf, ... once per named address space. */
 #ifndef __opencl_c_generic_address_space
 #define __opencl_c_named_address_space_builtins 1
