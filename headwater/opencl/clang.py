@@ -231,7 +231,7 @@ def compile_to_ir(
     folder = os.path.dirname(os.path.abspath(filename))
     cwd = folder if os.path.isdir(folder) else None
     flags = [*_PROGRAM, *target, f"-cl-std={parsed.std}", *parsed.flags]
-    if "amd_" in source or "#" in source and "include" in source or "amd_" in options:
+    if "amd_" in source or ("#" in source and "include" in source) or "amd_" in options:
         flags += ["-include", str(MEDIA_OPS)]
     if debug or parsed.debug:
         flags += ["-gline-tables-only", *_HERE]
