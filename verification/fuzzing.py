@@ -146,7 +146,7 @@ def run(seeds: range, make: Callable[[str], Maker], folder: str) -> Tally:
 
 def main(name: str, description: str, make: Callable[[str], Maker]) -> int:
     """The command: ``make`` is given the folder of its corpus, and called in each process. 1 if there are defects."""
-    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=description)
+    parser = argparse.ArgumentParser(prog=f"python -m verification.{name}", description=description)
     parser.add_argument("--count", type=int, default=100_000, help="how many inputs (default 100000)")
     parser.add_argument("--seed", type=int, default=0, help="the first input's seed (default 0)")
     parser.add_argument("--corpus", type=Path, help="a folder for the compiled kernels (default: in the cache)")
