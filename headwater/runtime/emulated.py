@@ -3,6 +3,7 @@ emulator's native code, so that threads, queues, time limits and Ctrl-C are the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +15,7 @@ from headwater.base.arrays import Array
 from headwater.emulate import layout
 from headwater.emulate.hooks import wanted
 from headwater.emulate.launched import SimulatedTask
-from headwater.errors import ResourceError
+from headwater.errors import KernelFault, ResourceError
 from headwater.native.pool import Task
 from headwater.runtime.cpu_launch import CpuLaunch
 
@@ -47,10 +48,26 @@ class EmulatedKernel(NamedTuple):
     bounds: None = None  # every access is tested where it is made
 
 
+_TAKES_A_LOCK = re.compile(r"\batom(?:ic)?_(?:cmpxchg|xchg|compare_exchange|exchange|flag_test)|_cmp_xchg|_read_xchg")
+"""The operations by which spin locks are taken, in OpenCL C and in IL."""
+_IN_STEP = (
+    "if it takes a lock in a loop: the work-items of a wavefront run in step, so that the one that got the lock waits "
+    "for those that still ask for it, and never gets to release it; do the work in a branch inside of the loop, or let "
+    "one work-item of each wavefront take the lock"
+)
+
+
 class EmulatedLaunch(CpuLaunch):
     """A launch of native code that emulates a kernel's wavefronts; ``native`` has what `layout.scratch_bytes` asks."""
 
     native: Any
+
+    def _too_long(self, time_limit: float) -> KernelFault:
+        fault = super()._too_long(time_limit)
+        if _TAKES_A_LOCK.search(getattr(self.kernel, "program_source", "") or ""):
+            fault.hint = f"{_IN_STEP}; else: {fault.hint}"
+        return fault
+
     watcher: Watcher | None
     _waves: int
 

@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 
+import headwater as hw
 from headwater.cli.launch import TimeLimit
 
 _ENDLESS = "kernel void spin(global int *a) { while (((volatile global int *)a)[1] >= 0) a[0]++; }"
@@ -65,3 +67,16 @@ def test_a_limit_is_a_number_above_0(headwater, kernels, command):
     done = headwater(*f"{command} walk.cl a=ones:64 --device vega64 --time-limit 0".split())
     assert done.code == 2
     assert "--time-limit takes a number greater than 0, not '0'" in done.err
+
+
+@pytest.mark.parametrize("device", ["hd5870", "vega64"])
+def test_a_lock_within_a_wavefront_is_named_as_what_may_keep_it(device):
+    source = """kernel void k(global int *lock, global int *a) {
+  while (atomic_cmpxchg(lock, 0, 1) != 0) ;
+  a[0] += 1;
+  atomic_xchg(lock, 0);
+}"""
+    made = hw.compile(source, device=device)
+    lock, a = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    with pytest.raises(hw.KernelFault, match="run in step, so that the one that got the lock waits"):
+        made.k[(64,), (64,)](lock, a, device=device, time_limit=0.2)
