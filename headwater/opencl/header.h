@@ -268,6 +268,35 @@ typedef half half16 __attribute__((ext_vector_type(16)));
 #define M_SQRT1_2_F 0.707106781186547524400844362104849039f
 #define M_SQRT1_2 0.707106781186547524400844362104849039
 #define M_SQRT1_2_H 0.707106781186547524400844362104849039h
+/* Chips without doubles: the vendors' compilers took these for floats there, with a warning. */
+#ifdef HEADWATER_NO_DOUBLES
+#undef M_E
+#define M_E M_E_F
+#undef M_LOG2E
+#define M_LOG2E M_LOG2E_F
+#undef M_LOG10E
+#define M_LOG10E M_LOG10E_F
+#undef M_LN2
+#define M_LN2 M_LN2_F
+#undef M_LN10
+#define M_LN10 M_LN10_F
+#undef M_PI
+#define M_PI M_PI_F
+#undef M_PI_2
+#define M_PI_2 M_PI_2_F
+#undef M_PI_4
+#define M_PI_4 M_PI_4_F
+#undef M_1_PI
+#define M_1_PI M_1_PI_F
+#undef M_2_PI
+#define M_2_PI M_2_PI_F
+#undef M_2_SQRTPI
+#define M_2_SQRTPI M_2_SQRTPI_F
+#undef M_SQRT2
+#define M_SQRT2 M_SQRT2_F
+#undef M_SQRT1_2
+#define M_SQRT1_2 M_SQRT1_2_F
+#endif
 
 /* ---- synchronisation (6.12.8, 6.12.9) */
 typedef uint cl_mem_fence_flags;

@@ -475,3 +475,15 @@ def test_other_kernels_of_a_source_run():
     assert made.kernels["b"].refused is not None
     with pytest.raises(UsageError, match="has no kernel 'c'"):
         from_llvm.kernel(source, "c", chips.find("hd4870"))
+
+
+def test_constants_of_double_are_floats_on_chips_without():
+    import headwater as hw
+
+    source = "kernel void k(global float *a) { a[get_global_id(0)] = a[get_global_id(0)] * M_PI + M_SQRT2; }"
+    program = hw.compile(source, device="hd5770")
+    assert "warning: M_PI and its like are floats on Radeon HD 5770" in program.warnings
+    data = np.arange(4, dtype=np.float32)
+    program.k[(4,), (4,)](data, device="hd5770")
+    assert np.allclose(data, np.arange(4) * np.pi + 2**0.5, rtol=1e-6)
+    assert not hw.compile(source, device="hd5870").warnings

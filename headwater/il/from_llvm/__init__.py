@@ -34,6 +34,9 @@ _FORMAT = "vliw 3"
 _EXACT = "-cl-fp32-correctly-rounded-divide-sqrt"
 
 
+_CONSTANT = re.compile(r"\bM_(?:E|LOG2E|LOG10E|LN2|LN10|PI|PI_2|PI_4|1_PI|2_PI|2_SQRTPI|SQRT2|SQRT1_2)\b")
+
+
 class Reason(NamedTuple):
     """Why a chip cannot run a kernel, and the place in its source. ``space``: the memory of which it wants too much."""
 
@@ -159,7 +162,12 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
 
     WORKER.start(_WORKER_MODULE)
     groups = chip.vliw.shared_local_memory
-    front = clang.compile_to_ir(source, filename, options, debug=True, target=vliw(work_groups=groups).clang)
+    without = "" if chip.has_float64 else " -D HEADWATER_NO_DOUBLES"
+    front = clang.compile_to_ir(source, filename, options + without, debug=True, target=vliw(work_groups=groups).clang)
+    if without and (used := _CONSTANT.search(source)) is not None:
+        line = source.count("\n", 0, used.start()) + 1
+        what = f"{used[0]} and its like are floats on {chip.name}, which has no doubles"
+        front = replace(front, warnings=f"{front.warnings}{filename}:{line}: warning: {what}\n")
     if has_assembly(front.ir):
         raise refuse_assembly(source, filename, options, why="VLIW chips take none in OpenCL C")
     exact = _EXACT in options.split()
