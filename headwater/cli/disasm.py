@@ -28,7 +28,8 @@ FILE is a code object (.hsaco, .co, a binary of AMD's OpenCL 1.x driver), anothe
 say, or stripped), or OpenCL C (.cl) or Brook+ (.br), which is compiled first, for the chip that --device or --target
 names. For the VLIW chips (HD 2000 to HD 6000) it is a CAL image, an object of LLVM's r600 back end or a binary of AMD's
 OpenCL 1.x driver, OpenCL C, Brook+ or ATI IL (.il), or machine code alone, with --target cypress, say, or
---device hd5870.
+--device hd5870. With --device cpu it is OpenCL C or Brook+, and what is shown is this machine's assembly of a launch of
+1,048,576 work-items.
 """
 _SOURCES = (".cl", ".br", ".brh")
 _NOT_CODE = {".il": "ATI IL", ".s": "assembly", ".isa": "assembly"}
@@ -46,6 +47,7 @@ examples:
   headwater disasm matmul.cal                              a CAL image's VLIW code
   headwater disasm shader.bin --target rv770               machine code alone
   headwater disasm matmul.il --device hd3870               IL, compiled for that chip
+  headwater disasm matmul.cl --device cpu                  what runs on this machine
 """
 
 
@@ -56,7 +58,7 @@ def parser() -> Parser:
     where = made.add_mutually_exclusive_group()
     where.add_argument("--target", metavar="GFX", help="compile for this (gfx600 to gfx90a, …); what code is for")
     where.add_argument(
-        "--device", "-d", metavar="CHIP", action="once", help="the same by a chip of headwater devices (vega64)"
+        "--device", "-d", metavar="CHIP", action="once", help="the same by a chip of headwater devices (vega64); or cpu"
     )
     made.add_argument(
         "--kernel",
@@ -95,6 +97,9 @@ def main(words: Sequence[str]) -> int:
     if args.file == "-" and (args.language or _is_source(data)):
         # What follows tells the language by the file's suffix.
         args.file = name = f"<stdin>{source_suffix(data, args.language)}"
+    if args.device == "cpu":
+        _put(_host_assembly(args, data, name, shape), args.output)
+        return 0
     vliw = vliw_code.target(args.target, args.device)
     if vliw or _is_vliw(data):
         _put(vliw_code.disassembly(args, data, name, vliw or args.target or "", shape), args.output)
@@ -116,6 +121,47 @@ def main(words: Sequence[str]) -> int:
             text = listing.as_text(code, parts, show_bytes=args.bytes, source=lines)
     _put(text, args.output)
     return 0
+
+
+_ITEMS = 1 << 20  # of the launch whose code for the cpu device is shown, as many as analyze takes
+
+
+def _host_assembly(args: Namespace, data: bytes, name: str, shape: str) -> str:
+    """This machine's assembly of a source's kernels, for launches of `_ITEMS` work-items."""
+    from headwater import sources
+    from headwater.opencl import host
+
+    if shape == "json" or args.source or args.bytes:
+        raise UsageError(
+            "of the cpu device's code there is the assembly alone", hint="leave --json, --source, --bytes out"
+        )
+    if sources.is_machine_code(data, args.file):
+        raise UsageError(f"{name} is machine code of another processor", hint="name a source, or leave --device out")
+    text, options = data.decode("utf-8-sig", "surrogateescape"), build_options(args)
+    language = sources.language_of(text, args.file, args.language)
+    if language == "il":
+        raise UsageError(f"{name} is ATI IL", hint=f"headwater ilc --opencl {name} translates it to OpenCL C")
+    if language == "brook":
+        from headwater.runtime.brook import translate
+
+        text, options = translate(text, name, options).source, ""
+    module = host.load(text, name, options)
+    print(module.warnings, end="", file=sys.stderr)
+    for kernel in args.kernels:
+        if kernel not in module.kernels:
+            from headwater.runtime.program import unknown_kernel
+
+            raise unknown_kernel(kernel, list(module.kernels), name)
+    found = []
+    for kernel in args.kernels or module.kernels:
+        wanted = module.kernels[kernel].reqd_group_size
+        size = (
+            (_ITEMS, *(1,) * 2)
+            if wanted is None
+            else tuple(-(-n // g) * g for n, g in zip((_ITEMS, 1, 1), wanted, strict=True))
+        )
+        found.append(module.assembly(kernel, (size[0], size[1], size[2]), wanted))
+    return "\n".join(found)
 
 
 def _put(text: str, output: str) -> None:

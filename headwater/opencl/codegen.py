@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import cast
+from typing import Any, cast
 
 import llvmlite.binding as llvm
 
@@ -456,8 +456,25 @@ QUICK_LINES = 2000
 four times as long, and find nothing that could be measured (the histogram of the benchmarks, 5300 lines)."""
 
 
+def assembly(
+    text: str, kernel_name: str, symbol: str, layout: Layout, *, masked: bool, split: bool, fitting: bool
+) -> str:
+    """What `build` makes for such a launch, as assembly."""
+    module = Module(text)
+    kernel = read_kernel(module, kernel_name, fitting=fitting)
+    code, *_ = vectorised(module, kernel, symbol, layout, masked, split, False, ())
+    made, tm = _optimised(code, alone=layout.lanes == 1 and kernel.has_loop)
+    shown: str = tm.emit_assembly(made)
+    return shown
+
+
 def compile_object(text: str, *, alone: bool = False) -> bytes:
-    """Optimise a module's text and emit object code for this machine.
+    """Optimise a module's text and emit object code for this machine; ``alone``: see `_optimised`."""
+    return emit_object(*_optimised(text, alone=alone))
+
+
+def _optimised(text: str, *, alone: bool) -> tuple[Any, Any]:
+    """A module's text, optimised, and the machine that it is for.
 
     What a work-item does has been through -O2 before it was vectorised. What is left to do is in the seams: chunks are
     inlined into their loop, memory becomes registers, what does not change leaves loops. More passes find no more,
@@ -478,7 +495,7 @@ def compile_object(text: str, *, alone: bool = False) -> bytes:
     builder = llvm.create_pass_builder(tm, options)
     if loops:
         builder.getModulePassManager().run(module, builder)
-        return emit_object(module, tm)
+        return module, tm
     first = llvm.create_new_module_pass_manager()
     first.add_always_inliner_pass()
     first.add_global_dead_code_eliminate_pass()
@@ -495,4 +512,4 @@ def compile_object(text: str, *, alone: bool = False) -> bytes:
         for function in module.functions:
             if not function.is_declaration:
                 passes.run(function, builder)
-    return emit_object(module, tm)
+    return module, tm

@@ -184,6 +184,32 @@ class HostModule:
         says so.
         Raises InternalError if LLVM cannot compile it, MemoryLimitError if its private arrays are too large.
         """
+        code, group, chunks = self._choose(kernel, global_size, local_size, apart=apart, fitting=fitting)
+        with self._lock:
+            known = self._built.get((code, group))
+            if known is None:
+                known = self._built[code, group] = self._obtain(code, group, chunks)
+        return known
+
+    def assembly(self, kernel: str, global_size: Size, local_size: Size | None) -> str:
+        """The assembly of the code for launches of these sizes, with comments on what it is."""
+        from headwater.native.worker import WORKER
+
+        code, group, chunks = self._choose(kernel, global_size, local_size, apart=False, fitting=True)
+        how = {"masked": code.masked, "split": code.split, "fitting": code.fitting}
+        made: str = WORKER.call(
+            "opencl.codegen:assembly", self.text(kernel), symbol_of(kernel), ENTRY, code.layout, **how
+        )
+        sizes = [" x ".join(map(str, size)) for size in (global_size, group, code.layout.steps)]
+        return (
+            f"# {kernel}: {sizes[0]} work-items in groups of {sizes[1]}, each of {chunks} chunks of {sizes[2]}"
+            f" in {code.layout.lanes} lanes\n{made}"
+        )
+
+    def _choose(
+        self, kernel: str, global_size: Size, local_size: Size | None, *, apart: bool, fitting: bool
+    ) -> tuple[_Code, Size, int]:
+        """What code is for such a launch, the size of its groups and how many chunks each has."""
         facts = self.facts(kernel)
         if facts.private_bytes > MAX_PRIVATE_BYTES:
             from headwater.opencl.memory_limits import exceeded
@@ -199,11 +225,7 @@ class HostModule:
             chunks *= -(-size // step)
         split = facts.has_barrier and chunks > 1
         code = _Code(kernel, layout, masked, split, apart, fitting and facts.fits and not self._checked(facts))
-        with self._lock:
-            known = self._built.get((code, group))
-            if known is None:
-                known = self._built[code, group] = self._obtain(code, group, chunks)
-        return known
+        return code, group, chunks
 
     def _obtain(self, code: _Code, group: Size, chunks: int) -> HostKernel:
         key = cache.key(self.key, repr(code))

@@ -1,6 +1,7 @@
 """headwater disasm: what it prints, and that what it prints can be assembled and run again."""
 
 import json
+import platform
 import re
 import sys
 from pathlib import Path
@@ -218,3 +219,18 @@ def test_code_stripped_of_its_metadata(capsys, code_object):
     assert "machine code without kernels for gfx906" in out
     instructions = [line for line in whole.splitlines() if re.match(r"  +[0-9a-f]+:  ", line)]
     assert [line for line in out.splitlines() if re.match(r"  +[0-9a-f]+:  ", line)] == instructions
+
+
+def test_the_code_of_the_cpu_device_is_shown_as_assembly(folder, headwater):
+    ran = headwater("disasm", "vadd.cl", "-d", "cpu")
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("# vadd: 1048576 x 1 x 1 work-items in groups of")
+    assert "hw_entry:" in ran.out
+    if platform.machine() == "x86_64":
+        assert "addps" in ran.out
+    assert "twice:" not in ran.out
+    both = headwater("disasm", "invert.cl", "-d", "cpu", "-k", "scale").out
+    assert "# scale:" in both
+    assert "# invert:" not in both
+    assert "# add_" in headwater("disasm", "sum.br", "-d", "cpu").out
+    assert "leave --json" in headwater("disasm", "vadd.cl", "-d", "cpu", "--json").err
