@@ -116,9 +116,11 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
         )
         if written:
             name = f"{filename}, as assembly"
-            return assemble(
-                _UNQUOTED.sub(r'\1"\2"', code.decode()), name, settings.processor, version=settings.version, emit="obj"
-            ).code
+            text = _UNQUOTED.sub(r'\1"\2"', code.decode())
+            try:
+                return assemble(text, name, settings.processor, version=settings.version, emit="obj").code
+            except SourceError as error:
+                raise _in_the_source(error, text, filename, source) from None
         return code
 
     first: InternalError | None = None
@@ -174,6 +176,21 @@ _REFUSAL_HINTS = (
     ("stack frame size", "private arrays of a work-item are too large"),
     ("scratch", "private arrays of a work-item are too large"),
 )
+
+
+def _in_the_source(error: SourceError, text: str, filename: str, source: str) -> SourceError:
+    """An error in the text between the quotes of asm(), at the source's line that the assembly names before it."""
+    before = text.splitlines()[: error.span.line if error.span is not None else 0]
+    place = next((found for line in reversed(before) if (found := _LOC.match(line))), None)
+    if place is None:
+        return error
+    line, lines = int(place[1]), source.splitlines()
+    shown = lines[line - 1] if 0 < line <= len(lines) else ""
+    said = f"{error.message}: {error.source_line.strip()}"
+    return SourceError(said, Span(filename, line, int(place[2])), hint=error.hint, source_line=shown)
+
+
+_LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)\s+(\d+)")
 
 
 def _refused(error: InternalError, source: str, processor: str) -> HeadwaterError:
