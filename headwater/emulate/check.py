@@ -28,7 +28,8 @@ from headwater.emulate.staging import (
     recorder_bytes,
     tables,
 )
-from headwater.errors import InternalError, KernelFault, ResourceError, SourceError, Span
+from headwater.errors import InternalError, ResourceError, SourceError, Span
+from headwater.opencl.told import fault, sentences
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing
@@ -49,8 +50,6 @@ _ELSEWHERE = 2
 _MANY, _WHO = 1 << 31, (1 << 31) - 1
 _ROOM = 64
 """Findings that are kept apart; kernels with more places that are wrong are not thought of."""
-_TOLD = 10
-"""Findings that a message tells."""
 _SERIAL_WAVES = 1024
 """Wavefronts of a launch up to which one thread runs its groups in order, so that findings are always the same."""
 _WORD = (1 << 64) - 1
@@ -88,8 +87,8 @@ _TYPES: Final = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}
 class CheckObserver(Staged):
     """Writes code that tells check.c."""
 
-    name = "check 17"
-    library = ("check_records.h", "check.c")
+    name = "check 19"
+    library = ("check_records.h", "check_patterns.h", "check.c")
     tells_segments = False
     takes_values = True
     takes_tiles = False
@@ -277,11 +276,10 @@ class Checker:
             raise InternalError("a launch had more threads at a time than its check has room for")
         found = [one for one in self._findings[: self._field("finding_count")] if not self._is_harmless(launch, one)]
         texts = [self._text(launch, one, self._memory) for one in found if not self._is_repeated(one, found)]
+        texts += sentences(task.told, launch.kernel, launch._work_dim)
         texts += self._further(launch)
         if texts:
-            more = f"\n\nand {len(texts) - 1} more:\n\n" if len(texts) > 1 else ""
-            rest = f"\n\n… and {len(texts) - _TOLD} more places" if len(texts) > _TOLD else ""
-            raise KernelFault(texts[0] + more + "\n\n".join(texts[1:_TOLD]) + rest)
+            raise fault(texts)
 
     # ---- memory
 

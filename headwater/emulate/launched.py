@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class SimulatedTask(Task):
     """A task with what only emulation has: the error record, the table of allocations, the buffer of printf."""
 
-    __slots__ = ("constants", "extents", "images", "inputs", "own", "printf", "record", "table")
+    __slots__ = ("constants", "extents", "images", "inputs", "own", "printf", "record", "table", "told")
 
     def __init__(self, block: Array, args_bytes: int) -> None:
         super().__init__(block, args_bytes)
@@ -30,6 +30,8 @@ class SimulatedTask(Task):
         self.table: Array = np.zeros(0, np.uint64)
         self.extents: list[Extent] = []
         self.printf: Array | None = None
+        self.told: list[str] = []
+        """What code for checks has printed of its findings (`headwater.opencl.told`)."""
         self.images: dict[int, Any] = {}
         """Image arguments (`headwater.runtime.gcn_images.BoundImage`), by their identity."""
         self.own: dict[str, Array] = {}

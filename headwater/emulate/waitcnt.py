@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headwater.emulate.program import BasicBlock, Program, effects, read_program
@@ -119,7 +119,7 @@ def _through(
             state = _waited(instruction, program.isa, state, loads)
             continue
         counters = _counters(instruction)
-        e = effects(instruction)
+        e = effects(_without_index(instruction))
         scalar, vector = e.scalar_read, e.vector_read | e.lanes_read
         if not counters:
             # What arrives later would overwrite it. Loads of one kind do that in order.
@@ -138,6 +138,15 @@ def _through(
         if instruction.address in loads:
             state |= {(instruction.address, counter): 0 for counter in counters}
     return state
+
+
+def _without_index(instruction: Instruction) -> Instruction:
+    """An instruction that adds M0 to a register's number without that: how far the index goes, compilers know, and only
+    wait for what is in reach."""
+    fields = instruction.fields
+    if not fields.get("indexed"):
+        return instruction
+    return replace(instruction, fields={name: value for name, value in fields.items() if name != "indexed"})
 
 
 def _waited(instruction: Instruction, isa: str, state: State, loads: Mapping[int, _Load]) -> dict[tuple[int, int], int]:

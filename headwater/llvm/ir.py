@@ -393,6 +393,10 @@ class Module:
     def header(self, name: str) -> str:
         return self._bodies[name][0]
 
+    def lines(self, name: str) -> list[str]:
+        """A function's body: labels and instructions, each in one line."""
+        return _join_continued(self._bodies[name][1])
+
     def function(self, name: str) -> Function:
         """Read one function into the model. Raises InternalError on IR it does not know."""
         header, lines = self._bodies[name]
@@ -423,7 +427,7 @@ class Module:
                     function.blocks.clear()
                 block = function.blocks[name_text] = Block(name_text)
                 continue
-            inst = self._instruction(line)
+            inst = self.instruction(line)
             if inst is not None:
                 block.insts.append(inst)
         return function
@@ -440,7 +444,8 @@ class Module:
         inst.flags = flags
         return inst
 
-    def _instruction(self, line: str) -> Inst | None:
+    def instruction(self, line: str) -> Inst | None:
+        """Read one line; None if it is a record for debuggers. Raises InternalError on IR that it does not know."""
         reader = _Reader(line, self.structs)
         name = ""
         if reader.peek(1) == "=":

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+TELL = "__hw_told"
+"""The function that code for checks calls for a finding (`headwater.opencl.checked`): with what it is, a file's number,
+line and column, and a further line of that file or 0."""
+
 
 def split(text: str) -> list[str]:
     """The parts of a list at its commas, those in brackets left alone."""

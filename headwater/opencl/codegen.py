@@ -26,8 +26,9 @@ from headwater.llvm.modules import (
 from headwater.llvm.passes.bit_vectors import without_bit_vectors
 from headwater.llvm.passes.index_constants import constants_outside
 from headwater.llvm.passes.selected_values import chosen_once
-from headwater.llvm.text import string_bytes
+from headwater.llvm.text import TELL, string_bytes
 from headwater.native.shared import BOUNDS_SUFFIX, FITS_SUFFIX
+from headwater.opencl.checked import settle, tells, with_definedness, with_printing, without_speculation
 from headwater.opencl.kernels import BoundsTest
 from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
 from headwater.opencl.platforms import SPIR
@@ -59,7 +60,7 @@ ID_RANGE = "range(i64 0, 2147483648)"
 """Work-item ids and sizes are below 2^31: the launcher refuses larger launches, so 32-bit index arithmetic is exact."""
 
 _IMAGE = re.compile(r'target\("spirv\.\w*Image"[^)]*\)')
-_SAMPLER = 'target("spirv.Sampler")'
+_SAMPLER, _EVENT = 'target("spirv.Sampler")', 'target("spirv.Event")'
 _INLINING = re.compile(r"\b(?:noinline|optnone|alwaysinline) ")
 _PRIMITIVE_DECLARE = re.compile(r"^declare (?!range)([^@\n]*?)i64 @(__hw_\w+)\(", re.MULTILINE)
 
@@ -76,21 +77,28 @@ def retarget(text: str, target: Target) -> str:
     """spir64 IR as IR for this machine: its triple and layout, images as pointers, samplers as numbers."""
     text = re.sub(r"^target datalayout = .*$", f'target datalayout = "{target.data_layout}"', text, flags=re.MULTILINE)
     text = re.sub(r"^target triple = .*$", f'target triple = "{target.triple}"', text, flags=re.MULTILINE)
-    text = _IMAGE.sub("ptr addrspace(1)", text).replace(_SAMPLER, "i32")
+    text = _IMAGE.sub("ptr addrspace(1)", text).replace(_SAMPLER, "i32").replace(_EVENT, "i64")
     text = _PRIMITIVE_DECLARE.sub(rf"declare \1{ID_RANGE} i64 @\2(", text)
     # Every function is inlined: a chunk of work-items has no call stack of its own.
     text = re.sub(r"^(attributes #\d+ = .*)$", lambda m: _INLINING.sub("", m[1]), text, flags=re.MULTILINE)
     return re.sub(r"^(define .*?spir_func .*?\).*?) (#\d+ )", r"\1 alwaysinline \2", text, flags=re.MULTILINE)
 
 
-def link(ir: str, pieces: Iterable[str], kernels: Iterable[str], filename: str) -> tuple[str, int]:
-    """Link what a program needs of the device library, its ``pieces``, to it.
+def link(
+    ir: str, pieces: Iterable[str], kernels: Iterable[str], filename: str, *, checked: bool = False
+) -> tuple[str, int]:
+    """Link what a program needs of the device library, its ``pieces``, to it. ``checked``: see
+    `headwater.opencl.checked`.
 
     Returns the module's text, for `prepare`, and the bytes of this machine's vector registers. Raises SourceError for
     calls of functions that neither the program nor the device library defines, and for recursion.
     """
     target = host_target()
-    module = parse(retarget(constants_outside(ir), target))
+    text = retarget(constants_outside(ir), target)
+    if checked:
+        builder = llvm.create_pass_builder(machine(), llvm.create_pipeline_tuning_options(speed_level=2))
+        text = with_definedness(without_speculation(text), kernels, builder)
+    module = parse(text)
     link_pieces(module, pieces, lambda text: retarget(text, target))
     refuse_undefined(module, filename, SPIR)
     text = str(module)
@@ -128,7 +136,11 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
     last.add_lcssa_pass()
     last.add_global_dead_code_eliminate_pass()
     last.run(module, builder)
+    if TELL in text and tells(str(module)):
+        settle(module, builder)
     prepared = chosen_once(without_bit_vectors(str(module)))
+    if tells(prepared):
+        return prepare(with_printing(text), kernel)
     return prepared, _facts(read_kernel(Module(prepared), kernel, fitting=True))
 
 

@@ -15,7 +15,7 @@ import llvmlite.binding as llvm
 from headwater.errors import InternalError
 from headwater.llvm.modules import parse
 from headwater.llvm.passes.gcn_phis import with_values_kept
-from headwater.opencl.checked import without_speculation
+from headwater.opencl.checked import settle, tells, with_definedness, with_printing, without_speculation
 from headwater.opencl.linking import link_library, refuse_recursion
 from headwater.opencl.memory_limits import exceeded
 from headwater.opencl.platforms import GCN_TRIPLE, gcn, with_intrinsics
@@ -70,23 +70,36 @@ def compile(
     tm = _machine(processor, 3 if caution == 0 else 0)
     options = llvm.create_pipeline_tuning_options(speed_level=3 if caution < 2 else 0)
     builder = llvm.create_pass_builder(tm, options)
-    prepared = _prepared(ir, largest_group)
-    module = parse(_for_checks(prepared) if checked else prepared)
-    link_library(module, filename, gcn(abi), str)
     wanted = {*kernels, _PRINTF_ALLOC}
-    for function in module.functions:
-        if not function.is_declaration:
-            function.linkage = "external" if function.name in wanted else "internal"
-    first = llvm.create_new_module_pass_manager()
-    first.add_always_inliner_pass()
-    first.add_global_dead_code_eliminate_pass()
-    first.run(module, builder)
-    refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
-    builder.getModulePassManager().run(module, builder)
-    _drop(_PRINTF_ALLOC, module, builder)
-    if emit == "ir":
-        return str(module).encode()
+
+    def optimise(ir: str) -> llvm.ModuleRef:
+        prepared = _prepared(ir, largest_group)
+        module = parse(_for_checks(prepared) if checked else prepared)
+        link_library(module, filename, gcn(abi), str)
+        for function in module.functions:
+            if not function.is_declaration:
+                function.linkage = "external" if function.name in wanted else "internal"
+        first = llvm.create_new_module_pass_manager()
+        first.add_always_inliner_pass()
+        first.add_global_dead_code_eliminate_pass()
+        first.run(module, builder)
+        refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
+        builder.getModulePassManager().run(module, builder)
+        _drop(_PRINTF_ALLOC, module, builder)
+        return module
+
+    if checked:
+        ir = with_definedness(ir, kernels, builder)
+    module = optimise(ir)
     optimised = str(module)
+    if tells(optimised):
+        settle(module, builder)
+        optimised = str(module)
+    if tells(optimised):
+        module = optimise(with_printing(ir))
+        optimised = str(module)
+    if emit == "ir":
+        return optimised.encode()
     _refuse_large_frames(optimised, filename, processor)
     text = with_values_kept(_without_ones(optimised))
     if processor.startswith(("gfx6", "gfx7")):
@@ -142,11 +155,12 @@ def _prepared(ir: str, largest_group: int) -> str:
 
 _FLAT_GROUP = re.compile(r'"amdgpu-flat-work-group-size"="(\d+),(\d+)"')
 _WAVEFRONT = 64
+_FEATURES = re.compile(r'("target-cpu"="\w+")(?: "target-features"="([^"]*)")?')
 
 
 def _for_checks(text: str) -> str:
     """The module's text so that LLVM keeps accesses and barriers where the program has them: it leaves barriers out in
-    groups that are declared to have no more work-items than a wavefront."""
+    groups that are declared to have no more work-items than a wavefront, and puts private arrays into local memory."""
     groups = _FLAT_GROUP.sub(lambda m: f'"amdgpu-flat-work-group-size"="{m[1]},{max(int(m[2]), 2 * _WAVEFRONT)}"', text)
     return without_speculation(groups)
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 
 from headwater.llvm.modules import parse
-from headwater.llvm.text import split
+from headwater.llvm.text import TELL, split
+from headwater.opencl.checked import settle, tells
 from headwater.opencl.linking import link_library, refuse_recursion
 from headwater.opencl.numbered_calls import PREFIX, number_calls
 from headwater.opencl.platforms import VLIW_TRIPLE, Platform, vliw, with_intrinsics
@@ -68,12 +69,14 @@ def compile(
     # The program's own fma() is rounded once; the library's functions do with less.
     module = parse(_Lowering(0, abilities, exact=True).fused_only(_prepared(ir)))
     link_library(module, filename, platform, str)
-    builder = _builder()
+    builder = pass_builder()
     _inline(module, builder, wanted)
     refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
     if f"@{PREFIX}" in ir:
         module = _numbered(module, builder)
     builder.getModulePassManager().run(module, builder)
+    if TELL in ir and tells(str(module)):
+        settle(module, builder)
     lowered = _lowered(module, filename, platform, abilities, wanted)
     _finish(lowered, builder, strength_reduction=strength_reduction)
     # Reducing the strength of an index may have made a quotient of 64 bits.
@@ -96,7 +99,8 @@ def _finish(module: llvm.ModuleRef, builder: llvm.PassBuilder, *, strength_reduc
     last.run(module, builder)
 
 
-def _builder() -> llvm.PassBuilder:
+def pass_builder() -> llvm.PassBuilder:
+    """The passes of VLIW chips, as far as they have any."""
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = False
     options.slp_vectorization = False
@@ -172,7 +176,7 @@ def _lowered(
             return module
         module = parse(replaced)
         link_library(module, filename, platform, str)
-        builder = _builder()
+        builder = pass_builder()
         _inline(module, builder, wanted)
         simplify = builder.getFunctionPassManager()
         for function in module.functions:

@@ -38,6 +38,7 @@ from headwater.opencl import includes
 from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
 from headwater.opencl.kernels import BoundsTest, KernelInfo
 from headwater.opencl.symbols import symbol_of
+from headwater.opencl.told import GLOBAL_ID
 from headwater.vectorise.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
 from headwater.vectorise.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
 from headwater.vectorise.row_count import Flow
@@ -310,10 +311,13 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
     front = clang.compile_to_ir(source, filename, options, debug=check)
     if has_assembly(front.ir):
         raise refuse_assembly(source, filename, options)
-    pieces = library.definitions(library.called(front.ir))
+    called = library.called(front.ir)
+    if check:  # a finding names the work-item
+        called.setdefault(GLOBAL_ID, f"declare i64 @{GLOBAL_ID}(i32)")
+    pieces = library.definitions(called)
     with told_at_calls(source, filename, lambda: clang.compile_to_ir(source, filename, options, debug=True).ir):
         text, vector_bytes = WORKER.call(
-            "opencl.codegen:link", front.ir, pieces, [k.symbol for k in front.kernels.values()], filename
+            "opencl.codegen:link", front.ir, pieces, [k.symbol for k in front.kernels.values()], filename, checked=check
         )
     description = {
         "kernels": {name: asdict(info) for name, info in front.kernels.items()},

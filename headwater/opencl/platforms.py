@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from headwater.llvm.text import TELL
+
 
 @dataclass(frozen=True)
 class Platform:
@@ -160,6 +162,8 @@ _PRIMITIVES = {"__hw_work_dim", "__hw_barrier", "printf"}
 
 def is_primitive(symbol: str, platform: Platform = SPIR) -> bool:
     """Whether ``symbol`` is defined by whoever links the library: the vectoriser's functions and ``printf``."""
+    if symbol == TELL:
+        return True
     if platform.own_primitives:
         return symbol == "printf" or symbol.startswith(_OF_MACHINE)
     return symbol in _PRIMITIVES or _PRIMITIVE.fullmatch(symbol) is not None

@@ -161,7 +161,8 @@ class CpuLaunch:
         pool = _pool.pool()
         self._tickets = max(1, min(pool.size, self._total))
         self._batch = max(1, self._total // (pool.size * _BATCHES_PER_THREAD))
-        self._callback = _printf(host.formats) if host.formats else None
+        self._told: list[str] = []
+        self._callback = _printf(host.formats, self._told) if host.formats else None
 
         block = np.zeros(_pool.BLOCK_FIELDS, np.int64)
         block[_pool.TOTAL] = self._total
@@ -522,6 +523,20 @@ class CpuLaunch:
 
     def _inspect(self, task: Task) -> None:
         """For launches that leave more behind than their results: raise what went wrong."""
+        if texts := self._findings():
+            from headwater.opencl.told import fault
+
+            raise fault(texts)
+
+    def _findings(self) -> list[str]:
+        """What code for checks has found in this launch."""
+        if not self._told:
+            return []
+        from headwater.opencl.told import sentences
+
+        lines = self._told[:]
+        self._told.clear()
+        return sentences(lines, self.kernel, self._work_dim)
 
     def _drop(self, task: Task) -> None:
         """A launch cancelled before it began."""
@@ -582,14 +597,12 @@ class CpuLaunch:
 
     def _raise_fault(self, record: list[int], extents: Sequence[Extent]) -> None:
         if record[0]:
-            raise explain(
-                record,
-                self.kernel.title,
-                self.kernel.program_source,
-                self.kernel.program_filename,
-                extents,
-                self._work_dim,
-            )
+            from headwater.opencl.told import beside
+
+            kernel = self.kernel
+            source, filename = kernel.program_source, kernel.program_filename
+            found = explain(record, kernel.title, source, filename, extents, self._work_dim)
+            raise beside(found, self._findings())
 
 
 def layout(codes: Sequence[str], args: Sequence[ArgInfo], offsets: Sequence[int], total: int) -> str:
@@ -712,10 +725,17 @@ def _sampler(arg: ArgInfo, position: int, value: object) -> int:
     return value.bits
 
 
-def _printf(formats: tuple[str, ...]) -> Any:
+def _printf(formats: tuple[str, ...], told: list[str]) -> Any:
     from headwater.opencl.printf import callback
+    from headwater.opencl.told import MARK
 
-    return callback(formats, _print)
+    def write(text: str) -> None:
+        if text.startswith(MARK):  # a finding of code for checks
+            told.append(text)
+        else:
+            _print(text)
+
+    return callback(formats, write)
 
 
 _print_lock = threading.Lock()

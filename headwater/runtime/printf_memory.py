@@ -20,6 +20,7 @@ import numpy as np
 from headwater.base.arrays import Array, aligned_bytes
 from headwater.errors import KernelFault
 from headwater.opencl.printf import Piece, Specifier, parse, render
+from headwater.opencl.told import MARK
 
 MEMORY_BYTES = 1 << 20
 """The least CL_DEVICE_PRINTF_BUFFER_SIZE of the full profile (OpenCL 1.2 specification, table 4.3)."""
@@ -44,22 +45,27 @@ def new_memory() -> Array:
     return memory
 
 
-def show(memory: Array, entries: Sequence[str]) -> None:
-    """Write to standard output what a launch printed. KernelFault if the records make no sense.
+def show(memory: Array, entries: Sequence[str]) -> list[str]:
+    """Write to standard output what a launch printed, but not what code for checks has found, which is returned.
+    KernelFault if the records make no sense.
 
     Warns, by `RuntimeWarning`, of output that did not fit into the memory and is lost.
     """
     used = int(memory[:4].view(np.uint32)[0])
+    told: list[str] = []
     if used:
         records = bytes(memory[: min(HEADER_BYTES + used, memory.nbytes)])
-        print(text(records, entries), end="")
-        if lost := lost_bytes(records):
+        printed = texts(records, entries)
+        told = [one for one in printed if one.startswith(MARK)]
+        print("".join(one for one in printed if not one.startswith(MARK)), end="")
+        if (lost := lost_bytes(records)) and not told:
             warnings.warn(
                 f"printf's memory of {MEMORY_BYTES:,} bytes was full: records of {lost:,} bytes more are lost; "
                 "print from fewer work-items, or run on the cpu device, which has no such limit",
                 RuntimeWarning,
                 stacklevel=2,
             )
+    return told
 
 
 def read_formats(entries: Sequence[str]) -> dict[int, Format]:
@@ -88,7 +94,12 @@ def lost_bytes(memory: bytes) -> int:
 
 
 def text(memory: bytes, entries: Sequence[str]) -> str:
-    """What was printed, record by record; ``entries`` of the metadata. KernelFault if the records make no sense."""
+    """What was printed; ``entries`` of the metadata. KernelFault if the records make no sense."""
+    return "".join(texts(memory, entries))
+
+
+def texts(memory: bytes, entries: Sequence[str]) -> list[str]:
+    """The same, record by record."""
     known = read_formats(entries)
     used, size = struct.unpack_from("<II", memory)
     end = min(HEADER_BYTES + used, size, len(memory))
@@ -108,7 +119,7 @@ def text(memory: bytes, entries: Sequence[str]) -> str:
             break
         out.append(_record(memory, at + 4, form))
         at += length
-    return "".join(out)
+    return out
 
 
 def _record(memory: bytes, at: int, form: Format) -> str:

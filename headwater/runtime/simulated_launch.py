@@ -330,14 +330,15 @@ class SimulatedLaunch(EmulatedLaunch):
         for image in task.images.values():
             image.copy_back()
         task.images.clear()
+        task.told = [] if task.printf is None else printf_memory.show(task.printf, self.code.printf_formats)
         if self.watcher is not None:
             self.watcher.end(self, task)
-        if task.printf is not None:
-            printf_memory.show(task.printf, self.code.printf_formats)
         if task.record[0]:
             from headwater.emulate.faults import explain
+            from headwater.opencl.told import beside, sentences
 
-            raise explain(self, task.record.tolist(), task.extents)
+            found = explain(self, task.record.tolist(), task.extents)
+            raise beside(found, sentences(task.told, self.kernel, self._work_dim))
 
     # -- what headwater.emulate.hooks.Watched says
     # ------------------------------------------------------------------------------------------

@@ -375,8 +375,10 @@ class ShaderLaunch(EmulatedLaunch):
             self.watcher.end(self, task)
         if task.record[0]:
             from headwater.emulate.vliw.faults import explain
+            from headwater.opencl.told import beside, sentences
 
-            raise explain(self, task.record.tolist(), task.extents)
+            found = explain(self, task.record.tolist(), task.extents)
+            raise beside(found, sentences(task.told, self.kernel, self._work_dim))
 
     def line_of(self, index: int, number: int) -> int:
         """The source line of a group, fetch or write (``number``) of a control-flow instruction; 0 if none is known."""

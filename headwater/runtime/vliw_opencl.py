@@ -276,8 +276,7 @@ class OpenClLaunch(ShaderLaunch):
     def _inspect(self, task: Task) -> None:
         """Called when a launch has ended: print what it printed, and raise its fault."""
         assert isinstance(task, SimulatedTask)
-        if task.printf is not None:
-            printf_memory.show(task.printf, self.convention.formats)
+        task.told = [] if task.printf is None else printf_memory.show(task.printf, self.convention.formats)
         super()._inspect(task)
 
     def _place(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Any) -> int:

@@ -9,7 +9,7 @@ from headwater.il.from_llvm.drawing import draws
 from headwater.il.from_llvm.translate import translate
 from headwater.il.printer import text as text_of
 from headwater.opencl import codegen_vliw
-from headwater.opencl.checked import without_speculation
+from headwater.opencl.checked import tells, with_definedness, with_printing, without_speculation
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.memory_limits import MemoryLimitError
 from headwater.opencl.printf_vliw import with_records
@@ -37,23 +37,44 @@ def kernels(
         exact=exact,
     )
     drawing = draws(ir)
-    ir = without_speculation(ir) if checked else ir
-    # Chips without atomic operations refuse printf where it is called.
-    ir, formats = with_records(ir) if features.unordered_views else (ir, ())
-    text = codegen_vliw.compile(ir, [i.symbol for i in infos.values()], filename, abilities, strength_reduction)
-    found: dict[str, Kernel] = {}
-    for name, info in infos.items():
-        try:
-            made = translate(text, info, chip, filename, drawing=drawing)
-        except SourceError as error:
-            at = error.span or Span(filename)
-            space = error.space if isinstance(error, MemoryLimitError) else ""
-            why = Reason(error.message, at.line, error.hint, at.column, space)
-            found[name] = Kernel(info, "", (), b"", 0, (), (), why)
-            continue
-        before = 1 + len(made.program.declarations)  # lines without code: the first and the declarations
-        lines = (*([0] * before), *(instruction.line for instruction in made.program.body), 0)
-        printed = formats if made.prints else ()
-        known = made.slots, made.data, made.local_bytes, lines, printed
-        found[name] = Kernel(info, text_of(made.program), *known, written=made.written)
+    symbols = [info.symbol for info in infos.values()]
+
+    def compiled(ir: str) -> tuple[str, tuple[str, ...]]:
+        # Chips without atomic operations refuse printf where it is called.
+        ir, formats = with_records(ir) if features.unordered_views else (ir, ())
+        return codegen_vliw.compile(ir, symbols, filename, abilities, strength_reduction), formats
+
+    def translated(text: str, formats: tuple[str, ...]) -> dict[str, Kernel]:
+        return {name: _kernel(text, formats, name, info, filename, chip, drawing) for name, info in infos.items()}
+
+    if not checked:
+        return translated(*compiled(ir))
+    ir = without_speculation(ir)
+    if not features.unordered_views:
+        return translated(*compiled(ir))
+    followed = with_definedness(ir, symbols, codegen_vliw.pass_builder())
+    made = compiled(followed)
+    if tells(made[0]):
+        made = compiled(with_printing(followed))
+    found = translated(*made)
+    if any(kernel.refused for kernel in found.values()):  # perhaps for what is followed
+        plain = translated(*compiled(ir))
+        found = {name: plain[name] if kernel.refused else kernel for name, kernel in found.items()}
     return found
+
+
+def _kernel(
+    text: str, formats: tuple[str, ...], name: str, info: KernelInfo, filename: str, chip: Chip, drawing: bool
+) -> Kernel:
+    try:
+        made = translate(text, info, chip, filename, drawing=drawing)
+    except SourceError as error:
+        at = error.span or Span(filename)
+        space = error.space if isinstance(error, MemoryLimitError) else ""
+        why = Reason(error.message, at.line, error.hint, at.column, space)
+        return Kernel(info, "", (), b"", 0, (), (), why)
+    before = 1 + len(made.program.declarations)  # lines without code: the first and the declarations
+    lines = (*([0] * before), *(instruction.line for instruction in made.program.body), 0)
+    printed = formats if made.prints else ()
+    known = made.slots, made.data, made.local_bytes, lines, printed
+    return Kernel(info, text_of(made.program), *known, written=made.written)

@@ -1,0 +1,84 @@
+"""What code for checks has printed of its findings passes in (`headwater.opencl.checked`); sentences pass out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from headwater.errors import KernelFault, SourceError, Span
+
+MARK = "\x01"
+"""What such a line begins with. The source's files follow, each with `MARK` behind it, then numbers: what it is, the
+file's number, line, column, a further line of that file or 0, and the work-item's three."""
+STORED, BRANCH, ADDRESS, ARGUMENT = range(1, 5)
+"""What a use is of a private variable that has not been written."""
+
+GLOBAL_ID = "_Z13get_global_idj"
+"""The function that says which work-item it is."""
+_TOLD = 10
+"""Findings that a message tells."""
+
+_USES = {
+    STORED: "stores a value that comes from it",
+    BRANCH: "branches by it",
+    ADDRESS: "accesses memory at an address that comes from it",
+    ARGUMENT: "calls a function with it",
+}
+
+
+def format_of(names: Sequence[str]) -> str:
+    """The format of printf for the findings of a program of these files."""
+    files = "".join(name.replace("%", "%%") + MARK for name in names)
+    return f"{MARK}{files}%u %u %u %u %u %u %u %u\n"
+
+
+def fault(texts: Sequence[str]) -> KernelFault:
+    """The KernelFault that tells findings, the first of them."""
+    more = f"\n\nand {len(texts) - 1} more:\n\n" if len(texts) > 1 else ""
+    rest = f"\n\n… and {len(texts) - _TOLD} more places" if len(texts) > _TOLD else ""
+    return KernelFault(texts[0] + more + "\n\n".join(texts[1:_TOLD]) + rest)
+
+
+def beside(error: KernelFault, texts: Sequence[str]) -> KernelFault:
+    """A fault that ended a launch, behind what was found before it."""
+    return fault([*texts, str(error)]) if texts else error
+
+
+def sentences(lines: Sequence[str], kernel: Any, work_dim: int) -> list[str]:
+    """Each finding once, with its place in the source, the first work-item, and how often it was found.
+
+    ``kernel``: with its title, and its program's source and file name.
+    """
+    source, filename = kernel.program_source, kernel.program_filename
+    found: dict[tuple[str, ...], list[str]] = {}
+    for line in lines:
+        *_, numbers = line.rstrip("\n").split(MARK)
+        words = numbers.split()
+        found.setdefault((line[: -len(numbers) - 1], *words[:5]), []).append(" ".join(words[5 : 5 + work_dim]))
+    return [_sentence(key, items, kernel.title, source, filename) for key, items in found.items()]
+
+
+def _sentence(key: tuple[str, ...], items: list[str], kernel: str, source: str, filename: str) -> str:
+    head, *numbers = key
+    what, file, line, column, declared = map(int, numbers)
+    names = head.split(MARK)[1:]
+    name = names[file] if file < len(names) else filename
+    times = f" ({len(items):,} times)" if len(items) > 1 else ""
+    who = f"work-item ({items[0].replace(' ', ', ')}) of {kernel}"
+    message = f"{who} has not written a private variable and {_USES[what]}{times}"
+    if declared:
+        message += f"\n    the variable: {name}:{declared}: {_line(name, declared, source, filename).strip()}".rstrip(
+            ": "
+        )
+    text = _line(name, line, source, filename)
+    return str(SourceError(message, Span(name, line, column), source_line=text))
+
+
+def _line(name: str, line: int, source: str, filename: str) -> str:
+    if os.path.basename(name) != os.path.basename(filename):
+        path = Path(filename).resolve().parent / name
+        source = path.read_text(errors="replace") if path.is_file() else ""
+    lines = source.splitlines()
+    return lines[line - 1] if 0 < line <= len(lines) else ""
