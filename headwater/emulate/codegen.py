@@ -10,7 +10,7 @@ import functools
 import llvmlite.binding as llvm
 
 from headwater.emulate.layout import LARGE_KERNEL
-from headwater.llvm.modules import emit_object, host_processor, host_target, parse
+from headwater.llvm.modules import emit_object, host_processor, host_target, limit_passes, parse
 
 
 @functools.cache
@@ -31,6 +31,7 @@ def prepare() -> None:
 
 def compile_wave(text: str, size: int) -> bytes:
     """Optimise and compile the module that ``text`` is the body of; ``size`` is the kernel's number of instructions."""
+    limit_passes(text)
     module = parse(_whole(text))
     _optimise(module, quick=size >= LARGE_KERNEL)
     return emit_object(module, machine())

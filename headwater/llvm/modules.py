@@ -28,12 +28,33 @@ class Target:
     vector_bytes: int
 
 
+MOST_COPIES = 256
+"""Copies of a body that LLVM makes in a loop that stays one. `#pragma unroll` of a loop too long to be unrolled asked
+for thousands; LLVM 22's time grows with their square: 0.05 s for 256 copies of two instructions, 19 s for 2500."""
+
+
+@functools.cache
+def _limit_unrolling() -> None:
+    llvm.set_option("", f"-unroll-max-count={MOST_COPIES}")
+
+
 def parse(text: str) -> llvm.ModuleRef:
     """A module from its text; InternalError if LLVM refuses it, as all of it is generated."""
+    _limit_unrolling()
     try:
         return llvm.parse_assembly(text)
     except RuntimeError as error:
         raise InternalError(f"LLVM refuses the generated IR: {error}") from error
+
+
+LARGE_TEXT = 1_000_000
+"""Bytes of IR, some 1,500 statements, from which on a pass is left out whose time grows with the square of a block's
+comparisons, minima and maxima: 0.4 s here, 25 s of LLVM 22's 30 s for ten times as many."""
+
+
+def limit_passes(text: str) -> None:
+    """Choose the passes of the pipelines that are built from now on, for a module from this text."""
+    llvm.set_option("", f"-enable-constraint-elimination={int(len(text) < LARGE_TEXT)}")
 
 
 SLOW_JUMPS = frozenset(("skylake", "skylake-avx512", "cascadelake"))

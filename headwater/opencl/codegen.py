@@ -19,6 +19,7 @@ from headwater.llvm.modules import (
     emit_object,
     gathers,
     host_target,
+    limit_passes,
     machine,
     parse,
     quick_machine,
@@ -111,6 +112,7 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
 
     Returns the text of a module with the kernel, for `build`, and its facts.
     """
+    limit_passes(text)
     module = parse(text)
     for function in module.functions:
         if not function.is_declaration:
@@ -496,6 +498,7 @@ def _optimised(text: str, *, alone: bool) -> tuple[Any, Any]:
         from headwater.llvm.passes.reciprocal_roots import with_estimated_roots
 
         text = with_estimated_roots(text)
+    limit_passes(text)
     module = parse(text)
     tm = machine()
     long = text.count("\n") > QUICK_LINES

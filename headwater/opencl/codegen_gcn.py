@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import llvmlite.binding as llvm
 
 from headwater.errors import InternalError
-from headwater.llvm.modules import parse
+from headwater.llvm.modules import limit_passes, parse
 from headwater.llvm.passes.gcn_phis import with_values_kept
 from headwater.opencl.checked import settle, tells, with_definedness, with_printing, without_speculation
 from headwater.opencl.linking import link_library, refuse_recursion
@@ -67,6 +67,7 @@ def compile(
     of undefined functions. What LLVM refuses for good reasons, such as too much local memory, ends the process: the
     caller reads its last words.
     """
+    limit_passes(ir)
     tm = _machine(processor, 3 if caution == 0 else 0)
     options = llvm.create_pipeline_tuning_options(speed_level=3 if caution < 2 else 0)
     builder = llvm.create_pass_builder(tm, options)

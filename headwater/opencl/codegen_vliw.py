@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from headwater.llvm.modules import parse
+from headwater.llvm.modules import limit_passes, parse
 from headwater.llvm.text import TELL, split
 from headwater.opencl.checked import settle, tells
 from headwater.opencl.linking import link_library, refuse_recursion
@@ -64,6 +64,7 @@ def compile(
     Raises SourceError for recursion and calls of undefined
     functions.
     """
+    limit_passes(ir)
     platform = vliw(work_groups=abilities.work_groups, remainders=_REMAINDERS in ir)
     wanted = set(kernels)
     # The program's own fma() is rounded once; the library's functions do with less.

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from headwater.il.model import LANES, Index, Instruction, Modifier, Operand, Register
 
 _LITERAL_LANES = 4
+_RECENT_LITERALS = 64
+"""Literals that are looked at for room, or for the same words: of a program with thousands, all take too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class Builder:
         self.line = 0
         self._registers = 0
         self.literals: list[list[int]] = []
+        self._literal_of: dict[int, int] = {}
 
     def new(self, count: int) -> list[Lane]:
         """Lanes of fresh registers, each register filled from x on."""
@@ -179,12 +182,16 @@ class Builder:
     def _literal(self, words: list[int]) -> tuple[Register, list[str]]:
         """A literal with these words, and where in it each is."""
         wanted = list(dict.fromkeys(words))
-        held = next((h for h in self.literals if len({*h, *wanted}) <= _LITERAL_LANES), None)
-        if held is None:
-            held = []
-            self.literals.append(held)
+        recent = range(max(0, len(self.literals) - _RECENT_LITERALS), len(self.literals))
+        fitting = (k for k in recent if len({*self.literals[k], *wanted}) <= _LITERAL_LANES)
+        number = self._literal_of.get(wanted[0]) if recent.start and len(wanted) == 1 else None
+        if number is None:
+            number = next(fitting, len(self.literals))
+        if number == len(self.literals):
+            self.literals.append([])
+        held = self.literals[number]
         held += [word for word in wanted if word not in held]
-        number = next(k for k, h in enumerate(self.literals) if h is held)
+        self._literal_of |= dict.fromkeys(wanted, number)
         return Register("l", number), [LANES[held.index(word)] for word in words]
 
     def literal_declarations(self) -> Iterable[Instruction]:

@@ -6,12 +6,13 @@ wherever they are live. Values that are named together get one register.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from headwater.isa.vliw.compiler.fold import THREE_SOURCES
 from headwater.isa.vliw.compiler.ir import Clause, Exit, If, Loop, Op, Region, Use, Value
-from headwater.isa.vliw.compiler.liveness import Liveness
+from headwater.isa.vliw.compiler.liveness import Gaps, Liveness, add, overlap
 from headwater.isa.vliw.compiler.target import Target
 from headwater.isa.vliw.model import CLAUSE_TEMPORARIES
 
@@ -130,8 +131,8 @@ class _Allocation:
     ) -> None:
         self.target = target
         self.live = liveness.live
-        self.busy: list[list[int]] = []
-        self.temporaries: dict[int, list[int]] = {}
+        self.busy: list[list[Gaps]] = []
+        self.temporaries: dict[int, list[Gaps]] = {}
         self.registers = Registers()
         reserved = max((v.fixed[0] + 1 for v in inputs if v.fixed is not None), default=0)
         values = list(shadow.values)
@@ -141,7 +142,7 @@ class _Allocation:
         self.registers.array = reserved
         for k in range(array_elements):
             for chan in range(4):
-                self.row(reserved + k)[chan] = -1
+                self.row(reserved + k)[chan] = [0, liveness.places]
         rest = [v for v in values if v.fixed is None and not self.temporary(v, shadow, liveness)]
         done: set[int] = set()
         bundles: list[list[Value]] = []
@@ -153,30 +154,38 @@ class _Allocation:
                 bundles.append([m for m in value.vector.members if m in shadow.values])
             else:
                 bundles.append([value])
-        start = {id(b): min(_lowest(self.live.get(v, 0)) for v in b) for b in bundles}
+        start = {id(b): min(_first(self.live.get(v, [])) for v in b) for b in bundles}
         bundles.sort(key=lambda b: (-len(b) if by_size else 0, start[id(b)], -len(b)))
         for bundle in bundles:
             self.place(bundle)
         self.registers.count = max(len(self.busy), reserved, 1)
 
-    def row(self, gpr: int) -> list[int]:
+    def row(self, gpr: int) -> list[Gaps]:
         while len(self.busy) <= gpr:
-            self.busy.append([0, 0, 0, 0])
+            self.busy.append([[], [], [], []])
         return self.busy[gpr]
 
     def take(self, value: Value, gpr: int) -> None:
-        self.row(gpr)[value.chan] |= self.live.get(value, 0)
+        add(self.row(gpr)[value.chan], self.live.get(value, []))
         self.registers.gpr[value] = gpr
 
     def place(self, bundle: list[Value]) -> None:
         fixed = next((v.fixed[0] for v in bundle if v.fixed is not None), None)
         gpr = 0 if fixed is None else fixed
-        while True:
-            row = self.row(gpr)
-            if not any(row[v.chan] & self.live.get(v, 0) for v in bundle if v.fixed is None):
-                break
-            assert fixed is None, "an input's register is taken"
-            gpr += 1
+        wanted = [(v.chan, self.live.get(v, [])) for v in bundle if v.fixed is None]
+        if fixed is not None:
+            assert not any(overlap(gaps, self.row(gpr)[chan]) for chan, gaps in wanted), "an input's register is taken"
+        elif len(wanted) == 1 and len(wanted[0][1]) == 2:  # by far the most
+            chan, (first, end) = wanted[0]
+            for row in self.busy:
+                gaps = row[chan]
+                at = bisect_right(gaps, first)
+                if not at & 1 and (at == len(gaps) or gaps[at] >= end):
+                    break
+                gpr += 1
+        else:
+            while any(overlap(gaps, self.row(gpr)[chan]) for chan, gaps in wanted):
+                gpr += 1
         for value in bundle:
             if value.fixed is None:
                 self.take(value, gpr)
@@ -189,19 +198,20 @@ class _Allocation:
             return False
         ops = shadow.gaps[clause]
         first, last = liveness.place(ops[0]), liveness.place(ops[-1])
-        span = self.live.get(value, 0)
-        if span >> (last + 1) or span & ((1 << first) - 1):
+        gaps = self.live.get(value, [])
+        if gaps and (gaps[-1] > last + 1 or gaps[0] < first):
             return False
         for k in range(count):
             gpr = CLAUSE_TEMPORARIES[k]
-            row = self.temporaries.setdefault(gpr, [0, 0, 0, 0])
-            if not row[value.chan] & span:
-                row[value.chan] |= span
+            row = self.temporaries.setdefault(gpr, [[], [], [], []])
+            if not overlap(gaps, row[value.chan]):
+                add(row[value.chan], gaps)
                 self.registers.gpr[value] = gpr
                 self.registers.clause_temporaries = max(self.registers.clause_temporaries, k + 1)
                 return True
         return False
 
 
-def _lowest(bits: int) -> int:
-    return (bits & -bits).bit_length()
+def _first(gaps: Gaps) -> int:
+    """The number of the first gap, from 1 on; 0 if there is none."""
+    return gaps[0] + 1 if gaps else 0

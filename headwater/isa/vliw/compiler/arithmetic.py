@@ -632,7 +632,7 @@ def _det(lowering: Lowering, made: Instruction) -> Ref:
     b = lowering.builder
     assert lowering.environment is not None
     first = made.operands[1].register.number or 0
-    rows = [[lowering.environment.get(("r", first + k, lane), ZERO) for lane in range(4)] for k in range(4)]
+    rows = [[lowering.environment.get(("r", first + k, lane)) for lane in range(4)] for k in range(4)]
 
     def minor(k: int, columns: list[int]) -> Ref:
         """Of the rows from k on, in some columns."""

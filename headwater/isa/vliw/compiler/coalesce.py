@@ -24,7 +24,7 @@ from headwater.isa.vliw.compiler.ir import (
     ends,
     regions,
 )
-from headwater.isa.vliw.compiler.liveness import Liveness
+from headwater.isa.vliw.compiler.liveness import Gaps, Liveness, add, overlap
 
 PAIRED = frozenset(
     "ADD_64 MIN_64 MAX_64 FRACT_64 LDEXP_64 FLT32_TO_FLT64 FLT64_TO_FLT32 SETE_64 SETNE_64 SETGT_64 SETGE_64".split()
@@ -39,7 +39,7 @@ _ONE_BITS = 0x3F800000
 class _Webs:
     """Values that have become one variable, by union and find, with what the variable's live set is."""
 
-    def __init__(self, live: dict[Value, int]) -> None:
+    def __init__(self, live: dict[Value, Gaps]) -> None:
         self.live = live
         self.parent: dict[Value, Value] = {}
 
@@ -57,15 +57,17 @@ class _Webs:
         a, b = self.find(one), self.find(two)
         if a is b:
             return True
-        live_a, live_b = self.live.get(a, 0), self.live.get(b, 0)
-        if live_a & live_b or (a.chan >= 0 and b.chan >= 0 and a.chan != b.chan) or (a.fixed and b.fixed):
+        live_a, live_b = self.live.get(a, []), self.live.get(b, [])
+        if overlap(live_a, live_b) or (a.chan >= 0 and b.chan >= 0 and a.chan != b.chan) or (a.fixed and b.fixed):
             return False
         if b.fixed:
             a, b = b, a
         if a.chan < 0:
             a.chan = b.chan
         self.parent[b] = a
-        self.live[a] = live_a | live_b
+        few, many = sorted((live_a, live_b), key=len)
+        add(many, few)
+        self.live[a] = many
         return True
 
 
@@ -73,7 +75,8 @@ def leave_ssa(region: Region) -> None:
     """Put variables in place of phis."""
     copies = _add_copies(region)
     webs = _Webs(Liveness(region).live)
-    torn = [phi for phi, values in copies if any(webs.live.get(phi.value, 0) & webs.live.get(v, 0) for v in values)]
+    live = webs.live
+    torn = [phi for phi, values in copies if any(overlap(live.get(phi.value, []), live.get(v, [])) for v in values)]
     if torn:
         _isolate(region, torn)
         webs = _Webs(Liveness(region).live)

@@ -143,6 +143,15 @@ class Packer:
                 windows = self._window(windows, ref)
         return windows
 
+    def has_slot(self, op: Op) -> bool:
+        """Whether the group has a slot for an operation of one; false saves a closer look."""
+        kind, slots = self.issue_class(op), self.group.slots
+        if kind == "trans":
+            return slots[T] is None
+        if kind == "x":
+            return slots[0] is None
+        return kind != "vec" or None in slots[:T]
+
     def place(self, op: Op) -> bool:
         """Put an operation into the group, if it has room for it."""
         group = self.group
@@ -196,22 +205,27 @@ class Packer:
     def _single(self, op: Op, kind: str) -> list[list[Slot]]:
         taken = self.group.slots
         result = op.results[0] if op.results else None
-        sources = self._sources(op, op.uses)
-        found: list[list[Slot]] = []
+        places: list[tuple[int, int]] = []  # slot and component of the result
         if op.relative.endswith("write"):
             chan = (op.fields or {})["chan"]
-            return [[Slot(op, chan, sources, None, chan)]] if taken[chan] is None else []
-        if kind == "x":
-            return [[Slot(op, 0, sources, None, 0)]] if taken[0] is None else []
-        if kind != "trans":
-            chans = self._chans(result, [c for c in range(4) if taken[c] is None])
-            found = [[Slot(op, c, sources, result, c)] for c in chans]
-        if kind != "vec" and self.slots == 5 and taken[T] is None:
-            # The hardware gives an operation to slot t only if the vector slot of its component is taken.
-            free = range(4) if kind == "trans" else [c for c in range(4) if taken[c] is not None]
-            if kind == "trans" or not op.name.startswith(_VECTOR_ONLY):
-                found += [[Slot(op, T, sources, result, c)] for c in self._chans(result, free)[:2]]
-        return found
+            places = [(chan, chan)] if taken[chan] is None else []
+            result = None
+        elif kind == "x":
+            places = [(0, 0)] if taken[0] is None else []
+            result = None
+        else:
+            if kind != "trans":
+                chans = self._chans(result, [c for c in range(4) if taken[c] is None])
+                places = [(c, c) for c in chans]
+            if kind != "vec" and self.slots == 5 and taken[T] is None:
+                # The hardware gives an operation to slot t only if the vector slot of its component is taken.
+                free = range(4) if kind == "trans" else [c for c in range(4) if taken[c] is not None]
+                if kind == "trans" or not op.name.startswith(_VECTOR_ONLY):
+                    places += [(T, c) for c in self._chans(result, free)[:2]]
+        if not places:
+            return []
+        sources = self._sources(op, op.uses)
+        return [[Slot(op, slot, sources, result, chan)] for slot, chan in places]
 
     def _pairs(self, op: Op) -> list[list[Slot]]:
         taken = self.group.slots

@@ -228,13 +228,17 @@ class Clause:
 
 def regions(region: Region) -> Iterator[Region]:
     """A region and those inside it, outermost first."""
-    yield region
-    for item in region:
-        if isinstance(item, If):
-            yield from regions(item.then)
-            yield from regions(item.other)
-        elif isinstance(item, Loop):
-            yield from regions(item.body)
+    work = [region]  # rather than generators in one another, whose time grows with the nesting
+    while work:
+        found = work.pop()
+        yield found
+        inside: list[Region] = []
+        for item in found:
+            if type(item) is If:
+                inside += [item.then, item.other]
+            elif type(item) is Loop:
+                inside.append(item.body)
+        work += reversed(inside)
 
 
 def ends(region: Region) -> bool:

@@ -14,12 +14,11 @@ from headwater.il.model import Instruction, Operand, Program, Register
 from headwater.il.table import UNTRANSLATED, WHY_UNTRANSLATED, operations
 from headwater.isa.vliw.compiler import arithmetic, divide, memory, shares, structure, vectors
 from headwater.isa.vliw.compiler.build import ONE, ZERO, Builder, magnitude, negated, number, real
+from headwater.isa.vliw.compiler.environment import Environment, Key
 from headwater.isa.vliw.compiler.ir import Const, Exit, If, Kcache, Loop, Phi, Ref, Region, Use, Value
 from headwater.isa.vliw.compiler.target import Target
 from headwater.isa.vliw.model import MOST_GROUP, MOST_ROWS, MOST_WORK_ITEMS
 
-Key = tuple[str, object, int]
-Environment = dict[Key, Ref]
 _INTEGER = frozenset("iuSU")
 _SCALES = {"x2": 1, "x4": 2, "d2": 3}
 """OMOD (AMD, R600-Family ISA, ALU_WORD1_OP2)."""
@@ -35,7 +34,7 @@ class Lowering:
         self.target = target
         self.filename = filename
         self.builder = Builder(target)
-        self.environment: Environment | None = {}
+        self.environment: Environment | None = Environment()
         self.loops: list[_OpenLoop] = []
         self.made = Instruction("end", line=1)  # the one that is being lowered
         self.inputs: dict[tuple[int, int], Value] = {}
@@ -49,7 +48,7 @@ class Lowering:
         """The whole program."""
         self.nodes(structure.build(self.program, self.filename))
         if self.environment is None:  # an endless loop: nothing is ever exported
-            self.environment = {}
+            self.environment = Environment()
         memory.exports(self)
         return self.builder.region
 
@@ -89,29 +88,35 @@ class Lowering:
             self.nodes(then_nodes if condition.bits else other_nodes)
             return
         item = If(Use(condition), line=self.builder.line)
-        before = self.environment
-        assert before is not None
-        ends: list[Environment | None] = []
+        environment = self.environment
+        assert environment is not None
+        ends: list[dict[Key, Ref] | None] = []  # what each side has assigned; None if control does not come out of it
         for nodes, region in ((then_nodes, item.then), (other_nodes, item.other)):
             outside = self.builder.enter(region)
-            self.environment = dict(before)
+            mark = environment.begin()
+            self.environment = environment
             self.nodes(nodes)
-            ends.append(self.environment)
+            assigned = environment.undo(mark)
+            ends.append(None if self.environment is None else assigned)
             self.builder.leave(outside)
         self.builder.region.append(item)
         first, second = ends
         if first is None or second is None:
-            self.environment = first if second is None else second
+            found = first if second is None else second
+            self.environment = None if found is None else environment
+            for key, ref in (found or {}).items():
+                environment[key] = ref
             return
-        self.environment = before
-        for key in dict.fromkeys((*first, *second)):
-            one, two = first.get(key, ZERO), second.get(key, ZERO)
+        self.environment = environment
+        for key in environment.in_order((*first, *second)):
+            one = first[key] if key in first else environment.get(key)
+            two = second[key] if key in second else environment.get(key)
             if one is two or (type(one) is not Value and one == two):
-                before[key] = one
+                environment[key] = one
             else:
                 value = Value()
                 item.phis.append(Phi(value, [Use(one), Use(two)]))
-                before[key] = value
+                environment[key] = value
 
     def repeat(self, node: structure.Repeat) -> None:
         environment = self.environment
@@ -121,7 +126,7 @@ class Lowering:
         for kind, which in sorted(structure.written([node])):
             for key in self.keys(kind, which):
                 value = Value()
-                item.phis.append(Phi(value, [Use(environment.get(key, ZERO))]))
+                item.phis.append(Phi(value, [Use(environment.get(key))]))
                 environment[key] = value
                 opened.keys.append(key)
         self.loops.append(opened)
@@ -174,7 +179,7 @@ class Lowering:
         """Leave or repeat a loop from here: its phis learn the variables' values."""
         assert self.environment is not None
         self.builder.region.append(item)
-        values = [self.environment.get(key, ZERO) for key in opened.keys]
+        values = [self.environment.get(key) for key in opened.keys]
         if item.is_break:
             opened.loop.breaks.append(item)
             opened.breaks.append(values)
@@ -187,7 +192,7 @@ class Lowering:
         """A value, and whether the condition holds where its bits are not 0 (else where they are)."""
         if isinstance(condition, structure.Flag):
             assert self.environment is not None
-            return self.environment.get(("flag", condition.number, 0), ZERO), condition.when
+            return self.environment.get(("flag", condition.number, 0)), condition.when
         builder = self.builder
         if isinstance(condition, structure.Cases):
             self.made = condition.made
@@ -257,7 +262,7 @@ class Lowering:
         kind, which = register.kind, register.number or 0
         assert self.environment is not None
         if kind in ("r", "o"):
-            return self.environment.get((kind, which, lane), ZERO)
+            return self.environment.get((kind, which, lane))
         if kind == "l":
             return Const(self.facts.literals[which][lane])
         if kind == "cb":

@@ -435,7 +435,7 @@ def array_read(lowering: Lowering, register: Register, lane: int) -> Ref:
     if which not in lowering.arrays:
         assert type(element) is Const
         assert lowering.environment is not None
-        return lowering.environment.get(("x", (which, element.bits), lane), ZERO)
+        return lowering.environment.get(("x", (which, element.bits), lane))
     b = lowering.builder
     key = ("array", which, element, id(b.region), lowering.versions)
     base = lowering.arrays_before(which)
@@ -529,7 +529,7 @@ DISCARDED = ("flag", 0, 0)
 
 def _discard_later(lowering: Lowering, condition: Ref) -> None:
     assert lowering.environment is not None
-    known = lowering.environment.get(DISCARDED, ZERO)
+    known = lowering.environment.get(DISCARDED)
     lowering.environment[DISCARDED] = lowering.builder.alu("OR_INT", known, condition)
 
 
@@ -561,11 +561,11 @@ def exports(lowering: Lowering) -> None:
     assert environment is not None
     if lowering.program.kind != "ps":
         return
-    discarded = environment.get(DISCARDED, ZERO)
+    discarded = environment.get(DISCARDED)
     if discarded != ZERO:
         b.add(Op("KILLNE_INT", [Use(discarded), Use(ZERO)], [None], order="all", effect=True))
     for number_of in sorted(lowering.facts.outputs):
-        refs: list[Ref] = [environment.get(("o", number_of, lane), ZERO) for lane in range(4)]
+        refs: list[Ref] = [environment.get(("o", number_of, lane)) for lane in range(4)]
         uses = coordinates(lowering, refs)
         b.add(Op("EXPORT", uses, [], MEMORY, fields={"array_base": number_of}, order="all", effect=True))
 

@@ -43,9 +43,16 @@ _FLOAT_RESULTS = frozenset(
 def resolved(use: Use) -> Use:
     """A read of what a value was found to be."""
     ref, neg, absolute = use
-    while type(ref) is Value and ref.alias is not None:
-        ref = ref.alias
-    return Use(ref, neg, absolute)
+    if type(ref) is not Value or ref.alias is None:
+        return use
+    found: Ref = ref
+    while type(found) is Value and found.alias is not None:
+        found = found.alias
+    while ref.alias is not found:  # the next read has a shorter way
+        following = ref.alias
+        assert type(following) is Value
+        ref.alias, ref = found, following
+    return Use(found, neg, absolute)
 
 
 def resolve_all(region: Region) -> None:
@@ -71,44 +78,60 @@ def _resolve_phis(phis: list[Phi]) -> None:
 
 def clean(region: Region) -> None:
     """Drop phis that have one value, and whatever nothing wants."""
-    while True:
+    resolve_all(region)
+    if _simplify_phis(region):
         resolve_all(region)
-        if not _simplify_phis(region):
-            break
     _sweep(region)
 
 
 def _simplify_phis(region: Region) -> bool:
-    changed = False
+    """Whether some were dropped. A phi is looked at again when one that it reads has been."""
+    lists: list[list[Phi]] = []
     for inner in regions(region):
         for item in inner:
             if isinstance(item, If):
-                changed |= _simplified(item.phis)
+                lists.append(item.phis)
             elif isinstance(item, Loop):
-                changed |= _simplified(item.phis)
-                changed |= _simplified(item.exit_phis)
+                lists += [item.phis, item.exit_phis]
+    work = [phi for phis in reversed(lists) for phi in reversed(phis)]
+    readers: dict[Value, list[Phi]] = {}
+    for phi in work:
+        for use in phi.uses:
+            if type(use.ref) is Value:
+                readers.setdefault(use.ref, []).append(phi)
+    changed = False
+    while work:
+        phi = work.pop()
+        if phi.value.alias is not None:
+            continue
+        only = _only_value(phi)
+        if only is None:
+            continue
+        changed = True
+        phi.value.alias = only
+        again = readers.pop(phi.value, [])
+        work += again
+        if type(only) is Value:
+            readers.setdefault(only, []).extend(again)
+    if changed:
+        for phis in lists:
+            phis[:] = [phi for phi in phis if phi.value.alias is None]
     return changed
 
 
-def _simplified(phis: list[Phi]) -> bool:
-    kept = []
-    for phi in phis:
-        phi.uses = [resolved(use) for use in phi.uses]
-        different: list[Ref] = []
-        for use in phi.uses:
-            ref = use.ref
-            if ref is not phi.value and not any(ref is d or (type(ref) is not Value and ref == d) for d in different):
-                different.append(ref)
-                if len(different) > 1:
-                    break
-        if len(different) == 1:
-            phi.value.alias = different[0]
-        else:
-            kept.append(phi)
-    if len(kept) == len(phis):
-        return False
-    phis[:] = kept
-    return True
+def _only_value(phi: Phi) -> Ref | None:
+    """What a phi is by every way, but for itself; None if there are several such values, or none."""
+    phi.uses = [resolved(use) for use in phi.uses]
+    only: Ref | None = None
+    for use in phi.uses:
+        ref = use.ref
+        if ref is phi.value or ref is only:
+            continue
+        if only is not None and (type(ref) is Value or ref != only):
+            return None
+        if only is None:
+            only = ref
+    return only
 
 
 def _sweep(region: Region) -> None:

@@ -7,6 +7,9 @@ them; groups are filled by a list, longest way to the block's end first, registe
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Container
+
 from headwater.errors import LimitError, Span
 from headwater.isa.vliw.compiler.group import Packer
 from headwater.isa.vliw.compiler.ir import (
@@ -28,7 +31,8 @@ from headwater.isa.vliw.compiler.ir import (
     Use,
     Value,
 )
-from headwater.isa.vliw.compiler.liveness import Liveness
+from headwater.isa.vliw.compiler.liveness import Liveness, holds
+from headwater.isa.vliw.compiler.ready import Node, Ready, pops
 from headwater.isa.vliw.compiler.target import Target
 from headwater.isa.vliw.model import LDS_OQ_A_POP, LDS_OQ_B_POP
 
@@ -43,35 +47,15 @@ _MOST_USERS = 16
 _MOST_BETWEEN = 8
 """Operations that lead from one result of an LDS read to what takes the other from its queue: all have to be in the
 read's clause."""
+_MOST_OPERANDS = 8
+"""What an operation reads of one value at most: DOT4's, and those of operations on doubles in four slots."""
+_MOST_TRIED = 200
+"""Operations that are tried for one group: where thousands are ready, all in slot t say, it is as full as it gets."""
 _FREE_SCALARS = 24
 """Values that may be live before the order of groups is chosen by registers rather than by length."""
 
 _CONSTANTS = 4
 """Constants among what crowds a group, behind the four components."""
-
-
-class _Node:
-    __slots__ = ("earlier", "feeds", "height", "op", "order", "placed", "strict", "waits", "weak")
-
-    def __init__(self, op: Op, order: int) -> None:
-        self.op = op
-        self.order = order
-        self.strict: list[_Node] = []  # what has to come in a later group
-        self.weak: list[_Node] = []  # what may come in the same group
-        self.earlier: list[_Node] = []  # what it has to wait for
-        self.waits = 0
-        self.height = 0
-        self.feeds = False
-        self.placed = False
-
-    @property
-    def opens(self) -> list[_Node]:
-        """What has to come in the same clause: the accesses by an address register's load, the takers of an LDS read's
-        results."""
-        name = self.op.name
-        if name == "MOVA_INT" or (name.startswith("LDS_") and name.endswith("_RET")):
-            return [n for n in self.strict if n.op.relative in ("read", "write") or _pops(n.op)]
-        return []
 
 
 def schedule(region: Region, target: Target, share: float = FULL_SHARE) -> Region:
@@ -88,8 +72,7 @@ class _Scheduler:
         self.full = int(4 * target.gprs * share)
         self.liveness = liveness
         self.packer = packer
-        # Most values live shortly: their first and last gaps tell without a look at the whole set.
-        self.spans = [((b & -b).bit_length() - 1, b.bit_length(), b, v) for v, b in liveness.live.items() if b]
+        self.living = _Living(liveness)
 
     def region(self, region: Region) -> Region:
         result: Region = []
@@ -119,53 +102,77 @@ class _Scheduler:
         self.remaining: dict[Value, int] = {}
         # The gap behind an exit lacks what is live only where it leads: the one before it has that, too, with what the
         # test reads. Behind an if's test are both its sides.
-        mask = 1 << (after if test is not None and isinstance(item, If) else gap)
+        behind = after if test is not None and isinstance(item, If) else gap
         for op in (*ops, *([test] if test is not None else [])):
             for ref, _, _ in op.uses:
                 if type(ref) is Value:
                     self.remaining[ref] = self.remaining.get(ref, 0) + 1
         load = self.packer.load
         load[:] = [0, 0, 0, 0]
-        self.live = 0
-        self.inside: set[Value] = set()
-        for low, high, bits, value in self.spans:
-            if low <= first < high and bits >> first & 1:
-                self.live += 1
-                self.inside.add(value)
-                if value.chan >= 0:
-                    load[value.chan] += 1
+        self.inside = self.living.at(first)
+        self.live = len(self.inside)
+        for value in self.inside:
+            if value.chan >= 0:
+                load[value.chan] += 1
         for value in self.remaining:
-            if live.get(value, 0) & mask:
+            if holds(live.get(value, []), behind):
                 self.remaining[value] += 1
-        self.kept = {v for op in ops for v in op.results if v is not None and live.get(v, 0) & mask}
+        self.kept = {v for op in ops for v in op.results if v is not None and holds(live.get(v, []), behind)}
         nodes = _graph(_expanded(ops, self.remaining), test)
         return _Block(self, nodes).run()
+
+
+class _Living:
+    """What is live at one gap after another."""
+
+    def __init__(self, liveness: Liveness) -> None:
+        stretches = ((value, gaps, k) for value, gaps in liveness.live.items() for k in range(0, len(gaps), 2))
+        # In the order of their beginnings; numbers keep values from being compared.
+        self.coming = sorted((-gaps[k], -number, gaps[k + 1], v) for number, (v, gaps, k) in enumerate(stretches))
+        self.ends: list[tuple[int, int, Value]] = []
+        self.values: set[Value] = set()
+
+    def at(self, gap: int) -> set[Value]:
+        """What is live at a gap, not before the one that was asked for last."""
+        while self.ends and self.ends[0][0] <= gap:
+            self.values.discard(heapq.heappop(self.ends)[2])
+        while self.coming and -self.coming[-1][0] <= gap:
+            _, number, end, value = self.coming.pop()
+            if end > gap:
+                heapq.heappush(self.ends, (end, number, value))
+                self.values.add(value)
+        return set(self.values)
 
 
 class _Block:
     """The scheduling of one block."""
 
-    def __init__(self, scheduler: _Scheduler, nodes: list[_Node]) -> None:
+    def __init__(self, scheduler: _Scheduler, nodes: list[Node]) -> None:
         self.target = scheduler.target
         self.packer = scheduler.packer
         self.scheduler = scheduler
         self.left = len(nodes)
         self.full = scheduler.full
         self.clauses: list[Clause] = []
-        self.alu: list[_Node] = []
-        self.fetches: list[_Node] = []
-        self.writes: list[_Node] = []
-        self.due: dict[_Node, int] = {}  # what the open clause still has to see, and its words at most
-        self.later: list[_Node] = []
+        self.alu = Ready(self.gain)
+        self.fetches: dict[str, list[tuple[int, int, Node]]] = {}  # by the kind of their clause, heaps
+        self.writes: list[Node] = []
+        self.stores = 0  # how many of the writes read nothing back
+        self.freeing = 0  # how many are for the registers' sake
+        self.due: dict[Node, int] = {}  # what the open clause still has to see, and its words at most
+        self.later: list[Node] = []
         for node in [node for node in nodes if node.waits == 0]:
             self.ready(node)
 
-    def ready(self, node: _Node) -> None:
+    def ready(self, node: Node) -> None:
         kind = node.op.kind
         if kind == FETCH:
-            self.fetches.append(node)
+            waiting = self.fetches.setdefault(self.fetch_kind(node.op), [])
+            heapq.heappush(waiting, (-node.height, node.order, node))
         elif kind == MEMORY:
             self.writes.append(node)
+            self.stores += not node.op.results
+            self.freeing += _frees(node.op)
         elif node.op.name == "FENCE":
             self.left -= 1
             node.placed = True
@@ -174,9 +181,9 @@ class _Block:
                 if follower.waits == 0:
                     self.ready(follower)
         else:
-            self.alu.append(node)
+            self.alu.add(node)
 
-    def done(self, node: _Node) -> None:
+    def done(self, node: Node) -> None:
         """A node has its place: what may stand in the same group is free, the rest is when the group ends."""
         self.left -= 1
         node.placed = True
@@ -198,15 +205,19 @@ class _Block:
         """Keep the number of live values."""
         scheduler = self.scheduler
         inside, remaining, load = scheduler.inside, scheduler.remaining, self.packer.load
+        changed = self.alu.changed
         for value in op.results:
             if value is not None and value not in inside:
                 inside.add(value)
+                changed(value)
                 scheduler.live += 1
                 if value.chan >= 0:
                     load[value.chan] += 1
         for ref, _, _ in op.uses:
             if type(ref) is Value and ref in remaining:
                 remaining[ref] -= 1
+                if remaining[ref] <= _MOST_OPERANDS:
+                    changed(ref)
                 if remaining[ref] == 0 and ref in inside and ref not in scheduler.kept:
                     inside.discard(ref)
                     scheduler.live -= 1
@@ -217,18 +228,17 @@ class _Block:
         while self.left:
             self.close_group()
             before = self.left
-            stores = any(not node.op.results for node in self.writes)
-            if (stores and self.is_full()) or any(_frees(node.op) for node in self.writes):
+            if (self.stores and self.is_full()) or self.freeing:
                 self.write_run()  # what is written frees its registers
-            elif self.fetches and not any(node.feeds for node in self.alu) and not (self.alu and self.is_full()):
+            elif self.fetches and not self.alu.feeding and not (self.alu.nodes and self.is_full()):
                 self.fetch_clause()
-            elif self.alu:
+            elif self.alu.nodes:
                 self.alu_clause()
             elif self.fetches:
                 self.fetch_clause()
             elif self.writes:
                 self.write_run()
-            assert self.left < before or not self.left or self.alu or self.fetches or self.writes or self.later, (
+            assert self.left < before or not self.left or self.alu.nodes or self.fetches or self.writes or self.later, (
                 "operations wait for one another"
             )
         return self.clauses
@@ -251,15 +261,16 @@ class _Block:
         return "vtx" if vertex and self.target.generation != "cayman" else "tex"
 
     def fetch_clause(self) -> None:
-        self.fetches.sort(key=lambda node: (-node.height, node.order))
-        kind = self.fetch_kind(self.fetches[0].op)
+        kind = min(self.fetches, key=lambda kind: self.fetches[kind][0][:2])
         clause = Clause(kind)
-        chosen = [node for node in self.fetches if self.fetch_kind(node.op) == kind][: self.target.fetches]
-        chosen = chosen[: self.room()]
+        waiting = self.fetches[kind]
+        chosen: list[Node] = []
+        while waiting and len(chosen) < min(self.target.fetches, self.room()):
+            chosen.append(heapq.heappop(waiting)[2])
+        if not waiting:
+            del self.fetches[kind]
         chosen.sort(key=lambda node: node.order)
-        for node in chosen:
-            self.fetches.remove(node)
-            clause.ops.append(node.op)
+        clause.ops += [node.op for node in chosen]
         for node in chosen:
             for value in node.op.results:
                 self.settle(value)
@@ -279,7 +290,10 @@ class _Block:
         clause = Clause("write")
         stores = [node for node in self.writes if not node.op.results]
         done = stores or self.writes[: self.room()]  # R600 reads scratch memory by such instructions, too
-        self.writes = [node for node in self.writes if node not in done]
+        chosen = set(done)
+        self.writes = [node for node in self.writes if node not in chosen]
+        self.stores -= len(stores)
+        self.freeing -= sum(_frees(node.op) for node in done)
         clause.ops += [node.op for node in done]
         for node in done:
             for value in node.op.results:
@@ -294,11 +308,11 @@ class _Block:
         packer.begin_clause()
         clause = Clause("alu")
         room = self.target.alu_slots
-        while self.alu:
+        while self.alu.nodes:
             if clause.groups and not self.due:
                 if room < _WIDEST_GROUP:
                     break
-                if self.fetches and not any(node.feeds for node in self.alu) and not self.is_full():
+                if self.fetches and not self.alu.feeding and not self.is_full():
                     break
             if not self.fill(room):
                 if clause.groups and not self.due:
@@ -316,41 +330,33 @@ class _Block:
 
     def fill(self, room: int) -> bool:
         """Fill a group from what is ready; whether anything fitted. ``room``: the clause's words that are left."""
-        packer = self.packer
-        scheduler = self.scheduler
-        feeding = any(node.feeds for node in self.alu)
-        crowded = scheduler.live > _FREE_SCALARS
+        packer, ready = self.packer, self.alu
+        feeding = ready.feeding > 0
+        ready.begin(self.scheduler.live > _FREE_SCALARS)
         placed_any = False
         due = bool(self.due)
-        tried: set[int] = set()
-        while True:
-            order = sorted(
-                (node for node in self.alu if id(node) not in tried), key=lambda n: self.urgency(n, feeding, crowded)
-            )
-            if not order:
-                return placed_any
-            progress = False
-            for node in order:
-                tried.add(id(node))
-                if placed_any and feeding and not node.feeds and self.gain(node.op) < 0:
-                    continue
-                if node.op.name in ("MOVA_INT", "GROUP_BARRIER") and (self.due or due):
-                    continue  # a barrier would end what keeps the queues
-                if self.put(node, room):
-                    before = len(self.alu)
-                    self.done(node)
-                    placed_any = True
-                    if len(self.alu) != before:
-                        progress = True  # an operation that may share the group has become ready
-                        break
-                    if all(slot is not None for slot in packer.group.slots[: packer.slots]):
-                        return True
-            if not progress:
-                return placed_any
+        ready.sort()
+        while len(ready.tried) < _MOST_TRIED and (node := ready.pop()) is not None:
+            if placed_any and feeding and not node.feeds and self.gain(node.op) < 0:
+                continue
+            if node.op.name in ("MOVA_INT", "GROUP_BARRIER") and (self.due or due):
+                continue  # a barrier would end what keeps the queues
+            if self.put(node, room):
+                before = len(ready.nodes)
+                self.done(node)
+                placed_any = True
+                if all(slot is not None for slot in packer.group.slots[: packer.slots]):
+                    break
+                if len(ready.nodes) != before:
+                    ready.sort()  # an operation that may share the group has become ready
+        ready.end()
+        return placed_any
 
-    def put(self, node: _Node, room: int) -> bool:
+    def put(self, node: Node, room: int) -> bool:
         """Place an operation, if what the clause then still has to see fits into its words and constants, too."""
         packer = self.packer
+        if not packer.has_slot(node.op):
+            return False
         words = packer.group.words + packer.words(node.op)
         due = self.due
         opened = node.opens
@@ -384,18 +390,10 @@ class _Block:
                 found -= 1
         return found
 
-    def urgency(self, node: _Node, feeding: bool, crowded: bool) -> tuple[int, int, int, int]:
-        if node.op.relative or _pops(node.op):
-            return (-2, 0, 0, node.order)
-        feeds = -1 if feeding and node.feeds else 0
-        if crowded:
-            return (feeds, -self.gain(node.op), -node.height, node.order)
-        return (feeds, -node.height, -self.gain(node.op), node.order)
-
     def relieve(self) -> None:
         """No operation fits an empty group: its operands crowd one component, or the constants' ports or windows. Copy
         one of them elsewhere."""
-        node = next((node for node in self.alu if node in self.due), self.alu[0])
+        node = next((node for node in self.alu.nodes if node in self.due), next(iter(self.alu.nodes)))
         op = node.op
         words = self.packer.words(op) + sum(self.packer.words(n.op) for n in _waited_for(node.opens, node))
         if words > self.target.alu_slots:
@@ -414,8 +412,9 @@ class _Block:
         new = Value()
         new.chan = min(range(4), key=lambda c: len(crowds.get(c, ())))
         move = Op("MOV", [Use(old)], [new], line=op.line)
+        self.alu.remove(node)
         op.uses = [Use(new, use.neg, use.abs) if use.ref == old else use for use in op.uses]
-        mover = _Node(move, node.order)
+        mover = Node(move, node.order)
         mover.height = node.height + 1
         mover.strict.append(node)
         node.earlier.append(mover)
@@ -425,8 +424,7 @@ class _Block:
             self.due[node] -= self.due[mover]
         self.scheduler.remaining[new] = sum(1 for use in op.uses if use.ref is new)
         self.left += 1
-        self.alu.remove(node)
-        self.alu.append(mover)
+        self.alu.add(mover)
 
 
 # -- dependences -------------------------------------------------------------------------------------------------------
@@ -488,7 +486,8 @@ def _reader(
         return None
     led = set(others)
     between = 0
-    for op in ops[at + 1 :]:
+    for k in range(at + 1, len(ops)):
+        op = ops[k]
         if op.kind in (FETCH, MEMORY) or op.name == "FENCE" or op.name.startswith(_NEVER_POPS):
             return None
         constants = any(type(u.ref) is Kcache for u in op.uses)
@@ -508,16 +507,16 @@ _IN_T = frozenset(
 )
 
 
-def _after(node: _Node, earlier: _Node, *, strict: bool) -> None:
+def _after(node: Node, earlier: Node, *, strict: bool) -> None:
     if earlier is not node:
         node.earlier.append(earlier)
         (earlier.strict if strict else earlier.weak).append(node)
         node.waits += 1
 
 
-def _waited_for(due: list[_Node], opener: _Node) -> list[_Node]:
+def _waited_for(due: list[Node], opener: Node) -> list[Node]:
     """Operations and all that has to be placed before them, but for ``opener``."""
-    found: dict[_Node, None] = dict.fromkeys(due)
+    found: dict[Node, None] = dict.fromkeys(due)
     work = list(due)
     while work:
         for earlier in work.pop().earlier:
@@ -527,21 +526,23 @@ def _waited_for(due: list[_Node], opener: _Node) -> list[_Node]:
     return list(found)
 
 
-def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
+def _graph(ops: list[Op], test: Op | None) -> list[Node]:
     """The operations with what each has to wait for, and heights."""
-    nodes: list[_Node] = []
-    writer: dict[Value, _Node] = {}
-    readers: dict[Value, list[_Node]] = {}
-    last_effect: dict[str, _Node] = {}
-    since: dict[str, list[_Node]] = {}
-    address: _Node | None = None
-    address_users: list[_Node] = []
-    pops: list[_Node] = []
-    issue: _Node | None = None
-    last_pop: dict[int, _Node] = {}
+    nodes: list[Node] = []
+    writer: dict[Value, Node] = {}
+    readers: dict[Value, list[Node]] = {}
+    last_effect: dict[str, Node] = {}
+    since: dict[str, list[Node]] = {}
+    address: Node | None = None
+    address_users: dict[Node, None] = {}
+    takers: set[Node] = set()
+    issue: Node | None = None
+    seen_of_issues: set[Node] = set()
+    seen_of_addresses: set[Node] = set()
+    last_pop: dict[int, Node] = {}
 
     for order, op in enumerate(ops):
-        node = _Node(op, order)
+        node = Node(op, order)
         nodes.append(node)
         for ref, _, _ in op.uses:
             if type(ref) is Value:
@@ -567,19 +568,19 @@ def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
         if op.name == "MOVA_INT":
             for user in address_users:
                 _after(node, user, strict=False)
-            address, address_users = node, []
+            address, address_users = node, {}
         elif op.relative in ("read", "write"):
             assert address is not None
-            _owed(node, address, address_users)
-            address_users.append(node)
-        elif _pops(op):
+            _owed(node, address, address_users, seen_of_addresses)
+            address_users[node] = None
+        elif pops(op):
             assert issue is not None
-            _owed(node, issue, pops)
-            pops.append(node)
+            _owed(node, issue, takers, seen_of_issues)
+            takers.add(node)
         if op.name.startswith("LDS_") and op.name.endswith("_RET"):
             issue = node
     if test is not None:
-        node = _Node(test, len(ops))
+        node = Node(test, len(ops))
         nodes.append(node)
         for ref, _, _ in test.uses:
             if type(ref) is Value and ref in writer:
@@ -600,24 +601,24 @@ def _graph(ops: list[Op], test: Op | None) -> list[_Node]:
     return nodes
 
 
-def _owed(node: _Node, first: _Node, others: list[_Node]) -> None:
+def _owed(node: Node, first: Node, others: Container[Node], seen: set[Node]) -> None:
     """Put an operation behind the one that it must share a clause with, and that one behind what would hold it back:
-    whatever came before, and of what has come since the clauses that it waits for."""
+    whatever came before, and of what has come since the clauses that it waits for. ``seen``: what was looked at for
+    ``first`` and those like it, each of which waits for the one before."""
     for earlier in list(node.earlier):
         if earlier is first or earlier in others:
             continue
         if earlier.order < first.order:
             _after(first, earlier, strict=True)
         else:
-            for other in _clauses_before(earlier):
+            for other in _clauses_before(earlier, seen):
                 _after(first, other, strict=True)
     _after(node, first, strict=True)
 
 
-def _clauses_before(node: _Node) -> list[_Node]:
-    """The fetches and writes that an operation waits for, directly or not."""
-    found: dict[_Node, None] = {}
-    seen = {node}
+def _clauses_before(node: Node, seen: set[Node]) -> list[Node]:
+    """The fetches and writes that an operation waits for, directly or not, but for what was ``seen``."""
+    found: list[Node] = []
     work = [node]
     while work:
         for earlier in work.pop().earlier:
@@ -625,8 +626,8 @@ def _clauses_before(node: _Node) -> list[_Node]:
                 seen.add(earlier)
                 work.append(earlier)
                 if earlier.op.kind in (FETCH, MEMORY):
-                    found[earlier] = None
-    return list(found)
+                    found.append(earlier)
+    return found
 
 
 def _frees(op: Op) -> bool:
@@ -634,12 +635,7 @@ def _frees(op: Op) -> bool:
     return op.name == "MEM_SCRATCH" and not op.results
 
 
-def _pops(op: Op) -> int:
-    """How many results of LDS reads an operation takes from their queues."""
-    return sum(type(use.ref) is Special for use in op.uses)
-
-
-def _order(node: _Node, last: dict[str, _Node], since: dict[str, list[_Node]]) -> None:
+def _order(node: Node, last: dict[str, Node], since: dict[str, list[Node]]) -> None:
     """Keep the order of accesses to one memory: reads may change places with reads only."""
     kind = node.op.order
     kinds = list(set(last) | set(since)) if kind == "all" else [kind, "all"]

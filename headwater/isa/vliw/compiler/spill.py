@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from headwater.isa.vliw.compiler.build import ZERO
 from headwater.isa.vliw.compiler.ir import Exit, If, Op, Region, Use, Value, operations, regions
-from headwater.isa.vliw.compiler.liveness import Liveness
+from headwater.isa.vliw.compiler.liveness import Liveness, size
 from headwater.isa.vliw.compiler.memory import scratch_read, scratch_write
 from headwater.isa.vliw.compiler.target import Target
 
@@ -26,8 +26,7 @@ def measured(region: Region, liveness: Liveness) -> list[float]:
         for value in [use.ref for use in op.uses if type(use.ref) is Value] + [v for v in op.results if v is not None]:
             uses[value] = uses.get(value, 0) + 1
     return [
-        live.get(value, 0).bit_count() / (1 + uses[value]) if value.fixed is None else 0.0
-        for value in variables(region)
+        size(live.get(value, [])) / (1 + uses[value]) if value.fixed is None else 0.0 for value in variables(region)
     ]
 
 

@@ -30,7 +30,7 @@ def _transpose(lowering: Lowering, made: Instruction) -> None:
     assert lowering.environment is not None
     target, source = (o.register.number or 0 for o in made.operands)
     environment = lowering.environment
-    rows = [[environment.get(("r", source + row, lane), ZERO) for lane in range(4)] for row in range(4)]
+    rows = [[environment.get(("r", source + row, lane)) for lane in range(4)] for row in range(4)]
     for row in range(4):
         for lane in range(4):
             environment["r", target + row, lane] = rows[lane][row]

@@ -13,64 +13,76 @@ from headwater.isa.vliw.model import T
 def ssa(region: Region) -> None:
     """Each value is written once, and before it is read on every way."""
     defined: set[Value] = set()
+    known: set[Value] = set()  # what is written on every way to where the walk stands
+    written: list[Value] = []  # the same, in order: what a region wrote is forgotten behind it
 
     def define(value: Value) -> None:
         assert value not in defined, f"{value!r} is written twice"
         defined.add(value)
+        known.add(value)
+        written.append(value)
 
-    def read(use: Use, known: set[Value]) -> None:
+    def read(use: Use) -> None:
         ref = use.ref
         if type(ref) is Value:
             assert ref.alias is None, f"{ref!r} has been replaced"
             assert ref in known or ref.fixed is not None, f"{ref!r} is read before it is written"
 
-    def phi_reads(phis: list[Phi], ways: list[set[Value] | None]) -> None:
+    def phi_reads(phis: list[Phi], way: int) -> None:
         for phi in phis:
-            assert len(phi.uses) == len(ways), f"{phi!r} has {len(ways)} ways into it"
-            for use, known in zip(phi.uses, ways, strict=True):
-                if known is not None:
-                    read(use, known)
+            read(phi.uses[way])
 
-    def visit(inner: Region, known: set[Value]) -> set[Value]:
+    def forgotten(mark: int) -> list[Value]:
+        lost = written[mark:]
+        del written[mark:]
+        known.difference_update(lost)
+        return lost
+
+    def kept(values: list[Value]) -> None:
+        known.update(values)
+        written.extend(values)
+
+    def visit(inner: Region) -> None:
         for item in inner:
             if isinstance(item, Op):
                 for use in item.uses:
-                    read(use, known)
+                    read(use)
                 for value in item.results:
                     if value is not None:
                         define(value)
-                        known.add(value)
             elif isinstance(item, If):
                 for use in item.test.uses if item.test is not None else [item.condition]:
-                    read(use, known)
-                then, other = visit(item.then, set(known)), visit(item.other, set(known))
+                    read(use)
+                for phi in item.phis:
+                    assert len(phi.uses) == 2, f"{phi!r} has not two ways into it"
                 over = ends(item.then), ends(item.other)
-                phi_reads(item.phis, [None if over[0] else then, None if over[1] else other])
+                sides: list[list[Value]] = []
+                for k, side in enumerate((item.then, item.other)):
+                    mark = len(written)
+                    visit(side)
+                    if not over[k]:
+                        phi_reads(item.phis, k)
+                    sides.append(forgotten(mark))
                 if over[0]:
-                    known = other
+                    kept(sides[1])
                 elif over[1]:
-                    known = then
+                    kept(sides[0])
                 for phi in item.phis:
                     define(phi.value)
-                    known.add(phi.value)
             elif isinstance(item, Loop):
-                phi_reads([Phi(phi.value, phi.uses[:1]) for phi in item.phis], [known])
-                inside = set(known)
+                phi_reads(item.phis, 0)
                 for phi in item.phis:
                     define(phi.value)
-                    inside.add(phi.value)
                     assert len(phi.uses) == 1 + len(item.continues), f"{phi!r}"
-                known |= visit(item.body, inside)
+                visit(item.body)
                 for phi in item.exit_phis:
                     assert len(phi.uses) == len(item.breaks), f"{phi!r}"
                     define(phi.value)
-                    known.add(phi.value)
             elif isinstance(item, Exit):
                 for use in item.test.uses if item.test is not None else [item.condition] if item.condition else []:
-                    read(use, known)
-        return known
+                    read(use)
 
-    visit(region, set())
+    visit(region)
 
 
 def vectors_hold(op: Op) -> bool:
