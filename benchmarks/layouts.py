@@ -99,7 +99,7 @@ class WithMasks(HostModule):
         from headwater.vectorise import vectorise
 
         def call(name: str, *call_args: Any, **named: Any) -> Any:
-            return getattr(codegen, name)(*call_args, **named)
+            return getattr(codegen, name.partition(":")[2])(*call_args, **named)
 
         with (
             mock.patch.object(vectorise, "ordered_exits", return_value={}),

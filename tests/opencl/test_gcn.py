@@ -347,7 +347,7 @@ def test_processors_share_what_clang_makes_and_get_their_own_code(monkeypatch):
     monkeypatch.setattr(gcn_build, "_fronts", {})
     source = (ROOT / "benchmarks/suite/mandelbrot.cl").read_text()
     for processor in ("gfx900", "gfx600", "gfx701", "gfx90a"):
-        front = gcn_build._front(source, "m.cl", "", processor, 5)
+        front = gcn_build.front(source, "m.cl", "", processor, 5)
         alone = compile_to_ir(source, "m.cl", "", debug=True, target=(*platforms.gcn(5).clang, f"-mcpu={processor}"))
         settings = gcn.Settings(processor, 5, 256, "obj", ())
         made = [gcn_build._generate(one.ir, list(one.kernels), "m.cl", source, settings) for one in (front, alone)]
@@ -356,6 +356,6 @@ def test_processors_share_what_clang_makes_and_get_their_own_code(monkeypatch):
     for source in ("#ifdef __gfx906__\n#endif\n" + SCALE, '#include "own.h"\n' + SCALE):
         runs.clear()
         monkeypatch.setattr(clang, "compile_to_ir", lambda *args, **named: runs.append(named["target"]))
-        gcn_build._front(source, "m.cl", "", "gfx900", 5)
-        gcn_build._front(source, "m.cl", "", "gfx906", 5)
+        gcn_build.front(source, "m.cl", "", "gfx900", 5)
+        gcn_build.front(source, "m.cl", "", "gfx906", 5)
         assert len(runs) == 2

@@ -112,7 +112,7 @@ def close(monkeypatch):
 def test_large_launches_try_both_ways_and_then_no_more(close):
     program = hw.compile("kernel void fill(global int *out) { out[get_global_id(0)] = 7; }", device="cpu")
     launch = program.on(hw.device("cpu")).kernels["fill"].prepare((4096,), (64,))
-    launch._last_level = 4096
+    launch._own_caches, launch._last_level = 1024, 4096
     ways = []
     for _ in range(2 * trials.ROUNDS):
         out = np.zeros(4096, np.int32)
@@ -150,7 +150,7 @@ def test_launches_that_read_try_to_prefetch(close):
 def test_launches_of_one_thread_are_tried_as_well(close):
     program = hw.compile("kernel void fill(global int *out) { out[get_global_id(0)] = 8; }", device="cpu")
     launch = program.on(hw.device("cpu")).kernels["fill"].prepare((4096,), (64,))
-    launch._last_level, launch._tickets = 4096, 1
+    launch._own_caches, launch._last_level, launch._tickets = 1024, 4096, 1
     out = np.zeros(4096, np.int32)
     for _ in range(2 * trials.ROUNDS):
         launch([out], None, None).wait()

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.emulate import native, trace
-from headwater.native import pool
+from headwater.emulate import trace
+from headwater.native import compile_c, pool
 from headwater.runtime import vliw_launch
 from headwater.timing import Recorded, layout
 from headwater.timing.layout import GCN
@@ -29,9 +29,9 @@ def test_threads_that_want_the_same_code_compile_it_once(tmp_path: Path, monkeyp
         under_way.wait(0.2)
         return source.encode()
 
-    monkeypatch.setattr(native, "_compile_c", compile_slowly)
+    monkeypatch.setattr(compile_c, "_compile_c", compile_slowly)
     found: list[bytes] = []
-    threads = [threading.Thread(target=lambda: found.append(native.compile_c("int one;"))) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: found.append(compile_c.compile_c("int one;"))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -46,7 +46,7 @@ def test_the_engine_and_what_recording_needs_are_compiled_beforehand(
 ) -> None:
     monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
     compiled: list[str] = []
-    monkeypatch.setattr(native, "_compile_c", lambda source, *options: compiled.append(source) or b"")
+    monkeypatch.setattr(compile_c, "_compile_c", lambda source, *options: compiled.append(source) or b"")
     for part in trace.parts(family is VLIW):
         part()
     assert ["hw_trace_end" in source for source in compiled] == [False, True]
