@@ -44,6 +44,11 @@ def allocate(region: Region, target: Target, array_elements: int, inputs: list[V
     return best
 
 
+_MOST_SEARCHED = 1024
+"""Registers that are looked at for room. Where there are more, several times what any chip has, the program does not
+fit anyhow, and only how far counts."""
+
+
 class _Shadow:
     """The program as one operation a group, fetch or write, for liveness; where each value is read and written."""
 
@@ -171,14 +176,14 @@ class _Allocation:
 
     def place(self, bundle: list[Value]) -> None:
         fixed = next((v.fixed[0] for v in bundle if v.fixed is not None), None)
-        gpr = 0 if fixed is None else fixed
+        gpr = max(0, len(self.busy) - _MOST_SEARCHED) if fixed is None else fixed
         wanted = [(v.chan, self.live.get(v, [])) for v in bundle if v.fixed is None]
         if fixed is not None:
             assert not any(overlap(gaps, self.row(gpr)[chan]) for chan, gaps in wanted), "an input's register is taken"
         elif len(wanted) == 1 and len(wanted[0][1]) == 2:  # by far the most
             chan, (first, end) = wanted[0]
-            for row in self.busy:
-                gaps = row[chan]
+            while gpr < len(self.busy):
+                gaps = self.busy[gpr][chan]
                 at = bisect_right(gaps, first)
                 if not at & 1 and (at == len(gaps) or gaps[at] >= end):
                     break
