@@ -415,7 +415,7 @@ def test_files_that_are_none(tmp_path, capsys):
     other = tmp_path / "notes.txt"
     other.write_text("hello")
     assert main(["analyze", str(other), "-d", "vega64"]) == 2
-    assert "is no kernel file" in capsys.readouterr().err
+    assert "cannot tell the language" in capsys.readouterr().err
 
 
 def test_a_kernel_that_does_not_compile():
