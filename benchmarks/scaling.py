@@ -79,7 +79,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "GCN emulator: read": ("emulate.program:read_program",),
     "GCN emulator: write": ("emulate.translate:Translator.translate",),
     "LLVM for emulators": ("emulate.codegen:compile_wave",),
-    "lld": ("opencl.shared:link_shared",),
+    "lld": ("native.shared:link_shared",),
     "cpu: link library": ("opencl.codegen:link",),
     "cpu: simplify": ("opencl.codegen:prepare",),
     "cpu: facts": ("opencl.codegen:_facts",),
@@ -137,11 +137,11 @@ class Clock:
 def measure(name: str, scale: int, device: str, commands: Sequence[str], report: Callable[[object], None]) -> None:
     """Give one size of a program to the commands; ``report`` gets each command's stages, when it has ended."""
     from headwater import cli
-    from headwater.opencl import worker
+    from headwater.native import worker
 
     def here(_self: object, function: str, *args: Any, **named: Any) -> Any:
         module, _, called = function.rpartition(":")
-        return getattr(import_module(f"headwater.{module or 'opencl.codegen'}"), called)(*args, **named)
+        return getattr(import_module(f"headwater.{module}"), called)(*args, **named)
 
     worker.Worker.call = here  # type: ignore[method-assign]
     worker.Worker.start = lambda *_: None  # type: ignore[method-assign,assignment]

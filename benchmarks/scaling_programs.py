@@ -196,7 +196,7 @@ _IL_HEAD = (
     "ishl r0.x, vAbsTidFlat.x, l0.x\nuav_raw_load_id(0) r1.x, r0.x\nmov r1, r1.xxxx\nmov r2, r1\nmov r3, r1\n"
 )
 _IL_TAIL = "ixor r1, r1, r2\nixor r1, r1, r3\nuav_raw_store_id(0) mem.x, r0.x, r1.x\nend\n"
-_IL_LAUNCH = ("uav0=zeros:int:4096", "-g", "64")
+_IL_LAUNCH = ("uav0=zeros:4096", "-g", "64")
 
 
 def _il(lines: str) -> str:

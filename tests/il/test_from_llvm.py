@@ -487,3 +487,15 @@ def test_constants_of_double_are_floats_on_chips_without():
     program.k[(4,), (4,)](data, device="hd5770")
     assert np.allclose(data, np.arange(4) * np.pi + 2**0.5, rtol=1e-6)
     assert not hw.compile(source, device="hd5870").warnings
+
+
+def test_loops_too_long_to_be_unrolled_stay_short():
+    """A million turns were to be unrolled by 2500, for which LLVM took 20 s."""
+    source = """kernel void k(global int *a) {
+      int i = get_global_id(0), s = 0;
+    #pragma unroll
+      for (int x = 0; x < 1000000; x++)
+        s += x * a[x & 63];
+      a[i] = s;
+    }"""
+    assert from_llvm.kernel(source, "k", chips.find("hd5870")).text.count("\n") < 3000
