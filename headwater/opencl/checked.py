@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import llvmlite.binding as llvm
 
 from headwater.llvm.modules import parse
+from headwater.llvm.passes.copies_in_flight import with_copies_followed
 from headwater.llvm.passes.definedness import files, followed
 from headwater.llvm.text import TELL
 from headwater.opencl.told import GLOBAL_ID, format_of
@@ -29,7 +30,7 @@ def without_speculation(ir: str) -> str:
 
 
 def with_definedness(ir: str, kernels: Iterable[str], builder: llvm.PassBuilder) -> str:
-    """Uses of private variables before they are written are told to `TELL`."""
+    """Uses of private variables before they are written, and of async copies before a wait, are told to `TELL`."""
     text = re.sub(r"^(attributes #\d+ = .*)$", lambda m: _NOT_INLINED.sub("", m[1]), ir, flags=re.MULTILINE)
     text = _FUNCTION.sub(r"\1 alwaysinline \2", text)
     module = parse(text)
@@ -46,7 +47,7 @@ def with_definedness(ir: str, kernels: Iterable[str], builder: llvm.PassBuilder)
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.run(module, builder)
-    return followed(hidden.show(str(module)))
+    return with_copies_followed(followed(hidden.show(str(module))))
 
 
 class _Hidden:

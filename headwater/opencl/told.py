@@ -26,6 +26,13 @@ _USES = {
     ADDRESS: "accesses memory at an address that comes from it",
     ARGUMENT: "calls a function with it",
 }
+_COPIES = {
+    5: "makes an async copy whose event it never waits for",
+    6: "reads the destination of an async copy before it waits for it",
+    7: "writes the destination of an async copy before it waits for it",
+    8: "writes the source of an async copy before it waits for it",
+}
+"""Findings of `headwater.llvm.passes.copies_in_flight`."""
 
 
 def format_of(names: Sequence[str]) -> str:
@@ -67,7 +74,8 @@ def _sentence(key: tuple[str, ...], items: list[str], kernel: str, source: str, 
     name = names[file] if file < len(names) else filename
     times = f" ({len(items):,} times)" if len(items) > 1 else ""
     who = f"work-item ({items[0].replace(' ', ', ')}) of {kernel}"
-    message = f"{who} has not written a private variable and {_USES[what]}{times}"
+    done = _COPIES[what] if what in _COPIES else f"has not written a private variable and {_USES[what]}"
+    message = f"{who} {done}{times}"
     if declared:
         message += f"\n    the variable: {name}:{declared}: {_line(name, declared, source, filename).strip()}".rstrip(
             ": "

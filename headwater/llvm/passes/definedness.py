@@ -22,8 +22,8 @@ from headwater.llvm.types import Type, int_type, vec_type
 STORED, BRANCH, ADDRESS, ARGUMENT = range(1, 5)
 """What a use is (`headwater.opencl.told`)."""
 
-_DECLARATION = f"declare void @{TELL}(i32, i32, i32, i32, i32) nounwind willreturn memory(inaccessiblemem: readwrite)"
-_IF = f"""\
+DECLARATION = f"declare void @{TELL}(i32, i32, i32, i32, i32) nounwind willreturn memory(inaccessiblemem: readwrite)"
+IF = f"""\
 define internal void @{TELL}_if(i1 %bad, i32 %what, i32 %file, i32 %line, i32 %column, i32 %declared) alwaysinline {{
   br i1 %bad, label %tell, label %done
 tell:
@@ -72,12 +72,22 @@ def followed(text: str) -> str:
         for name, line in _INTRINSICS.items()
         if f"@{name}(" in text and f"declare void @{name}(" not in text
     )
-    return f"{text}\n{_DECLARATION}\n{_IF}{declared}\n"
+    return f"{text}\n{DECLARATION}\n{IF}{declared}\n"
 
 
 def files(text: str) -> list[str]:
     """The names of the source's files, by their numbers."""
     return re.findall(r'^!\d+ = !DIFile\(filename: "([^"]*)"', text, re.MULTILINE)
+
+
+def file_number(module: Module, files: list[str], node: str) -> int:
+    """The number of the source file of a debug location; ``files``: their nodes."""
+    text = module.metadata.get(node, "")
+    while text and "file: " not in text:
+        scope = re.search(r"scope: (!\d+)", text)
+        text = module.metadata.get(scope[1], "") if scope else ""
+    found = re.search(r"file: (!\d+)", text)
+    return files.index(found[1]) if found and found[1] in files else 0
 
 
 _INTRINSICS = {
@@ -369,19 +379,10 @@ class _Function:
         inst = line.inst
         where = inst if inst is not None else self.module.instruction(f"  unreachable, !dbg {line.debug}")
         at_line, column = (where.line, where.column) if where is not None else (0, 0)
-        numbers = what, self._file(line.debug), at_line, column, self._declared(used)
+        numbers = what, file_number(self.module, self.files, line.debug), at_line, column, self._declared(used)
         arguments = ", ".join(f"i32 {n}" for n in numbers)
         debug = f", !dbg {line.debug}" if line.debug else ""
         self._emit(f"call void @{TELL}_if(i1 {flag}, {arguments}){debug}")
-
-    def _file(self, node: str) -> int:
-        """The number of the source file of a debug location."""
-        text = self.module.metadata.get(node, "")
-        while text and "file: " not in text:
-            scope = re.search(r"scope: (!\d+)", text)
-            text = self.module.metadata.get(scope[1], "") if scope else ""
-        found = re.search(r"file: (!\d+)", text)
-        return self.files.index(found[1]) if found and found[1] in self.files else 0
 
     def _declared(self, used: Iterable[Value]) -> int:
         """The line where the variable is declared that values come from, if it is one."""
@@ -707,4 +708,4 @@ def _name(what: str, name: str) -> str:
     return f'%"hw.{what}.{name[1:].strip(chr(34))}"'
 
 
-__all__ = ["ADDRESS", "ARGUMENT", "BRANCH", "STORED", "files", "followed"]
+__all__ = ["ADDRESS", "ARGUMENT", "BRANCH", "DECLARATION", "IF", "STORED", "file_number", "files", "followed"]
