@@ -324,3 +324,25 @@ end
     loads = re.findall(r"([xyzwt]): MOVA_INT", text(compiled.shader))
     assert loads
     assert set(loads) == {"x"}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "mov r0, r1\n" * 12 + "endmain\nend\n",
+            r"error: the program has more than 10 statements\n  hint: make a program",
+        ),
+        (
+            "call 1\n" * 4 + "endmain\nfunc 1\n" + "mov r0, r1\n" * 4 + "ret\nendfunc\nend\n",
+            r"error: with its functions in place of their calls the program has more than 10 .*\n  hint: calls are inlined",
+        ),
+    ],
+)
+def test_too_long_a_program_is_refused_for_what_makes_it_long(monkeypatch, body, message):
+    from headwater.isa.vliw.compiler import structure
+
+    monkeypatch.setattr(structure, "MAX_STATEMENTS", 10)
+    program = parse("il_cs_2_0\ndcl_num_thread_per_group 64\n" + body, "x.il")
+    with pytest.raises(SourceError, match=message):
+        compile_program(program, chips.find("hd5870"), "x.il")

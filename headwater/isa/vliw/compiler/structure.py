@@ -112,10 +112,13 @@ class _Builder:
     def counted(self, amount: int, made: Instruction) -> None:
         self.count += amount
         if self.count > MAX_STATEMENTS:
+            inlined = "with its functions in place of their calls " if self.bodies else ""
             raise SourceError(
-                f"with its functions in place of their calls the program has more than {MAX_STATEMENTS} statements",
+                f"{inlined}the program has more than {MAX_STATEMENTS} statements",
                 Span(self.filename, made.line, made.column),
-                hint="calls are inlined; make it call less often",
+                hint="calls are inlined: make it call less often"
+                if self.bodies
+                else "make a program of each half of it",
             )
 
     def function(self, number: int, made: Instruction) -> list[Node]:
