@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from headwater.analyze.code import Block, Code, Loop, Step
 from headwater.analyze.flow import Cycle, find_loops
-from headwater.analyze.lanes import Lanes
 from headwater.analyze.launch import Array, Given
 from headwater.analyze.patterns import pattern
+from headwater.analyze.register_values import Lanes
 from headwater.analyze.trips import Trips
 from headwater.emulate.program import live_before_each, read_program
 from headwater.isa.gcn.decode import decode

@@ -1,11 +1,11 @@
 """A GCN kernel's blocks, its loops and a launch pass in; how often loops run, which way branches go, how many lanes
 take part, where the code itself and the launch tell, out.
 
-Registers are followed through the code (`headwater.analyze.lanes`), and as ``start + step × iteration`` through a
-loop's body. A loop that leaves at one place, by a comparison of such a register with a number, has a count that is a
-fact: of the code and its arguments, or of the launch if work-item numbers or sizes take part. Then it is a count for
-each work-item; a wavefront runs a loop as often as the work-item that stays longest. Everything else is said to be
-unknown.
+Registers are followed through the code (`headwater.analyze.register_values`), and as ``start + step × iteration``
+through a loop's body. A loop that leaves at one place, by a comparison of such a register with a number, has a count
+that is a fact: of the code and its arguments, or of the launch if work-item numbers or sizes take part. Then it is a
+count for each work-item; a wavefront runs a loop as often as the work-item that stays longest. Everything else is said
+to be unknown.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from headwater.analyze.lanes import Lanes, State, Test, Value, gathering, number
 from headwater.analyze.launch import Array
+from headwater.analyze.register_values import Lanes, State, Test, Value, gathering, number
 from headwater.emulate.program import effects, registers
 from headwater.isa.gcn.model import EXEC, SCC, VCC, Register
 

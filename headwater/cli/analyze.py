@@ -91,14 +91,14 @@ def main(words: Sequence[str]) -> int:
         raise UsageError("which kernel?", hint="give a .cl, .br or .il file, or --counts alu=…,fetch=…")
     if args.pixel:
         raise UsageError("--pixel goes with --counts", hint="a kernel's code says whether it is one of pixels")
-    from headwater.analyze import remembered
+    from headwater.analyze import cached_views
     from headwater.base import writing
     from headwater.cli.results import refuse_overwriting
 
     refuse_overwriting([args.html], args.files)
     width, colour = _terminal()
     views = ["json" if args.json else "text", *(["html"] if args.html else [])]
-    texts, warnings = remembered.views(
+    texts, warnings = cached_views.views(
         [_text_of_stdin() if file == "-" else file for file in args.files],
         args.device,
         _options(args),

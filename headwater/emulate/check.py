@@ -29,7 +29,7 @@ from headwater.emulate.staging import (
     tables,
 )
 from headwater.errors import InternalError, ResourceError, SourceError, Span
-from headwater.opencl.told import fault, sentences
+from headwater.opencl.check_findings import fault, sentences
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from headwater.emulate.translate import Translator
     from headwater.isa.gcn.objects import KernelObject
     from headwater.native.faults import Extent
-    from headwater.opencl.access_places import AccessPlaces
+    from headwater.opencl.access_locations import AccessPlaces
 
 RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY = range(1, 8)
 _WRITES, _ATOMIC, _STILL, _COMPARES, _MASKS, _MONOTONE, _IN_LDS, _LOOKS_FIRST = (1 << n for n in range(16, 24))
@@ -413,7 +413,7 @@ class Checker:
         return found
 
     def _source_places(self, launch: GcnLaunch) -> AccessPlaces:
-        from headwater.opencl.access_places import AccessPlaces, access_places
+        from headwater.opencl.access_locations import AccessPlaces, access_places
 
         kernel = launch.kernel
         if not kernel.program_source:

@@ -31,7 +31,7 @@ class SimulatedTask(Task):
         self.extents: list[Extent] = []
         self.printf: Array | None = None
         self.told: list[str] = []
-        """What code for checks has printed of its findings (`headwater.opencl.told`)."""
+        """What code for checks has printed of its findings (`headwater.opencl.check_findings`)."""
         self.images: dict[int, Any] = {}
         """Image arguments (`headwater.runtime.gcn_images.BoundImage`), by their identity."""
         self.own: dict[str, Array] = {}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from headwater.errors import SourceError
-from headwater.opencl.places import Places
+from headwater.opencl.source_locations import Places
 from headwater.opencl.symbols import symbol_of
 
 _CALL = re.compile(r"^[^;\n]*\b(?:call|callbr|invoke) [^@\n]*?\basm (?:\w+ )*\"[^\n]*$", re.MULTILINE)

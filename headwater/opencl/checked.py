@@ -15,7 +15,7 @@ from headwater.llvm.modules import parse
 from headwater.llvm.passes.copies_in_flight import with_copies_followed
 from headwater.llvm.passes.definedness import files, followed
 from headwater.llvm.text import TELL
-from headwater.opencl.told import GLOBAL_ID, format_of
+from headwater.opencl.check_findings import GLOBAL_ID, format_of
 
 _TELLS = f"call void @{TELL}("
 _NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")
@@ -134,7 +134,7 @@ def settle(module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
 
 
 def with_printing(text: str) -> str:
-    """`TELL` by printf (`headwater.opencl.told`)."""
+    """`TELL` by printf (`headwater.opencl.check_findings`)."""
     calling = "spir_func " if " spir_func " in text else ""
     size = "i32" if "r600" in text else "i64"
     space = 2 if calling else 4  # of constants

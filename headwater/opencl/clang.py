@@ -267,8 +267,8 @@ def compile_to_ir(
 
 
 def ir_with_places(source: str, filename: str, options: str = "", timeout: float = TIMEOUT_SECONDS) -> str:
-    """The IR of a program for spir64 with all that debuggers want to know, by which `headwater.opencl.places` finds
-    what there is. SourceError for errors in the source."""
+    """The IR of a program for spir64 with all that debuggers want to know, by which
+    `headwater.opencl.source_locations` finds what there is. SourceError for errors in the source."""
     parsed = parse_options(options)
     folder = os.path.dirname(os.path.abspath(filename))
     flags = [*_PROGRAM, *SPIR.clang, f"-cl-std={parsed.std}", *parsed.flags]

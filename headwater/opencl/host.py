@@ -36,9 +36,9 @@ from headwater.errors import LimitError
 from headwater.native.shared import ENTRY, FITS_SUFFIX, library_name, link_shared
 from headwater.opencl import includes
 from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
+from headwater.opencl.check_findings import GLOBAL_ID
 from headwater.opencl.kernels import BoundsTest, KernelInfo
 from headwater.opencl.symbols import symbol_of
-from headwater.opencl.told import GLOBAL_ID
 from headwater.vectorise.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
 from headwater.vectorise.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
 from headwater.vectorise.row_count import Flow

@@ -49,7 +49,7 @@ def told_at_largest(source: str, filename: str, options: str) -> Iterator[None]:
 def largest(space: str, source: str, filename: str, options: str) -> tuple[Span, str]:
     """Where the largest variable is declared, and that line's text; the file alone where that cannot be told."""
     from headwater.opencl import clang, unsupported
-    from headwater.opencl.places import Places
+    from headwater.opencl.source_locations import Places
 
     try:
         ir = clang.ir_with_places(source, filename, options)

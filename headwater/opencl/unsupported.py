@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from headwater.errors import SourceError, Span
 from headwater.llvm.text import split
-from headwater.opencl.places import Places
+from headwater.opencl.source_locations import Places
 from headwater.opencl.symbols import name_of
 
 MOST_BYTES = 1 << 31

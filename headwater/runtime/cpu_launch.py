@@ -524,7 +524,7 @@ class CpuLaunch:
     def _inspect(self, task: Task) -> None:
         """For launches that leave more behind than their results: raise what went wrong."""
         if texts := self._findings():
-            from headwater.opencl.told import fault
+            from headwater.opencl.check_findings import fault
 
             raise fault(texts)
 
@@ -532,7 +532,7 @@ class CpuLaunch:
         """What code for checks has found in this launch."""
         if not self._told:
             return []
-        from headwater.opencl.told import sentences
+        from headwater.opencl.check_findings import sentences
 
         lines = self._told[:]
         self._told.clear()
@@ -597,7 +597,7 @@ class CpuLaunch:
 
     def _raise_fault(self, record: list[int], extents: Sequence[Extent]) -> None:
         if record[0]:
-            from headwater.opencl.told import beside
+            from headwater.opencl.check_findings import beside
 
             kernel = self.kernel
             source, filename = kernel.program_source, kernel.program_filename
@@ -726,8 +726,8 @@ def _sampler(arg: ArgInfo, position: int, value: object) -> int:
 
 
 def _printf(formats: tuple[str, ...], told: list[str]) -> Any:
+    from headwater.opencl.check_findings import MARK
     from headwater.opencl.printf import callback
-    from headwater.opencl.told import MARK
 
     def write(text: str) -> None:
         if text.startswith(MARK):  # a finding of code for checks

@@ -19,8 +19,8 @@ import numpy as np
 
 from headwater.base.arrays import Array, aligned_bytes
 from headwater.errors import KernelFault
+from headwater.opencl.check_findings import MARK
 from headwater.opencl.printf import Piece, Specifier, parse, render
-from headwater.opencl.told import MARK
 
 MEMORY_BYTES = 1 << 20
 """The least CL_DEVICE_PRINTF_BUFFER_SIZE of the full profile (OpenCL 1.2 specification, table 4.3)."""

@@ -335,7 +335,7 @@ class SimulatedLaunch(EmulatedLaunch):
             self.watcher.end(self, task)
         if task.record[0]:
             from headwater.emulate.faults import explain
-            from headwater.opencl.told import beside, sentences
+            from headwater.opencl.check_findings import beside, sentences
 
             found = explain(self, task.record.tolist(), task.extents)
             raise beside(found, sentences(task.told, self.kernel, self._work_dim))

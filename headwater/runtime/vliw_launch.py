@@ -375,7 +375,7 @@ class ShaderLaunch(EmulatedLaunch):
             self.watcher.end(self, task)
         if task.record[0]:
             from headwater.emulate.vliw.faults import explain
-            from headwater.opencl.told import beside, sentences
+            from headwater.opencl.check_findings import beside, sentences
 
             found = explain(self, task.record.tolist(), task.extents)
             raise beside(found, sentences(task.told, self.kernel, self._work_dim))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from headwater.timing.parts import Bandwidth, CacheUse, Described, Unit
+from headwater.timing.utilisation import Bandwidth, CacheUse, Described, Unit
 
 if TYPE_CHECKING:
     from headwater.chips import Chip

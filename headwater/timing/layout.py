@@ -184,7 +184,7 @@ def _engine(family: Family) -> Engine:
 
     here = Path(__file__).parent
     # The trace's structure stands in waves.h, with the types that its members point at.
-    files = ("parts.h", "waves.h", "machine.h", f"{family.name}.c")
+    files = ("shared_resources.h", "waves.h", "machine.h", f"{family.name}.c")
     source = "\n".join((_TYPES, family.chip.declaration(), *((here / name).read_text() for name in files)))
     pointer, u64, u32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
     own = f"hw_{family.name}_"

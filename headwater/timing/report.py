@@ -11,7 +11,7 @@ import numpy as np
 
 from headwater.base import reading, writing
 from headwater.timing.host import Host
-from headwater.timing.parts import Bandwidth, CacheUse, Described, Unit
+from headwater.timing.utilisation import Bandwidth, CacheUse, Described, Unit
 
 if TYPE_CHECKING:
     from headwater.chips import Chip

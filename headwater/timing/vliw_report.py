@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.chips.checks import LINE_BYTES
-from headwater.timing.parts import Bandwidth, CacheUse, Described, Unit
+from headwater.timing.utilisation import Bandwidth, CacheUse, Described, Unit
 from headwater.timing.vliw_rules import PIXELS_OF_BACK_END
 
 if TYPE_CHECKING:

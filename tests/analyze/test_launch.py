@@ -217,7 +217,7 @@ def test_values_of_one_side_of_a_branch_are_not_known_after_it():
 
 
 def test_iterations_are_those_of_the_loop():
-    from headwater.analyze.lanes import Value
+    from headwater.analyze.register_values import Value
 
     rng = np.random.default_rng(5)
     for _ in range(300):

@@ -16,7 +16,7 @@ from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
 from headwater.emulate.vliw.watch import ARENA_KEY
 from headwater.errors import Span
 from headwater.native.faults import Extent
-from headwater.opencl.access_places import AccessPlaces
+from headwater.opencl.access_locations import AccessPlaces
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing

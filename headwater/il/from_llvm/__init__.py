@@ -157,8 +157,8 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
     from headwater.opencl import clang
     from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
     from headwater.opencl.memory_limits import largest
-    from headwater.opencl.places import Places
     from headwater.opencl.platforms import vliw
+    from headwater.opencl.source_locations import Places
 
     WORKER.start(_WORKER_MODULE)
     groups = chip.vliw.shared_local_memory

@@ -150,7 +150,7 @@ class CodeObject:
 
     @cached_property
     def _lines(self) -> Any:
-        from headwater.isa.gcn.lines import LineTable
+        from headwater.isa.gcn.line_table import LineTable
 
         return LineTable(self.code)
 

@@ -14,7 +14,7 @@ from headwater.llvm.passes.definedness import DECLARATION, IF, file_number
 from headwater.llvm.text import TELL
 
 NEVER_WAITED, READ, WRITTEN, SOURCE_WRITTEN = range(5, 9)
-"""What is wrong (`headwater.opencl.told`)."""
+"""What is wrong (`headwater.opencl.check_findings`)."""
 
 _COPY = re.compile(r"^  [^\n]*\bcall [^\n]*?@_Z\d+async_work_group_(strided_)?copy(\w+)\((.*)\)")
 _WAIT = re.compile(r"^  [^\n]*\bcall [^\n]*?@_Z\d+wait_group_events\w*\(")

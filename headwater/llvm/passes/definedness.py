@@ -20,7 +20,7 @@ from headwater.llvm.text import TELL
 from headwater.llvm.types import Type, int_type, vec_type
 
 STORED, BRANCH, ADDRESS, ARGUMENT = range(1, 5)
-"""What a use is (`headwater.opencl.told`)."""
+"""What a use is (`headwater.opencl.check_findings`)."""
 
 DECLARATION = f"declare void @{TELL}(i32, i32, i32, i32, i32) nounwind willreturn memory(inaccessiblemem: readwrite)"
 IF = f"""\

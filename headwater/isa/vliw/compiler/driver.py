@@ -10,13 +10,13 @@ from headwater.errors import LimitError, Span
 from headwater.il.checker import Facts, check
 from headwater.il.legacy import modern
 from headwater.il.model import Instruction, Program, Register
-from headwater.isa.vliw.compiler import coalesce, offsets, optimise, reads, spill, verify
+from headwater.isa.vliw.compiler import coalesce, merge_reads, offsets, optimise, spill, verify
 from headwater.isa.vliw.compiler.allocate import allocate
+from headwater.isa.vliw.compiler.data_share import SMALL_ACCESSES
 from headwater.isa.vliw.compiler.emit import emit
 from headwater.isa.vliw.compiler.liveness import Liveness
 from headwater.isa.vliw.compiler.lower import Lowering
 from headwater.isa.vliw.compiler.schedule import FULL_SHARE, schedule
-from headwater.isa.vliw.compiler.shares import SMALL_ACCESSES
 from headwater.isa.vliw.compiler.target import Target, target_of
 from headwater.isa.vliw.model import Shader
 
@@ -115,8 +115,8 @@ class _Attempt:
         offsets.move_offsets(region, facts)
         optimise.clean(region)
         verify.ssa(region)
-        reads.join_fetches(region)
-        reads.pair_reads(region)
+        merge_reads.join_fetches(region)
+        merge_reads.pair_reads(region)
         optimise.select_predicates(region, target)
         verify.ssa(region)
         coalesce.leave_ssa(region)

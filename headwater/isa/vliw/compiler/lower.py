@@ -12,7 +12,7 @@ from headwater.errors import SourceError, Span
 from headwater.il.checker import POSITION_KINDS, THREAD_KINDS, Facts
 from headwater.il.model import Instruction, Operand, Program, Register
 from headwater.il.table import UNTRANSLATED, WHY_UNTRANSLATED, operations
-from headwater.isa.vliw.compiler import arithmetic, divide, memory, shares, structure, vectors
+from headwater.isa.vliw.compiler import arithmetic, data_share, divide, memory, structure, vectors
 from headwater.isa.vliw.compiler.build import ONE, ZERO, Builder, magnitude, negated, number, real
 from headwater.isa.vliw.compiler.environment import Environment, Key
 from headwater.isa.vliw.compiler.ir import Const, Exit, If, Kcache, Loop, Phi, Ref, Region, Use, Value
@@ -75,7 +75,7 @@ class Lowering:
         operation = operations()[made.mnemonic]
         if operation.meaning == UNTRANSLATED:
             raise self.error(f"{made.mnemonic} is not supported", WHY_UNTRANSLATED[made.mnemonic])
-        if memory.lower(self, made) or shares.lower(self, made) or vectors.lower(self, made):
+        if memory.lower(self, made) or data_share.lower(self, made) or vectors.lower(self, made):
             return
         if not operation.has_result or not made.operands:
             raise self.error(f"{made.mnemonic} is not supported")

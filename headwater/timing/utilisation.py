@@ -1,4 +1,4 @@
-"""Parts of a report that are of one kind for all chips: units, caches, ways between them."""
+"""How much of a chip a kernel used, for chips of all families: units, caches, bandwidths."""
 
 from __future__ import annotations
 

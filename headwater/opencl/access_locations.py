@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from headwater.errors import Span
-from headwater.opencl.places import Places
+from headwater.opencl.source_locations import Places
 
 _NODE = re.compile(r"^(!\d+) = (!\{.*\})$", re.MULTILINE)
 _VOLATILE = re.compile(r"^  (?:%\S+ = load|store) (?:atomic )?volatile ")

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from headwater.isa.gcn.lines import LineTable
+from headwater.isa.gcn.line_table import LineTable
 from headwater.native.toolchain import zig_path
 
 SOURCE = """#include "sub/inner.h"
