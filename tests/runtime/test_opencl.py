@@ -13,6 +13,7 @@ from headwater.base import cache
 from headwater.errors import DeviceError, KernelFault, LaunchError, ResourceError, SourceError, UsageError
 from headwater.runtime import Image, Local, Queue, Sampler, compile, device, devices, stream
 from headwater.runtime.opencl_arguments import Arguments
+from tests.counted import count_calls
 
 cl = pytest.importorskip("pyopencl")
 
@@ -578,8 +579,6 @@ def test_without_pyopencl_the_error_says_how_to_install_it() -> None:
 
 
 def test_launches_cost_no_more_than_pyopencl_itself(built, gpu) -> None:
-    import time
-
     sa, sb, sc = (stream((64,), device=gpu) for _ in range(3))
     raw = cl.Kernel(built.on(gpu).kernels["vadd"].cl_kernel.program, "vadd")
     raw.set_scalar_arg_dtypes([None, None, None, np.int32])
@@ -590,12 +589,8 @@ def test_launches_cost_no_more_than_pyopencl_itself(built, gpu) -> None:
     def theirs():
         raw(gpu.queue, (64,), (64,), sa.buffer.mem, sb.buffer.mem, sc.buffer.mem, 64)
 
-    best = {}
-    for _ in range(15):
-        for f in (ours, theirs):
-            start = time.thread_time()  # what this thread computes: other load does not count
-            for _ in range(40):
-                f()
-            best[f] = min(best.get(f, 1.0), time.thread_time() - start)
-            gpu.finish()
-    assert best[ours] < 2 * best[theirs]  # benchmarks/launch.py measures it; here only a gross loss shows
+    for f in (ours, theirs):
+        f()  # what is prepared once
+    counted = [count_calls(f) for f in (ours, theirs)]
+    gpu.finish()
+    assert counted[0] <= counted[1] + 5, counted  # 6 and 3 as it was written; benchmarks/launch.py measures the time
