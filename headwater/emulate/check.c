@@ -43,7 +43,7 @@ static struct team *team_of(struct context *c, struct wave *w) {
 
 HIDDEN void hw_begin(struct wave *w) {
     struct context *c = (struct context *)w->hooks[0];
-    volatile i64 *block = (volatile i64 *)w->block;
+    const struct launch_block *block = (const struct launch_block *)w->block;
     struct team *t = team_of(c, w);
     if (w->index == 0) {
         end_group(c, t);
@@ -55,7 +55,7 @@ HIDDEN void hw_begin(struct wave *w) {
     }
     struct recorder *r = recorder_of(c, t, w->index);
     w->hooks[1] = (u64)r;
-    u64 group = w->group[0] + block[10] * (w->group[1] + block[11] * w->group[2]);
+    u64 group = w->group[0] + block->groups[0] * (w->group[1] + block->groups[1] * w->group[2]);
     u64 number = group * c->waves + w->index;
     if (number >= MOST_WAVES) c->exhausted = 1;
     *r = (struct recorder){number << 6, 0, t, c->in_step};

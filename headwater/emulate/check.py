@@ -15,7 +15,7 @@ import numpy as np
 
 from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.emulate import unwritten, waitcnt
-from headwater.emulate.layout import LANES, Struct, round_up
+from headwater.emulate.layout import LANES, round_up
 from headwater.emulate.provenance import Provenance, provenance
 from headwater.emulate.staging import (
     CONTEXT_HOOK,
@@ -29,6 +29,7 @@ from headwater.emulate.staging import (
     tables,
 )
 from headwater.errors import InternalError, ResourceError, SourceError, Span
+from headwater.native.structure import Struct
 from headwater.opencl.check_findings import fault, sentences
 
 if TYPE_CHECKING:
@@ -81,7 +82,6 @@ _CONTEXT: Final = Struct(
     *((("u32", name, 1)) for name in ("team_count", "exhausted", "lost", "failed", "lock")),
     *((("u32", name, 1)) for name in ("in_step", "unaligned", "atomics")),
 )
-_TYPES: Final = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}
 
 
 class CheckObserver(Staged):
@@ -260,9 +260,8 @@ class Checker:
             "unaligned": self._unaligned(launch),
             "atomics": int(self._atomics),
         }
-        for kind, name, _ in _CONTEXT.fields:
-            at, dtype = _CONTEXT.offset[name], _TYPES[kind]
-            self._context[at : at + np.dtype(dtype).itemsize].view(dtype)[0] = values.get(name, 0)
+        self._context[:] = 0
+        _CONTEXT.write(self._context, values)
 
     def end(self, launch: GcnLaunch, task: SimulatedTask) -> None:
         function_at_end(launch.native.library, "hw_check_end")(address(self._context))
@@ -284,8 +283,7 @@ class Checker:
     # ---- memory
 
     def _field(self, name: str) -> int:
-        at = _CONTEXT.offset[name]
-        return int(self._context[at : at + 4].view(np.uint32)[0])
+        return int(_CONTEXT.read(self._context, name))
 
     def _still(self, launch: GcnLaunch, task: SimulatedTask, known: list[Extent]) -> set[Extent]:
         """The extents that hold data and that the launch's code does not write, as far as that is known."""

@@ -13,15 +13,12 @@ from headwater.native.faults import Extent, _place
 if TYPE_CHECKING:
     from headwater.emulate.launched import GcnLaunch
 
-AT = {name: at for at, name in enumerate(layout.RECORD)}
-"""Places of the error record's fields."""
-
 
 def explain(launch: GcnLaunch, record: Sequence[int], extents: Sequence[Extent]) -> KernelFault:
     """The fault of a launch, from its record."""
 
     def field(name: str) -> int:
-        return record[AT[name]]
+        return record[layout.FAULT.word(name)]
 
     kind, pc = field("kind"), field("pc")
     item, group = work_item(launch, record)
@@ -50,9 +47,10 @@ def _is_main(file: str, filename: str) -> bool:
 def work_item(launch: GcnLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The global id of the lane that the record names, and its group's number."""
     global_size, local_size, offset = launch._sizes
-    group = tuple(record[AT[f"group_{axis}"]] for axis in "xyz")
+    at = layout.FAULT.word
+    group = tuple(record[at("group") + axis] for axis in range(3))
     size = [min(local_size[n], global_size[n] - group[n] * local_size[n]) for n in range(3)]
-    flat = record[AT["wave"]] * layout.LANES + record[AT["lane"]]
+    flat = record[at("wave")] * layout.LANES + record[at("lane")]
     local = flat % size[0], flat // size[0] % size[1], flat // size[0] // size[1]
     item = tuple(offset[n] + group[n] * local_size[n] + local[n] for n in range(3))
     return item[: launch._work_dim], group[: launch._work_dim]

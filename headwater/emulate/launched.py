@@ -26,7 +26,7 @@ class SimulatedTask(Task):
 
     def __init__(self, block: Array, args_bytes: int) -> None:
         super().__init__(block, args_bytes)
-        self.record = np.zeros(layout.RECORD_FIELDS, np.uint64)
+        self.record = np.zeros(layout.FAULT.size_bytes // 8, np.uint64)
         self.table: Array = np.zeros(0, np.uint64)
         self.extents: list[Extent] = []
         self.printf: Array | None = None

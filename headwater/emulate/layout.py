@@ -1,12 +1,15 @@
-"""The structures in memory that the launcher, the native support code and the translated code share, said once.
+"""The structures in memory that the launcher, the native support code and the translated code share, each said once.
 
-`c_header` is their declaration for ``support.c``; ``WAVE`` and ``DISPATCH`` give the offsets that translated code and
-the launcher use. All are little-endian and 8-byte aligned.
+`c_header` is their declaration for ``support.c``. All are little-endian and 8-byte aligned.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
+
+from headwater.native.launch_block import BLOCK
+from headwater.native.structure import Struct, c_declarations
 
 LANES: Final = 64
 """Lanes of a wavefront of every GCN chip."""
@@ -41,45 +44,28 @@ FAULT_NAMES: Final = {
     name: value for name, value in list(globals().items()) if name.startswith("FAULT_") and isinstance(value, int)
 }
 
-# The error record, int64[16].
-RECORD: Final = ("kind", "pc", "group_x", "group_y", "group_z", "wave", "lane", "address", "bytes", "detail")
-RECORD_FIELDS: Final = 16
-
-# Fields of the launch block (see `headwater.opencl.host`) that only emulation has.
-BLOCK_LDS_BYTES: Final = 22
-BLOCK_DISPATCH: Final = 23
-BLOCK_WAVE_INSTRUCTIONS: Final = 24
+FAULT: Final = Struct(
+    "fault",
+    ("u64", "kind", 1),  # 0: none
+    ("u64", "pc", 1),
+    ("u64", "group", 3),
+    ("u64", "wave", 1),
+    ("u64", "lane", 1),
+    ("u64", "address", 1),
+    ("u64", "bytes", 1),
+    ("u64", "detail", 1),
+)
+"""The error record of a launch: `headwater.native.launch_block` has its address."""
 
 WRITABLE: Final = 1
-"""Flag of an entry of the table of allocations."""
-ALLOCATION_WORDS: Final = 3
-"""64-bit words of such an entry: start, end, flags."""
+"""Flag of an allocation."""
+ALLOCATION: Final = Struct("allocation", ("u64", "start", 1), ("u64", "end", 1), ("u64", "flags", 1), align=0)
+"""An entry of the table of memory that a launch may touch."""
 
-
-class Struct:
-    """A C structure: ``fields`` in order as (C type, name, count); `offset` of each by name.
-
-    ``size_bytes``: what an element of an array of them takes, a whole number of cache lines.
-    """
-
-    _BYTES: Final = {"u32": 4, "i32": 4, "u64": 8}
-
-    def __init__(self, name: str, *fields: tuple[str, str, int]) -> None:
-        self.name = name
-        self.fields = fields
-        self.offset: dict[str, int] = {}
-        position = 0
-        for kind, field, count in fields:
-            size = self._BYTES[kind]
-            position = -(-position // size) * size
-            self.offset[field] = position
-            position += size * count
-        self.size_bytes = -(-position // 64) * 64
-
-    def declaration(self) -> str:
-        """The structure in C."""
-        lines = "".join(f"    {kind} {name}{f'[{count}]' if count > 1 else ''};\n" for kind, name, count in self.fields)
-        return f"struct {self.name} {{\n{lines}}} __attribute__((aligned(64)));\n"
+SLOT: Final = Struct("slot", ("u64", "start", 1), ("u64", "size", 1), align=0)
+"""The allocation that a memory instruction used last."""
+ARENA_SLOT: Final = Struct("arena_slot", *SLOT.fields, ("u64", "delta", 1), align=0)
+"""The same of the arena, whose 32-bit addresses VLIW shaders use: ``delta`` is added to one for the host's."""
 
 
 WAVE: Final = Struct(
@@ -93,7 +79,7 @@ WAVE: Final = Struct(
     ("u64", "scratch_bytes", 1),
     ("u64", "ids", 1),  # u32[3][64]: v0 to v2 at the start
     ("u64", "exec", 1),  # lanes that have a work-item
-    ("u64", "cache", 1),  # {start, bytes} of the allocation last used, for each memory instruction
+    ("u64", "cache", 1),  # a slot for each memory instruction
     ("u64", "gds", 1),
     ("u64", "gds_bytes", 1),
     ("u64", "allocations", 1),
@@ -157,7 +143,7 @@ DISPATCH: Final = Struct(
 
 def scratch_bytes(waves: int, frame_bytes: int, scratch_lane_bytes: int, cache_slots: int, lds_bytes: int) -> int:
     """Bytes of the block of memory that each thread works in; ``support.c`` divides it in the same order."""
-    total = round_up(cache_slots * 16, LANES)
+    total = round_up(cache_slots * SLOT.size_bytes, LANES)
     total += waves * 3 * LANES * 4
     total += waves * WAVE.size_bytes
     total += waves * round_up(frame_bytes, LANES)
@@ -190,15 +176,11 @@ def c_header() -> str:
         **{f"GWS_{name.upper()}": number for number, name in enumerate(GWS_OPERATIONS)},
         "WRITABLE": WRITABLE,
         "GDS_BYTES": GDS_BYTES,
-        "BLOCK_LDS_BYTES": BLOCK_LDS_BYTES,
-        "BLOCK_DISPATCH": BLOCK_DISPATCH,
-        "BLOCK_WAVE_INSTRUCTIONS": BLOCK_WAVE_INSTRUCTIONS,
         **FAULT_NAMES,
-        **{f"RECORD_{name.upper()}": at for at, name in enumerate(RECORD)},
     }
     lines = "".join(f"#define {name} {value}\n" for name, value in constants.items())
-    types = "typedef unsigned int u32; typedef int i32; typedef unsigned long long u64; typedef long long i64;\n"
-    from pathlib import Path
+    return c_declarations(*SHARED) + lines + Path(__file__).with_name("buffers.h").read_text()
 
-    structures = WAVE.declaration() + DISPATCH.declaration() + BUFFER.declaration()
-    return types + lines + structures + Path(__file__).with_name("buffers.h").read_text()
+
+SHARED: Final = (BLOCK, FAULT, ALLOCATION, SLOT, ARENA_SLOT, WAVE, DISPATCH, BUFFER)
+"""The structures that C and Python share."""

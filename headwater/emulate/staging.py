@@ -20,13 +20,14 @@ from headwater.emulate import again
 from headwater.emulate.atomics import operation_of
 from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
 from headwater.emulate.hooks import Accessing
-from headwater.emulate.layout import LANES, WAVE, Struct, c_header as _layout_header
+from headwater.emulate.layout import LANES, WAVE, c_header as _layout_header
 from headwater.emulate.native import keeps_registers
 from headwater.emulate.program import effects
 from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.errors import ResourceError
 from headwater.isa.gcn.model import EXEC, Instruction
 from headwater.native.compile_c import compile_c
+from headwater.native.structure import Struct
 
 if TYPE_CHECKING:
     from headwater.emulate.builder import Builder

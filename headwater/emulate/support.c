@@ -7,33 +7,29 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 #define EXPORT __attribute__((visibility("default")))
 
-enum { NEXT, TOTAL, BATCH, STOP, GLOBAL, LOCAL = 7, GROUPS = 10, OFFSET = 13, ERROR = 19, BOUNDS, BOUNDS_COUNT };
-
 HIDDEN u32 hw_wave(struct wave *w);
 
 /* ---- faults ----------------------------------------------------------------------------------------------------- */
 
 /* Note a fault, if it is the launch's first, and stop all threads. */
 HIDDEN void hw_fault(struct wave *w, u32 kind, u64 pc, u32 lane, u64 address, u64 bytes, u64 detail) {
-    u64 *record = (u64 *)w->record, none = 0;
-    volatile i64 *block = (volatile i64 *)w->block;
-    if (__atomic_compare_exchange_n(&record[RECORD_KIND], &none, kind, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        record[RECORD_PC] = pc;
-        record[RECORD_GROUP_X] = w->group[0];
-        record[RECORD_GROUP_Y] = w->group[1];
-        record[RECORD_GROUP_Z] = w->group[2];
-        record[RECORD_WAVE] = w->index;
-        record[RECORD_LANE] = lane;
-        record[RECORD_ADDRESS] = address;
-        record[RECORD_BYTES] = bytes;
-        record[RECORD_DETAIL] = detail;
+    struct fault *record = (struct fault *)w->record;
+    u64 none = 0;
+    if (__atomic_compare_exchange_n(&record->kind, &none, kind, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        record->pc = pc;
+        record->group[0] = w->group[0];
+        record->group[1] = w->group[1];
+        record->group[2] = w->group[2];
+        record->wave = w->index;
+        record->lane = lane;
+        record->address = address;
+        record->bytes = bytes;
+        record->detail = detail;
     }
-    block[STOP] = 1;
+    ((volatile struct launch_block *)w->block)->stop = 1;
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
-
-struct allocation { u64 start, end, flags; };
 
 /* The allocation that holds all of [address, address + bytes), or none. They are sorted and do not overlap. */
 static inline const struct allocation *find(const struct wave *w, u64 address, u64 bytes) {
@@ -58,18 +54,18 @@ enum { WRITE = 1, FLAT = 2, IN_LDS = 4, IN_PRIVATE = 8, IN_GDS = 16, IN_ARENA = 
    is added to them to get the host's, with the flag WRITABLE. Its slots have a third word, that summand. */
 static inline u64 arena_delta(const struct allocation *one) { return one->flags & ~(u64)255; }
 
-static u64 arena_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32 lane, u64 *slot) {
-    u64 offset = address + slot[2] - slot[0];
-    if (offset < slot[1] && slot[1] - offset >= bytes) return address + slot[2];
+static u64 arena_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32 lane, struct arena_slot *slot) {
+    u64 offset = address + slot->delta - slot->start;
+    if (offset < slot->size && slot->size - offset >= bytes) return address + slot->delta;
     const struct allocation *one = find(w, address, bytes);
     if (one == 0 || (how & WRITE && !(one->flags & WRITABLE))) {
         hw_fault(w, one ? FAULT_READ_ONLY : how & WRITE ? FAULT_WRITE : FAULT_READ, pc, lane, address, bytes, 0);
         return 0;
     }
-    slot[2] = arena_delta(one);
-    slot[0] = one->start + slot[2];
-    slot[1] = one->end - one->start;
-    return address + slot[2];
+    slot->delta = arena_delta(one);
+    slot->start = one->start + slot->delta;
+    slot->size = one->end - one->start;
+    return address + slot->delta;
 }
 
 /* Where dword `at` of a lane's private memory lies: dwords of the 64 lanes are interleaved. */
@@ -79,10 +75,10 @@ static unsigned char *private_place(const struct wave *w, u32 lane, u32 at) {
 
 /* The host address of one lane's access, or 0 after a fault. Accesses of the private aperture are of up to 4 bytes and
    do not cross a dword; the caller divides larger ones. */
-HIDDEN u64 hw_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32 lane, u64 *slot) {
-    if (how & IN_ARENA) return arena_place(w, address, bytes, how, pc, lane, slot);
-    u64 offset = address - slot[0];
-    if (offset < slot[1] && slot[1] - offset >= bytes) return address;
+HIDDEN u64 hw_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32 lane, struct slot *slot) {
+    if (how & IN_ARENA) return arena_place(w, address, bytes, how, pc, lane, (struct arena_slot *)slot);
+    u64 offset = address - slot->start;
+    if (offset < slot->size && slot->size - offset >= bytes) return address;
     if (how & IN_RESOURCE) {
         hw_fault(w, how & WRITE ? FAULT_WRITE : FAULT_READ, pc, lane, offset, bytes, (u64)slot - w->args + 1);
         return 0;
@@ -114,8 +110,8 @@ HIDDEN u64 hw_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32
         hw_fault(w, kind, pc, lane, address, bytes, 0);
         return 0;
     }
-    slot[0] = one->start;
-    slot[1] = one->end - one->start;
+    slot->start = one->start;
+    slot->size = one->end - one->start;
     return address;
 }
 
@@ -124,7 +120,7 @@ static inline int moves_in_pieces(u64 address, u32 bytes, u32 how) {
 }
 
 /* One lane's `bytes` bytes, moved between memory and `data`; 0 after a fault. */
-static int move_lane(struct wave *w, u64 address, u32 bytes, u32 how, u64 pc, u32 lane, u64 *slot, unsigned char *data) {
+static int move_lane(struct wave *w, u64 address, u32 bytes, u32 how, u64 pc, u32 lane, struct slot *slot, unsigned char *data) {
     u32 step = moves_in_pieces(address, bytes, how) ? 1 : bytes;
     for (u32 done = 0; done < bytes; done += step) {
         unsigned char *place = (unsigned char *)hw_place(w, address + done, step, how, pc, lane, slot);
@@ -140,8 +136,8 @@ enum { PART = 16 };
 /* Sixteen lanes' access at `base + (high << 32 | low)`. `info`: bits 0-7 how, 8-15 the first lane, 16-23 bytes of each, 32-63
    the instruction's address. `buffer`: u32 low[16], high[16], then data: dword d of lane l is data[16 * d + l]. A load
    of less than a dword is zero-extended. 0 is returned after a fault. */
-static inline int inside(const u32 *buffer, u64 base, u32 mask, u32 bytes, const u64 *slot, u64 *address) {
-    u64 start = slot[0], size = slot[1];
+static inline int inside(const u32 *buffer, u64 base, u32 mask, u32 bytes, const struct slot *slot, u64 *address) {
+    u64 start = slot->start, size = slot->size;
     u32 outside = 0;
     for (u32 l = 0; l < PART; l++) address[l] = base + ((u64)buffer[PART + l] << 32 | buffer[l]);
     if (size < bytes) return 0;
@@ -167,7 +163,7 @@ static void outside(struct wave *w, const struct buffer *x, const struct buffer_
 }
 
 /* Sixteen lanes' access to a buffer, dword by dword: those that are outside load 0 and store nothing. */
-static u32 buffer_part(struct wave *w, const struct buffer *x, u32 mask, u64 info, u64 *slot, u32 *buffer, u32 write) {
+static u32 buffer_part(struct wave *w, const struct buffer *x, u32 mask, u64 info, struct slot *slot, u32 *buffer, u32 write) {
     u32 how = (info & 0xff & ~IN_BUFFER) | write, first = info >> 8 & 0xff, bytes = info >> 16 & 0xff;
     u32 *data = buffer + 2 * PART, whole = x->flags & IS_FORMATTED, step = bytes < 4 ? bytes : 4;
     for (u32 l = 0; l < PART; l++) {
@@ -208,7 +204,7 @@ HIDDEN u32 hw_buffer_lanes(struct wave *w, struct buffer *x, u64 lanes, const u3
 /* Dwords at `offset` in a buffer at `base`, which has `size` bytes, moved to or from `data` for the whole wavefront. `how`:
    WRITE, and IN_BUFFER if none may be outside. */
 HIDDEN u32 hw_scalar_part(
-    struct wave *w, u64 base, u64 offset, u64 size, u32 dwords, u32 how, u64 pc, u64 *slot, u32 *data
+    struct wave *w, u64 base, u64 offset, u64 size, u32 dwords, u32 how, u64 pc, struct slot *slot, u32 *data
 ) {
     for (u32 d = 0; d < dwords; d++, offset += 4) {
         if (offset < size && size - offset >= 4) {
@@ -223,7 +219,7 @@ HIDDEN u32 hw_scalar_part(
     return 1;
 }
 
-HIDDEN u32 hw_load_part(struct wave *w, u64 base, u32 mask, u64 info, u64 *slot, u32 *buffer) {
+HIDDEN u32 hw_load_part(struct wave *w, u64 base, u32 mask, u64 info, struct slot *slot, u32 *buffer) {
     u32 how = info & 0xff, first = info >> 8 & 0xff, bytes = info >> 16 & 0xff, *data = buffer + 2 * PART;
     u64 address[PART];
     if (how & IN_BUFFER) return buffer_part(w, (const struct buffer *)base, mask, info, slot, buffer, 0);
@@ -249,7 +245,7 @@ HIDDEN u32 hw_load_part(struct wave *w, u64 base, u32 mask, u64 info, u64 *slot,
     return 1;
 }
 
-HIDDEN u32 hw_store_part(struct wave *w, u64 base, u32 mask, u64 info, u64 *slot, u32 *buffer) {
+HIDDEN u32 hw_store_part(struct wave *w, u64 base, u32 mask, u64 info, struct slot *slot, u32 *buffer) {
     u32 how = (info & 0xff) | WRITE, first = info >> 8 & 0xff, bytes = info >> 16 & 0xff, *data = buffer + 2 * PART;
     u64 address[PART];
     if (how & IN_BUFFER) return buffer_part(w, (const struct buffer *)base, mask, info, slot, buffer, WRITE);
@@ -309,7 +305,7 @@ __asm__(
 #endif
 
 /* An access of `bytes` bytes by the whole wavefront; 0 after a fault. */
-HIDDEN u32 hw_scalar(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u64 *slot) {
+HIDDEN u32 hw_scalar(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, struct slot *slot) {
     return hw_place(w, address, bytes, how, pc, 0, slot) != 0;
 }
 
@@ -486,11 +482,11 @@ static int run_group(struct wave *waves, u32 count, const struct dispatch *d, u6
 }
 
 /* The wavefronts of a group in a block of memory of `layout.scratch_bytes`, divided in the same order; `*end`: where it ends. */
-static struct wave *make_waves(i64 *block, u64 args, u64 memory, const struct dispatch *d, u64 *end) {
-    u64 place = align64(memory), lds_bytes = block[BLOCK_LDS_BYTES];
+static struct wave *make_waves(struct launch_block *block, u64 args, u64 memory, const struct dispatch *d, u64 *end) {
+    u64 place = align64(memory), lds_bytes = block->local_bytes;
     u64 *cache = (u64 *)place;
-    __builtin_memset(cache, 0, d->cache_slots * 16);
-    place = align64(place + d->cache_slots * 16);
+    __builtin_memset(cache, 0, d->cache_slots * sizeof(struct slot));
+    place = align64(place + d->cache_slots * sizeof(struct slot));
     u64 ids = place;
     place += (u64)d->waves * 3 * LANES * 4;
     struct wave *waves = (struct wave *)place;
@@ -516,9 +512,9 @@ static struct wave *make_waves(i64 *block, u64 args, u64 memory, const struct di
         w->cache = (u64)cache;
         w->gds = d->gds;
         w->gds_bytes = GDS_BYTES;
-        w->allocations = block[BOUNDS];
-        w->allocation_count = block[BOUNDS_COUNT];
-        w->record = block[ERROR];
+        w->allocations = block->bounds;
+        w->allocation_count = block->bounds_count;
+        w->record = block->error;
         __builtin_memcpy(w->hooks, d->hooks, sizeof w->hooks);
     }
     *end = lds + align64(lds_bytes) + 2 * LANES; /* a whole vector may be read from the last dword on */
@@ -603,8 +599,8 @@ static int run_seat(struct seat *seat, struct seat *seats, u32 count, struct gws
 }
 
 /* Run all groups, up to `d->residents` of them side by side, each until it must wait. One thread does it. */
-static void run_residents(i64 *block, u64 args, u64 memory, const struct dispatch *d) {
-    u64 total = block[TOTAL], next = __atomic_fetch_add(&block[NEXT], total, __ATOMIC_RELAXED), turn = 0;
+static void run_residents(struct launch_block *block, u64 args, u64 memory, const struct dispatch *d) {
+    u64 total = block->total, next = __atomic_fetch_add(&block->next, total, __ATOMIC_RELAXED), turn = 0;
     if (next) return; /* another thread has taken them */
     u32 count = total < d->residents ? (u32)total : d->residents;
     struct seat *seats = (struct seat *)align64(memory);
@@ -613,8 +609,8 @@ static void run_residents(i64 *block, u64 args, u64 memory, const struct dispatc
         seats[s].count = seats[s].left = 0;
         seats[s].waves = make_waves(block, args, place, d, &place);
     }
-    u64 groups_x = block[GROUPS], groups_y = block[GROUPS + 1];
-    for (int moved = 1, going = 1; going && !((volatile i64 *)block)[STOP];) {
+    u64 groups_x = block->groups[0], groups_y = block->groups[1];
+    for (int moved = 1, going = 1; going && !((volatile struct launch_block *)block)->stop;) {
         if (!moved) { /* all wait for each other */
             for (u32 s = 0; s < count; s++)
                 for (u32 n = 0; n < seats[s].count && seats[s].left; n++) {
@@ -630,7 +626,7 @@ static void run_residents(i64 *block, u64 args, u64 memory, const struct dispatc
             if (seat->left == 0 && next < total) {
                 u32 group[3] = {next % groups_x, next / groups_x % groups_y, next / groups_x / groups_y}, now[3];
                 for (u32 axis = 0; axis < 3; axis++) {
-                    u64 left = block[GLOBAL + axis] - (u64)group[axis] * d->local[axis];
+                    u64 left = block->global_size[axis] - (u64)group[axis] * d->local[axis];
                     now[axis] = left < d->local[axis] ? (u32)left : d->local[axis];
                 }
                 next++;
@@ -651,11 +647,11 @@ static void run_residents(i64 *block, u64 args, u64 memory, const struct dispatc
     u64 instructions = 0;
     for (u32 s = 0; s < count; s++)
         for (u32 n = 0; n < d->waves; n++) instructions += seats[s].waves[n].wave_instructions;
-    __atomic_fetch_add(&block[BLOCK_WAVE_INSTRUCTIONS], instructions, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&block->wave_instructions, instructions, __ATOMIC_RELAXED);
 }
 
 /* Take groups from the launch block until none is left. */
-static void run_groups(i64 *block, u64 args, u64 memory, const struct dispatch *d) {
+static void run_groups(struct launch_block *block, u64 args, u64 memory, const struct dispatch *d) {
     if (d->residents) {
         run_residents(block, args, memory, d);
         return;
@@ -665,11 +661,11 @@ static void run_groups(i64 *block, u64 args, u64 memory, const struct dispatch *
     u64 scratch = waves->scratch;
     u32 full[3], size[3] = {0};
     for (u32 axis = 0; axis < 3; axis++) full[axis] = d->local[axis];
-    u64 total = block[TOTAL], batch = block[BATCH], groups_x = block[GROUPS], groups_y = block[GROUPS + 1];
+    u64 total = block->total, batch = block->batch, groups_x = block->groups[0], groups_y = block->groups[1];
     u32 count = 0;
     int going = 1;
-    while (going && !((volatile i64 *)block)[STOP]) {
-        u64 next = __atomic_fetch_add(&block[NEXT], batch, __ATOMIC_RELAXED);
+    while (going && !((volatile struct launch_block *)block)->stop) {
+        u64 next = __atomic_fetch_add(&block->next, batch, __ATOMIC_RELAXED);
         if (next >= total) break;
         u64 last = next + batch < total ? next + batch : total;
         u32 group[3] = {next % groups_x, next / groups_x % groups_y, next / groups_x / groups_y};
@@ -677,11 +673,11 @@ static void run_groups(i64 *block, u64 args, u64 memory, const struct dispatch *
             if (d->quads) {
                 if (next >= d->drawn) break; /* fewer wavefronts than blocks, as parts of blocks are put together */
                 count = 1;
-                fill_pixels(waves, (const u32 *)d->quads + 16 * next, group, full, block + GLOBAL);
+                fill_pixels(waves, (const u32 *)d->quads + 16 * next, group, full, block->global_size);
             } else {
                 u32 now[3], same = 1;
                 for (u32 axis = 0; axis < 3; axis++) { /* groups at the edge may be smaller */
-                    u64 left = block[GLOBAL + axis] - (u64)group[axis] * full[axis];
+                    u64 left = block->global_size[axis] - (u64)group[axis] * full[axis];
                     now[axis] = left < full[axis] ? left : full[axis];
                     same &= now[axis] == size[axis];
                 }
@@ -701,11 +697,11 @@ static void run_groups(i64 *block, u64 args, u64 memory, const struct dispatch *
     }
     u64 instructions = 0;
     for (u32 n = 0; n < d->waves; n++) instructions += waves[n].wave_instructions;
-    __atomic_fetch_add(&block[BLOCK_WAVE_INSTRUCTIONS], instructions, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&block->wave_instructions, instructions, __ATOMIC_RELAXED);
 }
 
-EXPORT void hw_entry(i64 *block, u64 args, u64 memory) {
-    const struct dispatch *d = (const struct dispatch *)block[BLOCK_DISPATCH];
+EXPORT void hw_entry(struct launch_block *block, u64 args, u64 memory) {
+    const struct dispatch *d = (const struct dispatch *)block->dispatch;
 #ifdef __SSE2__
     u32 before = __builtin_ia32_stmxcsr();
     if (d->flush_denormals) __builtin_ia32_ldmxcsr(before | 0x8040); /* flush to zero, denormals are zeros */

@@ -8,7 +8,7 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 #pragma STDC FP_CONTRACT OFF
 
-HIDDEN u64 hw_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32 lane, u64 *slot);
+HIDDEN u64 hw_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32 lane, struct slot *slot);
 HIDDEN void hw_fault(struct wave *w, u32 kind, u64 pc, u32 lane, u64 address, u64 bytes, u64 detail);
 
 enum { WRITE = 1 };
@@ -637,11 +637,11 @@ static struct format format_found(const struct texels *x) {
     return f;
 }
 
-static u32 load_element(struct wave *w, const struct texels *x, u64 address, u64 pc, u32 lane, u64 *slot, u32 *raw) {
+static u32 load_element(struct wave *w, const struct texels *x, u64 address, u64 pc, u32 lane, struct slot *slot, u32 *raw) {
     raw[0] = raw[1] = raw[2] = raw[3] = 0;
     const void *from = (const void *)address;
-    u64 offset = address - slot[0];
-    if (!(offset < slot[1] && slot[1] - offset >= x->element_bytes)) /* not in the allocation of the one before */
+    u64 offset = address - slot->start;
+    if (!(offset < slot->size && slot->size - offset >= x->element_bytes)) /* not in the allocation of the one before */
         from = (const void *)hw_place(w, address, x->element_bytes, 0, pc, lane, slot);
     if (from == 0) return 0;
     switch (x->element_bytes) {
@@ -675,7 +675,7 @@ static u32 compared(u32 how, float reference, float value) {
 }
 
 /* Load and convert, and filter, what `hw_texel_places` found; 0 after a fault. */
-HIDDEN u32 hw_texel_load(struct wave *w, struct texels *x, u64 pc, u64 *slot) {
+HIDDEN u32 hw_texel_load(struct wave *w, struct texels *x, u64 pc, struct slot *slot) {
     struct format f = format_found(x);
     struct sampler s = sampler_of(x);
     u32 sampled = x->kind == KIND_SAMPLE || x->kind == KIND_GATHER, floats = has_floats(&f) && !(x->flags & IS_RAW);
@@ -732,7 +732,7 @@ HIDDEN u32 hw_texel_load(struct wave *w, struct texels *x, u64 pc, u64 *slot) {
 }
 
 /* Convert and store; 0 after a fault. */
-HIDDEN u32 hw_texel_store(struct wave *w, struct texels *x, u64 pc, u64 *slot) {
+HIDDEN u32 hw_texel_store(struct wave *w, struct texels *x, u64 pc, struct slot *slot) {
     struct format f = format_found(x);
     u32 mask = x->dmask ? x->dmask : 1;
     for (u32 lane = 0; lane < LANES; lane++) {

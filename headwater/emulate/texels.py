@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 from headwater.emulate import atomics
 from headwater.emulate.builder import Value
 from headwater.emulate.control import scalar_operand
-from headwater.emulate.layout import LANES, Struct
+from headwater.emulate.layout import LANES
 from headwater.emulate.memory import Address
 from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask, number
 from headwater.emulate.vector import put
 from headwater.isa.gcn import images, resources
 from headwater.isa.gcn.model import EXEC, ISAS, Instruction, Register
 from headwater.isa.gcn.semantics import float_bits, semantics
+from headwater.native.structure import Struct
 
 if TYPE_CHECKING:
     from headwater.emulate.translate import Translator

@@ -275,8 +275,8 @@ HIDDEN void hw_begin(struct wave *w) {
         r->output = (unsigned char *)at;
     }
     end_wave(r);
-    volatile i64 *block = (volatile i64 *)w->block;
-    u64 groups_x = block[10], groups_y = block[11];
+    const struct launch_block *block = (const struct launch_block *)w->block;
+    u64 groups_x = block->groups[0], groups_y = block->groups[1];
     r->number = (w->group[0] + groups_x * (w->group[1] + groups_y * w->group[2])) * c->waves + w->index;
     r->open = 1;
     r->at = r->path;

@@ -9,7 +9,6 @@ import ctypes
 import functools
 import json
 import os
-import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -23,7 +22,7 @@ from headwater.base import reading
 from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.base.writing import is_special
 from headwater.emulate import layout
-from headwater.emulate.layout import LANES, Struct, round_up
+from headwater.emulate.layout import LANES, round_up
 from headwater.emulate.staging import (
     CONTEXT_HOOK,
     KINDS,
@@ -39,7 +38,8 @@ from headwater.emulate.staging import (
     tables,
 )
 from headwater.errors import InternalError, ResourceError, UsageError
-from headwater.native.pool import STOP
+from headwater.native.launch_block import STOP
+from headwater.native.structure import Struct
 
 if TYPE_CHECKING:
     from headwater.emulate.hooks import Accessing, Region, Watched
@@ -95,9 +95,6 @@ _CONTEXT: Final = Struct(
     ("u64", "lds_base", 1),
     *((("u32", name, 1)) for name in ("waves", "failed", "apart", "memory_room", "line_room", "output_room")),
     *((("u32", name, 1)) for name in ("banks", "quads")),
-)
-_CONTEXT_FORMAT: Final = struct.Struct(
-    "@" + "".join({"u64": "Q", "i32": "i", "u32": "I"}[f[0]] for f in _CONTEXT.fields)
 )
 
 
@@ -216,7 +213,6 @@ class Recording:
             "recorder_count": self._count,
             "write": _write_function(),
             "file": self._file,
-            "unused": 0,
             "sites": len(self.tables.sites),
             "segments": len(self.tables.segments),
             "site_table": address(self._site_table),
@@ -234,13 +230,12 @@ class Recording:
             "banks": launch.local_banks,
             "quads": int(launch.fetches_by_quads),
         }
-        _CONTEXT_FORMAT.pack_into(self._context.data, 0, *(values[name] for _, name, _ in _CONTEXT.fields))
+        _CONTEXT.write(self._context, values)
 
     def end(self, launch: Watched, task: SimulatedTask) -> None:
         try:
             function_at_end(launch.native.library, "hw_trace_end")(address(self._context))
-            at = _CONTEXT.offset["failed"]
-            failed = int(self._context[at : at + 4].view(np.uint32)[0])
+            failed = int(_CONTEXT.read(self._context, "failed"))
         finally:
             if self._file >= 0:
                 os.close(self._file)

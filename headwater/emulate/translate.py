@@ -35,12 +35,12 @@ from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import EXEC, SCC, Instruction
 from headwater.isa.gcn.semantics import Mode
 from headwater.isa.gcn.typed import untyped
+from headwater.native import launch_block
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.objects import CodeObject
 
 FRAME_HEADER_BYTES = 64
-STOP_OFFSET = 3 * 8
 """Byte offset of the stop field in the launch block."""
 
 
@@ -258,7 +258,7 @@ class Translator(PutOff):
             emit(f"%slot{number} = getelementptr i8, ptr %cache, i64 {16 * number}")
         emit(f"%block.at = getelementptr i8, ptr %w, i64 {WAVE.offset['block']}")
         emit("%block = load ptr, ptr %block.at, !invariant.load !9001")
-        emit(f"%stop = getelementptr i8, ptr %block, i64 {STOP_OFFSET}")
+        emit(launch_block.field("stop", "%block", "%stop"))
         for name in ("code", "frame"):
             emit(f"%{name}.at = getelementptr i8, ptr %w, i64 {WAVE.offset[name]}")
             emit(f"%{name} = load i64, ptr %{name}.at, !invariant.load !9001")

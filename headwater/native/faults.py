@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from headwater.errors import KernelFault, SourceError, Span
-
-# Fields of the error record, int64[16], that checked code writes once (see `headwater.opencl.host`).
-RECORD_FIELDS = 16
-_KIND, _LINE, _COLUMN, _FILE, _ID, _ADDRESS, _BYTES, _LOW, _HIGH = 0, 1, 2, 3, 4, 7, 8, 9, 10
-_OTHER_LINE, _OTHER_COLUMN, _OTHER_ID = 7, 8, 9
-OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, NULL_POINTER, BARRIER_DIVERGENCE, TRAP = 1, 2, 3, 4, 5
-
+from headwater.native.launch_block import (
+    ACCESS_ERROR,
+    BARRIER_DIVERGENCE,
+    BARRIER_ERROR,
+    NULL_POINTER,
+    OUT_OF_BOUNDS_READ,
+    OUT_OF_BOUNDS_WRITE,
+    TRAP,
+)
 
 _FAR_BYTES = 1 << 36
 """What an index of 32 bits cannot reach from an array of 16-byte elements: such an address is no mistaken index."""
@@ -31,18 +33,20 @@ def explain(
 ) -> KernelFault:
     """The KernelFault for a record whose kind is not 0."""
 
+    at, of_barrier = ACCESS_ERROR.word, BARRIER_ERROR.word
+
     def item(at: int) -> str:
         return f"work-item ({', '.join(str(record[at + axis]) for axis in range(work_dim))})"
 
-    who = f"{item(_ID)} of {kernel}"
-    kind, address, nbytes = record[_KIND], record[_ADDRESS] & (2**64 - 1), record[_BYTES]
+    who = f"{item(at('id'))} of {kernel}"
+    kind, address, nbytes = record[at("kind")], record[at("address")] & (2**64 - 1), record[at("bytes")]
     hint = ""
     if kind == BARRIER_DIVERGENCE:
-        line, column = record[_OTHER_LINE], record[_OTHER_COLUMN]
+        line, column = record[of_barrier("other_line")], record[of_barrier("other_column")]
         place = f"waits at the barrier in line {line}, column {column}" if line else "has ended"
-        if (line, column) == (record[_LINE], record[_COLUMN]):
+        if (line, column) == (record[at("line")], record[at("column")]):
             place = "waits at it in another call of the function that it is in"
-        message = f"{who} waits at this barrier, but {item(_OTHER_ID)} of the same work-group {place}"
+        message = f"{who} waits at this barrier, but {item(of_barrier('other_id'))} of the same work-group {place}"
         hint = (
             "every work-item of a work-group must reach the same barriers equally often: take the barrier out of "
             "branches and loops that work-items leave differently, and let none return before it"
@@ -53,16 +57,16 @@ def explain(
         message = f"{who} ran into a trap: an assertion of its own failed"
     elif kind in (OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE):
         access = "reads" if kind == OUT_OF_BOUNDS_READ else "writes"
-        own = Extent("a variable", record[_LOW], record[_HIGH])
+        own = Extent("a variable", record[at("low")], record[at("high")])
         place = _place(address, nbytes, [own] if own.end else extents)
         message = f"{who} {access} {nbytes} byte{'s' * (nbytes != 1)} {place}"
     else:
         message = f"{who} failed with the unknown code {kind}"
-    line, column = record[_LINE], record[_COLUMN]
+    line, column = record[at("line")], record[at("column")]
     if not line:
         return KernelFault(message, hint=hint)
     lines = source.splitlines()
-    text = lines[line - 1] if record[_FILE] == 0 and line <= len(lines) else ""
+    text = lines[line - 1] if record[at("file")] == 0 and line <= len(lines) else ""
     # The same layout as for errors in the source; the fault stays a KernelFault.
     shown = SourceError(message, Span(filename, line, column), hint=hint, source_line=text)
     return KernelFault(str(shown))

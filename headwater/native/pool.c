@@ -2,7 +2,7 @@
  *
  * Helpers wait a short while for the next launch inside `hw_serve`, each at a box of its own; a launch claims those that
  * wait (`hw_fork`), works along and waits for them to leave (`hw_lead`). What `hw_fork` does not get, and waiting for
- * longer, is the caller's business (pool.py). Nothing here allocates, blocks or calls the system.
+ * longer, is the caller's business (pool.py). It follows the declarations of pool.py's `c_header`. Nothing here allocates, blocks or calls the system.
  *
  * The state word of a launch counts the helpers inside. OPEN: more may enter. LED: the thread that launched is inside.
  * TELL: who leaves last must say so. Once a thread finds no group left, nobody enters any more. JOINED counts the
@@ -10,8 +10,7 @@
  * next launch, before they sleep.
  */
 
-typedef long long i64;
-typedef void entry_function(i64 *block, void *args, void *scratch);
+typedef void entry_function(struct launch_block *block, void *args, void *scratch);
 
 #ifdef _WIN32
 #define EXPORT __declspec(dllexport)
@@ -20,19 +19,6 @@ typedef void entry_function(i64 *block, void *args, void *scratch);
 #endif
 
 #define INSIDE (COUNT | LED)
-
-struct board {
-    i64 boxes;    /* how many there are */
-    i64 spinning; /* helpers in `hw_serve` */
-    i64 most;     /* how many may be, so that they do not take the processors of threads with work */
-};
-
-struct box {
-    i64 word; /* ASLEEP, IDLE, or the block that its helper shall run */
-    void *scratch;
-    i64 scratch_bytes;
-    i64 rest[13]; /* 128 bytes: cache lines are fetched in pairs */
-};
 
 enum { ASLEEP = 0, IDLE = 1 };
 
@@ -52,27 +38,27 @@ static int changed(i64 *word, i64 *from, i64 to)
     return __atomic_compare_exchange_n(word, from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-static void run(i64 *block, void *scratch)
+static void run(struct launch_block *block, void *scratch)
 {
-    void *own = (void *)block[OWN_SCRATCH];
+    void *own = (void *)block->own_scratch;
     if (own)
         scratch = own;
     if (scratch)
-        ((entry_function *)block[ENTRY])(block, (void *)block[ARGS], scratch);
+        ((entry_function *)block->entry)(block, (void *)block->args, scratch);
 }
 
 /* Let nobody else in and a helper out; whether that ends a launch whose end is to be told. */
-static int leave(i64 *block)
+static int leave(struct launch_block *block)
 {
-    i64 old = seen(block + STATE), left;
+    i64 old = seen(&block->state), left;
     do
         left = (old & ~(i64)OPEN) - 1;
-    while (!changed(block + STATE, &old, left));
+    while (!changed(&block->state, &old, left));
     return !(left & INSIDE) && (left & TELL);
 }
 
 /* Send up to `wanted` waiting helpers to work on a launch that the caller is inside; how many went. */
-EXPORT i64 hw_fork(struct board *board, i64 *block, i64 wanted)
+EXPORT i64 hw_fork(struct board *board, struct launch_block *block, i64 wanted)
 {
     struct box *boxes = (struct box *)board + 1;
     i64 count = seen(&board->boxes), sent = 0;
@@ -80,64 +66,64 @@ EXPORT i64 hw_fork(struct board *board, i64 *block, i64 wanted)
         i64 idle = IDLE;
         if (seen(&boxes[at].word) != IDLE)
             continue;
-        __atomic_fetch_add(block + STATE, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&block->state, 1, __ATOMIC_RELAXED);
         /* A helper keeps its scratch memory while it waits; it is looked at again once it is ours. */
-        if (boxes[at].scratch_bytes >= block[SCRATCH_BYTES] && changed(&boxes[at].word, &idle, (i64)block))
+        if (boxes[at].scratch_bytes >= block->scratch_bytes && changed(&boxes[at].word, &idle, (i64)block))
             sent++;
         else
-            __atomic_fetch_sub(block + STATE, 1, __ATOMIC_RELAXED);
+            __atomic_fetch_sub(&block->state, 1, __ATOMIC_RELAXED);
     }
-    __atomic_fetch_add(block + JOINED, sent, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&block->joined, sent, __ATOMIC_RELAXED);
     return sent;
 }
 
 /* Work in the thread that launched, then wait for the helpers; whether some are still inside, and the last will tell.
  * Without scratch memory there is no work: the launch is only closed. A second call does no harm. */
-EXPORT i64 hw_lead(i64 *block, void *scratch)
+EXPORT i64 hw_lead(struct launch_block *block, void *scratch)
 {
-    if (seen(block + STATE) & LED)
+    if (seen(&block->state) & LED)
         run(block, scratch);
-    i64 old = __atomic_fetch_and(block + STATE, ~(i64)(OPEN | LED), __ATOMIC_ACQ_REL);
+    i64 old = __atomic_fetch_and(&block->state, ~(i64)(OPEN | LED), __ATOMIC_ACQ_REL);
     if (!(old & COUNT))
         return 0;
-    for (i64 left = block[PATIENCE]; left > 0; left--) {
-        if (!(seen(block + STATE) & COUNT))
+    for (i64 left = block->patience; left > 0; left--) {
+        if (!(seen(&block->state) & COUNT))
             return 0;
         relax();
     }
-    return (__atomic_fetch_or(block + STATE, TELL, __ATOMIC_ACQ_REL) & COUNT) != 0;
+    return (__atomic_fetch_or(&block->state, TELL, __ATOMIC_ACQ_REL) & COUNT) != 0;
 }
 
 /* The thread that launched goes its way, and others work; whether all is over and nobody else will tell. */
-EXPORT i64 hw_release(i64 *block)
+EXPORT i64 hw_release(struct launch_block *block)
 {
-    i64 old = __atomic_fetch_and(block + STATE, ~(i64)LED, __ATOMIC_ACQ_REL);
+    i64 old = __atomic_fetch_and(&block->state, ~(i64)LED, __ATOMIC_ACQ_REL);
     return !(old & (COUNT | OPEN));
 }
 
 /* Whether a helper that was asked by other means is in time. */
-EXPORT i64 hw_enter(i64 *block)
+EXPORT i64 hw_enter(struct launch_block *block)
 {
-    i64 old = seen(block + STATE);
+    i64 old = seen(&block->state);
     do
         if (!(old & OPEN))
             return 0;
-    while (!changed(block + STATE, &old, old + 1));
-    __atomic_fetch_add(block + JOINED, 1, __ATOMIC_RELAXED);
+    while (!changed(&block->state, &old, old + 1));
+    __atomic_fetch_add(&block->joined, 1, __ATOMIC_RELAXED);
     return 1;
 }
 
 /* Work in a helper that has entered; whether it is the last, and must tell. Without scratch memory it just leaves. */
-EXPORT i64 hw_work(i64 *block, void *scratch)
+EXPORT i64 hw_work(struct launch_block *block, void *scratch)
 {
     run(block, scratch);
     return leave(block);
 }
 
 /* Wait for launches and work on them until none has come for a while (0), or one ended whose end is to be told. */
-EXPORT i64 *hw_serve(struct board *board, struct box *box, i64 spins)
+EXPORT struct launch_block *hw_serve(struct board *board, struct box *box, i64 spins)
 {
-    i64 *ended = 0;
+    struct launch_block *ended = 0;
     if (__atomic_fetch_add(&board->spinning, 1, __ATOMIC_RELAXED) < board->most) {
         i64 left = spins;
         __atomic_store_n(&box->word, IDLE, __ATOMIC_RELEASE);
@@ -150,12 +136,13 @@ EXPORT i64 *hw_serve(struct board *board, struct box *box, i64 spins)
                     break;
                 continue;
             }
-            run((i64 *)word, box->scratch);
-            left = ((i64 *)word)[PATIENCE]; /* before it leaves, when the block may go */
-            int last = leave((i64 *)word);
+            struct launch_block *block = (struct launch_block *)word;
+            run(block, box->scratch);
+            left = block->patience; /* before it leaves, when the block may go */
+            int last = leave(block);
             __atomic_store_n(&box->word, last ? ASLEEP : IDLE, __ATOMIC_RELEASE);
             if (last) {
-                ended = (i64 *)word;
+                ended = block;
                 break;
             }
         }

@@ -26,24 +26,21 @@ import numpy as np
 from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.base.numbers import natural
 from headwater.errors import HeadwaterError, UsageError
-
-# Fields of the launch block, int64[40], that compiled code reads.
-NEXT, TOTAL, BATCH, STOP = 0, 1, 2, 3
-TRAPPED = 2
-"""In the stop field: the kernel ended itself (see `headwater.opencl.host`)."""
-GLOBAL, LOCAL, GROUPS, OFFSET = 4, 7, 10, 13
-WORK_DIM, FLAGS, PRINTF, ERROR, BOUNDS, BOUNDS_COUNT, FRAMES, TAIL = 16, 17, 18, 19, 20, 21, 22, 30
-# And those that pool.c reads; 23 and 24 are the emulators' own.
-STATE, ENTRY, ARGS, SCRATCH_BYTES, OWN_SCRATCH = 25, 26, 27, 28, 29
-JOINED = 31
-"""How many threads of the pool have worked on the launch."""
-PATIENCE = 32
-"""How many turns of pool.c's waiting a thread that has done its part keeps its processor."""
-BLOCK_FIELDS = 40
-# Bits of the state.
-OPEN, LED, TELL, COUNT = 1 << 32, 1 << 33, 1 << 34, (1 << 32) - 1
-FLAG_STREAMING = 1
-FLAG_AHEAD = 2
+from headwater.native.launch_block import (
+    ARGS,
+    BLOCK,
+    BLOCK_FIELDS,
+    COUNT,
+    JOINED,
+    LED,
+    OPEN,
+    PATIENCE,
+    SCRATCH_BYTES,
+    STATE,
+    STOP,
+    TELL,
+)
+from headwater.native.structure import Struct, c_declarations
 
 T = TypeVar("T")
 
@@ -63,7 +60,25 @@ where they are: moved between them, a thread met the one that launches (Emerald 
 1.1 times as long)."""
 NOWHERE: Final = -1
 _PLACED: Final = hasattr(os, "sched_setaffinity")
-_BOX_BYTES = 128  # of pool.c's boxes; its board takes one box's place
+_PAIR_OF_LINES: Final = 128
+"""Bytes: cache lines are fetched in pairs."""
+_BOARD: Final = Struct(
+    "board",
+    ("i64", "boxes", 1),  # how many there are
+    ("i64", "spinning", 1),  # helpers in `hw_serve`
+    ("i64", "most", 1),  # how many may be, so that they do not take the processors of threads with work
+    align=_PAIR_OF_LINES,
+)
+"""Of all threads of a pool; their boxes lie behind it."""
+_BOX: Final = Struct(
+    "box",
+    ("i64", "word", 1),  # ASLEEP, IDLE, or the block that its helper shall run
+    ("void *", "scratch", 1),
+    ("i64", "scratch_bytes", 1),
+    align=_PAIR_OF_LINES,
+)
+_BOXES, _MOST = _BOARD.word("boxes"), _BOARD.word("most")
+_SCRATCH, _SCRATCH_ROOM = _BOX.word("scratch"), _BOX.word("scratch_bytes")
 
 
 class Task:
@@ -229,6 +244,17 @@ def _prepare() -> None:
         native()
 
 
+def c_header() -> str:
+    """The declarations that pool.c begins with."""
+    bits = {"OPEN": OPEN, "LED": LED, "TELL": TELL, "COUNT": COUNT}
+    defined = "".join(f"#define {name} {value}LL\n" for name, value in bits.items())
+    return c_declarations(*SHARED) + defined
+
+
+SHARED: Final = (BLOCK, _BOARD, _BOX)
+"""The structures that pool.c and Python share."""
+
+
 def _load() -> Native:
     from headwater.base import cache
     from headwater.base.freshness import native_state
@@ -236,11 +262,7 @@ def _load() -> Native:
     from headwater.native.compile_c import compile_c
     from headwater.native.shared import library_name, link_shared
 
-    fields = {"STATE": STATE, "ENTRY": ENTRY, "ARGS": ARGS, "SCRATCH_BYTES": SCRATCH_BYTES, "OWN_SCRATCH": OWN_SCRATCH}
-    fields |= {"JOINED": JOINED, "PATIENCE": PATIENCE}
-    bits = {"OPEN": OPEN, "LED": LED, "TELL": TELL, "COUNT": COUNT}
-    defined = "".join(f"#define {name} {value}LL\n" for name, value in {**fields, **bits}.items())
-    source = defined + Path(__file__).with_name("pool.c").read_text(encoding="utf-8")
+    source = c_header() + Path(__file__).with_name("pool.c").read_text(encoding="utf-8")
     pointer, number = ctypes.c_void_p, ctypes.c_int64
     functions: dict[str, tuple[Any, Any]] = {
         "fork": (number, (pointer, pointer, number)),
@@ -281,7 +303,7 @@ class Pool:
         self._busy = 0
         self._running: dict[int, Task] = {}
         self._most = size * _MAX_CONCURRENT
-        self._memory = aligned_bytes((1 + self._most) * _BOX_BYTES)
+        self._memory = aligned_bytes(_BOARD.size_bytes + self._most * _BOX.size_bytes)
         self._memory[:] = 0
         self._board = address(self._memory)
         self._words = memoryview(cast(Any, self._memory)).cast("q")
@@ -296,7 +318,7 @@ class Pool:
         """The native functions, and how long threads keep their processors: not at all where they have to share."""
         found = native()
         shares = self.size > _processors()
-        self._words[2] = 0 if shares else self.size - 1
+        self._words[_MOST] = 0 if shares else self.size - 1
         return found, 0 if shares else _spins(found.spin)
 
     def _fork(self, functions: Native, task: Task, helpers: int, *, leads: bool) -> None:
@@ -365,16 +387,17 @@ class Pool:
                 box = self._threads = self._threads + 1
                 name = f"headwater-{box}"
                 threading.Thread(target=self._work, args=(box,), name=name, daemon=True).start()
-                self._words[0] = self._threads
+                self._words[_BOXES] = self._threads
 
     def _work(self, box: int) -> None:
         functions, _ = self._native
         take, serve = self._tickets.get, functions.serve
-        place = self._board + box * _BOX_BYTES
-        words = self._words[box * _BOX_BYTES // 8 :]
+        behind = _BOARD.size_bytes + (box - 1) * _BOX.size_bytes
+        place = self._board + behind
+        words = self._words[behind // 8 :]
         if hasattr(time, "pthread_getcpuclockid"):
             self._clocks.append(time.pthread_getcpuclockid(threading.get_ident()))
-        words[2] = -1  # no scratch memory yet, not even for launches that need none: the ticket may come too late
+        words[_SCRATCH_ROOM] = -1  # no scratch memory yet, not even for launches without: the ticket may come too late
         while True:
             patience = self._join(self._taken(box), words)
             while True:
@@ -396,7 +419,7 @@ class Pool:
         A KVM guest's scheduler takes a processor that has halted for one whose host runs another guest, and wakes
         threads where the waking one runs: a second one waited there for 2 to 5 ms until Linux balanced its load.
         """
-        if not _PLACED or not self._words[2]:
+        if not _PLACED or not self._words[_MOST]:
             return self._tickets.get()
         with suppress(Empty):
             return self._tickets.get(timeout=PAUSE_SECONDS)
@@ -422,11 +445,12 @@ class Pool:
         if not functions.enter(task.block_address):
             return patience
         try:
-            words[1], words[2] = scratch_address(task.block[SCRATCH_BYTES]), _scratch.nbytes
+            words[_SCRATCH] = scratch_address(task.block[SCRATCH_BYTES])
+            words[_SCRATCH_ROOM] = _scratch.nbytes
         except BaseException as error:  # out of memory: the launch must end all the same
             task.error = error
-            words[1], words[2] = 0, -1
-        if functions.work(task.block_address, words[1]):
+            words[_SCRATCH], words[_SCRATCH_ROOM] = 0, -1
+        if functions.work(task.block_address, words[_SCRATCH]):
             self._ended(task)
         return patience
 

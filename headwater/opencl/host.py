@@ -1,25 +1,6 @@
 """OpenCL C source in; native code of its kernels for this machine, in shared libraries in the disk cache, out.
 
-Every worker thread calls ``entry(launch, args, scratch)``; the code takes work-groups from the launch block until none
-is left, so any number of threads may join in.
-
-*Launch block*, int64[40]: 0 next group (counter, starts at 0); 1 number of groups; 2 groups to take at a time, but no
-more than a 2**(field 30)th part of what is left, so that threads end at about the same time; 3 stop
-(non-zero: leave early; 2 is a trap of the kernel's); 4-6 global size; 7-9 local size; 10-12 number of groups; 13-15
-global offset; 16 work_dim; 17 flags (bit 0: streaming stores wanted; bit 1: prefetches wanted); 18 address of the
-printf callback; 19 address of the error record and 20, 21 address and length of the bounds table (checked code); 22
-offset of the frames in a thread's scratch memory; from 23 on what `headwater.native.pool` and the emulators keep
-there.
-
-*Scratch*, one 128-byte aligned block a thread: static local memory, dynamic local memory, then frames.
-
-*Printf callback*: ``void (int64 format, int64 *arguments)``, arguments in 8-byte slots.
-
-*Error record*, int64[16]: 0 kind (0 none, 1 read and 2 write out of bounds, 3 null pointer, 4 barrier divergence, 5
-trap); 1, 2 line and column; 4-6 global id; 7 address; 8 bytes; 9, 10 start and end of the variable that the address
-should be in, or 0. For kind 4, 1, 2 and 4-6 are of a work-item that waits, 7, 8 line and column of the barrier that
-another of the group waits at, or 0 if that has ended, and 9-11 its global id. *Bounds table*: pairs of start and end
-addresses of what is passed to the kernel.
+What the code shares with its threads and the launcher is `headwater.native.launch_block`.
 """
 
 from __future__ import annotations

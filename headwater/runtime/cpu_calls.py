@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from headwater.native.pool import FLAGS, FRAMES, NEXT, SCRATCH_BYTES, STOP, Task
+from headwater.native.launch_block import FLAGS, LOCAL_BYTES, NEXT, SCRATCH_BYTES, STOP
+from headwater.native.pool import Task
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import Local
 
@@ -175,7 +176,7 @@ def _written(pattern: Pattern) -> Callable[..., Any]:
         f"block[{STOP}] = 0",
     ]
     if locals_ or pattern.places:
-        body += [f"block[{FRAMES}] = launch._frames", f"block[{SCRATCH_BYTES}] = launch._scratch_bytes"]
+        body += [f"block[{LOCAL_BYTES}] = launch._frames", f"block[{SCRATCH_BYTES}] = launch._scratch_bytes"]
     if pattern.weighed:
         body += [
             f"total = {' + '.join(f'n{i}' for i in pattern.weighed)}",

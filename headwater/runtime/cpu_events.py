@@ -8,7 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from headwater.errors import HeadwaterError, KernelFault
-from headwater.native.pool import NEXT, STOP, TOTAL, Task
+from headwater.native.launch_block import NEXT, STOP, TOTAL
+from headwater.native.pool import Task
 from headwater.runtime.events import Event, Gate
 
 _LEAVE_SECONDS = 10.0  # how long Ctrl-C waits for threads to leave a kernel; one that polls leaves within microseconds

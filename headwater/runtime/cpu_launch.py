@@ -18,8 +18,9 @@ from headwater.base import native_library
 from headwater.base.arrays import ALIGNMENT, Array, address, aligned_bytes, view
 from headwater.base.host import caches_bytes
 from headwater.errors import InternalError, KernelFault, LaunchError, ResourceError
-from headwater.native import pool as _pool
-from headwater.native.faults import RECORD_FIELDS, Extent, explain
+from headwater.native import launch_block, pool as _pool
+from headwater.native.faults import Extent, explain
+from headwater.native.launch_block import ACCESS_ERROR
 from headwater.native.pool import Task, scratch_address
 from headwater.runtime import interrupt, signature
 from headwater.runtime.cpu_bounds import ArrayBounds, nbytes
@@ -164,18 +165,18 @@ class CpuLaunch:
         self._told: list[str] = []
         self._callback = _printf(host.formats, self._told) if host.formats else None
 
-        block = np.zeros(_pool.BLOCK_FIELDS, np.int64)
-        block[_pool.TOTAL] = self._total
-        block[_pool.BATCH] = self._batch
-        block[_pool.TAIL] = (2 * pool.size - 1).bit_length()
-        block[_pool.GLOBAL : _pool.GLOBAL + 3] = global_size
-        block[_pool.LOCAL : _pool.LOCAL + 3] = host.local_size
-        block[_pool.GROUPS : _pool.GROUPS + 3] = groups
-        block[_pool.OFFSET : _pool.OFFSET + 3] = offset
-        block[_pool.WORK_DIM] = work_dim
-        block[_pool.ENTRY] = ctypes.cast(cast("Any", self._entry), ctypes.c_void_p).value or 0
+        block = np.zeros(launch_block.BLOCK_FIELDS, np.int64)
+        block[launch_block.TOTAL] = self._total
+        block[launch_block.BATCH] = self._batch
+        block[launch_block.TAIL] = (2 * pool.size - 1).bit_length()
+        block[launch_block.GLOBAL : launch_block.GLOBAL + 3] = global_size
+        block[launch_block.LOCAL : launch_block.LOCAL + 3] = host.local_size
+        block[launch_block.GROUPS : launch_block.GROUPS + 3] = groups
+        block[launch_block.OFFSET : launch_block.OFFSET + 3] = offset
+        block[launch_block.WORK_DIM] = work_dim
+        block[launch_block.ENTRY] = ctypes.cast(cast("Any", self._entry), ctypes.c_void_p).value or 0
         if self._callback is not None:
-            block[_pool.PRINTF] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+            block[launch_block.PRINTF] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
         self._block = block
 
         self._slots: list[Slot | None] = []
@@ -189,12 +190,12 @@ class CpuLaunch:
         self._scratch_bytes = self._frames = 0
         self._place_locals(())
 
-        block[_pool.FRAMES] = self._frames
-        block[_pool.SCRATCH_BYTES] = self._scratch_bytes
+        block[launch_block.LOCAL_BYTES] = self._frames
+        block[launch_block.SCRATCH_BYTES] = self._scratch_bytes
         self._free: list[Task] = []
         self._packed: Callable[[Sequence[Any]], Task] = self._write_packer
         self._streaming = host.streaming
-        self._ahead = _pool.FLAG_AHEAD if host.fetches_ahead else 0
+        self._ahead = launch_block.FLAG_AHEAD if host.fetches_ahead else 0
         self._buffers = [i for i, arg in enumerate(info.args) if arg.kind in ("buffer", "constant")]
         self._trial: Trial | None = None
         self._best_ways: dict[bool, int] = {}
@@ -319,7 +320,7 @@ class CpuLaunch:
             return best
         ways: tuple[int, ...] = (self._ahead, 0) if self._ahead else (0,)
         if around:
-            ways = (*(way | _pool.FLAG_STREAMING for way in ways), *ways)
+            ways = (*(way | launch_block.FLAG_STREAMING for way in ways), *ways)
         if len(ways) == 1:
             self._large = False
             return ways[0]
@@ -346,7 +347,7 @@ class CpuLaunch:
         trial = self._trial
         if trial is None or not self._large:
             return
-        if trial.took(int(task.block[_pool.FLAGS]), trial.clock(leads) - task.began):
+        if trial.took(int(task.block[launch_block.FLAGS]), trial.clock(leads) - task.began):
             self._trial = None
 
     # -- running -------------------------------------------------------------------------------------------------------
@@ -429,7 +430,7 @@ class CpuLaunch:
             if watched:
                 interrupt.end(task)
         end = _now()
-        self._cost = (end - start) * (1 + int(task.block[_pool.JOINED]))
+        self._cost = (end - start) * (1 + int(task.block[launch_block.JOINED]))
         self._tried(task)
         task.given = None
         if task.error is not None:
@@ -500,7 +501,7 @@ class CpuLaunch:
         """Called in the thread that left last."""
         event: CpuEvent = task.event
         event._ended = _now()
-        self._cost = (event._ended - event._started) * max(1, int(task.block[_pool.JOINED]))
+        self._cost = (event._ended - event._started) * max(1, int(task.block[launch_block.JOINED]))
         self._tried(task, leads=False)
         with task.lock:
             event._task = None
@@ -509,7 +510,7 @@ class CpuLaunch:
                 raise self._failure(task)
             if record is not None:
                 self._raise_fault(record.tolist(), extents)
-            if task.block[_pool.STOP] == _pool.TRAPPED:
+            if task.block[launch_block.STOP] == launch_block.TRAPPED:
                 raise KernelFault(
                     f"{self.kernel.title} ran into a trap: an assertion of its own failed",
                     hint="a checked run (--check, HEADWATER_CHECK=1) tells the line",
@@ -552,7 +553,7 @@ class CpuLaunch:
     def _release(self, task: Task, event: CpuEvent) -> None:
         task.event = task.error = None
         task.release()
-        task.block[_pool.OWN_SCRATCH] = 0
+        task.block[launch_block.OWN_SCRATCH] = 0
         self._free.append(task)
         queue = event._queue
         assert event._gate is not None
@@ -586,13 +587,13 @@ class CpuLaunch:
                 memory = _memory(value, task)
                 extents.append(_extent(f"`{signature.declaration(arg)}`", memory))
         extents = [extent for extent in extents if extent.end > extent.start] or [Extent("nothing", start, start)]
-        record = task.keep(np.zeros(RECORD_FIELDS, np.int64))
+        record = task.keep(np.zeros(ACCESS_ERROR.size_bytes // 8, np.int64))
         table = task.keep(np.array([(e.start, e.end) for e in extents], np.uint64))
         block = task.block
-        block[_pool.ERROR] = address(record)
-        block[_pool.BOUNDS] = address(table)
-        block[_pool.BOUNDS_COUNT] = len(extents)
-        block[_pool.OWN_SCRATCH] = start
+        block[launch_block.ERROR] = address(record)
+        block[launch_block.BOUNDS] = address(table)
+        block[launch_block.BOUNDS_COUNT] = len(extents)
+        block[launch_block.OWN_SCRATCH] = start
         return record, extents
 
     def _raise_fault(self, record: list[int], extents: Sequence[Extent]) -> None:

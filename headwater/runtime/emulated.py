@@ -4,18 +4,16 @@ emulator's native code, so that threads, queues, time limits and Ctrl-C are the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from headwater.base.arrays import Array
 from headwater.emulate import layout
 from headwater.emulate.hooks import wanted
 from headwater.emulate.launched import SimulatedTask
 from headwater.errors import KernelFault, ResourceError
+from headwater.native import launch_block
 from headwater.native.pool import Task
 from headwater.runtime.cpu_launch import CpuLaunch
 
@@ -139,13 +137,4 @@ class EmulatedLaunch(CpuLaunch):
     def wave_instructions(self) -> int:
         """Instructions that the wavefronts of the last launch executed; of VLIW shaders ALU groups, fetches and
         control-flow instructions."""
-        return int(self._free[-1].block[layout.BLOCK_WAVE_INSTRUCTIONS]) if self._free else 0
-
-
-def fill(memory: Array, struct: layout.Struct, fields: Mapping[str, Any]) -> None:
-    """Write a structure's fields."""
-    for kind, name, count in struct.fields:
-        if name in fields:
-            dtype = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}[kind]
-            at = struct.offset[name]
-            memory[at : at + count * (8 if kind == "u64" else 4)].view(dtype)[:] = fields[name]
+        return int(self._free[-1].block[launch_block.WAVE_INSTRUCTIONS]) if self._free else 0

@@ -13,7 +13,8 @@ import sys
 import threading
 
 from headwater.base.signals import STOPPING
-from headwater.native.pool import STOP, Task
+from headwater.native.launch_block import STOP
+from headwater.native.pool import Task
 
 # On Windows the descriptor has to be a socket, and watching it costs more than a hand-over to a worker.
 SUPPORTED = sys.platform != "win32"

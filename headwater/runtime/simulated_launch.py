@@ -19,12 +19,12 @@ from headwater.emulate.hooks import Region
 from headwater.emulate.launched import SimulatedTask
 from headwater.emulate.native import SYMBOL, native_kernel
 from headwater.errors import LaunchError, ResourceError
-from headwater.native import pool as _pool
+from headwater.native import launch_block
 from headwater.native.faults import Extent
 from headwater.native.pool import Task
 from headwater.runtime import printf_memory, signature
 from headwater.runtime.cpu_launch import MAX_SCRATCH, Slot, _image, _memory, _sampler
-from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, fill
+from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -159,9 +159,9 @@ class SimulatedLaunch(EmulatedLaunch):
         }
         if self.watcher is not None:
             fields["hooks"] = self.watcher.hooks(self)
-        fill(memory, layout.DISPATCH, fields)
+        layout.DISPATCH.write(memory, fields)
         self._dispatch = memory
-        self._block[layout.BLOCK_DISPATCH] = address(memory)
+        self._block[launch_block.DISPATCH] = address(memory)
 
     def _place_locals(self, sizes: tuple[int, ...]) -> None:
         super()._place_locals(sizes)
@@ -236,14 +236,14 @@ class SimulatedLaunch(EmulatedLaunch):
         block = task.block
         if self._residents:
             # A launch of its own number of groups side by side may still be running.
-            fill(self._dispatch, layout.DISPATCH, {"residents": self._residents, "gws": address(self.device.gws)})
+            layout.DISPATCH.write(self._dispatch, {"residents": self._residents, "gws": address(self.device.gws)})
             dispatch = task.keep(aligned_bytes(layout.DISPATCH.size_bytes))
             dispatch[:] = self._dispatch
-            block[layout.BLOCK_DISPATCH] = address(dispatch)
-        block[_pool.ERROR] = address(task.record)
-        block[_pool.BOUNDS] = address(task.table)
-        block[_pool.BOUNDS_COUNT] = len(task.table) // layout.ALLOCATION_WORDS
-        block[layout.BLOCK_WAVE_INSTRUCTIONS] = 0
+            block[launch_block.DISPATCH] = address(dispatch)
+        block[launch_block.ERROR] = address(task.record)
+        block[launch_block.BOUNDS] = address(task.table)
+        block[launch_block.BOUNDS_COUNT] = len(task.table) * 8 // layout.ALLOCATION.size_bytes
+        block[launch_block.WAVE_INSTRUCTIONS] = 0
         if self.watcher is not None:
             self.watcher.begin(self, task)
         return task

@@ -15,6 +15,7 @@ from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.emulate import layout
 from headwater.emulate.launched import SimulatedTask
 from headwater.isa.gcn import amdcl
+from headwater.native import launch_block
 from headwater.native.pool import Task
 from headwater.runtime.cpu_launch import _memory
 from headwater.runtime.gcn_images import samplers
@@ -77,7 +78,7 @@ class LegacyLaunch(SimulatedLaunch):
         registers: Array = dispatch[start : start + 4 * layout.SGPR_SLOTS].view(np.uint32)
         for register, content in amdcl.registers(self.machine_kernel, address(buffers), filled).items():
             registers[register] = content
-        task.block[layout.BLOCK_DISPATCH] = address(dispatch)
+        task.block[launch_block.DISPATCH] = address(dispatch)
         return task
 
     def _samplers(self, args: Sequence[Any]) -> dict[int, bytes]:

@@ -25,11 +25,11 @@ from headwater.emulate.vliw.raster import BLOCK, Wavefronts, rasterised
 from headwater.emulate.vliw.watch import ARENA_KEY, TILED_KEY, tiled_bytes
 from headwater.errors import LaunchError, ResourceError
 from headwater.isa.vliw.model import MOST_WORK_ITEMS
-from headwater.native import pool as _pool
+from headwater.native import launch_block
 from headwater.native.faults import Extent
 from headwater.native.pool import Task
 from headwater.opencl.kernels import ARENA_START
-from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch, fill
+from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -282,9 +282,9 @@ class ShaderLaunch(EmulatedLaunch):
         if self.wavefronts is not None:
             self._quads = np.ascontiguousarray(self.wavefronts.quads)
             fields["quads"], fields["drawn"] = address(self._quads), len(self._quads)
-        fill(memory, layout.DISPATCH, fields)
+        layout.DISPATCH.write(memory, fields)
         self._dispatch = memory
-        self._block[layout.BLOCK_DISPATCH] = address(memory)
+        self._block[launch_block.DISPATCH] = address(memory)
 
     def watched(self, watcher: Watcher) -> ShaderLaunch:
         """The same launch, of code that tells ``watcher`` what happens."""
@@ -307,7 +307,7 @@ class ShaderLaunch(EmulatedLaunch):
         if self.native.shared:
             memory = task.keep((inputs.shared or SharedRegisters()).memory(self.chip))
             launch |= {"shared": address(memory), "engines": self.chip.compute.compute_units}
-        fill(arguments, LAUNCH, launch)
+        LAUNCH.write(arguments, launch)
         for number, name in enumerate(self.native.order):
             view = inputs.views.get(name)
             if view is None:
@@ -315,16 +315,16 @@ class ShaderLaunch(EmulatedLaunch):
             memory, start, size = self._memory(task, name, view)
             at = LAUNCH.size_bytes + RESOURCE.size_bytes * number
             fields = {"start": start, "size": size, **self._extents(view, size)}
-            fill(arguments[at : at + RESOURCE.size_bytes], RESOURCE, fields)
+            RESOURCE.write(arguments[at:], fields)
             task.keep(memory)
         task.table = np.array(inputs.arena.table(), np.uint64)
         task.extents = inputs.arena.extents()
         task.inputs = task.keep(inputs)
         block = task.block
-        block[_pool.ERROR] = address(task.record)
-        block[_pool.BOUNDS] = address(task.table) if len(task.table) else 0
-        block[_pool.BOUNDS_COUNT] = len(task.table) // layout.ALLOCATION_WORDS
-        block[layout.BLOCK_WAVE_INSTRUCTIONS] = 0
+        block[launch_block.ERROR] = address(task.record)
+        block[launch_block.BOUNDS] = address(task.table) if len(task.table) else 0
+        block[launch_block.BOUNDS_COUNT] = len(task.table) * 8 // layout.ALLOCATION.size_bytes
+        block[launch_block.WAVE_INSTRUCTIONS] = 0
         if self.watcher is None or not self.watcher.notes_written:
             for start in self.writable(task):
                 unwritten.written(start)
@@ -488,4 +488,4 @@ class ShaderLaunch(EmulatedLaunch):
                 yield name, view, address(view.memory.reshape(-1).view(np.uint8)) + view.offset, view.nbytes
 
 
-__all__ = ["ARENA", "Allocation", "Arena", "Inputs", "Owner", "Sampler", "ShaderLaunch", "Sizes", "View", "fill"]
+__all__ = ["ARENA", "Allocation", "Arena", "Inputs", "Owner", "Sampler", "ShaderLaunch", "Sizes", "View"]

@@ -15,10 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from headwater.base import cache
-from headwater.base.arrays import aligned_bytes
 from headwater.base.native_library import function
-from headwater.emulate.layout import Struct
 from headwater.native import pool
+from headwater.native.structure import Struct
 
 CAUSES: Final = ("issue", "dependency", "fetch", "scalar memory", "LDS", "vector memory", "barrier", "start")
 """Why a SIMD or a wavefront waits, in the engine's order; "issue" is no wait for a SIMD, and for a wavefront the turn
@@ -119,13 +118,7 @@ GCN: Final = Family("gcn", CHIP, SUMS, CAUSES)
 
 def filled(struct: Struct, values: dict[str, Any]) -> Memory:
     """A structure with these values, all of whose fields have to be there, aligned as compiled code may count on."""
-    memory = aligned_bytes(struct.size_bytes)
-    memory[:] = 0
-    for kind, name, count in struct.fields:
-        dtype = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}[kind]
-        at = struct.offset[name]
-        memory[at : at + np.dtype(dtype).itemsize * count].view(dtype)[:] = values[name]
-    return memory
+    return struct.filled({name: values[name] for name in struct.offset})
 
 
 @dataclass(frozen=True)

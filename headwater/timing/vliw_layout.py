@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from headwater.emulate.layout import Struct
+from headwater.native.structure import Struct
 from headwater.timing.layout import Family
 
 CAUSES: Final = ("issue", "clause switch", "fetch queue", "fetch", "LDS", "write", "code", "barrier", "start")

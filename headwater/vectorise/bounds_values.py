@@ -64,7 +64,7 @@ class Lines:
 
     def size(self, kind: str, dim: int) -> str:
         """A number of the launch block: off, els, gsz or ngr."""
-        return self._load("i64", "%launch", 8 * (LAUNCH_VECTORS[kind] + dim))
+        return self._load("i64", "%launch", LAUNCH_VECTORS[kind] + 8 * dim)
 
     def argument(self, name: str) -> str:
         """What is passed to the kernel for a parameter; the address of a struct that is passed by value."""

@@ -2,7 +2,7 @@
 
 Checked code runs one work-item at a time. Where a pointer comes from a variable of known size (private, __local or
 constant), that variable is the only place it may point to. Other pointers may point to whatever the launch's bounds
-table lists (see `headwater.opencl.host`) and, if nothing is known of them, to any of the variables.
+table lists (see `headwater.native.launch_block`) and, if nothing is known of them, to any of the variables.
 """
 
 from __future__ import annotations
@@ -11,12 +11,8 @@ import re
 
 from headwater.llvm.ir import Inst, Value
 from headwater.llvm.types import I64
+from headwater.native.launch_block import OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, TRAP
 from headwater.vectorise.loop_prefetching import Ahead
-
-OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, TRAP = 1, 2, 5
-"""Fault kinds of the error record (see `headwater.opencl.host`)."""
-TRAPPED = 2
-"""What a kernel that ended itself leaves in the launch block's stop field."""
 
 _NOWHERE = 1 << 16
 """An address that is no null pointer, and beyond the bounds that it is tested against."""

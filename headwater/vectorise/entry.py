@@ -1,6 +1,6 @@
 """A kernel's parameters and its chunk functions in; the entry that a worker thread calls to run work-groups out.
 
-The launch block's fields are those of `headwater.opencl.host`.
+The launch block's fields are those of `headwater.native.launch_block`.
 """
 
 from __future__ import annotations
@@ -8,13 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headwater.llvm.ir import Param
+from headwater.native import launch_block
 from headwater.vectorise.chunk_values import ID_PARAMS, PARTED
 from headwater.vectorise.layout import LINE_BYTES, LOCAL_ALIGN_BYTES, STATE_BYTES, Layout
 from headwater.vectorise.privatized_counters import Tally, begin, end
 
-_FIELDS = {"total": 1, "batch": 2, "stop": 3, "flags": 17, "printf": 18, "frames": 22, "tail": 30}
-LAUNCH_VECTORS = {"gsz": 4, "els": 7, "ngr": 10, "off": 13}
-"""Global size, local size, number of groups and global offset, three numbers each."""
+_FIELDS = ("next", "total", "batch", "stop", "flags", "printf", "local_bytes", "tail")
+_SHARED_FIELDS = ("next", "stop")
+"""Fields that change while a thread runs: only their places are kept."""
+LAUNCH_VECTORS = {
+    name: launch_block.BLOCK.offset[field]
+    for name, field in (("gsz", "global_size"), ("els", "local_size"), ("ngr", "groups"), ("off", "offset"))
+}
+"""Where the block has global size, local size, number of groups and global offset, three numbers each."""
 
 
 PLACE = "chunk.place"
@@ -78,7 +84,7 @@ def write_entry(
     places, args_bytes = argument_places(params)
     lines = [f"define void @{symbol}{_ENTRY_PARAMS}", "entry:"]
     _load_launch(lines)
-    lines += ["  %frames.at = getelementptr i8, ptr %scratch, i64 %frames"]
+    lines += ["  %frames.at = getelementptr i8, ptr %scratch, i64 %local_bytes"]
     if frame_bytes is not None:
         lines += ["  %alive = alloca i32"]
     arguments = _load_arguments(places, locals_bytes, lines)
@@ -113,20 +119,20 @@ def write_fits_entry(symbol: str, function: str, params: list[Param], locals_byt
 def _load_launch(lines: list[str]) -> None:
     """What the launch block says."""
     add = lines.append
-    for name, index in _FIELDS.items():
-        add(f"  %{name}.p = getelementptr i64, ptr %launch, i64 {index}")
-        if name != "stop":
+    for name in _FIELDS:
+        add(f"  {launch_block.field(name, '%launch', f'%{name}.p')}")
+        if name not in _SHARED_FIELDS:
             add(f"  %{name} = load i64, ptr %{name}.p")
-    for name, index in LAUNCH_VECTORS.items():
+    for name, offset in LAUNCH_VECTORS.items():
         for dim in range(3):
-            add(f"  %{name}{dim}.p = getelementptr i64, ptr %launch, i64 {index + dim}")
+            add(f"  %{name}{dim}.p = getelementptr i8, ptr %launch, i64 {offset + 8 * dim}")
             add(f"  %{name}{dim} = load i64, ptr %{name}{dim}.p")
-    add("  %dim.p = getelementptr i64, ptr %launch, i64 16")
+    add(f"  {launch_block.field('work_dim', '%launch', '%dim.p')}")
     add("  %dim.wide = load i64, ptr %dim.p")
     add("  %dim = trunc i64 %dim.wide to i32")
-    add("  %stream.bit = and i64 %flags, 1")
+    add(f"  %stream.bit = and i64 %flags, {launch_block.FLAG_STREAMING}")
     add("  %stream = icmp ne i64 %stream.bit, 0")
-    add("  %ahead.bit = and i64 %flags, 2")
+    add(f"  %ahead.bit = and i64 %flags, {launch_block.FLAG_AHEAD}")
     add("  %ahead = icmp ne i64 %ahead.bit, 0")
     add("  %printf.callback = inttoptr i64 %printf to ptr")
 
@@ -163,12 +169,12 @@ def _load_arguments(places: list[ArgPlace], locals_bytes: list[int], lines: list
 _GROUP_LOOP = """\
   br label %grab
 grab:
-  %taken = load atomic i64, ptr %launch monotonic, align 8
+  %taken = load atomic i64, ptr %next.p monotonic, align 8
   %remain = sub i64 %total, %taken
   %share = lshr i64 %remain, %tail
   %share.some = call i64 @llvm.umax.i64(i64 %share, i64 1)
   %take = call i64 @llvm.umin.i64(i64 %share.some, i64 %batch)
-  %first = atomicrmw add ptr %launch, i64 %take monotonic
+  %first = atomicrmw add ptr %next.p, i64 %take monotonic
   %any = icmp slt i64 %first, %total
   br i1 %any, label %setup, label %leave
 setup:

@@ -1,14 +1,32 @@
-"""The functions of checked code that fill the error record and stop the launch (see `headwater.opencl.host`)."""
+"""The functions of checked code that fill the launch's error record and stop it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from headwater.llvm.ir import Inst
+from headwater.native import launch_block
+from headwater.native.launch_block import ACCESS_ERROR, BARRIER_ERROR, BOUND
 
-CHECK_FUNCTION = """\
+_STORED = (
+    *(("line", 0, "line"), ("column", 0, "column"), ("id", 0, "x"), ("id", 1, "y"), ("id", 2, "z")),
+    *(("address", 0, "address"), ("bytes", 0, "size"), ("low", 0, "low"), ("high", 0, "high")),
+)
+"""Fields of the error record, which of their numbers, and what the checking function stores there."""
+
+
+def _block_field(name: str, result: str) -> str:
+    return launch_block.field(name, "%launch", result)
+
+
+_FIRST = ACCESS_ERROR.word
+_STORES = "\n".join(
+    f"  %r{n} = getelementptr i8, ptr %record, i64 {8 * (_FIRST(name) + at)}\n  store i64 %{value}, ptr %r{n}"
+    for n, (name, at, value) in enumerate(_STORED)
+)
+CHECK_FUNCTION = f"""\
 define internal i1 @hw_check(ptr %launch, i64 %address, i64 %size, i64 %low, i64 %high,
-                             i64 %kind, i64 %line, i64 %column, i64 %x, i64 %y, i64 %z) noinline {
+                             i64 %kind, i64 %line, i64 %column, i64 %x, i64 %y, i64 %z) noinline {{
 entry:
   %past = add i64 %address, %size
   %own = icmp ne i64 %high, 0
@@ -19,10 +37,10 @@ private:
   %own.fine = and i1 %own.low, %own.high
   br i1 %own.fine, label %fine, label %bad
 table:
-  %table.p = getelementptr i64, ptr %launch, i64 20
+  {_block_field("bounds", "%table.p")}
   %table.n = load i64, ptr %table.p
   %bounds = inttoptr i64 %table.n to ptr
-  %count.p = getelementptr i64, ptr %launch, i64 21
+  {_block_field("bounds_count", "%count.p")}
   %count = load i64, ptr %count.p
   br label %next
 next:
@@ -31,10 +49,10 @@ next:
   br i1 %more, label %try, label %bad
 try:
   %i.next = add i64 %i, 1
-  %twice = shl i64 %i, 1
-  %start.p = getelementptr i64, ptr %bounds, i64 %twice
+  %bound = getelementptr [{BOUND.size_bytes} x i8], ptr %bounds, i64 %i
+  %start.p = getelementptr i8, ptr %bound, i64 {BOUND.offset["start"]}
   %start = load i64, ptr %start.p
-  %end.p = getelementptr i64, ptr %start.p, i64 1
+  %end.p = getelementptr i8, ptr %bound, i64 {BOUND.offset["end"]}
   %end = load i64, ptr %end.p
   %after = icmp uge i64 %address, %start
   %before = icmp ule i64 %past, %end
@@ -43,7 +61,7 @@ try:
 fine:
   ret i1 true
 bad:
-  %record.pp = getelementptr i64, ptr %launch, i64 19
+  {_block_field("error", "%record.pp")}
   %record.n = load i64, ptr %record.pp
   %record = inttoptr i64 %record.n to ptr
   %earlier = load i64, ptr %record
@@ -51,31 +69,15 @@ bad:
   br i1 %first, label %report, label %leave
 report:
   %null = icmp ult i64 %address, 4096
-  %what = select i1 %null, i64 3, i64 %kind
+  %what = select i1 %null, i64 {launch_block.NULL_POINTER}, i64 %kind
   store i64 %what, ptr %record
-STORES
-  %stop = getelementptr i64, ptr %launch, i64 3
+{_STORES}
+  {_block_field("stop", "%stop")}
   store volatile i64 1, ptr %stop
   br label %leave
 leave:
   ret i1 false
-}""".replace(
-    "STORES",
-    "\n".join(
-        f"  %r{i} = getelementptr i64, ptr %record, i64 {i}\n  store i64 %{v}, ptr %r{i}"
-        for i, v in (
-            (1, "line"),
-            (2, "column"),
-            (4, "x"),
-            (5, "y"),
-            (6, "z"),
-            (7, "address"),
-            (8, "size"),
-            (9, "low"),
-            (10, "high"),
-        )
-    ),
-)
+}}"""
 """Looks an address up in the variable from ``low`` to ``high``, or, if that is 0, in the launch's bounds table.
 Outside, fills the error record, unless there was a fault before, and stops the launch."""
 
@@ -95,8 +97,9 @@ def barrier_check(barriers: Sequence[Inst]) -> str:
     return table + "\n\n" + _BARRIER_FUNCTIONS
 
 
-_BARRIER_FUNCTIONS = """\
-define internal ptr @hw_barrier_of(ptr %frames, i64 %stride, i64 %item) {
+_AT = BARRIER_ERROR.offset
+_BARRIER_FUNCTIONS = f"""\
+define internal ptr @hw_barrier_of(ptr %frames, i64 %stride, i64 %item) {{
   %offset = mul i64 %item, %stride
   %state.p = getelementptr i8, ptr %frames, i64 %offset
   %state = load i32, ptr %state.p
@@ -105,11 +108,11 @@ define internal ptr @hw_barrier_of(ptr %frames, i64 %stride, i64 %item) {
   %row.wide = zext i32 %row to i64
   %barrier = getelementptr [3 x i64], ptr @hw_barriers, i64 %row.wide
   ret ptr %barrier
-}
+}}
 
 define internal void @hw_record_item(ptr %record, i64 %at, ptr %barrier, i64 %id.at, i64 %item,
-                                     i64 %size0, i64 %size1, i64 %base0, i64 %base1, i64 %base2) {
-  %where = getelementptr i64, ptr %record, i64 %at
+                                     i64 %size0, i64 %size1, i64 %base0, i64 %base1, i64 %base2) {{
+  %where = getelementptr i8, ptr %record, i64 %at
   %line.p = getelementptr i64, ptr %barrier, i64 1
   %place = load <2 x i64>, ptr %line.p, align 8
   store <2 x i64> %place, ptr %where, align 8
@@ -120,21 +123,21 @@ define internal void @hw_record_item(ptr %record, i64 %at, ptr %barrier, i64 %id
   %id0 = add i64 %x, %base0
   %id1 = add i64 %y, %base1
   %id2 = add i64 %z, %base2
-  %id0.p = getelementptr i64, ptr %record, i64 %id.at
+  %id0.p = getelementptr i8, ptr %record, i64 %id.at
   %id1.p = getelementptr i64, ptr %id0.p, i64 1
   %id2.p = getelementptr i64, ptr %id0.p, i64 2
   store i64 %id0, ptr %id0.p
   store i64 %id1, ptr %id1.p
   store i64 %id2, ptr %id2.p
   ret void
-}
+}}
 
 define internal i1 @hw_check_barriers(ptr %launch, ptr %frames, i64 %stride, i64 %size0, i64 %size1, i64 %size2,
-                                      i64 %base0, i64 %base1, i64 %base2) noinline {
+                                      i64 %base0, i64 %base1, i64 %base2) noinline {{
 entry:
   %size01 = mul i64 %size0, %size1
   %count = mul i64 %size01, %size2
-  %stop.p = getelementptr i64, ptr %launch, i64 3
+  {_block_field("stop", "%stop.p")}
   %stop = load volatile i64, ptr %stop.p
   %stopping = icmp ne i64 %stop, 0
   br i1 %stopping, label %fine, label %seek
@@ -160,16 +163,16 @@ same:
   %b.next = add i64 %b, 1
   br label %compare
 report:
-  %record.pp = getelementptr i64, ptr %launch, i64 19
+  {_block_field("error", "%record.pp")}
   %record.n = load i64, ptr %record.pp
   %record = inttoptr i64 %record.n to ptr
-  store i64 4, ptr %record
-  call void @hw_record_item(ptr %record, i64 1, ptr %a.at, i64 4, i64 %a,
+  store i64 {launch_block.BARRIER_DIVERGENCE}, ptr %record
+  call void @hw_record_item(ptr %record, i64 {_AT["line"]}, ptr %a.at, i64 {_AT["id"]}, i64 %a,
                             i64 %size0, i64 %size1, i64 %base0, i64 %base1, i64 %base2)
-  call void @hw_record_item(ptr %record, i64 7, ptr %b.at, i64 9, i64 %b,
+  call void @hw_record_item(ptr %record, i64 {_AT["other_line"]}, ptr %b.at, i64 {_AT["other_id"]}, i64 %b,
                             i64 %size0, i64 %size1, i64 %base0, i64 %base1, i64 %base2)
   store volatile i64 1, ptr %stop.p
   ret i1 false
 fine:
   ret i1 true
-}"""
+}}"""

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from headwater.errors import InternalError
 from headwater.llvm.ir import Inst, Value
 from headwater.llvm.types import I8, I64, LOCAL_SPACE, Type, vec_type
-from headwater.vectorise.checks import TRAPPED, Checks
+from headwater.native.launch_block import TRAPPED
+from headwater.vectorise.checks import Checks
 from headwater.vectorise.shapes import LANE, ROW
 
 _COMPARING = {"max": "sgt", "min": "slt", "umax": "ugt", "umin": "ult"}

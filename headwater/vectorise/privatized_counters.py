@@ -76,7 +76,7 @@ def keep_apart(function: Function, found: tuple[Tally, ...]) -> None:
 def begin(found: tuple[Tally, ...], args_bytes: int) -> list[str]:
     """The entry's lines that empty a thread's tables, for threads that find work to do."""
     lines = [
-        "  %waiting = load atomic i64, ptr %launch monotonic, align 8",
+        "  %waiting = load atomic i64, ptr %next.p monotonic, align 8",
         "  %late = icmp sge i64 %waiting, %total",
         "  br i1 %late, label %left, label %begin",
         "begin:",

@@ -23,6 +23,7 @@ from headwater.emulate.translate import Options, Translator
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import ISA_OF_TARGET
 from headwater.isa.gcn.semantics import Mode
+from headwater.native.launch_block import BLOCK
 from headwater.native.shared import link_shared
 from headwater.native.worker import WORKER
 
@@ -131,33 +132,36 @@ def translated(text: str, inputs: np.ndarray, lanes: int, target: str) -> np.nda
     source[:], result[:] = inputs.view(np.uint8), 0
     ends = [(address(m), address(m) + m.nbytes, layout.WRITABLE) for m in (source, result)]
     table = np.array(sorted(ends), np.uint64).reshape(-1)
-    record = np.zeros(layout.RECORD_FIELDS, np.uint64)
-    dispatch = aligned_bytes(layout.DISPATCH.size_bytes)
-    dispatch[:] = 0
-
-    def put(name: str, *values: int) -> None:
-        kind, count = next((k, c) for k, n, c in layout.DISPATCH.fields if n == name)
-        dtype = {"u64": np.uint64, "u32": np.uint32, "i32": np.int32}[kind]
-        at = layout.DISPATCH.offset[name]
-        dispatch[at : at + count * dtype().itemsize].view(dtype)[: len(values)] = values
-
+    record = np.zeros(layout.FAULT.size_bytes // 8, np.uint64)
     pointers = [part for m in (source, result) for part in (address(m) & 0xFFFFFFFF, address(m) >> 32)]
-    put("local", lanes, 1, 1)
-    put("waves", 1)
-    put("frame_bytes", made.frame_bytes)
-    put("cache_slots", made.cache_slots)
-    for name in ("private_buffer", "kernarg", "flat_scratch", "group_info", "wave_offset"):
-        put(f"sgpr_{name}", -1)
-    put("sgpr_group_id", -1, -1, -1)
-    put("sgprs", *pointers)
-    block = np.zeros(32, np.int64)
-    block[1] = block[2] = 1
-    block[4:7] = block[7:10] = (lanes, 1, 1)
-    block[10:13] = 1
-    block[19], block[20], block[21] = address(record), address(table), 2
-    block[layout.BLOCK_LDS_BYTES], block[layout.BLOCK_DISPATCH] = LDS_BYTES, address(dispatch)
+    unused = ("private_buffer", "kernarg", "flat_scratch", "group_info", "wave_offset")
+    dispatch = layout.DISPATCH.filled(
+        {
+            "local": (lanes, 1, 1),
+            "waves": 1,
+            "frame_bytes": made.frame_bytes,
+            "cache_slots": made.cache_slots,
+            "sgprs": pointers + [0] * (layout.SGPR_SLOTS - len(pointers)),
+            **{f"sgpr_{name}": -1 for name in unused},
+            "sgpr_group_id": (-1, -1, -1),
+        }
+    )
+    block = BLOCK.filled(
+        {
+            "total": 1,
+            "batch": 1,
+            "global_size": (lanes, 1, 1),
+            "local_size": (lanes, 1, 1),
+            "groups": (1, 1, 1),
+            "error": address(record),
+            "bounds": address(table),
+            "bounds_count": 2,
+            "local_bytes": LDS_BYTES,
+            "dispatch": address(dispatch),
+        }
+    )
     scratch = aligned_bytes(layout.scratch_bytes(1, made.frame_bytes, 0, made.cache_slots, LDS_BYTES))
     entry(ctypes.c_void_p(address(block)), ctypes.c_void_p(0), ctypes.c_void_p(address(scratch)))
-    if record[0]:
-        raise Fault(f"a fault at {int(record[1]):#x}")
+    if record[layout.FAULT.word("kind")]:
+        raise Fault(f"a fault at {int(record[layout.FAULT.word('pc')]):#x}")
     return _registers(result)

@@ -14,27 +14,21 @@ import pytest
 
 import headwater as hw
 from headwater.native import pool as pool_module
-from headwater.native.pool import (
+from headwater.native.launch_block import (
     BATCH,
     BLOCK_FIELDS,
     COUNT,
     ENTRY,
     JOINED,
     LED,
-    MOST_SPIN_NS,
     OPEN,
     PATIENCE,
     SCRATCH_BYTES,
-    SPIN_NS,
     STATE,
     STOP,
     TAIL,
-    Pool,
-    Task,
-    _processors,
-    native,
-    scratch_address,
 )
+from headwater.native.pool import MOST_SPIN_NS, SPIN_NS, Pool, Task, _processors, native, scratch_address
 from headwater.runtime import cpu_launch
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -289,7 +283,7 @@ def test_a_thread_that_came_too_late_for_its_first_launch_works_on_the_next(pool
     pool._busy = 1
     pool._tickets.put(late)
     pool._grow()
-    first = pool_module._BOX_BYTES // 8
+    first = pool_module._BOARD.size_bytes // 8
     deadline = time.monotonic() + LONG
     while pool._words[first] != IDLE and time.monotonic() < deadline:
         time.sleep(1e-4)

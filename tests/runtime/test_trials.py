@@ -7,7 +7,7 @@ import pytest
 
 import headwater as hw
 from headwater.base import host
-from headwater.native import pool
+from headwater.native import launch_block, pool
 from headwater.runtime import trials
 
 
@@ -118,7 +118,7 @@ def test_large_launches_try_both_ways_and_then_no_more(close):
         out = np.zeros(4096, np.int32)
         launch([out], None, None).wait()
         assert (out == 7).all()
-        ways.append(launch._free[-1].block[pool.FLAGS] & pool.FLAG_STREAMING)
+        ways.append(launch._free[-1].block[launch_block.FLAGS] & launch_block.FLAG_STREAMING)
         launch._cost = 10**9  # on all threads, as a large one
     assert sorted(ways) == [0] * trials.ROUNDS + [1] * trials.ROUNDS
     assert trials.preferred(launch.host.library.parent.name, (1, 0))[0] is not None
@@ -136,15 +136,17 @@ def test_launches_that_read_try_to_prefetch(close):
         x = np.arange(4096, dtype=np.int32)
         launch([x], None, None).wait()
         assert (x == 2 * np.arange(4096)).all()
-        ways.append(int(launch._free[-1].block[pool.FLAGS]))
-    assert sorted(ways) == [0] * trials.ROUNDS + [pool.FLAG_AHEAD] * trials.ROUNDS
+        ways.append(int(launch._free[-1].block[launch_block.FLAGS]))
+    assert sorted(ways) == [0] * trials.ROUNDS + [launch_block.FLAG_AHEAD] * trials.ROUNDS
     assert launch._trial is None
     launch._last_level = 1 << 20
     launch([np.zeros(4096, np.int32)], None, None).wait()
-    assert launch._free[-1].block[pool.FLAGS] == pool.FLAG_AHEAD  # beyond the cores' own caches, but not large
+    assert (
+        launch._free[-1].block[launch_block.FLAGS] == launch_block.FLAG_AHEAD
+    )  # beyond the cores' own caches, but not large
     launch._own_caches = 1 << 20
     launch([np.zeros(4096, np.int32)], None, None).wait()
-    assert launch._free[-1].block[pool.FLAGS] == 0
+    assert launch._free[-1].block[launch_block.FLAGS] == 0
 
 
 def test_launches_of_one_thread_are_tried_as_well(close):

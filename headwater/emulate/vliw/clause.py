@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from headwater.emulate.builder import Builder, Value
 from headwater.emulate.helpers import ARENA, PRIVATE, RESOURCE
 from headwater.emulate.hooks import Observer
-from headwater.emulate.layout import FAULT_NAMES, LANES, WAVE
+from headwater.emulate.layout import ARENA_SLOT, FAULT_NAMES, LANES, SLOT, WAVE
 from headwater.emulate.memory import Address, Shape, Slot
 from headwater.emulate.put_off import PutOff, Thunk
 from headwater.emulate.registers import PART_LANES, Mask
@@ -227,7 +227,7 @@ class Clause(PutOff):
         number = self.resources.slots
         self.resources.slots += 2
         cache = self._field("cache", "ptr")
-        return self.define(f"%slot{number}", f"getelementptr i8, ptr {cache}, i64 {16 * number}")
+        return self.define(f"%slot{number}", f"getelementptr i8, ptr {cache}, i64 {SLOT.size_bytes * number}")
 
     def memory(self, name: Name, bound: Bound) -> Callable[[str], Address]:
         """What makes addresses in a resource, or in the arena, of byte offsets."""
@@ -239,8 +239,8 @@ class Clause(PutOff):
         def address(low: str) -> Address:
             b = self.b
             words = []
-            for n in range(3):
-                at = pointer if n == 0 else b.emit(f"getelementptr i8, ptr {pointer}, i64 {8 * n}")
+            for offset in ARENA_SLOT.offset.values():
+                at = b.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}") if offset else pointer
                 words.append(b.emit(f"load i64, ptr {at}, align 8"))
             return Address(words[2], low, None, ARENA, Slot(pointer, words[0], words[1]))
 

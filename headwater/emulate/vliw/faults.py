@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headwater.emulate import layout
-from headwater.emulate.faults import AT
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
 from headwater.emulate.vliw.layout import LAUNCH, RESOURCE
 from headwater.errors import KernelFault, SourceError, Span
@@ -39,7 +38,7 @@ def explain(launch: ShaderLaunch, record: Sequence[int], extents: Sequence[Exten
     """The fault of a launch, from its record."""
 
     def field(name: str) -> int:
-        return record[AT[name]]
+        return record[layout.FAULT.word(name)]
 
     kind, pc = field("kind"), field("pc")
     item, group = work_item(launch, record)
@@ -115,8 +114,9 @@ def _signed(address: int) -> int:
 
 def work_item(launch: ShaderLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The global number of the lane that the record names, and its group's."""
-    group = record[AT["group_x"]], record[AT["group_y"]], record[AT["group_z"]]
-    item = launch.work_item(group, record[AT["wave"]] * layout.LANES + record[AT["lane"]])
+    at = layout.FAULT.word
+    group = record[at("group")], record[at("group") + 1], record[at("group") + 2]
+    item = launch.work_item(group, record[at("wave")] * layout.LANES + record[at("lane")])
     return launch.called(item, group)
 
 

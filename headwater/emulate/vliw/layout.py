@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from headwater.emulate.layout import LANES, Struct
+from headwater.emulate.layout import LANES
+from headwater.native.structure import Struct
 
 STACK_LIMIT: Final = 128
 """Masks that the control-flow stack holds here; the hardware's own limit is the image's, checked when it is made."""
@@ -67,3 +68,7 @@ SHARED_BYTES: Final = 128 * 4 * REGISTER_BYTES
 def c_header() -> str:
     """The declarations that ``control.c`` begins with, after those of `headwater.emulate.layout.c_header`."""
     return f"#define STACK_LIMIT {STACK_LIMIT}\n#define LOOP_LIMIT {LOOP_LIMIT}\n{CF.declaration()}"
+
+
+SHARED: Final = (CF,)
+"""The structures that C and Python share; all others are of Python and translated code alone."""

@@ -13,7 +13,6 @@ from functools import partial
 from headwater.emulate.builder import Builder, Value
 from headwater.emulate.layout import AT_BARRIER, ENDED, FAULT_NAMES, LANES, STOPPED, WAVE
 from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
-from headwater.emulate.translate import STOP_OFFSET
 from headwater.emulate.vliw import export, fetch, program as reading
 from headwater.emulate.vliw.alu import AluCode
 from headwater.emulate.vliw.bindings import Bindings, Name
@@ -24,6 +23,7 @@ from headwater.emulate.vliw.layout import CF, LAUNCH
 from headwater.emulate.vliw.program import Program, read_program
 from headwater.emulate.vliw.registers import PIXEL, Frame
 from headwater.isa.vliw.model import Cf
+from headwater.native import launch_block
 
 COMPACT_ACCESSES = 48
 """Fetches and memory writes of a shader whose usual cases are inline; of larger ones all are calls."""
@@ -182,7 +182,7 @@ class _Translator:
         if self.program.quads:
             b.line("%valid = alloca i64, align 8")
         b.line("store i64 0, ptr %counted, align 8")
-        b.line(f"%stop = getelementptr i8, ptr %block, i64 {STOP_OFFSET}")
+        b.line(launch_block.field("stop", "%block", "%stop"))
         b.line(f"%count = getelementptr i8, ptr %w, i64 {WAVE.offset['wave_instructions']}")
         b.line(f"%resume.at = getelementptr i8, ptr %w, i64 {WAVE.offset['resume']}")
         b.line(f"%alone.at = getelementptr i8, ptr %w, i64 {WAVE.offset['alone']}")
