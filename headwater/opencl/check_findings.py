@@ -31,8 +31,9 @@ _COPIES = {
     6: "reads the destination of an async copy before it waits for it",
     7: "writes the destination of an async copy before it waits for it",
     8: "writes the source of an async copy before it waits for it",
+    9: "waits for an event, or passes one on, that no async copy has given it",
 }
-"""Findings of `headwater.llvm.passes.copies_in_flight`."""
+"""Findings of `headwater.opencl.copies_in_flight`."""
 
 
 def format_of(names: Sequence[str]) -> str:
@@ -77,7 +78,8 @@ def _sentence(key: tuple[str, ...], items: list[str], kernel: str, source: str, 
     done = _COPIES[what] if what in _COPIES else f"has not written a private variable and {_USES[what]}"
     message = f"{who} {done}{times}"
     if declared:
-        message += f"\n    the variable: {name}:{declared}: {_line(name, declared, source, filename).strip()}".rstrip(
+        kind = "async copy" if what in _COPIES else "variable"
+        message += f"\n    the {kind}: {name}:{declared}: {_line(name, declared, source, filename).strip()}".rstrip(
             ": "
         )
     text = _line(name, line, source, filename)

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 import llvmlite.binding as llvm
 
 from headwater.llvm.modules import parse
-from headwater.llvm.passes.copies_in_flight import with_copies_followed
 from headwater.llvm.passes.definedness import files, followed
 from headwater.llvm.text import TELL
 from headwater.opencl.check_findings import GLOBAL_ID, format_of
+from headwater.opencl.copies_in_flight import with_copies_followed
 
 _TELLS = f"call void @{TELL}("
 _NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")
