@@ -50,7 +50,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         "isa.vliw.compiler.optimise:rewrite",
         "isa.vliw.compiler.optimise:select_predicates",
     ),
-    "VLIW reads": ("isa.vliw.compiler.reads:join_fetches", "isa.vliw.compiler.reads:pair_reads"),
+    "VLIW reads": ("isa.vliw.compiler.merge_reads:join_fetches", "isa.vliw.compiler.merge_reads:pair_reads"),
     "VLIW verify": (
         "isa.vliw.compiler.verify:ssa",
         "isa.vliw.compiler.verify:vectors_of",

@@ -1,5 +1,8 @@
 """The benchmark of sizes has programs that are what their names say, and the VLIW compiler's work grows as they do."""
 
+from importlib import import_module
+from operator import attrgetter
+
 import pytest
 
 from benchmarks import scaling
@@ -57,3 +60,10 @@ def test_brook_programs_are_translated(program):
     from headwater.brook.translator import translate
 
     assert "k" in {kernel.name for kernel in translate(program.source(2), "program.br").kernels.values()}
+
+
+@pytest.mark.parametrize("stage", scaling.STAGES)
+def test_stages_are_functions_of_the_package(stage):
+    for name in scaling.STAGES[stage]:
+        module, _, function = name.partition(":")
+        assert callable(attrgetter(function)(import_module(f"headwater.{module}")))
