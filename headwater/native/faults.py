@@ -11,6 +11,7 @@ from headwater.native.launch_block import (
     BARRIER_DIVERGENCE,
     BARRIER_ERROR,
     NULL_POINTER,
+    OF_ARGUMENT,
     OUT_OF_BOUNDS_READ,
     OUT_OF_BOUNDS_WRITE,
     TRAP,
@@ -58,7 +59,11 @@ def explain(
     elif kind in (OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE):
         access = "reads" if kind == OUT_OF_BOUNDS_READ else "writes"
         own = Extent("a variable", record[at("low")], record[at("high")])
-        place = _place(address, nbytes, [own] if own.end else extents)
+        if own.end == OF_ARGUMENT:
+            place = _place(address, nbytes, [e for e in extents if e.start == own.start] or extents)
+            place += _elsewhere(address, nbytes, extents)
+        else:
+            place = _place(address, nbytes, [own] if own.end else extents)
         message = f"{who} {access} {nbytes} byte{'s' * (nbytes != 1)} {place}"
     else:
         message = f"{who} failed with the unknown code {kind}"
@@ -70,6 +75,12 @@ def explain(
     # The same layout as for errors in the source; the fault stays a KernelFault.
     shown = SourceError(message, Span(filename, line, column), hint=hint, source_line=text)
     return KernelFault(str(shown))
+
+
+def _elsewhere(address: int, nbytes: int, extents: Sequence[Extent]) -> str:
+    """Which allocation, of another argument than the pointer is from, has an address."""
+    there = [e for e in extents if e.start <= address and address + nbytes <= e.end]
+    return f": that is byte {address - there[0].start} of {there[0].name}" if there else ""
 
 
 def _place(address: int, nbytes: int, extents: Sequence[Extent]) -> str:

@@ -101,7 +101,7 @@ ACCESS_ERROR: Final = Struct(
     ("i64", "id", 3),  # the work-item's global id
     ("i64", "address", 1),
     ("i64", "bytes", 1),
-    ("i64", "low", 1),  # the variable that the address should be in: where it begins and ends, or 0
+    ("i64", "low", 1),  # the variable that the address should be in: where it begins and ends; `OF_ARGUMENT`; or 0
     ("i64", "high", 1),
 )
 """The error record that checked code writes once."""
@@ -125,6 +125,9 @@ OUT_OF_BOUNDS_WRITE: Final = 2
 NULL_POINTER: Final = 3
 BARRIER_DIVERGENCE: Final = 4
 TRAP: Final = 5
+
+OF_ARGUMENT: Final = 1
+"""In the error record's ``high``: the address should be in the array that begins at ``low``."""
 
 
 def field(name: str, pointer: str, result: str) -> str:

@@ -24,7 +24,7 @@ from headwater.vectorise.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
 from headwater.vectorise.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
 from headwater.vectorise.row_count import Flow
 
-_FORMAT = "host 3"
+_FORMAT = "host 4"
 _IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = library_name(), "module.ll", "kernels.json", "code.json"
 _PREPARED_FILE, _FACTS_FILE = "kernel.ll", "facts.json"
 

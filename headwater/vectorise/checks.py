@@ -1,8 +1,9 @@
 """An access of checked code in; the same access behind a test that it lies inside one allocation out.
 
 Checked code runs one work-item at a time. Where a pointer comes from a variable of known size (private, __local or
-constant), that variable is the only place it may point to. Other pointers may point to whatever the launch's bounds
-table lists (see `headwater.native.launch_block`) and, if nothing is known of them, to any of the variables.
+constant), that variable is the only place it may point to; where it comes from one argument, that argument's array is.
+Other pointers may point to whatever the launch's bounds table lists (see `headwater.native.launch_block`) and to any of
+the variables.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 
 from headwater.llvm.ir import Inst, Value
 from headwater.llvm.types import I64
-from headwater.native.launch_block import OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, TRAP
+from headwater.native.launch_block import OF_ARGUMENT, OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, TRAP
 from headwater.vectorise.loop_prefetching import Ahead
 
 _NOWHERE = 1 << 16
@@ -51,7 +52,11 @@ class Checks(Ahead):
         root = self._root(pointer)
         if root in self.private_sizes or root in self.variant.sizes:
             low, high = self._extent(root)
-        elif not root:
+        elif root:
+            argument = next(p for p in self.function.params if p.name == root)
+            low = writer.let(f"ptrtoint {argument.ty} {self.part(Value(argument.ty, root))} to i64")
+            high = str(OF_ARGUMENT)
+        else:
             for name in (*self.private_sizes, *self.variant.sizes):
                 self._pass_if_inside(address, size, name, go_on)
         writer.branch(self._inside(inst, f"i64 {address}, i64 {size}, i64 {low}, i64 {high}", kind), go_on, stop)
@@ -61,10 +66,11 @@ class Checks(Ahead):
 
     def record_trap(self, inst: Inst) -> None:
         """Say where a kernel ended itself: by an access that lies outside of any variable."""
-        self._inside(inst, f"i64 {_NOWHERE}, i64 0, i64 1, i64 1", TRAP)
+        self._inside(inst, f"i64 {_NOWHERE}, i64 0, i64 1, i64 2", TRAP)
 
     def _inside(self, inst: Inst, access: str, kind: int) -> str:
-        """Whether an access (address, size, and the variable's bounds or 0) is allowed; if not, it is recorded."""
+        """Whether an access is allowed; if not, it is recorded. ``access``: its address, its size, and the variable's
+        bounds, or an argument's address and `OF_ARGUMENT`, or twice 0."""
         self.writer.declare("hw_check", "declare i1 @hw_check(ptr, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64)")
         where = f"i64 {kind}, i64 {inst.line}, i64 {inst.column}, i64 %gid0, i64 %gid1, i64 %gid2"
         return self.writer.let(f"call i1 @hw_check(ptr %launch, {access}, {where})")

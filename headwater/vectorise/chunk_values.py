@@ -308,26 +308,23 @@ class Parts:
         """The parameter or private array that each pointer is computed from, where that is one."""
         roots = {p.name: p.name for p in self.function.params if p.ty.kind == "ptr"}
         roots |= {name: name for name in self.variant.sizes}
-        for name in self.cfg.order:
-            for inst in self.function.blocks[name].insts:
+        pointers = [i for name in self.cfg.order for i in self.function.blocks[name].insts if i.ty.kind == "ptr"]
+        changed = True
+        while changed:  # a loop's pointer is what it is where the loop is entered, until it turns out to be more
+            changed = False
+            for inst in pointers:
                 if inst.op == "alloca":
-                    roots[inst.name] = inst.name
-                elif inst.op in ("getelementptr", "addrspacecast", "freeze") and inst.args[0].text in roots:
-                    roots[inst.name] = roots[inst.args[0].text]
-                elif inst.op == "phi" and inst.ty.kind == "ptr":
-                    sources = {roots.get(v.text, v.text) for v in inst.args if v.text != inst.name}
-                    known = sources & set(roots)
-                    if len(known) == 1 and all(s in known or self._steps(s, inst.name) for s in sources):
-                        roots[inst.name] = known.pop()
-        return roots
-
-    def _steps(self, name: str, phi: str) -> bool:
-        """Whether ``name`` is ``phi`` moved along by a getelementptr."""
-        for block in self.cfg.order:
-            for inst in self.function.blocks[block].insts:
-                if inst.name == name:
-                    return inst.op == "getelementptr" and inst.args[0].text == phi
-        return False
+                    found = inst.name
+                elif inst.op in ("getelementptr", "addrspacecast", "freeze", "select", "phi"):
+                    sources = inst.args[inst.op == "select" :] if inst.op in ("select", "phi") else inst.args[:1]
+                    known = {roots.get(v.text, "?" if v.is_local else "") for v in sources} - {"?"}
+                    found = known.pop() if len(known) == 1 else "" if known else "?"
+                else:
+                    found = ""
+                if found != roots.get(inst.name, "?"):
+                    roots[inst.name] = found
+                    changed = True
+        return {name: root for name, root in roots.items() if root not in ("", "?")}
 
     def _crossing_values(self) -> set[str]:
         """Values used outside the block that defines them; phis live in slots always."""

@@ -29,7 +29,8 @@ define internal i1 @hw_check(ptr %launch, i64 %address, i64 %size, i64 %low, i64
                              i64 %kind, i64 %line, i64 %column, i64 %x, i64 %y, i64 %z) noinline {{
 entry:
   %past = add i64 %address, %size
-  %own = icmp ne i64 %high, 0
+  %own = icmp ugt i64 %high, {launch_block.OF_ARGUMENT}
+  %any = icmp eq i64 %high, 0
   br i1 %own, label %private, label %table
 private:
   %own.low = icmp uge i64 %address, %low
@@ -56,7 +57,10 @@ try:
   %end = load i64, ptr %end.p
   %after = icmp uge i64 %address, %start
   %before = icmp ule i64 %past, %end
-  %inside = and i1 %after, %before
+  %between = and i1 %after, %before
+  %argument = icmp eq i64 %start, %low
+  %meant = or i1 %any, %argument
+  %inside = and i1 %between, %meant
   br i1 %inside, label %fine, label %next
 fine:
   ret i1 true
@@ -78,8 +82,9 @@ report:
 leave:
   ret i1 false
 }}"""
-"""Looks an address up in the variable from ``low`` to ``high``, or, if that is 0, in the launch's bounds table.
-Outside, fills the error record, unless there was a fault before, and stops the launch."""
+"""Looks an address up in the variable from ``low`` to ``high``, or, if that is 0, in the launch's bounds table; if it
+is `launch_block.OF_ARGUMENT`, in those of its entries that begin at ``low``. Outside, fills the error record, unless
+there was a fault before, and stops the launch."""
 
 
 def barrier_check(barriers: Sequence[Inst]) -> str:

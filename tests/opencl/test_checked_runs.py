@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from kernel_runs import LAYOUTS, source
 
+import headwater as hw
 from benchmarks.forced_layouts import build, run
 from headwater.errors import KernelFault
 from headwater.native.faults import Extent, _place
@@ -140,6 +141,51 @@ def test_pointers_of_unknown_origin_pass():
     (checked_a, _) = checked("chosen", 16, None, args)
     (plain_a, _) = run(build(source(FILE), LAYOUTS[2], "", FILE), "chosen", (16,), None, args)
     assert (checked_a == plain_a).all()
+
+
+ELSEWHERE = {
+    "kernel void k(global int *a, global int *b, int by) { int i = get_global_id(0); b[i] = a[i + by]; }": (
+        "reads 4 bytes at byte 64 of `int *a`, which has 64 bytes: that is byte 0 of `int *b`"
+    ),
+    "kernel void k(global int *a, global int *b, int by) { int i = get_global_id(0); b[i - by] = a[i]; }": (
+        "writes 4 bytes 64 bytes before the beginning of `int *b` (64 bytes): that is byte 0 of `int *a`"
+    ),
+    "kernel void k(global int *a, global int *b, int by) { atomic_inc(by > 2 ? &a[by] : &a[1]); }": (
+        "writes 4 bytes at byte 64 of `int *a`, which has 64 bytes: that is byte 0 of `int *b`"
+    ),
+    "kernel void k(global int *a, global int *b, int by) { for (global int *p = a; p != a + by + 1; p++) *p = 1; }": (
+        "writes 4 bytes at byte 64 of `int *a`, which has 64 bytes: that is byte 0 of `int *b`"
+    ),
+    "kernel void k(global int *a, global int *b, int by) { __builtin_memcpy(a + by - 2, b, 16); }": (
+        "writes 16 bytes at byte 56 of `int *a`, which has 64 bytes"
+    ),
+    "kernel void k(local int *s, local int *t, int by) { s[get_local_id(0) + by] = 1; }": (
+        "at byte 64 of `__local int *s`, which has 64 bytes"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", ELSEWHERE)
+def test_an_access_lies_in_the_array_that_its_pointer_came_from(text):
+    if "local int *s" in text:
+        args = [Local(64), Local(64)]
+    else:
+        both = np.zeros(32, np.int32)
+        args = [both[:16], both[16:]]
+    kernel = hw.device("cpu").build(text, "elsewhere.cl").kernels["k"]
+    launch = kernel.prepare((16,), (16,), check=True)
+    with pytest.raises(KernelFault) as caught:
+        launch([*args, 16], None, None).wait()
+    assert ELSEWHERE[text] in str(caught.value)
+
+
+def test_an_array_that_is_an_argument_twice_is_both():
+    a = np.arange(32, dtype=np.int32)
+    text = "kernel void k(global int *a, global int *b, int by) { int i = get_global_id(0); b[i + by] = a[i]; }"
+    hw.device("cpu").build(text, "twice.cl").kernels["k"].prepare((16,), (16,), check=True)(
+        [a[:16], a, 16], None, None
+    ).wait()
+    assert (a[16:] == a[:16]).all()
 
 
 @pytest.mark.parametrize("seed", range(500, 506))
