@@ -96,13 +96,13 @@ class WithMasks(HostModule):
     def _build(self, *args: Any) -> dict[str, bytes]:
         from headwater.native import worker
         from headwater.opencl import codegen
-        from headwater.vectorise import vectorise
+        from headwater.vectorise import chunk_plan
 
         def call(name: str, *call_args: Any, **named: Any) -> Any:
             return getattr(codegen, name.partition(":")[2])(*call_args, **named)
 
         with (
-            mock.patch.object(vectorise, "ordered_exits", return_value={}),
+            mock.patch.object(chunk_plan, "ordered_exits", return_value={}),
             mock.patch.object(worker.WORKER, "call", call),
         ):
             return super()._build(*args)

@@ -77,3 +77,18 @@ def test_circles_of_files_stay_within_a_package_and_small():
         packages = {package(module) for module in circle}
         assert len(packages) == 1, circle
         assert len(circle) <= LARGER_CIRCLES.get(packages.pop(), MOST_IN_A_CIRCLE), sorted(circle)
+
+
+def test_the_vectoriser_is_composed():
+    """Classes of its package inherit from none of Headwater's: state is passed on, not shared by a tower of bases."""
+    own = {
+        node.name
+        for path in ROOT.rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    }
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "vectorise").rglob("*.py")}
+    classes = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    assert len(classes) > 10
+    bases = {node.name: ast.unparse(base).split(".")[-1] for node in classes for base in node.bases}
+    assert not {name: base for name, base in bases.items() if base in own}

@@ -35,13 +35,15 @@ from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, r
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.printf import parse as parse_format, strings_in
 from headwater.vectorise.cache_lines import in_lines, line_items, only_reads
-from headwater.vectorise.chunk_values import Formats, Variant
+from headwater.vectorise.chunk_plan import ChunkPlan, Variant, plan_chunk
 from headwater.vectorise.cost import LANES, down_width, estimate
 from headwater.vectorise.entry import PLACE, argument_places, write_entry, write_fits_entry
 from headwater.vectorise.faults import CHECK_FUNCTION, barrier_check
 from headwater.vectorise.kernel_preparation import LOCAL_GLOBAL, Kernel, read_kernel
 from headwater.vectorise.layout import LOCAL_ALIGN_BYTES, Layout, line_layout
 from headwater.vectorise.linearisation import Linear
+from headwater.vectorise.lower.chunk_function import ChunkCode, lower_chunk, lower_overflow_guards, lower_store_address
+from headwater.vectorise.lower.state import Formats
 from headwater.vectorise.ordered_branches import entry_guard, restartable, uneven_loops
 from headwater.vectorise.plan import KernelFacts, masked_layout
 from headwater.vectorise.privatized_counters import Tally, functions, keep_apart, tallies
@@ -51,7 +53,6 @@ from headwater.vectorise.shapes import Shapes
 from headwater.vectorise.store_alignment import Place, streaming_place
 from headwater.vectorise.strip_mining import find_strips
 from headwater.vectorise.throughput import flow
-from headwater.vectorise.vectorise import ChunkCode, Vectoriser
 
 FULL, MASKED, SINGLE, FITS = "chunk.full", "chunk.masked", "chunk.single", "chunk.fits"
 """Functions for a chunk of lanes and rows, for one that lacks some of them, for one work-item, and for the question
@@ -326,12 +327,11 @@ def vectorised(
         variant = Variant(
             name, is_masked, resumable, checked, streaming, sizes, uneven, lines, apart, strips, not by_lines
         )
-        writer = Vectoriser(kernel.function, kernel.cfg, shapes, linear, chunk, variant, formats, passed)
-        codes.append(writer.write())
+        codes.append(lower_chunk(plan_chunk(linear, variant, passed), formats))
         declares |= codes[-1].declares
     frame_bytes = max(c.frame_bytes for c in codes) if resumable else None
     if single:
-        codes.append(_single(kernel, formats))
+        codes.append(lower_chunk(_one_item(kernel, SINGLE), formats))
         declares |= codes[-1].declares
     own = params[: len(params) - len(kernel.locals_bytes)]
     entry = write_entry(
@@ -358,7 +358,7 @@ def vectorised(
         *(f"{name} = type {_struct_body(ty)}" for name, ty in module.structs.items()),
         *(line for line in module.globals.values() if not LOCAL_GLOBAL.search(line)),
         *code,
-        *([_place_code(kernel, place)] if place is not None else []),
+        *([lower_store_address(_one_item(kernel, PLACE), place)] if place is not None else []),
         *(_fits_code(kernel, symbol, own) if kernel.fits else []),
         *([CHECK_FUNCTION] if checked else []),
         *(functions(counted) if counted else []),
@@ -372,28 +372,15 @@ def vectorised(
     return "\n\n".join(parts) + "\n", frame_bytes, tuple(_format_text(module, *f) for f in formats), fetches_ahead
 
 
-def _single(kernel: Kernel, formats: Formats) -> ChunkCode:
-    """The function for one work-item."""
-    one = Layout(1)
-    shapes = Shapes(kernel.function, kernel.cfg, one, {})
-    linear = Linear(kernel.function, kernel.cfg, shapes)
-    return Vectoriser(kernel.function, kernel.cfg, shapes, linear, one, Variant(SINGLE), formats).write()
-
-
-def _place_code(kernel: Kernel, place: Place) -> str:
-    """The function that tells where a line of work-items stores first."""
-    one = Layout(1)
-    shapes = Shapes(kernel.function, kernel.cfg, one, {})
-    linear = Linear(kernel.function, kernel.cfg, shapes)
-    return Vectoriser(kernel.function, kernel.cfg, shapes, linear, one, Variant(PLACE), {}).write_place(place)
+def _one_item(kernel: Kernel, name: str) -> ChunkPlan:
+    """The plan of a function for one work-item."""
+    shapes = Shapes(kernel.function, kernel.cfg, Layout(1), {})
+    return plan_chunk(Linear(kernel.function, kernel.cfg, shapes), Variant(name))
 
 
 def _fits_code(kernel: Kernel, symbol: str, own: list[Param]) -> list[str]:
     """The functions that tell whether a launch's numbers are such as the kernel was read for."""
-    one = Layout(1)
-    shapes = Shapes(kernel.function, kernel.cfg, one, {})
-    linear = Linear(kernel.function, kernel.cfg, shapes)
-    tells = Vectoriser(kernel.function, kernel.cfg, shapes, linear, one, Variant(FITS), {}).write_fits(kernel.fits)
+    tells = lower_overflow_guards(_one_item(kernel, FITS), kernel.fits)
     return [tells, write_fits_entry(symbol + FITS_SUFFIX, FITS, own, kernel.locals_bytes)]
 
 

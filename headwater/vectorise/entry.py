@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from headwater.llvm.ir import Param
 from headwater.native import launch_block
-from headwater.vectorise.chunk_values import ID_PARAMS, PARTED
+from headwater.vectorise.chunk_interface import ID_PARAMS, PARTED
 from headwater.vectorise.layout import LINE_BYTES, LOCAL_ALIGN_BYTES, STATE_BYTES, Layout
 from headwater.vectorise.privatized_counters import Tally, begin, end
 

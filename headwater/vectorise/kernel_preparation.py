@@ -18,8 +18,8 @@ from headwater.vectorise.overflow_guards import Most, fit_indices
 from headwater.vectorise.recurrences import narrow_recurrences
 from headwater.vectorise.regroup import regroup
 from headwater.vectorise.shapes import PRIMITIVE, Shapes
+from headwater.vectorise.stop_polls import polled_loops
 from headwater.vectorise.swizzle import fold_shuffles
-from headwater.vectorise.vectorise import polled_loops
 
 LOCAL_GLOBAL = re.compile(r"= .*addrspace\(3\) global ")
 

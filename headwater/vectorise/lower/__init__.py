@@ -1,0 +1,1 @@
+"""From the plan of a chunk to the LLVM text of its function."""
