@@ -27,8 +27,9 @@ RUNS = {
 
 
 def documented(command):
-    (row,) = re.findall(rf"^\| `{command}` \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    return set(re.findall(r"`(\w+)`", row))
+    text = PAGE.read_text(encoding="utf-8")
+    (entry,) = re.findall(rf"^- `{command}`: (.*?)(?=^- |^$)", text, re.MULTILINE | re.DOTALL)
+    return set(re.findall(r"`(\w+)`", entry))
 
 
 # Objects whose keys are names of a chip's parts, or numbers.
@@ -63,7 +64,7 @@ def test_every_key_that_is_printed_is_documented(folder, headwater, command):
 
 
 def test_the_page_names_every_command_with_json(headwater):
-    said = set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    said = set(re.findall(r"^- `(\w+)`: ", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     takes = {name for name in COMMANDS if "  --json  " in headwater(name, "--help").out}
     assert takes == said
 
