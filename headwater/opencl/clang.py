@@ -13,7 +13,7 @@ from pathlib import Path
 from headwater.base import reading, temporary
 from headwater.errors import InternalError, ResourceError, SourceError, Span, UsageError
 from headwater.native import limits, toolchain
-from headwater.opencl import includes, unsupported
+from headwater.opencl import includes, tables, unsupported
 from headwater.opencl.kernels import Access as Access, ArgInfo as ArgInfo, KernelInfo as KernelInfo, Kind as Kind
 from headwater.opencl.library_calls import with_library_calls
 from headwater.opencl.platforms import SPIR
@@ -91,12 +91,18 @@ _PROGRAM = (
 @dataclass(frozen=True)
 class Frontend:
     """What the front end makes of one source: IR text, its kernels by name, clang's warnings, and the files that it
-    included, with the paths where such files were looked for in vain."""
+    included, with the paths where such files were looked for in vain. ``tables``: constants that the IR only declares,
+    see `headwater.opencl.tables`."""
 
     ir: str
     kernels: dict[str, KernelInfo] = field(default_factory=dict)
     warnings: str = ""
     includes: tuple[str, ...] = ()
+    tables: dict[str, tables.Table] = field(default_factory=dict)
+
+    def whole(self) -> str:
+        """The IR with its tables."""
+        return tables.with_tables(self.ir, self.tables)
 
 
 # ---------------------------------------------------------------------------------------------- build options
@@ -251,7 +257,8 @@ def compile_to_ir(
         raise source_error(messages, source, filename, cwd)
     if any("address_space" in text for text in (source, options, *map(_text_of, found))):
         _refuse_spaces(flags, source, filename, cwd, timeout)
-    ir = unsupported.without_weak(with_plain_symbols(done.stdout.decode()))
+    bare, taken = tables.without_tables(done.stdout.decode())
+    ir = unsupported.without_weak(with_plain_symbols(bare))
 
     def with_places() -> str:
         return _ir_with_places(flags, source, filename, cwd, timeout)
@@ -263,7 +270,7 @@ def compile_to_ir(
     unknown = sorted({query for kernel in raw for query in kernel.size_queries()})
     sizes = _sizes_of(unknown, source, filename, flags, cwd, timeout) if unknown else {}
     kernels = {kernel.name: kernel.resolve(sizes) for kernel in raw}
-    return Frontend(ir, kernels, messages, found)
+    return Frontend(tables.elsewhere(ir, taken), kernels, messages, found, taken)
 
 
 def ir_with_places(source: str, filename: str, options: str = "", timeout: float = TIMEOUT_SECONDS) -> str:

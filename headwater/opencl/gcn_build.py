@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from headwater.base import temporary
 from headwater.base.freshness import digests
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
-from headwater.opencl import includes
+from headwater.opencl import includes, tables
 from headwater.opencl.assembly import told_at_calls
 from headwater.opencl.gcn import CODE_OBJECT_VERSIONS, DEFAULT_VERSION, CodeObject, Settings, processor_of
 from headwater.opencl.kernels import KernelInfo
@@ -37,10 +37,13 @@ def build(source: str, filename: str, options: str, settings: Settings) -> CodeO
     processor, version = settings.processor, settings.version
     made = front(source, filename, options, processor, version)
     kernels = _chosen(made.kernels, settings.only, filename)
+    apart = settings.emit == "hsaco" and not settings.checked
+    ir = made.ir if apart else made.whole()
     with told_at_calls(source, filename, lambda: made.ir), told_at_largest(source, filename, options):
-        code, note = _generate(made.ir, [k.symbol for k in kernels.values()], filename, source, settings)
+        code, note = _generate(ir, [k.symbol for k in kernels.values()], filename, source, settings)
     if settings.emit == "hsaco":
-        code = link(code)
+        machine = ("-target", GCN_TRIPLE, f"-mcpu={processor}", f"-mcode-object-version={version}")
+        code = link(code, *([tables.object_code(made.tables, machine)] if apart and made.tables else []))
     return CodeObject(code, processor, kernels, made.warnings + note, digests(made.includes))
 
 
@@ -225,14 +228,16 @@ def _chosen(kernels: dict[str, KernelInfo], only: tuple[str, ...], filename: str
     return {name: kernels[name] for name in only} if only else kernels
 
 
-def link(object_code: bytes) -> bytes:
+def link(*objects: bytes) -> bytes:
     """A code object that a loader takes, from relocatable object code. Raises InternalError."""
     from headwater.native import toolchain
 
     with temporary.folder() as folder:
-        source, target = os.path.join(folder, "kernel.o"), os.path.join(folder, "kernel.hsaco")
-        Path(source).write_bytes(object_code)
-        done = toolchain.run(["ld.lld", "-shared", "--no-undefined", "-o", target, source])
+        sources = [os.path.join(folder, f"{number or 'kernel'}.o") for number in range(len(objects))]
+        target = os.path.join(folder, "kernel.hsaco")
+        for source, code in zip(sources, objects, strict=True):
+            Path(source).write_bytes(code)
+        done = toolchain.run(["ld.lld", "-shared", "--no-undefined", "-o", target, *sources])
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip()[-500:]
             raise InternalError(f"linking the code object failed: {said}")

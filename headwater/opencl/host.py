@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headwater.base import cache
 from headwater.base.freshness import digests, fresh, native_state, unchanged
@@ -24,9 +25,13 @@ from headwater.vectorise.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
 from headwater.vectorise.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
 from headwater.vectorise.row_count import Flow
 
-_FORMAT = "host 4"
+if TYPE_CHECKING:
+    from headwater.opencl.tables import Table
+
+_FORMAT = "host 5"
 _IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = library_name(), "module.ll", "kernels.json", "code.json"
 _PREPARED_FILE, _FACTS_FILE = "kernel.ll", "facts.json"
+_TABLES_FILE, _CONTENTS_FILE = "tables.json", "tables.bin"
 
 
 @dataclass(frozen=True)
@@ -84,17 +89,36 @@ class HostModule:
     Of a kernel only what is asked for is compiled: its facts, then its code for work-group sizes.
     """
 
-    def __init__(self, key: str, text: str | Path, description: dict[str, Any], *, check: bool) -> None:
+    def __init__(
+        self,
+        key: str,
+        text: str | Path,
+        tables: Mapping[str, Table] | Path,
+        description: dict[str, Any],
+        *,
+        check: bool,
+    ) -> None:
         self.key = key
         self.check = check
         self.warnings: str = description["warnings"]
         self.includes: dict[str, str] = description["includes"]
         self.kernels: dict[str, KernelInfo] = {n: KernelInfo.from_json(d) for n, d in description["kernels"].items()}
         self._text = text
+        self._tables = tables
         self._vector_bytes: int = description["vector_bytes"]
         self._built: dict[tuple[_Code, Size], HostKernel] = {}
         self._prepared: dict[str, tuple[str | Path, KernelFacts]] = {}
         self._lock = threading.RLock()
+
+    def _constants(self) -> Mapping[str, Table]:
+        """The program's large tables."""
+        if isinstance(self._tables, Path):
+            from headwater.opencl.tables import Table
+
+            listed = json.loads((self._tables / _TABLES_FILE).read_text())
+            whole = (self._tables / _CONTENTS_FILE).read_bytes()
+            return {name: Table(whole[at : at + size], align, "") for name, at, size, align in listed}
+        return self._tables
 
     def facts(self, kernel: str) -> KernelFacts:
         """What a launcher must know of the kernel. Raises InternalError if LLVM cannot compile it."""
@@ -252,6 +276,12 @@ class HostModule:
             apart=code.apart,
             fitting=code.fitting,
         )
+        if known := self._constants():
+            from headwater.native.compile_c import TARGET
+            from headwater.opencl.tables import object_code, used
+
+            if mentioned := used(self.text(code.kernel), known):
+                made.append(object_code(mentioned, TARGET))
         exports = [ENTRY, *([ENTRY + FITS_SUFFIX] if code.fitting else []), *([bounds.symbol] if bounds.symbol else [])]
         needs = {"symbol": ENTRY, "frame_bytes": frame_bytes, "formats": formats, "fetches_ahead": fetches_ahead}
         needs["bounds"] = asdict(bounds)
@@ -277,9 +307,9 @@ def load(source: str, filename: str, options: str = "", *, check: bool = False) 
 
 
 def _load(key: str, source: str, filename: str, options: str, check: bool) -> HostModule:
-    def read(entry: Path) -> tuple[dict[str, str], tuple[Path, dict[str, Any]]]:
+    def read(entry: Path) -> tuple[dict[str, str], tuple[Path, Mapping[str, Table] | Path, dict[str, Any]]]:
         description = json.loads((entry / _KERNELS_FILE).read_text())
-        return description["includes"], (entry / _MODULE_FILE, description)
+        return description["includes"], (entry / _MODULE_FILE, entry if description["tables"] else {}, description)
 
     key, known = fresh(key, read)
     if known is not None:
@@ -290,6 +320,8 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
     from headwater.opencl import clang, library
 
     front = clang.compile_to_ir(source, filename, options, debug=check)
+    if check:  # what a table holds may decide which accesses there are
+        front = replace(front, ir=front.whole(), tables={})
     if has_assembly(front.ir):
         raise refuse_assembly(source, filename, options)
     called = library.called(front.ir)
@@ -304,10 +336,22 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
         "kernels": {name: asdict(info) for name, info in front.kernels.items()},
         "warnings": front.warnings,
         "includes": digests(front.includes),
+        "tables": len(front.tables),
         "vector_bytes": vector_bytes,
     }
-    cache.put(key, {_MODULE_FILE: text.encode(), _KERNELS_FILE: json.dumps(description).encode()})
-    return HostModule(key, text, json.loads(json.dumps(description)), check=check)
+    files = {_MODULE_FILE: text.encode(), _KERNELS_FILE: json.dumps(description).encode()}
+    cache.put(key, files | (_files_of(front.tables) if front.tables else {}))
+    return HostModule(key, text, front.tables, json.loads(json.dumps(description)), check=check)
+
+
+def _files_of(tables: Mapping[str, Table]) -> dict[str, bytes]:
+    """The cache's files of a program's large tables: their names, places, sizes and alignments, and their contents."""
+    listed, at = [], 0
+    for name, table in tables.items():
+        listed.append((name, at, len(table.data), table.align))
+        at += len(table.data)
+    contents = b"".join(table.data for table in tables.values())
+    return {_TABLES_FILE: json.dumps(listed).encode(), _CONTENTS_FILE: contents}
 
 
 def _content(text: str | Path) -> str:

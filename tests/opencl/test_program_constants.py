@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import headwater as hw
+from headwater.opencl.clang import compile_to_ir
+from headwater.opencl.gcn import compile_code_object
 
 DEVICES = ("cpu", "hd7970", "r9-290x", "rx480", "vega64", "hd2600-xt", "hd4870", "hd5870", "hd6970")
 WITH_DOUBLES = ("cpu", "vega64", "hd4870", "hd5870", "hd6970")
@@ -175,3 +177,54 @@ def test_names_that_llvm_quotes_are_read(device) -> None:
     out = np.full(7, -1, np.int32)
     hw.compile(NAMES, device=device)["k$"][(1,), (1,)](out, 0, device=device)
     assert out.tolist() == [92, 7, 1, 3, 4, 1, 3]
+
+
+# -- large tables, which go around LLVM's text --------------------------------------------------------------------------
+
+ROWS = 20_000
+BYTES = [k * 7919 >> 3 & 255 for k in range(3 * ROWS)]
+SHORTS = [k * 31 % 65536 - 32768 for k in range(ROWS)]
+INTS = [k * 2654435761 % 2**32 - 2**31 for k in range(ROWS)]
+SINGLES = [FLOATS[k % len(FLOATS)] if k % 3 else k * 0.37 for k in range(ROWS)]
+LARGE = f"""constant uchar b[] = {listed(BYTES)};
+constant short s[2][{ROWS}] = {{{{0}}, {listed(SHORTS)}}};
+constant int n[] = {listed(INTS)};
+constant float f[] = {floats(tuple(SINGLES), "f")};
+constant struct {{ char c; int n; }} t[] = {listed(f"{{{k % 100}, {k}}}" for k in range(ROWS))};
+constant int2 v[] = {listed(f"(int2)({k}, -{k})" for k in range(ROWS))};
+kernel void k(global uint *o, int z) {{
+  int i = get_global_id(0), j = i * 331 % {ROWS} + z;
+  o += 7 * i;
+  o[0] = b[j]; o[1] = s[1][j]; o[2] = s[0][j]; o[3] = n[j];
+  o[4] = as_uint(f[j]); o[5] = t[j].n + t[j].c; o[6] = v[j].y;
+}}
+kernel void other(global int *o, int z) {{ o[0] = n[z + 7]; }}
+"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd7970", "vega64", "hd4870", "hd5870"])
+def test_large_tables_hold_what_they_were_given(device):
+    program = hw.compile(LARGE, language="opencl")
+    at = np.arange(64) * 331 % ROWS
+    got, one = np.zeros((64, 7), np.uint32), np.zeros(1, np.int32)
+    program.k[(64,), (64,)](got, 0, device=device)
+    program.other[(1,), (1,)](one, 0, device=device)
+    expected = [np.array(BYTES)[at], np.array(SHORTS)[at], 0 * at, np.array(INTS)[at]]
+    expected += [np.array(SINGLES, np.float32)[at].view(np.uint32), at + at % 100, -at]
+    np.testing.assert_array_equal(got, np.stack([row.astype(np.uint32) for row in expected], 1))
+    assert one[0] == INTS[7]
+
+
+def test_large_tables_are_no_text_for_llvm():
+    """64 MiB took 52 s: each stage read and printed them anew."""
+    front = compile_to_ir(LARGE, "large.cl")
+    assert sorted(front.tables) == ["b", "f", "n", "s", "v"]  # a struct's members lie apart
+    whole = front.whole()
+    assert max(len(line) for line in front.ir.split("\n") if not line.startswith("@t = ")) < 1000
+    assert all(table.line in whole and table.line not in front.ir for table in front.tables.values())
+    assert front.tables["n"].data == struct.pack(f"<{ROWS}i", *INTS)
+
+
+def test_assembly_has_large_tables_as_numbers():
+    text = compile_code_object(LARGE, "large.cl", target="gfx900", emit="asm").code.decode()
+    assert text.count(".long") > ROWS

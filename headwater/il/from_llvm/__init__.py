@@ -171,11 +171,13 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
     if has_assembly(front.ir):
         raise refuse_assembly(source, filename, options, why="VLIW chips take none in OpenCL C")
     exact = _EXACT in options.split()
+    ir = front.whole() if checked else front.ir
+    contents = {} if checked else {name: table.data for name, table in front.tables.items()}
 
     def translated(*, strength_reduction: bool) -> dict[str, Kernel]:
         how = {"exact": exact, "strength_reduction": strength_reduction, "checked": checked}
         found: dict[str, Kernel] = WORKER.call(
-            f"{_WORKER_MODULE}:kernels", front.ir, front.kernels, filename, chip, **how
+            f"{_WORKER_MODULE}:kernels", ir, front.kernels, filename, chip, contents, **how
         )
         return found
 

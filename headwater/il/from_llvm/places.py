@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from headwater.il.from_llvm.constants import GENERIC, LOCAL, PRIVATE, HoldsAddress, Unknown, memory_image
 from headwater.il.from_llvm.context import Context
@@ -21,14 +22,15 @@ _LEAKS = {
 _SAME = ("getelementptr", "freeze", "bitcast", "addrspacecast", "phi", "select")
 
 
-def find_places(c: Context, function: Function) -> tuple[Places, bytes]:
-    """The places, and the program's constants as they lie in memory; SourceError if one holds an address."""
+def find_places(c: Context, function: Function, tables: Mapping[str, bytes]) -> tuple[Places, bytes]:
+    """The places, and the program's constants as they lie in memory; SourceError if one holds an address. ``tables``:
+    what constants hold that the module only declares."""
     places = Places()
     instructions = [inst for block in function.blocks.values() for inst in block.insts]
     places.uses = {value.text for inst in instructions for value in inst.args}
     _group(function, instructions, places)
     places.spaces = _spaces(c, instructions)
-    return places, _globals(c, instructions, places)
+    return places, _globals(c, instructions, places, tables)
 
 
 def _group(function: Function, instructions: list[Inst], places: Places) -> None:
@@ -129,7 +131,7 @@ def _spaces(c: Context, instructions: list[Inst]) -> dict[str, int]:
     return {name: min(spaces) for name, spaces in found.items() if len(spaces) == 1 and GENERIC not in spaces}
 
 
-def _globals(c: Context, instructions: list[Inst], places: Places) -> bytes:
+def _globals(c: Context, instructions: list[Inst], places: Places, tables: Mapping[str, bytes]) -> bytes:
     """Place the variables of the program that the kernel mentions."""
     module = c.module
     mentioned: list[str] = []
@@ -151,7 +153,7 @@ def _globals(c: Context, instructions: list[Inst], places: Places) -> bytes:
         data += bytes(-len(data) % align)
         places.data[name] = len(data)
         try:
-            data += memory_image(module, value)
+            data += tables.get(name[1:]) or memory_image(module, value)
         except (HoldsAddress, Unknown) as error:
             lines = (i.line for i in instructions if any(name in _NAMES.findall(v.text) for v in i.args))
             c.line = next(filter(None, lines), c.line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -42,18 +42,26 @@ class Translated:
     written: tuple[int, ...] | None
 
 
-def translate(text: str, info: KernelInfo, chip: Chip, filename: str, *, drawing: bool) -> Translated:
-    """Translate one kernel of a module that `headwater.opencl.codegen_vliw` made. ``drawing``: see
-    `headwater.il.from_llvm.drawing.draws`."""
-    module = Module(text)
+def translate(
+    module: Module, info: KernelInfo, chip: Chip, filename: str, tables: Mapping[str, bytes], *, drawing: bool
+) -> Translated:
+    """Translate one kernel of a module that `headwater.opencl.codegen_vliw` made. ``tables``: what constants hold that
+    the module only declares; ``drawing``: see `headwater.il.from_llvm.drawing.draws`."""
     function = module.function(info.symbol)
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
-    return _Kernel(module, function, info, chip, filename, drawing).translated()
+    return _Kernel(module, function, info, chip, filename, tables, drawing).translated()
 
 
 class _Kernel:
     def __init__(
-        self, module: Module, function: Function, info: KernelInfo, chip: Chip, filename: str, drawing: bool
+        self,
+        module: Module,
+        function: Function,
+        info: KernelInfo,
+        chip: Chip,
+        filename: str,
+        tables: Mapping[str, bytes],
+        drawing: bool,
     ) -> None:
         self.module = module
         self.function = reducible(function)
@@ -62,7 +70,7 @@ class _Kernel:
         self.c = Context(module, chip, filename)
         self.b = self.c.builder
         self.slots = _slots(info)
-        self.places, self.data = find_places(self.c, self.function)
+        self.places, self.data = find_places(self.c, self.function, tables)
         self.memory = Memory(self.c, self.places, intrinsics.DATA_ADDRESS)
         self.c.pointer = self.memory.pointer
         self.c.expression = self.expression

@@ -8,6 +8,7 @@ from headwater.il.from_llvm import Kernel, Reason
 from headwater.il.from_llvm.drawing import draws
 from headwater.il.from_llvm.translate import translate
 from headwater.il.printer import text as text_of
+from headwater.llvm.ir import Module
 from headwater.opencl import codegen_vliw
 from headwater.opencl.checked import tells, with_definedness, with_printing, without_speculation
 from headwater.opencl.kernels import KernelInfo
@@ -20,12 +21,14 @@ def kernels(
     infos: dict[str, KernelInfo],
     filename: str,
     chip: Chip,
+    tables: dict[str, bytes],
     *,
     exact: bool,
     strength_reduction: bool,
     checked: bool,
 ) -> dict[str, Kernel]:
-    """Optimise the module and translate each kernel. ``exact``: float's quotients and roots, see `Abilities`;
+    """Optimise the module and translate each kernel. ``tables``: what constants hold that the IR only declares, see
+    `headwater.opencl.tables`; ``exact``: float's quotients and roots, see `Abilities`;
     ``strength_reduction``: of the loops' indices; ``checked``: see `headwater.opencl.checked`."""
     features = chip.vliw
     abilities = codegen_vliw.Abilities(
@@ -45,7 +48,10 @@ def kernels(
         return codegen_vliw.compile(ir, symbols, filename, abilities, strength_reduction), formats
 
     def translated(text: str, formats: tuple[str, ...]) -> dict[str, Kernel]:
-        return {name: _kernel(text, formats, name, info, filename, chip, drawing) for name, info in infos.items()}
+        module = Module(text)
+        return {
+            name: _kernel(module, formats, name, info, filename, chip, tables, drawing) for name, info in infos.items()
+        }
 
     if not checked:
         return translated(*compiled(ir))
@@ -64,10 +70,17 @@ def kernels(
 
 
 def _kernel(
-    text: str, formats: tuple[str, ...], name: str, info: KernelInfo, filename: str, chip: Chip, drawing: bool
+    module: Module,
+    formats: tuple[str, ...],
+    name: str,
+    info: KernelInfo,
+    filename: str,
+    chip: Chip,
+    tables: dict[str, bytes],
+    drawing: bool,
 ) -> Kernel:
     try:
-        made = translate(text, info, chip, filename, drawing=drawing)
+        made = translate(module, info, chip, filename, tables, drawing=drawing)
     except SourceError as error:
         at = error.span or Span(filename)
         space = error.space if isinstance(error, MemoryLimitError) else ""
