@@ -50,6 +50,8 @@ def preludes(code: str) -> str:
 
 
 _SHARED = re.compile(r"(?<!volatile )(__(?:global|local) (?:(?:const )?u(?:int|short|char)|uint4) \*)")
+_VECTOR_LOAD = re.compile(r"\bvload4\(0, data \+ at\)")
+_VECTOR_STORE = re.compile(r"\bvstore([24])\((\w+)(?:\.xy)?, 0, data \+ at\);")
 _STEP = """\
 #ifdef HEADWATER_CPU
 void __hw_in_step_{0}(void); /* the work-items of a wavefront do one instruction before any does the next */
@@ -63,12 +65,20 @@ def in_step(code: str, *, pixels: bool) -> str:
     """A translation whose accesses to memory are made as they are written, by work-items of a wavefront in step: here
     (see `headwater.vectorise.plan`), and on devices whose wavefronts are."""
     shape = "8x8" if pixels else "64x1"
+    # No function of OpenCL C's takes a pointer to volatile memory and moves a vector.
+    code = _VECTOR_LOAD.sub("(uint4)(data[at], data[at + 1], data[at + 2], data[at + 3])", code)
+    code = _VECTOR_STORE.sub(_store_by_words, code)
     code = _SHARED.sub(r"volatile \1", code)
     head, name, rest = code.partition(f"__kernel void {KERNEL}(")
     at = rest.index("{\n") + 2
     start = head.rindex("typedef struct {")
     head = head[:start] + _STEP.format(shape) + "\n" + head[start:]
     return f"{head}{name}{rest[:at]}    __hw_in_step_{shape}();\n{rest[at:]}"
+
+
+def _store_by_words(match: re.Match[str]) -> str:
+    stores = (f"data[at + {n}] = {match[2]}.{component};" for n, component in enumerate("xyzw"[: int(match[1])]))
+    return f"{{ {' '.join(stores)} }}"
 
 
 def pointer_type(parameter: Parameter) -> str:

@@ -253,6 +253,21 @@ def test_pixels_of_a_block_are_in_step_and_told_of():
 
 
 @pytest.mark.parametrize("device", ["cpu", "hd5870"])
+def test_pixels_in_step_sample_textures_and_write_whole_pixels(device):
+    texture = "dcl_resource_id(0)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)\n"
+    body = "ftoi r0, vWinCoord0\nixor r2.xy, r0, l0.yyyy\nimad r2.x, r2.y, l0.x, r2.x\nimad r0.x, r0.y, l0.x, r0.x\n"
+    end = "mov r1, g[r2.x]\nmov g[r0.x], r1\nsample_resource(0)_sampler(0) r3, vWinCoord0.xy00\nmov o0, r3\nend\n"
+    source = PIXELS.replace("dcl_output", f"{texture}dcl_output") + body + end
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        program = hw.compile(source, language="il", device=device)
+    data = np.arange(16 * 16 * 4, dtype=np.float32).reshape(16, 16, 4)
+    out = np.zeros_like(data)
+    program.main[(16, 16), None](i0=data, g=data.reshape(256, 4).copy(), o0=out)
+    assert (out == data).all()
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd5870"])
 def test_checked_runs_tell_what_is_relied_on(device, tmp_path):
     path = tmp_path / "k.il"
     path.write_text(work_items(MIRROR))
