@@ -26,7 +26,8 @@ import numpy as np
 
 import headwater as hw
 from headwater.emulate.staging import c_header
-from headwater.emulate.trace import LINEAR, LIST, UNIFORM, Recording, _TraceObserver, read
+from headwater.emulate.trace import Recording, _TraceObserver, read
+from headwater.emulate.trace_format import LINEAR, LIST, UNIFORM
 from headwater.native.compile_c import compile_c
 
 CHIPS = ("vega64", "hd5870")

@@ -44,8 +44,14 @@ if TYPE_CHECKING:
     from headwater.native.faults import Extent
     from headwater.opencl.access_locations import AccessPlaces
 
-RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY = range(1, 8)
-_WRITES, _ATOMIC, _STILL, _COMPARES, _MASKS, _MONOTONE, _IN_LDS, _LOOKS_FIRST = (1 << n for n in range(16, 24))
+_FINDINGS: Final = ("RACE", "UNINITIALISED", "UNALIGNED", "BARRIER_LANES", "BARRIER_PLACES", "BARRIER_MISSED", "STRAY")
+"""Kinds of findings, from 1 on."""
+RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY = range(1, 1 + len(_FINDINGS))
+_FACTS: Final = ("WRITES", "IS_ATOMIC", "STILL", "COMPARES", "MASKS", "MONOTONE", "IN_LDS", "LOOKS_FIRST")
+"""Facts of sites, which check_records.h explains: bits from 16 on."""
+_WRITES, _ATOMIC, _STILL, _COMPARES, _MASKS, _MONOTONE, _IN_LDS, _LOOKS_FIRST = (
+    1 << (16 + n) for n in range(len(_FACTS))
+)
 _ELSEWHERE = 2
 """What a finding says of a race with several other groups."""
 _MANY, _WHO = 1 << 31, (1 << 31) - 1
@@ -59,29 +65,86 @@ _LDS_BYTES = 1 << 16
 _GRANULES = 64
 """Of a record."""
 
-FINDING: Final = np.dtype(
-    [
-        *((name, "<u4") for name in ("kind", "site", "other_site", "other_tag", "tag", "count")),
-        *((name, "<u8") for name in ("address", "detail")),
-    ]
+
+def _numbers(kind: str, *names: str) -> tuple[tuple[str, str, int], ...]:
+    return tuple((kind, name, 1) for name in names)
+
+
+_RECORD: Final = Struct(
+    "record",
+    *_numbers("u64", "writer", "reader"),  # identities that go by a rule
+    *_numbers("u64", "written", "read"),  # the granules that they are of
+    *_numbers("u64", "writers", "readers"),  # the granules whose identities are in `more`
+    *_numbers("u64", "several", "groups"),  # granules that several work-items, or several groups, have read
 )
-_RECORD_BYTES, _MORE_BYTES, _PLAIN_BYTES, _LOCAL_BYTES, _TEAM_BYTES = 64, 16, 8, 24, 128
-"""Of a record; of a granule in ``more`` and ``plain``; of a record of local memory; of a team without wavefronts."""
+_LOCAL: Final = Struct(
+    "local",
+    ("u64", "crowd", 1),  # granules that several lanes read at once in `crowd_epoch`
+    *_numbers("u32", "crowd_epoch", "crowd_site"),
+    *_numbers("u32", "wrote_epoch", "read_epoch"),  # the last with writes, and reads by no crowd; plus 1, or 0
+    align=0,
+)
+"""Of a record of local memory, beside it."""
 _SHADOW: Final = Struct(
     "shadow",
-    *(
-        (("u64", name, 1))
-        for name in ("records", "more", "unwritten", "local", "plain", "count", "shared", "record_shift")
-    ),
+    ("struct record *", "records", 1),
+    ("u64 *", "more", 1),  # the writers of BLOCK granules, their readers, the writers of the next
+    ("u64 *", "unwritten", 1),  # the granules of memory without data, or none
+    ("struct local *", "local", 1),
+    ("u64 *", "plain", 1),  # the last plain write's identity of granules whose writer is an atomic function, or 0
+    ("u64", "count", 1),  # of granules, of which a record has 1 << record_shift
+    *_numbers("u64", "shared", "record_shift"),
+)
+_RANGE: Final = Struct(
+    "range",
+    *_numbers("u64", "start", "bytes"),
+    ("u64", "shadow", 1),  # 0 of memory that the launch does not write, so that nobody's reads matter
+    ("u64", "move", 1),  # is added to an address for where it is on the host
+    align=0,
+)
+_FINDING: Final = Struct(
+    "finding",
+    *_numbers("u32", "kind", "site", "other_site", "other_tag", "tag", "count"),
+    *_numbers("u64", "address", "detail"),
+    align=0,
+)
+_SITE_FACTS: Final = Struct(
+    "site_facts",
+    ("u32", "facts", 1),
+    ("u32", "next", 1),  # of the sites that are told together with this one, `delta` bytes further; 0: none
+    *_numbers("u32", "delta", "leader"),
+    align=0,
 )
 _CONTEXT: Final = Struct(
     "context",
-    *((("u64", name, 1)) for name in ("teams", "team_bytes", "recorder_bytes", "site_table")),
-    *((("u64", name, 1)) for name in ("ranges", "range_count", "findings")),
-    *((("u32", name, 1)) for name in ("finding_count", "finding_room", "waves", "granule_shift", "local_granules")),
-    *((("u32", name, 1)) for name in ("team_count", "exhausted", "lost", "failed", "lock")),
-    *((("u32", name, 1)) for name in ("in_step", "unaligned", "atomics")),
+    *_numbers("u64", "teams", "team_bytes", "recorder_bytes", "site_table", "ranges", "range_count", "findings"),
+    *_numbers("u32", "finding_count", "finding_room", "waves", "granule_shift", "local_granules", "team_count"),
+    *_numbers("u32", "exhausted", "lost", "failed", "lock"),
+    ("u32", "in_step", 1),  # groups are of one wavefront by declaration
+    ("u32", "unaligned", 1),  # bytes of local memory that may be accessed at any address
+    ("u32", "atomics", 1),  # there are atomic functions
 )
+_TEAM: Final = Struct(
+    "team",
+    (_SHADOW, "local", 1),
+    ("u64", "barrier_pc", 1),
+    ("u64", "owner", 1),  # the structure of its thread's first wavefront
+    *_numbers("u32", "open", "begun", "barrier_epoch", "barrier_tag"),
+)
+"""What a thread keeps: of the group that it runs, of local memory (records, then ``more``), of each wavefront."""
+SHARED: Final = (_RECORD, _LOCAL, _SHADOW, _RANGE, _FINDING, _SITE_FACTS, _CONTEXT, _TEAM)
+"""The structures that check.c and Python share."""
+_MORE_BYTES: Final = 16
+_PLAIN_BYTES: Final = 8
+"""Of a granule in ``more`` and in ``plain``."""
+
+
+def c_header() -> str:
+    """The declarations of check.c's own, behind those of `headwater.emulate.staging.c_header`."""
+    kinds = ", ".join(f"{name} = {number}" for number, name in enumerate(_FINDINGS, 1))
+    facts = ", ".join(f"{name} = 1 << {number}" for number, name in enumerate(_FACTS, 16))
+    numbers = f"enum {{ {kinds} }};\nenum {{ {facts} }};\nenum {{ GRANULES = {_GRANULES}, MANY = {_MANY}u }};\n"
+    return numbers + "".join(one.declaration() for one in SHARED)
 
 
 class CheckObserver(Staged):
@@ -92,6 +155,9 @@ class CheckObserver(Staged):
     tells_segments = False
     takes_values = True
     takes_tiles = False
+
+    def declarations(self) -> str:
+        return c_header()
 
     def __init__(self) -> None:
         super().__init__()
@@ -167,16 +233,22 @@ class Shadow:
         """
         number = _records(count, room)
         if earlier is None:
-            records = aligned_bytes(number * _RECORD_BYTES)
+            records = aligned_bytes(number * _RECORD.size_bytes)
             more = aligned_bytes(number * room * _MORE_BYTES)  # never read before written, and mostly neither
             plain = aligned_bytes(number * room * _PLAIN_BYTES if atomics else 0)  # likewise
         else:
             records, more, plain = earlier.others
         records[:] = 0
-        memory = aligned_bytes(_SHADOW.size_bytes)
-        places = [address(array) if array.size else 0 for array in (records, more, unwritten)]
-        places += [0, address(plain) if atomics else 0]
-        memory[: _SHADOW.size_bytes].view(np.uint64)[:] = [*places, count, int(shared), room.bit_length() - 1]
+        arrays = {"records": records, "more": more, "unwritten": unwritten}
+        memory = _SHADOW.filled(
+            {
+                **{name: address(array) if array.size else 0 for name, array in arrays.items()},
+                "plain": address(plain) if atomics else 0,
+                "count": count,
+                "shared": int(shared),
+                "record_shift": room.bit_length() - 1,
+            }
+        )
         return Shadow(memory, unwritten, (records, more, plain))
 
 
@@ -216,15 +288,15 @@ class Checker:
         self._site_table[launch.native.observed.get("still", []), 0] |= _STILL
         self._begins = self._beginnings(launch)
         self._site_table[list(self._begins), 0] |= _ATOMIC
-        self._findings = np.zeros(_ROOM, FINDING)
+        self._findings = np.zeros(_ROOM, _FINDING.dtype)
         self._context = aligned_bytes(_CONTEXT.size_bytes)
         return [address(self._context) if n == CONTEXT_HOOK else 0 for n in range(8)]
 
     def begin(self, launch: GcnLaunch, task: SimulatedTask) -> None:
         local = -(-launch._frames // self._granule)
-        team_bytes = _TEAM_BYTES + self._waves * self._recorder_bytes
+        team_bytes = _TEAM.size_bytes + self._waves * self._recorder_bytes
         each = _MORE_BYTES + (_PLAIN_BYTES if self._atomics else 0)
-        team_bytes += round_up(_records(local) * (_RECORD_BYTES + _GRANULES * each + _LOCAL_BYTES), 64)
+        team_bytes += round_up(_records(local) * (_RECORD.size_bytes + _GRANULES * each + _LOCAL.size_bytes), 64)
         # A thread that was called for an earlier launch may come late, and find something to do.
         count = launch._tickets if launch._tickets == 1 else 2 * launch._tickets
         try:
@@ -593,7 +665,7 @@ class Checker:
 
 def _site_table(sites: Sequence[Site]) -> Array:
     """Rows of facts, the next site that is told with this one, by how much it is further, and the one that tells."""
-    table = np.zeros((max(len(sites), 1), 4), np.uint32)
+    table = np.zeros((max(len(sites), 1), _SITE_FACTS.size_bytes // 4), np.uint32)
     last: dict[int, int] = {}
     for n, site in enumerate(sites):
         leader = n if site.same_as < 0 else site.same_as

@@ -9,15 +9,12 @@
 
    Groups may be run by several threads, each of which has a team; records of global memory are locked. */
 
-enum { RACE = 1, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY };
-/* IS_ATOMIC without WRITES: a load that begins an atomic function. STILL: may read what the launch does not write. Of atomic functions: COMPARES, cmpxchg, whose `values` are the new ones, then those
+/* Facts of a site. IS_ATOMIC without WRITES: a load that begins an atomic function. STILL: may read what the launch does not write. Of atomic functions: COMPARES, cmpxchg, whose `values` are the new ones, then those
    that it compares with; MASKS, a plain write of the bytes of a dword whose bits `values` has second; MONOTONE, one that leaves memory
    as it is unless the value there is one that it is to change, so that a plain read may look at that first.
    Found when it runs: IN_LDS, a flat instruction has accessed the LDS; LOOKS_FIRST, a plain read before a MONOTONE function. */
-enum { WRITES = 1 << 16, IS_ATOMIC = 1 << 17, STILL = 1 << 18, COMPARES = 1 << 19, MASKS = 1 << 20, MONOTONE = 1 << 21,
-       IN_LDS = 1 << 22, LOOKS_FIRST = 1 << 23 };
 enum { READ, WROTE, WROTE_ELSEWHERE }; /* a race's other access; the last: of other groups */
-enum { GRANULES = 64, MANY = 1u << 31, MOST_WAVES = 1 << 25, MOST_EPOCHS = 1 << 16, MOST_RUNS = 20, WIDEST_STRIDE = 5 };
+enum { MOST_WAVES = 1 << 25, MOST_EPOCHS = 1 << 16, MOST_RUNS = 20, WIDEST_STRIDE = 5 };
 
 /* An identity: bits 0-30 the work-item (granule g of a record that goes by a rule: plus g >> rule), 31 an atomic function,
    32-34 the rule, 35-47 the site, 48-63 barriers passed. In a record's `writer` bit 31 is its lock.
@@ -39,50 +36,7 @@ typedef u64 v8 __attribute__((vector_size(64)));
 typedef u64 v4 __attribute__((vector_size(32)));
 typedef _Bool b8 __attribute__((ext_vector_type(8)));
 
-struct record {
-    u64 writer, reader;   /* identities that go by a rule */
-    u64 written, read;    /* the granules that they are of */
-    u64 writers, readers; /* the granules whose identities are in `more` */
-    u64 several, groups;  /* granules that several work-items, or several groups, have read */
-} __attribute__((aligned(64)));
 enum { BLOCK = 4 }; /* a granule's writer and its reader are in one cache line */
-/* Of local memory: the last epochs in which a record was written, and read other than by a crowd; plus 1, 0 is none. `crowd`:
-   granules that several lanes read at once in `crowd_epoch`. */
-struct local { u64 crowd; u32 crowd_epoch, crowd_site, wrote_epoch, read_epoch; };
-/* `more`: the writers of BLOCK granules, their readers, the writers of the next; `plain`: the last plain write's identity of granules
-   whose writer is an atomic function, with ATOMIC, or 0; `unwritten`: the granules of memory without data, or none; `local`: of
-   local memory; `count`: of granules, of which a record has 1 << record_shift. */
-struct shadow { struct record *records; u64 *more, *unwritten; struct local *local; u64 *plain, count, shared, record_shift; };
-
-/* `shadow`: 0 of memory that the launch does not write, so that nobody's reads matter. */
-struct range { u64 start, bytes, shadow, move; }; /* `move` is added to an address for where it is on the host */
-struct finding {
-    u32 kind, site, other_site, other_tag;
-    u32 tag, count;
-    u64 address, detail;
-};
-
-/* `next`: of the sites that are told together with this one, and `delta` bytes further; 0: none. */
-struct site_facts { u32 facts, next, delta, leader; };
-
-struct context {
-    u64 teams, team_bytes, recorder_bytes, site_table;
-    u64 ranges, range_count;
-    u64 findings;
-    u32 finding_count, finding_room;
-    u32 waves, granule_shift, local_granules;
-    u32 team_count;
-    u32 exhausted, lost, failed, lock;
-    u32 in_step, unaligned; /* groups are of one wavefront by declaration; bytes of local memory that may be accessed at any address */
-    u32 atomics;            /* there are atomic functions */
-};
-
-/* What a thread keeps: of the group that it runs, of local memory (records, then `more`), of each wavefront. */
-struct team {
-    struct shadow local;
-    u64 barrier_pc, owner; /* owner: the structure of its thread's first wavefront */
-    u32 open, begun, barrier_epoch, barrier_tag;
-} __attribute__((aligned(64)));
 
 /* `in_step`: the wavefront has been at a barrier of its own since the last one of the group. */
 struct recorder { u32 tag, epoch; struct team *team; u32 in_step; };

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from headwater.base import native_library
-from headwater.emulate import again
+from headwater.emulate import again, layout
 from headwater.emulate.atomics import operation_of
 from headwater.emulate.helpers import FLAT, GDS, LDS, PRIVATE
 from headwater.emulate.hooks import Accessing
-from headwater.emulate.layout import LANES, WAVE, c_header as _layout_header
+from headwater.emulate.layout import LANES, WAVE
 from headwater.emulate.native import keeps_registers
 from headwater.emulate.program import effects
 from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
@@ -310,8 +310,12 @@ class Staged:
 
     def objects(self) -> list[bytes]:
         """Object code of the library."""
-        texts = [Path(__file__).with_name(name).read_text() for name in self.library]
-        return [compile_c(c_header() + "".join(texts))]
+        texts = [Path(__file__).with_name(name).read_text() for name in ("lanes.h", "again.h", *self.library)]
+        return [compile_c(c_header() + self.declarations() + "".join(texts))]
+
+    def declarations(self) -> str:
+        """What the library's files begin with behind `c_header`."""
+        return ""
 
     def facts(self) -> Any:
         """Sites and segments, for `tables`."""
@@ -515,6 +519,8 @@ def c_header() -> str:
         for name, what in (("HIDDEN", "hidden"), ("EXPORT", "default"))
     )
     head = f"#define RECORDER_HEAD_BYTES {RECORDER_HEAD_BYTES}\n#define PATH_ROOM {PATH_ROOM}\n{RECORDER.declaration()}"
-    here = Path(__file__)
-    lanes = "".join(here.with_name(name).read_text() for name in ("lanes.h", "again.h"))
-    return f"{_layout_header()}{kinds}{head}{visible}{SITE.declaration()}{lanes}"
+    return f"{layout.c_header()}{kinds}{head}{visible}{SITE.declaration()}"
+
+
+SHARED: Final = (*layout.SHARED, RECORDER, SITE)
+"""The structures that C and Python share."""

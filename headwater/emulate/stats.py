@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from headwater.emulate.layout import LANES
-from headwater.emulate.trace import LINE_BYTES
+from headwater.emulate.trace_format import LINE_BYTES
 from headwater.isa.gcn.cost import UNITS
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.printer import text

@@ -21,7 +21,7 @@ import numpy as np
 from headwater.base import reading
 from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.base.writing import is_special
-from headwater.emulate import layout
+from headwater.emulate import layout, trace_format
 from headwater.emulate.layout import LANES, round_up
 from headwater.emulate.staging import (
     CONTEXT_HOOK,
@@ -37,6 +37,24 @@ from headwater.emulate.staging import (
     recorder_bytes,
     tables,
 )
+from headwater.emulate.trace_format import (
+    ACCESS,
+    CHUNK,
+    CHUNK_MAGIC,
+    LANES_MASK,
+    LANES_SHIFT,
+    LIST,
+    LIST_HEAD,
+    MAGIC,
+    MEMORY_RECORD,
+    NARROW,
+    OFTEN_SHIFT,
+    OWN_LISTS,
+    PATH_RECORD,
+    REPEAT_BITS,
+    REPEATED,
+    VERSION,
+)
 from headwater.errors import InternalError, ResourceError, UsageError
 from headwater.native.launch_block import STOP
 from headwater.native.structure import Struct
@@ -47,61 +65,57 @@ if TYPE_CHECKING:
     from headwater.emulate.memory import Address
     from headwater.emulate.registers import Mask
 
-VERSION: Final = 7
-MAGIC: Final = b"HWTRACE7"
-CHUNK_MAGIC: Final = 0x43545748
-LINE_BYTES: Final = 64
 FIRST_ADDRESS: Final = 1 << 20
 """Where the first allocation lies for the trace: the same in every run, unlike the host's addresses."""
 PAGE_BYTES: Final = 4096
 PRIVATE_ADDRESS: Final = 1 << 36
 """Where the wavefronts' private memory lies for the trace, behind all that a launch can allocate."""
-LIST, LINEAR, UNIFORM = 1 << 13, 1 << 14, 1 << 15
-"""Flags of a memory record, in the upper bits of its ``site``."""
-
-PATH_RECORD: Final = np.dtype([("segment", "<u2"), ("active", "<u2"), ("repeat", "<u4")])
-"""A record of `Wave.path`; in the file one word of 32 bits, or two."""
-_LANES_SHIFT, _LANES_MASK, _OFTEN_SHIFT = 16, 127, 23
-"""Of such a word: the segment below, the lanes, and how often, or 0: the next word says it."""
-_AGAIN: Final = 127
-"""Instead of lanes: so many words before this one, where a record has its segment, are run again, so often."""
-MEMORY_RECORD: Final = np.dtype(
-    [("site", "<u2"), ("active", "u1"), ("count", "u1"), ("first", "<u4"), ("stride", "<i4"), ("repeat", "<u4")]
-)
-"""As in the file: the upper 6 bits of ``repeat`` are the cycles of the address unit less 1."""
-_NARROW: Final = 1 << 7
-"""In ``active``: the record's list has 16 bits for each line."""
-REPEAT_BITS: Final = 26
-_OWN_LISTS: Final = 2
-"""In a chunk's ``last``: each wavefront has lists of its own."""
-ACCESS: Final = np.dtype([*((name, MEMORY_RECORD[name]) for name in MEMORY_RECORD.names or ()), ("cycles", "u1")])
-"""A memory record with its two parts of ``repeat`` apart."""
-CHUNK: Final = np.dtype(
-    [
-        *(("magic", "<u4"), ("wave", "<u4"), ("group", "<u8"), ("path", "<u4"), ("memory", "<u4")),
-        *((name, "<u4") for name in ("lines", "last", "waves", "step")),
-    ]
-)
 _MEMORY_ROOM, _LINE_ROOM, _OUTPUT_ROOM = 2048, 8192, 1 << 18
-_RUN_BYTES, _ALL_RUNS, _SERIES_BYTES = 16, 13, 2560
-"""Of trace_records.h: what is known of a site in a wavefront, how often that is kept; what of wavefronts alike."""
+_ALL_RUNS: Final = 13
+"""How often what is known of a site in a wavefront is kept: now, and three times for each series."""
+_SERIES_BYTES: Final = 2560
+"""For what is known of wavefronts alike."""
 
+_PATH: Final = Struct("path_record", ("u32", "key", 1), ("u32", "repeat", 1), align=0)
+_RUN: Final = Struct("run", *((("u32", name, 1)) for name in ("packed", "first", "stride", "count")), align=0)
+"""The accesses of a site that make one record, so far: ``packed`` is cycles of the address unit less 1, flags, from bit
+16 on active lanes with NARROW, from bit 24 on the count of lines."""
+_RANGE: Final = Struct("range", *((("u64", name, 1)) for name in ("start", "bytes", "address", "memory")), align=0)
+"""Memory that the launch may touch, by the kernel's addresses; ``memory``: where it lies, if that is known."""
 _CONTEXT: Final = Struct(
     "context",
     *((("u64", name, 1)) for name in ("recorders", "recorder_bytes", "recorder_count", "write")),
     *((("i32", name, 1)) for name in ("file", "unused")),
     *((("u32", name, 1)) for name in ("sites", "segments")),
-    *((("u64", name, 1)) for name in ("site_table", "ranges", "range_count", "private_address", "private_bytes")),
+    ("u64", "site_table", 1),  # u32: kind | bytes << 8
+    ("u64", "ranges", 1),  # sorted by start
+    ("u64", "range_count", 1),
+    *((("u64", name, 1)) for name in ("private_address", "private_bytes")),  # of each wavefront, one behind the other
     ("u64", "lds_base", 1),
-    *((("u32", name, 1)) for name in ("waves", "failed", "apart", "memory_room", "line_room", "output_room")),
-    *((("u32", name, 1)) for name in ("banks", "quads")),
+    *((("u32", name, 1)) for name in ("waves", "failed")),
+    ("u32", "apart", 1),  # each wavefront of a group has a recorder, as they take turns
+    *((("u32", name, 1)) for name in ("memory_room", "line_room", "output_room")),
+    ("u32", "banks", 1),  # of the LDS
+    ("u32", "quads", 1),  # whether the cycles of the address unit are VLIW chips'
 )
+"""What the launcher fills in for trace.c."""
+SHARED: Final = (*trace_format.SHARED, _PATH, _RUN, _RANGE, _CONTEXT)
+"""The structures that trace.c and Python share."""
+
+
+def c_header() -> str:
+    """The declarations of trace.c's own, behind those of `headwater.emulate.staging.c_header`."""
+    own = "".join(one.declaration() for one in SHARED[len(trace_format.SHARED) :])
+    return f"{trace_format.c_header()}{own}enum {{ SERIES_BYTES = {_SERIES_BYTES} }};\n"
 
 
 class _TraceObserver(Staged):
     name = f"trace {VERSION}"
     library = ("trace_cycles.h", "trace_records.h", "trace.c")
     expects = True
+
+    def declarations(self) -> str:
+        return c_header()
 
     def __init__(self) -> None:
         super().__init__()
@@ -178,8 +192,8 @@ class Recording:
         self._observed = "" if self.path is None else _json(launch.native.observed)
         self._recorder_bytes = round_up(
             _kept_bytes(found)
-            + (PATH_ROOM + 2 + len(found.segments)) * PATH_RECORD.itemsize
-            + _MEMORY_ROOM * MEMORY_RECORD.itemsize
+            + (PATH_ROOM + 2 + len(found.segments)) * _PATH.size_bytes
+            + _MEMORY_ROOM * MEMORY_RECORD.size_bytes
             + _LINE_ROOM * 4
             + _OUTPUT_ROOM,
             64,
@@ -346,7 +360,7 @@ def _kept_bytes(found: Tables) -> int:
     return (
         recorder_bytes(len(found.sites))
         + counters
-        + _ALL_RUNS * _RUN_BYTES * round_up(len(found.sites), 4)
+        + _ALL_RUNS * _RUN.size_bytes * round_up(len(found.sites), 4)
         + _SERIES_BYTES
     )
 
@@ -422,9 +436,9 @@ class Trace:
 
 
 def _chunk(path: Path, data: Any, at: int) -> Any:
-    if at + CHUNK.itemsize > len(data):
+    if at + CHUNK.size_bytes > len(data):
         raise UsageError(f"{path}: the trace ends in the middle of a record", hint="record it again")
-    head = data[at : at + CHUNK.itemsize].view(CHUNK)[0]
+    head = data[at : at + CHUNK.size_bytes].view(CHUNK.dtype)[0]
     if head["magic"] != CHUNK_MAGIC or at + _chunk_bytes(head) > len(data):
         raise UsageError(f"{path}: no record at byte {at}: the trace is damaged", hint="record it again")
     return head
@@ -433,7 +447,7 @@ def _chunk(path: Path, data: Any, at: int) -> Any:
 def _chunk_bytes(head: Any) -> int:
     path, memory, lines = (int(head[n]) for n in ("path", "memory", "lines"))
     deltas = memory if head["waves"] > 1 else 0
-    return CHUNK.itemsize + 4 * path + memory * MEMORY_RECORD.itemsize + 4 * (lines + deltas)
+    return CHUNK.size_bytes + 4 * path + memory * MEMORY_RECORD.size_bytes + 4 * (lines + deltas)
 
 
 def _wave(trace: Trace, data: Any, group: int, wave: int, chunks: list[tuple[int, int]]) -> Wave:
@@ -442,9 +456,9 @@ def _wave(trace: Trace, data: Any, group: int, wave: int, chunks: list[tuple[int
     word = np.dtype("<u4")
     for start, turn in chunks:
         head = _chunk(trace.path, data, start)
-        at = start + CHUNK.itemsize
+        at = start + CHUNK.size_bytes
         for part, (dtype, count) in zip(
-            parts, ((word, head["path"]), (MEMORY_RECORD, head["memory"]), (word, head["lines"])), strict=True
+            parts, ((word, head["path"]), (MEMORY_RECORD.dtype, head["memory"]), (word, head["lines"])), strict=True
         ):
             size = dtype.itemsize * int(count)
             part.append(np.frombuffer(bytearray(data[at : at + size]), dtype))
@@ -452,16 +466,16 @@ def _wave(trace: Trace, data: Any, group: int, wave: int, chunks: list[tuple[int
         if turn:  # before what each has of its own
             deltas = np.frombuffer(data[at : at + 4 * int(head["memory"])].tobytes(), "<u4")
             parts[1][-1]["first"] += deltas * np.uint32(turn)
-        if head["last"] & _OWN_LISTS:
+        if head["last"] & OWN_LISTS:
             parts[2][-1] = _own_lists(trace.path, parts[1][-1], parts[2][-1], turn)
     records, lists = (np.concatenate(part) for part in parts[1:])
     path = np.concatenate([_path(trace.path, words) for words in parts[0]])
     memory = np.zeros(len(records), ACCESS)
-    for name in MEMORY_RECORD.names or ():
+    for name in MEMORY_RECORD.offset:
         memory[name] = records[name]
     memory["repeat"] &= (1 << REPEAT_BITS) - 1
     memory["cycles"] = (records["repeat"] >> REPEAT_BITS) + 1
-    memory["active"] &= _NARROW - 1
+    memory["active"] &= NARROW - 1
     return Wave(group, wave, path, memory, _lines(trace.path, records, lists), trace.sites)
 
 
@@ -471,17 +485,17 @@ def _own_lists(path: Path, records: Array, words: Array, turn: int) -> Array:
     at = 0
     for n in range(turn + 1):
         for one in np.flatnonzero(records["site"] & LIST):
-            if at + 2 > len(words):
+            if at + LIST_HEAD > len(words):
                 raise UsageError(f"{path}: the trace is damaged", hint="record it again")
-            begin, first = words[at : at + 2]
-            count, narrow = int(begin >> 24), int(begin >> 16) & _NARROW
-            at += 2 + _list_words(count, bool(narrow))
+            begin, first = words[at : at + LIST_HEAD]
+            count, narrow = int(begin >> 24), int(begin >> 16) & NARROW
+            at += LIST_HEAD + _list_words(count, bool(narrow))
             if n < turn:
                 continue
             kept.append(words[at - _list_words(count, bool(narrow)) : at])
             cycles = (begin & 63) << np.uint32(REPEAT_BITS)
             repeat = records["repeat"][one] & ((1 << REPEAT_BITS) - 1)
-            active = records["active"][one] & (_NARROW - 1) | narrow
+            active = records["active"][one] & (NARROW - 1) | narrow
             records[one] = records["site"][one], active, count, first, records["stride"][one], repeat | cycles
     return np.concatenate(kept) if kept else words[:0]
 
@@ -492,7 +506,7 @@ def _list_words(count: int, narrow: bool) -> int:
 
 def _path(path: Path, words: Array) -> Array:
     """`PATH_RECORD` from the words of a chunk."""
-    often = words >> _OFTEN_SHIFT
+    often = words >> OFTEN_SHIFT
     two, begins = often == 0, np.ones(len(words), np.bool_)
     for at in np.flatnonzero(two):  # or what looks so and is such a number itself
         if begins[at] and at + 1 < len(words):
@@ -500,9 +514,9 @@ def _path(path: Path, words: Array) -> Array:
             often[at] = words[at + 1]
     found = np.zeros(len(words), PATH_RECORD)
     found["segment"] = words & 0xFFFF
-    found["active"] = words >> _LANES_SHIFT & _LANES_MASK
+    found["active"] = words >> LANES_SHIFT & LANES_MASK
     found["repeat"] = often
-    again = np.flatnonzero(begins & (found["active"] == _AGAIN))
+    again = np.flatnonzero(begins & (found["active"] == REPEATED))
     parts: list[Array] = []
     done = 0
     for end in map(int, again):
@@ -521,7 +535,7 @@ def _lines(path: Path, records: Array, lists: Array) -> Array:
     found: list[Array] = []
     at = 0
     for one in records[records["site"] & LIST != 0]:
-        count, narrow = int(one["count"]), bool(one["active"] & _NARROW)
+        count, narrow = int(one["count"]), bool(one["active"] & NARROW)
         size = _list_words(count, narrow)
         some = lists[at : at + size]
         if len(some) < size:

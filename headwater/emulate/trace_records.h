@@ -2,42 +2,17 @@
 
 typedef int (*write_function)(int file, const void *data, u64 bytes);
 
-enum { LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, NARROW = 1 << 7 }; /* NARROW: in `active` */
-enum { LANES_SHIFT = 16, OFTEN_SHIFT = 23, OFTEN = 1 << 9, AGAIN = 127 << LANES_SHIFT }; /* of words of a path in the file */
+enum { OFTEN = 1 << (32 - OFTEN_SHIFT) }; /* more repetitions than a word of a path can say */
 enum { CLASSES = 32, MOST_BACK = 0x7fff }; /* of segments, a power of two; records that a word has run again: of two words each at most */
-enum { CHUNK_MAGIC = 0x43545748, SERIES_BYTES = 2560 };
-enum { LAST = 1, OWN_LISTS = 2 }; /* of a chunk's `last` */
-enum { REPEAT_BITS = 26, MOST_REPEATS = (1 << REPEAT_BITS) - 1, CYCLES = 63 };
+enum { MOST_REPEATS = (1 << REPEAT_BITS) - 1, CYCLES = 63 };
 
-struct path_record { u32 key, repeat; };
-struct memory_record { u16 site; unsigned char active, count; u32 first; i32 stride; u32 repeat; };
-struct chunk { u32 magic, wave; u64 group; u32 path, memory, lines, last, waves, step; };
 /* The accesses of a site that make one record, so far: `packed` is cycles of the address unit less 1 | flags | active << 16 |
    count << 24, where NARROW is a part of `active`. */
-struct run { u32 packed, first, stride, count; };
 /* Runs are written and compared as two numbers of 64 bits: a load that takes together what was stored apart waits until all
    stores before it, the kernel's own among them, have reached the cache. */
 typedef u64 __attribute__((may_alias)) half;
 /* Of functions that read what has just been stored: without vector registers nothing is taken together. */
 #define APART SCALAR __attribute__((noinline))
-struct range { u64 start, bytes, address, memory; }; /* memory: where it lies, if that is known */
-
-/* What the launcher fills in. */
-struct context {
-    u64 recorders, recorder_bytes, recorder_count;
-    u64 write;
-    i32 file;
-    i32 unused;
-    u32 sites, segments;
-    u64 site_table; /* u32: kind | bytes << 8 */
-    u64 ranges, range_count; /* sorted by start */
-    u64 private_address, private_bytes; /* of each wavefront, one after the other */
-    u64 lds_base;
-    u32 waves, failed, apart; /* apart: each wavefront of a group has a recorder, as they take turns */
-    u32 memory_room, line_room, output_room;
-    u32 banks, quads; /* of the LDS; whether the cycles of the address unit are VLIW chips' */
-};
-
 enum { SERIES_PATHS = 64, ALL_SERIES = 4 }; /* records of the longest path that is compared; series that are open */
 
 /* Wavefronts that did the same (those at the ends of rows are often one series, those between another): `waves` from number `start` on, `step` apart. Runs of the first and of the last of them, and
@@ -139,7 +114,7 @@ APART static u32 *put_path(struct recorder *r, const struct path_record *path, u
         u32 often = more / back, words = 0;
         for (u32 k = n - back; k < n; k++) words += path[k].repeat < OFTEN ? 1 : 2;
         count_path(r, path + n - back, back, often * waves);
-        word = put_often(word, AGAIN | words, often);
+        word = put_often(word, (REPEATED << LANES_SHIFT) | words, often);
         from = n += often * back;
     }
     return word;
@@ -200,7 +175,6 @@ static u32 relative_lines(struct site *s, u32 count) {
 }
 
 /* What a list begins with where each wavefront has its own: how many lines, whether it is narrow, and the cycles; then `first`. */
-enum { LIST_HEAD = 2 };
 #define OF_LIST (CYCLES | NARROW << 16 | 0xffu << 24)
 
 /* Keep the lists of the wavefront's runs behind those that are kept; 0 if there is no room. */

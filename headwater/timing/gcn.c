@@ -4,20 +4,8 @@
    Graphics Cores Next (GCN) Architecture, "CU scheduling"). As what is shared is reserved when it is asked for, the time at
    which an access will have ended is known when it is issued; s_waitcnt turns into a time to go on at. */
 
-enum { VALU, SCALAR, VMEM, LDS, BRANCH, CLASSES, WAIT = CLASSES, NOP, BARRIER, END };
-enum { ISSUE, DEPEND, FETCH, SMEM_WAIT, LDS_WAIT, VMEM_WAIT, BARRIER_WAIT, START, CAUSES };
-enum { WRITES = 1, ATOMIC = 2, GLC = 4, MAKES_MASK = 8, NEEDS_MASK = 16, NEW_LINE = 32, FLAT = 64, RETURNS = 128 };
-enum { SMEM = 1, MATRIX = 2, INVALIDATES = 4 };
+enum { CLASSES = WAIT }; /* of instructions, of which a SIMD issues one each */
 enum { SIMDS = 8, SLOTS = 16, GROUPS = 64, RING = 64, SHORT_RING = 16, MISSES = 256, READER_BYTES = 4160 };
-
-/* An instruction. `cycles`: that it takes the wavefront; of memory, that it takes the address unit when lanes follow each
-   other; `other`: when they do not, or of the LDS the least. */
-struct op {
-    u8 kind, cycles, flags, more;
-    u8 vm, lgkm, exp, sites;
-    u16 site, other;
-    u32 line;
-};
 
 /* Accesses under way are numbered from 1 on, so that a wavefront with few needs one line of the host's memory for them. */
 struct wave { /* what every instruction needs comes first */
@@ -748,7 +736,7 @@ EXPORT struct gpu *hw_gcn_begin(const struct launch *from, u8 *memory) {
 }
 
 /* What was found, as numbers in the order of `SUMS` in replay.py. */
-EXPORT void hw_gcn_result(struct gpu *g, u64 *out) {
+EXPORT void hw_gcn_result(struct gpu *g, struct result *out) {
     const struct chip *k = g->m.chip;
     u64 l1[2] = {0}, scalar[2] = {0}, code[2] = {0}, banks = 0, channels = 0;
     struct cache *last = 0;
@@ -762,17 +750,49 @@ EXPORT void hw_gcn_result(struct gpu *g, u64 *out) {
     }
     for (u32 n = 0; n < k->l2_banks; n++) banks += g->m.memory.banks[n].taken;
     for (u32 n = 0; n < k->channels; n++) channels += g->m.memory.channels[n].taken / 16;
-    u64 all[] = {later(g->m.last, g->m.now), g->m.instructions, g->m.waves, g->m.wave_cycles, g->empty, g->valu_busy, g->scalar_busy,
-                 g->branch_busy, g->taken, g->lds_busy, g->lds_conflicts, g->address_busy, g->loads, g->stores, g->load_lines,
-                 g->store_lines, l1[0], l1[1], scalar[0], scalar[1], code[0], code[1], g->m.memory.l2.hits, g->m.memory.l2.misses, banks, channels,
-                 g->m.memory.reads, g->m.memory.writes, g->m.memory.atomics, g->m.memory.fills, g->m.memory.write_backs,
-                 g->m.memory.page_misses, g->m.ended_groups, g->m.failed, g->m.timeline.count, g->m.occupancy.step, g->m.traffic.step};
-    u32 at = 0;
-    for (u32 n = 0; n < sizeof all / sizeof *all; n++) out[at++] = all[n];
-    for (u32 n = 0; n < CAUSES; n++) out[at++] = g->cause[n];
-    for (u32 n = 0; n < CAUSES; n++) out[at++] = g->wave_cause[n];
-    for (u32 n = 0; n < POINTS; n++) out[at++] = g->m.occupancy.value[n];
-    for (u32 n = 0; n < POINTS; n++) out[at++] = g->m.traffic.value[n];
+    out->cycles = later(g->m.last, g->m.now);
+    out->instructions = g->m.instructions;
+    out->waves = g->m.waves;
+    out->wave_cycles = g->m.wave_cycles;
+    out->empty = g->empty;
+    out->valu_busy = g->valu_busy;
+    out->scalar_issues = g->scalar_busy;
+    out->branch_issues = g->branch_busy;
+    out->branches_taken = g->taken;
+    out->lds_busy = g->lds_busy;
+    out->lds_conflict_cycles = g->lds_conflicts;
+    out->address_busy = g->address_busy;
+    out->loads = g->loads;
+    out->stores = g->stores;
+    out->load_lines = g->load_lines;
+    out->store_lines = g->store_lines;
+    out->l1_hits = l1[0];
+    out->l1_misses = l1[1];
+    out->scalar_hits = scalar[0];
+    out->scalar_misses = scalar[1];
+    out->code_hits = code[0];
+    out->code_misses = code[1];
+    out->l2_hits = g->m.memory.l2.hits;
+    out->l2_misses = g->m.memory.l2.misses;
+    out->bank_bytes = banks;
+    out->channel_bytes = channels;
+    out->l2_reads = g->m.memory.reads;
+    out->l2_writes = g->m.memory.writes;
+    out->l2_atomics = g->m.memory.atomics;
+    out->fills = g->m.memory.fills;
+    out->write_backs = g->m.memory.write_backs;
+    out->page_misses = g->m.memory.page_misses;
+    out->groups = g->m.ended_groups;
+    out->failed = g->m.failed;
+    out->happenings = g->m.timeline.count;
+    out->occupancy_step = g->m.occupancy.step;
+    out->traffic_step = g->m.traffic.step;
+    for (u32 n = 0; n < CAUSES; n++) {
+        out->cause[n] = g->cause[n];
+        out->wave_cause[n] = g->wave_cause[n];
+    }
+    __builtin_memcpy(out->occupancy, g->m.occupancy.value, sizeof out->occupancy);
+    __builtin_memcpy(out->traffic, g->m.traffic.value, sizeof out->traffic);
 }
 
 /* Free what the wavefronts' readers hold. */

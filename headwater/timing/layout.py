@@ -16,12 +16,29 @@ import numpy as np
 
 from headwater.base import cache
 from headwater.base.native_library import function
+from headwater.emulate import trace_format
 from headwater.native import pool
-from headwater.native.structure import Struct
+from headwater.native.structure import TYPES, Struct
 
-CAUSES: Final = ("issue", "dependency", "fetch", "scalar memory", "LDS", "vector memory", "barrier", "start")
-"""Why a SIMD or a wavefront waits, in the engine's order; "issue" is no wait for a SIMD, and for a wavefront the turn
-of others."""
+CAUSES: Final = (
+    ("ISSUE", "issue"),
+    ("DEPEND", "dependency"),
+    ("FETCH", "fetch"),
+    ("SMEM_WAIT", "scalar memory"),
+    ("LDS_WAIT", "LDS"),
+    ("VMEM_WAIT", "vector memory"),
+    ("BARRIER_WAIT", "barrier"),
+    ("START", "start"),
+)
+"""Why a SIMD or a wavefront waits, by its name in the engine; "issue" is no wait for a SIMD, and for a wavefront the
+turn of others."""
+KINDS: Final = ("VALU", "SCALAR", "VMEM", "LDS", "BRANCH", "WAIT", "NOP", "BARRIER", "END")
+"""What an instruction is; the first five are the classes of which a SIMD issues one each."""
+FLAGS: Final = ("WRITES", "ATOMIC", "GLC", "MAKES_MASK", "NEEDS_MASK", "NEW_LINE", "FLAT", "RETURNS")
+MORE_FLAGS: Final = ("SMEM", "MATRIX", "INVALIDATES")
+"""Bits of an instruction's ``flags`` and ``more``."""
+FAILURES: Final = ("TRACE_SHORT", "STUCK")
+"""What ``failed`` of the result says, from 1 on."""
 SUMS: Final = (
     *("cycles", "instructions", "waves", "wave_cycles", "empty", "valu_busy", "scalar_issues", "branch_issues"),
     *("branches_taken", "lds_busy", "lds_conflict_cycles", "address_busy", "loads", "stores", "load_lines"),
@@ -29,7 +46,7 @@ SUMS: Final = (
     *("l2_hits", "l2_misses", "bank_bytes", "channel_bytes", "l2_reads", "l2_writes", "l2_atomics", "fills"),
     *("write_backs", "page_misses", "groups", "failed", "happenings", "occupancy_step", "traffic_step"),
 )
-"""What the engine's result begins with; then come causes of SIMDs and of wavefronts, and two series."""
+"""What the engine counts."""
 POINTS: Final = 512
 """Steps of a series over time."""
 DISPATCH_ENGINES: Final = 64
@@ -70,50 +87,100 @@ CHIP: Final = Struct(
 
 TRACE: Final = Struct(
     "trace",
-    *(("u64", name, 1) for name in ("data", "start", "bytes", "chunks", "offset", "next", "first", "waves", "same")),
+    ("const u8 *", "data", 1),
+    *(("u64", name, 1) for name in ("start", "bytes", "chunks")),
+    ("u64 *", "offset", 1),  # of each chunk
+    ("u32 *", "next", 1),  # the chunk that goes on where this one ends, ~0 if it is the last
+    ("u32 *", "first", 1),  # of each wavefront
+    ("u64", "waves", 1),
+    ("const i32 *", "same", 1),  # the site whose records are those of a site, -1: its own
     *(("u32", name, 1) for name in ("waves_per_group", "sites", "segments")),
 )
-"""As ``struct trace`` of waves.h."""
-
+SEGMENT: Final = Struct(
+    "segment", ("u32", "first", 1), ("u32", "end", 1), ("i32", "falls_to", 1), ("u32", "unused", 1), align=0
+)
+HAPPENING: Final = Struct(
+    "happening",
+    *(("u64", "time", 1), ("u32", "cycles", 1), ("u16", "unit", 1), ("u8", "simd", 1), ("u8", "slot", 1)),
+    *(("u32", "kind", 1), ("u32", "what", 1)),
+    align=0,
+)
 LAUNCH: Final = Struct(
     "launch",
-    *(("u64", name, 1) for name in ("chip", "trace", "ops", "segments", "counters", "op_count", "groups")),
-    *(("u64", name, 1) for name in ("happenings", "room", "units", "allocate")),
+    ("const struct chip *", "chip", 1),
+    ("const struct trace *", "trace", 1),
+    ("const struct op *", "ops", 1),
+    ("const struct segment *", "segments", 1),
+    ("u64 *", "counters", 1),  # three for each op
+    *(("u64", name, 1) for name in ("op_count", "groups")),
+    ("struct happening *", "happenings", 1),
+    ("u64", "room", 1),  # for so many happenings of the first `units` compute units
+    ("u64", "units", 1),
+    ("allocate_function *", "allocate", 1),
 )
-"""As ``struct launch`` of machine.h."""
-
-OP: Final = np.dtype(
-    [
-        *((name, "u1") for name in ("kind", "cycles", "flags", "more", "vm", "lgkm", "exp", "sites")),
-        *(("site", "<u2"), ("other", "<u2"), ("line", "<u4")),
-    ]
+"""A launch as its launcher gives it."""
+OP: Final = Struct(
+    "op",
+    *(("u8", name, 1) for name in ("kind", "cycles", "flags", "more", "vm", "lgkm", "exp", "sites")),
+    *(("u16", "site", 1), ("u16", "other", 1), ("u32", "line", 1)),
+    align=0,
 )
-SEGMENT: Final = np.dtype([("first", "<u4"), ("end", "<u4"), ("falls_to", "<i4"), ("unused", "<u4")])
-HAPPENING: Final = np.dtype(
-    [
-        *(("time", "<u8"), ("cycles", "<u4"), ("unit", "<u2"), ("simd", "u1"), ("slot", "u1")),
-        *(("kind", "<u4"), ("what", "<u4")),
-    ]
-)
+"""An instruction. ``cycles``: that it takes the wavefront; of memory, that it takes the address unit when lanes follow
+each other; ``other``: when they do not, or of the LDS the least."""
 
 Memory = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 @dataclass(frozen=True)
 class Family:
-    """Chips that one engine replays: its file's name, its structure of a chip, what it counts and by what it waits.
+    """Chips that one engine replays: its file's name, its structures of a chip and an instruction, what it counts and
+    by what it waits.
 
     ``sums`` have "cycles", "instructions", "waves", "wave_cycles", "groups", "failed", "happenings", "occupancy_step"
-    and "traffic_step" at least; ``causes`` have "issue" first and "start".
+    and "traffic_step" at least; ``causes``, each with its name in the engine, have "issue" first and "start".
+    ``kinds``: of instructions; ``flags``: sets of their bits.
     """
 
     name: str
     chip: Struct
+    op: Struct
     sums: tuple[str, ...]
-    causes: tuple[str, ...]
+    causes: tuple[tuple[str, str], ...]
+    kinds: tuple[str, ...]
+    flags: tuple[tuple[str, ...], ...]
+
+    @property
+    def result(self) -> Struct:
+        """What the engine found: sums, cycles by causes of SIMDs and of wavefronts, and two series over time."""
+        causes = len(self.causes)
+        return Struct(
+            "result",
+            *(("u64", name, 1) for name in self.sums),
+            *(("u64", "cause", causes), ("u64", "wave_cause", causes)),
+            *(("u64", "occupancy", POINTS), ("u64", "traffic", POINTS)),
+            align=0,
+        )
+
+    @property
+    def shared(self) -> tuple[Struct, ...]:
+        """The structures that the engine and Python share."""
+        return (*trace_format.SHARED, self.chip, TRACE, SEGMENT, HAPPENING, self.op, LAUNCH, self.result)
 
 
-GCN: Final = Family("gcn", CHIP, SUMS, CAUSES)
+GCN: Final = Family("gcn", CHIP, OP, SUMS, CAUSES, KINDS, (FLAGS, MORE_FLAGS))
+
+
+def c_header(family: Family) -> str:
+    """The declarations that an engine begins with."""
+    own = "".join(one.declaration() for one in family.shared[len(trace_format.SHARED) :])
+    causes = f"enum {{ {', '.join(name for name, _ in family.causes)}, CAUSES }};\n"
+    kinds = f"enum {{ {', '.join(family.kinds)} }};\n"
+    flags = "".join(
+        f"enum {{ {', '.join(f'{flag} = 1 << {n}' for n, flag in enumerate(some))} }};\n" for some in family.flags
+    )
+    failures = f"enum {{ {', '.join(f'{name} = {n}' for n, name in enumerate(FAILURES, 1))} }};\n"
+    numbers = f"enum {{ POINTS = {POINTS} }};\n" + causes + kinds + flags + failures
+    return TYPES + _TYPES + trace_format.c_header() + numbers + own
 
 
 def filled(struct: Struct, values: dict[str, Any]) -> Memory:
@@ -176,9 +243,8 @@ def _engine(family: Family) -> Engine:
     from headwater.native.shared import link_shared
 
     here = Path(__file__).parent
-    # The trace's structure stands in waves.h, with the types that its members point at.
     files = ("shared_resources.h", "waves.h", "machine.h", f"{family.name}.c")
-    source = "\n".join((_TYPES, family.chip.declaration(), *((here / name).read_text() for name in files)))
+    source = "\n".join((c_header(family), *((here / name).read_text() for name in files)))
     pointer, u64, u32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
     own = f"hw_{family.name}_"
     functions: tuple[tuple[str, Any, Any], ...] = (
@@ -201,11 +267,7 @@ def _engine(family: Family) -> Engine:
 
 
 _TYPES: Final = """\
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-typedef long long i64;
+typedef void *allocate_function(void *, u64);
 #define EXPORT __attribute__((visibility("default")))
 """
 

@@ -3,9 +3,6 @@
 
 enum { NEVER_BITS = 62, QUANTUM = 128 };
 #define NEVER (1ull << NEVER_BITS)
-enum { TRACE_SHORT = 1, STUCK = 2 }; /* what `failed` says */
-
-struct segment { u32 first, end; i32 falls_to; u32 unused; };
 
 struct machine {
     const struct chip *chip;
@@ -20,21 +17,8 @@ struct machine {
     u64 engine_free[64];
     u64 wave_cycles, waves;
     u64 moving, moved_to; /* bytes that channels are still to move, from this cycle on */
-    void *(*allocate)(void *, u64);
+    allocate_function *allocate;
     u32 failed, first; /* first: which compute unit comes first in this quantum, as none shall always do */
-};
-
-/* A launch as its launcher gives it. `counters`: three for each op; `happenings`: room for so many of the first `units`
-   compute units. */
-struct launch {
-    const struct chip *chip;
-    const struct trace *trace;
-    const struct op *ops;
-    const struct segment *segments;
-    u64 *counters, op_count, groups;
-    struct happening *happenings;
-    u64 room, units;
-    void *(*allocate)(void *, u64);
 };
 
 static void machine_begin(struct machine *m, const struct launch *from, struct arena *a) {

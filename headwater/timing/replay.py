@@ -13,7 +13,7 @@ from headwater.base.arrays import address, aligned_bytes
 from headwater.chips.checks import check
 from headwater.chips.occupancy import Occupancy, occupancy
 from headwater.errors import InternalError, ResourceError, UsageError
-from headwater.timing.layout import HAPPENING, LAUNCH, POINTS, SEGMENT, TRACE, c_functions, engine, filled
+from headwater.timing.layout import FAILURES, HAPPENING, LAUNCH, SEGMENT, TRACE, c_functions, engine, filled
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _STEP_INSTRUCTIONS: Final = 1 << 21
 """How many are replayed at a time, between which Ctrl-C is looked at: about 0.1 s."""
-_SHORT, _STUCK = 1, 2
+_SHORT, _STUCK = range(1, 1 + len(FAILURES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +135,9 @@ class Replayer:
         except MemoryError:
             raise ResourceError("there is no memory for the chip's state") from None
         ops = np.ascontiguousarray(table.ops)
-        segments = np.ascontiguousarray(table.segments, SEGMENT)
+        segments = np.ascontiguousarray(table.segments, SEGMENT.dtype)
         counters = np.zeros((3, max(len(ops), 1)), np.uint64)
-        happenings = np.zeros(max(timeline, 1), HAPPENING)
+        happenings = np.zeros(max(timeline, 1), HAPPENING.dtype)
         allocate, release = c_functions()
         launch = filled(
             LAUNCH,
@@ -156,37 +156,35 @@ class Replayer:
             },
         )
         gpu = library.begin(address(launch), address(memory))
-        names, causes = self.family.sums, self.family.causes
-        sums = np.zeros(len(names) + 2 * len(causes) + 2 * POINTS, np.uint64)
+        family = self.family
+        result = np.zeros(1, family.result.dtype)
         complete, state = True, 1
         try:
             while state == 1:
                 state = int(library.run(gpu, _STEP_INSTRUCTIONS))
                 if tell is not None:
-                    library.result(gpu, address(sums))
-                    tell(int(sums[names.index("groups")]) / max(wanted, 1))
+                    library.result(gpu, address(result))
+                    tell(int(result["groups"][0]) / max(wanted, 1))
         except KeyboardInterrupt:
             complete = False
         finally:
-            library.result(gpu, address(sums))
+            library.result(gpu, address(result))
             library.end(gpu, ctypes.c_void_p(release))
-        found = dict(zip(names, sums.tolist(), strict=False))
+        found = {name: int(result[name][0]) for name in family.sums}
         if found["failed"] == _SHORT:
             raise UsageError(f"{self.trace.path}: the trace ends before its wavefronts do", hint="record it again")
         if found["failed"] == _STUCK:
             raise InternalError(f"{self.trace.kernel} came to a standstill in the cycle model")
-        at = len(names)
-        simd, wave = sums[at : at + len(causes)].tolist(), sums[at + len(causes) : at + 2 * len(causes)].tolist()
-        at += 2 * len(causes)
+        causes = [cause for _, cause in family.causes]
         return Counted(
             found,
-            dict(zip(causes, simd, strict=True)),
-            dict(zip(causes, wave, strict=True)),
+            dict(zip(causes, result["cause"][0].tolist(), strict=True)),
+            dict(zip(causes, result["wave_cause"][0].tolist(), strict=True)),
             counters[0],
             counters[1],
             counters[2],
-            sums[at : at + POINTS],
-            sums[at + POINTS :],
+            result["occupancy"][0],
+            result["traffic"][0],
             happenings[: found["happenings"]],
             complete,
         )

@@ -17,7 +17,7 @@ from headwater.chips.checks import CODE_WAYS, LINE_BYTES
 from headwater.chips.occupancy import Occupancy
 from headwater.isa.gcn.cost import address_cycles, alu_cycles, scalar_cycles
 from headwater.isa.gcn.model import ISA_OF_TARGET, Register, generation_of
-from headwater.timing.layout import CHIP, OP, SEGMENT, Memory, filled
+from headwater.timing.layout import CHIP, FLAGS, KINDS, MORE_FLAGS, OP, SEGMENT, Memory, filled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,9 +41,9 @@ UNIFORM_CYCLES: Final = (4, 4, 4, 6, 8, 8, 8, 8)  # [P] all lanes one address, b
 MOST_CYCLES, MOST_CYCLES_BEFORE = 64, 16
 LINE_CYCLES, LINE_CYCLES_BEFORE = 0, 1
 
-(_VALU, _SCALAR, _VMEM, _LDS, _BRANCH, _WAIT, _NOP, _BARRIER, _END) = range(9)
-WRITES, ATOMIC, GLC, MAKES_MASK, NEEDS_MASK, NEW_LINE, FLAT, RETURNS = (1 << n for n in range(8))
-_SMEM, _MATRIX, _INVALIDATES = 1, 2, 4
+(_VALU, _SCALAR, _VMEM, _LDS, _BRANCH, _WAIT, _NOP, _BARRIER, _END) = range(len(KINDS))
+WRITES, ATOMIC, GLC, MAKES_MASK, NEEDS_MASK, NEW_LINE, FLAT, RETURNS = (1 << n for n in range(len(FLAGS)))
+_SMEM, _MATRIX, _INVALIDATES = (1 << n for n in range(len(MORE_FLAGS)))
 
 
 def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
@@ -112,8 +112,8 @@ class Table:
     ) -> None:
         self.instructions = [decoded[address] for segment in segments for address in segment.addresses]
         self.addresses = [instruction.address for instruction in self.instructions]
-        self.ops = np.zeros(len(self.instructions), OP)
-        self.segments = np.zeros(len(segments), SEGMENT)
+        self.ops = np.zeros(len(self.instructions), OP.dtype)
+        self.segments = np.zeros(len(segments), SEGMENT.dtype)
         of_instruction: dict[int, list[int]] = {}
         for number, site in enumerate(sites):
             of_instruction.setdefault(site.address, []).append(number)

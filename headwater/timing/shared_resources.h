@@ -467,8 +467,6 @@ static void memory_begin(struct memory *m, const struct chip *k, struct arena *a
 
 /* ---- series over time -------------------------------------------------------------------------------------------- */
 
-enum { POINTS = 512 };
-
 /* A quantity over time: `value[n]` is its sum over the cycles of step n. Steps grow as time goes on. */
 struct series { u64 step; u64 value[POINTS]; };
 
@@ -499,8 +497,6 @@ static void series_spread(struct series *s, u64 from, u64 to, u64 amount) {
 }
 
 /* ---- timeline ---------------------------------------------------------------------------------------------------- */
-
-struct happening { u64 time; u32 cycles; u16 unit; u8 simd, slot; u32 kind, what; };
 
 struct timeline { struct happening *all; u64 room, count; u32 units; };
 

@@ -25,7 +25,7 @@ def events(report: Report) -> list[dict[str, Any]]:
             "the report has no timeline", hint="ask for one: simulate(…, timeline=True), headwater simulate --timeline"
         )
     vliw = report.chip.family == "vliw"
-    causes = (VLIW if vliw else GCN).causes
+    causes = [cause for _, cause in (VLIW if vliw else GCN).causes]
     a_wave = len(causes)  # the kind of a happening that is a wavefront from begin to end; those below it are waits
     per_microsecond = report.chip.compute.clock_mhz
     found: list[dict[str, Any]] = []

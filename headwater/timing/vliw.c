@@ -5,26 +5,13 @@
    after the other through the texture unit; writes through the export bus. Nothing interrupts a clause, so each is
    reckoned in one go when its turn comes. */
 
-enum { FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK };
-enum { ISSUE, SWITCH, QUEUE_WAIT, FETCH_WAIT, LDS_WAIT, WRITE_WAIT, CODE_WAIT, BARRIER_WAIT, START, CAUSES };
 enum { SHOW_ALU = CAUSES + 1, SHOW_FETCH, SHOW_WRITE };
-enum { LOCAL = 1, POPS = 2, BARRIER = 4, UNCACHED = 8, PIXEL = 16, COMPLETE = 32, VERTEX = 64 };
 enum { SLOT_BITS = 6, SLOTS = 1 << SLOT_BITS, GROUPS = 64, PAIR = 2, MISSES = 256, WRITES = 16, QUADS = 16, SCALE = 16 };
 enum { LEAST_BYTES = 32 }; /* of a burst of GDDR */
 /* Instructions and constants come in blocks of 256 bytes. A window into a constant buffer, where it is not 0: the buffer's
    number above that of the first of its one or two blocks. Their lines in memory are made up, apart from those of the trace. */
 enum { BLOCK_LINES = 4, WINDOWS = 4, TWO_BLOCKS = 1 << 14, WINDOW_BITS = (1 << 12) - 1 };
 enum { CODE_LINE = 1 << 30, CONSTANT_LINE = 1 << 29 };
-
-/* An instruction of control flow, a group, a fetch. `count`: groups or fetches behind the head of their clause; `cycles`: of
-   the export bus for an element of 64 lanes that follow each other; `dwords`: of a lane. `block`: the first of the `blocks`
-   of the program that a clause lies in; `windows`: the constants that it locks. */
-struct op {
-    u8 kind, flags, dwords, cycles;
-    u16 count, sites, site, blocks;
-    u32 block;
-    u16 windows[WINDOWS];
-};
 
 struct wave {
     u32 op, end, active, group, number, quads, why, switched, held, unused; /* held: its clause's code is there */
@@ -629,7 +616,7 @@ static void add_uses(u64 *uses, const struct cache *c) {
 }
 
 /* What was found, as numbers in the order of `SUMS` in vliw_layout.py. Of a pair each half counts as half a SIMD. */
-EXPORT void hw_vliw_result(struct gpu *g, u64 *out) {
+EXPORT void hw_vliw_result(struct gpu *g, struct result *out) {
     const struct chip *k = g->m.chip;
     u64 near[CACHES][2] = {{0}}, banks = 0, channels = 0, ports = 0, lds = 0;
     for (u32 n = 0; n < k->units; n++) {
@@ -645,17 +632,51 @@ EXPORT void hw_vliw_result(struct gpu *g, u64 *out) {
         channels += g->m.memory.channels[n].taken / SCALE;
         ports += g->ports[n].taken / SCALE;
     }
-    u64 all[] = {later(g->m.last, g->m.now), g->m.instructions, g->m.waves * k->waves_per_record, g->m.wave_cycles * k->waves_per_record, g->m.ended_groups, g->m.failed, g->m.timeline.count,
-                 g->m.occupancy.step, g->m.traffic.step, g->alu_busy, g->fetch_busy, g->vertex_busy, g->export_busy, g->sequencer_busy, lds,
-                 g->lds_conflicts, g->clauses, g->loads, g->stores, g->load_lines, g->store_lines, near[0][0], near[0][1],
-                 near[1][0], near[1][1], near[2][0], near[2][1], near[3][0], near[3][1], g->m.memory.l2.hits, g->m.memory.l2.misses, banks,
-                 channels, ports, g->render->taken, g->moved, g->m.memory.reads, g->m.memory.writes, g->m.memory.atomics};
-    u32 at = 0;
-    for (u32 n = 0; n < sizeof all / sizeof *all; n++) out[at++] = all[n];
-    for (u32 n = 0; n < CAUSES; n++) out[at++] = g->cause[n] / k->pair;
-    for (u32 n = 0; n < CAUSES; n++) out[at++] = g->wave_cause[n] * k->waves_per_record;
-    for (u32 n = 0; n < POINTS; n++) out[at++] = g->m.occupancy.value[n];
-    for (u32 n = 0; n < POINTS; n++) out[at++] = g->m.traffic.value[n];
+    out->cycles = later(g->m.last, g->m.now);
+    out->instructions = g->m.instructions;
+    out->waves = g->m.waves * k->waves_per_record;
+    out->wave_cycles = g->m.wave_cycles * k->waves_per_record;
+    out->groups = g->m.ended_groups;
+    out->failed = g->m.failed;
+    out->happenings = g->m.timeline.count;
+    out->occupancy_step = g->m.occupancy.step;
+    out->traffic_step = g->m.traffic.step;
+    out->alu_busy = g->alu_busy;
+    out->fetch_busy = g->fetch_busy;
+    out->vertex_busy = g->vertex_busy;
+    out->export_busy = g->export_busy;
+    out->sequencer_busy = g->sequencer_busy;
+    out->lds_busy = lds;
+    out->lds_conflict_cycles = g->lds_conflicts;
+    out->clauses = g->clauses;
+    out->loads = g->loads;
+    out->stores = g->stores;
+    out->load_lines = g->load_lines;
+    out->store_lines = g->store_lines;
+    out->l1_hits = near[0][0];
+    out->l1_misses = near[0][1];
+    out->vertex_hits = near[1][0];
+    out->vertex_misses = near[1][1];
+    out->code_hits = near[2][0];
+    out->code_misses = near[2][1];
+    out->constant_hits = near[3][0];
+    out->constant_misses = near[3][1];
+    out->l2_hits = g->m.memory.l2.hits;
+    out->l2_misses = g->m.memory.l2.misses;
+    out->bank_bytes = banks;
+    out->channel_bytes = channels;
+    out->port_cycles = ports;
+    out->pixels = g->render->taken;
+    out->moved = g->moved;
+    out->reads = g->m.memory.reads;
+    out->writes = g->m.memory.writes;
+    out->atomics = g->m.memory.atomics;
+    for (u32 n = 0; n < CAUSES; n++) {
+        out->cause[n] = g->cause[n] / k->pair;
+        out->wave_cause[n] = g->wave_cause[n] * k->waves_per_record;
+    }
+    __builtin_memcpy(out->occupancy, g->m.occupancy.value, sizeof out->occupancy);
+    __builtin_memcpy(out->traffic, g->m.traffic.value, sizeof out->traffic);
 }
 
 /* Free what the wavefronts' readers hold. */

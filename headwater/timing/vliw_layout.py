@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from headwater.native.structure import Struct
 from headwater.timing.layout import Family
 
-CAUSES: Final = ("issue", "clause switch", "fetch queue", "fetch", "LDS", "write", "code", "barrier", "start")
-"""Why a SIMD engine has no group to issue, or a wavefront waits, in the engine's order."""
+CAUSES: Final = (
+    ("ISSUE", "issue"),
+    ("SWITCH", "clause switch"),
+    ("QUEUE_WAIT", "fetch queue"),
+    ("FETCH_WAIT", "fetch"),
+    ("LDS_WAIT", "LDS"),
+    ("WRITE_WAIT", "write"),
+    ("CODE_WAIT", "code"),
+    ("BARRIER_WAIT", "barrier"),
+    ("START", "start"),
+)
+"""Why a SIMD engine has no group to issue, or a wavefront waits, by its name in the engine."""
+KINDS: Final = ("FLOW", "ALU", "GROUP", "FETCHES", "FETCH", "WRITE", "WAIT_ACK")
+"""What an instruction is."""
+FLAGS: Final = ("LOCAL", "POPS", "BARRIER", "UNCACHED", "PIXEL", "COMPLETE", "VERTEX")
+"""Bits of an instruction's ``flags``."""
 CLAUSES: Final = ("ALU clause", "fetch clause", "write")
 """Happenings behind those of wavefronts."""
 
@@ -37,15 +49,17 @@ CHIP: Final = Struct(
 """A chip as the engine wants it: counts, bytes and cycles of the core clock; ``turns``: the address of the
 work-groups' numbers in the order in which they begin, or 0."""
 
-OP: Final = np.dtype(
-    [
-        *((name, "u1") for name in ("kind", "flags", "dwords", "cycles")),
-        *((name, "<u2") for name in ("count", "sites", "site", "blocks")),
-        ("block", "<u4"),
-        ("windows", "<u2", (4,)),
-    ]
+OP: Final = Struct(
+    "op",
+    *(("u8", name, 1) for name in ("kind", "flags", "dwords", "cycles")),
+    *(("u16", name, 1) for name in ("count", "sites", "site", "blocks")),
+    ("u32", "block", 1),
+    ("u16", "windows", 4),
+    align=0,
 )
-"""As ``struct op`` of vliw.c."""
+"""An instruction of control flow, a group, a fetch. ``count``: groups or fetches behind the head of their clause;
+``cycles``: of the export bus for an element of 64 lanes that follow each other; ``dwords``: of a lane. ``block``: the
+first of the ``blocks`` of the program that a clause lies in; ``windows``: the constants that it locks."""
 
 SUMS: Final = (
     *("cycles", "instructions", "waves", "wave_cycles", "groups", "failed", "happenings", "occupancy_step"),
@@ -65,4 +79,4 @@ SUMS: Final = (
     *("bank_bytes", "channel_bytes", "port_cycles", "pixels", "moved", "reads", "writes", "atomics"),
 )
 
-VLIW: Final = Family("vliw", CHIP, SUMS, CAUSES)
+VLIW: Final = Family("vliw", CHIP, OP, SUMS, CAUSES, KINDS, (FLAGS,))

@@ -20,7 +20,7 @@ from headwater.emulate.vliw.clause import place
 from headwater.isa.vliw.encode import clause_words, layout
 from headwater.isa.vliw.model import LDS_OQ_A, LDS_OQ_B_POP
 from headwater.timing.layout import SEGMENT, Memory, filled
-from headwater.timing.vliw_layout import CHIP, OP
+from headwater.timing.vliw_layout import CHIP, FLAGS, KINDS, OP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,8 +50,8 @@ ATOMIC_CYCLES: Final = 1.5
 WRITE_WEIGHT: Final = 1.22
 CHANNEL_BITS: Final = 32  # [G]
 
-(FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK) = range(7)
-LOCAL, POPS, BARRIER, UNCACHED, PIXEL, COMPLETE, VERTEX = (1 << n for n in range(7))
+(FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK) = range(len(KINDS))
+LOCAL, POPS, BARRIER, UNCACHED, PIXEL, COMPLETE, VERTEX = (1 << n for n in range(len(FLAGS)))
 WINDOW, TWO_BLOCKS = 1 << 15, 1 << 14
 LOCK_TWO: Final = 2
 SHARED_MODES: Final = (5, 6)  # [I] INDEX_GLOBAL and INDEX_GLOBAL_AR_X
@@ -183,14 +183,14 @@ class Table:
             self._of.setdefault((site.address >> 12, (site.address & 0xFFF) >> 3), []).append(number)
         self.addresses: list[int] = []
         self.segment_of: list[int] = []
-        self.segments = np.zeros(len(segments), SEGMENT)
+        self.segments = np.zeros(len(segments), SEGMENT.dtype)
         for number, segment in enumerate(segments):
             first = len(self._rows)
             for address in segment.addresses:
                 self._instruction(shader.cf[address >> 12], address >> 12)
             self.segments[number] = (first, len(self._rows), -1, 0)
             self.segment_of += [number] * (len(self._rows) - first)
-        self.ops = np.array(self._rows, OP)
+        self.ops = np.array(self._rows, OP.dtype)
 
     def _add(
         self,

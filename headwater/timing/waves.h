@@ -1,35 +1,13 @@
-/* A trace file in memory in; the path and the accesses of one wavefront after the other out. See docs/trace.md. */
+/* A trace file in memory, `struct trace`, in; the path and the accesses of one wavefront after the other out. See docs/trace.md. */
 
-enum { CHUNK_MAGIC = 0x43545748, LIST = 1 << 13, LINEAR = 1 << 14, UNIFORM = 1 << 15, SITE_BITS = (1 << 13) - 1 };
+enum { SITE_BITS = LIST - 1 };
 
-struct chunk { u32 magic, wave; u64 group; u32 path, memory, lines, last, waves, step; };
 struct path_record { u32 segment, active, repeat; };
-/* As in the file: the segment, from bit 16 on the lanes, from bit 23 on how often, or 0: the next word says it. */
-enum { LANES_SHIFT = 16, LANES_MASK = 127, OFTEN_SHIFT = 23 };
-/* Instead of lanes: so many words before, where a record has its segment, are run again, so often. */
-enum { AGAIN = 127 };
-struct memory_record { u16 site; u8 active, count; u32 first; i32 stride; u32 repeat; };
-
-/* In a chunk's `last`: each wavefront has lists of its own, which begin with how many lines there are (from bit 24), whether the list is
-   narrow (bit 23), cycles less 1; and `first`. */
-enum { OWN_LISTS = 2, LIST_HEAD = 2 };
 
 /* Accesses of a site, one after the other. */
 struct run { u32 first; i32 stride; u32 repeat; u16 flags; u8 active, count; const u32 *lines; }; /* repeat: as in the file */
-enum { REPEAT_BITS = 26, REPEATS = (1 << REPEAT_BITS) - 1, NARROW = 1 << 7 }; /* NARROW: in a record's `active` */
+enum { REPEATS = (1 << REPEAT_BITS) - 1 };
 struct cursor { struct run run; u32 at, end, used, unused; }; /* run: what runs[at] is */
-
-struct trace {
-    const u8 *data;
-    u64 start, bytes;
-    u64 chunks;
-    u64 *offset;       /* of each chunk */
-    u32 *next;         /* the chunk that goes on where this one ends, ~0 if it is the last */
-    u32 *first;        /* of each wavefront */
-    u64 waves;
-    const i32 *same;   /* the site whose records are those of a site, -1: its own */
-    u32 waves_per_group, sites, segments;
-};
 
 /* One access: `first` and, if `lines` is set, each line's distance from it; if it is `narrow`, the distance of the least, and
    those from that in 16 bits. */
@@ -117,7 +95,7 @@ EXPORT u64 hw_index(struct trace *t, u32 *last) {
     return missing;
 }
 
-static inline int is_again(u32 word) { return (word >> LANES_SHIFT & LANES_MASK) == AGAIN; }
+static inline int is_again(u32 word) { return (word >> LANES_SHIFT & LANES_MASK) == REPEATED; }
 
 /* Go back to where a loop of the path begins, or on behind the word that says so. 0 if the file is damaged. */
 static int reader_back(struct reader *r) {

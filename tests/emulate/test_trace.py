@@ -7,7 +7,8 @@ import headwater as hw
 from headwater import chips
 from headwater.emulate.hooks import watching
 from headwater.emulate.stats import is_lds, is_vector, statistics
-from headwater.emulate.trace import CHUNK, FIRST_ADDRESS, LINEAR, LIST, MAGIC, UNIFORM, Recording, read
+from headwater.emulate.trace import FIRST_ADDRESS, Recording, read
+from headwater.emulate.trace_format import CHUNK, LINEAR, LIST, MAGIC, UNIFORM
 from headwater.timing.replay import Replayer
 from headwater.timing.simulate import machine_of
 
@@ -271,8 +272,8 @@ def test_a_loop_of_a_path_that_leads_nowhere_is_told(tmp_path, words):
     recording = record(made, "loops", (64,), (64,), [np.zeros(64, np.int32), np.int32(40), np.int32(30)], path)
     data = bytearray(path.read_bytes())
     start = 16 + int.from_bytes(data[8:16], "little")
-    (count,) = np.frombuffer(data, CHUNK, 1, start)["path"]
-    path_words = np.frombuffer(data, np.uint32, count, start + CHUNK.itemsize)
+    (count,) = np.frombuffer(data, CHUNK.dtype, 1, start)["path"]
+    path_words = np.frombuffer(data, np.uint32, count, start + CHUNK.size_bytes)
     (at,) = np.flatnonzero(path_words >> 16 & 127 == 127)[:1]
     path_words[at] = path_words[at] & 0xFFFF0000 | (words and int(at) + words)
     path.write_bytes(data)
@@ -433,9 +434,9 @@ def test_lists_that_end_too_early_are_told(tmp_path):
     recording = record(made, "pick", (4096,), (64,), [at, np.zeros(4096, np.int32)], path)
     data = bytearray(path.read_bytes())
     start = 16 + int.from_bytes(data[8:16], "little")
-    head = np.frombuffer(data, CHUNK, 1, start)[0]
+    head = np.frombuffer(data, CHUNK.dtype, 1, start)[0]
     assert head["last"] == 3
-    lines = start + CHUNK.itemsize + 4 * int(head["path"]) + 16 * int(head["memory"])
+    lines = start + CHUNK.size_bytes + 4 * int(head["path"]) + 16 * int(head["memory"])
     size = 4 * int(head["lines"])
     data[lines : lines + size] = np.full(size // 4, 255 << 24, np.uint32).tobytes()  # more lines in each than there are
     path.write_bytes(data)

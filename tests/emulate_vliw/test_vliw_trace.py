@@ -8,7 +8,8 @@ import pytest
 import headwater as hw
 from headwater.emulate.hooks import watching
 from headwater.emulate.stats import is_lds, is_vector, statistics
-from headwater.emulate.trace import LINEAR, LIST, UNIFORM, Recording, read
+from headwater.emulate.trace import Recording, read
+from headwater.emulate.trace_format import LINEAR, LIST, UNIFORM
 from headwater.emulate.vliw.clause import PC_CF_SHIFT
 from headwater.emulate.vliw.raster import NO_QUAD, rasterised
 from headwater.emulate.vliw.watch import tiled_bytes

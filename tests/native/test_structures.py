@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +14,16 @@ import pytest
 import headwater
 from headwater.base.arrays import address
 from headwater.base.native_library import function
-from headwater.emulate import layout
+from headwater.emulate import check, layout, staging, trace
 from headwater.emulate.vliw import layout as vliw_layout
 from headwater.native import pool
 from headwater.native.compile_c import compile_c
 from headwater.native.launch_block import ACCESS_ERROR, BARRIER_ERROR, BLOCK, BOUND
 from headwater.native.shared import link_shared
 from headwater.native.structure import Struct, c_declarations
+from headwater.timing import layout as timing_layout
+from headwater.timing.layout import GCN
+from headwater.timing.vliw_layout import VLIW
 
 ROOT = Path(headwater.__file__).parent
 
@@ -28,10 +32,23 @@ def _shaders_header() -> str:
     return layout.c_header() + vliw_layout.c_header()
 
 
+def _check_header() -> str:
+    return staging.c_header() + check.c_header()
+
+
+def _trace_header() -> str:
+    return staging.c_header() + trace.c_header()
+
+
 HEADERS: list[tuple[str, Callable[[], str], Sequence[Struct]]] = [
     ("native", pool.c_header, pool.SHARED),
     ("emulate", layout.c_header, layout.SHARED),
     ("emulate", _shaders_header, vliw_layout.SHARED),
+    ("emulate", staging.c_header, staging.SHARED),
+    ("emulate", _check_header, check.SHARED),
+    ("emulate", _trace_header, trace.SHARED),
+    ("timing", partial(timing_layout.c_header, GCN), GCN.shared),
+    ("timing", partial(timing_layout.c_header, VLIW), VLIW.shared),
 ]
 """The package whose C sources begin with a header, the header, the structures that it declares."""
 
