@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from headwater.llvm import builder
 
 BITS: dict[str, int] = {
     "u1": 1,
@@ -21,7 +22,6 @@ BITS: dict[str, int] = {
 _FOLDED = {"add": operator.add, "mul": operator.mul, "and": operator.and_}
 
 _FLOATS = {"f32": "float", "f64": "double"}
-_CALLEE = re.compile(r"@([\w.$]+)\(")
 
 
 def element(type_: str) -> str:
@@ -57,80 +57,26 @@ class Value:
 
 
 @dataclass(slots=True, eq=False)
-class Block:
+class Block(builder.Block):
     """A basic block being written. ``flushed`` maps typed values to the same without denormals, ``casts`` typed values
     and the type wanted to what they are as that."""
 
-    label: str
-    lines: list[str] = field(default_factory=list)
     flushed: dict[str, str] = field(default_factory=dict)
     casts: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
-class Builder:
-    """Writes the body of one function, block by block, and collects what the module has to declare.
-
-    ``emit`` and ``line`` write plain LLVM text; the other methods know the language's types, and make vectors
-    of scalars where the two meet.
-    """
+class Builder(builder.Builder[Block]):
+    """Knows the types of the semantics language, and makes vectors of scalars where the two meet."""
 
     def __init__(self, features: frozenset[str] = frozenset()) -> None:
         """``features``: LLVM's names of what the host has (``avx512dq``), where plain LLVM IR would not do."""
+        super().__init__(Block)
         self.features = features
-        self.blocks: list[Block] = [Block("entry")]
-        self.block = self.blocks[0]
-        self.declarations: dict[str, str] = {}
-        self._count = 0
-
-    # ---- text
-
-    def fresh(self, hint: str = "t") -> str:
-        """A name nobody has (with its %)."""
-        self._count += 1
-        return f"%{hint}{self._count}"
-
-    def label(self, hint: str) -> str:
-        """A label nobody has (without %)."""
-        self._count += 1
-        return f"{hint}.{self._count}"
-
-    def start(self, label: str) -> Block:
-        """Begin a block; the one before must have been ended."""
-        self.block = Block(label)
-        self.blocks.append(self.block)
-        return self.block
-
-    def emit(self, text: str) -> str:
-        """Write ``%new = text``, return ``%new``."""
-        name = self.fresh()
-        self.block.lines.append(f"  {name} = {text}")
-        return name
 
     def count_bits(self, mask: str) -> str:
         """How many bits of an ``i64`` are set, an ``i32``."""
         self.declare("declare i64 @llvm.ctpop.i64(i64)")
         return self.emit(f"trunc i64 {self.emit(f'call i64 @llvm.ctpop.i64(i64 {mask})')} to i32")
-
-    def line(self, text: str) -> None:
-        """Write an instruction without a result."""
-        self.block.lines.append(f"  {text}")
-
-    def jump(self, label: str) -> None:
-        """Go to a block."""
-        self.line(f"br label %{label}")
-
-    def branch(self, condition: str, yes: str, no: str) -> None:
-        """Go to one of two blocks by an ``i1``."""
-        self.line(f"br i1 {condition}, label %{yes}, label %{no}")
-
-    def declare(self, declaration: str) -> None:
-        """Make sure the module has this ``declare`` line (or definition, or global), named by its first ``@name(``."""
-        match = _CALLEE.search(declaration)
-        self.declarations.setdefault(match[1] if match else declaration, declaration)
-
-    def text(self) -> str:
-        """The blocks written so far."""
-        return "\n".join(line for block in self.blocks for line in (f"{block.label}:", *block.lines))
 
     # ---- typed values
 

@@ -11,6 +11,7 @@ import re
 import struct
 from collections.abc import Iterator
 
+from headwater.llvm.builder import Block, Builder
 from headwater.llvm.text import split, string_bytes
 from headwater.opencl.printf import Specifier, parse
 
@@ -118,7 +119,11 @@ def _size(kind: str) -> int:
 def _writer(number: int, stored: list[Argument], size: int) -> str:
     """The function that writes a record and gives printf's value: 0, or -1 where there is no room (6.12.13.1)."""
     parameters: list[str] = []
-    lines: list[str] = []
+    b = Builder(Block)
+    b.line(f"%at = call ptr addrspace(1) @__hw_printf_record(i32 {number}, i32 {size})")
+    b.line("%full = icmp eq ptr addrspace(1) %at, null")
+    b.branch("%full", "lost", "room")
+    b.start("room")
     at = 0
     for place, (kind, value) in enumerate(stored):
         if value.startswith("%"):
@@ -126,25 +131,15 @@ def _writer(number: int, stored: list[Argument], size: int) -> str:
             parameters.append(f"{kind} {value}")
         whole, _, how = _stored(kind)
         if how:
-            lines.append(f"  %w{place} = {how} {kind} {value} to {whole}")
+            b.line(f"%w{place} = {how} {kind} {value} to {whole}")
             value = f"%w{place}"
-        lines.append(f"  %p{place} = getelementptr i8, ptr addrspace(1) %at, i32 {at}")
-        lines.append(f"  store {whole} {value}, ptr addrspace(1) %p{place}, align 4")
+        b.line(f"%p{place} = getelementptr i8, ptr addrspace(1) %at, i32 {at}")
+        b.line(f"store {whole} {value}, ptr addrspace(1) %p{place}, align 4")
         at += _size(kind)
-    return "\n".join(
-        [
-            f"define internal i32 @__hw_printf.{number}({', '.join(parameters)}) alwaysinline {{",
-            f"  %at = call ptr addrspace(1) @__hw_printf_record(i32 {number}, i32 {size})",
-            "  %full = icmp eq ptr addrspace(1) %at, null",
-            "  br i1 %full, label %lost, label %room",
-            "room:",
-            *lines,
-            "  ret i32 0",
-            "lost:",
-            "  ret i32 -1",
-            "}",
-        ]
-    )
+    b.line("ret i32 0")
+    b.start("lost")
+    b.line("ret i32 -1")
+    return b.function(f"define internal i32 @__hw_printf.{number}({', '.join(parameters)}) alwaysinline")
 
 
 def _entry(number: int, text: bytes, sizes: list[int]) -> str:

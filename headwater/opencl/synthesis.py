@@ -63,10 +63,10 @@ def _sampler_literal(symbol: str, platform: Platform) -> str:
     if platform.sampler == "i32":
         body.give("%0")
     else:
-        wide = body.put("zext i32 %0 to i64")
+        wide = body.emit("zext i32 %0 to i64")
         if platform.sampler_shift:
-            wide = body.put(f"shl i64 {wide}, {platform.sampler_shift}")
-        body.give(body.put(f"inttoptr i64 {wide} to {platform.sampler}"))
+            wide = body.emit(f"shl i64 {wide}, {platform.sampler_shift}")
+        body.give(body.emit(f"inttoptr i64 {wide} to {platform.sampler}"))
     return body.text()
 
 
@@ -98,10 +98,10 @@ def _components(body: Body, parameters: tuple[Type, ...], index: int) -> list[st
     operands = []
     for position, what in enumerate(parameters):
         if isinstance(what, Vector):
-            value = body.put(f"extractelement {what.llvm} %{position}, i64 {index}")
+            value = body.emit(f"extractelement {what.llvm} %{position}, i64 {index}")
             operands.append(f"{what.element.llvm} {value}")
         elif isinstance(what, Pointer) and isinstance(what.pointee, Vector):
-            at = body.put(f"getelementptr {what.pointee.element.llvm}, {what.llvm} %{position}, i64 {index}")
+            at = body.emit(f"getelementptr {what.pointee.element.llvm}, {what.llvm} %{position}, i64 {index}")
             operands.append(f"{what.llvm} {at}")
         else:
             operands.append(f"{what.llvm} %{position}")
@@ -118,8 +118,8 @@ def _elementwise(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     value = "poison"
     for index in range(width):
         operands = ", ".join(_components(body, parameters, index))
-        part = body.put(f"call spir_func {element} @{scalar}({operands})")
-        value = body.put(f"insertelement {body.result} {value}, {element} {part}, i64 {index}")
+        part = body.emit(f"call spir_func {element} @{scalar}({operands})")
+        value = body.emit(f"insertelement {body.result} {value}, {element} {part}, i64 {index}")
     body.give(value)
     return True
 
@@ -139,10 +139,10 @@ def _relational(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     value = "poison"
     for index in range(first.width):
         operands = ", ".join(_components(body, parameters, index))
-        found = body.put(f"call spir_func i32 @{scalar}({operands})")
-        truth = body.put(f"icmp ne i32 {found}, 0")
-        part = body.put(f"sext i1 {truth} to {element}")
-        value = body.put(f"insertelement {body.result} {value}, {element} {part}, i64 {index}")
+        found = body.emit(f"call spir_func i32 @{scalar}({operands})")
+        truth = body.emit(f"icmp ne i32 {found}, 0")
+        part = body.emit(f"sext i1 {truth} to {element}")
+        value = body.emit(f"insertelement {body.result} {value}, {element} {part}, i64 {index}")
     body.give(value)
     return True
 
@@ -153,11 +153,11 @@ def _select(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
         return False
     condition, values = parameters[2], parameters[0]
     if isinstance(condition, Vector) and isinstance(values, Vector):
-        chosen = body.put(f"icmp slt {condition.llvm} %2, zeroinitializer")
-        body.give(body.put(f"select <{values.width} x i1> {chosen}, {values.llvm} %1, {values.llvm} %0"))
+        chosen = body.emit(f"icmp slt {condition.llvm} %2, zeroinitializer")
+        body.give(body.emit(f"select <{values.width} x i1> {chosen}, {values.llvm} %1, {values.llvm} %0"))
     else:
-        chosen = body.put(f"icmp ne {condition.llvm} %2, 0")
-        body.give(body.put(f"select i1 {chosen}, {values.llvm} %1, {values.llvm} %0"))
+        chosen = body.emit(f"icmp ne {condition.llvm} %2, 0")
+        body.give(body.emit(f"select i1 {chosen}, {values.llvm} %1, {values.llvm} %0"))
     return True
 
 
@@ -168,11 +168,11 @@ def _any_all(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     value, element = "%0", what.llvm
     if isinstance(what, Vector):
         element = what.element.llvm
-        value = body.put(f"extractelement {what.llvm} %0, i64 0")
+        value = body.emit(f"extractelement {what.llvm} %0, i64 0")
         for index in range(1, what.width):
-            part = body.put(f"extractelement {what.llvm} %0, i64 {index}")
-            value = body.put(f"{'or' if name == 'any' else 'and'} {element} {value}, {part}")
-    body.give(body.put(f"zext i1 {body.put(f'icmp slt {element} {value}, 0')} to i32"))
+            part = body.emit(f"extractelement {what.llvm} %0, i64 {index}")
+            value = body.emit(f"{'or' if name == 'any' else 'and'} {element} {value}, {part}")
+    body.give(body.emit(f"zext i1 {body.emit(f'icmp slt {element} {value}, 0')} to i32"))
     return True
 
 
@@ -186,14 +186,14 @@ def _shuffle(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     width, whole, vector = source.width, "%0", source.llvm
     if name == "shuffle2":
         order = ", ".join(f"i32 {i}" for i in range(2 * width))
-        whole = body.put(f"shufflevector {vector} %0, {vector} %1, <{2 * width} x i32> <{order}>")
+        whole = body.emit(f"shufflevector {vector} %0, {vector} %1, <{2 * width} x i32> <{order}>")
         width, vector = 2 * width, f"<{2 * width} x {source.element.llvm}>"
     value = "poison"
     for index in range(mask.width):
-        chosen = body.put(f"extractelement {mask.llvm} %{len(parameters) - 1}, i64 {index}")
-        chosen = body.put(f"and {mask.element.llvm} {chosen}, {width - 1}")
-        part = body.put(f"extractelement {vector} {whole}, {mask.element.llvm} {chosen}")
-        value = body.put(f"insertelement {body.result} {value}, {source.element.llvm} {part}, i64 {index}")
+        chosen = body.emit(f"extractelement {mask.llvm} %{len(parameters) - 1}, i64 {index}")
+        chosen = body.emit(f"and {mask.element.llvm} {chosen}, {width - 1}")
+        part = body.emit(f"extractelement {vector} {whole}, {mask.element.llvm} {chosen}")
+        value = body.emit(f"insertelement {body.result} {value}, {source.element.llvm} {part}, i64 {index}")
     body.give(value)
     return True
 
@@ -218,11 +218,11 @@ def _load_store(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     memory = f"<{width} x {element.llvm}>" if width > 1 else element.llvm
     at_offset, at_pointer = len(parameters) - 2, len(parameters) - 1
     size = parameters[at_offset].llvm  # that of size_t
-    offset = body.put(f"mul {size} %{at_offset}, {stride}")
-    at = body.put(f"getelementptr {element.llvm}, {pointer.llvm} %{at_pointer}, {size} {offset}")
+    offset = body.emit(f"mul {size} %{at_offset}, {stride}")
+    at = body.emit(f"getelementptr {element.llvm}, {pointer.llvm} %{at_pointer}, {size} {offset}")
     if not stores:
-        value = body.put(f"load {memory}, {pointer.llvm} {at}, align {align}")
-        body.give(body.put(f"fpext {memory} {value} to {body.result}") if match["half"] else value)
+        value = body.emit(f"load {memory}, {pointer.llvm} {at}, align {align}")
+        body.give(body.emit(f"fpext {memory} {value} to {body.result}") if match["half"] else value)
         return True
     value, data = "%0", parameters[0]
     if match["half"]:
@@ -230,12 +230,12 @@ def _load_store(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
         if isinstance(data, Vector):
             value = "poison"
             for index in range(width):
-                part = body.put(f"extractelement {data.llvm} %0, i64 {index}")
-                part = body.put(f"call spir_func half @{scalar}({data.element.llvm} {part})")
-                value = body.put(f"insertelement {memory} {value}, half {part}, i64 {index}")
+                part = body.emit(f"extractelement {data.llvm} %0, i64 {index}")
+                part = body.emit(f"call spir_func half @{scalar}({data.element.llvm} {part})")
+                value = body.emit(f"insertelement {memory} {value}, half {part}, i64 {index}")
         else:
-            value = body.put(f"call spir_func half @{scalar}({data.llvm} %0)")
-    body.do(f"store {memory} {value}, {pointer.llvm} {at}, align {align}")
+            value = body.emit(f"call spir_func half @{scalar}({data.llvm} %0)")
+    body.line(f"store {memory} {value}, {pointer.llvm} {at}, align {align}")
     body.give("")
     return True
 
@@ -246,7 +246,7 @@ def _copy(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
         body.give("")
         return True
     if name == "wait_group_events":
-        body.do("call spir_func void @__hw_barrier()")
+        body.line("call spir_func void @__hw_barrier()")
         body.give("")
         return True
     if name not in ("async_work_group_copy", "async_work_group_strided_copy"):
@@ -266,8 +266,8 @@ def _copy(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     helper = f"__hw_copy_{strided}{direction}_{size}"
     operands = [f"{p.llvm} %{i}" for i, p in enumerate(parameters[:2])]
     for i, p in enumerate(parameters[2:-1], 2):  # numbers of elements: the helpers take them as ulong
-        operands.append(f"i64 %{i}" if p.llvm == "i64" else f"i64 {body.put(f'zext {p.llvm} %{i} to i64')}")
-    body.do(f"call spir_func void @{helper}({', '.join(operands)})")
+        operands.append(f"i64 %{i}" if p.llvm == "i64" else f"i64 {body.emit(f'zext {p.llvm} %{i} to i64')}")
+    body.line(f"call spir_func void @{helper}({', '.join(operands)})")
     body.give(f"%{len(parameters) - 1}")
     return True
 
@@ -284,5 +284,5 @@ def _work_group(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     scratch = f"__hw_scratch_{first.llvm}"
     operands = ", ".join(f"{p.llvm} %{i}" for i, p in enumerate(parameters))
     helper = mangle(f"__hw_{name}", (*parameters, Pointer(first, 3)))
-    body.give(body.put(f"call spir_func {body.result} @{helper}({operands}, ptr addrspace(3) @{scratch})"))
+    body.give(body.emit(f"call spir_func {body.result} @{helper}({operands}, ptr addrspace(3) @{scratch})"))
     return True

@@ -41,35 +41,35 @@ def _relaxed(body: Body, what: str, pointer: Pointer, element: Scalar) -> None:
     """OpenCL 1.x: relaxed order (OpenCL C 1.2 specification 6.12.11)."""
     kind, at, scope = element.llvm, f"{pointer.llvm} %0", body.platform.scope
     if what == "cmpxchg":
-        pair = body.put(f"cmpxchg {at}, {kind} %1, {kind} %2 {scope}monotonic monotonic")
-        body.give(body.put(f"extractvalue {{ {kind}, i1 }} {pair}, 0"))
+        pair = body.emit(f"cmpxchg {at}, {kind} %1, {kind} %2 {scope}monotonic monotonic")
+        body.give(body.emit(f"extractvalue {{ {kind}, i1 }} {pair}, 0"))
         return
     operand = "1" if what in ("inc", "dec") else "%1"
     what = {"inc": "add", "dec": "sub"}.get(what, what)
-    body.give(body.put(f"atomicrmw {_operation(what, element)} {at}, {kind} {operand} {scope}monotonic"))
+    body.give(body.emit(f"atomicrmw {_operation(what, element)} {at}, {kind} {operand} {scope}monotonic"))
 
 
 def _ordered(body: Body, what: str, pointer: Pointer, element: Scalar) -> None:
     """OpenCL 2.0: always sequentially consistent, as the order is an argument and an instruction's order a constant."""
     kind, at, align, scope = element.llvm, f"{pointer.llvm} %0", element.bytes, body.platform.scope
     if what == "load":
-        body.give(body.put(f"load atomic {kind}, {at} {scope}seq_cst, align {align}"))
+        body.give(body.emit(f"load atomic {kind}, {at} {scope}seq_cst, align {align}"))
     elif what == "store":
-        body.do(f"store atomic {kind} %1, {at} {scope}seq_cst, align {align}")
+        body.line(f"store atomic {kind} %1, {at} {scope}seq_cst, align {align}")
         body.give("")
     elif what == "flag_clear":
-        body.do(f"store atomic {kind} 0, {at} {scope}seq_cst, align {align}")
+        body.line(f"store atomic {kind} 0, {at} {scope}seq_cst, align {align}")
         body.give("")
     elif what == "flag_test_and_set":
-        body.give(body.put(f"icmp ne {kind} {body.put(f'atomicrmw xchg {at}, {kind} 1 {scope}seq_cst')}, 0"))
+        body.give(body.emit(f"icmp ne {kind} {body.emit(f'atomicrmw xchg {at}, {kind} 1 {scope}seq_cst')}, 0"))
     elif what.startswith("compare_exchange"):
         expected = body.parameters[1].llvm + " %1"
         word = f"i{8 * element.bytes}"  # compared by representation
-        before = body.put(f"load {word}, {expected}, align {align}")
-        wanted = body.put(f"bitcast {kind} %2 to {word}") if element.is_float else "%2"
-        pair = body.put(f"cmpxchg {at}, {word} {before}, {word} {wanted} {scope}seq_cst seq_cst")
-        body.do(f"store {word} {body.put(f'extractvalue {{ {word}, i1 }} {pair}, 0')}, {expected}, align {align}")
-        body.give(body.put(f"extractvalue {{ {word}, i1 }} {pair}, 1"))
+        before = body.emit(f"load {word}, {expected}, align {align}")
+        wanted = body.emit(f"bitcast {kind} %2 to {word}") if element.is_float else "%2"
+        pair = body.emit(f"cmpxchg {at}, {word} {before}, {word} {wanted} {scope}seq_cst seq_cst")
+        body.line(f"store {word} {body.emit(f'extractvalue {{ {word}, i1 }} {pair}, 0')}, {expected}, align {align}")
+        body.give(body.emit(f"extractvalue {{ {word}, i1 }} {pair}, 1"))
     else:
         what = {"exchange": "xchg"}.get(what, what)
-        body.give(body.put(f"atomicrmw {_operation(what, element)} {at}, {kind} %1 {scope}seq_cst"))
+        body.give(body.emit(f"atomicrmw {_operation(what, element)} {at}, {kind} %1 {scope}seq_cst"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from headwater.llvm.builder import Block, Builder
 from headwater.opencl.mangle import Named, Type
 from headwater.opencl.platforms import Platform
 
@@ -17,36 +18,24 @@ def result_type(declaration: str) -> str:
     return found[-1] if found else ""
 
 
-class Body:
-    """A function under construction: parameters are %0, %1, …; instructions append and name their results."""
+class Body(Builder[Block]):
+    """A function under construction: parameters are %0, %1, …"""
 
     def __init__(self, symbol: str, parameters: tuple[Type, ...], result: str, platform: Platform) -> None:
+        super().__init__(Block, hint="v", first=0)
         self.symbol = symbol
         self.parameters = parameters
         self.platform = platform
         self.result = result
-        self._lines: list[str] = []
-        self._next = 0
-
-    def put(self, instruction: str) -> str:
-        """Append an instruction; the name of its result."""
-        name = f"%v{self._next}"
-        self._next += 1
-        self._lines.append(f"  {name} = {instruction}")
-        return name
-
-    def do(self, instruction: str) -> None:
-        """Append an instruction that has no result."""
-        self._lines.append(f"  {instruction}")
 
     def give(self, value: str) -> None:
         """Return ``value`` ("" for void)."""
-        self._lines.append(f"  ret {self.result} {value}" if value else "  ret void")
+        self.line(f"ret {self.result} {value}" if value else "ret void")
 
     def text(self) -> str:
         """The finished function."""
         parameters = ", ".join(f"{self._type(what)} %{index}" for index, what in enumerate(self.parameters))
-        lines = "\n".join(self._lines).replace("call spir_func ", f"call {self.platform.calling}")
+        lines = "\n".join(self.lines).replace("call spir_func ", f"call {self.platform.calling}")
         calling = self.platform.calling
         head = f"define {calling}{self.result or 'void'} @{self.symbol}({parameters}) alwaysinline nounwind"
         return f"{head} {{\n{lines}\n}}"

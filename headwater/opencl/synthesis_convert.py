@@ -26,9 +26,9 @@ def define(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
         scalar = mangle(f"convert_{match['type']}{match['sat'] or ''}{mode}", (source.element,))
         value = "poison"
         for index in range(width):
-            part = body.put(f"extractelement {source.llvm} %0, i64 {index}")
-            part = body.put(f"call spir_func {target.llvm} @{scalar}({source.element.llvm} {part})")
-            value = body.put(f"insertelement {body.result} {value}, {target.llvm} {part}, i64 {index}")
+            part = body.emit(f"extractelement {source.llvm} %0, i64 {index}")
+            part = body.emit(f"call spir_func {target.llvm} @{scalar}({source.element.llvm} {part})")
+            value = body.emit(f"insertelement {body.result} {value}, {target.llvm} {part}, i64 {index}")
         body.give(value)
         return True
     if not isinstance(source, Scalar):
@@ -55,64 +55,66 @@ def _integer_to_integer(body: Body, source: Scalar, target: Scalar, sat: bool) -
         (source_low, source_high), (low, high) = _range(source), _range(target)
         kind = "s" if source.is_signed else "u"
         if source_low < low:
-            value = body.put(f"call {source.llvm} @llvm.smax.{source.llvm}({source.llvm} {value}, {source.llvm} {low})")
+            value = body.emit(
+                f"call {source.llvm} @llvm.smax.{source.llvm}({source.llvm} {value}, {source.llvm} {low})"
+            )
         if source_high > high:
-            value = body.put(
+            value = body.emit(
                 f"call {source.llvm} @llvm.{kind}min.{source.llvm}({source.llvm} {value}, {source.llvm} {high})"
             )
     if source.bytes == target.bytes:
         return value
     if source.bytes > target.bytes:
-        return body.put(f"trunc {source.llvm} {value} to {target.llvm}")
-    return body.put(f"{'sext' if source.is_signed else 'zext'} {source.llvm} {value} to {target.llvm}")
+        return body.emit(f"trunc {source.llvm} {value} to {target.llvm}")
+    return body.emit(f"{'sext' if source.is_signed else 'zext'} {source.llvm} {value} to {target.llvm}")
 
 
 def _float_to_integer(body: Body, source: Scalar, target: Scalar, sat: bool, mode: str) -> str:
     """Without a mode the conversion rounds towards zero; saturated, NaN becomes 0 (6.2.3.3)."""
     value, kind = "%0", source.llvm
     if source.code == "Dh":
-        value, kind = body.put(f"fpext half {value} to float"), "float"
+        value, kind = body.emit(f"fpext half {value} to float"), "float"
     if mode in ("_rte", "_rtp", "_rtn"):
-        value = body.put(f"call {kind} @llvm.{_ROUND[mode]}.{_suffix(kind)}({kind} {value})")
+        value = body.emit(f"call {kind} @llvm.{_ROUND[mode]}.{_suffix(kind)}({kind} {value})")
     word = "s" if target.is_signed else "u"
     if sat and target.bytes > 2 and not body.platform.intrinsics:
         return _saturated(body, value, kind, target)
     if sat and target.bytes > 2:
-        return body.put(f"call {target.llvm} @llvm.fpto{word}i.sat.{target.llvm}.{_suffix(kind)}({kind} {value})")
+        return body.emit(f"call {target.llvm} @llvm.fpto{word}i.sat.{target.llvm}.{_suffix(kind)}({kind} {value})")
     if sat:
         # Both limits are exact in the floating type: two selects, which are single min/max instructions.
         low, high = _range(target)
-        above = body.put(f"fcmp ogt {kind} {value}, {float(low):.1f}")
-        bounded = body.put(f"select i1 {above}, {kind} {value}, {kind} {float(low):.1f}")
-        below = body.put(f"fcmp olt {kind} {bounded}, {float(high):.1f}")
-        bounded = body.put(f"select i1 {below}, {kind} {bounded}, {kind} {float(high):.1f}")
-        wide = body.put(f"fptosi {kind} {bounded} to i32")
+        above = body.emit(f"fcmp ogt {kind} {value}, {float(low):.1f}")
+        bounded = body.emit(f"select i1 {above}, {kind} {value}, {kind} {float(low):.1f}")
+        below = body.emit(f"fcmp olt {kind} {bounded}, {float(high):.1f}")
+        bounded = body.emit(f"select i1 {below}, {kind} {bounded}, {kind} {float(high):.1f}")
+        wide = body.emit(f"fptosi {kind} {bounded} to i32")
         if target.is_signed:
-            number = body.put(f"fcmp ord {kind} {value}, {value}")
-            wide = body.put(f"select i1 {number}, i32 {wide}, i32 0")
-        return body.put(f"trunc i32 {wide} to {target.llvm}")
+            number = body.emit(f"fcmp ord {kind} {value}, {value}")
+            wide = body.emit(f"select i1 {number}, i32 {wide}, i32 0")
+        return body.emit(f"trunc i32 {wide} to {target.llvm}")
     if target.bytes < 4:
         # Out of range is implementation-defined, not undefined: a wide signed conversion, frozen, cut to size.
-        wide = body.put(f"freeze i32 {body.put(f'fptosi {kind} {value} to i32')}")
-        return body.put(f"trunc i32 {wide} to {target.llvm}")
-    return body.put(f"freeze {target.llvm} {body.put(f'fpto{word}i {kind} {value} to {target.llvm}')}")
+        wide = body.emit(f"freeze i32 {body.emit(f'fptosi {kind} {value} to i32')}")
+        return body.emit(f"trunc i32 {wide} to {target.llvm}")
+    return body.emit(f"freeze {target.llvm} {body.emit(f'fpto{word}i {kind} {value} to {target.llvm}')}")
 
 
 def _saturated(body: Body, value: str, kind: str, target: Scalar) -> str:
     """As llvm.fptosi.sat and its kin, which LLVM does lane by lane for vectors of x86: 90 times slower in a loop."""
     word = "s" if target.is_signed else "u"
     low, high = _range(target)
-    above = body.put(f"fcmp ogt {kind} {value}, {float(low):.1f}")
-    bounded = body.put(f"select i1 {above}, {kind} {value}, {kind} {float(low):.1f}")
-    whole = body.put(f"fpto{word}i {kind} {bounded} to {target.llvm}")
+    above = body.emit(f"fcmp ogt {kind} {value}, {float(low):.1f}")
+    bounded = body.emit(f"select i1 {above}, {kind} {value}, {kind} {float(low):.1f}")
+    whole = body.emit(f"fpto{word}i {kind} {bounded} to {target.llvm}")
     # The power of two above the greatest integer is exact in every type; what lies beyond half's range is infinite.
     limit = float(high + 1)
-    over = body.put(f"fcmp oge {kind} {value}, {limit:.1f}")
-    whole = body.put(f"select i1 {over}, {target.llvm} {high}, {target.llvm} {whole}")
+    over = body.emit(f"fcmp oge {kind} {value}, {limit:.1f}")
+    whole = body.emit(f"select i1 {over}, {target.llvm} {high}, {target.llvm} {whole}")
     if not target.is_signed:
         return whole  # NaN has become the least already, which is 0
-    number = body.put(f"fcmp ord {kind} {value}, {value}")
-    return body.put(f"select i1 {number}, {target.llvm} {whole}, {target.llvm} 0")
+    number = body.emit(f"fcmp ord {kind} {value}, {value}")
+    return body.emit(f"select i1 {number}, {target.llvm} {whole}, {target.llvm} 0")
 
 
 def _to_float(body: Body, source: Scalar, target: Scalar, mode: str) -> str:
@@ -121,21 +123,21 @@ def _to_float(body: Body, source: Scalar, target: Scalar, mode: str) -> str:
         return "%0"
     word = "sitofp" if source.is_signed else "uitofp"
     if source.is_float and source.bytes < target.bytes:
-        return body.put(f"fpext {source.llvm} %0 to {target.llvm}")
+        return body.emit(f"fpext {source.llvm} %0 to {target.llvm}")
     if target.code == "Dh":
         value, wide = "%0", source
         if not source.is_float:
             # Integers beyond the 24 bits of a float are beyond the range of half as well, whichever way they round.
-            value, wide = body.put(f"{word} {source.llvm} %0 to float"), Scalar("f")
+            value, wide = body.emit(f"{word} {source.llvm} %0 to float"), Scalar("f")
         if wide.code == "f" and mode in ("", "_rte"):
-            return body.put(f"fptrunc float {value} to half")
+            return body.emit(f"fptrunc float {value} to half")
         function = mangle("__hw_half" + (mode or "_rte"), (wide,))
-        return body.put(f"call spir_func half @{function}({wide.llvm} {value})")
+        return body.emit(f"call spir_func half @{function}({wide.llvm} {value})")
     exact = not source.is_float and source.bytes < (4 if target.code == "f" else 8)
     if mode in ("", "_rte") or exact:
-        return body.put(f"{'fptrunc' if source.is_float else word} {source.llvm} %0 to {target.llvm}")
+        return body.emit(f"{'fptrunc' if source.is_float else word} {source.llvm} %0 to {target.llvm}")
     function = "__hw_float" if target.code == "f" else "__hw_double"
-    return body.put(f"call spir_func {target.llvm} @{mangle(function + mode, (source,))}({source.llvm} %0)")
+    return body.emit(f"call spir_func {target.llvm} @{mangle(function + mode, (source,))}({source.llvm} %0)")
 
 
 def _suffix(kind: str) -> str:

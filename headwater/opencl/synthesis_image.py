@@ -30,7 +30,7 @@ def define(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     dimensions, layered = int(match["dimensions"]), match["array"] is not None
     if name in _FIELDS:
         value = _field(body, _FIELDS[name])
-        body.give(value if body.result == "i64" else body.put(f"trunc i64 {value} to i32"))
+        body.give(value if body.result == "i64" else body.emit(f"trunc i64 {value} to i32"))
         return True
     if name == "get_image_dim":
         _dim(body, dimensions)
@@ -46,15 +46,15 @@ def define(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
 
 def _field(body: Body, index: int) -> str:
     index += body.platform.descriptor_bytes // 8
-    at = body.put(f"getelementptr i64, {body.platform.image} %0, i64 {index}")
-    return body.put(f"load i64, {body.platform.image} {at}, align 8")
+    at = body.emit(f"getelementptr i64, {body.platform.image} %0, i64 {index}")
+    return body.emit(f"load i64, {body.platform.image} {at}, align 8")
 
 
 def _dim(body: Body, dimensions: int) -> None:
     value, width = "zeroinitializer", 2 if dimensions == 2 else 4
     for index in range(dimensions):
-        size = body.put(f"trunc i64 {_field(body, 1 + index)} to i32")
-        value = body.put(f"insertelement <{width} x i32> {value}, i32 {size}, i64 {index}")
+        size = body.emit(f"trunc i64 {_field(body, 1 + index)} to i32")
+        value = body.emit(f"insertelement <{width} x i32> {value}, i32 {size}, i64 {index}")
     body.give(value)
 
 
@@ -67,7 +67,7 @@ def _coordinates(body: Body, position: int, what: Type, dimensions: int, layered
     for index in range(dimensions + layered):
         value = f"%{position}"
         if isinstance(what, Vector):
-            value = body.put(f"extractelement {what.llvm} %{position}, i64 {index}")
+            value = body.emit(f"extractelement {what.llvm} %{position}, i64 {index}")
         parts[index if index < dimensions else 3] = f"{element.llvm} {value}"
     return parts
 
@@ -84,8 +84,8 @@ def _read(body: Body, kind: str, parameters: tuple[Type, ...], dimensions: int, 
     operands += _coordinates(body, len(parameters) - 1, what, dimensions, layered)
     operands.append(f"i32 {dimensions}")
     unit_kind = "f" if kind == "h" else kind
-    value = body.put(f"call spir_func {_KINDS[kind]} @__hw_image_read_{unit_kind}_{way}({', '.join(operands)})")
-    body.give(body.put(f"fptrunc <4 x float> {value} to <4 x half>") if kind == "h" else value)
+    value = body.emit(f"call spir_func {_KINDS[kind]} @__hw_image_read_{unit_kind}_{way}({', '.join(operands)})")
+    body.give(body.emit(f"fptrunc <4 x float> {value} to <4 x half>") if kind == "h" else value)
 
 
 def _write(body: Body, kind: str, parameters: tuple[Type, ...], dimensions: int, layered: bool) -> None:
@@ -93,7 +93,7 @@ def _write(body: Body, kind: str, parameters: tuple[Type, ...], dimensions: int,
     operands.append(f"i32 {dimensions}")
     value = "%2"
     if kind == "h":
-        kind, value = "f", body.put("fpext <4 x half> %2 to <4 x float>")
+        kind, value = "f", body.emit("fpext <4 x half> %2 to <4 x float>")
     operands.append(f"{_KINDS[kind]} {value}")
-    body.do(f"call spir_func void @__hw_image_write_{kind}({', '.join(operands)})")
+    body.line(f"call spir_func void @__hw_image_write_{kind}({', '.join(operands)})")
     body.give("")

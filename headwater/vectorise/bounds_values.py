@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
 
+from headwater.llvm.builder import Block, Builder
 from headwater.llvm.cfg import Cfg, Loop
 from headwater.llvm.ir import BINARY, Function, Inst, Param, Value
 from headwater.llvm.types import Type
@@ -47,19 +48,18 @@ class Frame:
         return 1 + self.sized.index(position)
 
 
-class Lines:
+class Lines(Builder[Block]):
     """Instructions of one function under way, which has the parameters `TAKEN`."""
 
     def __init__(self, prefix: str, frame: Frame) -> None:
-        self.prefix, self.frame = prefix, frame
-        self.lines: list[str] = []
+        super().__init__(Block, hint=prefix, first=0)
+        self.frame = frame
         self.named: dict[str, str] = {}
 
     def let(self, text: str) -> str:
         name = self.named.get(text)
         if name is None:
-            name = self.named[text] = f"%{self.prefix}{len(self.lines)}"
-            self.lines.append(f"  {name} = {text}")
+            name = self.named[text] = self.emit(text)
         return name
 
     def size(self, kind: str, dim: int) -> str:

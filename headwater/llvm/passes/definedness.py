@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from headwater.errors import InternalError
+from headwater.llvm.builder import Block, Builder
 from headwater.llvm.ir import BINARY, CASTS, Inst, Module, Value
 from headwater.llvm.text import TELL
 from headwater.llvm.types import Type, int_type, vec_type
@@ -134,8 +135,7 @@ class _Function:
     """Variables that are written when they begin to be."""
     stored: dict[str, list[Value]] = field(default_factory=dict)
     """What is stored to each variable, as far as it may not have been written."""
-    out: list[str] = field(default_factory=list)
-    numbers: int = 0
+    builder: Builder[Block] = field(default_factory=lambda: Builder(Block, hint="hw.d."))
 
     def __post_init__(self) -> None:
         for raw in self.module.lines(self.name):
@@ -178,7 +178,7 @@ class _Function:
                 for root in self.roots.get(inst.args[1].text, ()):
                     self.stored.setdefault(root, []).append(inst.args[0])
         self._write(followed)
-        return "\n".join(self.out)
+        return "\n".join(self.builder.lines)
 
     # -- what is followed
 
@@ -327,13 +327,10 @@ class _Function:
     # -- writing
 
     def _emit(self, text: str) -> None:
-        self.out.append("  " + text)
+        self.builder.line(text)
 
     def _let(self, text: str) -> str:
-        self.numbers += 1
-        name = f"%hw.d.{self.numbers}"
-        self._emit(f"{name} = {text}")
-        return name
+        return self.builder.emit(text)
 
     def _shadow(self, value: Value) -> str:
         """The shadow of a value: a name or a zero."""
@@ -412,13 +409,13 @@ class _Function:
                 value = Value(int_type(int(switch[1][1:])), switch[2].rstrip(","))
                 self._tell(self._any(value.ty, self._shadow(value)), BRANCH, line, [value])
             if inst is None:
-                self.out.append(line.raw)
+                self.builder.lines.append(line.raw)
                 continue
             if inst.op == "phi":
                 self._phi(line, inst)
                 continue
             self._uses(line, inst)
-            self.out.append(line.raw)
+            self.builder.lines.append(line.raw)
             if inst.op == "alloca" and inst.name in tracked:
                 # In a structure: the back end for GCN makes vectors of arrays before LLVM can see to their elements.
                 old = f"alloca {inst.source}"
@@ -431,7 +428,7 @@ class _Function:
 
     def _phi(self, line: _Line, inst: Inst) -> None:
         """Phis come first in their block, and shadows' beside them."""
-        self.out.append(line.raw)
+        self.builder.lines.append(line.raw)
         if inst.name in self.roots:
             self._merge(inst, _name("m", inst.name), inst.ty.text, lambda v: self._place(v) if v.is_local else "null")
         if inst.name in self.tainted:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from headwater.llvm.builder import Block, Builder
+
 _TYPE = r"(?:float|<\d+ x float>)"
 _ROOT = re.compile(
     rf"^  (%[^ ]+) = (?:tail )?call (?:[a-z]+ )*{_TYPE} @llvm\.sqrt\.[^(\n]*\({_TYPE} (?P<of>%[^ )\n]+)\)", re.MULTILINE
@@ -48,18 +50,12 @@ def _function(text: str, declares: set[str]) -> str:
     return _QUOTIENT.sub(quotient, text)
 
 
-class _Steps:
+class _Steps(Builder[Block]):
     """Writes one reciprocal root; its values' names begin with ``stem``."""
 
     def __init__(self, stem: str, declares: set[str]) -> None:
-        self._stem = stem
+        super().__init__(Block, hint=f"{stem.removeprefix('%')}.", first=0)
         self._declares = declares
-        self._lines: list[str] = []
-
-    def _let(self, text: str) -> str:
-        name = f"{self._stem}.{len(self._lines)}"
-        self._lines.append(f"  {name} = {text}")
-        return name
 
     def write(self, name: str, ty: str, x: str) -> str | None:
         """The lines that define ``name`` as 1 / sqrt(``x``); None for vectors that do not come in halves."""
@@ -74,27 +70,27 @@ class _Steps:
         fma = f"@llvm.fma.{'' if lanes == 1 else f'v{lanes}'}f32"
         self._declares.add(f"declare {ty} {fma}({ty}, {ty}, {ty})")
         one = all_lanes("1.000000e+00")
-        near = self._let(f"fneg {ty} {self._let(f'fmul {ty} {x}, {guess}')}")
-        error = self._let(f"call {ty} {fma}({ty} {near}, {ty} {guess}, {ty} {one})")
+        near = self.emit(f"fneg {ty} {self.emit(f'fmul {ty} {x}, {guess}')}")
+        error = self.emit(f"call {ty} {fma}({ty} {near}, {ty} {guess}, {ty} {one})")
         part = self._half(guess, ty, lanes)
-        better = self._let(f"call {ty} {fma}({ty} {part}, {ty} {error}, {ty} {guess})")
+        better = self.emit(f"call {ty} {fma}({ty} {part}, {ty} {error}, {ty} {guess})")
         # 0 and infinity times their roots' reciprocals are NaN, but those the estimate gives as they are.
-        known = self._let(f"fcmp ord {ty} {error}, {'0.000000e+00' if lanes == 1 else 'zeroinitializer'}")
+        known = self.emit(f"fcmp ord {ty} {error}, {'0.000000e+00' if lanes == 1 else 'zeroinitializer'}")
         test = "i1" if lanes == 1 else f"<{lanes} x i1>"
-        self._lines.append(f"  {name} = select {test} {known}, {ty} {better}, {ty} {guess}")
-        return "\n".join(self._lines)
+        self.line(f"{name} = select {test} {known}, {ty} {better}, {ty} {guess}")
+        return "\n".join(self.lines)
 
     def _half(self, x: str, ty: str, lanes: int) -> str:
         """Half of an estimate, which is a normal number wherever the result hangs on it: one less in the exponent."""
         bits, step = ("i32", str(_EXPONENT)) if lanes == 1 else (f"<{lanes} x i32>", f"splat (i32 {_EXPONENT})")
-        number = self._let(f"bitcast {ty} {x} to {bits}")
-        return self._let(f"bitcast {bits} {self._let(f'sub {bits} {number}, {step}')} to {ty}")
+        number = self.emit(f"bitcast {ty} {x} to {bits}")
+        return self.emit(f"bitcast {bits} {self.emit(f'sub {bits} {number}, {step}')} to {ty}")
 
     def _estimate(self, x: str, lanes: int) -> str | None:
         if lanes == 1:
-            vector = self._let(f"insertelement <4 x float> zeroinitializer, float {x}, i64 0")
+            vector = self.emit(f"insertelement <4 x float> zeroinitializer, float {x}, i64 0")
             estimate = self._estimate(vector, 4)
-            return self._let(f"extractelement <4 x float> {estimate}, i64 0")
+            return self.emit(f"extractelement <4 x float> {estimate}, i64 0")
         ty = f"<{lanes} x float>"
         if lanes > _WIDEST:
             if lanes % 2:
@@ -106,7 +102,7 @@ class _Steps:
             if None in halves:
                 return None
             of = f"<{lanes // 2} x float>"
-            return self._let(f"shufflevector {of} {halves[0]}, {of} {halves[1]}, {_places(range(lanes))}")
+            return self.emit(f"shufflevector {of} {halves[0]}, {of} {halves[1]}, {_places(range(lanes))}")
         whole = next(n for n in (4, 8, _WIDEST) if n >= lanes)
         if whole != lanes:
             wide = self._estimate(self._pick(x, lanes, [min(i, lanes - 1) for i in range(whole)]), whole)
@@ -115,11 +111,11 @@ class _Steps:
         mask = f"i{max(8, lanes)}"
         function = f"@llvm.x86.avx512.rsqrt14.ps.{32 * lanes}"
         self._declares.add(f"declare {ty} {function}({ty}, {ty}, {mask})")
-        return self._let(f"call {ty} {function}({ty} {x}, {ty} zeroinitializer, {mask} -1)")
+        return self.emit(f"call {ty} {function}({ty} {x}, {ty} zeroinitializer, {mask} -1)")
 
     def _pick(self, value: str, lanes: int, places: range | list[int]) -> str:
         ty = f"<{lanes} x float>"
-        return self._let(f"shufflevector {ty} {value}, {ty} poison, {_places(places)}")
+        return self.emit(f"shufflevector {ty} {value}, {ty} poison, {_places(places)}")
 
 
 def _places(places: range | list[int]) -> str:
