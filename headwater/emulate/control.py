@@ -21,10 +21,11 @@ from headwater.isa.gcn.model import (
     Instruction,
     Literal,
     Register,
+    Row,
     Source,
     constant_bits,
 )
-from headwater.isa.gcn.semantics import BITS, Mode, Semantics
+from headwater.isa.gcn.semantics import BITS, Mode, Semantics, semantics
 
 if TYPE_CHECKING:
     from headwater.emulate.translate import Translator
@@ -179,16 +180,10 @@ def special(t: Translator, instruction: Instruction, name: str) -> Value:
     raise InternalError(f"{instruction.row.name} reads {name}, which the translator does not know")
 
 
-_without_scc: dict[int, tuple[Semantics, Semantics]] = {}
-
-
-def without_scc(what: Semantics) -> Semantics:
-    """The same without the assignment to SCC, for instructions after which nobody reads it."""
-    known = _without_scc.get(id(what))
-    if known is None:
-        kept = tuple((target, node) for target, node in what.assignments if target != "SCC")
-        known = _without_scc[id(what)] = what, replace(what, assignments=kept)
-    return known[1]
+def without_scc(row: Row) -> Semantics:
+    """What it does but for the assignment to SCC, for instructions after which nobody reads it."""
+    what = row.once("meaning", semantics)
+    return replace(what, assignments=tuple((target, node) for target, node in what.assignments if target != "SCC"))
 
 
 def scalar(t: Translator, instruction: Instruction) -> None:
@@ -215,7 +210,12 @@ def scalar(t: Translator, instruction: Instruction) -> None:
     if name.startswith("s_getreg"):
         _getreg(t, instruction)
         return
-    lowered = lower(t.b, without_scc(what) if not t.after[0] >> SCC & 1 else what, operands(t, instruction), t.mode)
+    lowered = lower(
+        t.b,
+        instruction.row.once("without scc", without_scc) if not t.after[0] >> SCC & 1 else what,
+        operands(t, instruction),
+        t.mode,
+    )
     for effect in lowered.effects:
         if effect.kind == "branch":
             condition = effect.values[0]

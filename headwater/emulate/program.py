@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from headwater.errors import HeadwaterError
 from headwater.isa.gcn import images
-from headwater.isa.gcn.model import EXEC, M0, SCC, VCC, Instruction, Literal, Register, Row
+from headwater.isa.gcn.model import EXEC, M0, SCC, VCC, Instruction, Literal, Register
 from headwater.isa.gcn.semantics import Semantics, semantics
 
 _ACC = 256  # accumulation registers follow the vector registers in a bit set
@@ -78,16 +78,9 @@ class Program:
 Decode = Callable[[int], Instruction]
 
 
-_meanings: dict[int, tuple[Row, Semantics]] = {}
-
-
 def meaning(instruction: Instruction) -> Semantics:
     """What the instruction does."""
-    row = instruction.row
-    found = _meanings.get(id(row))
-    if found is None:
-        found = _meanings[id(row)] = row, semantics(row)
-    return found[1]
+    return instruction.row.once("meaning", semantics)
 
 
 def read_program(decode: Decode, entry: int, isa: str, in_text: Callable[[int], bool]) -> Program:
@@ -299,26 +292,17 @@ def _blocks(known: Mapping[int, Instruction], problems: Mapping[int, str], leade
 # ---- registers -------------------------------------------------------------------------------------------------------
 
 _READ_SPECIALS = {"SCC": 1 << SCC, "VCC": 3 << VCC, "M0": 1 << M0, "EXEC": _FULL_EXEC}
-_MOST_EFFECTS = 1 << 16
-"""How many instructions' effects are remembered: those of all but the largest programs."""
 _NARROWING = frozenset({"s_and_saveexec_b64", "s_andn1_saveexec_b64"})
 _WIDENING = frozenset({"s_or_saveexec_b64", "s_orn1_saveexec_b64"})
 
 
-_last_effects: dict[int, tuple[Instruction, Effects]] = {}
-
-
 def effects(instruction: Instruction) -> Effects:
     """What an instruction reads and writes."""
-    # Each pass over a program asks again.
-    known = _last_effects.get(id(instruction))
-    if known is not None and known[0] is instruction:
-        return known[1]
-    if len(_last_effects) >= _MOST_EFFECTS:
-        _last_effects.clear()
-    made = _effects(instruction)
-    _last_effects[id(instruction)] = instruction, made
-    return made
+    known: Effects | None = instruction.effects
+    if known is None:  # each pass over a program asks again
+        known = _effects(instruction)
+        object.__setattr__(instruction, "effects", known)
+    return known
 
 
 def _effects(instruction: Instruction) -> Effects:

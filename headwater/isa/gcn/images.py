@@ -46,10 +46,6 @@ class Texels:
     high: bool = False
 
 
-_known: dict[int, tuple[Row, Texels | None]] = {}
-"""By the row's identity."""
-
-
 def _of_row(row: Row) -> Texels | None:
     what = semantics(row)
     found = what.effect("format") or what.effect("image")
@@ -71,10 +67,7 @@ def texels(instruction: Instruction) -> Texels | None:
     row = instruction.row
     if row.encoding not in ("MIMG", "MUBUF", "MTBUF"):
         return None
-    found = _known.get(id(row))
-    if found is None:
-        found = _known[id(row)] = row, _of_row(row)
-    return found[1]
+    return row.once("texels", _of_row)
 
 
 def address_registers(instruction: Instruction) -> range:

@@ -7,14 +7,17 @@ chapter on scalar operands index the scalar register file here, so VCC is ``Regi
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from headwater.isa.cost import Cost
+
+T = TypeVar("T")
+_UNKNOWN: Any = object()
 
 # The generations that the table tells apart, oldest first. LLVM's processors map to these in ``ISA_OF_TARGET``.
 ISAS = ("gfx6", "gfx7", "gfx8", "gfx900", "gfx906", "gfx908", "gfx90a")
@@ -69,7 +72,9 @@ class OperandSpec:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operation of the table; ``opcodes`` maps an ISA of ``ISAS`` to the opcode, and lacks those without it."""
+    """One operation of the table; ``opcodes`` maps an ISA of ``ISAS`` to the opcode, and lacks those without it.
+
+    ``derived``: what has been computed of it, by the name of what computes it (`Row.once`)."""
 
     name: str
     encoding: str
@@ -78,6 +83,14 @@ class Row:
     flags: frozenset[str]
     cost: Cost
     semantics: str
+    derived: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def once(self, name: str, make: Callable[[Row], T]) -> T:
+        """``make`` of this row, computed when it is first asked for; ``name`` says what it is."""
+        known: T | None = self.derived.get(name, _UNKNOWN)
+        if known is _UNKNOWN:
+            known = self.derived[name] = make(self)
+        return cast("T", known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +167,8 @@ class Instruction:
     sources: tuple[Source, ...]
     fields: Mapping[str, int]
     target: int | None = None
+    effects: Any = field(default=None, init=False, compare=False, repr=False)
+    """What `headwater.emulate` has found that it reads and writes."""
 
     def source(self, name: str) -> Source | None:
         """The source called ``name``, or None where this instruction lacks it (``off``, no sampler, …)."""
