@@ -27,8 +27,6 @@ SUFFIXES: Final[dict[str, Language]] = {
 }
 MACHINE_CODE_SUFFIXES: Final = (".hsaco", ".co", ".cal")
 ASSEMBLY_SUFFIXES: Final = (".s", ".isa")
-TITLES: Final = {"brook": "Brook+", "opencl": "OpenCL C", "il": "ATI IL", "machine": "machine code"}
-"""What messages and headings call them."""
 
 _MACHINE_CODE: Final = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__")
 """How files of machine code begin."""

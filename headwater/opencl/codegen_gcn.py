@@ -16,6 +16,7 @@ from headwater.errors import InternalError
 from headwater.llvm.modules import limit_passes, parse
 from headwater.llvm.passes.gcn_phis import with_values_kept
 from headwater.opencl.checked import settle, tells, with_definedness, with_printing, without_speculation
+from headwater.opencl.gcn import CodeOptions
 from headwater.opencl.linking import link_library, refuse_recursion
 from headwater.opencl.memory_limits import exceeded
 from headwater.opencl.platforms import GCN_TRIPLE, gcn, with_intrinsics
@@ -42,41 +43,22 @@ def _machine(processor: str, level: int) -> llvm.TargetMachine:
     return target.create_target_machine(cpu=processor, opt=level, reloc="pic")
 
 
-def compile(
-    ir: str,
-    kernels: Iterable[str],
-    filename: str,
-    processor: str,
-    *,
-    abi: int = 5,
-    largest_group: int = 256,
-    emit: str = "obj",
-    plain_minima: bool = False,
-    opaque_indices: bool = False,
-    caution: int = 0,
-    checked: bool = False,
-) -> bytes:
-    """Link the device library in, optimise, and give back what ``emit`` names: ``ir``, ``asm`` or ``obj``.
+def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) -> bytes:
+    """Link the device library in, optimise, and give back what ``how.emit`` names.
 
-    ``processor`` is LLVM's name (``gfx906``), ``abi`` the code object version that ``ir`` was made for,
-    ``largest_group`` the most work-items that a group of a kernel without reqd_work_group_size may have.
-    ``plain_minima``: keep ``a < b ? a : b`` from becoming one instruction on gfx6 and gfx7, see `_plain_minima`;
-    ``opaque_indices``: keep LLVM from knowing indices of vectors, see `_opaque_indices`. ``caution``: 0 optimises all,
-    1 generates code without optimisation, 2 does not optimise the IR either. ``checked``: keep what a check looks at as
-    the program has it, see `_for_checks`. Raises SourceError for recursion and calls
-    of undefined functions. What LLVM refuses for good reasons, such as too much local memory, ends the process: the
-    caller reads its last words.
+    Raises SourceError for recursion and calls of undefined functions. What LLVM refuses for good reasons, such as too
+    much local memory, ends the process: the caller reads its last words.
     """
     limit_passes(ir)
-    tm = _machine(processor, 3 if caution == 0 else 0)
-    options = llvm.create_pipeline_tuning_options(speed_level=3 if caution < 2 else 0)
+    tm = _machine(how.processor, 3 if how.caution == 0 else 0)
+    options = llvm.create_pipeline_tuning_options(speed_level=3 if how.caution < 2 else 0)
     builder = llvm.create_pass_builder(tm, options)
     wanted = {*kernels, _PRINTF_ALLOC}
 
     def optimise(ir: str) -> llvm.ModuleRef:
-        prepared = _prepared(ir, largest_group)
-        module = parse(_for_checks(prepared) if checked else prepared)
-        link_library(module, filename, gcn(abi), str)
+        prepared = _prepared(ir, how.largest_group)
+        module = parse(_for_checks(prepared) if how.checked else prepared)
+        link_library(module, filename, gcn(how.abi), str)
         for function in module.functions:
             if not function.is_declaration:
                 function.linkage = "external" if function.name in wanted else "internal"
@@ -89,7 +71,7 @@ def compile(
         _drop(_PRINTF_ALLOC, module, builder)
         return module
 
-    if checked:
+    if how.checked:
         ir = with_definedness(ir, kernels, builder)
     module = optimise(ir)
     optimised = str(module)
@@ -99,17 +81,17 @@ def compile(
     if tells(optimised):
         module = optimise(with_printing(ir))
         optimised = str(module)
-    if emit == "ir":
+    if how.emit == "ir":
         return optimised.encode()
-    _refuse_large_frames(optimised, filename, processor)
+    _refuse_large_frames(optimised, filename, how.processor)
     text = with_values_kept(_without_ones(optimised))
-    if processor.startswith(("gfx6", "gfx7")):
+    if how.processor.startswith(("gfx6", "gfx7")):
         text = _rounded_halves(text)
-    if plain_minima:
+    if how.plain_minima:
         text = _plain_minima(text)
-    if opaque_indices:
+    if how.opaque_indices:
         text = _opaque_indices(text)
-    if checked:
+    if how.checked:
         text = _atomics_apart(text)
     if text is not optimised:
         module = parse(text)
@@ -117,9 +99,9 @@ def compile(
         if (name := name_of(function.name)) != function.name:
             function.name = name
     try:
-        return tm.emit_assembly(module).encode() if emit == "asm" else bytes(tm.emit_object(module))
+        return tm.emit_assembly(module).encode() if how.emit == "asm" else bytes(tm.emit_object(module))
     except RuntimeError as error:
-        raise InternalError(f"LLVM cannot make code for {processor}: {error}") from error
+        raise InternalError(f"LLVM cannot make code for {how.processor}: {error}") from error
 
 
 _MOST_PRIVATE_BYTES = ((1 << 13) - 1) * 1024 // 64
@@ -156,7 +138,6 @@ def _prepared(ir: str, largest_group: int) -> str:
 
 _FLAT_GROUP = re.compile(r'"amdgpu-flat-work-group-size"="(\d+),(\d+)"')
 _WAVEFRONT = 64
-_FEATURES = re.compile(r'("target-cpu"="\w+")(?: "target-features"="([^"]*)")?')
 
 
 def _for_checks(text: str) -> str:

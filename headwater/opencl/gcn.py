@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -100,6 +100,29 @@ def compile_code_object(
     }
     cache.put(key, {_KERNELS_FILE: json.dumps(description).encode(), f"code.{emit}": made.code})
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOptions:
+    """What `headwater.opencl.codegen_gcn.compile` is to make, and how.
+
+    ``processor`` is LLVM's name (``gfx906``), ``abi`` the version of the code object that the IR was made for,
+    ``largest_group`` the most work-items that a group of a kernel without reqd_work_group_size may have, ``emit`` what
+    comes out: ``ir``, ``asm`` or ``obj``. ``checked``: keep what a check looks at as the program has it, see
+    `codegen_gcn._for_checks`. ``plain_minima``: keep ``a < b ? a : b`` from becoming one instruction on gfx6 and gfx7,
+    see `codegen_gcn._plain_minima`; ``opaque_indices``: keep LLVM from knowing indices of vectors, see
+    `codegen_gcn._opaque_indices`. ``caution``: 0 optimises all, 1 generates code without optimisation, 2 does not
+    optimise the IR either.
+    """
+
+    processor: str
+    abi: int = 5
+    largest_group: int = 256
+    emit: str = "obj"
+    checked: bool = False
+    plain_minima: bool = False
+    opaque_indices: bool = False
+    caution: int = 0
 
 
 class Settings(NamedTuple):

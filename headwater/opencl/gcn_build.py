@@ -11,14 +11,14 @@ import re
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headwater.base import temporary
 from headwater.base.freshness import digests
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
 from headwater.opencl import includes, tables
 from headwater.opencl.assembly import told_at_calls
-from headwater.opencl.gcn import CODE_OBJECT_VERSIONS, DEFAULT_VERSION, CodeObject, Settings, processor_of
+from headwater.opencl.gcn import CODE_OBJECT_VERSIONS, DEFAULT_VERSION, CodeObject, CodeOptions, Settings, processor_of
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.memory_limits import exceeded, told_at_largest
 from headwater.opencl.platforms import GCN_TRIPLE, gcn
@@ -104,19 +104,12 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
     emit = "obj" if settings.emit == "hsaco" else settings.emit
     written = emit == "obj" and _INLINE_ASSEMBLY.search(ir) is not None
 
-    def attempt(**how: bool | int) -> bytes:
-        code: bytes = WORKER.call(
-            f"{_WORKER_MODULE}:compile",
-            ir,
-            kernels,
-            filename,
-            settings.processor,
-            abi=settings.version,
-            largest_group=settings.largest_group,
-            emit="asm" if written else emit,
-            checked=settings.checked,
-            **how,
-        )
+    plain = CodeOptions(
+        settings.processor, settings.version, settings.largest_group, "asm" if written else emit, settings.checked
+    )
+
+    def attempt(**around: Any) -> bytes:
+        code: bytes = WORKER.call(f"{_WORKER_MODULE}:compile", ir, kernels, filename, replace(plain, **around))
         if written:
             name = f"{filename}, as assembly"
             text = _UNQUOTED.sub(r'\1"\2"', code.decode())

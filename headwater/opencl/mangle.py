@@ -23,7 +23,6 @@ _SCALARS: tuple[tuple[str, str, int, str], ...] = (
 )
 LLVM_OF = {code: llvm for code, llvm, _, _ in _SCALARS}
 BYTES_OF = {code: size for code, _, size, _ in _SCALARS}
-NAME_OF = {code: name for code, _, _, name in _SCALARS}
 CODE_OF = {name: code for code, _, _, name in _SCALARS if code != "a"}
 
 

@@ -52,7 +52,6 @@ _MAIN_THREAD = threading.main_thread().ident
 _get_ident = threading.get_ident
 _now = time.perf_counter_ns
 _from_buffer: Any = ctypes.c_char.from_buffer
-_addressof = ctypes.addressof
 
 
 class HostKernel(Protocol):

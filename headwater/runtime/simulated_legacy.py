@@ -60,17 +60,13 @@ class LegacyLaunch(SimulatedLaunch):
         task = super()._prepare(args)
         assert isinstance(task, SimulatedTask)
         buffers, dispatch = task.own[_BUFFERS], task.own[_DISPATCH]
-        global_size, local_size, offset = self._sizes
         filled = amdcl.block(
             self.machine_kernel,
             address(buffers),
             self._image_memory.address,
             [self._value(task, number, value) for number, value in enumerate(args)],
             self._samplers(args),
-            global_size,
-            local_size,
-            offset,
-            self._work_dim,
+            amdcl.NdRange(*self._sizes, self._work_dim),
         )
         buffers[:] = np.frombuffer(filled, np.uint8)
         dispatch[:] = self._dispatch

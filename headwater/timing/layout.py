@@ -49,7 +49,6 @@ SUMS: Final = (
 """What the engine counts."""
 POINTS: Final = 512
 """Steps of a series over time."""
-DISPATCH_ENGINES: Final = 64
 
 CHIP: Final = Struct(
     "chip",

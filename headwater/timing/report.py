@@ -221,23 +221,26 @@ def _describe(counted: Counted, chip: Chip, cycles: int) -> Described:
     return described(counted, chip, cycles)
 
 
-def build(
-    *,
-    counted: Counted,
-    chip: Chip,
-    held: Occupancy,
-    table: Steps,
-    kernel: str,
-    global_size: tuple[int, ...],
-    local_size: tuple[int, ...],
-    texts: Sequence[str],
-    lines: Sequence[tuple[str, int] | None],
-    flops: int,
-    host: Host,
-    cycles: int | None = None,
-    error: float = 0.0,
-) -> Report:
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A launch that has been replayed: what is known of it before a report is made. ``held``: its occupancy; ``texts``
+    and ``lines``: of each instruction of ``table``, its text and its place in the source."""
+
+    chip: Chip
+    held: Occupancy
+    kernel: str
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...]
+    table: Steps
+    texts: Sequence[str]
+    lines: Sequence[tuple[str, int] | None]
+    flops: int
+    host: Host
+
+
+def build(launch: Replayed, counted: Counted, *, cycles: int | None = None, error: float = 0.0) -> Report:
     """Put a report together. ``cycles``: of the whole launch, if less than that was replayed."""
+    chip = launch.chip
     sums, compute = counted.sums, chip.compute
     replayed = max(1, sums["cycles"])
     whole = replayed if cycles is None else cycles
@@ -249,18 +252,18 @@ def build(
     wave_causes["turn of others"] = wave_causes.pop("issue")
     wave_causes["running"] = max(0.0, 1 - sum(wave_causes.values()))
     described = _describe(counted, chip, replayed)
-    instructions, by_line = _hot(counted, table, texts, lines)
+    instructions, by_line = _hot(counted, launch.table, launch.texts, launch.lines)
     return Report(
-        kernel=kernel,
+        kernel=launch.kernel,
         chip=chip,
-        global_size=global_size,
-        local_size=local_size,
+        global_size=launch.global_size,
+        local_size=launch.local_size,
         cycles=whole,
         seconds=whole / clock,
         instructions=sums["instructions"],
         wavefronts=sums["waves"],
-        flops=flops,
-        held=held,
+        flops=launch.flops,
+        held=launch.held,
         mean_waves_per_simd=sums["wave_cycles"] / (replayed * simds),
         causes=causes,
         wave_causes=wave_causes,
@@ -271,10 +274,10 @@ def build(
         lines_by_cost=by_line,
         occupancy_series=_series(counted.occupancy, sums["occupancy_step"], replayed, 1.0),
         traffic_series=_series(counted.traffic, sums["traffic_step"], replayed, clock),
-        host=host,
-        bottleneck=sentence(described, causes, held, sums["waves"]),
+        host=launch.host,
+        bottleneck=sentence(described, causes, launch.held, sums["waves"]),
         complete=counted.complete,
         error=error,
         happenings=counted.happenings,
-        texts=tuple(texts),
+        texts=tuple(launch.texts),
     )

@@ -15,7 +15,7 @@ from headwater.errors import LaunchError, UsageError
 from headwater.timing.host import host
 from headwater.timing.layout import GCN, prepare
 from headwater.timing.replay import Replayer
-from headwater.timing.report import Report, build
+from headwater.timing.report import Replayed, Report, build
 from headwater.timing.spin import refuse_spinning
 from headwater.timing.vliw_layout import VLIW
 
@@ -93,8 +93,7 @@ class Launch:
         if groups < replayer.groups and counted.complete:
             cycles, error = self._rest(chip, table, groups, counted.sums["cycles"])
         texts, lines = self.machine.described(table)
-        return build(
-            counted=counted,
+        launch = Replayed(
             chip=chip,
             held=held,
             table=table,
@@ -105,9 +104,8 @@ class Launch:
             lines=lines,
             flops=self.machine.flops(replayer.trace, self._totals, table) if counted.complete else 0,
             host=host(chip, *self._bytes, self.machine.command_bytes()),
-            cycles=cycles,
-            error=error,
         )
+        return build(launch, counted, cycles=cycles, error=error)
 
     def _rest(self, chip: Chip, table: Steps, groups: int, whole: int) -> tuple[int, float]:
         """The cycles of all work-groups from those of the first ``groups``, and how far off that may be."""

@@ -50,7 +50,6 @@ class Shape:
 
 
 UNIFORM = Shape()
-VARYING = Shape(LANE, None)
 
 
 def _varying(deps: int) -> Shape:

@@ -439,16 +439,22 @@ def _halves(address: int) -> tuple[int, int]:
     return address & 0xFFFFFFFF, address >> 32
 
 
+class NdRange(NamedTuple):
+    """The work-items of a launch: sizes and offset, of which the first ``dimensions`` were given."""
+
+    global_size: tuple[int, int, int]
+    local_size: tuple[int, int, int]
+    offset: tuple[int, int, int]
+    dimensions: int
+
+
 def block(
     kernel: KernelObject,
     block_address: int,
     image_address: int,
     values: Sequence[tuple[int, int] | ImageValue | bytes | int],
     samplers: Mapping[int, bytes],
-    global_size: tuple[int, int, int],
-    local_size: tuple[int, int, int],
-    offset: tuple[int, int, int],
-    dimensions: int,
+    grid: NdRange,
 ) -> bytes:
     """The constant buffers and tables for a launch, to be put at ``block_address``.
 
@@ -459,6 +465,7 @@ def block(
     legacy = _convention(kernel)
     tables = _tables(kernel)
     memory = bytearray(tables.end)
+    global_size, local_size, offset, dimensions = grid
     groups = [-(-whole // part) for whole, part in zip(global_size, local_size, strict=True)]
     struct.pack_into("<3II3II3II", memory, 0, *global_size, dimensions, *local_size, 0, *groups, 0)
     # The dwords 24 to 26, and from 36, or 37 in 64-bit binaries, on: the global offset; 27: of all dimensions together.

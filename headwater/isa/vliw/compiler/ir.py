@@ -100,6 +100,7 @@ MEMORY = "memory"  # a control-flow instruction that exports or writes
 PREDICATE = "predicate"  # the condition of an if or break: the last operation of its block
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Op:
     """An operation.
 
@@ -110,36 +111,18 @@ class Op:
     ``line``: of the IL program.
     """
 
-    __slots__ = (
-        "clamp", "effect", "fields", "kind", "line", "name", "omod", "order", "parts", "relative", "results", "uses",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        name: str,
-        uses: list[Use],
-        results: list[Value | None],
-        kind: str = ALU,
-        *,
-        clamp: bool = False,
-        omod: int = 0,
-        fields: dict[str, int] | None = None,
-        order: str = "",
-        effect: bool = False,
-        line: int = 0,
-    ) -> None:
-        self.name = name
-        self.uses = uses
-        self.results = results
-        self.kind = kind
-        self.clamp = clamp
-        self.omod = omod
-        self.fields = fields
-        self.order = order
-        self.effect = effect
-        self.line = line
-        self.relative = ""
-        self.parts: tuple[tuple[tuple[int, ...], int], ...] = ()
+    name: str
+    uses: list[Use]
+    results: list[Value | None]
+    kind: str = ALU
+    clamp: bool = field(default=False, kw_only=True)
+    omod: int = field(default=0, kw_only=True)
+    fields: dict[str, int] | None = field(default=None, kw_only=True)
+    order: str = field(default="", kw_only=True)
+    effect: bool = field(default=False, kw_only=True)
+    line: int = field(default=0, kw_only=True)
+    relative: str = field(default="", init=False)
+    parts: tuple[tuple[tuple[int, ...], int], ...] = field(default=(), init=False)
 
     @property
     def result(self) -> Value:
