@@ -36,6 +36,7 @@ COMMANDS = {
     "occupancy": ("headwater.cli.occupancy", "how many wavefronts of a kernel a chip holds, and what limits them"),
     "devices": ("headwater.cli.devices", "list what kernels can run on"),
     "cache": ("headwater.cli.cache", "show or clear the compiled kernels kept on disk"),
+    "icd": ("headwater.cli.icd", "be an OpenCL platform for programs that know nothing of Headwater"),
     "bench": ("headwater.cli.bench", "measure kernels here, beside NumPy, Numba and PoCL"),
     "completion": ("headwater.cli.completion", "print a script that completes words in bash, zsh or fish"),
     "demo": ("headwater.cli.demo", "a photograph and a million options: see it work"),

@@ -6,7 +6,7 @@ import atexit
 import functools
 import importlib.util
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,20 +28,26 @@ def zig_path() -> Path:
 
 
 def run(
-    arguments: Sequence[str], data: bytes = b"", *, cwd: str | None = None, timeout: float | None = None
+    arguments: Sequence[str],
+    data: bytes = b"",
+    *,
+    cwd: str | None = None,
+    timeout: float | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a tool, ``("clang", …)`` or ``("ld.lld", …)``, with ``data`` on its standard input.
+    """Run a tool, ``("clang", …)`` or ``("ld.lld", …)``, with ``data`` on its standard input; ``environment`` has
+    further variables.
 
     It has a limit to its memory (`headwater.native.limits`) and ends with this process. Raises DeviceError if it cannot
     be started, subprocess.TimeoutExpired after ``timeout`` seconds.
     """
     import subprocess  # warm starts run no tool
 
-    environment = {name: value for name, value in os.environ.items() if name not in _OTHERS}
+    variables = {name: value for name, value in os.environ.items() if name not in _OTHERS} | dict(environment or {})
     command = [str(zig_path()), *arguments]
     pipe = subprocess.PIPE
     try:
-        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=environment)
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=variables)
     except OSError as error:
         raise DeviceError(
             f"clang could not be started: {error}", hint="pip install --force-reinstall ziglang==0.17.0"

@@ -503,7 +503,8 @@ class _RawArg:
             return ArgInfo(self.name, "value", self.type_name, size, "read", 0, base)
         kind: Kind = "constant" if self.space == 2 else "local" if self.space == 3 else "buffer"
         reads = kind == "constant" or "const" in self.qualifiers.split()
-        return ArgInfo(self.name, kind, self.type_name, 8, "read" if reads else "read_write", size, base)
+        access: Access = "read" if reads else "read_write"
+        return ArgInfo(self.name, kind, self.type_name, 8, access, size, base, self.qualifiers)
 
 
 @dataclass(frozen=True)

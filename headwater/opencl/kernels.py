@@ -20,7 +20,8 @@ class ArgInfo:
 
     ``type_name`` is the type as written ("float4*", "int", "image2d_t"); ``size_bytes`` the bytes of a value, 8 for
     pointers and images, 4 for samplers; ``pointee_bytes`` the bytes of one element behind a pointer, else 0;
-    ``base_type`` the type with typedefs resolved ("uint", "float4*").
+    ``base_type`` the type with typedefs resolved ("uint", "float4*"); ``qualifiers`` those of what a pointer is to, as
+    clang lists them ("const volatile").
     """
 
     name: str
@@ -30,6 +31,7 @@ class ArgInfo:
     access: Access
     pointee_bytes: int
     base_type: str = ""
+    qualifiers: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,90 @@
+"""A word, install, uninstall, status or run, passes in; an OpenCL platform for other programs passes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headwater.cli.options import Parser
+from headwater.errors import UsageError
+
+_DESCRIPTION = """\
+Make Headwater an OpenCL platform, whose devices are the cpu and every simulated chip, for programs that know nothing
+of it. install writes a library and an .icd file for the OpenCL loader, or says what to set where loaders do not look;
+run starts a program with nothing installed, and it sees no other platform.
+HEADWATER_ICD_DEVICES says which devices are offered, and in which order.
+"""
+_EXAMPLES = """\
+examples:
+  headwater icd run -- clinfo -l
+  headwater icd run --devices vega64,cpu --check -- ./vector_add
+  headwater icd install
+  headwater icd status
+  headwater icd uninstall
+"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; the exit code is returned."""
+    own = list(words)
+    program: list[str] = []
+    if "--" in own:
+        at = own.index("--")
+        own, program = own[:at], own[at + 1 :]
+    parser = Parser("icd", "install | uninstall | status | run [OPTIONS] -- PROGRAM …", _DESCRIPTION, _EXAMPLES)
+    parser.add_argument("action", choices=["install", "uninstall", "status", "run"], help="what to do")
+    parser.add_argument("--vendors", metavar="DIR", help="the directory of .icd files, if not the usual one")
+    parser.add_argument("--devices", metavar="LIST", help="run: the devices that are offered, such as vega64,cpu")
+    parser.add_argument("--check", action="store_true", help="run: find accesses out of bounds and divergent barriers")
+    parser.add_argument(
+        "--simulated-time", action="store_true", help="run: profiling events tell the time that the cycle model says"
+    )
+    args = parser.parse(own)
+    if args.action == "run":
+        return _run(args.devices, program, check=args.check, simulated=args.simulated_time)
+    if program:
+        raise UsageError(f"icd {args.action} takes no program", hint=f"headwater icd run -- {program[0]}")
+
+    from headwater.icd import install
+
+    if args.action == "install":
+        made = install.install(args.vendors)
+        print(f"wrote {made.icd}, which names {made.library}")
+        _tell(made)
+    elif args.action == "uninstall":
+        removed = install.uninstall(args.vendors)
+        print("\n".join(f"removed {path}" for path in removed) or "nothing is installed")
+    else:
+        found = install.status(args.vendors)
+        if found is None:
+            print("not installed; headwater icd install does it")
+            return 0
+        state = "" if found.library.is_file() else ", which is not there: run headwater icd install again"
+        print(f"installed: {found.icd} names {found.library}{state}")
+        _tell(found)
+    return 0
+
+
+def _tell(installed: object) -> None:
+    from headwater.icd.install import Installed, variables
+
+    assert isinstance(installed, Installed)
+    if installed.found:
+        return
+    print("loaders do not look there by themselves; set")
+    for name, value in variables(installed.icd.parent).items():
+        print(f"  export {name}={value}")
+
+
+def _run(devices: str | None, program: Sequence[str], *, check: bool, simulated: bool) -> int:
+    if not program:
+        raise UsageError("icd run takes a program behind --", hint="headwater icd run -- clinfo -l")
+    from headwater.icd import install
+
+    changes: dict[str, str] = {}
+    if devices is not None:
+        changes["HEADWATER_ICD_DEVICES"] = devices
+    if check:
+        changes["HEADWATER_ICD_CHECK"] = "1"
+    if simulated:
+        changes["HEADWATER_ICD_TIME"] = "simulated"
+    return install.run(program, changes)

@@ -1,0 +1,169 @@
+"""Where an OpenCL loader looks passes in; the library and the ``.icd`` file that tell it of the platform pass out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import headwater
+from headwater.base import cache
+from headwater.errors import ResourceError, UsageError
+from headwater.icd import library
+
+FILE = "headwater.icd"
+SYSTEM = Path("/etc/OpenCL/vendors")
+"""Where loaders look by default on Linux (cl_khr_icd, "Linux vendor enumeration")."""
+
+
+class Installed(NamedTuple):
+    """``library`` and the ``.icd`` file, and whether loaders find it by themselves."""
+
+    library: Path
+    icd: Path
+    found: bool
+
+
+def folder() -> Path:
+    """Where the library is kept for good: the user's directory for data. UsageError without a home directory."""
+    if sys.platform == "win32":
+        root = os.environ.get("LOCALAPPDATA", "")
+        base = Path(root) if root else Path.home()
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        given = os.environ.get("XDG_DATA_HOME", "")
+        try:
+            base = Path(given) if given else Path.home() / ".local" / "share"
+        except RuntimeError:
+            raise UsageError(
+                "this user has no home directory to keep the library in",
+                hint="set XDG_DATA_HOME, or use headwater icd run",
+            ) from None
+    return base / "headwater" / "icd"
+
+
+def server_text() -> str:
+    """What the library reads beside itself: the Python that runs the server, and where Headwater lies if that is not
+    among its packages."""
+    return f"{sys.executable}\n{Path(headwater.__file__).resolve().parent.parent}\n"
+
+
+def places(vendors: str | None = None) -> list[Path]:
+    """Where an ``.icd`` file may go, the best first: what was asked for; the system's directory if it may be written;
+    one of the user's own, which a variable has to name."""
+    if vendors is not None:
+        return [Path(vendors)]
+    own = folder() / "vendors"
+    prefix = os.environ.get("CONDA_PREFIX", "")  # conda's loader looks there
+    found = [Path(prefix, "etc", "OpenCL", "vendors")] if prefix else []
+    if SYSTEM.is_dir() or os.access(SYSTEM.parent.parent, os.W_OK):
+        found.append(SYSTEM)
+    return [*(place for place in found if os.access(_existing(place), os.W_OK)), own]
+
+
+def _existing(path: Path) -> Path:
+    return path if path.exists() or path == path.parent else _existing(path.parent)
+
+
+def install(vendors: str | None = None) -> Installed:
+    """Compile the library, keep it for the user, and tell loaders of it. ResourceError if a file cannot be written."""
+    built = library.build()
+    kept = folder() / library.library_name()
+    place = places(vendors)[0]
+    try:
+        _write(kept, built.read_bytes())
+        _write(kept.with_name(kept.name + ".server"), server_text().encode())
+        _write(place / FILE, f"{kept}\n".encode())
+        if place == folder() / "vendors":
+            _add_others(place)
+    except OSError as error:
+        raise ResourceError(f"cannot write {error.filename}: {error.strerror}") from None
+    return Installed(kept, place / FILE, _is_found(place))
+
+
+def _write(path: Path, data: bytes) -> None:
+    """By a rename: programs may have the old library loaded."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = path.with_name(f"{path.name}.{os.getpid()}")
+    made.write_bytes(data)
+    os.replace(made, path)
+
+
+def _add_others(place: Path) -> None:
+    """The variable that names a directory hides the system's: its files are copied there."""
+    for other in sorted(SYSTEM.glob("*.icd")) if SYSTEM.is_dir() else []:
+        if other.name != FILE:
+            shutil.copyfile(other, place / other.name)
+
+
+def _is_found(place: Path) -> bool:
+    prefix = os.environ.get("CONDA_PREFIX", "")
+    return place == SYSTEM or (bool(prefix) and place == Path(prefix, "etc", "OpenCL", "vendors"))
+
+
+def status(vendors: str | None = None) -> Installed | None:
+    """What is installed; None if nothing is."""
+    for place in [*places(vendors), SYSTEM]:
+        file = place / FILE
+        if file.is_file():
+            return Installed(Path(file.read_text(encoding="utf-8").strip()), file, _is_found(place))
+    return None
+
+
+def uninstall(vendors: str | None = None) -> list[Path]:
+    """Remove what `install` wrote; the files that were removed. ResourceError if one cannot be."""
+    removed = []
+    kept = folder() / library.library_name()
+    files = [place / FILE for place in {*places(vendors), SYSTEM, folder() / "vendors"}]
+    for file in [*files, kept, kept.with_name(kept.name + ".server")]:
+        try:
+            file.unlink()
+            removed.append(file)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise ResourceError(f"cannot remove {file}: {error.strerror}") from None
+    if vendors is None and folder().is_dir():
+        shutil.rmtree(folder(), ignore_errors=True)
+    return removed
+
+
+def variables(directory: Path) -> dict[str, str]:
+    """What makes loaders look in a directory: Khronos's and ocl-icd's, and older ones of the latter."""
+    return {"OCL_ICD_VENDORS": str(directory), "OPENCL_VENDOR_PATH": str(directory)}
+
+
+def environment() -> dict[str, str]:
+    """What makes a program see the platform, and no other, with nothing installed."""
+    built = library.build()
+    text = f"{built}\n".encode()
+    key = cache.key("icd vendors 1", text)
+    entry = cache.get(key) or cache.put(key, {FILE: text})
+    python, path = server_text().splitlines()
+    return {
+        **variables(entry),
+        "HEADWATER_PYTHON": python,
+        "HEADWATER_PYTHONPATH": path,
+        **cache.current().environment(),
+    }
+
+
+def run(words: Sequence[str], changes: dict[str, str]) -> int:
+    """Run a program that sees the platform; its exit code. On systems that can, it takes this process's place."""
+    environ = {**os.environ, **environment(), **changes}
+    program = shutil.which(words[0], path=environ.get("PATH"))
+    if program is None:
+        raise UsageError(f"there is no program {words[0]!r}", hint="write its path, ./program for instance")
+    sys.stdout.flush()
+    try:
+        if os.name == "posix":
+            os.execve(program, list(words), environ)
+        import subprocess
+
+        return subprocess.run([program, *words[1:]], env=environ, check=False).returncode
+    except OSError as error:
+        raise UsageError(f"{program} cannot be run: {error.strerror}") from None

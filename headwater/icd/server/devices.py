@@ -1,0 +1,330 @@
+"""The environment passes in; the devices that are offered, with what OpenCL asks about them, pass out."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from headwater.base import cache
+from headwater.base.freshness import code_state
+from headwater.base.version import VERSION
+from headwater.errors import DeviceError
+from headwater.icd.constants import CL
+from headwater.runtime.devices import Device, resolve
+
+VARIABLE = "HEADWATER_ICD_DEVICES"
+LARGEST_ALLOCATION = 1 << 31
+"""Bytes of a memory object: with more, 32-bit indices of elements of a byte would not reach its end."""
+BASE_ALIGNMENT_BITS = 1024
+"""The largest type, long16, has 128 bytes."""
+_READ_ORDERS = ("R", "A", "RG", "RA", "RGBA", "BGRA", "ARGB", "ABGR", "INTENSITY", "LUMINANCE")
+_ALL_TYPES = (
+    "SNORM_INT8 SNORM_INT16 UNORM_INT8 UNORM_INT16 SIGNED_INT8 SIGNED_INT16 SIGNED_INT32 UNSIGNED_INT8 UNSIGNED_INT16"
+    " UNSIGNED_INT32 HALF_FLOAT FLOAT"
+).split()
+_NORMALISED = ("SNORM_INT8", "SNORM_INT16", "UNORM_INT8", "UNORM_INT16", "HALF_FLOAT", "FLOAT")
+_BYTES = ("SNORM_INT8", "UNORM_INT8", "SIGNED_INT8", "UNSIGNED_INT8")
+# OpenCL 3.0 API specification, table of formats: which types an order of channels may have.
+_TYPES_OF_ORDER = {
+    "BGRA": _BYTES, "ARGB": _BYTES, "ABGR": _BYTES, "INTENSITY": _NORMALISED, "LUMINANCE": _NORMALISED,
+}  # fmt: skip
+
+
+def offered() -> list[tuple[Device, str]]:
+    """The devices in order, with the names that they were asked for by. DeviceError for a name that there is not."""
+    names = [name.strip() for name in os.environ.get(VARIABLE, "").split(",") if name.strip()]
+    if not names:
+        from headwater import chips
+
+        names = ["cpu", *chips.names()]
+    try:
+        return [(resolve(name), name) for name in names]
+    except DeviceError as error:
+        raise DeviceError(f"{VARIABLE}: {error.message}", hint=error.hint) from None
+
+
+def descriptions(*, svm: bool) -> tuple[list[Device], list[Any]]:
+    """The devices and their records of `headwater.icd.protocol`; ``svm``: hosts share addresses with the cpu."""
+    found = offered()
+    return [device for device, _ in found], [_record(device, svm=svm) for device, _ in found]
+
+
+def _record(device: Device, *, svm: bool) -> tuple[Any, Any]:
+    facts = _facts(device)
+    infos = [(CL[name], value) for name, value in _infos(facts, svm=svm and device.kind == "cpu").items()]
+    return infos, _formats() if facts["images"] else []
+
+
+def _facts(device: Device) -> dict[str, Any]:
+    """What differs between devices: of a chip from the cache, as reading its file takes longer than all else."""
+    if device.kind != "simulated":
+        return _own_facts(device)
+    outline: Any = getattr(device, "outline")  # noqa: B009 - the interface of all devices has none
+    with open(outline.file, "rb") as file:
+        text = file.read()
+    key = cache.key("icd device 1", code_state(__name__), text, device.name)
+    entry = cache.get(key)
+    if entry is None:
+        entry = cache.put(key, {"facts.json": json.dumps(_chip_facts(device)).encode()})
+    known: dict[str, Any] = json.loads((entry / "facts.json").read_bytes())
+    return known
+
+
+def _own_facts(device: Device) -> dict[str, Any]:
+    """Those of a device of this machine."""
+    return {
+        "type": "cpu" if device.kind == "cpu" else "gpu",
+        "name": device.description.rpartition(",")[0] or device.description,
+        "vendor": "Headwater",
+        "vendor_id": 0x4857,
+        "units": device.compute_units,
+        "group": device.max_group_size,
+        "mhz": _clock_mhz(),
+        "memory": device.memory_bytes or 1 << 30,
+        "local": 64 << 10,
+        "local_memory": True,
+        "cache": 1 << 20,
+        "line": 64,
+        "double": True,
+        "half": True,
+        "images": True,
+        "generic": True,
+        "sub_group": 1,
+        "multiple": 16,
+        "bits": 64,
+        "int64_atomics": True,
+    }
+
+
+def _chip_facts(device: Device) -> dict[str, Any]:
+    chip: Any = getattr(device, "chip")  # noqa: B009 - the interface of all devices has none
+    gcn = chip.family == "gcn"
+    return {
+        "type": "gpu",
+        "name": f"{chip.name} ({device.name}, simulated)",
+        "vendor": "Advanced Micro Devices, Inc. (simulated by Headwater)",
+        "vendor_id": 0x1002,
+        "units": chip.compute.compute_units,
+        "group": device.max_group_size,
+        "mhz": int(chip.compute.clock_mhz),
+        "memory": device.memory_bytes,
+        "local": chip.local_memory.work_group_bytes if device.has_local_memory else 0,
+        "local_memory": device.has_local_memory,
+        "cache": chip.caches.l2_bytes,
+        "line": chip.caches.l2_line_bytes,
+        "double": chip.has_float64,
+        "half": gcn,
+        "images": True,
+        "generic": gcn and chip.target >= "gfx800",
+        "sub_group": chip.compute.wavefront_size if gcn else 0,
+        "multiple": chip.compute.wavefront_size,
+        "bits": 64 if gcn else 32,
+        "int64_atomics": gcn,
+    }
+
+
+def _clock_mhz() -> int:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+            found = [float(line.partition(":")[2]) for line in lines if line.startswith("cpu MHz")]
+        return round(max(found)) if found else 1000
+    except (OSError, ValueError):
+        return 1000
+
+
+def _u32(number: int) -> bytes:
+    return struct.pack("<I", number)
+
+
+def _size(*numbers: int) -> bytes:
+    return struct.pack(f"<{len(numbers)}Q", *numbers)
+
+
+def _text(text: str) -> bytes:
+    return text.encode() + b"\0"
+
+
+def _version(major: int, minor: int, patch: int = 0) -> int:
+    return major << 22 | minor << 12 | patch
+
+
+def _named(entries: Sequence[tuple[int, str]]) -> bytes:
+    """An array of cl_name_version."""
+    return b"".join(struct.pack("<I64s", version, name.encode()) for version, name in entries)
+
+
+def _extensions(facts: dict[str, Any]) -> list[str]:
+    found = [
+        "cl_khr_byte_addressable_store", "cl_khr_global_int32_base_atomics", "cl_khr_global_int32_extended_atomics",
+        "cl_khr_icd", "cl_khr_extended_versioning", "cl_khr_create_command_queue", "cl_khr_suggested_local_work_size",
+    ]  # fmt: skip
+    if facts["local_memory"]:
+        found += ["cl_khr_local_int32_base_atomics", "cl_khr_local_int32_extended_atomics"]
+    if facts["double"]:
+        found.append("cl_khr_fp64")
+    if facts["half"]:
+        found.append("cl_khr_fp16")
+    if facts["int64_atomics"]:
+        found += ["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"]
+    if facts["images"]:
+        found.append("cl_khr_3d_image_writes")
+    if facts["sub_group"]:
+        found.append("cl_khr_subgroups")
+    return sorted(found)
+
+
+def _features(facts: dict[str, Any]) -> list[str]:
+    """Optional features of OpenCL C 3.0, as the compiler defines their macros."""
+    found = [
+        "__opencl_c_int64", "__opencl_c_program_scope_global_variables", "__opencl_c_atomic_order_acq_rel",
+        "__opencl_c_atomic_order_seq_cst", "__opencl_c_atomic_scope_device",
+        "__opencl_c_work_group_collective_functions",
+    ]  # fmt: skip
+    if facts["generic"]:
+        found.append("__opencl_c_generic_address_space")
+    if facts["double"]:
+        found.append("__opencl_c_fp64")
+    if facts["images"]:
+        found += ["__opencl_c_images", "__opencl_c_3d_image_writes", "__opencl_c_read_write_images"]
+    if facts["sub_group"]:
+        found.append("__opencl_c_subgroups")
+    return sorted(found)
+
+
+def _infos(facts: dict[str, Any], *, svm: bool) -> dict[str, bytes]:
+    """clGetDeviceInfo's answers, by name without ``CL_``."""
+    memory = facts["memory"]
+    allocation = min(max(memory // 4, 128 << 20), LARGEST_ALLOCATION, memory)
+    group, double, images = facts["group"], facts["double"], facts["images"]
+    float_config = CL["FP_INF_NAN"] | CL["FP_ROUND_TO_NEAREST"] | CL["FP_DENORM"] | CL["FP_FMA"]
+    full = float_config | CL["FP_ROUND_TO_ZERO"] | CL["FP_ROUND_TO_INF"]
+    exact = CL["FP_CORRECTLY_ROUNDED_DIVIDE_SQRT"] if facts["type"] == "cpu" else 0
+    widths = {
+        "CHAR": 16,
+        "SHORT": 8,
+        "INT": 4,
+        "LONG": 2,
+        "FLOAT": 4,
+        "DOUBLE": 2 if double else 0,
+        "HALF": 8 if facts["half"] else 0,
+    }
+    if facts["bits"] == 64 and facts["type"] != "cpu":
+        widths |= dict.fromkeys(("CHAR", "SHORT", "INT", "LONG", "FLOAT"), 1)
+        widths |= {"DOUBLE": int(double), "HALF": int(facts["half"])}
+    orders = CL["DEVICE_ATOMIC_ORDER_RELAXED"] | CL["DEVICE_ATOMIC_ORDER_ACQ_REL"] | CL["DEVICE_ATOMIC_ORDER_SEQ_CST"]
+    scopes = CL["DEVICE_ATOMIC_SCOPE_WORK_GROUP"] | CL["DEVICE_ATOMIC_SCOPE_DEVICE"]
+    version = _version(3, 0)
+    standards = [(1, 0), (1, 1), (1, 2), (2, 0), (3, 0)] if facts["generic"] else [(1, 0), (1, 1), (1, 2), (3, 0)]
+    extensions = _extensions(facts)
+    capabilities = CL["EXEC_KERNEL"] | (CL["EXEC_NATIVE_KERNEL"] if facts["type"] == "cpu" else 0)
+    queues = CL["QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE"] | CL["QUEUE_PROFILING_ENABLE"]
+    side = 16384 if images else 0
+    kind = {"cpu": "DEVICE_TYPE_CPU", "gpu": "DEVICE_TYPE_GPU"}[facts["type"]]
+    return {
+        "DEVICE_TYPE": _size(CL[kind]),
+        "DEVICE_VENDOR_ID": _u32(facts["vendor_id"]),
+        "DEVICE_MAX_COMPUTE_UNITS": _u32(facts["units"]),
+        "DEVICE_MAX_WORK_ITEM_DIMENSIONS": _u32(3),
+        "DEVICE_MAX_WORK_GROUP_SIZE": _size(group),
+        "DEVICE_MAX_WORK_ITEM_SIZES": _size(group, group, group),
+        **{f"DEVICE_PREFERRED_VECTOR_WIDTH_{name}": _u32(width) for name, width in widths.items()},
+        **{f"DEVICE_NATIVE_VECTOR_WIDTH_{name}": _u32(width) for name, width in widths.items()},
+        "DEVICE_MAX_CLOCK_FREQUENCY": _u32(facts["mhz"]),
+        "DEVICE_ADDRESS_BITS": _u32(facts["bits"]),
+        "DEVICE_MAX_MEM_ALLOC_SIZE": _size(allocation),
+        "DEVICE_IMAGE_SUPPORT": _u32(images),
+        "DEVICE_MAX_READ_IMAGE_ARGS": _u32(128 if images else 0),
+        "DEVICE_MAX_WRITE_IMAGE_ARGS": _u32(64 if images else 0),
+        "DEVICE_MAX_READ_WRITE_IMAGE_ARGS": _u32(64 if images else 0),
+        "DEVICE_IMAGE2D_MAX_WIDTH": _size(side),
+        "DEVICE_IMAGE2D_MAX_HEIGHT": _size(side),
+        "DEVICE_IMAGE3D_MAX_WIDTH": _size(2048 if images else 0),
+        "DEVICE_IMAGE3D_MAX_HEIGHT": _size(2048 if images else 0),
+        "DEVICE_IMAGE3D_MAX_DEPTH": _size(2048 if images else 0),
+        "DEVICE_IMAGE_MAX_BUFFER_SIZE": _size(65536 if images else 0),
+        "DEVICE_IMAGE_MAX_ARRAY_SIZE": _size(2048 if images else 0),
+        "DEVICE_IMAGE_PITCH_ALIGNMENT": _u32(0),
+        "DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT": _u32(0),
+        "DEVICE_MAX_SAMPLERS": _u32(16 if images else 0),
+        "DEVICE_MAX_PARAMETER_SIZE": _size(1024),
+        "DEVICE_MEM_BASE_ADDR_ALIGN": _u32(BASE_ALIGNMENT_BITS),
+        "DEVICE_MIN_DATA_TYPE_ALIGN_SIZE": _u32(128),
+        "DEVICE_SINGLE_FP_CONFIG": _size(full | exact),
+        "DEVICE_DOUBLE_FP_CONFIG": _size(full if double else 0),
+        "DEVICE_HALF_FP_CONFIG": _size(full if facts["half"] else 0),
+        "DEVICE_GLOBAL_MEM_CACHE_TYPE": _u32(CL["READ_WRITE_CACHE"]),
+        "DEVICE_GLOBAL_MEM_CACHELINE_SIZE": _u32(facts["line"]),
+        "DEVICE_GLOBAL_MEM_CACHE_SIZE": _size(facts["cache"]),
+        "DEVICE_GLOBAL_MEM_SIZE": _size(memory),
+        "DEVICE_MAX_CONSTANT_BUFFER_SIZE": _size(64 << 10),
+        "DEVICE_MAX_CONSTANT_ARGS": _u32(8),
+        "DEVICE_MAX_GLOBAL_VARIABLE_SIZE": _size(64 << 10),
+        "DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE": _size(64 << 10),
+        "DEVICE_LOCAL_MEM_TYPE": _u32(CL["LOCAL"] if facts["type"] == "gpu" else CL["GLOBAL"]),
+        "DEVICE_LOCAL_MEM_SIZE": _size(facts["local"]),
+        "DEVICE_ERROR_CORRECTION_SUPPORT": _u32(0),
+        "DEVICE_HOST_UNIFIED_MEMORY": _u32(1),
+        "DEVICE_ENDIAN_LITTLE": _u32(sys.byteorder == "little"),
+        "DEVICE_AVAILABLE": _u32(1),
+        "DEVICE_COMPILER_AVAILABLE": _u32(1),
+        "DEVICE_LINKER_AVAILABLE": _u32(1),
+        "DEVICE_EXECUTION_CAPABILITIES": _size(capabilities),
+        "DEVICE_QUEUE_ON_HOST_PROPERTIES": _size(queues),
+        "DEVICE_QUEUE_ON_DEVICE_PROPERTIES": _size(0),
+        "DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE": _u32(0),
+        "DEVICE_QUEUE_ON_DEVICE_MAX_SIZE": _u32(0),
+        "DEVICE_MAX_ON_DEVICE_QUEUES": _u32(0),
+        "DEVICE_MAX_ON_DEVICE_EVENTS": _u32(0),
+        "DEVICE_DEVICE_ENQUEUE_CAPABILITIES": _size(0),
+        "DEVICE_BUILT_IN_KERNELS": _text(""),
+        "DEVICE_BUILT_IN_KERNELS_WITH_VERSION": b"",
+        "DEVICE_NAME": _text(facts["name"]),
+        "DEVICE_VENDOR": _text(facts["vendor"]),
+        "DRIVER_VERSION": _text(VERSION),
+        "DEVICE_PROFILE": _text("FULL_PROFILE"),
+        "DEVICE_VERSION": _text(f"OpenCL 3.0 Headwater {VERSION}"),
+        "DEVICE_NUMERIC_VERSION": _u32(version),
+        "DEVICE_OPENCL_C_VERSION": _text("OpenCL C 1.2 Headwater"),
+        "DEVICE_OPENCL_C_ALL_VERSIONS": _named([(_version(*standard), "OpenCL C") for standard in standards]),
+        "DEVICE_OPENCL_C_FEATURES": _named([(version, name) for name in _features(facts)]),
+        "DEVICE_EXTENSIONS": _text(" ".join(extensions)),
+        "DEVICE_EXTENSIONS_WITH_VERSION": _named([(_version(1, 0), name) for name in extensions]),
+        "DEVICE_IL_VERSION": _text(""),
+        "DEVICE_ILS_WITH_VERSION": b"",
+        "DEVICE_LATEST_CONFORMANCE_VERSION_PASSED": _text(""),
+        "DEVICE_PARTITION_MAX_SUB_DEVICES": _u32(0),
+        "DEVICE_PARTITION_PROPERTIES": _size(0),
+        "DEVICE_PARTITION_AFFINITY_DOMAIN": _size(0),
+        "DEVICE_PARTITION_TYPE": b"",
+        "DEVICE_PREFERRED_INTEROP_USER_SYNC": _u32(1),
+        "DEVICE_PRINTF_BUFFER_SIZE": _size(1 << 20),
+        "DEVICE_SVM_CAPABILITIES": _size(CL["DEVICE_SVM_COARSE_GRAIN_BUFFER"] if svm else 0),
+        "DEVICE_MAX_PIPE_ARGS": _u32(0),
+        "DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS": _u32(0),
+        "DEVICE_PIPE_MAX_PACKET_SIZE": _u32(0),
+        "DEVICE_PIPE_SUPPORT": _u32(0),
+        "DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT": _u32(0),
+        "DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT": _u32(0),
+        "DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT": _u32(0),
+        "DEVICE_MAX_NUM_SUB_GROUPS": _u32(group // facts["sub_group"] if facts["sub_group"] else 0),
+        "DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS": _u32(0),
+        "DEVICE_ATOMIC_MEMORY_CAPABILITIES": _size(orders | scopes),
+        "DEVICE_ATOMIC_FENCE_CAPABILITIES": _size(orders | scopes | CL["DEVICE_ATOMIC_SCOPE_WORK_ITEM"]),
+        "DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT": _u32(1),
+        "DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE": _size(facts["multiple"]),
+        "DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT": _u32(1),
+        "DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT": _u32(facts["generic"]),
+    }  # fmt: skip
+
+
+def _formats() -> list[tuple[int, int, int, int, int]]:
+    """Image formats: those that the device library reads and writes."""
+    found = []
+    for order in _READ_ORDERS:
+        for kind in _TYPES_OF_ORDER.get(order, _ALL_TYPES):
+            found.append((CL[order], CL[kind], 1, 1, 1))
+    return found

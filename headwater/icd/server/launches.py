@@ -1,0 +1,233 @@
+"""A host's launches pass in; the kernels run, and their times, output and errors pass out."""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from headwater.base.arrays import Array
+from headwater.errors import HeadwaterError, InternalError, KernelFault, LaunchError, ResourceError
+from headwater.icd.constants import CL
+from headwater.icd.protocol import DIMENSIONS, IMAGE, RECORDS, SAMPLER, runs
+from headwater.icd.server.arena import Arena
+from headwater.runtime.devices import Device, DeviceKernel
+from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
+from headwater.runtime.values import Local, Sampler
+
+REMEMBERED = 1024
+"""Sets of arguments of a kernel that are kept as the run-time takes them."""
+
+Maker = Callable[[Any], Any]
+_now = time.perf_counter_ns
+_HEAD, _ = (run for run, _ in runs(RECORDS["launch"]))
+assert _HEAD is not None
+_unpack_head = _HEAD.unpack_from
+_HEAD_BYTES = _HEAD.size
+_LENGTH = struct.Struct("<I")
+_ORDERS = {number: name for name, (number, _) in CHANNEL_ORDERS.items()}
+_TYPES = {number: name for name, (number, _) in CHANNEL_TYPES.items()}
+_CHANNELS = dict(CHANNEL_ORDERS.values())
+_ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
+_FILTERS = ("nearest", "linear")
+
+
+def asked(variable: str) -> bool:
+    """Whether the environment switches something on."""
+    return os.environ.get(variable, "").strip().lower() not in ("", "0", "no", "off", "false")
+
+
+class Output:
+    """What kernels print, for the host to write: standard output while a server runs."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._lock = threading.Lock()
+
+    def write(self, text: str) -> int:
+        """Keep a text."""
+        with self._lock:
+            self._parts.append(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing: it is taken, not written."""
+
+    def take(self) -> str:
+        """What was written since the last time."""
+        if not self._parts:
+            return ""
+        with self._lock:
+            parts, self._parts = self._parts, []
+        return "".join(parts)
+
+
+class Kernel:
+    """A kernel of a program with what turns a request's bytes into its arguments."""
+
+    def __init__(self, kernel: DeviceKernel, arena: Arena) -> None:
+        self.kernel = kernel
+        self.device: Device = kernel.device
+        self._arena = arena
+        self._prepared: dict[tuple[Any, ...], Any] = {}
+        self._known: dict[bytes, list[Any]] = {}
+        codes, self._makers = [], []
+        makers: list[tuple[int, Maker]] = []
+        for arg in kernel.info.args:
+            if arg.kind in ("buffer", "constant"):
+                codes.append("QQ")
+                makers.append((2, self._buffer))
+            elif arg.kind == "local":
+                codes.append("Q")
+                makers.append((1, Local))
+            elif arg.kind == "image":
+                codes.append("64s")
+                makers.append((1, self._image))
+            elif arg.kind == "sampler":
+                codes.append("I")
+                makers.append((1, _sampler))
+            else:
+                code, make = _value(arg)
+                codes.append(code)
+                makers.append((1, make))
+        self._layout = struct.Struct("<" + "".join(codes))
+        self._makers = makers
+        self._check = True if asked("HEADWATER_ICD_CHECK") else None
+
+    def prepared(self, sizes: tuple[Any, ...]) -> Any:
+        """The kernel for a launch's sizes, as `launch` has them."""
+        known = self._prepared.get(sizes)
+        if known is None:
+            dim, has_group = sizes[:2]
+            whole, group, offset = sizes[2 : 2 + dim], sizes[5 : 5 + dim], sizes[8 : 8 + dim]
+            known = self.kernel.prepare(
+                whole, group if has_group else None, offset if any(offset) else (), check=self._check
+            )
+            if len(self._prepared) >= REMEMBERED:
+                self._prepared.clear()
+            self._prepared[sizes] = known
+        return known
+
+    def arguments(self, data: bytes) -> list[Any]:
+        """What the run-time takes for the arguments in ``data``."""
+        known = self._known.get(data)
+        if known is None:
+            values = iter(self._layout.unpack(data))
+            known = [make(next(values) if count == 1 else (next(values), next(values))) for count, make in self._makers]
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[data] = known
+        return known
+
+    def _buffer(self, where: tuple[int, int]) -> Any:
+        part = self._arena.part(*where)
+        return None if part is None else self.device.wrap(part)
+
+    def _image(self, data: bytes) -> Image:
+        layout, _ = runs(IMAGE)[0]
+        assert layout is not None
+        offset, nbytes, order, kind, dimensions, _, width, height, depth, layers = layout.unpack(data)
+        memory = self._arena.part(offset, nbytes)
+        assert memory is not None
+        name = DIMENSIONS[dimensions]
+        shapes = {
+            "1d": (width,), "1d_buffer": (width,), "2d": (height, width), "3d": (depth, height, width),
+            "1d_array": (layers, width), "2d_array": (layers, height, width),
+        }  # fmt: skip
+        shape = shapes[name]
+        channels = _CHANNELS[order]
+        pixels: Array = memory.view(np.dtype(CHANNEL_TYPES[_TYPES[kind]][1]))
+        count = int(np.prod(shape)) * channels
+        pixels = pixels[:count].reshape((*shape, channels) if channels > 1 else shape)
+        flat: Any = "1d" if name == "1d_buffer" else name
+        return Image(pixels, _ORDERS[order], _TYPES[kind], flat)
+
+
+def _sampler(bits: int) -> Sampler:
+    addressing: Any = _ADDRESSING[bits >> SAMPLER["addressing_shift"] & 7]
+    kind: Any = _FILTERS[bits >> SAMPLER["filter_shift"] & 1]
+    normalized = bool(bits & SAMPLER["normalized"])
+    if addressing in ("repeat", "mirrored_repeat") and not normalized:
+        addressing = "clamp_to_edge"  # undefined for coordinates in pixels
+    return Sampler(normalized, addressing, kind)
+
+
+def _value(arg: Any) -> tuple[str, Maker]:
+    from headwater.runtime.signature import number_code
+
+    code = number_code(arg)
+    if code is not None and struct.calcsize("<" + code) == arg.size_bytes:
+        return code, lambda value: value
+    return f"{arg.size_bytes}s", lambda value: value
+
+
+class Launcher:
+    """Runs launches; ``output``: what they print goes there."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._simulated = os.environ.get("HEADWATER_ICD_TIME", "").strip().lower() == "simulated"
+
+    def launch(self, kernel: Kernel, sizes: tuple[Any, ...], data: bytes) -> tuple[int, int, int, bytes, bytes]:
+        """Status, start and end in nanoseconds, what was printed, and what went wrong."""
+        status, message = 0, b""
+        start = _now()
+        try:
+            prepared = kernel.prepared(sizes)
+            arguments = kernel.arguments(data)
+            start = _now()
+            if self._simulated and kernel.device.kind == "simulated":
+                end = start + _simulate(kernel.device, lambda: prepared(arguments))
+            else:
+                prepared(arguments)
+                end = _now()
+        except HeadwaterError as error:
+            status, message, end = status_of(error), f"{kernel.kernel.name}: {error}".encode(), _now()
+        except MemoryError:
+            status, message, end = CL["OUT_OF_RESOURCES"], b"the server has no more memory", _now()
+        return status, start, end, self._output.take().encode("utf-8", "surrogateescape"), message
+
+
+def _simulate(device: Device, run: Callable[[], object]) -> int:
+    """Run a launch and tell how many nanoseconds the chip would take."""
+    from headwater.timing.simulate import Recorded
+
+    chip: Any = getattr(device, "chip")  # noqa: B009 - the interface of all devices has none
+    return round(sum(report.seconds for report in Recorded(run).reports(chip)) * 1e9)
+
+
+def status_of(error: HeadwaterError) -> int:
+    """CL's code for a launch that failed."""
+    if isinstance(error, InternalError):
+        print(f"headwater: {error}", file=sys.stderr)
+    if isinstance(error, ResourceError) and not isinstance(error, KernelFault):
+        return CL["MEM_OBJECT_ALLOCATION_FAILURE"] if "memory for" in error.message else CL["OUT_OF_RESOURCES"]
+    if isinstance(error, LaunchError) and "group" in error.message and "argument" not in error.message:
+        return CL["INVALID_WORK_GROUP_SIZE"]
+    return CL["OUT_OF_RESOURCES"]
+
+
+def launches(data: bytes) -> list[tuple[tuple[Any, ...], bytes]]:
+    """Of each launch in a list's bytes: program, kernel and sizes, and its arguments' bytes."""
+    found, at, end = [], 0, len(data)
+    while at < end:
+        head = _unpack_head(data, at)
+        at += _HEAD_BYTES
+        (size,) = _LENGTH.unpack_from(data, at)
+        at += 4
+        found.append((head, data[at : at + size]))
+        at += size
+    return found
+
+
+def group_of(prepared: Any, dimensions: Sequence[int]) -> tuple[int, int, int]:
+    """The size of the groups that a launch without one runs in."""
+    host = getattr(prepared, "host", None)
+    group = tuple(getattr(host, "local_size", ()) or getattr(prepared, "_local_size", ()) or (1,))
+    return (*group, 1, 1, 1)[:3]

@@ -1,0 +1,179 @@
+"""A host's units of source pass in; programs built for a device, and what OpenCL asks about kernels, pass out."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headwater.base import temporary
+from headwater.errors import HeadwaterError, UsageError
+from headwater.icd.constants import CL
+from headwater.icd.protocol import DIMENSIONS, KINDS
+from headwater.opencl import clang
+from headwater.runtime.devices import Device, DeviceProgram
+
+if TYPE_CHECKING:
+    from headwater.opencl.kernels import ArgInfo, KernelInfo
+
+NAME = "program.cl"
+"""What messages call a source."""
+_ACCESS = {"read": 1, "write": 2, "read_write": 3}
+_SPACES = {"value": 0, "sampler": 0, "buffer": 1, "image": 1, "constant": 2, "local": 3}
+_QUALIFIERS = {
+    "const": CL["KERNEL_ARG_TYPE_CONST"],
+    "restrict": CL["KERNEL_ARG_TYPE_RESTRICT"],
+    "volatile": CL["KERNEL_ARG_TYPE_VOLATILE"],
+}
+_IMAGE_TYPE = re.compile(r"image(1d_array|2d_array|1d_buffer|1d|2d|3d)_")
+
+
+class Unit(NamedTuple):
+    """A source with its build options, and the headers that were given to it, name and text."""
+
+    source: str
+    options: str
+    headers: tuple[tuple[str, str], ...]
+
+
+def units(records: Sequence[Any]) -> list[Unit]:
+    """From the protocol's records."""
+    return [
+        Unit(_decoded(source), _decoded(options), tuple((_decoded(n), _decoded(text)) for n, text in headers))
+        for source, options, headers in records
+    ]
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def build(device: Device, given: Sequence[Unit], options: str, *, linking: bool) -> DeviceProgram:
+    """The program that the units make together; ``options``: of the link, if it is one. Raises what `Device.build`
+    does."""
+    if linking:
+        words = [word for word in options.split() if word.startswith("-cl-")]
+        options = " ".join(words)
+    else:
+        options = ""
+    if len(given) == 1 and not given[0].headers:
+        return device.build(given[0].source, NAME, f"{given[0].options} {options}".strip())
+    seen: set[tuple[str, str]] = set()
+    texts = [_preprocessed(unit, seen) for unit in given]
+    kept = dict.fromkeys(word for unit in given for word in _without_macros(unit.options))
+    return device.build("\n".join(texts), NAME, " ".join([*kept, options]).strip())
+
+
+def check(device: Device, unit: Unit) -> str:
+    """The warnings of a unit that is compiled by itself. Raises SourceError and UsageError as `Device.build` does."""
+    from headwater.opencl.platforms import GCN_TRIPLE, SPIR, VLIW_TRIPLE
+
+    family = getattr(getattr(device, "outline", None), "family", "")
+    triple = {"gcn": GCN_TRIPLE, "vliw": VLIW_TRIPLE}.get(family)
+    target = SPIR.clang if triple is None else ("-target", triple, "-nogpulib")
+    source = _preprocessed(unit, set()) if unit.headers else unit.source
+    options = " ".join(_without_macros(unit.options)) if unit.headers else unit.options
+    made = clang.compile_to_ir(source, NAME, options, target=target)
+    return made.warnings
+
+
+def _without_macros(options: str) -> list[str]:
+    """The options that still matter when the preprocessor has run."""
+    import shlex
+
+    words, kept = shlex.split(options), []
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in ("-D", "-U", "-I"):
+            skip = True
+        elif word[:2] not in ("-D", "-U", "-I"):
+            kept.append(shlex.quote(word))
+    return kept
+
+
+_MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"[ 0-9]*$')
+
+
+def _preprocessed(unit: Unit, seen: set[tuple[str, str]]) -> str:
+    """A unit with its macros expanded and its headers in it; parts of headers that are in ``seen`` are left out: what
+    several units include is one definition to a linker."""
+    parsed = clang.parse_options(unit.options)
+    with temporary.folder() as folder:
+        for name, text in unit.headers:
+            path = Path(folder, name)
+            if not path.resolve().is_relative_to(Path(folder).resolve()):
+                raise UsageError(f"a header cannot be called {name!r}", hint="name it by a path below the source's")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", errors="surrogateescape")
+        flags = ["-x", "cl", "-cl-no-stdinc", "-imacros", str(clang.HEADER), f"-cl-std={parsed.std}", *parsed.flags]
+        done = clang.run_clang(["-target", "spir64-unknown-unknown", *flags, "-I", folder, "-E", "-"], unit.source)
+        if done.returncode:
+            # The compiler finds the same, and says it in our words.
+            clang.compile_to_ir(unit.source, NAME, f"{unit.options} -I {folder}")
+        text = done.stdout.decode("utf-8", "surrogateescape")
+    return _without_known_parts(text, folder, seen)
+
+
+def _without_known_parts(text: str, folder: str, seen: set[tuple[str, str]]) -> str:
+    parts: list[tuple[str, int, list[str]]] = [(NAME, 1, [])]
+    for line in text.split("\n"):
+        marker = _MARKER.match(line)
+        if marker is None:
+            parts[-1][2].append(line)
+        else:
+            name = marker[2].replace(folder + os.sep, "")
+            parts.append((NAME if name in ("<stdin>", "-") else name, int(marker[1]), []))
+    out = []
+    for name, number, lines in parts:
+        content = "\n".join(lines)
+        if not content.strip():
+            continue
+        if name != NAME:
+            if (name, content) in seen:
+                continue
+            seen.add((name, content))
+        out.append(f'#line {number} "{name}"\n{content}')
+    return "\n".join(out)
+
+
+# -- what is told of kernels -----------------------------------------------------------------------------------------
+
+
+def kernel_records(program: DeviceProgram) -> list[Any]:
+    """The kernels as the protocol has them, in the program's order."""
+    return [_kernel(kernel.info) for kernel in program.kernels.values()]
+
+
+def _kernel(info: KernelInfo) -> Any:
+    group = info.reqd_group_size or (0, 0, 0)
+    attributes = f"reqd_work_group_size({','.join(map(str, group))})" if info.reqd_group_size else ""
+    return (info.name.encode(), attributes.encode(), *group, [_argument(arg) for arg in info.args])
+
+
+def _argument(arg: ArgInfo) -> Any:
+    found = _IMAGE_TYPE.match(arg.base_type or arg.type_name) if arg.kind == "image" else None
+    words = getattr(arg, "qualifiers", "").split()
+    qualifiers = 0
+    for word in words:
+        qualifiers |= _QUALIFIERS.get(word, 0)
+    if arg.kind == "constant":
+        qualifiers |= CL["KERNEL_ARG_TYPE_CONST"]
+    return (
+        KINDS.index(arg.kind),
+        arg.size_bytes,
+        _ACCESS[arg.access],
+        _SPACES[arg.kind],
+        qualifiers,
+        DIMENSIONS.index(found[1]) if found else 0,
+        arg.name.encode(),
+        arg.type_name.encode(),
+    )
+
+
+def status_of(error: HeadwaterError) -> int:
+    """CL's code for a build that failed."""
+    return CL["INVALID_BUILD_OPTIONS"] if isinstance(error, UsageError) else CL["BUILD_PROGRAM_FAILURE"]

@@ -1,0 +1,122 @@
+"""A host's requests pass in; programs are built, kernels run, and the replies pass out."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from headwater.errors import HeadwaterError
+from headwater.icd.constants import CL
+from headwater.icd.protocol import MESSAGES, pack
+from headwater.icd.server import programs
+from headwater.icd.server.arena import Arena
+from headwater.icd.server.connection import Answer
+from headwater.icd.server.launches import Kernel, Launcher, Output, group_of
+from headwater.runtime.devices import Device, DeviceProgram
+
+Handler = Callable[[tuple[Any, ...]], Any]
+
+
+class Requests:
+    """What a host has asked for: its programs, by number."""
+
+    def __init__(self, devices: Sequence[Device], arena: Arena) -> None:
+        self._devices = devices
+        self._arena = arena
+        self._programs: dict[int, tuple[DeviceProgram, list[Kernel]]] = {}
+        self._number = 0
+        self._lock = threading.Lock()
+        output = Output()
+        sys.stdout = output
+        self._launcher = Launcher(output)
+
+    def handlers(self) -> dict[str, Handler]:
+        """Who answers a message, by its name; every message but those of the first connection has one."""
+        return {name: self._guarded(name) for name in MESSAGES if name not in ("hello", "connect")}
+
+    def _guarded(self, name: str) -> Handler:
+        """The handler, with whatever it raises as the reply's status: a defect must not end the host's server."""
+        handler: Handler = getattr(self, f"_{name}")
+        if name == "launch":
+            return handler
+
+        def guarded(record: tuple[Any, ...]) -> Answer:
+            try:
+                answer: Answer = handler(record)
+                return answer
+            except HeadwaterError as error:
+                print(f"headwater: {error}", file=sys.stderr)
+                return CL["OUT_OF_RESOURCES"], b""
+            except Exception:
+                traceback.print_exc()
+                return CL["OUT_OF_RESOURCES"], b""
+
+        return guarded
+
+    def _build(self, record: tuple[Any, ...]) -> Answer:
+        device, link_only, options, units = record
+        reply = MESSAGES["build"].reply
+        try:
+            made = programs.build(
+                self._devices[device], programs.units(units), options.decode(errors="replace"), linking=bool(link_only)
+            )
+        except HeadwaterError as error:
+            return programs.status_of(error), pack(reply, (0, _log(error), []))
+        kernels = [Kernel(kernel, self._arena) for kernel in made.kernels.values()]
+        with self._lock:
+            self._number += 1
+            number = self._number
+            self._programs[number] = made, kernels
+        return 0, pack(reply, (number, made.warnings.encode(), programs.kernel_records(made)))
+
+    def _compile(self, record: tuple[Any, ...]) -> Answer:
+        device, units = record
+        reply = MESSAGES["compile"].reply
+        try:
+            warnings = [programs.check(self._devices[device], unit) for unit in programs.units(units)]
+        except HeadwaterError as error:
+            return programs.status_of(error), pack(reply, (_log(error),))
+        return 0, pack(reply, ("".join(warnings).encode(),))
+
+    def _release(self, record: tuple[Any, ...]) -> Answer:
+        with self._lock:
+            self._programs.pop(record[0], None)
+        return 0, b""
+
+    def _kernel_info(self, record: tuple[Any, ...]) -> Answer:
+        program, number, memory = record
+        kernel = self._programs[program][1][number]
+        info, device = kernel.kernel.info, kernel.device
+        required = info.reqd_group_size
+        group = device.max_group_size if required is None else required[0] * required[1] * required[2]
+        local = private = 0
+        if memory:
+            one = kernel.kernel.prepare(required or (1,), required or (1,))
+            host = getattr(one, "host", None)
+            local = getattr(host, "static_local_bytes", 0)
+            private = getattr(getattr(one, "abi", None), "scratch_lane_bytes", 0)
+        multiple = 64 if device.is_gpu or device.kind == "simulated" else 16
+        return 0, pack(MESSAGES["kernel_info"].reply, (group, min(multiple, group), local, private))
+
+    def _suggest(self, record: tuple[Any, ...]) -> Answer:
+        ((program, number, *sizes, _),) = record[0]
+        kernel = self._programs[program][1][number]
+        return 0, pack(MESSAGES["suggest"].reply, group_of(kernel.prepared(tuple(sizes)), sizes))
+
+    def _launch(self, record: tuple[Any, ...]) -> Iterator[Answer]:
+        reply = MESSAGES["launch"].reply
+        for program, number, *sizes, data in record[0]:
+            try:
+                kernel = self._programs[program][1][number]
+                status, *answer = self._launcher.launch(kernel, tuple(sizes), data)
+            except Exception as error:
+                traceback.print_exc()
+                status, answer = CL["OUT_OF_RESOURCES"], [0, 0, b"", f"a defect of Headwater: {error!r}".encode()]
+            yield status, pack(reply, answer)
+
+
+def _log(error: HeadwaterError) -> bytes:
+    return f"{error}\n".encode("utf-8", "surrogateescape")

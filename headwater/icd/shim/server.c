@@ -1,0 +1,234 @@
+// The server's process and the connections to it: starting it, asking it, noticing its end, starting another one.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "shim.h"
+
+// Connections that no thread uses at the moment. More threads than these at once make and drop further ones.
+enum { IDLE_LIMIT = 32 };
+// A server that ends so often is not started again: something is wrong with its installation.
+enum { START_LIMIT = 8 };
+
+static hw_mutex lock = HW_MUTEX_INIT;
+static hw_connection idle[IDLE_LIMIT];
+static uint32_t idle_count, generation, starts;
+static hw_connection first = HW_NO_CONNECTION; // the server ends when this is closed
+static bool knows_devices;
+bool hw_same_address;
+
+// What the installation wrote beside this library: the Python to use, and where Headwater lies.
+static void read_installation(char *python, char *path, size_t room) {
+  char file[4096];
+  snprintf(python, room, "%s", "python3");
+  *path = 0;
+  const char *given = getenv("HEADWATER_PYTHON");
+  if (hw_own_path(file, sizeof file - 8)) {
+    strcat(file, ".server");
+    FILE *lines = fopen(file, "r");
+    if (lines) {
+      if (fgets(python, (int)room, lines))
+        python[strcspn(python, "\r\n")] = 0;
+      if (fgets(path, (int)room, lines))
+        path[strcspn(path, "\r\n")] = 0;
+      fclose(lines);
+    }
+  }
+  if (given && *given)
+    snprintf(python, room, "%s", given);
+  const char *where = getenv("HEADWATER_PYTHONPATH");
+  if (where && *where)
+    snprintf(path, room, "%s", where);
+}
+
+static void fault(const char *what, const char *why) { fprintf(stderr, "headwater: %s%s%s\n", what, *why ? ": " : "", why); }
+
+// With the lock held. The server has gone: whoever has a connection will notice by himself.
+static void forget(void) {
+  for (uint32_t i = 0; i < idle_count; i++)
+    hw_close(idle[i]);
+  idle_count = 0;
+  if (first != HW_NO_CONNECTION)
+    hw_close(first);
+  first = HW_NO_CONNECTION;
+}
+
+static bool put_request(hw_connection connection, uint32_t message, const struct hw_writer *request) {
+  uint32_t bytes = request ? (uint32_t)request->size : 0;
+  char small[1024];
+  uint32_t head[2] = {message, bytes};
+  memcpy(small, head, 8);
+  if (8 + bytes <= sizeof small) { // one system call
+    if (bytes)
+      memcpy(small + 8, request->data, bytes);
+    return hw_send(connection, small, 8 + bytes);
+  }
+  return hw_send(connection, small, 8) && hw_send(connection, request->data, bytes);
+}
+
+static bool get_reply(hw_connection connection, cl_int *status, struct hw_reader *reply, char **memory) {
+  uint32_t head[2];
+  *memory = NULL;
+  if (!hw_receive(connection, head, sizeof head))
+    return false;
+  char *data = malloc(head[1] + 1);
+  if (!data || !hw_receive(connection, data, head[1])) {
+    free(data);
+    return false;
+  }
+  *status = (cl_int)head[0];
+  *reply = (struct hw_reader){data, data + head[1], 0};
+  *memory = data;
+  return true;
+}
+
+// With the lock held: a server, if one can be had.
+static bool start(void) {
+  if (first != HW_NO_CONNECTION)
+    return true;
+  if (starts >= START_LIMIT || !hw_arena_ready())
+    return false;
+  starts++;
+  char python[4096], path[4096], reason[256];
+  read_installation(python, path, sizeof python);
+  hw_connection made = hw_start_server(&hw_arena, python, path, reason, sizeof reason);
+  if (made == HW_NO_CONNECTION) {
+    fault("cannot start the server", reason);
+    fprintf(stderr, "  hint: HEADWATER_PYTHON names the Python to use; it was %s\n", python);
+    return false;
+  }
+  struct hw_writer request = {0};
+  struct hw_hello_request hello = {HW_VERSION, (uint64_t)(uintptr_t)hw_arena.base, hw_arena.size};
+  hw_put_hello_request(&request, &hello);
+  struct hw_reader reader;
+  char *memory = NULL;
+  cl_int status = CL_OUT_OF_RESOURCES;
+  bool good = !request.failed && put_request(made, HW_HELLO, &request) && get_reply(made, &status, &reader, &memory);
+  free(request.data);
+  if (!good || status != CL_SUCCESS) {
+    fault(good ? "the server refused to work" : "the server ended before it answered", "");
+    fprintf(stderr, "  hint: %s -m headwater.icd.server --check says why\n", python);
+    hw_close(made);
+    free(memory);
+    return false;
+  }
+  first = made;
+  generation++;
+  struct hw_hello_reply reply;
+  hw_get_hello_reply(&reader, &reply);
+  hw_same_address = reply.same_address;
+  if (!knows_devices) {
+    knows_devices = true;
+    hw_take_devices(reply.devices); // keeps what it points to
+  } else {
+    free(memory);
+  }
+  return true;
+}
+
+bool hw_ready(void) {
+  hw_lock(&lock);
+  if (!knows_devices)
+    start();
+  bool ready = knows_devices;
+  hw_unlock(&lock);
+  return ready && hw_device_count;
+}
+
+uint32_t hw_generation(void) {
+  hw_lock(&lock);
+  uint32_t now = start() ? generation : 0;
+  hw_unlock(&lock);
+  return now;
+}
+
+static bool take_connection(struct hw_talk *talk) {
+  hw_lock(&lock);
+  bool good = start();
+  if (good) {
+    talk->generation = generation;
+    if (idle_count) {
+      talk->connection = idle[--idle_count];
+    } else {
+      uint32_t head[2] = {HW_CONNECT, 0};
+      talk->connection = hw_connect(first, head, sizeof head);
+      good = talk->connection != HW_NO_CONNECTION;
+      if (!good) {
+        fault("the server has ended", "what ran there is lost, and memory keeps what was written to it");
+        forget();
+      }
+    }
+  }
+  hw_unlock(&lock);
+  return good;
+}
+
+bool hw_begin(struct hw_talk *talk, uint32_t message, const struct hw_writer *request) {
+  // A server that ended while nobody looked is found out here: try once more, with another one.
+  for (int attempt = 0; attempt < 2; attempt++) {
+    if (request && request->failed)
+      return false;
+    if (!take_connection(talk))
+      continue;
+    if (put_request(talk->connection, message, request))
+      return true;
+    hw_end(talk, false);
+    if (message == HW_LAUNCH || message == HW_KERNEL_INFO || message == HW_SUGGEST)
+      return false; // the next server does not know the programs that it names
+  }
+  return false;
+}
+
+bool hw_next(struct hw_talk *talk, cl_int *status, struct hw_reader *reply, char **memory) {
+  return get_reply(talk->connection, status, reply, memory);
+}
+
+void hw_end(struct hw_talk *talk, bool good) {
+  hw_lock(&lock);
+  if (good && talk->generation == generation && first != HW_NO_CONNECTION && idle_count < IDLE_LIMIT) {
+    idle[idle_count++] = talk->connection;
+  } else {
+    hw_close(talk->connection);
+    if (!good && talk->generation == generation && first != HW_NO_CONNECTION) {
+      fault("the server has ended", "what ran there is lost, and memory keeps what was written to it");
+      forget();
+    }
+  }
+  hw_unlock(&lock);
+}
+
+cl_int hw_ask(uint32_t message, const struct hw_writer *request, struct hw_reader *reply, char **memory) {
+  struct hw_talk talk;
+  cl_int status = CL_OUT_OF_RESOURCES;
+  *memory = NULL;
+  if (!hw_begin(&talk, message, request))
+    return request && request->failed ? CL_OUT_OF_HOST_MEMORY : CL_OUT_OF_RESOURCES;
+  bool good = hw_next(&talk, &status, reply, memory);
+  hw_end(&talk, good);
+  return good ? status : CL_OUT_OF_RESOURCES;
+}
+
+// -- fork: the child has neither threads nor a server; it starts its own, and its objects are as they were.
+
+static void before_fork(void) {
+  hw_lock(&hw_graph);
+  hw_lock(&lock);
+}
+
+static void after_fork(void) {
+  hw_unlock(&lock);
+  hw_unlock(&hw_graph);
+}
+
+static void in_child(void) {
+  forget();
+  hw_epoch++;
+  generation++;
+  starts = 0;
+  hw_queues_after_fork();
+  hw_memory_after_fork();
+  after_fork();
+}
+
+#ifdef __GNUC__
+__attribute__((constructor)) static void watch_forks(void) { hw_at_fork(before_fork, after_fork, in_child); }
+#endif

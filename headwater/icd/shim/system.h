@@ -1,0 +1,77 @@
+// What the shim needs of the operating system: threads, time, the shared arena, and the server's process with its
+// connections. One file of its own for each kind of system.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+typedef SRWLOCK hw_mutex;
+typedef CONDITION_VARIABLE hw_condition;
+#define HW_MUTEX_INIT SRWLOCK_INIT
+#define HW_CONDITION_INIT CONDITION_VARIABLE_INIT
+static inline void hw_lock(hw_mutex *m) { AcquireSRWLockExclusive(m); }
+static inline void hw_unlock(hw_mutex *m) { ReleaseSRWLockExclusive(m); }
+static inline void hw_wait(hw_condition *c, hw_mutex *m) { SleepConditionVariableSRW(c, m, INFINITE, 0); }
+static inline void hw_signal_all(hw_condition *c) { WakeAllConditionVariable(c); }
+static inline void hw_condition_init(hw_condition *c) { InitializeConditionVariable(c); }
+static inline void hw_condition_free(hw_condition *c) { (void)c; }
+#else
+#include <pthread.h>
+typedef pthread_mutex_t hw_mutex;
+typedef pthread_cond_t hw_condition;
+#define HW_MUTEX_INIT PTHREAD_MUTEX_INITIALIZER
+#define HW_CONDITION_INIT PTHREAD_COND_INITIALIZER
+static inline void hw_lock(hw_mutex *m) { pthread_mutex_lock(m); }
+static inline void hw_unlock(hw_mutex *m) { pthread_mutex_unlock(m); }
+static inline void hw_wait(hw_condition *c, hw_mutex *m) { pthread_cond_wait(c, m); }
+static inline void hw_signal_all(hw_condition *c) { pthread_cond_broadcast(c); }
+static inline void hw_condition_init(hw_condition *c) { pthread_cond_init(c, NULL); }
+static inline void hw_condition_free(hw_condition *c) { pthread_cond_destroy(c); }
+#endif
+
+// A thread that nobody waits for; 0 if there can be none.
+int hw_start_thread(void (*body)(void *), void *what);
+
+// Nanoseconds of a clock that never goes back; on Linux the one that Python's time.perf_counter reads.
+uint64_t hw_now(void);
+// Nanoseconds from one tick of that clock to the next.
+uint64_t hw_clock_step(void);
+
+// Bytes of this machine's memory.
+uint64_t hw_memory_bytes(void);
+
+// Called in a child of fork, whose threads and connections stayed behind.
+void hw_at_fork(void (*before)(void), void (*parent)(void), void (*child)(void));
+
+// -- the arena
+
+struct hw_arena {
+  char *base;
+  uint64_t size;
+  intptr_t file;
+  char name[64]; // by which the server finds it, where files cannot be passed on
+};
+
+// Address space of `size` bytes that another process can share; memory is taken as it is touched. 0 if there is none.
+int hw_map_arena(struct hw_arena *arena, uint64_t size);
+// Give the memory behind whole pages back; their contents are lost.
+void hw_discard(struct hw_arena *arena, uint64_t offset, uint64_t bytes);
+
+// -- the server
+
+typedef intptr_t hw_connection;
+#define HW_NO_CONNECTION ((hw_connection)-1)
+
+// Start a server that has the arena and return its first connection, HW_NO_CONNECTION (with a reason) if that failed.
+hw_connection hw_start_server(struct hw_arena *arena, const char *python, const char *path, char *reason, size_t room);
+// One more connection; `request` asks the server for it through `first`.
+hw_connection hw_connect(hw_connection first, const void *request, size_t bytes);
+// Send or receive all; 0 if the other side is gone.
+int hw_send(hw_connection connection, const void *data, size_t bytes);
+int hw_receive(hw_connection connection, void *data, size_t bytes);
+void hw_close(hw_connection connection);
+
+// The file that this code was loaded from.
+int hw_own_path(char *path, size_t room);

@@ -1,0 +1,149 @@
+"""Host programs that know nothing of Headwater, run by PyOpenCL's loader in processes of their own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from headwater.icd import library, protocol
+
+pytest.importorskip("pyopencl")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the library is run on Linux")
+
+HEAD = """
+import sys, numpy as np, pyopencl as cl
+mf = cl.mem_flags
+platform = next(p for p in cl.get_platforms() if p.name == "Headwater")
+device = platform.get_devices()[0]
+ctx = cl.Context([device])
+q = cl.CommandQueue(ctx, properties=cl.command_queue_properties.PROFILING_ENABLE)
+
+def code(call, *args, **more):
+    try:
+        call(*args, **more)
+    except cl.Error as error:
+        return error.code
+    return 0
+"""
+
+
+def host(text, device="cpu", **variables):
+    """What a host program printed."""
+    from headwater.icd.install import environment
+
+    environ = {**os.environ, **environment(), "HEADWATER_ICD_DEVICES": device, "PYOPENCL_NO_CACHE": "1", **variables}
+    done = subprocess.run([sys.executable, "-c", HEAD + text], env=environ, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("device", ["cpu", "vega64", "hd5870"])
+def test_vectors_are_added_and_printf_writes_to_the_host(device):
+    assert (
+        host(
+            """
+a = np.arange(1000, dtype=np.float32)
+x = cl.Buffer(ctx, mf.READ_ONLY | mf.COPY_HOST_PTR, hostbuf=a)
+y = cl.Buffer(ctx, mf.WRITE_ONLY, a.nbytes)
+prog = cl.Program(ctx, '''kernel void add(global const float *x, global float *y, float s) {
+    int i = get_global_id(0); y[i] = x[i] + s; if (i == 999) printf("%d\\\\n", i); }''').build()
+event = prog.add(q, a.shape, None, x, y, np.float32(3))
+result = np.empty_like(a)
+cl.enqueue_copy(q, result, y)
+print((result == a + 3).all(), event.profile.end >= event.profile.start > 0)
+""",
+            device,
+        )
+        == "999\nTrue True\n"
+    )
+
+
+def test_events_order_an_out_of_order_queue_and_a_users_event_begins_it():
+    text = """
+queue = cl.CommandQueue(ctx, properties=cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE)
+prog = cl.Program(ctx, "kernel void f(global int *x, int a, int b) { x[0] = x[0] * a + b; }").build()
+x = cl.Buffer(ctx, mf.COPY_HOST_PTR, hostbuf=np.ones(1, np.int32))
+begin, f = cl.UserEvent(ctx), prog.f
+called = []
+first = f(queue, (1,), None, x, np.int32(3), np.int32(1), wait_for=[begin])
+second = f(queue, (1,), None, x, np.int32(10), np.int32(2), wait_for=[first])
+second.set_callback(cl.command_execution_status.COMPLETE, called.append)
+print(first.command_execution_status == cl.command_execution_status.COMPLETE)
+begin.set_status(cl.command_execution_status.COMPLETE)
+queue.finish()
+out = np.zeros(1, np.int32)
+cl.enqueue_copy(queue, out, x)
+print(out[0], called)
+"""
+    assert host(text) == "False\n42 [0]\n"
+
+
+def test_mapped_memory_sub_buffers_and_binaries_work():
+    text = """
+x = cl.Buffer(ctx, mf.READ_WRITE, 4096)
+mapped, event = cl.enqueue_map_buffer(q, x, cl.map_flags.WRITE, 0, 1024, np.int32)
+mapped[:] = np.arange(1024)
+mapped.base.release(q)
+part = x.get_sub_region(1024, 1024)
+built = cl.Program(ctx, "kernel void twice(global int *x) { x[get_global_id(0)] *= 2; }").build()
+prog = cl.Program(ctx, [device], built.binaries).build()
+prog.twice(q, (256,), None, part)
+out = np.zeros(1024, np.int32)
+cl.enqueue_copy(q, out, x)
+print(out[255], out[256], out[511], out[512])
+"""
+    assert host(text) == "255 512 1022 512\n"
+
+
+def test_wrong_calls_give_the_codes_of_the_specification():
+    text = """
+prog = cl.Program(ctx, "kernel void k(global int *x, int n) { x[0] = n; }").build()
+k, x = prog.k, cl.Buffer(ctx, mf.READ_WRITE, 4096)
+s = cl.status_code
+print(code(cl.Buffer, ctx, mf.READ_WRITE, 0) == s.INVALID_BUFFER_SIZE,
+      code(x.get_sub_region, 3, 64) == s.MISALIGNED_SUB_BUFFER_OFFSET,
+      code(cl.Kernel, prog, "none") == s.INVALID_KERNEL_NAME,
+      code(k.set_arg, 2, np.int32(1)) == s.INVALID_ARG_INDEX,
+      code(k.set_arg, 1, np.int64(1)) == s.INVALID_ARG_SIZE,
+      code(cl.enqueue_nd_range_kernel, q, cl.Kernel(prog, "k"), (1,), None) == s.INVALID_KERNEL_ARGS,
+      code(cl.Program(ctx, "kernel void k( {").build) == s.BUILD_PROGRAM_FAILURE)
+"""
+    assert host(text) == "True True True True True True True\n"
+
+
+def test_a_server_that_is_killed_gives_an_error_and_another_one_goes_on():
+    text = """
+import os, signal, time
+prog = cl.Program(ctx, "kernel void f(global int *x) { x[0] += 1; }").build()
+x = cl.Buffer(ctx, mf.COPY_HOST_PTR, hostbuf=np.ones(1, np.int32))
+prog.f(q, (1,), None, x).wait()
+children = open(f"/proc/self/task/{os.getpid()}/children").read().split()
+for child in children:
+    os.kill(int(child), signal.SIGKILL)
+failed = 0
+for _ in range(3):
+    failed += code(lambda: prog.f(q, (1,), None, x).wait()) != 0
+out = np.zeros(1, np.int32)
+cl.enqueue_copy(q, out, x)
+print(len(children), failed <= 1, out[0] + failed)
+"""
+    assert host(text) == "1 True 5\n"
+
+
+def test_messages_are_read_as_they_were_written():
+    for message in protocol.MESSAGES.values():
+        for fields in (message.request, message.reply):
+            record = _example(fields)
+            assert protocol.unpack(fields, protocol.pack(fields, record)) == record
+
+
+def _example(fields):
+    values = {"u32": 7, "u64": 1 << 40, "bytes": b"text"}
+    return tuple(values[k] if k in values else [_example(protocol.RECORDS[k[1:-1]])] * 2 for _, k in fields)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system, machine", [("linux", "aarch64"), ("darwin", "aarch64")])
+def test_the_library_compiles_for_other_systems(system, machine):
+    assert library.build(system, machine).stat().st_size > 10_000
