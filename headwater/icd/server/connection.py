@@ -63,9 +63,11 @@ class Connection:
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
         self._data = b""
+        self._exact = False
 
     def hello(self, file: int) -> None:
         """Greet the host, then answer what comes by this connection, the first."""
+        self._exact = True
         request = self._next()
         if request is None or _NAMES[request[0]] != "hello":
             return
@@ -122,7 +124,8 @@ class Connection:
         """A message's number and record; None when the connection is closed."""
         data, receive = self._data, self._socket.recv
         while len(data) < 8:
-            more = receive(1 << 16)
+            # Of the first connection no more than a message: a file may come along with the byte behind it.
+            more = receive(8 - len(data) if self._exact else 1 << 16)
             if not more:
                 return None
             data += more
@@ -131,7 +134,6 @@ class Connection:
         if len(data) < end:
             parts, have = [data], len(data)
             while have < end:
-                # Not beyond the first connection's message: a file may come along with the byte behind it.
                 more = receive(min(end - have, 1 << 20))
                 if not more:
                     return None
