@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import headwater
 from headwater.base import cache
 from headwater.errors import ResourceError, UsageError
 from headwater.icd import library
@@ -49,7 +48,7 @@ def folder() -> Path:
 def server_text() -> str:
     """What the library reads beside itself: the Python that runs the server, and where Headwater lies if that is not
     among its packages."""
-    return f"{sys.executable}\n{Path(headwater.__file__).resolve().parent.parent}\n"
+    return f"{sys.executable}\n{Path(__file__).resolve().parents[2]}\n"
 
 
 def places(vendors: str | None = None) -> list[Path]:
