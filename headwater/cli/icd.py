@@ -78,6 +78,8 @@ def _tell(installed: object) -> None:
 def _run(devices: str | None, program: Sequence[str], *, check: bool, simulated: bool) -> int:
     if not program:
         raise UsageError("icd run takes a program behind --", hint="headwater icd run -- clinfo -l")
+    if check and simulated:
+        raise UsageError("checked launches are not simulated", hint="leave out --check or --simulated-time")
     from headwater.icd import install
 
     changes: dict[str, str] = {}

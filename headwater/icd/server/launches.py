@@ -173,6 +173,13 @@ class Launcher:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._simulated = os.environ.get("HEADWATER_ICD_TIME", "").strip().lower() == "simulated"
+        if self._simulated and asked("HEADWATER_ICD_CHECK"):
+            self._simulated = False
+            print(
+                "headwater: HEADWATER_ICD_TIME=simulated is not used: checked launches are not simulated, and profiling "
+                "gives this machine's time",
+                file=sys.stderr,
+            )
 
     def launch(self, kernel: Kernel, sizes: tuple[Any, ...], data: bytes) -> tuple[int, int, int, bytes, bytes]:
         """Status, start and end in nanoseconds, what was printed, and what went wrong."""
