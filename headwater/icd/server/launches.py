@@ -176,8 +176,8 @@ class Launcher:
         if self._simulated and asked("HEADWATER_ICD_CHECK"):
             self._simulated = False
             print(
-                "headwater: HEADWATER_ICD_TIME=simulated is not used: checked launches are not simulated, and profiling "
-                "gives this machine's time",
+                "headwater: HEADWATER_ICD_TIME=simulated is not used: checked launches are not simulated, and "
+                "profiling gives this machine's time",
                 file=sys.stderr,
             )
 
