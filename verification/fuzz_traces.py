@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 import headwater as hw
-from headwater.emulate.staging import c_header
 from headwater.emulate.trace import Recording, _TraceObserver, read
 from headwater.emulate.trace_format import LINEAR, LIST, UNIFORM
 from headwater.native.compile_c import compile_c
@@ -48,9 +47,7 @@ class _Forgetful(_TraceObserver):
     name = _TraceObserver.name + " that forgets"
 
     def objects(self) -> list[bytes]:
-        folder = Path(sys.modules[_TraceObserver.__module__].__file__ or "").parent
-        texts = [(folder / name).read_text() for name in self.library]
-        return [compile_c("#define FORGETS 1\n" + c_header() + "".join(texts))]
+        return [compile_c("#define FORGETS 1\n" + self.source())]
 
 
 @dataclass

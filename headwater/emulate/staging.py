@@ -310,8 +310,12 @@ class Staged:
 
     def objects(self) -> list[bytes]:
         """Object code of the library."""
+        return [compile_c(self.source())]
+
+    def source(self) -> str:
+        """The library's C."""
         texts = [Path(__file__).with_name(name).read_text() for name in ("lanes.h", "again.h", *self.library)]
-        return [compile_c(c_header() + self.declarations() + "".join(texts))]
+        return c_header() + self.declarations() + "".join(texts)
 
     def declarations(self) -> str:
         """What the library's files begin with behind `c_header`."""

@@ -30,9 +30,9 @@ def test_arguments_are_described():
     info = compile_to_ir(KERNEL, "k.cl").kernels["k"]
     assert info.reqd_group_size == (8, 4, 1)
     assert info.args == (
-        ArgInfo("a", "buffer", "float4*", 8, "read", 16, "float4*"),
+        ArgInfo("a", "buffer", "float4*", 8, "read", 16, "float4*", "restrict const"),
         ArgInfo("b", "buffer", "float3*", 8, "read_write", 16, "float3*"),
-        ArgInfo("c", "constant", "S*", 8, "read", 32, "S*"),
+        ArgInfo("c", "constant", "S*", 8, "read", 32, "S*", "const"),
         ArgInfo("l", "local", "int*", 8, "read_write", 4, "int*"),
         ArgInfo("n", "value", "u32", 4, "read", 0, "uint"),
         ArgInfo("s", "value", "S", 32, "read", 0, "S"),

@@ -28,6 +28,8 @@ from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import EXEC
 from headwater.isa.gcn.typed import untyped
 
+ONE_ITEM = convention.NdRange((1, 1, 1), (1, 1, 1), (0, 0, 0), 1)
+
 
 @pytest.fixture(scope="module")
 def binary():
@@ -67,7 +69,7 @@ def test_it_runs_by_the_drivers_calling_convention(binary):
     convention.check(kernel)
     block = memory.allocate(convention.block_bytes(kernel))
     values = [struct.pack("<I", 3), bytes([9, 200]), (source, 512), (target, 512)]
-    filled = convention.block(kernel, block, 0, values, {}, (128, 1, 1), (64, 1, 1), (0, 0, 0), 1)
+    filled = convention.block(kernel, block, 0, values, {}, convention.NdRange((128, 1, 1), (64, 1, 1), (0, 0, 0), 1))
     memory.write(block, filled)
     for group in range(2):
         private = PrivateMemory(memory, memory.allocate(4096), 64)
@@ -84,13 +86,11 @@ def test_it_runs_by_the_drivers_calling_convention(binary):
 
 def test_buffers_with_one_descriptor_are_told_apart_by_distance(binary):
     kernel = load(amdcl(b"\0\0\x81\xbf", AMDCL_METADATA.replace("uav:13", "uav:12")), "si.bin").kernel("scale")
-    near = convention.block(
-        kernel, 0, 0, [b"1234", b"12", (0x5000, 16), (0x4000, 16)], {}, (1, 1, 1), (1, 1, 1), (0, 0, 0), 1
-    )
+    near = convention.block(kernel, 0, 0, [b"1234", b"12", (0x5000, 16), (0x4000, 16)], {}, ONE_ITEM)
     assert struct.unpack_from("<I", near, 256 + 32)[0] == 0x1000
     assert struct.unpack_from("<I", near, 256 + 48)[0] == 0
     with pytest.raises(UsageError, match="too far apart"):
-        convention.block(kernel, 0, 0, [b"1234", b"12", (0, 16), (1 << 40, 16)], {}, (1, 1, 1), (1, 1, 1), (0, 0, 0), 1)
+        convention.block(kernel, 0, 0, [b"1234", b"12", (0, 16), (1 << 40, 16)], {}, ONE_ITEM)
 
 
 def test_images_and_samplers(tmp_path):
@@ -115,7 +115,7 @@ def test_images_and_samplers(tmp_path):
 def test_constants_are_vectors_of_four_dwords_to_who_indexes_them(binary):
     kernel = load(binary, "si.bin").kernel("scale")
     values = [b"1234", b"12", (0x1000, 16), (0x2000, 16)]
-    filled = convention.block(kernel, 0, 0x10000, values, {}, (1, 1, 1), (1, 1, 1), (0, 0, 0), 1)
+    filled = convention.block(kernel, 0, 0x10000, values, {}, ONE_ITEM)
     tables = convention._tables(kernel)
     for at in (tables.const + 2 * 16, tables.uav + 10 * 32):
         base, high, records, _ = struct.unpack_from("<4I", filled, at)
