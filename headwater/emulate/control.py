@@ -148,7 +148,7 @@ def operands(t: Translator, instruction: Instruction) -> dict[str, Wide]:
     """Everything that a scalar instruction's semantics reads."""
     what = meaning(instruction)
     result: dict[str, Wide] = {}
-    for name in what.reads:
+    for name in sorted(what.reads):
         source = instruction.source(name)
         if source is not None:
             result[name] = scalar_operand(t, source)

@@ -11,6 +11,11 @@
 #define HEADWATER_CPU 1
 #endif
 
+/* Every device here has images (6.10); clang says so of SPIR alone. */
+#ifndef __IMAGE_SUPPORT__
+#define __IMAGE_SUPPORT__ 1
+#endif
+
 /* AMD's extensions that every device has here (amd_media_ops.h). */
 #define cl_amd_media_ops 1
 #define cl_amd_media_ops2 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from headwater.errors import InternalError
@@ -63,8 +65,9 @@ def read_kernel(
     """
     function = module.function(name)
     kernel_params = len(function.params)
-    locals_bytes = _locals_to_parameters(module, function)
-    _compute_indices(function)
+    fresh = (f"%hwx.{number}" for number in itertools.count(1))
+    locals_bytes = _locals_to_parameters(module, function, fresh)
+    _compute_indices(function, fresh)
     in_step = _take_in_step(function)
     barriers = _split_at_barriers(function)
     private = private_arrays(function)
@@ -111,7 +114,7 @@ def _make_vectors(function: Function, private: dict[str, int]) -> None:
         regroup(function, shapes)
 
 
-def _locals_to_parameters(module: Module, function: Function) -> list[int]:
+def _locals_to_parameters(module: Module, function: Function, fresh: Iterator[str]) -> list[int]:
     """Turn the __local variables that the kernel uses into pointer parameters."""
     names: dict[str, Param] = {}
     sizes: list[int] = []
@@ -136,25 +139,35 @@ def _locals_to_parameters(module: Module, function: Function) -> list[int]:
                     continue
                 if not any(g in local_globals for g in re.findall(r'@(?:"[^"]*"|[\w.$-]+)', value.text)):
                     continue
-                made: list[Inst] = []
+                made = Added(fresh)
                 inst.args[position] = _expand(module, value, parameter, made)
-                if inst.op == "phi" and made:
+                if inst.op == "phi" and made.insts:
                     source = function.blocks[inst.labels[position]]
-                    source.insts[-1:-1] = made
+                    source.insts[-1:-1] = made.insts
                 else:
-                    before += made
+                    before += made.insts
             block.insts[at:at] = before
             at += len(before) + 1
     function.params += names.values()
     return sizes
 
 
-_expansions = 0
+class Added:
+    """Instructions that are added in front of one; `fresh` gives the names of their results, new in the function."""
+
+    def __init__(self, fresh: Iterator[str]) -> None:
+        self.insts: list[Inst] = []
+        self._fresh = fresh
+
+    def result(self, inst: Inst) -> Value:
+        """Add an instruction: its result."""
+        inst.name = next(self._fresh)
+        self.insts.append(inst)
+        return Value(inst.ty, inst.name)
 
 
-def _expand(module: Module, value: Value, parameter: object, made: list[Inst]) -> Value:
+def _expand(module: Module, value: Value, parameter: Callable[[str], str], made: Added) -> Value:
     """A constant expression over __local variables, as instructions over their parameters."""
-    assert callable(parameter)
     if value.text.startswith("@"):
         if value.text in module.globals and LOCAL_GLOBAL.search(module.globals[value.text]):
             return Value(value.ty, parameter(value.text))
@@ -168,34 +181,25 @@ def _expand(module: Module, value: Value, parameter: object, made: list[Inst]) -
         for place, element in enumerate(value.elems):
             part = _expand(module, element, parameter, made)
             inst = Inst("insertelement", value.ty, args=[whole, part, Value(I64, str(place))])
-            whole = _named(inst, made)
+            whole = made.result(inst)
         return whole
     inst = module.constant_expression(value)
     inst.args = [_expand(module, a, parameter, made) for a in inst.args]
     if inst.op != "getelementptr":
         inst.ty = value.ty
-    return _named(inst, made)
+    return made.result(inst)
 
 
-def _named(inst: Inst, made: list[Inst]) -> Value:
-    """The result of an instruction that is added."""
-    global _expansions
-    _expansions += 1
-    inst.name = f"%hwx.{_expansions}"
-    made.append(inst)
-    return Value(inst.ty, inst.name)
-
-
-def _compute_indices(function: Function) -> None:
+def _compute_indices(function: Function, fresh: Iterator[str]) -> None:
     """Turn indices of components that are constants by name only, such as a variable's address, into values."""
     for block in function.blocks.values():
         for at, inst in reversed(list(enumerate(block.insts))):
             if inst.op not in ("extractelement", "insertelement") or not inst.args[-1].is_expression:
                 continue
-            made: list[Inst] = []
+            made = Added(fresh)
             index = inst.args[-1]
-            inst.args[-1] = _named(Inst("add", index.ty, args=[index, Value(index.ty, "0")]), made)
-            block.insts[at:at] = made
+            inst.args[-1] = made.result(Inst("add", index.ty, args=[index, Value(index.ty, "0")]))
+            block.insts[at:at] = made.insts
 
 
 def _split_at_barriers(function: Function) -> int:

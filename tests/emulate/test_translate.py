@@ -1,5 +1,9 @@
 """The translator against the reference interpreter: instructions of every kind on random and special values."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from gcn_snippets import code_of
@@ -8,6 +12,7 @@ from translated_runs import both, random_inputs
 import headwater as hw
 from headwater.emulate.program import LARGE_PROGRAM, LONGEST_BLOCK, read_program
 from headwater.isa.gcn.decode import decode
+from headwater.opencl import gcn
 
 FLOATS = (
     0,
@@ -457,3 +462,31 @@ def test_pairs_of_dwords_by_op_sel():
     assert (found == wanted).all()
     assert (wanted[10] == wanted[2]).all()  # s8
     assert (wanted[11] != wanted[3]).all()  # s9 and s8
+
+
+def test_the_text_does_not_depend_on_the_hash_seed(tmp_path):
+    """Operands were fetched in the order of a set of names, so that the same kernel was compiled under several keys."""
+    code = tmp_path / "k.hsaco"
+    kernel = (
+        "kernel void k(global int *a, local int *l) { size_t i = get_local_id(0); l[i] = a[i]; "
+        "for (size_t n = get_local_size(0) / 2; n; n /= 2) { barrier(1); if (i < n) l[i] += l[i + n]; } "
+        "if (!i) a[get_group_id(0)] = l[0]; }"
+    )
+    code.write_bytes(gcn.compile_code_object(kernel, "k.cl", target="gfx900").code)
+    script = (
+        "import sys, pathlib\n"
+        "from headwater.emulate.translate import Options, translate_kernel\n"
+        "from headwater.isa.gcn.codeobject import load\n"
+        "code = load(pathlib.Path(sys.argv[1]).read_bytes(), 'k')\n"
+        "for name in code.kernels: print(translate_kernel(code, name, Options(full=False)).text)\n"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", script, str(code)],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in range(6)
+    }
+    assert len(texts) == 1

@@ -99,6 +99,93 @@ print(out[255], out[256], out[511], out[512])
     assert host(text) == "255 512 1022 512\n"
 
 
+@pytest.mark.parametrize("device", ["cpu", "vega64"])
+def test_memory_is_filled_copied_in_boxes_and_shared_with_the_host(device):
+    text = """
+prog = cl.Program(ctx, "kernel void f(global int *x) { int i = get_global_id(0); x[i] = x[i] * 2 + 1; }").build()
+f, first = prog.f, np.arange(64, dtype=np.int32)
+x = cl.Buffer(ctx, mf.COPY_HOST_PTR, hostbuf=first)
+cl.enqueue_fill_buffer(q, x, np.int32(7), 8, 64)
+wanted = first.copy()
+wanted[2:18] = 7
+out = np.empty_like(first)
+cl.enqueue_copy(q, out, x)
+box = np.zeros((4, 4), np.int32)
+cl.enqueue_copy(q, box, x, buffer_origin=(4, 1, 0), host_origin=(4, 0, 0), region=(8, 3, 1), buffer_pitches=(32,),
+                host_pitches=(16,))
+of_box = np.zeros((4, 4), np.int32)
+of_box[:3, 1:3] = wanted.reshape(8, 8)[1:4, 1:3]
+own = first.copy()
+y = cl.Buffer(ctx, mf.USE_HOST_PTR, hostbuf=own)
+f(q, (64,), None, y)
+mapped, _ = cl.enqueue_map_buffer(q, y, cl.map_flags.READ, 0, (64,), np.int32)
+print((out == wanted).all(), (box == of_box).all(), (mapped == first * 2 + 1).all(), (own == mapped).all())
+mapped.base.release(q)
+"""
+    assert host(text, device) == "True True True True\n"
+
+
+@pytest.mark.parametrize("device", ["cpu", "vega64", "hd5870"])
+def test_images_are_written_filled_and_read(device):
+    text = """
+picture = np.arange(64, dtype=np.float32).reshape(4, 4, 4)
+image = cl.image_from_array(ctx, picture, 4)
+cl.enqueue_fill_image(q, image, np.array([-1, -2, -3, -4], np.float32), (1, 1), (2, 2))
+wanted = picture.copy()
+wanted[1:3, 1:3] = [-1, -2, -3, -4]
+prog = cl.Program(ctx, '''kernel void f(read_only image2d_t in, sampler_t how, global float4 *out) {
+    int x = get_global_id(0), y = get_global_id(1); out[4 * y + x] = read_imagef(in, how, (int2)(x, y)); }''').build()
+y = cl.Buffer(ctx, mf.WRITE_ONLY, picture.nbytes)
+prog.f(q, (4, 4), None, image, cl.Sampler(ctx, False, cl.addressing_mode.CLAMP, cl.filter_mode.NEAREST), y)
+seen, back = np.empty_like(picture), np.empty_like(picture)
+cl.enqueue_copy(q, seen, y)
+cl.enqueue_copy(q, back, image, origin=(0, 0), region=(4, 4))
+print((seen == wanted).all(), (back == wanted).all())
+"""
+    assert host(text, device) == "True True\n"
+
+
+def test_shared_virtual_memory_of_the_cpu():
+    text = """
+prog = cl.Program(ctx, "kernel void f(global int *x) { x[get_global_id(0)] += get_global_id(0); }").build()
+shared = cl.SVM(cl.csvm_empty(ctx, 64, np.int32))
+with shared.map_rw(q) as values:
+    values[:] = 3
+prog.f(q, (64,), None, shared)
+with shared.map_ro(q) as values:
+    print((values == np.arange(64) + 3).all())
+"""
+    assert host(text) == "True\n"
+
+
+@pytest.mark.parametrize("device", ["cpu", "vega64"])
+def test_checked_launches_say_what_is_outside(device):
+    text = """
+import os
+os.dup2(1, 2)  # findings go to standard error
+prog = cl.Program(ctx, "kernel void f(global int *x) { x[get_global_id(0) + 1] = 1; }").build()
+event = prog.f(q, (64,), None, cl.Buffer(ctx, mf.READ_WRITE, 256))
+print(code(event.wait) == cl.status_code.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+"""
+    said = host(text, device, HEADWATER_ICD_CHECK="1")
+    assert (
+        "program.cl:1:56: error: work-item (63) of f writes 4 bytes at byte 256 of `int *x`, which has 256 bytes"
+        in said
+    )
+    assert "True\n" in said
+
+
+def test_simulated_time_is_the_cycle_models():
+    text = """
+prog = cl.Program(ctx, "kernel void f(global int *x) { x[get_global_id(0)] = 1; }").build()
+events = [prog.f(q, (64,), None, cl.Buffer(ctx, mf.READ_WRITE, 256)) for _ in range(2)]
+q.finish()
+print(*(event.profile.end - event.profile.start for event in events))
+"""
+    first, second = map(int, host(text, "vega64", HEADWATER_ICD_TIME="simulated").split())
+    assert first == second > 0
+
+
 def test_wrong_calls_give_the_codes_of_the_specification():
     text = """
 prog = cl.Program(ctx, "kernel void k(global int *x, int n) { x[0] = n; }").build()

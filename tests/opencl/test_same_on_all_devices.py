@@ -80,6 +80,21 @@ kernel void k(global int *o) { größe(o, 2); }
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_programs_are_told_that_there_are_images(device):
+    source = """
+#ifndef __IMAGE_SUPPORT__
+#error a program would go without
+#endif
+kernel void k(read_only image2d_t in, sampler_t how, global float4 *out) { *out = read_imagef(in, how, (int2)(1, 0)); }
+"""
+    picture = np.arange(16, dtype=np.float32).reshape(2, 2, 4)
+    out = np.zeros((1, 4), np.float32)
+    with hw.device(device):
+        hw.compile(source, language="opencl").k[(1,), (1,)](hw.Image(picture), hw.Sampler(), out)
+    assert out.tolist() == [[4, 5, 6, 7]]
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_names_may_have_any_letters(device):
     program = hw.compile(NAMES, device=device)
     assert list(program.kernels) == ["größe", "k"]

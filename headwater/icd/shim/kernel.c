@@ -205,6 +205,13 @@ static cl_int set_sampler(char *place, size_t size, const void *value) {
   return CL_SUCCESS;
 }
 
+static void set_given(cl_kernel kernel, cl_uint index) {
+  if (!kernel->given[index]) {
+    kernel->given[index] = true;
+    kernel->missing--;
+  }
+}
+
 cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value) {
   if (!hw_is(kernel, MAGIC_KERNEL))
     return CL_INVALID_KERNEL;
@@ -242,20 +249,23 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
     else
       memcpy(place, value, size);
   }
-  if (!error && !kernel->given[index]) {
-    kernel->given[index] = true;
-    kernel->missing--;
-  }
+  if (!error)
+    set_given(kernel, index);
   return error;
+}
+
+// Whether a device of the kernel's program has shared virtual memory, and it lies where the server has it.
+static bool offers_svm(cl_kernel kernel) {
+  bool offered = false;
+  for (cl_uint i = 0; i < kernel->program->device_count; i++)
+    offered |= kernel->program->devices[i]->svm != 0;
+  return offered && hw_same_address;
 }
 
 cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value) {
   if (!hw_is(kernel, MAGIC_KERNEL))
     return CL_INVALID_KERNEL;
-  bool offered = false;
-  for (cl_uint i = 0; i < kernel->program->device_count; i++)
-    offered |= kernel->program->devices[i]->svm != 0;
-  if (!offered || !hw_same_address)
+  if (!offers_svm(kernel))
     return CL_INVALID_OPERATION;
   if (index >= kernel->shape->count)
     return CL_INVALID_ARG_INDEX;
@@ -272,20 +282,14 @@ cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, con
   }
   memcpy(kernel->arguments + argument->place, where, sizeof where);
   kernel->mems[index] = NULL;
-  if (!kernel->given[index]) {
-    kernel->given[index] = true;
-    kernel->missing--;
-  }
+  set_given(kernel, index);
   return CL_SUCCESS;
 }
 
 cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel, cl_uint key, size_t size, const void *value) {
   if (!hw_is(kernel, MAGIC_KERNEL))
     return CL_INVALID_KERNEL;
-  bool offered = false;
-  for (cl_uint i = 0; i < kernel->program->device_count; i++)
-    offered |= kernel->program->devices[i]->svm != 0;
-  if (!offered || !hw_same_address)
+  if (!offers_svm(kernel))
     return CL_INVALID_OPERATION;
   switch (key) {
   case CL_KERNEL_EXEC_INFO_SVM_PTRS: // the arena is all there already
