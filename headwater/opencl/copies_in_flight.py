@@ -313,7 +313,7 @@ class _Body:
                 **{"NO_EVENT": NO_EVENT, "NEVER_WAITED": NEVER_WAITED, "EVENT": kind, "EVENTS": events},
                 "CONVERT": f"ptrtoint {kind} %frozen to {address}" if "ptr" in kind else f"add {address} %frozen, 0",
             }
-            self.functions[symbol] = Template(_FUNCTIONS[name]).substitute(words)
+            self.functions[symbol] = Template(Template(_FUNCTIONS[name]).safe_substitute(_PARTS)).substitute(words)
         text = f"call {result} @{symbol}({', '.join([f'{target.private} %hw.copies', *values])})"
         if result == "void":
             self.out.append(f"  {text}")
@@ -357,20 +357,34 @@ _HEAD, _FIELDS = 3, 8
 Copy n has entry n modulo `MOST`: its event's value, 0 if it has ended; its place in the source (file, line, column);
 then both ends of what it writes and of what it reads."""
 
+_PARTS = {
+    "IN_FLIGHT": """\
+  %oldest.at = getelementptr $A, $P %t, i32 1
+  %oldest = load $A, $P %oldest.at
+  %next.at = getelementptr $A, $P %t, i32 2
+  %next = load $A, $P %next.at""",
+    "ENTRY": """\
+  %number = urem $A %n, $MOST
+  %words = mul $A %number, $FIELDS
+  %word = add $A %words, $HEAD
+  %entry = getelementptr $A, $P %t, $A %word
+  %token = load $A, $P %entry""",
+    "PLACE": """\
+  %file.32 = $NARROW %file$TO_32
+  %line.32 = $NARROW %line$TO_32
+  %column.32 = $NARROW %column$TO_32""",
+}
+"""What several of the functions do: which copies are in flight, a copy's entry, a place in the source for `TELL`."""
+
 # $A is the type of addresses, $P that of pointers to private memory.
 _START = """
 define internal $A $NAME($P %t, $A %file, $A %line, $A %column, $A %t0, $A %t1, $A %s0, $A %s1, $A %e) alwaysinline {
   %event = freeze $A %e
   %made = load $A, $P %t
-  %oldest.at = getelementptr $A, $P %t, i32 1
-  %oldest = load $A, $P %oldest.at
-  %next.at = getelementptr $A, $P %t, i32 2
-  %next = load $A, $P %next.at
+$IN_FLIGHT
   %given = icmp ne $A %event, 0
   %wrong = icmp ugt $A %event, %made
-  %file.32 = $NARROW %file$TO_32
-  %line.32 = $NARROW %line$TO_32
-  %column.32 = $NARROW %column$TO_32
+$PLACE
   call void @$TELL(i1 %wrong, i32 $NO_EVENT, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
   %more = add $A %made, 1
   %token = select i1 %given, $A %event, $A %more
@@ -456,9 +470,7 @@ ended:
   %i.next = add i32 %i, 1
   br label %loop
 done:
-  %file.32 = $NARROW %file$TO_32
-  %line.32 = $NARROW %line$TO_32
-  %column.32 = $NARROW %column$TO_32
+$PLACE
   call void @$TELL(i1 %bad, i32 $NO_EVENT, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
   ret void
 }"""
@@ -467,10 +479,7 @@ done:
 _FIND = """
 define internal $A $NAME($P %t, $A %file, $A %start, $A %end, i1 %writes) alwaysinline {
 begin:
-  %oldest.at = getelementptr $A, $P %t, i32 1
-  %oldest = load $A, $P %oldest.at
-  %next.at = getelementptr $A, $P %t, i32 2
-  %next = load $A, $P %next.at
+$IN_FLIGHT
   br label %loop
 loop:
   %n = phi $A [ %oldest, %begin ], [ %n.next, %look ]
@@ -478,11 +487,7 @@ loop:
   %more = icmp ne $A %n, %next
   br i1 %more, label %look, label %done
 look:
-  %number = urem $A %n, $MOST
-  %words = mul $A %number, $FIELDS
-  %word = add $A %words, $HEAD
-  %entry = getelementptr $A, $P %t, $A %word
-  %token = load $A, $P %entry
+$ENTRY
   %own.at = getelementptr $A, $P %entry, i32 1
   %own = load $A, $P %own.at
   %line.at = getelementptr $A, $P %entry, i32 2
@@ -521,21 +526,14 @@ writes or reads them; 0 if there is none."""
 _END = """
 define internal void $NAME($P %t) alwaysinline {
 begin:
-  %oldest.at = getelementptr $A, $P %t, i32 1
-  %oldest = load $A, $P %oldest.at
-  %next.at = getelementptr $A, $P %t, i32 2
-  %next = load $A, $P %next.at
+$IN_FLIGHT
   br label %loop
 loop:
   %n = phi $A [ %oldest, %begin ], [ %n.next, %look ]
   %more = icmp ne $A %n, %next
   br i1 %more, label %look, label %done
 look:
-  %number = urem $A %n, $MOST
-  %words = mul $A %number, $FIELDS
-  %word = add $A %words, $HEAD
-  %entry = getelementptr $A, $P %t, $A %word
-  %token = load $A, $P %entry
+$ENTRY
   %live = icmp ne $A %token, 0
   %file.at = getelementptr $A, $P %entry, i32 1
   %file = load $A, $P %file.at
@@ -543,9 +541,7 @@ look:
   %line = load $A, $P %line.at
   %column.at = getelementptr $A, $P %entry, i32 3
   %column = load $A, $P %column.at
-  %file.32 = $NARROW %file$TO_32
-  %line.32 = $NARROW %line$TO_32
-  %column.32 = $NARROW %column$TO_32
+$PLACE
   call void @$TELL(i1 %live, i32 $NEVER_WAITED, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
   %n.next = add $A %n, 1
   br label %loop
