@@ -34,13 +34,19 @@ for thousands; LLVM 22's time grows with their square: 0.05 s for 256 copies of 
 
 
 @functools.cache
-def _limit_unrolling() -> None:
+def _set_options() -> None:
+    """Limit unrolling, and let no pass tell accesses apart by their types.
+
+    Programs read memory as another type than they wrote it (`*(uint *)&x`, `(global ushort *)words`), and
+    OpenCL 1.0 (5.4.3.3) has an option, `-cl-strict-aliasing`, for those that do not.
+    """
     llvm.set_option("", f"-unroll-max-count={MOST_COPIES}")
+    llvm.set_option("", "-enable-tbaa=0")
 
 
 def parse(text: str) -> llvm.ModuleRef:
     """A module from its text; InternalError if LLVM refuses it, as all of it is generated."""
-    _limit_unrolling()
+    _set_options()
     try:
         return llvm.parse_assembly(text)
     except RuntimeError as error:

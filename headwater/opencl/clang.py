@@ -113,7 +113,6 @@ _PLAIN = {  # options of clBuildProgram (OpenCL 3.0 API specification, 5.8.6) th
     "-cl-single-precision-constant",
     "-cl-denorms-are-zero",
     "-cl-fp32-correctly-rounded-divide-sqrt",
-    "-cl-strict-aliasing",
     "-cl-no-signed-zeros",
     "-cl-unsafe-math-optimizations",
     "-cl-finite-math-only",
@@ -121,10 +120,12 @@ _PLAIN = {  # options of clBuildProgram (OpenCL 3.0 API specification, 5.8.6) th
     "-cl-mad-enable",
     "-cl-uniform-work-group-size",
 }
-# Hints to a driver that change nothing here: argument info is always made, and LLVM always optimises.
 _BROOK = {"-a", "-pp"}
 """Options of another language, which the command line offers for all."""
-_IGNORED = {"-cl-kernel-arg-info", "-cl-opt-disable", "-cl-no-subgroup-ifp", "-O0", "-O1", "-O2", "-O3"}
+# Hints to a driver that change nothing here: argument info is always made, LLVM always optimises, and accesses are
+# never told apart by their types (`headwater.llvm.modules`).
+_HINTS = {"-cl-kernel-arg-info", "-cl-opt-disable", "-cl-no-subgroup-ifp", "-cl-strict-aliasing"}
+_IGNORED = _HINTS | {"-O0", "-O1", "-O2", "-O3"}
 _CONTRACT_FAST = {"-cl-mad-enable", "-cl-fast-relaxed-math", "-cl-unsafe-math-optimizations"}
 
 

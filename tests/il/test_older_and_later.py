@@ -446,6 +446,31 @@ def test_views_that_nothing_uses_are_left_out(device):
     assert (data.ravel() == 2 * np.arange(256)).all()
 
 
+ARENA = """il_cs_2_0
+dcl_num_thread_per_group 64
+dcl_arena_uav_id(3)
+dcl_literal l0, 4, 0xffff8765, 3, 0
+umul r1.x, vAbsTidFlat.x, l0.x
+uav_arena_store_id(3)_size({size}) r1.x, l0.y
+uav_arena_load_id(3)_size(dword) r2.x, r1.x
+uav_arena_store_id(3)_size(dword) r1.x, l0.z
+uav_arena_load_id(3)_size({size}) r2.y, r1.x
+mov g[vAbsTidFlat.x], r2.xy00
+end
+"""
+
+
+@pytest.mark.parametrize(("size", "stored"), [("short", 0x11118765), ("byte", 0x11111165)])
+@pytest.mark.parametrize("device", ["cpu", "hd5870", "hd6970", "hd7970", "vega64"])
+def test_elements_of_an_arena_may_be_read_by_another_size(device, size, stored):
+    left = np.zeros((64, 4), np.uint32)
+    arena = np.full(64, 0x11111111, np.uint32)
+    program = headwater.compile(ARENA.format(size=size), language="il", device=device)
+    program.main[(64,), (64,)](g=left, uav3=arena, device=device)
+    assert (left == [stored, 3, 0, 0]).all()
+    assert (arena == 3).all()
+
+
 @pytest.mark.parametrize(
     ("chip", "source", "message", "place"),
     [

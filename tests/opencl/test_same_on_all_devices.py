@@ -32,6 +32,31 @@ def test_pointers_to_other_types_are_a_warning(device):
     assert ran(source, device) == [0x40000000] * 4 + [0] * 4
 
 
+PUNNED = """kernel void k(global int *o, global ulong *wide) {
+  uint held[4];
+  int i = get_global_id(0);
+  float x = 2.5f;
+  ushort h[4] = {1, 2, 3, 4};
+  *(ulong *)h = 0x0005000600070008ul;
+  held[i] = 0x70007;
+  ((ushort *)held)[2 * i] = 9;
+  wide[i] = 1;
+  ((global uint *)wide)[2 * i + 1] = 3;
+  int high = (int)(wide[i] >> 32);
+  o[i] = 0x3f800000;
+  *(global float *)&o[i] += 1.0f;
+  int sum = o[i];
+  o[i] = i == 0 ? sum : i == 1 ? *(int *)&x : i == 2 ? h[2] * 16 + high : (int)held[i];
+}"""
+
+
+@pytest.mark.parametrize("options", ["", "-cl-strict-aliasing"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_memory_may_be_read_as_another_type_than_it_was_written(device, options):
+    found = ran(PUNNED, device, np.zeros(4, np.uint64), options=options)
+    assert found[:4] == [0x40000000, 0x40200000, 0x63, 0x70009]
+
+
 def test_warnings_are_shown_where_a_kernel_is_run(tmp_path, capsys):
     (tmp_path / "k.cl").write_text("kernel void k(global ushort *o) {\n  global uint *w = o;\n  *w = 7;\n}\n")
     assert main(["run", str(tmp_path / "k.cl"), "zeros:4", "-g", "1"]) == 0
