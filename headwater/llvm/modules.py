@@ -35,13 +35,17 @@ for thousands; LLVM 22's time grows with their square: 0.05 s for 256 copies of 
 
 @functools.cache
 def _set_options() -> None:
-    """Limit unrolling, and let no pass tell accesses apart by their types.
+    """Say what LLVM is to do in every module.
 
-    Programs read memory as another type than they wrote it (`*(uint *)&x`, `(global ushort *)words`), and
-    OpenCL 1.0 (5.4.3.3) has an option, `-cl-strict-aliasing`, for those that do not.
+    - Unrolling is limited.
+    - No pass tells accesses apart by their types: programs read memory as another type than they wrote it
+      (`*(uint *)&x`, `(global ushort *)words`), and OpenCL 1.0 (5.4.3.3) has `-cl-strict-aliasing` for the others.
+    - Division of more than 64 bits, with which LLVM computes how often a loop runs, becomes a loop instead of a call:
+      code is linked with no library that has such functions.
     """
     llvm.set_option("", f"-unroll-max-count={MOST_COPIES}")
     llvm.set_option("", "-enable-tbaa=0")
+    llvm.set_option("", "-expand-div-rem-bits=64")
 
 
 def parse(text: str) -> llvm.ModuleRef:

@@ -124,8 +124,8 @@ _BROOK = {"-a", "-pp"}
 """Options of another language, which the command line offers for all."""
 # Hints to a driver that change nothing here: argument info is always made, LLVM always optimises, and accesses are
 # never told apart by their types (`headwater.llvm.modules`).
-_HINTS = {"-cl-kernel-arg-info", "-cl-opt-disable", "-cl-no-subgroup-ifp", "-cl-strict-aliasing"}
-_IGNORED = _HINTS | {"-O0", "-O1", "-O2", "-O3"}
+_DRIVER_HINTS = {"-cl-kernel-arg-info", "-cl-opt-disable", "-cl-no-subgroup-ifp", "-cl-strict-aliasing"}
+_IGNORED = _DRIVER_HINTS | {"-O0", "-O1", "-O2", "-O3"}
 _CONTRACT_FAST = {"-cl-mad-enable", "-cl-fast-relaxed-math", "-cl-unsafe-math-optimizations"}
 
 

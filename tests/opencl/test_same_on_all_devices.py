@@ -57,6 +57,20 @@ def test_memory_may_be_read_as_another_type_than_it_was_written(device, options)
     assert found[:4] == [0x40000000, 0x40200000, 0x63, 0x70009]
 
 
+@pytest.mark.parametrize("group", [1, 16])
+@pytest.mark.parametrize("device", DEVICES)
+def test_loops_may_stride_up_to_the_launchs_size(device, group):
+    """LLVM counts these iterations in 65 bits, and divides that."""
+    source = """kernel void k(global const short *in, global uint *out) {
+      uint sum = 10;
+      for (uint q = get_global_id(0); q <= (uint)get_global_size(0); q += 7) sum += (uint)in[q];
+      out[get_global_id(0)] = sum;
+    }"""
+    numbers, out = np.arange(20, dtype=np.int16), np.zeros(16, np.uint32)
+    hw.compile(source, device=device).k[(16,), (group,)](numbers, out, device=device)
+    assert out.tolist() == [10 + int(numbers[first:17:7].sum()) for first in range(16)]
+
+
 def test_warnings_are_shown_where_a_kernel_is_run(tmp_path, capsys):
     (tmp_path / "k.cl").write_text("kernel void k(global ushort *o) {\n  global uint *w = o;\n  *w = 7;\n}\n")
     assert main(["run", str(tmp_path / "k.cl"), "zeros:4", "-g", "1"]) == 0
