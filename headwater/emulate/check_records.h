@@ -414,9 +414,17 @@ static void update(const struct access *a, struct place at, u64 number, u32 gran
         plain = last & ATOMIC ? at.plain[granule] : last | ATOMIC;
     }
     if (plain && !ordered(a, tag, plain)) report(a->c, RACE, a->site, tag, SITE_OF(plain), plain & WHO, address, WROTE);
-    if (!writes) return;
-    if ((r->read | r->readers) & bit) {
-        u64 reader = r->read & bit ? (r->reader & ~WHO) | one_by_rule(r->reader, granule) : at.readers[in_more(granule)];
+    int seen = ((r->read | r->readers) & bit) != 0;
+    u64 reader = !seen ? 0 : r->read & bit ? (r->reader & ~WHO) | one_by_rule(r->reader, granule) : at.readers[in_more(granule)];
+    if (!writes) { /* a read, for plain writes by others; plain reads are of more interest */
+        if (!seen || (over(a, reader) && !(r->groups & bit))) {
+            note(a, &r->reader, &r->read, &r->readers, at.readers, bit, a->identity | tag | (u64)ALL_THE_SAME << RULE_SHIFT);
+            r->several &= ~bit;
+        } else if (facts_of(a, SITE_OF(reader))->facts & IS_ATOMIC && (reader & WHO) != tag)
+            r->several |= bit;
+        return;
+    }
+    if (seen && !(facts_of(a, SITE_OF(reader))->facts & IS_ATOMIC)) {
         u32 many = r->several & bit ? MANY : 0;
         int own = (reader & WHO) == tag || (many && !((reader ^ tag) & WHO & ~63u)); /* lanes that read at once count as one another */
         if ((!over(a, reader) || r->groups & bit) && (many || !in_step(a, tag, reader)))
@@ -489,7 +497,7 @@ static int one(const struct access *a, struct place at, u64 number, u32 tag, u64
         r->several &= ~bit;
         r->groups &= ~bit;
         if (at.unwritten) *at.unwritten &= ~bit;
-    } else if (!seen || past) {
+    } else if (!seen || past || facts_of(a, SITE_OF(reader))->facts & IS_ATOMIC) {
         note(a, &r->reader, &r->read, &r->readers, at.readers, bit, mine);
         r->several &= ~bit;
     } else {

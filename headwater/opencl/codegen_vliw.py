@@ -186,6 +186,15 @@ def _lowered(
     raise AssertionError
 
 
+_PLACE = re.compile(r", !dbg !\d+")
+
+
+def _placed(made: list[str], line: str) -> list[str]:
+    """Instructions with the source location of the one that they stand for."""
+    place = _PLACE.search(line)
+    return made if place is None else [one if "!dbg" in one else one + place[0] for one in made]
+
+
 class _Lowering:
     def __init__(self, round: int, abilities: Abilities, *, exact: bool = False) -> None:
         self.abilities = abilities
@@ -210,7 +219,7 @@ class _Lowering:
         for line in module.split("\n"):
             made = self.line(line) if line.startswith("  %") else self.moved(line) if "@llvm.mem" in line else None
             changed |= made is not None
-            lines += [line] if made is None else made
+            lines += [line] if made is None else _placed(made, line)
         known = set(re.findall(r"^(?:define|declare) [^\n]*?@([\w.$]+)\(", module, re.MULTILINE))
         lines += [text for name, text in self.declared.items() if name not in known]
         return "\n".join(lines) if changed else None

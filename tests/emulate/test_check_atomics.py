@@ -110,6 +110,49 @@ kernel void unlocked_plainly(global int *c, global int *x) {
       break;
     }
 }
+kernel void compared_before(global int *c, global int *x) {
+  atomic_cmpxchg(c, 7, 1);  // race
+  if (get_global_id(0) == 0)
+    *c = 5;  // race
+}
+kernel void compared_in_groups(global int *c, global int *x) {
+  if (get_global_id(0) == 0)
+    atomic_cmpxchg(c, 7, 1);  // race
+  if (get_global_id(0) == get_global_size(0) - 1)
+    *c = 5;  // race
+}
+kernel void compared_in_local_memory(global int *c, global int *x) {
+  local int s;
+  if (get_local_id(0) == 0) s = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (get_local_id(0) > 60)
+    atomic_cmpxchg(&s, 7, 1);  // race
+  if (get_local_id(0) == 0)
+    s = 5;  // race
+}
+kernel void compared_and_read(global int *c, global int *x) {
+  atomic_cmpxchg(c, 7, 1);
+  x[get_global_id(0)] = *c;
+  atomic_cmpxchg(c, 8, 1);
+}
+kernel void compared_and_counted(global int *c, global int *x) {
+  atomic_cmpxchg(c, 7, 1);
+  atomic_inc(c);
+  atomic_cmpxchg(c, -1, 1);
+}
+kernel void compared_own(global int *c, global int *x) {
+  int i = get_global_id(0);
+  atomic_cmpxchg(c + i, 7, 1);
+  c[i] = 5;
+}
+kernel void compared_before_a_barrier(global int *c, global int *x) {
+  local int s;
+  if (get_local_id(0) == 0) s = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  atomic_cmpxchg(&s, 7, 1);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (get_local_id(0) == 5) s = 5;
+}
 kernel void one_at_a_time(global int *c, global int *x) {
   local int s;
   int l = get_local_id(0), done = 0, before, result = 0;

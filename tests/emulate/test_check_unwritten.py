@@ -42,6 +42,13 @@ kernel void threes(global float3 *o, local float3 *s) {
   barrier(CLK_LOCAL_MEM_FENCE);
   o[l] = s[63 - l];
 }
+kernel void branch(global Pair *o, local Pair *s) {
+  int l = get_local_id(0);
+  if (l == 0) { s->a = 42; s->b = 7; }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (l == 1)
+    *o = *s;
+}
 kernel void no_member_b(global Pair *o, local Pair *s) {
   int l = get_local_id(0);
   s[l].a = 42;
@@ -89,7 +96,7 @@ def run(program, kernel):
     program.kernels[kernel].prepare((64,), (64,), check=True)([np.zeros(64 * 96, dtype), local], None, None).wait()
 
 
-@pytest.mark.parametrize("kernel", ["pairs", "wide", "nested", "unions", "threes"])
+@pytest.mark.parametrize("kernel", ["pairs", "wide", "nested", "unions", "threes", "branch"])
 def test_gaps_between_members_may_be_copied(program, kernel):
     run(program, kernel)
 
