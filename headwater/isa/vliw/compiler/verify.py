@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from headwater.isa.vliw.compiler.allocate import Registers
 from headwater.isa.vliw.compiler.coalesce import vectors
 from headwater.isa.vliw.compiler.group import Slot
@@ -15,6 +17,8 @@ def ssa(region: Region) -> None:
     defined: set[Value] = set()
     known: set[Value] = set()  # what is written on every way to where the walk stands
     written: list[Value] = []  # the same, in order: what a region wrote is forgotten behind it
+    marks: dict[Loop, int] = {}  # how many were written before a loop
+    at_breaks: dict[Loop, list[Value]] = {}  # what a loop wrote before each break out of it
 
     def define(value: Value) -> None:
         assert value not in defined, f"{value!r} is written twice"
@@ -41,6 +45,17 @@ def ssa(region: Region) -> None:
     def kept(values: list[Value]) -> None:
         known.update(values)
         written.extend(values)
+
+    def left(loop: Loop) -> None:
+        """A break: behind the loop is known what is at each. ``written`` is a stack, so that is a common beginning."""
+        common = at_breaks.get(loop)
+        if common is None:
+            at_breaks[loop] = written[marks[loop] :]
+            return
+        first = marks[loop]
+        most = min(len(common), len(written) - first)
+        shared = bisect_left(range(most), True, key=lambda place: common[place] is not written[first + place])
+        del common[shared:]
 
     def visit(inner: Region) -> None:
         for item in inner:
@@ -71,16 +86,23 @@ def ssa(region: Region) -> None:
                     define(phi.value)
             elif isinstance(item, Loop):
                 phi_reads(item.phis, 0)
+                marks[item] = len(written)
                 for phi in item.phis:
                     define(phi.value)
                     assert len(phi.uses) == 1 + len(item.continues), f"{phi!r}"
                 visit(item.body)
+                common = at_breaks.get(item)
+                if common is not None:
+                    forgotten(marks[item])
+                    kept(common)
                 for phi in item.exit_phis:
                     assert len(phi.uses) == len(item.breaks), f"{phi!r}"
                     define(phi.value)
             elif isinstance(item, Exit):
                 for use in item.test.uses if item.test is not None else [item.condition] if item.condition else []:
                     read(use)
+                if item.is_break:
+                    left(item.loop)
 
     visit(region)
 
