@@ -95,3 +95,15 @@ def test_launch_times_are_set_beside_pyopencl():
     text = report.launch(record)
     assert "| cpu, a processor | arrays | 4.00 | – | – |" in text
     assert "| opencl:0:0, a GPU | same | 3.00 | 6.00 | 0.50 |" in text
+
+
+def test_the_page_has_the_figures_that_no_json_file_holds():
+    assert report.PAGE.read_text(encoding="utf-8").endswith(report.wrapped(report.figures()) + "\n")
+
+
+def test_lines_of_text_are_narrow_and_tables_are_not_cut():
+    row, item = "| " + "x " * 90 + "|", "- " + "word " * 40
+    text = report.wrapped(f"{row}\n{item.rstrip()}").split("\n")
+    assert text[0] == row
+    assert [line[:2] for line in text[1:]] == ["- ", "  "]
+    assert all(len(line) <= 120 for line in text[1:])
