@@ -158,7 +158,7 @@ def _atomics_apart(text: str) -> str:
     numbers = itertools.count()
 
     def apart(match: re.Match[str]) -> str:
-        hidden = f"%apart.{next(numbers)}"
+        hidden = f"%hw.apart.{next(numbers)}"
         return f'  {hidden} = call {match[2]} asm "", "=v,0"({match[2]} {match[3]})\n  {match[1]}{match[2]} {hidden}'
 
     return _ATOMIC.sub(apart, text)
@@ -331,7 +331,7 @@ def _opaque_indices(text: str) -> str:
 
     def opaque(match: re.Match[str]) -> str:
         name, vector, kind, index = match.groups()
-        hidden = f"%opaque.{_bare(name)}"
+        hidden = f"%hw.opaque.{_bare(name)}"
         return (
             f'  {hidden} = call {kind} asm "", "=v,0"({kind} {index})\n'
             f"  {name} = extractelement {vector}, {kind} {hidden}"

@@ -1,5 +1,7 @@
 """Bits of one number or of another, in some lanes: what LLVM gets wrong where lanes are masked."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -43,8 +45,16 @@ BODY = """define <16 x i32> @f(<16 x i32> %x, <16 x i32> %y, <16 x i1> %m) {{
 def test_a_selection_of_such_bits_becomes_one_of_floats():
     text = BODY.format(second="and", arm="%o")
     changed = without_masked_bit_selects(text)
-    assert "select <16 x i1> %m, <16 x float> %apart.one.1, <16 x float> %apart.other.1" in changed
-    assert "%s = bitcast <16 x float> %apart.1 to <16 x i32>" in changed
+    assert "select <16 x i1> %m, <16 x float> %hw.select.1.one, <16 x float> %hw.select.1.other" in changed
+    assert "%s = bitcast <16 x float> %hw.select.1 to <16 x i32>" in changed
+
+
+def test_new_values_take_no_name_that_a_program_or_the_vectoriser_has():
+    for text in (BODY.format(second="and", arm="%o"), BODY.format(second="and", arm="%o").replace("%p", "%apart.1")):
+        changed = without_masked_bit_selects(text)
+        made = set(re.findall(r"(%\S+) = ", changed)) - set(re.findall(r"(%\S+) = ", text))
+        assert len(made) == 3
+        assert all(name.startswith("%hw.") for name in made)
 
 
 def test_other_selections_stay():

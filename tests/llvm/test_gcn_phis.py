@@ -27,26 +27,27 @@ def annotated(ty, value, old, first="%t = fneg float %x"):
 
 def test_an_instruction_that_costs_nothing_is_annotated_in_its_branch():
     lines = annotated("float", "%t", "%x")
-    assert "%p = phi float [ %kept.0, %one ], [ %x, %other ]" in lines
-    at = lines.index("%kept.0.bits = bitcast float %t to i32")
+    assert "%p = phi float [ %hw.kept.0, %one ], [ %x, %other ]" in lines
+    at = lines.index("%hw.kept.0.bits = bitcast float %t to i32")
     assert (
-        lines[at + 1] == "%kept.0.same = call i32 @llvm.annotation.i32.p0(i32 %kept.0.bits, ptr null, ptr null, i32 0)"
+        lines[at + 1]
+        == "%hw.kept.0.same = call i32 @llvm.annotation.i32.p0(i32 %hw.kept.0.bits, ptr null, ptr null, i32 0)"
     )
-    assert lines[at + 2 : at + 4] == ["%kept.0 = bitcast i32 %kept.0.same to float", "br label %end"]
+    assert lines[at + 2 : at + 4] == ["%hw.kept.0 = bitcast i32 %hw.kept.0.same to float", "br label %end"]
     assert "declare i32 @llvm.annotation.i32.p0(i32, ptr, ptr, i32)" in lines
 
 
 def test_vectors_are_annotated_wherever_they_arise():
     lines = annotated("<4 x i16>", "%v", "zeroinitializer")
-    assert "%p = phi <4 x i16> [ %kept.0, %one ], [ zeroinitializer, %other ]" in lines
-    assert "%kept.0.bits = bitcast <4 x i16> %v to i64" in lines
+    assert "%p = phi <4 x i16> [ %hw.kept.0, %one ], [ zeroinitializer, %other ]" in lines
+    assert "%hw.kept.0.bits = bitcast <4 x i16> %v to i64" in lines
 
 
 def test_pointers_keep_their_address_space():
     first = "%t = getelementptr i8, ptr addrspace(1) %o, i64 4"
     lines = annotated("ptr addrspace(1)", "%t", "%o", first)
     call = "@llvm.ptr.annotation.p1.p0(ptr addrspace(1) %t, ptr null, ptr null, i32 0, ptr null)"
-    assert f"%kept.0 = call ptr addrspace(1) {call}" in lines
+    assert f"%hw.kept.0 = call ptr addrspace(1) {call}" in lines
 
 
 def test_other_values_stay():

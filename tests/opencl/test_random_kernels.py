@@ -21,6 +21,12 @@ def test_values_of_branches_stay_apart_on_chips(seed):
     assert check(seed, Against(0, pocl=False, devices=("vega64",), only_devices=True)) == []
 
 
+@pytest.mark.parametrize("seed", [3000244, 3000251])
+def test_names_of_passes_and_of_the_vectoriser_do_not_meet(seed):
+    """Counters in local memory, and masked choices of bits, which a pass rewrites on processors with AVX-512."""
+    assert check(seed, Against(0, pocl=False, only_devices=True)) == []
+
+
 def test_vliw_chips_may_flush_floats_and_nothing_else():
     expected = [np.float32([1, 1e-40, -1e-40, 2]), np.float64([1e-310])]
     flushed = [np.float32([1, 0, -0.0, 2]), np.float64([1e-310])]

@@ -54,11 +54,12 @@ def _function(text: str) -> str:
             return match[0]
         count += 1
         floats = ty.replace("i32", "float").replace("i64", "double")
+        made = f"%hw.select.{count}"
         return (
-            f"  %apart.one.{count} = bitcast {ty} {one} to {floats}\n"
-            f"  %apart.other.{count} = bitcast {ty} {other} to {floats}\n"
-            f"  %apart.{count} = select {mask}, {floats} %apart.one.{count}, {floats} %apart.other.{count}\n"
-            f"  {name} = bitcast {floats} %apart.{count} to {ty}"
+            f"  {made}.one = bitcast {ty} {one} to {floats}\n"
+            f"  {made}.other = bitcast {ty} {other} to {floats}\n"
+            f"  {made} = select {mask}, {floats} {made}.one, {floats} {made}.other\n"
+            f"  {name} = bitcast {floats} {made} to {ty}"
         )
 
     changed = _SELECT.sub(select, text)

@@ -40,10 +40,10 @@ def _function(text: str) -> str:
         def from_byte(match: re.Match[str], kind: str = kind, vector: str = name) -> str:
             byte, place = divmod(int(match["at"]), _BITS_OF_A_BYTE)
             own = match["name"][1:]
-            lines = [f"  %byte.{own} = extractelement {kind} {vector}, i64 {byte}{match['rest']}"]
+            lines = [f"  %hw.byte.{own} = extractelement {kind} {vector}, i64 {byte}{match['rest']}"]
             if place:
-                lines.append(f"  %moved.{own} = lshr i8 %byte.{own}, {place}")
-            lines.append(f"  {match['name']} = trunc i8 %{'moved' if place else 'byte'}.{own} to i1{match['rest']}")
+                lines.append(f"  %hw.moved.{own} = lshr i8 %hw.byte.{own}, {place}")
+            lines.append(f"  {match['name']} = trunc i8 %hw.{'moved' if place else 'byte'}.{own} to i1{match['rest']}")
             return "\n".join(lines)
 
         text = bit.sub(from_byte, text)

@@ -53,7 +53,7 @@ def _function(text: str, declared: dict[str, None]) -> str:
         if at not in leaves or (free.get(value) != at and not ty.startswith("<")):
             return match[0]
         if place not in kept:
-            kept[place] = f"%kept.{len(kept)}"
+            kept[place] = f"%hw.kept.{len(kept)}"
             added.setdefault(leaves[at], []).extend(_annotation(kept[place], value, ty, declared))
         return f"[ {kept[place]}, {at} ]"
 

@@ -44,9 +44,9 @@ def _function(text: str) -> str:
         halves = f"<{2 * lanes} x i16>"
         even = f"<{lanes} x i32> <{', '.join(f'i32 {2 * k}' for k in range(lanes))}>"
         return (
-            f"  %high.words.{count} = trunc <{lanes} x i64> {match['of']} to {words}\n"
-            f"  %high.halves.{count} = bitcast {words} %high.words.{count} to {halves}\n"
-            f"  {match['name']} = shufflevector {halves} %high.halves.{count}, {halves} poison, {even}"
+            f"  %hw.high.words.{count} = trunc <{lanes} x i64> {match['of']} to {words}\n"
+            f"  %hw.high.halves.{count} = bitcast {words} %hw.high.words.{count} to {halves}\n"
+            f"  {match['name']} = shufflevector {halves} %hw.high.halves.{count}, {halves} poison, {even}"
         )
 
     changed = _NARROW.sub(narrow, text)

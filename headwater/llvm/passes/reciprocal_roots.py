@@ -44,7 +44,7 @@ def _function(text: str, declares: set[str]) -> str:
         if match["root"] not in roots:
             return match[0]
         count += 1
-        steps = _Steps(f"%root.{count}", declares)
+        steps = _Steps(f"%hw.root.{count}", declares)
         return steps.write(match["name"], match["ty"], roots[match["root"]]) or match[0]
 
     return _QUOTIENT.sub(quotient, text)
