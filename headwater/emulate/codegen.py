@@ -10,7 +10,7 @@ import functools
 import llvmlite.binding as llvm
 
 from headwater.emulate.layout import LARGE_KERNEL
-from headwater.llvm.modules import emit_object, host_processor, host_target, limit_passes, parse
+from headwater.llvm.modules import emit_object, host_processor, host_target, limit_code_generation, limit_passes, parse
 
 
 @functools.cache
@@ -32,28 +32,18 @@ def prepare() -> None:
 def compile_wave(text: str, size: int) -> bytes:
     """Optimise and compile the module that ``text`` is the body of; ``size`` is the kernel's number of instructions."""
     limit_passes(text)
-    _limit_code_generation(large=size > REGISTERS_AS_VALUES)
+    large = size > REGISTERS_AS_VALUES
+    limit_code_generation(large=large, second_scheduler=not large)
     module = parse(_whole(text))
     _optimise(module, quick=size >= LARGE_KERNEL)
     return emit_object(module, machine())
 
 
 REGISTERS_AS_VALUES = 1500
-"""Instructions up to which registers are values for LLVM (`vliw.translate.INLINE_OPERATIONS`); later in memory."""
-MOST_CHAINED = 32
-"""Memory accesses that LLVM's instruction selection merges into one point of order; it compares them in pairs."""
-
-
-def _limit_code_generation(*, large: bool) -> None:
-    """Choose how code is generated from now on. Where registers live in memory, blocks have hundreds of loads
-    and stores: of LLVM 22's 5.9 s for a shader of 4,062 operations, 1.7 s were the second scheduler's and 1.7 s
-    those of merging their order. Without the former, long straight-line kernels run slower by 1 to 6 % on a Zen 4."""
-    llvm.set_option("", f"-disable-post-ra={int(large)}")
-    llvm.set_option("", f"-combiner-tokenfactor-inline-limit={MOST_CHAINED if large else _CHAINED_BY_LLVM}")
-
-
-_CHAINED_BY_LLVM = 2048
-"""LLVM 22's own limit (DAGCombiner.cpp, TokenFactorInlineLimit)."""
+"""Instructions up to which registers are values for LLVM (`vliw.translate.INLINE_OPERATIONS`); later in memory.
+Blocks then have hundreds of loads and stores: of LLVM 22's 5.9 s for a shader of 4,062 operations, 1.7 s were the
+second scheduler's and 1.7 s those of merging their order. Without that scheduler, long straight-line kernels run slower
+by 1 to 6 % on a Zen 4."""
 
 
 def optimised(text: str, size: int) -> str:

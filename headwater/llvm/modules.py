@@ -67,6 +67,19 @@ def limit_passes(text: str) -> None:
     llvm.set_option("", f"-enable-constraint-elimination={int(len(text) < LARGE_TEXT)}")
 
 
+MOST_CHAINED = 32
+"""Memory accesses that LLVM's instruction selection merges into one point of order in large code; it compares them in
+pairs: 6.5 s of a kernel with 2,000 loads, 0.7 s so."""
+CHAINED_BY_LLVM = 2048
+"""LLVM 22's own limit (DAGCombiner.cpp, TokenFactorInlineLimit)."""
+
+
+def limit_code_generation(*, large: bool = False, second_scheduler: bool = True) -> None:
+    """Choose how all machines generate code from now on; ``large``: for code whose blocks have hundreds of accesses."""
+    llvm.set_option("", f"-disable-post-ra={int(not second_scheduler)}")
+    llvm.set_option("", f"-combiner-tokenfactor-inline-limit={MOST_CHAINED if large else CHAINED_BY_LLVM}")
+
+
 SLOW_JUMPS = frozenset(("skylake", "skylake-avx512", "cascadelake"))
 """LLVM's names of processors that decode a jump anew each time if it touches the end of 32 bytes (Intel, Mitigations
 for Jump Conditional Code Erratum). Where the jumps of short loops fell made up to 1.3 times between equal kernels."""

@@ -19,6 +19,7 @@ from headwater.llvm.modules import (
     emit_object,
     gathers,
     host_target,
+    limit_code_generation,
     limit_passes,
     machine,
     parse,
@@ -486,6 +487,7 @@ def _optimised(text: str, *, alone: bool) -> tuple[Any, Any]:
 
         text = with_estimated_roots(text)
     limit_passes(text)
+    limit_code_generation()
     module = parse(text)
     tm = machine()
     long = text.count("\n") > QUICK_LINES

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import llvmlite.binding as llvm
 
 from headwater.errors import InternalError
-from headwater.llvm.modules import limit_passes, parse
+from headwater.llvm.modules import limit_code_generation, limit_passes, parse
 from headwater.llvm.passes.gcn_phis import with_values_kept
 from headwater.opencl.checked import settle, tells, with_definedness, with_printing, without_speculation
 from headwater.opencl.gcn import CodeOptions
@@ -95,6 +95,7 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
         text = _atomics_apart(text)
     if text is not optimised:
         module = parse(text)
+    _limit_code_generation(text, how.caution)
     for function in module.functions:
         if (name := name_of(function.name)) != function.name:
             function.name = name
@@ -121,6 +122,21 @@ def _refuse_large_frames(text: str, filename: str, processor: str) -> None:
         needed = sum(variable.least_bytes for variable in variables(structs + body))
         if needed > _MOST_PRIVATE_BYTES:
             raise exceeded(name_of(kernel), "private", needed, _MOST_PRIVATE_BYTES, processor, filename)
+
+
+LARGE_FUNCTION = 4_000
+"""Lines of a function's optimised IR from which on passes are left out whose time grows with the square of its length:
+those that rewrite sums and addresses in terms of one another, and the merging of many accesses' order. They took 16 of
+LLVM 22's 18 s for 2,000 loads and 5 of 6 s for 3,000 statements, and changed the length of neither's code."""
+
+
+def _limit_code_generation(text: str, caution: int) -> None:
+    """Choose how code is generated for a module whose optimised IR is ``text``."""
+    large = text.count("\n") > LARGE_FUNCTION and any(
+        body.count("\n") > LARGE_FUNCTION for _, body in _DEFINITION.findall(text)
+    )
+    limit_code_generation(large=large)
+    llvm.set_option("", f"-amdgpu-scalar-ir-passes={int(caution == 0 and not large)}")
 
 
 def _prepared(ir: str, largest_group: int) -> str:

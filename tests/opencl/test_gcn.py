@@ -13,7 +13,7 @@ from builtin_calls import GROUPS
 import headwater as hw
 from headwater.errors import InternalError, SourceError, UsageError
 from headwater.native import worker
-from headwater.opencl import clang, gcn, gcn_build, library, platforms
+from headwater.opencl import clang, codegen_gcn, gcn, gcn_build, library, platforms
 from headwater.opencl.platforms import with_intrinsics
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -359,3 +359,34 @@ def test_processors_share_what_clang_makes_and_get_their_own_code(monkeypatch):
         gcn_build.front(source, "m.cl", "", "gfx900", 5)
         gcn_build.front(source, "m.cl", "", "gfx906", 5)
         assert len(runs) == 2
+
+
+def large_function(name, lines):
+    return f"define void @{name}() {{\n" + "  call void @f()\n" * lines + "  ret void\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "large"),
+    [
+        (large_function("k", codegen_gcn.LARGE_FUNCTION), True),
+        (large_function("k", 10), False),
+        (large_function("k", codegen_gcn.LARGE_FUNCTION // 2) + large_function("m", 3000), False),
+    ],
+    ids=["large", "small", "two"],
+)
+def test_passes_of_quadratic_time_are_left_out_of_large_functions(text, large, monkeypatch):
+    chosen = {}
+    monkeypatch.setattr(llvm, "set_option", lambda _, option: chosen.update([option[1:].split("=")]))
+    codegen_gcn._limit_code_generation(text, caution=0)
+    assert chosen["amdgpu-scalar-ir-passes"] == str(int(not large))
+    assert (int(chosen["combiner-tokenfactor-inline-limit"]) < 2048) == large
+    assert chosen["disable-post-ra"] == "0"
+
+
+def test_a_large_kernel_leaves_others_code_as_it_is():
+    loads = "".join(f"  x += a[(i + {7 * k}) & 4095];\n" for k in range(1000))
+    before = assembly(SCALE)
+    assert "s_endpgm" in assembly(
+        f"kernel void k(global int *a) {{ int i = get_global_id(0), x = 0;\n{loads} a[i] = x; }}"
+    )
+    assert assembly(SCALE) == before
