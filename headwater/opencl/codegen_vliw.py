@@ -61,9 +61,24 @@ def compile(
 ) -> str:
     """Link the device library in, inline everything into the kernels, optimise, and lower what IL does not have.
 
-    Raises SourceError for recursion and calls of undefined
-    functions.
+    Raises SourceError for recursion and calls of undefined functions.
     """
+    text = _compiled(ir, kernels, filename, abilities, strength_reduction)
+    if not _WIDER.search(text):
+        return text
+    # LLVM computes what a sum of cubes is after a loop in integers of more bits; the loop itself has none of them.
+    llvm.set_option("", "-replexitval=never")
+    try:
+        return _compiled(ir, kernels, filename, abilities, strength_reduction)
+    finally:
+        llvm.set_option("", "-replexitval=cheap")
+
+
+_WIDER = re.compile(r"\bi(?:6[5-9]|[7-9]\d|1\d\d)\b")
+"""Types of integers of more than 64 bits."""
+
+
+def _compiled(ir: str, kernels: Iterable[str], filename: str, abilities: Abilities, strength_reduction: bool) -> str:
     limit_passes(ir)
     platform = vliw(work_groups=abilities.work_groups, remainders=_REMAINDERS in ir)
     wanted = set(kernels)

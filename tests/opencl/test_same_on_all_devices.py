@@ -71,6 +71,17 @@ def test_loops_may_stride_up_to_the_launchs_size(device, group):
     assert out.tolist() == [10 + int(numbers[first:17:7].sum()) for first in range(16)]
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_sums_over_loops_may_be_polynomials(device):
+    """LLVM takes such a loop away, and computes its result in 65 bits and more."""
+    source = """kernel void k(global int *o, int n) {
+      ulong sum = 0;
+      for (ulong q = 0; q < (ulong)(n + get_global_id(0)); q++) sum += q * q * q + q;
+      o[get_global_id(0)] = (int)(sum >> 3);
+    }"""
+    assert ran(source, device, 20)[:4] == [sum(q**3 + q for q in range(20 + i)) >> 3 for i in range(4)]
+
+
 def test_warnings_are_shown_where_a_kernel_is_run(tmp_path, capsys):
     (tmp_path / "k.cl").write_text("kernel void k(global ushort *o) {\n  global uint *w = o;\n  *w = 7;\n}\n")
     assert main(["run", str(tmp_path / "k.cl"), "zeros:4", "-g", "1"]) == 0
