@@ -46,8 +46,17 @@ def test_vectors_are_annotated_wherever_they_arise():
 def test_pointers_keep_their_address_space():
     first = "%t = getelementptr i8, ptr addrspace(1) %o, i64 4"
     lines = annotated("ptr addrspace(1)", "%t", "%o", first)
-    call = "@llvm.ptr.annotation.p1.p0(ptr addrspace(1) %t, ptr null, ptr null, i32 0, ptr null)"
-    assert f"%hw.kept.0 = call ptr addrspace(1) {call}" in lines
+    call = "call ptr addrspace(1) @llvm.ptr.annotation.p1.p0(ptr addrspace(1)"
+    at = lines.index(f"%hw.kept.0.same = {call} %t, ptr null, ptr null, i32 0, ptr null)")
+    assert lines[at + 1] == f"%hw.kept.0 = {call} %hw.kept.0.same, ptr null, ptr null, i32 0, ptr null)"
+
+
+def test_integers_are_annotated_twice():
+    """One annotation costs nothing, and was moved as what it annotates had been moved before."""
+    lines = annotated("i32", "%t", "%y", "%t = trunc i64 %w to i32")
+    call = "call i32 @llvm.annotation.i32.p0(i32"
+    at = lines.index(f"%hw.kept.0.same = {call} %t, ptr null, ptr null, i32 0)")
+    assert lines[at + 1] == f"%hw.kept.0 = {call} %hw.kept.0.same, ptr null, ptr null, i32 0)"
 
 
 def test_other_values_stay():

@@ -3,7 +3,8 @@
 LLVM's pass StructurizeCFG moves instructions that cost nothing, such as taking a vector apart, from a branch to a place
 above it if what follows the branch selects their results, and in 22.1 then also takes them for those of other branches
 (LLVM's pull request 183792 tells and ends that). An instruction whose operands arise in the branch itself stays; an
-annotation, which becomes no machine code, makes all of them such.
+annotation, which becomes no machine code, makes all of them such. It costs nothing itself, and what it annotates may
+have been moved away before: what leaves the branch is made of the annotation there, a second one if need be.
 """
 
 from __future__ import annotations
@@ -80,12 +81,18 @@ def _annotation(name: str, value: str, ty: str, declared: dict[str, None]) -> li
         space = re.sub(r"\D", "", ty) or "0"
         call = f"@llvm.ptr.annotation.p{space}.p0"
         declared[f"declare {ty} {call}({ty}, ptr, ptr, i32, ptr)"] = None
-        return [f"  {name} = call {ty} {call}({ty} {value}, ptr null, ptr null, i32 0, ptr null)"]
+        return [
+            f"  {name}.same = call {ty} {call}({ty} {value}, ptr null, ptr null, i32 0, ptr null)",
+            f"  {name} = call {ty} {call}({ty} {name}.same, ptr null, ptr null, i32 0, ptr null)",
+        ]
     whole = f"i{_bits(ty)}"
     call = f"@llvm.annotation.{whole}.p0"
     declared[f"declare {whole} {call}({whole}, ptr, ptr, i32)"] = None
     if ty == whole:
-        return [f"  {name} = call {whole} {call}({whole} {value}, ptr null, ptr null, i32 0)"]
+        return [
+            f"  {name}.same = call {whole} {call}({whole} {value}, ptr null, ptr null, i32 0)",
+            f"  {name} = call {whole} {call}({whole} {name}.same, ptr null, ptr null, i32 0)",
+        ]
     return [
         f"  {name}.bits = bitcast {ty} {value} to {whole}",
         f"  {name}.same = call {whole} {call}({whole} {name}.bits, ptr null, ptr null, i32 0)",
