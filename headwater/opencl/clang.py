@@ -13,7 +13,7 @@ from pathlib import Path
 from headwater.base import reading, temporary
 from headwater.errors import InternalError, ResourceError, SourceError, Span, UsageError
 from headwater.native import limits, toolchain
-from headwater.opencl import includes, tables, unsupported
+from headwater.opencl import extensions, includes, tables, unsupported
 from headwater.opencl.kernels import Access as Access, ArgInfo as ArgInfo, KernelInfo as KernelInfo, Kind as Kind
 from headwater.opencl.library_calls import with_library_calls
 from headwater.opencl.platforms import SPIR
@@ -26,41 +26,12 @@ DEFAULT_STD = "CL1.2"
 STANDARDS = ("CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0")
 TIMEOUT_SECONDS = 60.0
 
-# Extensions and optional features that the device library implements; everything else that clang knows is switched off,
-# so that a program which tests `#ifdef cl_khr_…` sees the truth.
-_EXTENSIONS = (
-    "-all",
-    "+cl_khr_fp64",
-    "+cl_khr_fp16",
-    "+cl_khr_3d_image_writes",
-    "+cl_khr_byte_addressable_store",
-    "+cl_khr_global_int32_base_atomics",
-    "+cl_khr_global_int32_extended_atomics",
-    "+cl_khr_local_int32_base_atomics",
-    "+cl_khr_local_int32_extended_atomics",
-    "+cl_khr_int64_base_atomics",
-    "+cl_khr_int64_extended_atomics",
-    "+__opencl_c_int64",
-    "+__opencl_c_fp64",
-    "+__opencl_c_images",
-    "+__opencl_c_3d_image_writes",
-    "+__opencl_c_read_write_images",
-    "+__opencl_c_generic_address_space",
-    "+__opencl_c_program_scope_global_variables",
-    "+__opencl_c_atomic_order_acq_rel",
-    "+__opencl_c_atomic_order_seq_cst",
-    "+__opencl_c_atomic_scope_device",
-    "+__opencl_c_atomic_scope_all_devices",
-    "+__opencl_c_work_group_collective_functions",
-)
-
 # What every compilation has; that of a unit of the device library, which defines the built-ins, little else.
 COMMON = (
     "-x",
     "cl",
     "-cl-no-stdinc",
-    "-Xclang",
-    "-cl-ext=" + ",".join(_EXTENSIONS),
+    *extensions.flags(extensions.ALL),
     "-include",
     str(HEADER),
     "-O2",
@@ -227,7 +198,8 @@ def compile_to_ir(
     timeout: float = TIMEOUT_SECONDS,
 ) -> Frontend:
     """Compile OpenCL C to LLVM IR text, for the machine that the flags ``target`` say: by default spir64 (address
-    spaces 0 private, 1 global, 2 constant, 3 local, 4 generic).
+    spaces 0 private, 1 global, 2 constant, 3 local, 4 generic), with all extensions; `headwater.opencl.extensions` has
+    the flags for fewer.
 
     ``filename`` is what diagnostics name, and its folder is searched for ``#include "…"``; the file need not exist.
     ``options`` are those of clBuildProgram. ``debug`` adds line tables. Raises SourceError at clang's first error (all
@@ -265,7 +237,7 @@ def compile_to_ir(
         return _ir_with_places(flags, source, filename, cwd, timeout)
 
     unsupported.refuse(ir, source, filename, with_places)
-    ir = with_library_calls(ir, SPIR.calling if target == SPIR.clang else "")
+    ir = with_library_calls(ir, SPIR.calling if target[: len(SPIR.clang)] == SPIR.clang else "")
     raw = _raw_kernels(ir)
     _refuse_pipes(raw, source, filename)
     unknown = sorted({query for kernel in raw for query in kernel.size_queries()})
@@ -375,6 +347,14 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "kernels cannot launch kernels here: launch from the host",
     ),
     (r"unknown type name 'atomic_", "needs -cl-std=CL2.0 or CL3.0"),
+    (r"requires cl_khr_fp64", "the device has no doubles: use float, or test `#ifdef cl_khr_fp64`"),
+    (r"of type '[^']*\bhalf' is not allowed", "the device has no halves: use float, and vload_half to read them"),
+    (r"requires __opencl_c_\w*images", "the device writes no images; those that are only read it takes in OpenCL C 1.2"),
+    (
+        r"changes address space of pointer",
+        "a pointer without an address space is to private memory, but in OpenCL C 2.0, and 3.0 where the device has "
+        "generic ones: write global, local or constant before its type",
+    ),
     (r"no matching function for call to '(\w+)'", "see the candidates' argument types below"),
     (r"pointers to functions are not allowed", "OpenCL C has no function pointers; use switch"),
     (

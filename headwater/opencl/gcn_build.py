@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.base import temporary
 from headwater.base.freshness import digests
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
-from headwater.opencl import includes, tables
+from headwater.opencl import extensions, includes, tables
 from headwater.opencl.assembly import told_at_calls
 from headwater.opencl.gcn import CODE_OBJECT_VERSIONS, DEFAULT_VERSION, CodeObject, CodeOptions, Settings, processor_of
 from headwater.opencl.kernels import KernelInfo
@@ -71,18 +71,20 @@ _MOST_FRONTS = 4
 
 
 def front(source: str, filename: str, options: str, processor: str, version: int = DEFAULT_VERSION) -> Frontend:
-    """clang's IR. The same for all processors but for the attributes that name them, and for float's denormals, which
-    GFX9 and later keep: what one processor's is made from serves others."""
+    """clang's IR. The same for all processors but for the attributes that name them, for float's denormals, which GFX9
+    and later keep, and for generic pointers: what one processor's is made from serves others."""
     from headwater.opencl import clang
+
+    optional = extensions.flags(extensions.of_processor(processor))
 
     def compiled() -> Frontend:
         flags = (*gcn(version).clang, f"-mcpu={processor}", f"-mcode-object-version={version}")
-        return clang.compile_to_ir(source, filename, options, debug=True, target=flags)
+        return clang.compile_to_ir(source, filename, options, debug=True, target=(*flags, *optional))
 
     if processor in _APART or _OF_PROCESSOR.search(source) or _OF_PROCESSOR.search(options):
         return compiled()
     keeps_denormals = int(processor[3:-2]) >= 9
-    key = (source, filename, options, str(version), str(keeps_denormals))
+    key = (source, filename, options, str(version), str(keeps_denormals), *optional)
     with _fronts_lock:
         while len(_fronts) >= _MOST_FRONTS and key not in _fronts:
             del _fronts[next(iter(_fronts))]

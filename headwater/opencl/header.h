@@ -11,11 +11,6 @@
 #define HEADWATER_CPU 1
 #endif
 
-/* Every device here has images (6.10); clang says so of SPIR alone. */
-#ifndef __IMAGE_SUPPORT__
-#define __IMAGE_SUPPORT__ 1
-#endif
-
 /* AMD's extensions that every device has here (amd_media_ops.h). */
 #define cl_amd_media_ops 1
 #define cl_amd_media_ops2 1
@@ -39,8 +34,12 @@ typedef __SIZE_TYPE__ size_t;
 typedef __PTRDIFF_TYPE__ ptrdiff_t;
 typedef __INTPTR_TYPE__ intptr_t;
 typedef __UINTPTR_TYPE__ uintptr_t;
+#ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#ifdef cl_khr_fp16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#endif
 #define NULL ((void *)0)
 
 /* ---- vector types (6.1.2) */
@@ -89,16 +88,20 @@ typedef float float3 __attribute__((ext_vector_type(3)));
 typedef float float4 __attribute__((ext_vector_type(4)));
 typedef float float8 __attribute__((ext_vector_type(8)));
 typedef float float16 __attribute__((ext_vector_type(16)));
+#ifdef cl_khr_fp64
 typedef double double2 __attribute__((ext_vector_type(2)));
 typedef double double3 __attribute__((ext_vector_type(3)));
 typedef double double4 __attribute__((ext_vector_type(4)));
 typedef double double8 __attribute__((ext_vector_type(8)));
 typedef double double16 __attribute__((ext_vector_type(16)));
+#endif
+#ifdef cl_khr_fp16
 typedef half half2 __attribute__((ext_vector_type(2)));
 typedef half half3 __attribute__((ext_vector_type(3)));
 typedef half half4 __attribute__((ext_vector_type(4)));
 typedef half half8 __attribute__((ext_vector_type(8)));
 typedef half half16 __attribute__((ext_vector_type(16)));
+#endif
 
 /* ---- reinterpretation (6.2.4.2) */
 #define as_char(x) __builtin_astype((x), char)
@@ -274,7 +277,7 @@ typedef half half16 __attribute__((ext_vector_type(16)));
 #define M_SQRT1_2 0.707106781186547524400844362104849039
 #define M_SQRT1_2_H 0.707106781186547524400844362104849039h
 /* Chips without doubles: the vendors' compilers took these for floats there, with a warning. */
-#ifdef HEADWATER_NO_DOUBLES
+#ifndef cl_khr_fp64
 #undef M_E
 #define M_E M_E_F
 #undef M_LOG2E

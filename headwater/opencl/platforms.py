@@ -38,12 +38,10 @@ class Platform:
     sampler_shift: int = 0
 
 
-_SUBGROUPS = ("-Xclang", "-cl-ext=+cl_khr_subgroups,+__opencl_c_subgroups")
-
 # The layout and triple that clang gives spir64; the vectoriser's code knows its address spaces.
 SPIR = Platform(
     name="spir",
-    clang=("-target", "spir64-unknown-unknown", *_SUBGROUPS),
+    clang=("-target", "spir64-unknown-unknown"),
     heading=(
         'target datalayout = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-G1"\n'
         'target triple = "spir64-unknown-unknown"'
@@ -72,7 +70,7 @@ def gcn(abi: int) -> Platform:
     hidden = 5 if abi >= 5 else 4  # what versions 5 and 6 pass beside the arguments is the same
     return Platform(
         name=f"gcn{hidden}",
-        clang=("-target", GCN_TRIPLE, "-nogpulib", f"-mcode-object-version={hidden}", *_SUBGROUPS),
+        clang=("-target", GCN_TRIPLE, "-nogpulib", f"-mcode-object-version={hidden}"),
         heading=f'target triple = "{GCN_TRIPLE}"',
         folder="gcn",
         calling="",

@@ -70,11 +70,13 @@ class VliwChecker(Checker):
         return self._hosts[extent.start]
 
     def _front(self, launch: Any) -> str:
+        from headwater.opencl import extensions
         from headwater.opencl.clang import compile_to_ir
         from headwater.opencl.platforms import vliw
 
-        kernel, groups = launch.kernel, launch.kernel.device.chip.vliw.shared_local_memory
-        target = vliw(work_groups=groups).clang
+        kernel, chip = launch.kernel, launch.kernel.device.chip
+        abilities = extensions.of_chip(chip)
+        target = (*vliw(work_groups=abilities.local_memory).clang, *extensions.flags(abilities))
         return compile_to_ir(
             kernel.program_source, kernel.program_filename, kernel.options, debug=True, target=target
         ).ir

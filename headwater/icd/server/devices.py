@@ -7,6 +7,7 @@ import os
 import struct
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from headwater.base import cache
@@ -14,6 +15,7 @@ from headwater.base.freshness import code_state
 from headwater.base.version import VERSION
 from headwater.errors import DeviceError
 from headwater.icd.constants import CL
+from headwater.opencl import extensions
 from headwater.runtime.devices import Device, resolve
 
 VARIABLE = "HEADWATER_ICD_DEVICES"
@@ -32,6 +34,12 @@ _BYTES = ("SNORM_INT8", "UNORM_INT8", "SIGNED_INT8", "UNSIGNED_INT8")
 _TYPES_OF_ORDER = {
     "BGRA": _BYTES, "ARGB": _BYTES, "ABGR": _BYTES, "INTENSITY": _NORMALISED, "LUMINANCE": _NORMALISED,
 }  # fmt: skip
+
+
+# Extensions that are the platform's own, whatever the device.
+_OF_HOST = (
+    "cl_khr_icd", "cl_khr_extended_versioning", "cl_khr_create_command_queue", "cl_khr_suggested_local_work_size",
+)  # fmt: skip
 
 
 def offered() -> list[tuple[Device, str]]:
@@ -56,7 +64,16 @@ def descriptions(*, svm: bool) -> tuple[list[Device], list[Any]]:
 def _record(device: Device, *, svm: bool) -> tuple[Any, Any]:
     facts = _facts(device)
     infos = [(CL[name], value) for name, value in _infos(facts, svm=svm and device.kind == "cpu").items()]
-    return infos, _formats() if facts["images"] else []
+    return infos, _formats() if _abilities(facts).writes else []
+
+
+def abilities_of(device: Device) -> extensions.Abilities:
+    """What is optional in OpenCL C and the device has."""
+    return _abilities(_facts(device))
+
+
+def _abilities(facts: dict[str, Any]) -> extensions.Abilities:
+    return extensions.Abilities(**facts["abilities"])
 
 
 def _facts(device: Device) -> dict[str, Any]:
@@ -66,7 +83,7 @@ def _facts(device: Device) -> dict[str, Any]:
     outline: Any = getattr(device, "outline")  # noqa: B009 - the interface of all devices has none
     with open(outline.file, "rb") as file:
         text = file.read()
-    key = cache.key("icd device 1", code_state(__name__), text, device.name)
+    key = cache.key("icd device 2", code_state(__name__), text, device.name)
     entry = cache.get(key)
     if entry is None:
         entry = cache.put(key, {"facts.json": json.dumps(_chip_facts(device)).encode()})
@@ -89,14 +106,10 @@ def _own_facts(device: Device) -> dict[str, Any]:
         "local_memory": True,
         "cache": 1 << 20,
         "line": 64,
-        "double": True,
-        "half": True,
-        "images": True,
-        "generic": True,
+        "abilities": asdict(extensions.ALL),
         "sub_group": 1,
         "multiple": 16,
         "bits": 64,
-        "int64_atomics": True,
     }
 
 
@@ -116,14 +129,10 @@ def _chip_facts(device: Device) -> dict[str, Any]:
         "local_memory": device.has_local_memory,
         "cache": chip.caches.l2_bytes,
         "line": chip.caches.l2_line_bytes,
-        "double": chip.has_float64,
-        "half": gcn,
-        "images": True,
-        "generic": gcn and chip.target >= "gfx800",
+        "abilities": asdict(extensions.of_chip(chip)),
         "sub_group": chip.compute.wavefront_size if gcn else 0,
         "multiple": chip.compute.wavefront_size,
         "bits": 64 if gcn else 32,
-        "int64_atomics": gcn,
     }
 
 
@@ -157,49 +166,12 @@ def _named(entries: Sequence[tuple[int, str]]) -> bytes:
     return b"".join(struct.pack("<I64s", version, name.encode()) for version, name in entries)
 
 
-def _extensions(facts: dict[str, Any]) -> list[str]:
-    found = [
-        "cl_khr_byte_addressable_store", "cl_khr_global_int32_base_atomics", "cl_khr_global_int32_extended_atomics",
-        "cl_khr_icd", "cl_khr_extended_versioning", "cl_khr_create_command_queue", "cl_khr_suggested_local_work_size",
-    ]  # fmt: skip
-    if facts["local_memory"]:
-        found += ["cl_khr_local_int32_base_atomics", "cl_khr_local_int32_extended_atomics"]
-    if facts["double"]:
-        found.append("cl_khr_fp64")
-    if facts["half"]:
-        found.append("cl_khr_fp16")
-    if facts["int64_atomics"]:
-        found += ["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"]
-    if facts["images"]:
-        found.append("cl_khr_3d_image_writes")
-    if facts["sub_group"]:
-        found.append("cl_khr_subgroups")
-    return sorted(found)
-
-
-def _features(facts: dict[str, Any]) -> list[str]:
-    """Optional features of OpenCL C 3.0, as the compiler defines their macros."""
-    found = [
-        "__opencl_c_int64", "__opencl_c_program_scope_global_variables", "__opencl_c_atomic_order_acq_rel",
-        "__opencl_c_atomic_order_seq_cst", "__opencl_c_atomic_scope_device",
-        "__opencl_c_work_group_collective_functions",
-    ]  # fmt: skip
-    if facts["generic"]:
-        found.append("__opencl_c_generic_address_space")
-    if facts["double"]:
-        found.append("__opencl_c_fp64")
-    if facts["images"]:
-        found += ["__opencl_c_images", "__opencl_c_3d_image_writes", "__opencl_c_read_write_images"]
-    if facts["sub_group"]:
-        found.append("__opencl_c_subgroups")
-    return sorted(found)
-
-
 def _infos(facts: dict[str, Any], *, svm: bool) -> dict[str, bytes]:
     """clGetDeviceInfo's answers, by name without ``CL_``."""
     memory = facts["memory"]
     allocation = min(max(memory // 4, 128 << 20), LARGEST_ALLOCATION, memory)
-    group, double, images = facts["group"], facts["double"], facts["images"]
+    group, can = facts["group"], _abilities(facts)
+    double, half, images = can.doubles, "cl_khr_fp16" in extensions.extensions(can), can.writes
     float_config = CL["FP_INF_NAN"] | CL["FP_ROUND_TO_NEAREST"] | CL["FP_DENORM"] | CL["FP_FMA"]
     full = float_config | CL["FP_ROUND_TO_ZERO"] | CL["FP_ROUND_TO_INF"]
     exact = CL["FP_CORRECTLY_ROUNDED_DIVIDE_SQRT"] if facts["type"] == "cpu" else 0
@@ -210,19 +182,23 @@ def _infos(facts: dict[str, Any], *, svm: bool) -> dict[str, bytes]:
         "LONG": 2,
         "FLOAT": 4,
         "DOUBLE": 2 if double else 0,
-        "HALF": 8 if facts["half"] else 0,
+        "HALF": 8 if half else 0,
     }
     if facts["bits"] == 64 and facts["type"] != "cpu":
         widths |= dict.fromkeys(("CHAR", "SHORT", "INT", "LONG", "FLOAT"), 1)
-        widths |= {"DOUBLE": int(double), "HALF": int(facts["half"])}
+        widths |= {"DOUBLE": int(double), "HALF": int(half)}
     orders = CL["DEVICE_ATOMIC_ORDER_RELAXED"] | CL["DEVICE_ATOMIC_ORDER_ACQ_REL"] | CL["DEVICE_ATOMIC_ORDER_SEQ_CST"]
     scopes = CL["DEVICE_ATOMIC_SCOPE_WORK_GROUP"] | CL["DEVICE_ATOMIC_SCOPE_DEVICE"]
+    scopes |= CL["DEVICE_ATOMIC_SCOPE_ALL_DEVICES"]
+    if not can.writes:  # what every device has
+        orders, scopes = CL["DEVICE_ATOMIC_ORDER_RELAXED"], CL["DEVICE_ATOMIC_SCOPE_WORK_GROUP"]
     version = _version(3, 0)
-    standards = [(1, 0), (1, 1), (1, 2), (2, 0), (3, 0)] if facts["generic"] else [(1, 0), (1, 1), (1, 2), (3, 0)]
-    extensions = _extensions(facts)
+    standards = [(1, 0), (1, 1), (1, 2), (2, 0), (3, 0)] if can.generic else [(1, 0), (1, 1), (1, 2), (3, 0)]
+    names = sorted([*_OF_HOST, *extensions.extensions(can)])
     capabilities = CL["EXEC_KERNEL"] | (CL["EXEC_NATIVE_KERNEL"] if facts["type"] == "cpu" else 0)
     queues = CL["QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE"] | CL["QUEUE_PROFILING_ENABLE"]
     side = 16384 if images else 0
+    variables = 64 << 10 if can.variables else 0
     kind = {"cpu": "DEVICE_TYPE_CPU", "gpu": "DEVICE_TYPE_GPU"}[facts["type"]]
     return {
         "DEVICE_TYPE": _size(CL[kind]),
@@ -255,15 +231,15 @@ def _infos(facts: dict[str, Any], *, svm: bool) -> dict[str, bytes]:
         "DEVICE_MIN_DATA_TYPE_ALIGN_SIZE": _u32(128),
         "DEVICE_SINGLE_FP_CONFIG": _size(full | exact),
         "DEVICE_DOUBLE_FP_CONFIG": _size(full if double else 0),
-        "DEVICE_HALF_FP_CONFIG": _size(full if facts["half"] else 0),
+        "DEVICE_HALF_FP_CONFIG": _size(full if half else 0),
         "DEVICE_GLOBAL_MEM_CACHE_TYPE": _u32(CL["READ_WRITE_CACHE"]),
         "DEVICE_GLOBAL_MEM_CACHELINE_SIZE": _u32(facts["line"]),
         "DEVICE_GLOBAL_MEM_CACHE_SIZE": _size(facts["cache"]),
         "DEVICE_GLOBAL_MEM_SIZE": _size(memory),
         "DEVICE_MAX_CONSTANT_BUFFER_SIZE": _size(64 << 10),
         "DEVICE_MAX_CONSTANT_ARGS": _u32(8),
-        "DEVICE_MAX_GLOBAL_VARIABLE_SIZE": _size(64 << 10),
-        "DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE": _size(64 << 10),
+        "DEVICE_MAX_GLOBAL_VARIABLE_SIZE": _size(variables),
+        "DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE": _size(variables),
         "DEVICE_LOCAL_MEM_TYPE": _u32(CL["LOCAL"] if facts["type"] == "gpu" else CL["GLOBAL"]),
         "DEVICE_LOCAL_MEM_SIZE": _size(facts["local"]),
         "DEVICE_ERROR_CORRECTION_SUPPORT": _u32(0),
@@ -290,9 +266,9 @@ def _infos(facts: dict[str, Any], *, svm: bool) -> dict[str, bytes]:
         "DEVICE_NUMERIC_VERSION": _u32(version),
         "DEVICE_OPENCL_C_VERSION": _text("OpenCL C 1.2 Headwater"),
         "DEVICE_OPENCL_C_ALL_VERSIONS": _named([(_version(*standard), "OpenCL C") for standard in standards]),
-        "DEVICE_OPENCL_C_FEATURES": _named([(version, name) for name in _features(facts)]),
-        "DEVICE_EXTENSIONS": _text(" ".join(extensions)),
-        "DEVICE_EXTENSIONS_WITH_VERSION": _named([(_version(1, 0), name) for name in extensions]),
+        "DEVICE_OPENCL_C_FEATURES": _named([(version, name) for name in extensions.features(can)]),
+        "DEVICE_EXTENSIONS": _text(" ".join(names)),
+        "DEVICE_EXTENSIONS_WITH_VERSION": _named([(_version(1, 0), name) for name in names]),
         "DEVICE_IL_VERSION": _text(""),
         "DEVICE_ILS_WITH_VERSION": b"",
         "DEVICE_LATEST_CONFORMANCE_VERSION_PASSED": _text(""),
@@ -316,8 +292,8 @@ def _infos(facts: dict[str, Any], *, svm: bool) -> dict[str, bytes]:
         "DEVICE_ATOMIC_FENCE_CAPABILITIES": _size(orders | scopes | CL["DEVICE_ATOMIC_SCOPE_WORK_ITEM"]),
         "DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT": _u32(1),
         "DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE": _size(facts["multiple"]),
-        "DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT": _u32(1),
-        "DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT": _u32(facts["generic"]),
+        "DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT": _u32(can.local_memory),
+        "DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT": _u32(can.generic),
     }  # fmt: skip
 
 

@@ -12,7 +12,8 @@ from headwater.base import temporary
 from headwater.errors import HeadwaterError, UsageError
 from headwater.icd.constants import CL
 from headwater.icd.protocol import DIMENSIONS, KINDS
-from headwater.opencl import clang
+from headwater.icd.server.devices import abilities_of
+from headwater.opencl import clang, extensions
 from headwater.runtime.devices import Device, DeviceProgram
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def build(device: Device, given: Sequence[Unit], options: str, *, linking: bool)
     if len(given) == 1 and not given[0].headers:
         return device.build(given[0].source, NAME, f"{given[0].options} {options}".strip())
     seen: set[tuple[str, str]] = set()
-    texts = [_preprocessed(unit, seen) for unit in given]
+    texts = [_preprocessed(unit, device, seen) for unit in given]
     kept = dict.fromkeys(word for unit in given for word in _without_macros(unit.options))
     return device.build("\n".join(texts), NAME, " ".join([*kept, options]).strip())
 
@@ -73,7 +74,8 @@ def check(device: Device, unit: Unit) -> str:
     family = getattr(getattr(device, "outline", None), "family", "")
     triple = {"gcn": GCN_TRIPLE, "vliw": VLIW_TRIPLE}.get(family)
     target = SPIR.clang if triple is None else ("-target", triple, "-nogpulib")
-    source = _preprocessed(unit, set()) if unit.headers else unit.source
+    target = (*target, *extensions.flags(abilities_of(device)))
+    source = _preprocessed(unit, device, set()) if unit.headers else unit.source
     options = " ".join(_without_macros(unit.options)) if unit.headers else unit.options
     made = clang.compile_to_ir(source, NAME, options, target=target)
     return made.warnings
@@ -98,7 +100,7 @@ def _without_macros(options: str) -> list[str]:
 _MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"[ 0-9]*$')
 
 
-def _preprocessed(unit: Unit, seen: set[tuple[str, str]]) -> str:
+def _preprocessed(unit: Unit, device: Device, seen: set[tuple[str, str]]) -> str:
     """A unit with its macros expanded and its headers in it; parts of headers that are in ``seen`` are left out: what
     several units include is one definition to a linker."""
     parsed = clang.parse_options(unit.options)
@@ -110,7 +112,8 @@ def _preprocessed(unit: Unit, seen: set[tuple[str, str]]) -> str:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", errors="surrogateescape")
         flags = ["-x", "cl", "-cl-no-stdinc", "-imacros", str(clang.HEADER), f"-cl-std={parsed.std}", *parsed.flags]
-        done = clang.run_clang(["-target", "spir64-unknown-unknown", *flags, "-I", folder, "-E", "-"], unit.source)
+        flags += [*extensions.flags(abilities_of(device)), "-I", folder, "-E", "-"]
+        done = clang.run_clang(["-target", "spir64-unknown-unknown", *flags], unit.source)
         if done.returncode:
             # The compiler finds the same, and says it in our words.
             clang.compile_to_ir(unit.source, NAME, f"{unit.options} -I {folder}")

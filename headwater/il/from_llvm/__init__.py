@@ -154,7 +154,7 @@ def kernels(
 def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool) -> Compiled:
     from headwater.base.freshness import digests
     from headwater.native.worker import WORKER
-    from headwater.opencl import clang
+    from headwater.opencl import clang, extensions
     from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
     from headwater.opencl.memory_limits import largest
     from headwater.opencl.platforms import vliw
@@ -162,9 +162,9 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
 
     WORKER.start(_WORKER_MODULE)
     groups = chip.vliw.shared_local_memory
-    without = "" if chip.has_float64 else " -D HEADWATER_NO_DOUBLES"
-    front = clang.compile_to_ir(source, filename, options + without, debug=True, target=vliw(work_groups=groups).clang)
-    if without and (used := _CONSTANT.search(source)) is not None:
+    target = (*vliw(work_groups=groups).clang, *extensions.flags(extensions.of_chip(chip)))
+    front = clang.compile_to_ir(source, filename, options, debug=True, target=target)
+    if not chip.has_float64 and (used := _CONSTANT.search(source)) is not None:
         line = source.count("\n", 0, used.start()) + 1
         what = f"{used[0]} and its like are floats on {chip.name}, which has no doubles"
         front = replace(front, warnings=f"{front.warnings}{filename}:{line}: warning: {what}\n")
