@@ -349,11 +349,13 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (r"unknown type name 'atomic_", "needs -cl-std=CL2.0 or CL3.0"),
     (r"requires cl_khr_fp64", "the device has no doubles: use float, or test `#ifdef cl_khr_fp64`"),
     (r"of type '[^']*\bhalf' is not allowed", "the device has no halves: use float, and vload_half to read them"),
-    (r"requires __opencl_c_\w*images", "the device writes no images; those that are only read it takes in OpenCL C 1.2"),
+    (
+        r"requires __opencl_c_\w*images",
+        "the device writes no images; those that are only read it takes in OpenCL C 1.2",
+    ),
     (
         r"changes address space of pointer",
-        "a pointer without an address space is to private memory, but in OpenCL C 2.0, and 3.0 where the device has "
-        "generic ones: write global, local or constant before its type",
+        "a pointer without an address space is private here: write global, local or constant before its type",
     ),
     (r"no matching function for call to '(\w+)'", "see the candidates' argument types below"),
     (r"pointers to functions are not allowed", "OpenCL C has no function pointers; use switch"),

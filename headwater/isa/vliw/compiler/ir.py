@@ -71,8 +71,9 @@ class Kcache(NamedTuple):
         return f"cb{self.buffer}[{self.element}].{'xyzw'[self.chan]}"
 
 
-class Special(NamedTuple):
-    """A source select that is no register: the LDS queue."""
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A source select that is no register: the LDS queue. No named tuple: it would equal the `Const` of its number."""
 
     sel: int
 
