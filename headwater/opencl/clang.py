@@ -331,12 +331,16 @@ _DIAGNOSTIC = re.compile(
 )
 _PLACE = re.compile(r"^.+?:\d+:\d+: (fatal error|error|warning|note): ", re.MULTILINE)
 _HINTS: tuple[tuple[str, str], ...] = (
+    (
+        r"'(atom_\w+)'",
+        "the device may lack atomic operations, or those of 64 bits: test `#ifdef cl_khr_int64_base_atomics`",
+    ),
     (r"call to '(\w+)' is ambiguous", "make the arguments' types equal, for example by a suffix (2.0f) or a cast"),
     (r"'(.+)' file not found", "give its folder with -I"),
     (r"unknown type name '(auto|class|template|namespace)'", "this is C++; OpenCL C is a dialect of C99"),
     (
         r"(get_\w+_linear_id|work_group_(reduce|scan|all|any|broadcast)\w*|atomic_(fetch|load|store|exchange|compare)\w*)'",
-        "needs -cl-std=CL2.0 or CL3.0",
+        "needs -cl-std=CL2.0 or CL3.0, and a device that has it",
     ),
     (
         r"(get_\w*sub_group\w*|sub_group_\w+)'",
@@ -411,6 +415,8 @@ def _hint(message: str) -> str:
         from headwater.opencl.names import BUILTINS
 
         name = undeclared[1] or undeclared[2]
+        if name in BUILTINS:
+            return "it is of an extension that the device lacks, or of another version of OpenCL C (-cl-std=)"
         close = difflib.get_close_matches(name, BUILTINS, 1, 0.8)
         by_option = f"if it is a macro that the host defines: -D {name}=VALUE" if name.isupper() else ""
         return f"did you mean {close[0]}?" if close else by_option

@@ -54,6 +54,8 @@ _OF_PROCESSOR = re.compile(
 )
 _APART = ("gfx801",)
 """Processors for which clang names features that LLVM does not give them by itself (XNACK)."""
+_OPTIONAL_PARTS = "-cl-std=CL3"
+"""In which alone processors differ by `headwater.opencl.extensions`."""
 _CPU = re.compile(r'"target-cpu"="(\w+)" "target-features"="[^"]*"')
 
 
@@ -72,7 +74,8 @@ _MOST_FRONTS = 4
 
 def front(source: str, filename: str, options: str, processor: str, version: int = DEFAULT_VERSION) -> Frontend:
     """clang's IR. The same for all processors but for the attributes that name them, for float's denormals, which GFX9
-    and later keep, and for generic pointers: what one processor's is made from serves others."""
+    and later keep, and for generic pointers, which OpenCL C 3.0 makes optional: what one processor's is made from
+    serves others."""
     from headwater.opencl import clang
 
     optional = extensions.flags(extensions.of_processor(processor))
@@ -84,7 +87,14 @@ def front(source: str, filename: str, options: str, processor: str, version: int
     if processor in _APART or _OF_PROCESSOR.search(source) or _OF_PROCESSOR.search(options):
         return compiled()
     keeps_denormals = int(processor[3:-2]) >= 9
-    key = (source, filename, options, str(version), str(keeps_denormals), *optional)
+    key = (
+        source,
+        filename,
+        options,
+        str(version),
+        str(keeps_denormals),
+        *(optional if _OPTIONAL_PARTS in options else ()),
+    )
     with _fronts_lock:
         while len(_fronts) >= _MOST_FRONTS and key not in _fronts:
             del _fronts[next(iter(_fronts))]

@@ -220,3 +220,12 @@ def test_numbers_are_floats_without_doubles():
     program.k[(1,), (1,)](out)
     assert out.tolist() == [4, 1, 1]
     assert "double precision constant requires cl_khr_fp64" in program.warnings
+
+
+def test_a_function_that_the_device_lacks_is_not_said_to_be_misspelt():
+    source = (
+        "kernel void k(global half *a, global float *o) { *o = vload_half(0, a) + convert_float(convert_half(1)); }"
+    )
+    with pytest.raises(SourceError) as caught:
+        hw.compile(source, device="hd4870", options="-cl-std=CL3.0")
+    assert "of an extension that the device lacks" in caught.value.hint
