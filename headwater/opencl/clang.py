@@ -231,7 +231,7 @@ def compile_to_ir(
     if any("address_space" in text for text in (source, options, *map(_text_of, found))):
         _refuse_spaces(flags, source, filename, cwd, timeout)
     bare, taken = tables.without_tables(done.stdout.decode())
-    ir = unsupported.without_weak(with_plain_symbols(bare))
+    ir = unsupported.without_addresses_of_blocks(unsupported.without_weak(with_plain_symbols(bare)))
 
     def with_places() -> str:
         return _ir_with_places(flags, source, filename, cwd, timeout)
@@ -350,6 +350,11 @@ _HINTS: tuple[tuple[str, str], ...] = (
         r"(enqueue_\w+|get_default_queue|ndrange_[123]D|create_user_event)'",
         "kernels cannot launch kernels here: launch from the host",
     ),
+    (
+        r"declaring function parameter of type '.*\^",
+        "a block is called where it is written; write functions and switch",
+    ),
+    (r"blocks support disabled", "blocks are of OpenCL C 2.0: -cl-std=CL2.0"),
     (r"unknown type name 'atomic_", "needs -cl-std=CL2.0 or CL3.0"),
     (r"requires cl_khr_fp64", "the device has no doubles: use float, or test `#ifdef cl_khr_fp64`"),
     (r"of type '[^']*\bhalf' is not allowed", "the device has no halves: use float, and vload_half to read them"),

@@ -23,7 +23,15 @@ _EXTERN = re.compile(r"^@([\w.$]+) = (?:external|extern_weak) [^\n]*\b(?:global|
 _ALIAS = re.compile(r"^@([\w.$]+) = [^\n\"]*?\b(?:alias|ifunc) ", re.MULTILINE)
 _WEAK = re.compile(r"^((?:define|@[\w.$]+ =) )weak(?:_odr)? ", re.MULTILINE)
 _STACK = re.compile(r"^ +%\S+ = alloca [^\n]*?, i(?:32|64) [^\n]*$", re.MULTILINE)
-_SIZED = re.compile(r", i(?:32|64) ")
+_SIZED = re.compile(r", i(?:32|64) (?![^\n]*})")
+"""A number of elements; not a part of a structure's type, which a brace ends."""
+_BLOCK = "_block_invoke"
+"""Ends the names of blocks' functions, before a number (clang, CGBlocks.cpp)."""
+_ADDRESS_OF_BLOCK = re.compile(
+    rf'(?:addrspacecast \(ptr (?:addrspace\(\d+\) )?)?@(?:[\w.$]+|"[^"]+"){_BLOCK}\w*\b(?!\()'
+    r"(?: to ptr(?: addrspace\(\d+\))?\))?"
+)
+_INDIRECT = re.compile(r"^ [^@\n]*\bcall (?:[\w.*<>{}\[\], ]|addrspace\(\d+\))*%[\w.]+\([^\n]*$", re.MULTILINE)
 _OF_STACKS = ("frameaddress", "returnaddress", "addressofreturnaddress", "sponentry", "stacksave", "thread.pointer")
 """LLVM's intrinsics that ask about a stack or a thread."""
 _WIDE = re.compile(
@@ -67,6 +75,12 @@ def without_weak(ir: str) -> str:
     return _WEAK.sub(r"\1", ir) if " weak" in ir else ir
 
 
+def without_addresses_of_blocks(ir: str) -> str:
+    """The IR with null for the addresses of blocks' functions: clang calls them by name, and stores the address beside
+    what a block captures for `enqueue_kernel` and for calls that `refuse` finds."""
+    return _ADDRESS_OF_BLOCK.sub("null", ir) if _BLOCK in ir else ir
+
+
 _Where = Callable[[Places], tuple[Span, str]]
 
 
@@ -91,6 +105,9 @@ def _faults(ir: str) -> Iterator[tuple[str, str, _Where]]:
             hint,
             lambda p: p.of_text(r"\b_*(?:con|de)structor_*\b"),
         )
+    if _BLOCK in ir and _INDIRECT.search(ir):
+        hint = "call a block in the function that it is written in, or write a function"
+        yield "a block that is given to a function cannot be called there", hint, _instruction(_INDIRECT)
     if any(_SIZED.search(found[0]) for found in _ALLOCA.finditer(ir)):
         hint = "declare an array of a constant size; pass sizes with -D"
         yield "stack memory of a size that only the run tells", hint, _instruction(_STACK)
