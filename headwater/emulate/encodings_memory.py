@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _PRIVATE_SHIFT = 6
 """A private dword takes this power of two times as much space: it is interleaved over 64 lanes."""
+_MOST_PRIVATE = (1 << 32 - _PRIVATE_SHIFT) - 4
+"""Where a work-item's private memory ends at the latest, so that 32 bits hold a place in the wavefront's."""
 
 
 # ---- scalar memory ---------------------------------------------------------------------------------------------------
@@ -33,6 +35,9 @@ def scalar_memory(t: Translator, instruction: Instruction) -> None:
     """SMEM and SMRD."""
     what = meaning(instruction)
     if not what.assignments and not any(e.kind == "store" for e in what.effects):
+        return
+    if "atomic" in instruction.row.flags:
+        _scalar_atomic(t, instruction)
         return
     if "load" not in instruction.row.flags and "store" not in instruction.row.flags:
         _clock(t, instruction)
@@ -101,20 +106,13 @@ def _ranged_scalars(
     if base.value.dwords != 4:
         return together()
     b, writes = t.b, bool(stored)
-    start = b.emit(f"and i64 {t.regs.pair(base.value.index)}, {(1 << 48) - 4}")
-    offset = b.emit(f"sub i64 {address}, {start}")
-    stride = b.emit(f"and i32 {b.emit(f'lshr i32 {t.regs.scalar(base.value.index + 1)}, 16')}, 16383")
-    step = b.intrinsic("umax", "u32", Value(stride, "u32"), Value("1", "u32"))
-    records = b.resize(Value(t.regs.scalar(base.value.index + 2), "u32"), "u64")
-    size = b.binary("mul", records, b.resize(step, "u64"))
-    limit = b.intrinsic("usub.sat", "u64", size, Value(str(nbytes - 1), "u64")).text
-    inside = b.emit(f"icmp ult i64 {offset}, {limit}")
+    start, offset, size, inside = _in_buffer(t, base.value, address, nbytes)
     how = (WRITE if writes else 0) | (BUFFER if accesses.is_checked(t) else 0)
 
     def by_dword() -> list[str]:
         _put_scalars(t, stored, "%data")
         b.declare("declare hidden i32 @hw_scalar_part(ptr, i64, i64, i64, i32, i32, i64, ptr, ptr) #1")
-        arguments = f"i64 {start}, i64 {offset}, i64 {size.text}, i32 {nbytes // 4}, i32 {how}"
+        arguments = f"i64 {start}, i64 {offset}, i64 {size}, i32 {nbytes // 4}, i32 {how}"
         fine = b.emit(
             f"call i32 @hw_scalar_part(ptr %w, {arguments}, i64 {instruction.address}, ptr {slot}, ptr %data)"
         )
@@ -122,6 +120,56 @@ def _ranged_scalars(
         return [] if writes else _take(t, "%data", kind, nbytes * 8 // int(kind[1:]))
 
     return accesses.either(t, inside, together, by_dword, f", {LIKELY}", kind)
+
+
+def _in_buffer(t: Translator, descriptor: Register, address: str, nbytes: int) -> tuple[str, str, str, str]:
+    """The start of a descriptor's buffer, an access's offset in it, the buffer's bytes, and whether the whole access is
+    inside."""
+    b = t.b
+    start = b.emit(f"and i64 {t.regs.pair(descriptor.index)}, {(1 << 48) - 4}")
+    offset = b.emit(f"sub i64 {address}, {start}")
+    stride = b.emit(f"and i32 {b.emit(f'lshr i32 {t.regs.scalar(descriptor.index + 1)}, 16')}, 16383")
+    step = b.intrinsic("umax", "u32", Value(stride, "u32"), Value("1", "u32"))
+    records = b.resize(Value(t.regs.scalar(descriptor.index + 2), "u32"), "u64")
+    size = b.binary("mul", records, b.resize(step, "u64"))
+    limit = b.intrinsic("usub.sat", "u64", size, Value(str(nbytes - 1), "u64")).text
+    return start, offset, size.text, b.emit(f"icmp ult i64 {offset}, {limit}")
+
+
+def _scalar_atomic(t: Translator, instruction: Instruction) -> None:
+    """s_atomic_… and s_buffer_atomic_…: lane 0 updates memory for the wavefront. Outside of a buffer nothing is
+    updated, and 0 returned, as by stores and loads."""
+    t.flush()
+    b, what, nbytes = t.b, meaning(instruction), atomics.updated_bytes(instruction)
+    address = _scalar_address(t, instruction)
+    slot = t.new_slot()
+    data, base, dest = instruction.source("DATA"), instruction.source("ADDR"), instruction.dest("D")
+    assert data is not None
+    assert base is not None
+    assert isinstance(data.value, Register)
+    assert isinstance(base.value, Register)
+    if t.options.observer is not None:
+        t.options.observer.scalar_access(t, instruction, address, nbytes, True)
+    words = [t.regs.scalar(data.value.index + n) for n in range(data.value.dwords)]
+    layout = {"DATA": (0, len(words))}
+
+    def update() -> list[str]:
+        b.line(f"store i64 {address}, ptr %addresses, align 64")
+        for n, word in enumerate(words):
+            b.line(f"store i32 {word}, ptr {atomics.array_place(b, '%data', n, '0')}, align 4")
+        how, pc = BUFFER if base.value.dwords == 4 and accesses.is_checked(t) else 0, instruction.address
+        atomics.update_lanes(t, what, t.mode, nbytes, how, slot, pc, "1", layout, keep_old=True)
+        places = (atomics.array_place(b, "%before", n, "0") for n in range(nbytes // 4))
+        return [b.emit(f"load i32, ptr {place}, align 4") for place in places]
+
+    if base.value.dwords == 4:
+        inside = _in_buffer(t, base.value, address, nbytes)[3]
+        before = accesses.either(t, inside, update, lambda: ["0"] * (nbytes // 4), kind="i32")
+    else:
+        before = update()
+    if dest is not None:
+        for n, word in enumerate(before):
+            t.regs.set_scalar(dest.register.index + n, word)
 
 
 def _scalar_address(t: Translator, instruction: Instruction) -> str:
@@ -336,12 +384,31 @@ def _scratch_place(t: Translator, instruction: Instruction) -> tuple[str, Callab
     start = t.slot_now(t.fixed_slot(PRIVATE_SLOT)).start
     offset = instruction.fields.get("offset", 0)
     address, base = instruction.source("ADDR"), instruction.source("SADDR")
-    fixed = Value(str(offset), "u32")
     if base is not None:
         value = scalar_operand(t, base)
         assert isinstance(value, Value)
-        fixed = b.binary("add", value, fixed)
-    return start, _lane_offsets(t, address if base is None else None, fixed)
+        # A negative offset of a scalar base faults (LLVM, AMDGPU.td, FeatureNegativeScratchOffsetBug).
+        whole = b.splat(_moved_private(t, value, offset) if offset >= 0 else _NOWHERE, PART_LANES).text
+        return start, lambda part: whole
+    if address is None:
+        return start, _lane_offsets(t, None, Value(str(offset), "u32") if offset >= 0 else _NOWHERE)
+    assert isinstance(address.value, Register)
+    first = number(address.value)
+    return start, lambda part: _moved_private(t, Value(t.regs.vector(first, part), "u32", PART_LANES), offset).text
+
+
+_NOWHERE = Value("-4", "u32")
+"""An offset that is in no work-item's private memory."""
+
+
+def _moved_private(t: Translator, base: Value, offset: int) -> Value:
+    """``base`` and ``offset``, or `_NOWHERE` if the sum has no 32 bits: a base is unsigned, and sums do not wrap around
+    (LLVM, AMDGPUISelDAGToDAG.cpp, isFlatScratchBaseLegal)."""
+    b = t.b
+    if offset >= 0:
+        return b.intrinsic("uadd.sat", "u32", base, Value(str(offset), "u32")) if offset else base
+    below = b.compare("icmp ult", base, Value(str(-offset), "u32"))
+    return b.select(below, _NOWHERE, b.binary("add", base, Value(str(offset), "u32")))
 
 
 def _lane_offsets(t: Translator, address: Source | None, fixed: Value) -> Callable[[int], str]:
@@ -371,6 +438,8 @@ class PrivateAccess(Access):
         offset = Value(self.offsets(part), "u32", PART_LANES)
         if more:
             offset = b.binary("add", offset, Value(str(more), "u32"))
+        # What is far beyond stays beyond when it is shifted.
+        offset = b.intrinsic("umin", "u32", offset, Value(str(_MOST_PRIVATE), "u32"))
         aligned = b.binary("and", offset, Value("-4", "u32"))
         spread = b.binary("shl", aligned, Value(str(_PRIVATE_SHIFT), "u32"))
         lanes = Value(vector([4 * (part * PART_LANES + n) for n in range(PART_LANES)]), "u32", PART_LANES)

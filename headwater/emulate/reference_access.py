@@ -49,15 +49,18 @@ def scalar_memory(wave: Wave, instruction: Instruction, what: Semantics) -> None
         at = range(start, start + BITS[type_] // 8, 4)
         return _as_lanes([b"".join(memory.read(n, 4) if inside(n) else bytes(4) for n in at)], type_)
 
+    outside = False
     clock = {"memtime": lambda: wave.executed, "realtime": lambda: wave.executed}
     try:
         if what.is_atomic:
             width = BITS[what.types["D"]] // 8
-            operands["MEM"] = _as_lanes([memory.read(start, width)], what.types["D"])
+            outside = not (inside(start) and inside(start + width - 4))
+            operands["MEM"] = _as_lanes([bytes(width) if outside else memory.read(start, width)], what.types["D"])
         done = evaluate(what, operands, wave.settings, load=load, functions=clock)
         for target, value in done.results.items():
             if target == "MEM":
-                memory.write(start, _bytes(value, 0))
+                if not outside:
+                    memory.write(start, _bytes(value, 0))
             elif instruction.dest(target) is not None:
                 assign(wave, instruction, target, value, what)
         for effect in done.effects:

@@ -171,7 +171,11 @@ def places(instruction: Instruction, isa: str, read: Read, extra: list[int] | No
             if isa != "gfx6":  # where what is below 0 fails whatever is added (LLVM, isDSOffsetLegal)
                 start &= 0xFFFFFFFF
         elif encoding == "SCRATCH":
-            kind, start = "private", (address[lane] + base[lane] + more) & 0xFFFFFFFF
+            # Bases are unsigned, sums do not wrap around, and a scalar base takes no negative offset (LLVM,
+            # isFlatScratchBaseLegal and FeatureNegativeScratchOffsetBug): what is below 0 is nowhere.
+            start = address[lane] + base[lane] + more
+            nowhere = start < 0 or (more < 0 and instruction.source("ADDR") is None)
+            kind, start = "private", -4 & 0xFFFFFFFF if nowhere else start
         else:
             kind = "flat" if encoding == "FLAT" else "global"
             start = (address[lane] + base[lane] + more) & (1 << 64) - 1
