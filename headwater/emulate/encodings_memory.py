@@ -105,21 +105,28 @@ def _ranged_scalars(
     assert isinstance(base.value, Register)
     if base.value.dwords != 4:
         return together()
-    b, writes = t.b, bool(stored)
+    writes = bool(stored)
     start, offset, size, inside = _in_buffer(t, base.value, address, nbytes)
     how = (WRITE if writes else 0) | (BUFFER if accesses.is_checked(t) else 0)
 
     def by_dword() -> list[str]:
         _put_scalars(t, stored, "%data")
-        b.declare("declare hidden i32 @hw_scalar_part(ptr, i64, i64, i64, i32, i32, i64, ptr, ptr) #1")
-        arguments = f"i64 {start}, i64 {offset}, i64 {size}, i32 {nbytes // 4}, i32 {how}"
-        fine = b.emit(
-            f"call i32 @hw_scalar_part(ptr %w, {arguments}, i64 {instruction.address}, ptr {slot}, ptr %data)"
-        )
-        t.stop_unless(b.emit(f"icmp ne i32 {fine}, 0"))
+        _by_dword(t, instruction, (start, offset, size), nbytes, how, slot)
         return [] if writes else _take(t, "%data", kind, nbytes * 8 // int(kind[1:]))
 
     return accesses.either(t, inside, together, by_dword, f", {LIKELY}", kind)
+
+
+def _by_dword(
+    t: Translator, instruction: Instruction, place: tuple[str, str, str], nbytes: int, how: int, slot: str
+) -> None:
+    """Access a buffer, of which ``place`` says start, offset and bytes, dword by dword by way of ``%data``."""
+    b = t.b
+    b.declare("declare hidden i32 @hw_scalar_part(ptr, i64, i64, i64, i32, i32, i64, ptr, ptr) #1")
+    start, offset, size = place
+    arguments = f"i64 {start}, i64 {offset}, i64 {size}, i32 {nbytes // 4}, i32 {how}"
+    fine = b.emit(f"call i32 @hw_scalar_part(ptr %w, {arguments}, i64 {instruction.address}, ptr {slot}, ptr %data)")
+    t.stop_unless(b.emit(f"icmp ne i32 {fine}, 0"))
 
 
 def _in_buffer(t: Translator, descriptor: Register, address: str, nbytes: int) -> tuple[str, str, str, str]:
@@ -157,14 +164,19 @@ def _scalar_atomic(t: Translator, instruction: Instruction) -> None:
         b.line(f"store i64 {address}, ptr %addresses, align 64")
         for n, word in enumerate(words):
             b.line(f"store i32 {word}, ptr {atomics.array_place(b, '%data', n, '0')}, align 4")
-        how, pc = BUFFER if base.value.dwords == 4 and accesses.is_checked(t) else 0, instruction.address
-        atomics.update_lanes(t, what, t.mode, nbytes, how, slot, pc, "1", layout, keep_old=True)
+        atomics.update_lanes(t, what, t.mode, nbytes, 0, slot, instruction.address, "1", layout, keep_old=True)
         places = (atomics.array_place(b, "%before", n, "0") for n in range(nbytes // 4))
         return [b.emit(f"load i32, ptr {place}, align 4") for place in places]
 
     if base.value.dwords == 4:
-        inside = _in_buffer(t, base.value, address, nbytes)[3]
-        before = accesses.either(t, inside, update, lambda: ["0"] * (nbytes // 4), kind="i32")
+        start, offset, size, inside = _in_buffer(t, base.value, address, nbytes)
+
+        def outside() -> list[str]:
+            if accesses.is_checked(t):  # which tells of it
+                _by_dword(t, instruction, (start, offset, size), nbytes, WRITE | BUFFER, slot)
+            return ["0"] * (nbytes // 4)
+
+        before = accesses.either(t, inside, update, outside, kind="i32")
     else:
         before = update()
     if dest is not None:

@@ -274,6 +274,7 @@ def test_loads_beyond_the_records_are_zero(tmp_path):
             r"reads 1 byte at byte 128 of a buffer of 128",
         ),
         ("s_buffer_load_dwordx2 s[4:5], s[0:3], 0x7c", r"reads 4 bytes beyond byte 128 of a buffer"),
+        ("s_buffer_atomic_add s4, s[0:3], 0x80", r"writes 4 bytes beyond byte 128 of a buffer"),
     ],
 )
 def test_a_check_tells_what_is_beyond(tmp_path, body, told):
