@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Span:
-    """A place in a source file; ``line`` and ``column`` count from 1, 0 means unknown."""
+    """A place in a source file; ``line`` and ``column`` count from 1, 0 means unknown. Columns count characters."""
 
     file: str
     line: int = 0
@@ -20,6 +20,28 @@ class Span:
             if self.column:
                 parts.append(str(self.column))
         return ":".join(parts)
+
+
+def span_of_bytes(file: str, line: int, column: int, text: str) -> Span:
+    """The place that a compiler means whose columns count bytes of UTF-8; ``text``: the line."""
+    before = text.encode("utf-8", "surrogateescape")[: max(column - 1, 0)]
+    return Span(file, line, len(before.decode("utf-8", "replace")) + 1 if column else 0)
+
+
+def _before_caret(text: str) -> str:
+    """What stands before a caret so that a terminal shows it below the end of ``text``: tabs, whatever their width, and
+    a blank for each cell, of which wide characters take two and those that combine with the one before none."""
+    return "".join("\t" if c == "\t" else " " * _cells(c) for c in text)
+
+
+def _cells(character: str) -> int:
+    if character.isascii():
+        return 1
+    import unicodedata
+
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 class HeadwaterError(Exception):
@@ -55,9 +77,7 @@ class SourceError(HeadwaterError):
         if self.source_line:
             lines.append(f"    {self.source_line.rstrip()}")
             if self.span and self.span.column:
-                # Tabs are kept so that the caret lands under the column whatever the tab width.
-                lead = "".join("\t" if c == "\t" else " " for c in self.source_line[: self.span.column - 1])
-                lines.append(f"    {lead}^")
+                lines.append(f"    {_before_caret(self.source_line[: self.span.column - 1])}^")
         if self.hint:
             lines.append(f"  hint: {self.hint}")
         if self.details:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from headwater.errors import KernelFault, SourceError, Span
+from headwater.errors import KernelFault, SourceError, span_of_bytes
 
 MARK = "\x01"
 """What such a line begins with. The source's files follow, each with `MARK` behind it, then numbers: what it is, the
@@ -83,7 +83,7 @@ def _sentence(key: tuple[str, ...], items: list[str], kernel: str, source: str, 
             ": "
         )
     text = _line(name, line, source, filename)
-    return str(SourceError(message, Span(name, line, column), source_line=text))
+    return str(SourceError(message, span_of_bytes(name, line, column, text), source_line=text))
 
 
 def _line(name: str, line: int, source: str, filename: str) -> str:

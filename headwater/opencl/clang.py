@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headwater.base import reading, temporary
-from headwater.errors import InternalError, ResourceError, SourceError, Span, UsageError
+from headwater.errors import InternalError, ResourceError, SourceError, Span, UsageError, span_of_bytes
 from headwater.native import limits, toolchain
 from headwater.opencl import extensions, includes, tables, unsupported
 from headwater.opencl.kernels import Access as Access, ArgInfo as ArgInfo, KernelInfo as KernelInfo, Kind as Kind
@@ -391,11 +391,12 @@ def source_error(messages: str, source: str, filename: str, cwd: str | None = No
         path = os.path.normpath(os.path.join(cwd or os.getcwd(), file))
         lines = Path(path).read_text(errors="replace").splitlines() if os.path.isfile(path) else []
         file = path if lines else file
+    text = lines[line - 1] if 0 < line <= len(lines) else ""
     return SourceError(
         message,
-        Span(file, line, column),
+        span_of_bytes(file, line, column, text),
         hint=_hint(message),
-        source_line=lines[line - 1] if 0 < line <= len(lines) else "",
+        source_line=text,
         details=_others(messages, found),
     )
 

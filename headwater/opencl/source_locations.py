@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from headwater.errors import Span
+from headwater.errors import Span, span_of_bytes
 
 _PLACE = re.compile(r"!dbg (!\d+)")
 _NODE = re.compile(r"^(!\d+) = (?:distinct )?(!DI\w+\(.*\))$", re.MULTILINE)
@@ -47,6 +47,7 @@ class Places:
                 return Span(self.filename), ""
             lines = (folder / found).read_text(errors="replace").splitlines()
         text = lines[line - 1] if 0 < line <= len(lines) else ""
+        column = span_of_bytes(found, line, column, text).column
         if not column and name and (at := re.search(rf"\b{re.escape(name[1])}\b", text)):
             column = at.start() + 1
         return Span(found, line, column), text

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.base.arrays import describe, view
-from headwater.errors import HeadwaterError, LaunchError, SourceError, Span
+from headwater.errors import HeadwaterError, LaunchError, SourceError, span_of_bytes
 from headwater.runtime import signature
 from headwater.runtime.devices import Buffer
 from headwater.runtime.images import Image
@@ -105,7 +105,7 @@ class ArrayBounds:
             lines = self._kernel.program_source.splitlines()
             text = lines[line - 1] if 0 < line <= len(lines) else ""
             if line:
-                place = Span(self._kernel.program_filename, line, column)
+                place = span_of_bytes(self._kernel.program_filename, line, column, text)
                 return LaunchError(str(SourceError(error.message, place, hint=error.hint, source_line=text)))
         return error
 

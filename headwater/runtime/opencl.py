@@ -17,7 +17,16 @@ import numpy as np
 from headwater.base import cache
 from headwater.base.arrays import Array
 from headwater.base.numbers import natural
-from headwater.errors import DeviceError, HeadwaterError, LaunchError, ResourceError, SourceError, Span, UsageError
+from headwater.errors import (
+    DeviceError,
+    HeadwaterError,
+    LaunchError,
+    ResourceError,
+    SourceError,
+    Span,
+    UsageError,
+    span_of_bytes,
+)
 from headwater.opencl import includes
 from headwater.runtime import signature
 from headwater.runtime.devices import Buffer, Device, DeviceKernel, DeviceProgram, Size, unknown_device
@@ -446,8 +455,9 @@ def build_error(log: str, source: str, filename: str, device: str) -> SourceErro
             line, column = int(match[1] or 0), int(match[2] or 0)
             lines = source.splitlines()
             text = lines[line - 1] if 0 < line <= len(lines) else ""
+            at = span_of_bytes(filename, line, column, text)
             details = f"the whole log of {device}:\n{log.strip()}"
-            return SourceError(match[3].strip(), Span(filename, line, column), source_line=text, details=details)
+            return SourceError(match[3].strip(), at, source_line=text, details=details)
     return SourceError(f"{device} does not compile it", Span(filename), details=log.strip())
 
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from headwater.base import cache
 from headwater.chips import Chip
-from headwater.errors import InternalError, SourceError, Span, UsageError
+from headwater.errors import InternalError, SourceError, Span, UsageError, span_of_bytes
 from headwater.il.model import Program
 from headwater.opencl.kernels import KernelInfo
 
@@ -188,6 +188,7 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
             # The pass can leave a value of an inner loop used outside of it (LLVM 22.1), on which LLVM stops at the
             # next.
             found = translated(strength_reduction=False)
+    lines = source.splitlines()
     for name, kernel in found.items():
         if kernel.refused is not None and not kernel.refused.line:
             space = kernel.refused.space
@@ -195,6 +196,11 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
             if not span.line:
                 span = Places(front.ir, source, filename).of_text(rf"\b{re.escape(name)}\s*\(")[0]
             found[name] = replace(kernel, refused=kernel.refused._replace(line=span.line, column=span.column))
+        elif kernel.refused is not None:  # the compiler's column
+            line = kernel.refused.line
+            text = lines[line - 1] if line <= len(lines) else ""
+            column = span_of_bytes(filename, line, kernel.refused.column, text).column
+            found[name] = replace(kernel, refused=kernel.refused._replace(column=column))
     return Compiled(found, front.warnings, digests(front.includes))
 
 
