@@ -247,7 +247,8 @@ class _IlLoaded(Loaded):
     def __init__(self, device: Device, il: str) -> None:
         from headwater.il.checker import check
         from headwater.il.parser import parse
-        from headwater.runtime.il import ENTRY, IlProgram
+        from headwater.runtime.cpu import ENTRY
+        from headwater.runtime.il import IlProgram
 
         self.device = device
         program = parse(il)

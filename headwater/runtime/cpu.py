@@ -307,7 +307,7 @@ def check_sizes(
         )
     if required is not None and _three(group) != tuple(required):
         raise LaunchError(
-            f"{info.name} requires groups of {tuple(required)} (reqd_work_group_size), not {group}",
+            f"{called(info)} requires groups of {tuple(required)}, not {group}",
             hint="pass that group size, or None",
         )
     if prod(group) > largest:
@@ -316,10 +316,22 @@ def check_sizes(
         rounded = tuple(-(-size // part) * part for size, part in zip(whole, group, strict=True))
         raise LaunchError(
             f"groups of {group} do not divide the global size {whole}, as OpenCL 1.x requires",
-            hint=f"launch {rounded} and let the kernel test its index, pass None as the group size, "
-            "or build with -cl-std=CL2.0",
+            hint=f"launch {rounded} and let the kernel test its index"
+            + (", pass None as the group size" if required is None else f": its groups are always {group}")
+            + (", or build with -cl-std=CL2.0" if called(info) == info.name else ""),
         )
     return group
+
+
+ENTRY = "main"
+"""The name of an IL program's entry, as calModuleGetEntry asks for it."""
+
+
+def called(info: KernelInfo) -> str:
+    """What a user calls a kernel: that of an IL program is its ``main``."""
+    from headwater.il.translation import KERNEL
+
+    return ENTRY if info.name == KERNEL else info.name
 
 
 def allows_remainders(options: str) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 
 from headwater.errors import LaunchError, LimitError, Span
 from headwater.opencl.kernels import ArgInfo, KernelInfo
+from headwater.runtime.cpu import ENTRY
 from headwater.runtime.devices import Device, DeviceProgram, current, resolve
 from headwater.runtime.program import ClProgram, Kernel, Launcher, Program, with_simulate
 from headwater.runtime.signature import count_error, prototype
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from headwater.il.translation import Parameter, StepNeeded, Translation
     from headwater.isa.vliw.image import Image
     from headwater.runtime.events import Event
-
-ENTRY = "main"
-"""The name of an IL program's entry, as calModuleGetEntry asks for it."""
 
 _ELEMENT_BYTES = 16  # constant and global buffers are made of four 32-bit lanes
 _TYPES = {"resource": "float4*", "constant": "float4*", "global": "float4*", "uav": "uint*", "output": "float4*"}
@@ -139,9 +137,13 @@ class IlKernel(Kernel):
     @property
     def sizes_source(self) -> str:
         """What tells a command line how many dimensions a launch has: OpenCL C that asks for as many."""
+        return f"void {ENTRY}() {{ get_global_id({self.dimensions - 1}); }}"
+
+    @property
+    def dimensions(self) -> int:
+        """Of a launch's domain: those that a group has, and two of pixels."""
         group = self.program.translation.group
-        dimensions = 2 if group is None else max(d for d in range(1, 4) if d == 1 or group[d - 1] > 1)
-        return f"void {ENTRY}() {{ get_global_id({dimensions - 1}); }}"
+        return 2 if group is None else max(d for d in range(1, 4) if d == 1 or group[d - 1] > 1)
 
     def __getitem__(self, key: Any) -> Launcher:
         inner = self.inner[key]
@@ -177,8 +179,15 @@ class IlKernel(Kernel):
             )
 
     def __call__(self, *args: Any, **options: Any) -> Event:
+        group = self.program.translation.group
+        domain = "width, height"
+        if group is not None:  # a compute shader: work-items, in whole groups
+            sizes = [f"{256 // group[0] * group[0] or group[0]}", *(str(4 * size) for size in group[1:])]
+            domain = ", ".join(sizes[: self.dimensions]) + ("," if self.dimensions == 1 else "")
         raise LaunchError(
-            f"{self.program.filename} is an IL program and needs a domain", hint="program.main[(width, height)](…)"
+            f"{self.program.filename} is an IL program and needs a domain, its number of "
+            + ("pixels" if group is None else f"work-items, in groups of {group}"),
+            hint=f"program.{ENTRY}[({domain})](…)",
         )
 
     def arguments(self, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:

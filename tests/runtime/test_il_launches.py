@@ -1,0 +1,67 @@
+"""What an IL program says to launches of a wrong shape: its own name, and what would be right."""
+
+import numpy as np
+import pytest
+
+import headwater as hw
+
+LINE = """il_cs_2_0
+dcl_num_thread_per_group 64
+dcl_raw_uav_id(0)
+dcl_literal l0, 4, 1, 2, 3
+umul r0.x, vaTid0.x, l0.x
+uav_raw_store_id(0) mem0.x___, r0.x, vaTid0.x
+end
+"""
+RECTANGLE = LINE.replace("group 64", "group 8, 8")
+PIXELS = "il_ps_2_0\ndcl_output_generic o0\ndcl_literal l0, 1.0, 2.0, 3.0, 4.0\nmov o0, l0\nend\n"
+
+
+@pytest.fixture
+def out():
+    return np.zeros(256, np.uint32)
+
+
+@pytest.mark.parametrize(
+    ("source", "unit", "hint"),
+    [
+        (LINE, r"work-items, in groups of \(64, 1, 1\)", "program.main[(256,)](…)"),
+        (RECTANGLE, r"work-items, in groups of \(8, 8, 1\)", "program.main[(256, 32)](…)"),
+        (PIXELS, "pixels", "program.main[(width, height)](…)"),
+    ],
+)
+def test_a_call_without_a_domain(source, unit, hint, out):
+    with pytest.raises(hw.LaunchError, match=f"needs a domain, its number of {unit}") as caught:
+        hw.compile(source, "il").main(out)
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd5870"])
+def test_the_hinted_launch_runs(device, out):
+    hw.compile(LINE, "il", device=device).main[(256,)](out)
+    assert out.tolist() == list(range(256))
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd5870"])
+@pytest.mark.parametrize(
+    ("key", "message", "hint"),
+    [
+        (((100,), None), "groups of (64,) do not divide", "launch (128,)"),
+        (((16, 16), None), "groups of (64, 1) do not divide", "launch (64, 16)"),
+        (((256,), (32,)), "main requires groups of (64, 1, 1), not (32,)", "pass that group size, or None"),
+    ],
+)
+def test_a_domain_that_groups_do_not_divide(device, key, message, hint, out):
+    with pytest.raises(hw.LaunchError) as caught:
+        hw.compile(LINE, "il", device=device).main[key](out)
+    assert message in caught.value.message
+    assert caught.value.hint.startswith(hint)
+    assert "-cl-std" not in caught.value.hint
+    assert key[1] is not None or "pass None" not in caught.value.hint
+
+
+def test_kernels_in_opencl_c_are_told_of_a_later_version(out):
+    kernel = hw.compile("kernel void k(global uint *o) { o[get_global_id(0)] = 1; }", device="cpu").k
+    with pytest.raises(hw.LaunchError) as caught:
+        kernel[(100,), (64,)](out)
+    assert "pass None as the group size, or build with -cl-std=CL2.0" in caught.value.hint
