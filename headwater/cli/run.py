@@ -74,7 +74,9 @@ def parser() -> Parser:
     made = Parser("run", _USAGE, _DESCRIPTION, _EXAMPLES)
     add_launch_options(made)
     checks = made.add_argument_group("checking and timing")
-    checks.add_argument("--check", action="store_true", help="find bad accesses, races and barriers, name the line")
+    checks.add_argument(
+        "--check", action="store_true", help="find bad accesses, barriers and, on chips, races; name the line"
+    )
     checks.add_argument("--verify", metavar="DEVICE", help="run there too and compare; exit code 1 if they differ")
     checks.add_argument("--tolerance", metavar="T", help="of --verify, relative (default: 1e-5 for float, 0 for int)")
     checks.add_argument("--time", action="store_true", help="run repeatedly and print the median")
@@ -188,6 +190,10 @@ def _run(args: argparse.Namespace, begin: float) -> int:
         if args.time:
             with progress(f"timing {name} on {device.name}"):
                 seconds = job.times(device, repeats, _BUDGET)
+    if args.check and device.kind == "cpu" and not args.quiet:
+        from headwater.runtime.cpu import NOT_CHECKED
+
+        print(f"headwater: note: {NOT_CHECKED}; with --device vega64 it does", file=sys.stderr)
     notes = write_outputs(job, outputs)
     result = _Result(path, name, device, job, outputs, notes, compiled, first, seconds, other, differences, local_size)
     if args.json:

@@ -323,6 +323,10 @@ def check_sizes(
     return group
 
 
+NOT_CHECKED = (
+    "on the cpu, a check finds neither data races nor global and local memory that is read before it is written"
+)
+"""What who checks a launch there must know: docs/checks.md lists what is found where."""
 ENTRY = "main"
 """The name of an IL program's entry, as calModuleGetEntry asks for it."""
 

@@ -409,3 +409,23 @@ def test_verify_compares_cpu_and_opencl(folder, headwater, opencl_device):
     ran = headwater("run", "invert.cl", "-k", "invert", "in.png", "-d", opencl_device, "--verify", "cpu", "--time")
     assert ran.code == 0
     assert "are equal" in ran.out
+
+
+RACE = """kernel void last(global int *o) {
+    o[0] = get_global_id(0);
+}
+"""
+
+
+def test_a_check_on_the_cpu_says_that_races_are_looked_for_on_chips(folder, headwater):
+    (folder / "race.cl").write_text(RACE)
+    words = ("run", "race.cl", "zeros:int:1", "-g", "64", "--check")
+    on_cpu = headwater(*words, "--device", "cpu")
+    assert on_cpu.code == 0
+    assert on_cpu.err.count("finds neither data races") == 1
+    assert "--device vega64" in on_cpu.err
+    assert "finds neither" not in headwater(*words, "--device", "cpu", "-q").err
+    on_chip = headwater(*words, "--device", "vega64")
+    assert on_chip.code != 0
+    assert "finds neither" not in on_chip.err
+    assert "race" in on_chip.err

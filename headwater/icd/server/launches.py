@@ -17,6 +17,7 @@ from headwater.errors import HeadwaterError, InternalError, KernelFault, LaunchE
 from headwater.icd.constants import CL
 from headwater.icd.protocol import DIMENSIONS, IMAGE, RECORDS, SAMPLER, runs
 from headwater.icd.server.arena import Arena
+from headwater.runtime.cpu import NOT_CHECKED
 from headwater.runtime.devices import Device, DeviceKernel
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
 from headwater.runtime.values import Local, Sampler
@@ -173,6 +174,8 @@ class Launcher:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._simulated = os.environ.get("HEADWATER_ICD_TIME", "").strip().lower() == "simulated"
+        if asked("HEADWATER_ICD_CHECK"):
+            print(f"headwater: note: {NOT_CHECKED}; simulated chips do", file=sys.stderr)
         if self._simulated and asked("HEADWATER_ICD_CHECK"):
             self._simulated = False
             print(
