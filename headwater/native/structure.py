@@ -1,15 +1,20 @@
-"""A structure in memory, described once: from that come its declaration in C, its offsets and its NumPy type."""
+"""A structure in memory, described once: from that come its declaration in C, its offsets and its NumPy type.
+
+What generates code imports this to know offsets: NumPy, which takes longer than all else of that, is imported where it
+is wanted.
+"""
 
 from __future__ import annotations
 
 import functools
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-from headwater.base.arrays import Array, aligned_bytes
+    from headwater.base.arrays import Array
 
 TYPES: Final = """\
 typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32; typedef unsigned long long u64;
@@ -61,6 +66,8 @@ class Struct:
     @functools.cached_property
     def dtype(self) -> np.dtype[Any]:
         """The same for NumPy; pointers are unsigned numbers."""
+        import numpy as np
+
         formats = [
             (kind.dtype if isinstance(kind, Struct) else _FORMATS.get(kind, "<u8"), (count,) if count > 1 else ())
             for kind, _, count in self.fields
@@ -94,6 +101,8 @@ class Struct:
 
     def filled(self, values: Mapping[str, Any]) -> Array:
         """New memory with the structure, aligned as compiled code may count on: these fields, all others 0."""
+        from headwater.base.arrays import aligned_bytes
+
         memory = aligned_bytes(self.size_bytes)
         memory[:] = 0
         self.write(memory, values)

@@ -436,6 +436,13 @@ def test_warm_start_needs_neither_clang_nor_llvm(tmp_path) -> None:
     assert last == "[9, 9, 9, 9] []"
 
 
+def test_the_process_that_generates_code_does_not_import_numpy() -> None:
+    """It would take as long as the modules that generate code."""
+    code = "import headwater.opencl.codegen, sys; print('numpy' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert ran.stdout == "False\n"
+
+
 PIXELS = """kernel void copy(read_only image2d_t a, write_only image2d_t b, global float4 *o) {
     int i = get_global_id(0);
     float4 c = read_imagef(a, (int2)(i, 0));
