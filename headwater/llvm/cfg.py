@@ -79,6 +79,27 @@ def immediate_dominators(root: str, successors: Mapping[str, Iterable[str]]) -> 
     return idom
 
 
+def subtrees(parents: Mapping[str, str]) -> dict[str, range]:
+    """Numbers such that a node's subtree, itself first, has those in its range. The root is its own parent."""
+    children: dict[str, list[str]] = {}
+    stack = []
+    for node, parent in parents.items():
+        if node == parent:
+            stack.append(node)
+        else:
+            children.setdefault(parent, []).append(node)
+    order = []
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        stack += children.get(node, ())
+    sizes = dict.fromkeys(order, 1)
+    for node in reversed(order):
+        if parents[node] != node:
+            sizes[parents[node]] += sizes[node]
+    return {node: range(number, number + sizes[node]) for number, node in enumerate(order)}
+
+
 class Cfg:
     """Control-flow facts of one function.
 
@@ -96,6 +117,8 @@ class Cfg:
             for target in targets:
                 self.preds[target].append(block)
         self.idom = immediate_dominators(self.entry, self.succs)
+        self._dominated = subtrees(self.idom)
+        self._by_dominance = sorted(self._dominated, key=lambda block: self._dominated[block].start)
         self.loop_of: dict[str, Loop | None] = dict.fromkeys(reachable)
         self.loops: list[Loop] = []
         self.irreducible = False
@@ -109,24 +132,23 @@ class Cfg:
             self._post_dominance()
 
     def dominates(self, above: str, block: str) -> bool:
-        while block != above:
-            up = self.idom[block]
-            if up == block:
-                return False
-            block = up
-        return True
+        return self._dominated[block].start in self._dominated[above]
+
+    def dominated(self, block: str) -> list[str]:
+        """The block and all that it dominates, in `order`."""
+        found = self._dominated[block]
+        return sorted(self._by_dominance[found.start : found.stop], key=self.index.__getitem__)
 
     def post_dominates(self, below: str, block: str) -> bool:
-        while block != below:
-            up = self.ipdom[block]
-            if up == block:
-                return False
-            block = up
-        return True
+        return self._post_dominated[block].start in self._post_dominated[below]
+
+    def joins(self, block: str) -> bool:
+        """Whether it post-dominates any other."""
+        return len(self._post_dominated[block]) > 1
 
     def _find_loops(self, reachable: list[str]) -> None:
         headers: dict[str, list[str]] = {}
-        position = {b: i for i, b in enumerate(reachable)}
+        position = self._position = {b: i for i, b in enumerate(reachable)}
         for block in reachable:
             for target in self.succs[block]:
                 if self.dominates(target, block):
@@ -151,7 +173,8 @@ class Cfg:
             for block in loop.blocks:
                 self.loop_of[block] = loop
         for loop in self.loops:
-            loop.exits = [(b, t) for b in reachable if b in loop.blocks for t in self.succs[b] if t not in loop.blocks]
+            inside = sorted(loop.blocks, key=position.__getitem__)
+            loop.exits = [(b, t) for b in inside for t in self.succs[b] if t not in loop.blocks]
 
     def _node_at(self, level: Loop | None, block: str) -> str | None:
         """The block, or the header of the inner loop, that stands for ``block`` among the nodes of ``level``."""
@@ -164,7 +187,7 @@ class Cfg:
 
     def _compact_order(self, level: Loop | None, root: str) -> list[str]:
         """Dominator-tree preorder of one loop level, inner loops collapsed into their headers, then expanded."""
-        members = [b for b in self.succs if level is None or b in level.blocks]
+        members = list(self.succs) if level is None else sorted(level.blocks, key=self._position.__getitem__)
         edges: dict[str, list[str]] = {}
         for block in members:
             node = self._node_at(level, block)
@@ -200,13 +223,13 @@ class Cfg:
     def _post_dominance(self) -> None:
         """Post-dominators where each loop is taken to run once and to leave through every one of its exits."""
         forward: dict[str, list[str]] = {b: [] for b in self.order}
+        loops = {loop.header: loop for loop in self.loops}
         for block in self.order:
             for target in self.succs[block]:
                 if self.index[target] > self.index[block]:
                     forward[block].append(target)
                 else:
-                    loop = next(lp for lp in self.loops if lp.header == target)
-                    forward[block] += [t for _, t in loop.exits]
+                    forward[block] += [t for _, t in loops[target].exits]
             if not forward[block]:
                 forward[block].append(END)
             forward[block] = list(dict.fromkeys(forward[block]))
@@ -215,6 +238,7 @@ class Cfg:
             for target in targets:
                 backward[target].append(block)
         self.ipdom = immediate_dominators(END, backward)
+        self._post_dominated = subtrees(self.ipdom)
         self.controls: dict[str, set[str]] = {b: set() for b in [*self.order, END]}
         for block, targets in forward.items():
             if len(targets) < 2:

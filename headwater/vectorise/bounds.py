@@ -67,8 +67,9 @@ def sites(function: Function, cfg: Cfg, arguments: int) -> list[Site]:
                 loops = tuple(_around(cfg, home))
                 if len(loops) <= MOST_LOOPS:
                     found.setdefault(home, Site(home, loops)).accesses.append(access)
+    defs = {inst.name: inst for name in cfg.order for inst in function.blocks[name].insts if inst.name}
     for site in found.values():
-        site.accesses = _outermost(site.accesses, function, cfg)
+        site.accesses = _outermost(site.accesses, defs)
     return sorted(found.values(), key=_last)[:MOST_SITES]
 
 
@@ -146,9 +147,8 @@ def _around(cfg: Cfg, block: str) -> Iterator[Loop]:
         loop = loop.parent
 
 
-def _outermost(accesses: Sequence[Access], function: Function, cfg: Cfg) -> list[Access]:
+def _outermost(accesses: Sequence[Access], defs: Mapping[str, Inst]) -> list[Access]:
     """The accesses less those that lie between others at constant distances, and less repeated ones; writes first."""
-    defs = {i.name: i for name in cfg.order for i in function.blocks[name].insts if i.name}
     ends: dict[tuple[str, str, bool], list[tuple[int, int, Access]]] = {}
     for access in accesses:
         base, offset = _constant_part(access.pointer, defs)

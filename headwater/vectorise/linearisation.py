@@ -116,7 +116,7 @@ class Linear:
         cfg = self.cfg
         if block == cfg.entry:
             return ENTRY_MASK
-        for above in cfg.same_level_dominators(block):
+        for above in cfg.same_level_dominators(block) if cfg.joins(block) else ():
             if cfg.post_dominates(block, above):
                 return self.mask_class[above]
         if block in self._deferred:
@@ -132,7 +132,7 @@ class Linear:
     def _plan_skip(self, block: str) -> None:
         """Where to go from ``block`` when no lane wants it: past everything that is reached only through it."""
         cfg = self.cfg
-        region = [b for b in cfg.order[cfg.index[block] :] if cfg.dominates(block, b)]
+        region = cfg.dominated(block)
         if not self._worth_skipping(region):
             return
         inside = set(region)

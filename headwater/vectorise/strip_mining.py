@@ -18,7 +18,7 @@ from headwater.vectorise.linearisation import ENTRY_MASK, Linear
 from headwater.vectorise.plan import vector_lanes, vector_registers
 from headwater.vectorise.row_count import WORTHWHILE, Flow
 from headwater.vectorise.shapes import LANE, Shapes
-from headwater.vectorise.throughput import held, region
+from headwater.vectorise.throughput import Names, held, names, region
 
 _SIMPLE = (
     BINARY
@@ -46,13 +46,16 @@ def find_strips(
     if layout.lanes == 1 or layout.rows == 1:
         return found
     vectors, registers = max(1, layout.lanes // vector_lanes(vector_bytes)), vector_registers(vector_bytes)
+    known: Names | None = None
     for loop in cfg.loops:
         if not _can_be_parted(function, cfg, shapes, linear, loop):
             continue
         rows = layout.strip
         if not rows:
-            flow = region(function, shapes, gathers, loop, [b for b in cfg.order if b in loop])
-            rows = _best_rows(replace(flow, held=held(function, shapes, loop)), layout.rows, vectors, registers)
+            known = known or names(function)
+            flow = region(function, shapes, gathers, loop, [b for b in cfg.order if b in loop], known.uses)
+            flow = replace(flow, held=held(function, shapes, loop, known.definitions))
+            rows = _best_rows(flow, layout.rows, vectors, registers)
         if rows < layout.rows:
             (before,) = (b for b in cfg.preds[loop.header] if b not in loop)
             found[loop.header] = Strips(loop, rows, before)

@@ -6,7 +6,9 @@ take 29 cycles one after the other, in which six vectors of them could be worked
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from headwater.llvm.cfg import Cfg, Loop
 from headwater.llvm.gathers import Gathers
@@ -46,6 +48,19 @@ _FREE = frozenset(
 _SINGLE_BITS = 32
 
 
+class Names(NamedTuple):
+    """What defines each name of a function, and how often it is used."""
+
+    definitions: dict[str, Inst]
+    uses: Counter[str]
+
+
+def names(function: Function) -> Names:
+    """Found once for all of a function's loops."""
+    insts = [inst for block in function.blocks.values() for inst in block.insts]
+    return Names({inst.name: inst for inst in insts if inst.name}, Counter(v.text for inst in insts for v in inst.args))
+
+
 def flow(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> Flow:
     """The part that is nested deepest; of several, the one with the most work."""
     regions: list[tuple[Loop | None, list[str]]] = [
@@ -56,7 +71,10 @@ def flow(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> Flow
     if not regions:
         regions = [(None, cfg.order)]
     deepest = max(_depth(loop) for loop, _ in regions)
-    flows = [region(function, shapes, gathers, loop, blocks) for loop, blocks in regions if _depth(loop) == deepest]
+    uses = names(function).uses
+    flows = [
+        region(function, shapes, gathers, loop, blocks, uses) for loop, blocks in regions if _depth(loop) == deepest
+    ]
     return max(flows, key=lambda f: f.cycles(1, 0))
 
 
@@ -67,7 +85,14 @@ def _depth(loop: Loop | None) -> int:
     return depth
 
 
-def region(function: Function, shapes: Shapes, gathers: Gathers, loop: Loop | None, blocks: list[str]) -> Flow:
+def region(
+    function: Function,
+    shapes: Shapes,
+    gathers: Gathers,
+    loop: Loop | None,
+    blocks: list[str],
+    uses: Mapping[str, int],
+) -> Flow:
     """The flow of a loop's blocks, or of all of a kernel's."""
     insts = [inst for name in blocks for inst in function.blocks[name].insts]
     operations = floats = loads = shared = 0.0
@@ -92,7 +117,7 @@ def region(function: Function, shapes: Shapes, gathers: Gathers, loop: Loop | No
         operations=max(operations / PORTS, floats / FLOAT_PORTS),
         loads=loads,
         shared=shared,
-        live=_live(function, shapes, loop, insts),
+        live=_live(function, shapes, loop, insts, uses),
         carried=carried,
         instructions=float(len(insts)),
         loop=loop is not None,
@@ -100,9 +125,8 @@ def region(function: Function, shapes: Shapes, gathers: Gathers, loop: Loop | No
     )
 
 
-def held(function: Function, shapes: Shapes, loop: Loop) -> float:
-    """Vectors of 32-bit lanes that a loop uses and does not make."""
-    insts = {inst.name: inst for block in function.blocks.values() for inst in block.insts if inst.name}
+def held(function: Function, shapes: Shapes, loop: Loop, insts: Mapping[str, Inst]) -> float:
+    """Vectors of 32-bit lanes that a loop uses and does not make; ``insts``: the function's, by name."""
     own = {inst.name for name in loop.blocks for inst in function.blocks[name].insts}
     used = {
         v.text for name in loop.blocks for inst in function.blocks[name].insts if inst.op != "phi" for v in inst.args
@@ -137,13 +161,8 @@ def _ready(insts: Iterable[Inst], shapes: Shapes, given: dict[str, float]) -> di
     return ready
 
 
-def _live(function: Function, shapes: Shapes, loop: Loop | None, insts: list[Inst]) -> float:
+def _live(function: Function, shapes: Shapes, loop: Loop | None, insts: list[Inst], uses: Mapping[str, int]) -> float:
     """Vectors between their definition and their last use, at most; loads with one use are operands in memory."""
-    uses: dict[str, int] = {}
-    for block in function.blocks.values():
-        for inst in block.insts:
-            for value in inst.args:
-                uses[value.text] = uses.get(value.text, 0) + 1
     last: dict[str, int] = {}
     for at, inst in enumerate(insts):
         for value in inst.args:

@@ -11,7 +11,10 @@ from headwater.llvm.ir import Module
 from headwater.opencl import clang, codegen, library
 from headwater.vectorise.kernel_preparation import read_kernel
 from headwater.vectorise.layout import Layout
+from headwater.vectorise.linearisation import Linear
+from headwater.vectorise.shapes import Shapes
 from headwater.vectorise.sums_of_products import Sums
+from tests.counted import count_calls
 
 SUM = """
 kernel void k(global const float *in, global float *out, int n)
@@ -215,3 +218,15 @@ def test_a_chosen_format_of_printf_is_refused():
     source = 'kernel void k(global float *a) { printf(a[get_global_id(0)] > 1 ? "more %f" : "less %f", a[0]); }'
     with pytest.raises(hw.SourceError, match="the format of printf must be a string literal"):
         hw.compile(source, device="cpu").k[64, None](np.zeros(64, np.float32))
+
+
+def test_branches_in_sequence_are_put_in_order_in_time_that_grows_with_their_number():
+    def calls(number):
+        line = "  if (x * {0} & 64) {{ a[i] = x; x += {0}; }}\n"
+        lines = "".join(line.format(2 * k + 1) for k in range(number))
+        head = "kernel void k(global int *a)\n{\n  int i = get_global_id(0), x = a[i];\n"
+        kernel = prepared(f"{head}{lines}  a[i] = x;\n}}\n")[1]
+        shapes = Shapes(kernel.function, kernel.cfg, Layout(16), {})
+        return count_calls(Linear, kernel.function, kernel.cfg, shapes)
+
+    assert calls(200) < 15 * calls(20)
