@@ -17,6 +17,7 @@ from headwater.isa.vliw.compiler.emit import emit
 from headwater.isa.vliw.compiler.liveness import Liveness
 from headwater.isa.vliw.compiler.lower import Lowering
 from headwater.isa.vliw.compiler.schedule import FULL_SHARE, schedule
+from headwater.isa.vliw.compiler.structure import refuse_long
 from headwater.isa.vliw.compiler.target import Target, target_of
 from headwater.isa.vliw.model import Shader
 
@@ -60,6 +61,7 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
     where it has too little of something; UsageError for a chip of another kind.
     """
     target = target_of(chip)
+    refuse_long(program, filename)
     check(program, filename)
     program = modern(program, filename, SMALL_ACCESSES if target.is_evergreen else ())
     facts = check(program, filename)

@@ -40,6 +40,8 @@ _FETCH_HEIGHT = 24
 """What a fetch adds to the way to the block's end, in groups: a change of clause and the cache's latency."""
 FULL_SHARE = 0.6
 """Of a work-item's components: what may be live before fetches wait for what is there to be used."""
+_FILLED_SHARE = 0.8
+"""Of a work-item's components: what may be live before slots of a group stay empty rather than take further ones."""
 _WIDEST_GROUP = 7
 """64-bit words of a group: five operations, four literals."""
 _MOST_USERS = 16
@@ -70,6 +72,7 @@ class _Scheduler:
     def __init__(self, target: Target, liveness: Liveness, packer: Packer, share: float) -> None:
         self.target = target
         self.full = int(4 * target.gprs * share)
+        self.most = int(4 * target.gprs * _FILLED_SHARE)
         self.liveness = liveness
         self.packer = packer
         self.living = _Living(liveness)
@@ -332,12 +335,13 @@ class _Block:
         """Fill a group from what is ready; whether anything fitted. ``room``: the clause's words that are left."""
         packer, ready = self.packer, self.alu
         feeding = ready.feeding > 0
+        full = self.scheduler.live > self.scheduler.most
         ready.begin(self.scheduler.live > _FREE_SCALARS)
         placed_any = False
         due = bool(self.due)
         ready.sort()
         while len(ready.tried) < _MOST_TRIED and (node := ready.pop()) is not None:
-            if placed_any and feeding and not node.feeds and self.gain(node.op) < 0:
+            if placed_any and (full or (feeding and not node.feeds)) and self.gain(node.op) < 0:
                 continue
             if node.op.name in ("MOVA_INT", "GROUP_BARRIER") and (self.due or due):
                 continue  # a barrier would end what keeps the queues

@@ -14,7 +14,8 @@ from headwater.il.model import Instruction, Operand, Program
 from headwater.il.table import operations
 
 MAX_STATEMENTS = 200_000
-"""Inlined statements that a program may have; a clause of 128 slots each would still reach them."""
+"""Inlined statements that a program may have, of which 10,000 take the compiler and the emulator some 20 s; a clause of
+128 slots each would still reach them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,29 @@ def build(program: Program, filename: str) -> list[Node]:
     return _Builder(program, filename).main()
 
 
+def refuse_long(program: Program, filename: str) -> None:
+    """SourceError for a main program that is too long before its functions are inlined: looking at all of it takes
+    long."""
+    count = 0
+    for made in program.body:
+        count += made.mnemonic not in _NO_STATEMENTS
+        if count > MAX_STATEMENTS:
+            raise _too_long(made, filename, "")
+
+
+_NO_STATEMENTS = frozenset(("else", "endif", "endloop", "endswitch", "case", "default", "endmain", "end"))
+
+
+def _too_long(made: Instruction, filename: str, inlined: str) -> SourceError:
+    return SourceError(
+        f"{inlined}the program has more than {MAX_STATEMENTS} statements, the most that are compiled for a VLIW chip",
+        Span(filename, made.line, made.column),
+        hint="calls are inlined: make it call less often"
+        if inlined
+        else "make several programs of it, or run it on the cpu device",
+    )
+
+
 class _Builder:
     def __init__(self, program: Program, filename: str) -> None:
         self.program = program
@@ -112,14 +136,7 @@ class _Builder:
     def counted(self, amount: int, made: Instruction) -> None:
         self.count += amount
         if self.count > MAX_STATEMENTS:
-            inlined = "with its functions in place of their calls " if self.bodies else ""
-            raise SourceError(
-                f"{inlined}the program has more than {MAX_STATEMENTS} statements",
-                Span(self.filename, made.line, made.column),
-                hint="calls are inlined: make it call less often"
-                if self.bodies
-                else "make a program of each half of it",
-            )
+            raise _too_long(made, self.filename, "with its functions in place of their calls " if self.bodies else "")
 
     def function(self, number: int, made: Instruction) -> list[Node]:
         known = self.bodies.get(number)
