@@ -25,6 +25,9 @@ MEDIA_OPS = HEADER.with_name("amd_media_ops.h")
 DEFAULT_STD = "CL1.2"
 STANDARDS = ("CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0")
 TIMEOUT_SECONDS = 60.0
+SECONDS_A_MEGABYTE = 1.0
+"""What clang gets on top of that for each million bytes of source: a table of numbers takes 0.3 to 0.6 s (clang 22,
+Zen 4)."""
 
 # What every compilation has; that of a unit of the device library, which defines the built-ins, little else.
 COMMON = (
@@ -162,6 +165,7 @@ def parse_options(options: str) -> Options:
 
 
 _RUNAWAY = "look for runaway macros or includes in the source"
+_LARGE = "pass large tables to the kernel as buffers rather than in its source"
 _NO_MEMORY = (b"out of memory", b"OutOfMemory", b"bad_alloc")
 """What LLVM, zig's driver and the C++ library say."""
 
@@ -171,14 +175,16 @@ def run_clang(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run clang with ``source`` on its standard input; the caller judges ``returncode``.
 
-    Raises ResourceError when it takes longer than ``timeout`` seconds, more memory than `limits.memory_limit`, or is
-    killed, InternalError when clang itself crashes.
+    Raises ResourceError when it takes longer than ``timeout`` seconds and `SECONDS_A_MEGABYTE` of source, more memory
+    than `limits.memory_limit`, or is killed, InternalError when clang itself crashes.
     """
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
+    allowed = timeout + SECONDS_A_MEGABYTE * (len(data) // 1_000_000)
     try:
-        done = toolchain.run(["clang", *arguments], data, cwd=cwd, timeout=timeout)
+        done = toolchain.run(["clang", *arguments], data, cwd=cwd, timeout=allowed)
     except subprocess.TimeoutExpired:
-        raise ResourceError(f"clang took longer than {timeout:g} s", hint=_RUNAWAY) from None
+        hint = _LARGE if len(data) >= 1_000_000 else _RUNAWAY
+        raise ResourceError(f"clang took longer than {allowed:g} s", hint=hint) from None
     if done.returncode and any(words in done.stderr for words in _NO_MEMORY):
         raise ResourceError(f"clang wanted more than {limits.memory_limit() / 2**30:.2g} GiB of memory", hint=_RUNAWAY)
     if killed := limits.killed(done.returncode):

@@ -1,6 +1,7 @@
 """The clang driver: what it says about kernels, and how it reports faults."""
 
 import os
+import subprocess
 import time
 
 import numpy as np
@@ -208,6 +209,21 @@ def test_a_compilation_can_be_cut_short():
     with pytest.raises(ResourceError, match="longer than"):
         compile_to_ir(deep + "kernel void k(global int *a) { A13(a[0]++;) }", "k.cl", timeout=0.5)
     assert time.monotonic() - start < 10
+
+
+def test_long_sources_get_more_time(monkeypatch):
+    allowed = []
+
+    def late(command, data, *, cwd, timeout):
+        allowed.append(timeout)
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(toolchain, "run", late)
+    with pytest.raises(ResourceError, match=r"longer than 60 s\n  hint: .*runaway"):
+        compile_to_ir("kernel void k(void) {}", "k.cl")
+    with pytest.raises(ResourceError, match=r"longer than 63 s\n  hint: .*buffers"):
+        compile_to_ir("constant char t[] = {" + "1," * 1_500_000 + "0}; kernel void k(void) {}", "k.cl")
+    assert allowed == [60.0, 63.0]
 
 
 @pytest.mark.parametrize(
