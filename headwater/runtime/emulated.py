@@ -25,6 +25,17 @@ if TYPE_CHECKING:
 
 _MEMORY_LIMIT = 1 << 31
 
+_LEAST_ALIGNMENT, _MOST_ALIGNMENT = 16, 128
+"""Bytes: what narrower elements get, and what long16 wants, the largest type."""
+
+
+def _alignment(element_bytes: int) -> int:
+    """Of a local argument whose elements have so many bytes; 0 if it is not known. A type's size is a multiple of its
+    alignment, a power of two."""
+    if not element_bytes:
+        return _MOST_ALIGNMENT
+    return min(max(element_bytes & -element_bytes, _LEAST_ALIGNMENT), _MOST_ALIGNMENT)
+
 
 class EmulatedKernel(NamedTuple):
     """What `CpuLaunch` wants to know of a kernel's native code (`headwater.runtime.cpu_launch.HostKernel`)."""
@@ -112,8 +123,8 @@ class EmulatedLaunch(CpuLaunch):
         """Lay the dynamic local arguments behind the kernel's own local memory."""
         position = self.host.static_local_bytes
         offsets = []
-        for size in sizes:
-            position = layout.round_up(position, 16)
+        for argument, size in zip(self._locals, sizes, strict=False):
+            position = layout.round_up(position, _alignment(self._info.args[argument].pointee_bytes))
             offsets.append(position)
             position += size
         limit = self.local_limit_bytes
