@@ -84,7 +84,7 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
     if how.emit == "ir":
         return optimised.encode()
     _refuse_large_frames(optimised, filename, how.processor)
-    text = with_values_kept(_without_ones(optimised))
+    text = _of_own_memory(with_values_kept(_without_ones(optimised)))
     if how.processor.startswith(("gfx6", "gfx7")):
         text = _rounded_halves(text)
     if how.plain_minima:
@@ -103,6 +103,21 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
         return tm.emit_assembly(module).encode() if how.emit == "asm" else bytes(tm.emit_object(module))
     except RuntimeError as error:
         raise InternalError(f"LLVM cannot make code for {how.processor}: {error}") from error
+
+
+_UPDATE = re.compile(r"^  (?:%\S+ = )?atomicrmw [^\n]*$", re.MULTILINE)
+_NUMBERED = re.compile(r"^!(\d+) = ", re.MULTILINE)
+
+
+def _of_own_memory(text: str) -> str:
+    """The module with all atomics said to be on the chip's own, coarse-grained memory, which is all that there is here.
+    For other memory, which PCI Express reaches, LLVM makes loops of compare-and-swap of all but addition and exchange
+    (SIISelLowering.cpp, shouldExpandAtomicRMWInIR)."""
+    if "atomicrmw" not in text:
+        return text
+    node = max(map(int, _NUMBERED.findall(text)), default=-1) + 1
+    said = f", !amdgpu.no.fine.grained.memory !{node}, !amdgpu.no.remote.memory !{node}"
+    return f"{_UPDATE.sub(lambda found: found[0] + said, text)}\n!{node} = !{{}}\n"
 
 
 _MOST_PRIVATE_BYTES = ((1 << 13) - 1) * 1024 // 64
