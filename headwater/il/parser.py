@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from headwater.base.faults import Faults
@@ -17,6 +18,7 @@ _HEADER = re.compile(r"il_(ps|cs|vs|gs|hs|ds)(?:_(\d+_\d+))?$")
 _WORD = re.compile(r"([A-Za-z0-9]+)(\(\s*([^()]*?)\s*\))?")
 _MNEMONIC = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:\([^()]*\))?(?:_[A-Za-z0-9]+(?:\([^()]*\))?)*")
 _REGISTER = re.compile(r"([A-Za-z]+?)(\d*)(?![A-Za-z0-9])")
+_BEHIND_A_BLANK = re.compile(rf"(?<![,|\[(+\s])[ \t]+({_MNEMONIC.pattern})(?![^ \t])")
 _INDEX = re.compile(r"\s*(?:([A-Za-z]+?)(\d*)(?:\.([xyzwrgba]))?\s*(?:\+\s*)?)?(-?\d+)?\s*$")
 _MODIFIER = r"_([A-Za-z][A-Za-z0-9]*)(\(([^()]*)\))?"
 _MASK = re.compile(r"\.([xyzwrgba01_]+)|" + _MODIFIER)
@@ -30,6 +32,12 @@ _NUMBERED = frozenset(("resource", "sampler", "id", "lOffset"))
 """Modifiers with a number in parentheses."""
 _COLOURS = str.maketrans("rgba", "xyzw")
 _SOURCE_MODIFIERS = frozenset(("neg", "abs", "invert", "bias", "x2", "bx2", "sign", "sat", "clamp", "divcomp"))
+
+
+def _is_operation(word: str) -> bool:
+    """Whether a word is an operation's name, with or without modifiers."""
+    known, pieces = operations(), _WORD.sub(r"\1", word).split("_")
+    return any("_".join(pieces[:count]) in known for count in range(1, len(pieces) + 1))
 
 
 def parse(text: str, filename: str = "<source>") -> Program:
@@ -64,18 +72,14 @@ class _Parser:
         current: list[Instruction] = main
         function: Instruction | None = None
         over = in_functions = unread = False
-        for number, line in enumerate(self.lines, 1):
-            code = line.split(";", 1)[0]
-            if not code.strip() or code.lstrip().startswith("##"):
-                continue
-            start = len(code) - len(code.lstrip()) + 1
+        for number, start, code in self.statements():
             if over:
                 self.faults.report(
                     self.error("text after the end of the program", number, start, "`end` is the last line")
                 )
                 break
             if not kind:
-                match = _HEADER.match(code.strip())
+                match = _HEADER.match(code[start - 1 :].strip())
                 if match is None:
                     raise self.error("an IL program starts with its kind", number, start, "il_ps_2_0 or il_cs_2_0")
                 kind, version = match[1], match[2] or ""
@@ -119,6 +123,20 @@ class _Parser:
         self._close(function, current, functions)
         self.faults.tell()
         return Program(kind, version, tuple(declarations), tuple(main), tuple(functions))
+
+    def statements(self) -> Iterator[tuple[int, int, str]]:
+        """Line, column, and the line up to the statement's end: a line may hold several, of which each but the first
+        begins with an operation's name behind a blank."""
+        for number, line in enumerate(self.lines, 1):
+            code = line.split(";", 1)[0]
+            if not code.strip() or code.lstrip().startswith("##"):
+                continue
+            start = len(code) - len(code.lstrip()) + 1
+            for found in _BEHIND_A_BLANK.finditer(code, start - 1):
+                if _is_operation(found[1]):
+                    yield number, start, code[: found.start()]
+                    start = found.start(1) + 1
+            yield number, start, code
 
     def _close(self, function: Instruction | None, body: list[Instruction], functions: list[Function]) -> None:
         if function is None:
