@@ -244,7 +244,10 @@ def _enqueue(context: Context, loaded: Loaded, launch: Launch) -> int:
 
 
 def calMemCopy(ctx: int, src: int, dst: int, flags: int = 0) -> int:
-    """Copy a resource to another one of the same format that is at least as large both ways; the event."""
+    """Copy a resource to another one of the same format that is at least as large both ways; the event.
+
+    What is mapped can be copied if it is remote, the host's own memory, as programs rely on (caldgemm).
+    """
     context = owner(ctx)
     source, target = _mem(context, src).resource, _mem(context, dst).resource
     if whole(flags, "flags"):
@@ -256,8 +259,9 @@ def calMemCopy(ctx: int, src: int, dst: int, flags: int = 0) -> int:
             CALresult.ERROR,
             f"{source.width} x {source.height} elements do not fit {target.width} x {target.height}",
         )
-    _usable(source, "the source")
-    _usable(target, "the target")
+    for resource, what in ((source, "the source"), (target, "the target")):
+        if not resource.remote or isinstance(resource.storage, DeviceStorage):
+            _usable(resource, what)
     return context.enqueue(lambda: _copy(source, target))
 
 

@@ -156,8 +156,8 @@ def calResFree(res: int) -> None:
 def calResMap(res: int, flags: int = 0) -> tuple[np.ndarray[Any, Any], int]:
     """The resource's memory and its pitch in elements: an array (height, pitch, components), or (pitch, components).
 
-    Waits for the work of contexts that have the resource. CAL_RESULT_ERROR if it is mapped; while it is, no
-    kernel and no copy can use it.
+    Waits for the work of contexts that have the resource. CAL_RESULT_ERROR if it is mapped; while it is, no kernel can
+    use it, and no copy if it is local.
     """
     resource = session().get(res, Resource, "resource")
     if resource.mapped:
@@ -250,7 +250,7 @@ def _create(dev: Any, mem: Any, width: Any, height: Any, format: Any, size: Any,
         )
     if mem.ctypes.data % has.surface_alignment:
         raise failed(CALresult.INVALID_PARAMETER, f"the memory's address is no multiple of {has.surface_alignment}")
-    if wide % has.pitch_alignment:
+    if dimensions == 2 and wide % has.pitch_alignment:  # one row has no pitch
         raise failed(CALresult.INVALID_PARAMETER, f"the width, {wide}, is no multiple of {has.pitch_alignment}")
     storage = PinnedStorage(mem.reshape(-1).view(np.uint8))
     options = CALresallocflags(0)

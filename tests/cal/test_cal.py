@@ -786,3 +786,58 @@ def test_formats_go_to_lanes_and_back() -> None:
         lanes = layout.to_lanes(raw)
         assert lanes.shape == (50, layout.lanes)
         np.testing.assert_array_equal(layout.from_lanes(lanes), raw)
+
+
+MOVE = "\n".join(
+    [
+        "il_ps_2_0",
+        "dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__",
+        "dcl_resource_id(0)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)",
+        "dcl_output_generic o0",
+        "sample_resource(0)_sampler(0) r0, vWinCoord0.xyxx",
+        "mov o0, r0",
+        "end",
+        "",
+    ]
+)
+
+
+@pytest.mark.parametrize("kind", ["UNORM", "SNORM", "UNSIGNED", "SIGNED"])
+@pytest.mark.parametrize("lanes", [1, 2, 4])
+def test_integers_of_32_bits_pass_bit_for_bit(device: int, kind: str, lanes: int) -> None:
+    """Whatever their format's name says of a range: CAL Programming Guide, "CALformat"."""
+    values = np.array([0, 1, 2, 255, 65536, 2**30, 2**31 - 1, 2**31, 2**32 - 1, 7, 8, 2**24 + 1], np.uint32)
+    given = np.resize(values, (4, 64, lanes))
+    given = given.view(np.int32) if kind in ("SNORM", "SIGNED") else given
+    format = getattr(cal, f"CAL_FORMAT_{kind}_INT32_{lanes}")
+    job = Job(device, MOVE)
+    job.image2d("i0", format, given, (4, 64))
+    job.image2d("o0", format, np.zeros_like(given), (4, 64))
+    job.run(64, 4)
+    np.testing.assert_array_equal(read(job.resources["o0"], 64), given)
+
+
+def test_mapped_resources_are_copied(one: int) -> None:
+    ctx = cal.calCtxCreate(one)
+    first, second = (cal.calResAllocRemote2D([one], 64, 4, cal.CAL_FORMAT_FLOAT_1, 0) for _ in range(2))
+    mems = [cal.calCtxGetMem(ctx, res) for res in (first, second)]
+    source, _ = cal.calResMap(first, 0)
+    source[:4, :64] = np.arange(256, dtype=np.float32).reshape(4, 64, 1)
+    target, _ = cal.calResMap(second, 0)
+    wait(ctx, cal.calMemCopy(ctx, mems[0], mems[1], 0))
+    assert (target[:4, :64, 0].ravel() == np.arange(256)).all()
+    cal.calResUnmap(first)
+    cal.calResUnmap(second)
+
+
+def test_pinned_memory_of_one_dimension_has_any_width(one: int) -> None:
+    create = cal.calExtGetProc(cal.CAL_EXT_RES_CREATE, "calResCreate1D")
+    whole = np.zeros(256, np.float32)
+    start = (-whole.ctypes.data % 256) // 4
+    mine = whole[start : start + 37]
+    res = create(one, mine, 37, cal.CAL_FORMAT_FLOAT_1, mine.nbytes, 0)
+    memory, pitch = cal.calResMap(res, 0)
+    assert pitch == 37
+    memory[:] = 5
+    cal.calResUnmap(res)
+    assert (mine == 5).all()

@@ -92,7 +92,13 @@ class Bindings:
 def _integers(bits: int) -> dict[str, Format]:
     return {
         f"{name}_INT{bits}_{lanes}": Format(lanes, bits, kind)
-        for name, kind in (("UNORM", "un"), ("SNORM", "sn"), ("UNSIGNED", "u"), ("SIGNED", "i"))
+        # 32 bits stand for themselves, whatever the name says (AMD, CAL Programming Guide, "CALformat").
+        for name, kind in (
+            ("UNORM", "un" if bits < 32 else "u"),
+            ("SNORM", "sn" if bits < 32 else "i"),
+            ("UNSIGNED", "u"),
+            ("SIGNED", "i"),
+        )
         for lanes in (1, 2, 4)
     }
 
