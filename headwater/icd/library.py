@@ -18,11 +18,15 @@ from headwater.icd import constants, protocol
 from headwater.native import toolchain
 
 FOLDER = Path(__file__).with_name("shim")
-_FORMAT = "icd shim 1"
+_FORMAT = "icd shim 2"
 _FLAGS = (
     "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror",
     "-fno-sanitize=undefined", "-s",
 )  # fmt: skip
+
+_LINK = {"linux": ("-Wl,-Bsymbolic", "-lpthread", "-ldl")}
+"""By `sys.platform`. A loader has functions of the same names; a program that is linked with it has them first, and
+without ``-Bsymbolic`` our table of functions would hold the loader's, which call themselves for ever."""
 
 TARGETS = {
     ("linux", "x86_64"): "x86_64-linux-gnu.2.27",
@@ -54,7 +58,7 @@ def build(system: str = sys.platform, machine: str = "") -> Path:
         known = ", ".join(f"{machine} on {system}" for system, machine in TARGETS)
         raise DeviceError(f"there is no OpenCL platform for {machine} on {system}", hint=f"there are for {known}")
     sources = {path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.iterdir())} | generated()
-    key = cache.key(_FORMAT, target, VERSION, repr(sources), *_FLAGS)
+    key = cache.key(_FORMAT, target, VERSION, repr(sources), *_FLAGS, *_LINK.get(system, ()))
     found = cache.get(key)
     if found is None:
         found = cache.put(key, {library_name(system): _compile(sources, target, system)})
@@ -67,8 +71,8 @@ def _compile(sources: dict[str, str], target: str, system: str) -> bytes:
             Path(folder, name).write_text(text, encoding="utf-8")
         out = library_name(system)
         files = [name for name in sources if name.endswith(".c")]
-        libraries = {"linux": ["-lpthread", "-ldl"]}.get(system, [])
-        command = ["cc", "-target", target, *_FLAGS, f'-DHEADWATER_VERSION="{VERSION}"', "-o", out, *files, *libraries]
+        link = _LINK.get(system, ())
+        command = ["cc", "-target", target, *_FLAGS, f'-DHEADWATER_VERSION="{VERSION}"', "-o", out, *files, *link]
         caches = {name: os.path.join(folder, "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
         done = toolchain.run(command, cwd=folder, environment=caches)
         if done.returncode:

@@ -1,12 +1,14 @@
 """Host programs that know nothing of Headwater, run by PyOpenCL's loader in processes of their own."""
 
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
-from headwater.icd import library, protocol
+from headwater.icd import install, library, protocol
+from headwater.native import toolchain
 
 pytest.importorskip("pyopencl")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the library is run on Linux")
@@ -30,9 +32,13 @@ def code(call, *args, **more):
 
 def host(text, device="cpu", **variables):
     """What a host program printed."""
-    from headwater.icd.install import environment
-
-    environ = {**os.environ, **environment(), "HEADWATER_ICD_DEVICES": device, "PYOPENCL_NO_CACHE": "1", **variables}
+    environ = {
+        **os.environ,
+        **install.environment(),
+        "HEADWATER_ICD_DEVICES": device,
+        "PYOPENCL_NO_CACHE": "1",
+        **variables,
+    }
     done = subprocess.run([sys.executable, "-c", HEAD + text], env=environ, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -219,6 +225,42 @@ cl.enqueue_copy(q, out, x)
 print(len(children), failed <= 1, out[0] + failed)
 """
     assert host(text) == "1 True 5\n"
+
+
+def test_the_librarys_functions_are_its_own_in_a_program_linked_with_a_loader(tmp_path):
+    # A program that is linked with a loader has functions of the same names, and they come first.
+    (tmp_path / "loader.c").write_text("int clGetPlatformInfo(void) { return -77; }")
+    made = toolchain.run(
+        ["cc", "-shared", "-fPIC", "-o", "loader.so", "loader.c"],
+        cwd=tmp_path,
+        environment={name: str(tmp_path / "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")},
+    )
+    assert made.returncode == 0, made.stderr
+    text = """
+import ctypes as c, sys
+c.CDLL(sys.argv[1], c.RTLD_GLOBAL)
+platform = c.c_void_p()
+assert c.CDLL(sys.argv[2]).clIcdGetPlatformIDsKHR(1, c.byref(platform), None) == 0
+table = c.cast(platform, c.POINTER(c.POINTER(c.c_void_p)))[0]
+ask = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint, c.c_size_t, c.c_char_p, c.c_void_p)(table[1])
+name = c.create_string_buffer(80)
+print(ask(platform, 0x902, 80, name, None), name.value.decode())  # CL_PLATFORM_NAME
+"""
+    words = [sys.executable, "-c", text, str(tmp_path / "loader.so"), str(library.build())]
+    environ = {**os.environ, **install.environment(), "HEADWATER_ICD_DEVICES": "cpu"}
+    done = subprocess.run(words, env=environ, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "0 Headwater\n", done.stderr
+
+
+@pytest.mark.skipif(shutil.which("clinfo") is None, reason="needs clinfo")
+def test_clinfo_lists_the_devices():
+    environ = {**os.environ, **install.environment(), "HEADWATER_ICD_DEVICES": "vega64,cpu"}
+    done = subprocess.run(["clinfo"], env=environ, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0
+    lines = [line.split(None, 2) for line in done.stdout.splitlines()]
+    names = [words[2] for words in lines if words[:2] == ["Device", "Name"]]
+    assert len(names) == 2
+    assert "vega64" in names[0].lower()
 
 
 def test_messages_are_read_as_they_were_written():
