@@ -265,6 +265,7 @@ def _infos(facts: dict[str, Any], *, svm: bool) -> dict[str, bytes]:
         "DEVICE_VERSION": _text(f"OpenCL 3.0 Headwater {VERSION}"),
         "DEVICE_NUMERIC_VERSION": _u32(version),
         "DEVICE_OPENCL_C_VERSION": _text("OpenCL C 1.2 Headwater"),
+        "DEVICE_OPENCL_C_NUMERIC_VERSION_KHR": _u32(_version(1, 2)),
         "DEVICE_OPENCL_C_ALL_VERSIONS": _named([(_version(*standard), "OpenCL C") for standard in standards]),
         "DEVICE_OPENCL_C_FEATURES": _named([(version, name) for name in extensions.features(can)]),
         "DEVICE_EXTENSIONS": _text(" ".join(names)),
