@@ -81,8 +81,6 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
     if tells(optimised):
         module = optimise(with_printing(ir))
         optimised = str(module)
-    if how.emit == "ir":
-        return optimised.encode()
     _refuse_large_frames(optimised, filename, how.processor)
     text = _of_own_memory(with_values_kept(_without_ones(optimised)))
     if how.processor.startswith(("gfx6", "gfx7")):
@@ -93,6 +91,8 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
         text = _opaque_indices(text)
     if how.checked:
         text = _atomics_apart(text)
+    if how.emit == "ir":
+        return text.encode()
     if text is not optimised:
         module = parse(text)
     _limit_code_generation(text, how.caution)

@@ -58,6 +58,8 @@ def llvm_says(source, target):
         "-S",
         "-O3",
         "-fverbose-asm",
+        "-mllvm",
+        "-enable-tbaa=0",  # as Headwater has it, see `headwater.llvm.modules`
     ]
     done = clang.run_clang([*flags, "-Wno-unused-command-line-argument", "-o", "-", "-"], ir)
     assert done.returncode == 0, done.stderr

@@ -141,7 +141,8 @@ def test_bytes_of_every_form_arrive(device) -> None:
 
 @pytest.mark.parametrize("device", WITH_DOUBLES)
 def test_halves_and_doubles_arrive(device) -> None:
-    forms = {"halves": OF_HALF, "doubles": OF_DOUBLE}
+    # R700 writes no bytes and shorts, and has no halves therefore.
+    forms = {"doubles": OF_DOUBLE} if device == "hd4870" else {"halves": OF_HALF, "doubles": OF_DOUBLE}
     found = contents(forms, device, "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n")
     assert found == {name: expected for name, (_, expected) in forms.items()}
 

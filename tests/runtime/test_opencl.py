@@ -504,7 +504,7 @@ def test_build_errors_have_the_drivers_position(gpu) -> None:
 def test_positions_in_the_logs_of_different_drivers(log, line, column, message) -> None:
     from headwater.runtime.opencl import build_error
 
-    error = build_error(log, "one\ntwo\nthree\n", "k.cl", "Some Device")
+    error = build_error(log, "first line\nsecond line\nthird line\n", "k.cl", "Some Device")
     assert (error.span.line, error.span.column) == (line, column)
     assert message in error.message
 

@@ -31,6 +31,8 @@ from headwater.opencl.kernels import KernelInfo
 
 _WORKER_MODULE = "il.from_llvm.worker"
 _FORMAT = "vliw 3"
+_WANTS_DOUBLES = "requires cl_khr_fp64"
+"""In clang's message on a type that a chip lacks."""
 _EXACT = "-cl-fp32-correctly-rounded-divide-sqrt"
 
 
@@ -161,9 +163,20 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
     from headwater.opencl.source_locations import Places
 
     WORKER.start(_WORKER_MODULE)
-    groups = chip.vliw.shared_local_memory
-    target = (*vliw(work_groups=groups).clang, *extensions.flags(extensions.of_chip(chip)))
-    front = clang.compile_to_ir(source, filename, options, debug=True, target=target)
+    target = vliw(work_groups=chip.vliw.shared_local_memory).clang
+    abilities = extensions.of_chip(chip)
+
+    def compiled(abilities: extensions.Abilities) -> clang.Frontend:
+        flags = extensions.flags(abilities)
+        return clang.compile_to_ir(source, filename, options, debug=True, target=(*target, *flags))
+
+    try:
+        front = compiled(abilities)
+    except SourceError as error:
+        if abilities.doubles or _WANTS_DOUBLES not in str(error):
+            raise
+        # Beside the kernels with doubles there may be others, which run.
+        front = compiled(replace(abilities, doubles=True))
     if not chip.has_float64 and (used := _CONSTANT.search(source)) is not None:
         line = source.count("\n", 0, used.start()) + 1
         what = f"{used[0]} and its like are floats on {chip.name}, which has no doubles"
