@@ -32,7 +32,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import headwater as hw
-from headwater.emulate.trace import Recording
+from headwater.emulate.watch.trace import Recording
 
 KERNELS = Path(__file__).with_name("emulate_kernels.cl")
 POCL = "opencl:Portable"

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import headwater as hw
 from benchmarks.emulate import cpu_seconds, in_turn, watched_launches
-from headwater.emulate.trace import Recording
+from headwater.emulate.watch.trace import Recording
 
 KERNELS = Path(__file__).with_name("emulate_kernels.cl")
 ITEMS = 1 << 20

@@ -12,7 +12,7 @@ import numpy as np
 
 from headwater.opencl import host
 from headwater.opencl.host import HostModule
-from headwater.runtime.cpu import cpu_device, cpu_program
+from headwater.runtime.cpu.device import cpu_device, cpu_program
 from headwater.runtime.devices import Device, DeviceProgram
 from headwater.vectorise.layout import Layout
 
@@ -68,7 +68,7 @@ def build(source: str, layout: Layout | None = None, options: str = "", filename
 @functools.cache
 def pocl() -> Device | None:
     """PoCL's CPU device, if there is one."""
-    from headwater.runtime import opencl
+    from headwater.runtime.opencl import device as opencl
 
     if not opencl.available():
         return None

@@ -38,7 +38,7 @@ from suite.nbody import GROUP as NBODY_GROUP
 import headwater as hw
 from headwater.opencl import host
 from headwater.opencl.host import HostModule
-from headwater.runtime.cpu import cpu_device, cpu_program
+from headwater.runtime.cpu.device import cpu_device, cpu_program
 from headwater.vectorise.layout import Layout
 from headwater.vectorise.plan import MASKED_ROWS, MAX_ROWS, choose_group, vector_lanes
 

@@ -24,7 +24,7 @@ def opencl_device():
     """
     pytest.importorskip("pyopencl")
     from headwater.errors import HeadwaterError
-    from headwater.runtime.opencl import enumerate_devices
+    from headwater.runtime.opencl.device import enumerate_devices
 
     for device in enumerate_devices():
         try:

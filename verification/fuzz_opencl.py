@@ -79,7 +79,7 @@ def problems_of(case: Case, seed: int, against: Against) -> list[str]:
     """The same for a given kernel; ``seed`` picks the layouts."""
     import headwater as hw
     from benchmarks.forced_layouts import LAYOUTS, build, differences, pocl
-    from headwater.runtime.vliw import VliwDevice
+    from headwater.runtime.vliw.device import VliwDevice
 
     picked = random.Random(seed).sample(LAYOUTS[1:], min(against.layouts, len(LAYOUTS) - 1))
     problems: list[str] = []

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 import headwater as hw
-from headwater.emulate.trace import Recording, _TraceObserver, read
-from headwater.emulate.trace_format import LINEAR, LIST, UNIFORM
+from headwater.emulate.watch.trace import Recording, _TraceObserver, read
+from headwater.emulate.watch.trace_format import LINEAR, LIST, UNIFORM
 from headwater.native.compile_c import compile_c
 
 CHIPS = ("vega64", "hd5870")

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from headwater.emulate.layout import LANES
-from headwater.emulate.reference import step
-from headwater.emulate.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
-from headwater.emulate.reference_registers import Wave
+from headwater.emulate.gcn.reference import step
+from headwater.emulate.gcn.reference_registers import Wave
+from headwater.emulate.wave.layout import LANES
+from headwater.emulate.wave.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
 from headwater.errors import HeadwaterError
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.encodings import forms_by_prefix, layouts

@@ -3,7 +3,7 @@
     python -m verification.isa_semantics --count 4096 --seed 1 [--rows v_div_scale_f32,…]
 
 Every row's expression is lowered to LLVM code, many rows to a module, and run on operands that are edge values half of
-the time; `headwater.emulate.evaluate_numpy` computes the same. All bits have to agree, but those of a NaN.
+the time; `headwater.emulate.wave.evaluate_numpy` computes the same. All bits have to agree, but those of a NaN.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from headwater.emulate.builder import Builder, Value, llvm_type
-from headwater.emulate.evaluate_numpy import evaluate
-from headwater.emulate.lower_llvm import lower
+from headwater.emulate.wave.builder import Builder, Value, llvm_type
+from headwater.emulate.wave.evaluate_numpy import evaluate
+from headwater.emulate.wave.lower_llvm import lower
 from headwater.isa.gcn.model import Row
 from headwater.isa.gcn.semantics import BITS, Mode, Semantics, float_bits, is_float, semantics
 from headwater.isa.gcn.table import rows
@@ -257,7 +257,7 @@ class Library:
     def __init__(self, worker: Worker, found: list[Case]) -> None:
         self.cases = found
         target = worker.call("llvm.modules:host_target")
-        code = link_shared(worker.call("emulate.codegen:compile_wave", module(found, target), LARGE))
+        code = link_shared(worker.call("emulate.wave.codegen:compile_wave", module(found, target), LARGE))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "cases.so"
             path.write_bytes(code)

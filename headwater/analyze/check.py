@@ -84,7 +84,7 @@ def _opencl(source: Source) -> str:
 
 
 def _brook(source: Source) -> str:
-    from headwater.runtime.brook import translate
+    from headwater.runtime.brook.program import translate
 
     return "\n".join(translate(source.text, source.name, source.options).warnings)
 

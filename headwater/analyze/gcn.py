@@ -13,7 +13,7 @@ from headwater.analyze.launch import Array, Given
 from headwater.analyze.patterns import pattern
 from headwater.analyze.register_values import Lanes
 from headwater.analyze.trips import Trips
-from headwater.emulate.program import live_before_each, read_program
+from headwater.emulate.gcn.program import live_before_each, read_program
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import TYPE_BITS, Register
 from headwater.isa.gcn.printer import text

@@ -65,7 +65,7 @@ def address_cycles(at: Array, active: Array, nbytes: int) -> Array:
     Of dwords these are lanes 4 apart, of more neighbours. They want as many cycles as the fullest of four banks of
     tags, which lines take in turn, has different lines, or the fullest bank of data different dwords: of 16, which are
     a line. Dwords of 16 lanes where each four follow each other are taken four at a time: RRZE-HPC, gpu-benches,
-    gpu-strides, measured on MI210. The trace (`headwater.emulate.trace`) counts alike.
+    gpu-strides, measured on MI210. The trace (`headwater.emulate.watch.trace`) counts alike.
     """
     rows = len(at)
     parts = at.astype(np.int64).reshape(rows, -1, 4, 4)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headwater.analyze.launch import Array, Launch, Sample
-from headwater.emulate.dispatch import abi_of, hidden_values, packet_bytes
-from headwater.emulate.evaluate_numpy import evaluate
-from headwater.emulate.program import effects, meaning, reads_other_lanes, registers
+from headwater.emulate.gcn.dispatch import abi_of, hidden_values, packet_bytes
+from headwater.emulate.gcn.program import effects, meaning, reads_other_lanes, registers
+from headwater.emulate.wave.evaluate_numpy import evaluate
 from headwater.isa.gcn.model import EXEC, SCC, TYPE_BITS, VCC, Constant, Instruction, Literal, Register, constant_bits
 from headwater.isa.gcn.semantics import BITS, Mode, is_float
 

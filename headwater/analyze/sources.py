@@ -152,7 +152,7 @@ def translated(
     if source.language == "opencl":
         return source.text, {source.name: source.text}, ("OpenCL C",), (), {}
     if source.language == "brook":
-        from headwater.runtime.brook import translate
+        from headwater.runtime.brook.program import translate
 
         module = translate(source.text, source.name, source.options).drawn(stream_texels)
         entries = {entry.symbol: kernel.name for kernel in module.kernels.values() for entry in kernel.entries}

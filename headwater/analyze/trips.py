@@ -18,12 +18,12 @@ import numpy as np
 
 from headwater.analyze.launch import Array
 from headwater.analyze.register_values import Lanes, State, Test, Value, gathering, number
-from headwater.emulate.program import effects, registers
+from headwater.emulate.gcn.program import effects, registers
 from headwater.isa.gcn.model import EXEC, SCC, VCC, Register
 
 if TYPE_CHECKING:
     from headwater.analyze.flow import Cycle
-    from headwater.emulate.program import BasicBlock, Program
+    from headwater.emulate.gcn.program import BasicBlock, Program
     from headwater.isa.gcn.model import Instruction
 
 _MASK = 0xFFFFFFFF

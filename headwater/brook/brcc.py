@@ -53,7 +53,7 @@ from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from headwater import Device, Queue, Stream
-    from headwater.runtime.brook import BrookProgram
+    from headwater.runtime.brook.program import BrookProgram
 '''
 
 _PROGRAM = '''\
@@ -61,7 +61,7 @@ _PROGRAM = '''\
 def program() -> BrookProgram:
     """All kernels as a program; made on first use from the OpenCL C next to this file."""
     from headwater.brook.model import BrookModule
-    from headwater.runtime.brook import BrookProgram
+    from headwater.runtime.brook.program import BrookProgram
 
     source = Path(__file__).with_suffix(".cl").read_text(encoding="utf-8")
     return BrookProgram(BrookModule.from_parts(_DESCRIPTION, source), source)

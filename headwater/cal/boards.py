@@ -247,7 +247,7 @@ class _IlLoaded(Loaded):
     def __init__(self, device: Device, il: str) -> None:
         from headwater.il.checker import check
         from headwater.il.parser import parse
-        from headwater.runtime.cpu import ENTRY
+        from headwater.runtime.cpu.device import ENTRY
         from headwater.runtime.il import IlProgram
 
         self.device = device

@@ -113,7 +113,7 @@ def calclCompile(language: CALlanguage, source: str, target: CALtarget) -> CALob
 
 def compile_program(program: Program, text: str, target: CALtarget) -> CALobject:
     """An object of an IL program, whose text is kept in it."""
-    from headwater.runtime.vliw_images import image_of
+    from headwater.runtime.vliw.images import image_of
 
     chip = _chip(target)
     return CALobject(target, _attempt(lambda: image_of(text, chip, "<IL>", program)))

@@ -11,8 +11,8 @@ from headwater.cal.structs import CALdeviceattribs, CALfuncInfo
 from headwater.emulate.vliw.bindings import CAL_FORMATS, Sampler
 from headwater.il.checker import check
 from headwater.il.parser import parse
-from headwater.runtime.vliw import load
-from headwater.runtime.vliw_launch import SharedRegisters, View
+from headwater.runtime.vliw.device import load
+from headwater.runtime.vliw.launch import SharedRegisters, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

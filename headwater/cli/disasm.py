@@ -142,7 +142,7 @@ def _host_assembly(args: Namespace, data: bytes, name: str, shape: str) -> str:
     if language == "il":
         raise UsageError(f"{name} is ATI IL", hint=f"headwater ilc --opencl {name} translates it to OpenCL C")
     if language == "brook":
-        from headwater.runtime.brook import translate
+        from headwater.runtime.brook.program import translate
 
         text, options = translate(text, name, options).source, ""
     module = host.load(text, name, options)
@@ -220,7 +220,7 @@ def _load(args: Namespace, data: bytes, name: str) -> tuple[CodeObject, dict[str
     text = data.decode("utf-8-sig", "surrogateescape")
     options = build_options(args)
     if suffix != ".cl":
-        from headwater.runtime.brook import translate
+        from headwater.runtime.brook.program import translate
 
         text = translate(text, name, options).source
         options = ""

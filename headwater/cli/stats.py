@@ -17,8 +17,8 @@ from headwater.errors import KernelFault, UsageError
 from headwater.views.units import memory_bytes
 
 if TYPE_CHECKING:
-    from headwater.emulate.stats import InstructionRow, Statistics, Work
-    from headwater.emulate.trace import Recording
+    from headwater.emulate.watch.stats import InstructionRow, Statistics, Work
+    from headwater.emulate.watch.trace import Recording
 
 _USAGE = "FILE [ARG …] --device CHIP [--kernel NAME] [--instructions] [--json] [options]"
 _DESCRIPTION = """\
@@ -63,9 +63,9 @@ def main(words: Sequence[str]) -> int:
 def _stats(args: argparse.Namespace) -> int:
     import headwater
     from headwater.cli.launch import Job, printf_on_stderr, progress
-    from headwater.emulate.hooks import watching
-    from headwater.emulate.stats import statistics
-    from headwater.emulate.trace import Recording
+    from headwater.emulate.watch.hooks import watching
+    from headwater.emulate.watch.stats import statistics
+    from headwater.emulate.watch.trace import Recording
 
     limit = positive(args.time_limit, "--time-limit")
     path = Path(args.file)
@@ -163,7 +163,7 @@ def _print(found: Statistics, instructions: bool) -> None:
 
 
 def _facts(work: Work) -> list[list[str]]:
-    from headwater.emulate.stats import is_lds, is_vector
+    from headwater.emulate.watch.stats import is_lds, is_vector
 
     vector, local = work.memory(is_vector), work.memory(is_lds)
     scalar = work.memory(lambda access: access.kind == "scalar")
@@ -194,7 +194,7 @@ def _facts(work: Work) -> list[list[str]]:
 
 def _print_lines(found: Statistics) -> None:
     from headwater.cli.terminal import print_table
-    from headwater.emulate.stats import is_lds, is_vector
+    from headwater.emulate.watch.stats import is_lds, is_vector
 
     total = max(found.total.count, 1)
     most = sorted(found.lines.items(), key=lambda item: -item[1].count)[:_LINES]
@@ -234,7 +234,7 @@ def _instruction_row(row: InstructionRow) -> list[str]:
 
 
 def _memory_row(row: InstructionRow) -> list[str]:
-    from headwater.emulate.stats import is_lds
+    from headwater.emulate.watch.stats import is_lds
 
     line = "" if row.line is None else str(row.line[1])
     others, local = row.did.memory(lambda access: not is_lds(access)), row.did.memory(is_lds)

@@ -64,7 +64,7 @@ def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Image,
     """The same, and what to say of the lines of each program's IL."""
     from headwater import chips
     from headwater.cli.options import build_options
-    from headwater.runtime.vliw_images import image_of, kernel_image
+    from headwater.runtime.vliw.images import image_of, kernel_image
 
     chip = chips.find(args.device or args.target)
     text = data.decode("utf-8-sig", "surrogateescape")
@@ -76,7 +76,7 @@ def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Image,
 
     options, is_drawn = build_options(args), False
     if suffix != ".cl":
-        from headwater.runtime.brook import translate
+        from headwater.runtime.brook.program import translate
 
         module = translate(text, name, options)
         is_drawn = module.drawn(chip.vliw.stream_texels) is not module

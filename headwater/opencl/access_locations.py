@@ -1,7 +1,7 @@
 """The front end's IR of a program, with line tables, in; where the source has accesses that machine code does not tell
 from others, out: volatile and atomic ones, and copies of what has gaps.
 
-`headwater.emulate.check` asks for them when it has found something.
+`headwater.emulate.watch.check` asks for them when it has found something.
 """
 
 from __future__ import annotations

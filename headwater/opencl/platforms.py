@@ -65,7 +65,7 @@ def gcn(abi: int) -> Platform:
 
     Address spaces: LLVM, "User Guide for AMDGPU Backend", Address Spaces. An image is the address of its description
     in constant memory, and a sampler an address with its bits, of the hardware's descriptor where it is an argument
-    (`headwater.runtime.gcn_images`).
+    (`headwater.runtime.gcn.images`).
     """
     hidden = 5 if abi >= 5 else 4  # what versions 5 and 6 pass beside the arguments is the same
     return Platform(

@@ -296,7 +296,7 @@ def default() -> Device:
 
 
 def _cpu() -> Device:
-    from headwater.runtime.cpu import cpu_device
+    from headwater.runtime.cpu.device import cpu_device
 
     return cpu_device()
 
@@ -307,7 +307,7 @@ def _by_name(text: str) -> Device:
     if lower == "cpu":
         return _cpu()
     if lower == "gpu" or lower.startswith(("gpu:", "opencl:")) or lower == "opencl":
-        from headwater.runtime.opencl import find
+        from headwater.runtime.opencl.device import find
 
         return find(name)
     found = _simulated(name) or _opencl_by_device_name(name)
@@ -317,13 +317,13 @@ def _by_name(text: str) -> Device:
 
 
 def _simulated(name: str) -> Device | None:
-    from headwater.runtime.simulated import find
+    from headwater.runtime.gcn.device import find
 
     return find(name)
 
 
 def _opencl_by_device_name(name: str) -> Device | None:
-    from headwater.runtime.opencl import available, enumerate_devices
+    from headwater.runtime.opencl.device import available, enumerate_devices
 
     if not name or not available():
         return None
@@ -363,6 +363,6 @@ def device(name: Device | str | None = None) -> Device:
 
 def devices() -> list[Device]:
     """Every device of this machine, the cpu first; OpenCL devices are listed if PyOpenCL is installed."""
-    from headwater.runtime.opencl import available, enumerate_devices
+    from headwater.runtime.opencl.device import available, enumerate_devices
 
     return [_cpu(), *(enumerate_devices() if available() else [])]

@@ -9,18 +9,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headwater.emulate import layout
-from headwater.emulate.hooks import wanted
-from headwater.emulate.launched import SimulatedTask
+from headwater.emulate.watch.hooks import wanted
+from headwater.emulate.wave import layout
+from headwater.emulate.wave.launched import SimulatedTask
 from headwater.errors import KernelFault, ResourceError
 from headwater.native import launch_block
 from headwater.native.pool import Task
-from headwater.runtime.cpu_launch import CpuLaunch
+from headwater.runtime.cpu.launch import CpuLaunch
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
-    from headwater.emulate.hooks import Watcher
-    from headwater.runtime.cpu_events import CpuEvent
+    from headwater.emulate.watch.hooks import Watcher
+    from headwater.runtime.cpu.events import CpuEvent
     from headwater.runtime.events import Queue
 
 _MEMORY_LIMIT = 1 << 31
@@ -38,7 +38,7 @@ def _alignment(element_bytes: int) -> int:
 
 
 class EmulatedKernel(NamedTuple):
-    """What `CpuLaunch` wants to know of a kernel's native code (`headwater.runtime.cpu_launch.HostKernel`)."""
+    """What `CpuLaunch` wants to know of a kernel's native code (`headwater.runtime.cpu.launch.HostKernel`)."""
 
     library: Path
     symbol: str

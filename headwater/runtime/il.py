@@ -15,7 +15,7 @@ import numpy as np
 
 from headwater.errors import LaunchError, LimitError, Span
 from headwater.opencl.kernels import ArgInfo, KernelInfo
-from headwater.runtime.cpu import ENTRY
+from headwater.runtime.cpu.device import ENTRY
 from headwater.runtime.devices import Device, DeviceProgram, current, resolve
 from headwater.runtime.program import ClProgram, Kernel, Launcher, Program, with_simulate
 from headwater.runtime.signature import count_error, prototype
@@ -52,7 +52,7 @@ class IlProgram(Program["IlKernel"]):
         if source or not images:
             self.translation = translation_of(source, filename)
         else:
-            from headwater.runtime.vliw_il import parameters_of
+            from headwater.runtime.vliw.il import parameters_of
 
             self.translation = Translation("", parameters_of(images[0]), images[0].group_size)
         self.opencl = _Translated(source, self.translation, filename, options, device, images)
@@ -96,8 +96,8 @@ class _Translated(ClProgram):
         built = self._built.get(target)
         if built is None:
             from headwater.il.translation import KERNEL
-            from headwater.runtime.vliw import VliwDevice
-            from headwater.runtime.vliw_il import build
+            from headwater.runtime.vliw.device import VliwDevice
+            from headwater.runtime.vliw.il import build
 
             assert isinstance(target, VliwDevice)
             arguments: list[ArgInfo] = []
@@ -112,7 +112,7 @@ class _Translated(ClProgram):
     def _image(self, chip: Chip) -> Image:
         """The program's machine code for a chip: the file's, or compiled now where it was no file of machine code."""
         if not self._images:
-            from headwater.runtime.vliw_images import image_of
+            from headwater.runtime.vliw.images import image_of
 
             return image_of(self._text, chip, self._filename)
         return next((image for image in self._images if image.target == chip.target), self._images[0])
@@ -166,7 +166,7 @@ class IlKernel(Kernel):
 
     def _tell_step(self, step: StepNeeded, options: dict[str, Any]) -> None:
         """Say, in a checked run on the cpu, what the program relies on: the chips' checks see whether that happens."""
-        from headwater.runtime.cpu import check_wanted
+        from headwater.runtime.cpu.device import check_wanted
 
         check = options.get("check")
         device = options.get("device")

@@ -9,8 +9,8 @@ from typing import Any
 from headwater.errors import CodeObjectError, DeviceError
 from headwater.isa.gcn.codeobject import load
 from headwater.runtime.devices import Device, DeviceProgram, current, resolve
+from headwater.runtime.gcn.device import SimulatedDevice, device_for
 from headwater.runtime.program import ClKernel, ClProgram, Program
-from headwater.runtime.simulated import SimulatedDevice, device_for
 
 
 def load_program(code: bytes, filename: str, device: Device | None) -> Program[Any]:

@@ -385,7 +385,7 @@ def _load_opencl(source: str, filename: str, options: str, device: Device | None
 
 
 def _load_brook(source: str, filename: str, options: str, device: Device | None) -> Program[Any]:
-    from headwater.runtime.brook import load
+    from headwater.runtime.brook.program import load
 
     program: Program[Any] = load(source, filename, options, device)
     return program

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headwater.emulate.layout import LANES
+from headwater.emulate.wave.layout import LANES
 
 if TYPE_CHECKING:
-    from headwater.emulate.staging import Segment
-    from headwater.emulate.trace import Totals
+    from headwater.emulate.watch.staging import Segment
+    from headwater.emulate.watch.trace import Totals
     from headwater.isa.gcn.model import Instruction
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from headwater.base import cache
 from headwater.base.native_library import function
-from headwater.emulate import trace_format
+from headwater.emulate.watch import trace_format
 from headwater.native import pool
 from headwater.native.structure import TYPES, Struct
 
@@ -213,7 +213,7 @@ def prepare(family: Family) -> None:
             part()
 
     def support() -> None:
-        from headwater.emulate import trace  # its import takes long
+        from headwater.emulate.watch import trace
 
         parts = [
             threading.Thread(target=make, args=(part,), daemon=True) for part in trace.parts(family.name == "vliw")

@@ -21,7 +21,7 @@ from headwater.timing.layout import GCN, Family, Memory
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
-    from headwater.emulate.trace import Totals, Trace
+    from headwater.emulate.watch.trace import Totals, Trace
     from headwater.isa.gcn.objects import CodeObject
 
 Line = tuple[str, int] | None

@@ -17,7 +17,7 @@ from headwater.timing.layout import FAILURES, HAPPENING, LAUNCH, SEGMENT, TRACE,
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
-    from headwater.emulate.trace import Trace
+    from headwater.emulate.watch.trace import Trace
     from headwater.timing.machine import Machine, Steps
 
 _STEP_INSTRUCTIONS: Final = 1 << 21

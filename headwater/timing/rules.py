@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headwater.chips import Chip
-    from headwater.emulate.staging import Segment, Site
+    from headwater.emulate.watch.staging import Segment, Site
     from headwater.isa.gcn.model import Instruction
 
 TAKEN_CYCLES: Final = 16  # [C] a branch that is taken, 4 if it is not

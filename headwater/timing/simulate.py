@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.base import temporary
-from headwater.emulate.hooks import watching
+from headwater.emulate.watch.hooks import watching
 from headwater.errors import LaunchError, UsageError
 from headwater.timing.host import host
 from headwater.timing.layout import GCN, prepare
@@ -21,7 +21,7 @@ from headwater.timing.vliw_layout import VLIW
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
-    from headwater.emulate.trace import Recording
+    from headwater.emulate.watch.trace import Recording
     from headwater.runtime import Device
     from headwater.timing.machine import Machine, Steps
 
@@ -45,7 +45,7 @@ class Launch:
     """One recorded launch; `report` replays it on a chip."""
 
     def __init__(self, recording: Recording, folder: _Folder) -> None:
-        from headwater.emulate.trace import read
+        from headwater.emulate.watch.trace import read
 
         self._folder = folder
         assert recording.path is not None
@@ -120,7 +120,7 @@ class Launch:
 
 def machine_of(launch: Any) -> Machine:
     """What a launch ran. UsageError if its time cannot be told from a trace."""
-    from headwater.runtime.vliw_launch import ShaderLaunch
+    from headwater.runtime.vliw.launch import ShaderLaunch
 
     if isinstance(launch, ShaderLaunch):
         from headwater.timing.vliw_machine import VliwMachine
@@ -138,7 +138,7 @@ class Recorded:
     """The launches that something made, their traces in files for as long as one of them is in use."""
 
     def __init__(self, run: Callable[[], object]) -> None:
-        from headwater.emulate.trace import Recording  # the engine is begun before this is imported
+        from headwater.emulate.watch.trace import Recording  # the engine is begun before this is imported
 
         folder = _Folder()
         recordings: list[Recording] = []
@@ -190,7 +190,7 @@ def simulate_launch(launcher: Callable[..., Any], args: tuple[Any, ...], device:
 
 def _copied(recording: Recording) -> tuple[int, int]:
     """Bytes that a launch needs on the board, and bytes of results: each of its buffers once."""
-    from headwater.emulate.trace import read
+    from headwater.emulate.watch.trace import read
 
     launch = recording.launch
     assert launch is not None

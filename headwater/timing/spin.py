@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
-    from headwater.emulate.program import BasicBlock, Program
+    from headwater.emulate.gcn.program import BasicBlock, Program
     from headwater.isa.gcn.model import Instruction
     from headwater.isa.gcn.objects import CodeObject
 
@@ -55,7 +55,7 @@ def _waits(instruction: Instruction) -> bool:
 
 def spinning_load(code: CodeObject, kernel: str) -> Instruction | None:
     """The load by which a loop of the kernel waits for others; None if there is none."""
-    from headwater.emulate.program import read_program
+    from headwater.emulate.gcn.program import read_program
     from headwater.isa.gcn.decode import decode
 
     image = code.image()
@@ -97,7 +97,7 @@ def _loop_of(program: Program, block: BasicBlock) -> list[BasicBlock]:
 
 def _decides(body: list[BasicBlock], load: Instruction) -> bool:
     """Whether the loaded value decides about a branch of the loop, at an address that the loop does not change."""
-    from headwater.emulate.program import effects, flow
+    from headwater.emulate.gcn.program import effects, flow
 
     instructions = [i for block in body for i in block.instructions]
     facts = [(i, effects(i)) for i in instructions]

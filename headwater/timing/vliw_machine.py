@@ -30,9 +30,9 @@ from headwater.timing.vliw_rules import (
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
-    from headwater.emulate.trace import Totals, Trace
+    from headwater.emulate.watch.trace import Totals, Trace
     from headwater.isa.vliw.model import Shader
-    from headwater.runtime.vliw_launch import ShaderLaunch
+    from headwater.runtime.vliw.launch import ShaderLaunch
     from headwater.timing.machine import Line, Steps
 
 _HEAD: Final = re.compile(r"^\s*\d\d+ (\S.*)$")

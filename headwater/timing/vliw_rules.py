@@ -15,8 +15,8 @@ import numpy as np
 
 from headwater.chips.checks import CODE_LINE_BYTES, CODE_WAYS, LINE_BYTES, VERTEX_WAYS
 from headwater.chips.occupancy import Occupancy
-from headwater.emulate.layout import LANES
 from headwater.emulate.vliw.clause import place
+from headwater.emulate.wave.layout import LANES
 from headwater.isa.vliw.encode import clause_words, layout
 from headwater.isa.vliw.model import LDS_OQ_A, LDS_OQ_B_POP
 from headwater.timing.layout import SEGMENT, Memory, filled
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headwater.chips import Chip
-    from headwater.emulate.staging import Segment, Site
+    from headwater.emulate.watch.staging import Segment, Site
     from headwater.isa.vliw.model import AluGroup, Cf, Shader
 
 BLOCK_BYTES: Final = CODE_LINE_BYTES["vliw"]

@@ -19,7 +19,7 @@ from headwater.errors import UsageError
 from headwater.isa.vliw.model import Cf, Shader
 
 if TYPE_CHECKING:
-    from headwater.runtime.vliw_launch import ShaderLaunch
+    from headwater.runtime.vliw.launch import ShaderLaunch
 
 CONSTANTS = range(144, 160)
 """Fetch resources that are constant buffers."""

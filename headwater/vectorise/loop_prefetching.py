@@ -3,7 +3,7 @@
 The processor's own prefetchers stop at the end of a page. On a Xeon (Cascade Lake) a + b took 0.90 of its time with
 prefetches, a sum 0.94, saxpy 0.97 and a five-point stencil 0.94, where prefetching lines that are in the cache already
 cost 1 %. On a Zen 5 a five-point stencil takes 0.77, a 3 × 3 median of a picture in the last-level cache, too, but
-a + b 1.11 and saxpy 1.04: so each launch says whether it wants them (`headwater.runtime.trials`).
+a + b 1.11 and saxpy 1.04: so each launch says whether it wants them (`headwater.runtime.cpu.trials`).
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ MOST_TERMS = 256
 """Sums and products up to which it is looked for: they are computed at each launch."""
 
 _GROUP_ITEMS = 4096
-"""No work-group has more work-items (`headwater.runtime.cpu.MAX_GROUP_SIZE`)."""
+"""No work-group has more work-items (`headwater.runtime.cpu.device.MAX_GROUP_SIZE`)."""
 
 _SIZES = {"local_size": "els", "enqueued_local_size": "els", "global_size": "gsz", "num_groups": "ngr"}
 _IDS = {"local_id": "els", "group_id": "ngr"}
@@ -257,7 +257,7 @@ def _combined(op: str, a: Most, b: Most, *, by_item: bool = True) -> Most:
 
 
 def _primitive(inst: Inst) -> Most | None:
-    """The largest id or size of a launch. `headwater.runtime.cpu` refuses those where global ids reach 2^31."""
+    """The largest id or size of a launch. `headwater.runtime.cpu.device` refuses those where global ids reach 2^31."""
     match = PRIMITIVE.match(inst.detail) if inst.op == "call" else None
     if match is None:
         return None

@@ -5,8 +5,8 @@ import pytest
 
 import headwater
 from headwater.analyze.patterns import Pattern, address_cycles, pattern
-from headwater.emulate.trace import Recording, read
-from headwater.emulate.trace_format import LINEAR, UNIFORM
+from headwater.emulate.watch.trace import Recording, read
+from headwater.emulate.watch.trace_format import LINEAR, UNIFORM
 
 ALL = np.ones((1, 64), bool)
 

@@ -31,7 +31,7 @@ def test_modules_that_the_compiler_process_loads_count():
 
 def test_all_imports_of_a_process_are_found():
     """What Python itself imports for the module is among the files, whatever form its import statements have."""
-    for module in ("headwater.opencl.host", "headwater.isa.vliw.compiler", "headwater.emulate.native"):
+    for module in ("headwater.opencl.host", "headwater.isa.vliw.compiler", "headwater.emulate.gcn.native"):
         code = (
             f"import {module}, sys; print(*[m.__file__ for n, m in sys.modules.items() if n.startswith('headwater.')])"
         )

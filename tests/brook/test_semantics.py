@@ -6,8 +6,8 @@ import pytest
 import headwater as hw
 from headwater.brook.model import extents, map_table, resize_index
 from headwater.errors import UsageError
-from headwater.runtime import brook
-from headwater.runtime.brook import load
+from headwater.runtime.brook import program as brook
+from headwater.runtime.brook.program import load
 from tests.brook import corpus_files
 
 PROGRAMS = {}

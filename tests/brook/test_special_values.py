@@ -6,7 +6,7 @@ The formulas are those of AMD's CPU run-time 1.4.1, except where ``docs/brook.md
 import numpy as np
 import pytest
 
-from headwater.runtime.brook import load
+from headwater.runtime.brook.program import load
 
 CHIPS = ("cpu", "hd4870", "hd5870", "vega64")
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -1.5, 0.5, -2.5, 3e9, -3e9, 1e30)

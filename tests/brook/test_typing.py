@@ -5,7 +5,7 @@ import pytest
 
 from headwater.brook import translate
 from headwater.errors import SourceError
-from headwater.runtime.brook import load
+from headwater.runtime.brook.program import load
 
 CHIPS = ("cpu", "hd4870", "vega64")
 

@@ -14,7 +14,7 @@ from headwater import cal, chips
 from headwater.cal.state import Context, session
 from headwater.il import from_llvm
 from headwater.isa.vliw import image
-from headwater.runtime import vliw_images
+from headwater.runtime.vliw import images as vliw_images
 
 DEVICES = ["cpu", "hd3870", "hd4870", "hd5870", "hd6970"]
 PS = "\n".join(

@@ -309,7 +309,7 @@ def test_the_encoding_of_a_source_is_told(folder, headwater):
 
 
 def test_a_device_is_not_suggested_for_itself(folder, headwater, monkeypatch):
-    from headwater.runtime import opencl
+    from headwater.runtime.opencl import device as opencl
 
     cpu = next((device for device in opencl.enumerate_devices() if not device.is_gpu), None)
     if cpu is None:

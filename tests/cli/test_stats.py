@@ -54,7 +54,7 @@ def test_vliw_chips(headwater, folder, device):
 
 
 def test_keeps_the_trace(headwater, folder):
-    from headwater.emulate.trace import read
+    from headwater.emulate.watch.trace import read
 
     done = headwater(*"stats vadd.cl random:256 random:256 --local 64 --device vega64 --trace a.trace --json".split())
     assert done.code == 0

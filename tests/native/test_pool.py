@@ -29,7 +29,7 @@ from headwater.native.launch_block import (
     TAIL,
 )
 from headwater.native.pool import MOST_SPIN_NS, SPIN_NS, Pool, Task, _processors, native, scratch_address
-from headwater.runtime import cpu_launch
+from headwater.runtime.cpu import launch as cpu_launch
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 IDLE = 1  # what pool.c has in the box of a thread that waits

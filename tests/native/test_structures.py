@@ -14,8 +14,9 @@ import pytest
 import headwater
 from headwater.base.arrays import address
 from headwater.base.native_library import function
-from headwater.emulate import check, layout, staging, trace
 from headwater.emulate.vliw import layout as vliw_layout
+from headwater.emulate.watch import check, staging, trace
+from headwater.emulate.wave import layout
 from headwater.native import pool
 from headwater.native.compile_c import compile_c
 from headwater.native.launch_block import ACCESS_ERROR, BARRIER_ERROR, BLOCK, BOUND

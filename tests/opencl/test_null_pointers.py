@@ -7,7 +7,7 @@ import pytest
 
 import headwater as hw
 from headwater.il.from_llvm.constants import APERTURES
-from headwater.runtime.vliw_launch import ARENA_END
+from headwater.runtime.vliw.launch import ARENA_END
 
 DEVICES = ("cpu", "vega64", "hd4870", "hd5870", "hd6970")
 SHARING = tuple(device for device in DEVICES if device != "hd4870")

@@ -11,7 +11,10 @@ import pytest
 import headwater as hw
 from headwater.base import arrays
 from headwater.native.pool import Task
-from headwater.runtime import cpu_launch, gcn_images, printf_memory, simulated_legacy, vliw_launch, vliw_opencl
+from headwater.runtime import printf_memory
+from headwater.runtime.cpu import launch as cpu_launch
+from headwater.runtime.gcn import images as gcn_images, legacy as simulated_legacy
+from headwater.runtime.vliw import launch as vliw_launch, opencl as vliw_opencl
 
 # A table of the program, printf's memory, a picture's description and a copy of a buffer of odd size are made for each
 # launch.

@@ -13,7 +13,8 @@ import headwater as hw
 from headwater.base import freshness, host
 from headwater.base.cache import Cache
 from headwater.native import pool
-from headwater.runtime import cpu, interrupt
+from headwater.runtime import interrupt
+from headwater.runtime.cpu import device as cpu
 
 SOURCE = """
 kernel void vadd(global const float *a, global const float *b, global float *c, int n) {

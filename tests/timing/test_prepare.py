@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.emulate import trace
+from headwater.emulate.watch import trace
 from headwater.native import compile_c, pool
-from headwater.runtime import vliw_launch
+from headwater.runtime.vliw import launch as vliw_launch
 from headwater.timing import Recorded, layout
 from headwater.timing.layout import GCN
 from headwater.timing.vliw_layout import VLIW

@@ -200,8 +200,8 @@ def test_a_cache_without_room_for_its_ways_is_refused(stream: Any) -> None:
 
 
 def test_damaged_traces_are_told(program: Any, tmp_path: Path) -> None:
-    from headwater.emulate.hooks import watching
-    from headwater.emulate.trace import Recording, read
+    from headwater.emulate.watch.hooks import watching
+    from headwater.emulate.watch.trace import Recording, read
     from headwater.timing.machine import GcnMachine
     from headwater.timing.replay import Replayer
 

@@ -20,7 +20,7 @@ from headwater.emulate.vliw.kernel import Kernel
 from headwater.errors import LaunchError, UsageError
 from headwater.isa.vliw.assembly import parse
 from headwater.opencl.kernels import KernelInfo
-from headwater.runtime.vliw_launch import Inputs, Owner, ShaderLaunch, Sizes
+from headwater.runtime.vliw.launch import Inputs, Owner, ShaderLaunch, Sizes
 from headwater.timing import Recorded, Report
 from headwater.timing.vliw_rules import shared_registers
 

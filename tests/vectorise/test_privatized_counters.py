@@ -7,7 +7,7 @@ import headwater as hw
 from benchmarks.forced_layouts import LAYOUTS, build, run
 from headwater.llvm.ir import Module
 from headwater.opencl import host
-from headwater.runtime.cpu_tallies import Apart, TallyLaunch
+from headwater.runtime.cpu.privatised import Apart, TallyLaunch
 from headwater.vectorise.kernel_preparation import read_kernel
 from headwater.vectorise.privatized_counters import tallies
 

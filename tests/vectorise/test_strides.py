@@ -7,7 +7,7 @@ import headwater as hw
 from headwater.llvm.ir import Module
 from headwater.opencl import host
 from headwater.opencl.host import HostModule
-from headwater.runtime import cpu_launch
+from headwater.runtime.cpu import launch as cpu_launch
 from headwater.vectorise import plan
 from headwater.vectorise.kernel_preparation import read_kernel
 from headwater.vectorise.layout import Layout

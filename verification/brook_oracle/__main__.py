@@ -24,7 +24,7 @@ import numpy as np
 
 import headwater as hw
 from headwater.brook.model import BrookModule
-from headwater.runtime.brook import BrookProgram
+from headwater.runtime.brook.program import BrookProgram
 from verification.brook_oracle.amd import Kernel, Sample, Toolchain, ToolError, samples
 from verification.brook_oracle.cases import Case, cases
 from verification.brook_oracle.compare import EXACT, TOLERANCES, difference

@@ -10,12 +10,6 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from headwater.emulate import modifiers
-from headwater.emulate.builder import Value
-from headwater.emulate.layout import WAVE
-from headwater.emulate.lower_float import flush
-from headwater.emulate.lower_llvm import Wide, lower
-from headwater.emulate.registers import PART, PART_LANES, PART_MASK, PARTS, Mask
 from headwater.emulate.vliw import lds, program
 from headwater.emulate.vliw.clause import OMOD, Clause, place
 from headwater.emulate.vliw.layout import CF, REGISTER_BYTES
@@ -29,6 +23,12 @@ from headwater.emulate.vliw.operands import (
     slot_operands,
 )
 from headwater.emulate.vliw.registers import AR, CF_INDEX, GPRS, PREDICATE, PS, PV
+from headwater.emulate.wave import modifiers
+from headwater.emulate.wave.builder import Value
+from headwater.emulate.wave.layout import WAVE
+from headwater.emulate.wave.lower_float import flush
+from headwater.emulate.wave.lower_llvm import Wide, lower
+from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS, Mask
 from headwater.isa.gcn.semantics import BITS, Mode, Node, Semantics, float_bits
 from headwater.isa.vliw.model import (
     LDS_OQ_A,

@@ -1,8 +1,8 @@
 """A launch of an OpenCL kernel on a VLIW chip in; a `KernelFault` that names races, unwritten memory, bad barriers and
 misaligned accesses in it, out.
 
-What is looked for is said in docs/checks.md; `headwater.emulate.check` looks. Here is what differs: buffers lie in the
-arena, and machine code has lines by its groups, fetches and writes.
+What is looked for is said in docs/checks.md; `headwater.emulate.watch.check` looks. Here is what differs: buffers lie
+in the arena, and machine code has lines by its groups, fetches and writes.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headwater.base.arrays import address
-from headwater.emulate.check import Checker, CheckObserver
-from headwater.emulate.layout import LANES
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
 from headwater.emulate.vliw.watch import ARENA_KEY
+from headwater.emulate.watch.check import Checker, CheckObserver
+from headwater.emulate.wave.layout import LANES
 from headwater.errors import Span
 from headwater.native.faults import Extent
 from headwater.opencl.access_locations import AccessPlaces
 
 if TYPE_CHECKING:
-    from headwater.emulate.hooks import Accessing
+    from headwater.emulate.watch.hooks import Accessing
 
 
 _FETCHES = ("vertex", "texture")
@@ -38,7 +38,7 @@ class _VliwObserver(CheckObserver):
 
 
 class VliwChecker(Checker):
-    """A `headwater.emulate.hooks.Watcher` whose launches, `headwater.runtime.vliw_opencl.OpenClLaunch`, end in a
+    """A `headwater.emulate.watch.hooks.Watcher` whose launches, `headwater.runtime.vliw.opencl.OpenClLaunch`, end in a
     KernelFault if anything was found."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class VliwChecker(Checker):
 
 
 class ShaderChecker(VliwChecker):
-    """The same for a `headwater.runtime.vliw_launch.ShaderLaunch` of anything else: IL programs, Brook+ kernels that
+    """The same for a `headwater.runtime.vliw.launch.ShaderLaunch` of anything else: IL programs, Brook+ kernels that
     draw. Their resources' memory lies by the host's addresses; pixels know no groups."""
 
     def _extents(self, launch: Any, task: Any) -> list[Extent]:

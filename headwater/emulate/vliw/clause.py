@@ -1,7 +1,7 @@
 """What the code of one clause is written by: a function of its own, with the wavefront's registers and resources.
 
 The function is ``i32 @clause.N(ptr %w, ptr %frame, i64 %active)`` and returns 0, or 1 after a fault. Vector code is put
-off and written for one part of 16 lanes after the other, as for GCN (`headwater.emulate.put_off`).
+off and written for one part of 16 lanes after the other, as for GCN (`headwater.emulate.wave.deferred`).
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headwater.emulate.builder import Builder, Value
-from headwater.emulate.helpers import ARENA, PRIVATE, RESOURCE
-from headwater.emulate.hooks import Observer
-from headwater.emulate.layout import ARENA_SLOT, FAULT_NAMES, LANES, SLOT, WAVE
-from headwater.emulate.memory import Address, Shape, Slot
-from headwater.emulate.put_off import PutOff, Thunk
-from headwater.emulate.registers import PART_LANES, Mask
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
 from headwater.emulate.vliw.control import Control
 from headwater.emulate.vliw.layout import CF, LAUNCH, RESOURCE as DESCRIPTOR, SHARED_BYTES
 from headwater.emulate.vliw.registers import Frame, Registers
+from headwater.emulate.watch.hooks import Observer
+from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.deferred import Deferred, Thunk
+from headwater.emulate.wave.helpers import ARENA, PRIVATE, RESOURCE
+from headwater.emulate.wave.layout import ARENA_SLOT, FAULT_NAMES, LANES, SLOT, WAVE
+from headwater.emulate.wave.memory import Address, Shape, Slot
+from headwater.emulate.wave.registers import PART_LANES, Mask
 from headwater.isa.gcn.semantics import Mode
 from headwater.isa.vliw.model import Cf
 
@@ -37,7 +37,7 @@ class Options:
     """``avx512``: this machine has it (with BW). ``full``: wavefronts begin with all lanes.
 
     ``flushing``: this machine's arithmetic takes and makes no denormals, so that code need not flush them.
-    ``observer``: writes code that watches, see `headwater.emulate.hooks`.
+    ``observer``: writes code that watches, see `headwater.emulate.watch.hooks`.
     """
 
     avx512: bool = True
@@ -71,7 +71,7 @@ class Resources:
         return self.bindings.bound(name)
 
 
-class Clause(PutOff):
+class Clause(Deferred):
     """The code of one clause, or of a segment of it. ``inlined``: it becomes part of the wavefront's function, in which
     registers are values, too."""
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from headwater.emulate.builder import Builder
 from headwater.emulate.vliw import program as reading
 from headwater.emulate.vliw.layout import CF, LOOP_LIMIT, STACK_LIMIT
 from headwater.emulate.vliw.operands import LOOP_INDEX_MODE
 from headwater.emulate.vliw.program import Program
+from headwater.emulate.wave.builder import Builder
 
 
 @dataclass(frozen=True, slots=True)

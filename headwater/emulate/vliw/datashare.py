@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headwater.emulate.builder import Value
-from headwater.emulate.helpers import LDS
-from headwater.emulate.layout import WAVE
-from headwater.emulate.memory import Address, PartAccess
-from headwater.emulate.registers import PART_LANES, PARTS, Mask
 from headwater.emulate.vliw import lds
 from headwater.emulate.vliw.clause import Clause
 from headwater.emulate.vliw.elements import source, write
 from headwater.emulate.vliw.layout import LAUNCH
 from headwater.emulate.vliw.watch import Watch
+from headwater.emulate.wave.builder import Value
+from headwater.emulate.wave.helpers import LDS
+from headwater.emulate.wave.layout import WAVE
+from headwater.emulate.wave.memory import Address, PartAccess
+from headwater.emulate.wave.registers import PART_LANES, PARTS, Mask
 from headwater.isa.vliw.model import Fetch
 from headwater.isa.vliw.semantics import semantics
 

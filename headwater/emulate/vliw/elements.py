@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headwater.emulate.builder import Value
-from headwater.emulate.memory import Address, PartAccess
-from headwater.emulate.registers import PART_LANES, Mask
 from headwater.emulate.vliw import formats, program
 from headwater.emulate.vliw.bindings import Format
 from headwater.emulate.vliw.clause import Clause
+from headwater.emulate.wave.builder import Value
+from headwater.emulate.wave.memory import Address, PartAccess
+from headwater.emulate.wave.registers import PART_LANES, Mask
 from headwater.isa.vliw.model import Fetch
 
 Lanes = list[Value]

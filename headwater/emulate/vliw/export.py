@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from headwater.emulate import atomics
-from headwater.emulate.builder import Value
-from headwater.emulate.helpers import ARENA
-from headwater.emulate.memory import Address, PartAccess
-from headwater.emulate.registers import PART_LANES, Mask
 from headwater.emulate.vliw import formats, lds, program, scratch
 from headwater.emulate.vliw.bindings import Bound
 from headwater.emulate.vliw.clause import Clause, place
 from headwater.emulate.vliw.registers import PIXEL, RETURNED
 from headwater.emulate.vliw.watch import Watch, store
+from headwater.emulate.wave import atomics
+from headwater.emulate.wave.builder import Value
+from headwater.emulate.wave.helpers import ARENA
+from headwater.emulate.wave.memory import Address, PartAccess
+from headwater.emulate.wave.registers import PART_LANES, Mask
 from headwater.isa.vliw import table
 from headwater.isa.vliw.semantics import semantics
 

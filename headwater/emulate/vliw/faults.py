@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headwater.emulate import layout
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
 from headwater.emulate.vliw.layout import LAUNCH, RESOURCE
+from headwater.emulate.wave import layout
 from headwater.errors import KernelFault, SourceError, Span
 from headwater.native.faults import Extent, _place
 
 if TYPE_CHECKING:
-    from headwater.emulate.launched import ShaderLaunch
+    from headwater.emulate.wave.launched import ShaderLaunch
 
 _SPACES = {
     "fetch": "resource",

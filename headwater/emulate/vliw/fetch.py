@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from headwater.emulate.builder import Value
-from headwater.emulate.lower_float import lower
-from headwater.emulate.memory import Address, PartAccess
-from headwater.emulate.registers import PART, PART_LANES, PART_MASK, Mask
 from headwater.emulate.vliw import datashare, formats, program, sampling, scratch
 from headwater.emulate.vliw.bindings import NEAREST, Format, vertex_format
 from headwater.emulate.vliw.clause import Clause, place
 from headwater.emulate.vliw.elements import Lanes, accessing, four, load, source, write
 from headwater.emulate.vliw.registers import RETURNED
 from headwater.emulate.vliw.watch import Watch, looks_first
+from headwater.emulate.wave.builder import Value
+from headwater.emulate.wave.lower_float import lower
+from headwater.emulate.wave.memory import Address, PartAccess
+from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, Mask
 from headwater.isa.gcn.semantics import Node
 from headwater.isa.vliw.model import Fetch
 

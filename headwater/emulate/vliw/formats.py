@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headwater.emulate import lower_float
-from headwater.emulate.builder import Builder, Value
-from headwater.emulate.registers import PART_LANES
 from headwater.emulate.vliw.bindings import Format
+from headwater.emulate.wave import lower_float
+from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.registers import PART_LANES
 from headwater.isa.gcn.semantics import Mode, float_bits
 
 ONE = 0x3F800000

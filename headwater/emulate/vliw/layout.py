@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from headwater.emulate.layout import LANES
+from headwater.emulate.wave.layout import LANES
 from headwater.native.structure import Struct
 
 STACK_LIMIT: Final = 128
@@ -66,7 +66,7 @@ SHARED_BYTES: Final = 128 * 4 * REGISTER_BYTES
 
 
 def c_header() -> str:
-    """The declarations that ``control.c`` begins with, after those of `headwater.emulate.layout.c_header`."""
+    """The declarations that ``control.c`` begins with, after those of `headwater.emulate.wave.layout.c_header`."""
     return f"#define STACK_LIMIT {STACK_LIMIT}\n#define LOOP_LIMIT {LOOP_LIMIT}\n{CF.declaration()}"
 
 

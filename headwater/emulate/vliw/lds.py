@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headwater.emulate import atomics
-from headwater.emulate.builder import Value
-from headwater.emulate.helpers import GDS, LDS
-from headwater.emulate.lower_llvm import Wide, lower
-from headwater.emulate.memory import Address, PartAccess
-from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.emulate.vliw.clause import Clause
 from headwater.emulate.vliw.watch import Watch, store
+from headwater.emulate.wave import atomics
+from headwater.emulate.wave.builder import Value
+from headwater.emulate.wave.helpers import GDS, LDS
+from headwater.emulate.wave.lower_llvm import Wide, lower
+from headwater.emulate.wave.memory import Address, PartAccess
+from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Mask
 from headwater.isa.gcn.semantics import BITS
 from headwater.isa.vliw.model import Row
 from headwater.isa.vliw.semantics import semantics

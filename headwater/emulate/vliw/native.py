@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.base import cache
 from headwater.base.freshness import native_state
-from headwater.emulate import layout
-from headwater.emulate.native import has_avx512
+from headwater.emulate.gcn.native import has_avx512
 from headwater.emulate.vliw.bindings import Bindings, Name
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import c_header
+from headwater.emulate.wave import layout
 from headwater.native.compile_c import QUICKER, compile_c
 
 if TYPE_CHECKING:
-    from headwater.emulate.hooks import Observer
+    from headwater.emulate.watch.hooks import Observer
 
 SYMBOL = "hw_entry"
 _FORMAT = "emulate vliw 1"
@@ -69,9 +69,9 @@ def _build(kernel: Kernel, bindings: Bindings, full: bool, observer: Observer | 
     from headwater.native.shared import link_shared
     from headwater.native.worker import WORKER
 
-    WORKER.start("emulate.codegen")
+    WORKER.start("emulate.wave.codegen")
     made = translate(kernel, bindings, Options(has_avx512(), full, flushing=has_avx512(), observer=observer))
-    compiled: bytes = WORKER.call("emulate.codegen:compile_wave", made.text, made.size)
+    compiled: bytes = WORKER.call("emulate.wave.codegen:compile_wave", made.text, made.size)
     facts = {
         "frame_bytes": made.frame_bytes,
         "cache_slots": made.cache_slots,
@@ -89,6 +89,5 @@ def _build(kernel: Kernel, bindings: Bindings, full: bool, observer: Observer | 
 
 def support() -> bytes:
     """Object code of support.c and control.c, from the disk cache."""
-    here = Path(__file__).parent
-    parts = (layout.c_header(), (here.parent / "support.c").read_text(), c_header(), (here / "control.c").read_text())
+    parts = layout.support_source(), c_header(), Path(__file__).with_name("control.c").read_text()
     return compile_c("".join(parts), QUICKER)

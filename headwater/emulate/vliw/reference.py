@@ -1,7 +1,7 @@
 """A shader, wavefronts and memories in; the registers and memory after it out, one instruction at a time.
 
-Slow and simple: what the translator is held to. Expressions are computed by `headwater.emulate.evaluate_numpy` from the
-same table; what stands around them (slots, operands, predicates, control flow) is here, written apart from the
+Slow and simple: what the translator is held to. Expressions are computed by `headwater.emulate.wave.evaluate_numpy`
+from the same table; what stands around them (slots, operands, predicates, control flow) is here, written apart from the
 translator. Memory is `headwater.emulate.vliw.reference_memory`.
 """
 
@@ -14,9 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from headwater.emulate.evaluate_numpy import Array, Wide, evaluate, flush
-from headwater.emulate.layout import LANES
-from headwater.emulate.reference_memory import AccessError
 from headwater.emulate.vliw import reference_memory as access
 from headwater.emulate.vliw.operands import (
     INLINE,
@@ -29,6 +26,9 @@ from headwater.emulate.vliw.operands import (
 )
 from headwater.emulate.vliw.reference_memory import Memories
 from headwater.emulate.vliw.registers import AR, PREDICATE, PS, PV, RATS, RETURNED
+from headwater.emulate.wave.evaluate_numpy import Array, Wide, evaluate, flush
+from headwater.emulate.wave.layout import LANES
+from headwater.emulate.wave.reference_memory import AccessError
 from headwater.errors import KernelFault
 from headwater.isa.gcn.semantics import Mode
 from headwater.isa.vliw.model import (

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.emulate.evaluate_numpy import Array, evaluate
-from headwater.emulate.layout import LANES
-from headwater.emulate.reference_memory import AccessError, FlatMemory
 from headwater.emulate.vliw.bindings import NEAREST, Format, Name, Sampler, vertex_format
 from headwater.emulate.vliw.operands import SHARED_LIMIT
 from headwater.emulate.vliw.program import GRADIENTS, is_returning, memory_resource, reads_scratch, returned_rat
 from headwater.emulate.vliw.registers import PIXEL, RETURNED
+from headwater.emulate.wave.evaluate_numpy import Array, evaluate
+from headwater.emulate.wave.layout import LANES
+from headwater.emulate.wave.reference_memory import AccessError, FlatMemory
 from headwater.errors import KernelFault
 from headwater.isa.gcn.semantics import BITS, Mode, Semantics
 from headwater.isa.vliw import table

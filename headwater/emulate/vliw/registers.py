@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from headwater.emulate.builder import Builder, Value
-from headwater.emulate.registers import PART, PART_LANES, PART_MASK, PARTS, Mask
 from headwater.emulate.vliw.layout import CF, REGISTER_BYTES
+from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS, Mask
 
 GPRS: Final = 128
 PV, PS, AR, PREDICATE, CF_INDEX = 512, 516, 517, 521, 522

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from headwater.emulate.builder import Value
-from headwater.emulate.registers import PART_LANES
 from headwater.emulate.vliw.bindings import Bound, Name, Sampler
 from headwater.emulate.vliw.clause import Clause
 from headwater.emulate.vliw.elements import accessing, four, load
 from headwater.emulate.vliw.watch import Watch
+from headwater.emulate.wave.builder import Value
+from headwater.emulate.wave.registers import PART_LANES
 from headwater.isa.gcn.semantics import float_bits
 
 _EXTENTS = ("width", "height", "depth")

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headwater.emulate.builder import Value
-from headwater.emulate.layout import LANES
-from headwater.emulate.memory import Address, PartAccess
-from headwater.emulate.registers import PART_LANES
 from headwater.emulate.vliw.clause import Clause
 from headwater.emulate.vliw.watch import Watch
+from headwater.emulate.wave.builder import Value
+from headwater.emulate.wave.layout import LANES
+from headwater.emulate.wave.memory import Address, PartAccess
+from headwater.emulate.wave.registers import PART_LANES
 
 _ROW_BYTES = 4 * LANES
 """Private memory is interleaved by dwords over the lanes."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from headwater.emulate.stats import BANK_BYTES, InstructionRow, Statistics, Work, accesses, summed
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS, place
+from headwater.emulate.watch.stats import BANK_BYTES, InstructionRow, Statistics, Work, accesses, summed
 from headwater.isa.vliw.printer import cf_text, fetch_text, group_text
 
 if TYPE_CHECKING:
-    from headwater.emulate.launched import ShaderLaunch
-    from headwater.emulate.staging import Tables
-    from headwater.emulate.trace import Totals
+    from headwater.emulate.watch.staging import Tables
+    from headwater.emulate.watch.trace import Totals
+    from headwater.emulate.wave.launched import ShaderLaunch
     from headwater.isa.vliw.model import AluGroup, Cf
 
 CLASSES: Final = ("ALU group", "texture fetch", "vertex fetch", "data share", "scratch", "export", "memory", "flow")

@@ -10,9 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from headwater.emulate.builder import Builder, Value
-from headwater.emulate.layout import AT_BARRIER, ENDED, FAULT_NAMES, LANES, STOPPED, WAVE
-from headwater.emulate.registers import PART, PART_LANES, PARTS, Mask
 from headwater.emulate.vliw import export, fetch, program as reading
 from headwater.emulate.vliw.alu import AluCode
 from headwater.emulate.vliw.bindings import Bindings, Name
@@ -22,6 +19,9 @@ from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import CF, LAUNCH
 from headwater.emulate.vliw.program import Program, read_program
 from headwater.emulate.vliw.registers import PIXEL, Frame
+from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.layout import AT_BARRIER, ENDED, FAULT_NAMES, LANES, STOPPED, WAVE
+from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Mask
 from headwater.isa.vliw.model import Cf
 from headwater.native import launch_block
 

@@ -1,7 +1,7 @@
 """Accesses of a clause in; what an observer is told of them, with lanes and addresses as a trace has them, out.
 
 An access is told as the machine makes it: a fetch's whole element, all components of a store that follow each other.
-Addresses are numbers by which `headwater.runtime.vliw_launch.ShaderLaunch.regions` knows the memory: the host's, those
+Addresses are numbers by which `headwater.runtime.vliw.launch.ShaderLaunch.regions` knows the memory: the host's, those
 of the arena from `ARENA_KEY` on, and from `TILED_KEY` on the host's again, where elements lie in tiles.
 """
 
@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from headwater.emulate.atomics import operation_of
-from headwater.emulate.builder import Value
-from headwater.emulate.helpers import ARENA
-from headwater.emulate.hooks import Accessing
-from headwater.emulate.memory import Address
-from headwater.emulate.registers import PART_LANES, Mask
+from headwater.emulate.watch.hooks import Accessing
+from headwater.emulate.wave.atomics import operation_of
+from headwater.emulate.wave.builder import Value
+from headwater.emulate.wave.helpers import ARENA
+from headwater.emulate.wave.memory import Address
+from headwater.emulate.wave.registers import PART_LANES, Mask
 
 if TYPE_CHECKING:
     from headwater.emulate.vliw.bindings import Name

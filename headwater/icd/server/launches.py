@@ -17,7 +17,7 @@ from headwater.errors import HeadwaterError, InternalError, KernelFault, LaunchE
 from headwater.icd.constants import CL
 from headwater.icd.protocol import DIMENSIONS, IMAGE, RECORDS, SAMPLER, runs
 from headwater.icd.server.arena import Arena
-from headwater.runtime.cpu import NOT_CHECKED
+from headwater.runtime.cpu.device import NOT_CHECKED
 from headwater.runtime.devices import Device, DeviceKernel
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
 from headwater.runtime.values import Local, Sampler

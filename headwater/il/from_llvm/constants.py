@@ -20,7 +20,7 @@ NULL = {LOCAL: 0xFFFFFFFF, PRIVATE: 0xFFFFFFFF}
 AMDGPU Backend, Address Spaces)."""
 APERTURES = {PRIVATE: 0xFFFE0000, LOCAL: 0xFFFF0000}
 """Where a generic pointer has local and private memory, 64 KiB each, which is more than any of these chips has of them:
-above all buffers (`headwater.runtime.vliw_launch.Arena`), as clang's and AMD's later chips have apertures."""
+above all buffers (`headwater.runtime.vliw.launch.Arena`), as clang's and AMD's later chips have apertures."""
 _ZEROS = frozenset(("null", "zeroinitializer", "false", "none"))
 
 

@@ -18,9 +18,9 @@ from objects import (
 
 import headwater as hw
 from headwater.cli import main
-from headwater.emulate.reference import run_group
-from headwater.emulate.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
-from headwater.emulate.reference_registers import Wave
+from headwater.emulate.gcn.reference import run_group
+from headwater.emulate.gcn.reference_registers import Wave
+from headwater.emulate.wave.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
 from headwater.errors import CodeObjectError, UsageError
 from headwater.isa.gcn import amdcl as convention
 from headwater.isa.gcn.codeobject import load

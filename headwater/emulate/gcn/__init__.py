@@ -1,0 +1,1 @@
+"""GCN and CDNA machine code, executed."""

@@ -1,0 +1,103 @@
+"""The parts of a large kernel's text in; one LLVM function for each GCN block, and one that calls them in turn, out.
+
+LLVM's time grows faster than a function does. Where registers live in the wavefront's frame, blocks share nothing but
+memory, so each can be a function of its own: it returns the number of the block to go on with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from headwater.emulate.wave.builder import Block
+from headwater.emulate.wave.layout import AT_BARRIER, AT_GWS, ENDED, STOPPED, WAVE
+
+_NAME = re.compile(r"%[\w.]+")
+_TARGET = re.compile(r"label %([\w.]+)")
+_EXITS = {
+    "wave.ended": (-1, ENDED),
+    "wave.waits": (-2, AT_BARRIER),
+    "wave.stopped": (-3, STOPPED),
+    "wave.synchronises": (-4, AT_GWS),
+}
+
+
+def functions(
+    definitions: Sequence[str],
+    initial: Sequence[str],
+    blocks: Sequence[Block],
+    starts: Mapping[str, int],
+    entry: str,
+    resumed: Mapping[int, str],
+) -> str:
+    """The text of all functions.
+
+    ``definitions``: lines ``%name = …`` that the blocks' code may use, in order. ``initial``: what is run when a
+    wavefront begins. ``starts``: the label of each GCN block, with its number. ``resumed``: after which barrier it goes
+    on in which block.
+    """
+    known = {line.split(" = ", 1)[0]: line for line in definitions}
+    known["%count"] = f"%count = getelementptr i8, ptr %w, i64 {WAVE.offset['wave_instructions']}"
+    chunks: dict[str, list[Block]] = {}
+    for block in blocks:
+        if block.label in starts:
+            current = chunks[block.label] = []
+        current.append(block)
+    parts = [_block(known, label, chunk, starts) for label, chunk in chunks.items()]
+    return "\n\n".join([*parts, _caller(known, initial, starts, entry, resumed)])
+
+
+def _needed(known: Mapping[str, str], text: str) -> list[str]:
+    """The definitions that a text needs, and that these need."""
+    wanted: set[str] = set()
+    pending = [name for name in set(_NAME.findall(text)) if name in known]
+    while pending:
+        name = pending.pop()
+        if name not in wanted:
+            wanted.add(name)
+            pending += [other for other in _NAME.findall(known[name].split(" = ", 1)[1]) if other in known]
+    return [f"  {line}" for name, line in known.items() if name in wanted]
+
+
+def _block(known: Mapping[str, str], label: str, chunk: Sequence[Block], starts: Mapping[str, int]) -> str:
+    text = "\n".join(line for block in chunk for line in (f"{block.label}:", *block.lines))
+    own = {block.label for block in chunk}
+    stubs = []
+    for target in dict.fromkeys(_TARGET.findall(text)):
+        if target not in own:
+            number = _EXITS[target][0] if target in _EXITS else starts[target]
+            stubs.append(f"{target}:\n  ret i32 {number}")
+    head = "\n".join(["enter:", *_needed(known, text), f"  br label %{label}"])
+    return (
+        f"define internal i32 @block.{starts[label]}(ptr noalias %w) #0 {{\n{head}\n{text}\n" + "\n".join(stubs) + "\n}"
+    )
+
+
+def _caller(
+    known: Mapping[str, str], initial: Sequence[str], starts: Mapping[str, int], entry: str, resumed: Mapping[int, str]
+) -> str:
+    begin = "\n".join(initial)
+    cases = " ".join(f"i32 {number}, label %resumed.{number}" for number in resumed)
+    ways = [f"[{starts[entry]}, %begin]"]
+    ways += [f"[{starts[label]}, %resumed.{number}]" for number, label in resumed.items()]
+    ways += [f"[%next.{number}, %call.{number}]" for number in starts.values()]
+    targets = " ".join(f"i32 {number}, label %call.{number}" for number in starts.values())
+    targets += "".join(f" i32 {code}, label %{label}" for label, (code, _) in _EXITS.items())
+    lines = [
+        "define hidden i32 @hw_wave(ptr noalias %w) #0 {",
+        "entry:",
+        *_needed(known, f"{begin} %resume.at"),
+        "  %resume = load i32, ptr %resume.at",
+        f"  switch i32 %resume, label %begin [{cases}]",
+        "begin:",
+        begin,
+        "  br label %loop",
+        *(f"resumed.{number}:\n  br label %loop" for number in resumed),
+        "loop:",
+        f"  %next = phi i32 {', '.join(ways)}",
+        f"  switch i32 %next, label %wave.stopped [{targets}]",
+        *(f"call.{n}:\n  %next.{n} = call i32 @block.{n}(ptr %w)\n  br label %loop" for n in starts.values()),
+        *(f"{label}:\n  ret i32 {value}" for label, (_, value) in _EXITS.items()),
+        "}",
+    ]
+    return "\n".join(lines)

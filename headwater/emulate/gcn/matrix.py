@@ -1,0 +1,78 @@
+"""Matrix instructions (v_mfma_…) in; calls of the support code that multiplies, out.
+
+They read and write all lanes, whatever EXEC says.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from headwater.emulate.gcn.reference_matrix import shape_of
+from headwater.emulate.wave.builder import Builder
+from headwater.emulate.wave.layout import LANES
+from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Registers, number
+from headwater.isa.gcn.model import Constant, Instruction, Register, Source, constant_bits
+
+_KINDS = {"f32": 0, "f16": 1, "bf16": 2, "i8": 3, "f64": 4}
+_FACTOR_REGISTERS, RESULT_REGISTERS = 2, 32
+ARRAY_REGISTERS = 2 * _FACTOR_REGISTERS + RESULT_REGISTERS
+"""Registers that a call takes: A, B, then C."""
+
+
+class Context(Protocol):
+    """What the calls are written by: a translator."""
+
+    uses_matrices: bool
+
+    @property
+    def b(self) -> Builder: ...
+    @property
+    def regs(self) -> Registers: ...
+
+    def flush(self) -> None:
+        """Write the vector code that waits."""
+
+
+def translate(t: Context, instruction: Instruction) -> None:
+    """One matrix instruction."""
+    t.flush()
+    t.uses_matrices = True
+    b = t.b
+    result, m, k, factors, blocks = shape_of(instruction.row.name)
+    per_lane = m * k * blocks // LANES
+    dest = instruction.dests[0].register
+    for name, at in (("S0", 0), ("S1", _FACTOR_REGISTERS), ("S2", 2 * _FACTOR_REGISTERS)):
+        source = instruction.source(name)
+        assert source is not None
+        _store(t, source, at, dest.dwords, result)
+    b.declare("declare hidden void @hw_matrix(i32, i32, i32, i32, i32, i32, i32, ptr, ptr, ptr)")
+    places = [_place(t, at, 0) for at in (0, _FACTOR_REGISTERS, 2 * _FACTOR_REGISTERS)]
+    fields = instruction.fields
+    broadcast, chosen = (fields.get("cbsz", 0), fields.get("abid", 0)) if factors != "f64" else (0, 0)
+    numbers = (m, k, blocks, _KINDS[factors], per_lane, broadcast, chosen)
+    arguments = [f"i32 {n}" for n in numbers] + [f"ptr {place}" for place in places]
+    b.line(f"call void @hw_matrix({', '.join(arguments)})")
+    for n in range(dest.dwords):
+        for part in range(PARTS):
+            value = b.emit(f"load {PART}, ptr {_place(t, 2 * _FACTOR_REGISTERS + n, part)}, align 64")
+            t.regs.set_vector(number(dest) + n, part, value)
+
+
+def _place(t: Context, register: int, part: int) -> str:
+    return t.b.emit(f"getelementptr i8, ptr %matrices, i64 {4 * (LANES * register + PART_LANES * part)}")
+
+
+def _store(t: Context, source: Source, at: int, dwords: int, result: str) -> None:
+    """Put a source into the array, a constant into all lanes."""
+    value = source.value
+    count = value.dwords if isinstance(value, Register) else dwords
+    for n in range(count):
+        for part in range(PARTS):
+            if isinstance(value, Register):
+                text = t.regs.vector(number(value) + n, part)
+            else:
+                assert isinstance(value, Constant)
+                bits = constant_bits(value.code, "f64" if result == "f64" else "b32" if result == "i32" else "f32")
+                word = bits >> (32 * (n % 2) if result == "f64" else 0) & 0xFFFFFFFF
+                text = f"splat (i32 {word})"
+            t.b.line(f"store {PART} {text}, ptr {_place(t, at + n, part)}, align 64")

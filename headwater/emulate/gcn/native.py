@@ -1,0 +1,110 @@
+"""A kernel of a code object in; the native code that emulates it, in a shared library in the disk cache, out."""
+
+from __future__ import annotations
+
+import functools
+import json
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headwater.base import cache, host
+from headwater.base.freshness import native_state
+from headwater.native.compile_c import QUICKER, X86_64_LINUX, compile_c
+
+if TYPE_CHECKING:
+    from headwater.emulate.watch.hooks import Observer
+    from headwater.isa.gcn.objects import CodeObject
+    from headwater.native.worker import Worker
+
+SYMBOL = "hw_entry"
+_FORMAT = "emulate 2"
+_LIBRARY, _FACTS = "kernel.so", "kernel.json"
+
+
+class NativeKernel(NamedTuple):
+    """Native code of a kernel: ``library`` with the entry `SYMBOL` that support.c describes.
+
+    ``frame_bytes``: of each wavefront of a group; ``cache_slots``: see `headwater.emulate.wave.layout`;
+    ``instruction_count``: the GCN instructions that were translated; ``uses_gds``: it must be run by one thread;
+    ``uses_texels``: it has image or formatted buffer instructions; ``uses_gws``: its groups synchronise; ``observed``:
+    the observer's facts.
+    """
+
+    library: Path
+    frame_bytes: int
+    cache_slots: int
+    instruction_count: int
+    uses_gds: bool
+    uses_texels: bool
+    uses_gws: bool
+    observed: Any = None
+
+
+def native_kernel(code: CodeObject, name: str, *, full: bool, observer: Observer | None = None) -> NativeKernel:
+    """The kernel ``name`` translated, from the disk cache or by the compiler.
+
+    ``full``: for groups of a multiple of 64 work-items only. Raises InternalError if LLVM cannot compile it.
+    """
+    watched = "" if observer is None else observer.name
+    key = cache.key(_FORMAT, native_state(__name__), code.digest, name, str(full), watched)
+    entry = cache.get(key)
+    if entry is None:
+        entry = cache.put(key, _build(code, name, full, observer))
+    facts: dict[str, Any] = json.loads((entry / _FACTS).read_bytes())
+    return NativeKernel(entry / _LIBRARY, **facts)
+
+
+def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -> dict[str, bytes]:
+    from headwater.emulate.gcn.translate import Options, translate_kernel
+    from headwater.native.shared import link_shared
+    from headwater.native.worker import WORKER
+
+    # The compiler process gets ready for this machine's code while the kernel is translated.
+    threading.Thread(target=_prepare, args=(WORKER,), daemon=True).start()
+    made = translate_kernel(code, name, Options(full=full, avx512=has_avx512(), observer=observer))
+    compiled: bytes = WORKER.call("emulate.wave.codegen:compile_wave", made.text, made.instruction_count)
+    facts = {
+        "frame_bytes": made.frame_bytes,
+        "cache_slots": made.cache_slots,
+        "instruction_count": made.instruction_count,
+        "uses_gds": made.uses_gds,
+        "uses_texels": made.uses_texels,
+        "uses_gws": made.uses_gws,
+        "observed": None if observer is None else observer.facts(),
+    }
+    objects = [compiled, support()]
+    if made.uses_texels:
+        from headwater.emulate.gcn import texels
+
+        objects.append(texels.support())
+    if observer is not None:
+        objects += observer.objects()
+    return {_LIBRARY: link_shared(*objects), _FACTS: json.dumps(facts).encode()}
+
+
+def _prepare(worker: Worker) -> None:
+    with suppress(Exception):  # the process may be ended meanwhile; the call that matters will tell
+        worker.start("emulate.wave.codegen")
+        worker.call("emulate.wave.codegen:prepare")
+
+
+@functools.cache
+def has_avx512() -> bool:
+    """Whether this processor has what the support code's assembly is for; the compiler decides by the same flag."""
+    return "avx512bw" in host.features()
+
+
+@functools.cache
+def keeps_registers() -> bool:
+    """Whether repeats.h has assembly for this processor that calls C and keeps all registers; it decides by the same
+    flags."""
+    return X86_64_LINUX and bool(host.features() & {"avx512bw", "avx2"})
+
+
+def support() -> bytes:
+    """Object code of support.c, from the disk cache."""
+    from headwater.emulate.wave.layout import support_source
+
+    return compile_c(support_source(), QUICKER)

@@ -1,0 +1,545 @@
+"""A kernel's program in; the text of an LLVM function that runs a wavefront of it, out.
+
+One GCN basic block becomes one LLVM block or several. Scalar instructions are written at once; vector instructions
+are put off, and a run of them is then written for the first 16 lanes, for the next 16, and so on, so that a part's
+values stay in machine registers from one instruction to the next. What ends a run: a scalar instruction that needs a
+mask of it, a store after loads, whatever looks across lanes, and the end of the block.
+
+A wavefront that reaches a barrier stores its live registers in its frame and returns; called again it goes on there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from headwater.emulate.gcn import chunks, control, encodings_memory, gws, matrix, texels, vector
+from headwater.emulate.gcn.program import (
+    LARGE_PROGRAM,
+    BasicBlock,
+    Program,
+    effects,
+    full_after,
+    live_before_each,
+    meaning,
+    read_program,
+    registers as bits_of,
+)
+from headwater.emulate.watch import hooks
+from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.deferred import Deferred, Thunk
+from headwater.emulate.wave.layout import (
+    AT_BARRIER,
+    AT_GWS,
+    BUFFER,
+    ENDED,
+    FAULT_NAMES,
+    LANES,
+    LARGE_KERNEL,
+    STOPPED,
+    WAVE,
+)
+from headwater.emulate.wave.memory import Shape, Slot
+from headwater.emulate.wave.registers import ACC, PART, PART_LANES, PARTS, Mask, Registers
+from headwater.isa.gcn.decode import decode
+from headwater.isa.gcn.model import EXEC, SCC, Instruction
+from headwater.isa.gcn.semantics import Mode
+from headwater.isa.gcn.typed import untyped
+from headwater.native import launch_block
+
+if TYPE_CHECKING:
+    from headwater.isa.gcn.objects import CodeObject
+
+FRAME_HEADER_BYTES = 64
+"""Byte offset of the stop field in the launch block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to translate. ``full``: every wavefront begins with all lanes (groups of a multiple of 64 work-items).
+    ``avx512``: this machine has AVX-512 (with BW).
+
+    ``count``: count wave-instructions. ``observer``: writes code that watches, see `headwater.emulate.watch.hooks`.
+    """
+
+    full: bool = True
+    avx512: bool = True
+    count: bool = True
+    observer: hooks.Observer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The function's text with what it needs, and what the launcher must know of it.
+
+    ``frame_bytes``: what a wavefront keeps while it waits at a barrier; ``cache_slots``: memories of the last
+    allocation.
+    """
+
+    text: str
+    frame_bytes: int
+    cache_slots: int
+    instruction_count: int
+    uses_gds: bool = False
+    uses_texels: bool = False
+    uses_gws: bool = False
+
+
+def translate_kernel(code: CodeObject, name: str, options: Options) -> Translation:
+    """Translate the kernel ``name`` of a code object."""
+    kernel = code.kernels[name]
+    image = code.image()
+
+    def in_text(address: int) -> bool:
+        return bool(code.text_start <= address < code.text_end)
+
+    program = read_program(
+        lambda address: untyped(decode(image, address, code.isa), code.isa), kernel.entry, code.isa, in_text
+    )
+    if options.observer is not None:
+        options.observer.reads(program, kernel, code.target)
+    return Translator(
+        program, kernel.mode, options, private_registers=kernel.private_segment_bytes > 0 or kernel.dynamic_stack
+    ).translate()
+
+
+@dataclass(slots=True)
+class Translator(Deferred):
+    """The state of the translation of one kernel."""
+
+    program: Program
+    mode: Mode
+    options: Options
+    private_registers: bool = False
+    """Whether buffer instructions may access private memory (the kernel has some)."""
+
+    b: Builder = field(default_factory=Builder)
+    regs: Registers = field(init=False)
+    slots: int = 0
+    after: tuple[int, int, int] = (0, 0, 0)
+    """What is live after the instruction that is being translated."""
+    frame_bytes: int = FRAME_HEADER_BYTES
+    shapes: dict[tuple[str, str | None, str, bool], Shape] = field(default_factory=dict)
+    """What is known of registers of addresses in the block that is being translated."""
+    in_frame: bool = False
+    """Whether registers live in the wavefront's frame, not in stack slots that LLVM makes SSA values of."""
+    hides_chains: bool = False
+    """Whether long chains of integer operations are cut, for the sake of compile time: see `vector.CHAIN`."""
+    chains: dict[int, int] = field(default_factory=dict)
+    """Vector registers of the block that integer operations have made, and how many in a row."""
+    compact: bool = False
+    """Whether memory instructions of the block are only calls: short code, for what is not in a loop."""
+    uses_matrices: bool = False
+    uses_buffers: bool = False
+    """Whether it hands buffers' descriptors to support.c."""
+    uses_texels: bool = False
+    """Whether it calls texels.c."""
+    indexed_registers: int = 0
+    """Room for so many vector registers is wanted, of which M0 picks one."""
+    _queue: list[Thunk] = field(default_factory=list)
+    _queue_loads: bool = False
+    _split: set[int] = field(default_factory=set)
+    _resume: list[tuple[int, str]] = field(default_factory=list)
+    _resumed: dict[int, int] = field(default_factory=dict)
+    _slot_pointers: dict[int, str] = field(default_factory=dict)
+    _modes: Mapping[int, Mode] = field(default_factory=dict)
+    entry_mode: Mode = field(init=False)
+    condition: str = ""
+    """Whether the branch that ends the block is taken."""
+    jump_target: str = "0"
+    """Where the indirect jump that ends the block goes: an address."""
+
+    def __post_init__(self) -> None:
+        self.regs = Registers(self.b, lambda base: base in self._split, self.flush)
+        self.entry_mode = self.mode
+
+    # ---- the whole function
+
+    def translate(self) -> Translation:
+        """Write the function ``hw_wave`` and all that it needs."""
+        self._find_split_pairs()
+        self._modes = control.modes(self.program, self.mode)
+        compact = compact_blocks(self.program)
+        self.in_frame = is_large(self.program)
+        self.hides_chains = self.options.avx512 and self.program.instruction_count >= LARGE_KERNEL
+        body = self.b
+        for block in self.program.blocks.values():
+            self.compact = block.address in compact
+            self._block(block)
+        definitions, initial = self._entry()
+        first, *rest = body.blocks
+        del first
+        if self.in_frame:
+            starts = {label_of(address): number for number, address in enumerate(self.program.blocks)}
+            resumed = {number: label_of(address) for number, address in self._resumed.items()}
+            entry = label_of(self.program.entry)
+            function = chunks.functions(definitions, initial, rest, starts, entry, resumed)
+        else:
+            text = "\n".join(line for block in rest for line in (f"{block.label}:", *block.lines))
+            head = self._head(definitions, initial)
+            function = f"define hidden i32 @hw_wave(ptr noalias %w) #0 {{\n{head}\n{text}\n{self._exits()}\n}}"
+        parts = [function, *(d for d in body.declarations.values()), '!9100 = !{!"branch_weights", i32 2000, i32 1}']
+        return Translation(
+            "\n\n".join(parts),
+            self.frame_bytes,
+            self.slots,
+            self.program.instruction_count,
+            any(i.fields.get("gds") for block in self.program.blocks.values() for i in block.instructions),
+            self.uses_texels,
+            any(gws.ends(block) for block in self.program.blocks.values()),
+        )
+
+    def _find_split_pairs(self) -> None:
+        for block in self.program.blocks.values():
+            for instruction in block.instructions:
+                registers = [s.value for s in instruction.sources] + [d.register for d in instruction.dests]
+                for register in registers:
+                    if getattr(register, "file", "") != "s":
+                        continue
+                    index, count = register.index, register.dwords  # type: ignore[union-attr]
+                    if index & 1:
+                        self._split.add(index & ~1)
+                        index, count = index + 1, count - 1
+                    if count & 1:
+                        self._split.add(index + count - 1 & ~1)
+        self._split.add(124)  # M0, alone
+        self._split.discard(EXEC)
+
+    def _head(self, definitions: Sequence[str], initial: Sequence[str]) -> str:
+        """The function's beginning: stack slots, initial registers, and where to go on after a barrier."""
+        lines = ["entry:", *(f"  {line}" for line in definitions), "  store i64 0, ptr %count"]
+        if self._resume:
+            cases = " ".join(f"i32 {number}, label %{label}" for number, label in self._resume)
+            lines += ["  %resume = load i32, ptr %resume.at", f"  switch i32 %resume, label %begin [{cases}]"]
+        else:
+            lines.append("  br label %begin")
+        return "\n".join([*lines, "begin:", *initial, f"  br label %{label_of(self.program.entry)}"])
+
+    def _entry(self) -> tuple[list[str], list[str]]:
+        """Names that the code uses (slots, pointers), as lines ``%name = …``; and what gives registers their first
+        values."""
+        entry = self.program.blocks[self.program.entry]
+        out: list[str] = []
+        emit = out.append
+        initial: list[str] = []
+        for slot, kind, index in self.regs.scalar_slots(entry.scalar_in | 3 << EXEC):
+            if index == EXEC:
+                continue
+            initial.append(self._initial_scalar(slot, kind, index))
+        for register in bits_of(entry.active_in | entry.inactive_in):
+            for part in range(PARTS):
+                slot = self.regs.vector_slot(register, part)
+                if register < 3:
+                    place = (register * LANES + part * PART_LANES) * 4
+                    initial.append(
+                        f"  %id{register}.{part}.at = getelementptr i8, ptr %ids, i64 {place}\n"
+                        f"  %id{register}.{part} = load {PART}, ptr %id{register}.{part}.at, align 64\n"
+                        f"  store {PART} %id{register}.{part}, ptr {slot}"
+                    )
+                else:
+                    initial.append(f"  store {PART} zeroinitializer, ptr {slot}")
+        self.regs.slots.setdefault(f"p{EXEC}", "i64")
+        position = FRAME_HEADER_BYTES
+        slots: list[str] = []
+        for name, kind in sorted(self.regs.slots.items(), key=lambda slot: (slot[1] != PART, slot[0])):
+            if self.in_frame:
+                slots.append(f"%{name} = getelementptr i8, ptr %frame.ptr, i64 {position}")
+                position += PART_LANES * 4 if kind == PART else 8
+            else:
+                emit(f"%{name} = alloca {kind}{', align 64' if kind == PART else ''}")
+        self.frame_bytes = max(self.frame_bytes, position)
+        emit("%count = alloca i64")
+        if self.uses_matrices:
+            emit(f"%matrices = alloca [{matrix.ARRAY_REGISTERS * LANES} x i32], align 64")
+        if self.uses_buffers:
+            emit(f"%buffer = alloca [{BUFFER.size_bytes} x i8], align 64")
+        if self.uses_texels:
+            emit(f"%texels = alloca [{texels.TEXELS.size_bytes} x i8], align 64")
+        if self.indexed_registers:
+            emit(f"%registers = alloca [{self.indexed_registers} x {PART}], align 64")
+        emit(f"%addresses = alloca [{LANES} x i64], align 64")
+        emit(f"%data = alloca [{4 * LANES} x i32], align 64")
+        emit(f"%before = alloca [{4 * LANES} x i32], align 64")
+        for offset, pointer in self._slot_pointers.items():
+            emit(f"{pointer} = getelementptr i8, ptr %w, i64 {offset}")
+        emit(f"%cache.at = getelementptr i8, ptr %w, i64 {WAVE.offset['cache']}")
+        emit("%cache = load ptr, ptr %cache.at, !invariant.load !9001")
+        for number in range(self.slots):
+            emit(f"%slot{number} = getelementptr i8, ptr %cache, i64 {16 * number}")
+        emit(f"%block.at = getelementptr i8, ptr %w, i64 {WAVE.offset['block']}")
+        emit("%block = load ptr, ptr %block.at, !invariant.load !9001")
+        emit(launch_block.field("stop", "%block", "%stop"))
+        for name in ("code", "frame"):
+            emit(f"%{name}.at = getelementptr i8, ptr %w, i64 {WAVE.offset[name]}")
+            emit(f"%{name} = load i64, ptr %{name}.at, !invariant.load !9001")
+        emit("%frame.ptr = inttoptr i64 %frame to ptr")
+        for line in slots:
+            emit(line)
+        emit(f"%ids.at = getelementptr i8, ptr %w, i64 {WAVE.offset['ids']}")
+        emit("%ids = load ptr, ptr %ids.at, !invariant.load !9001")
+        emit(f"%alone.at = getelementptr i8, ptr %w, i64 {WAVE.offset['alone']}")
+        emit(f"%resume.at = getelementptr i8, ptr %w, i64 {WAVE.offset['resume']}")
+        if self.options.full:
+            initial.append(f"  store i64 -1, ptr %p{EXEC}")
+        else:
+            emit(f"%exec.at = getelementptr i8, ptr %w, i64 {WAVE.offset['exec']}")
+            initial += ["  %exec.first = load i64, ptr %exec.at", f"  store i64 %exec.first, ptr %p{EXEC}"]
+        return out, initial
+
+    def _initial_scalar(self, slot: str, kind: str, index: int) -> str:
+        if index == SCC or index >= 32:
+            return f"  store {kind} 0, ptr {slot}"
+        place = WAVE.offset["sgprs"] + 4 * index
+        name = f"%init{index}"
+        return (
+            f"  {name}.at = getelementptr i8, ptr %w, i64 {place}\n"
+            f"  {name} = load {kind}, ptr {name}.at\n"
+            f"  store {kind} {name}, ptr {slot}"
+        )
+
+    def _exits(self) -> str:
+        total = WAVE.offset["wave_instructions"]
+
+        def leave(label: str, value: int) -> str:
+            name = label.replace(".", "")
+            return (
+                f"{label}:\n"
+                f"  %{name}.n = load i64, ptr %count\n"
+                f"  %{name}.at = getelementptr i8, ptr %w, i64 {total}\n"
+                f"  %{name}.old = load i64, ptr %{name}.at\n"
+                f"  %{name}.sum = add i64 %{name}.old, %{name}.n\n"
+                f"  store i64 %{name}.sum, ptr %{name}.at\n"
+                f"  ret i32 {value}"
+            )
+
+        exits = {
+            "wave.ended": ENDED,
+            "wave.waits": AT_BARRIER,
+            "wave.stopped": STOPPED,
+            "wave.synchronises": AT_GWS,
+        }
+        return "\n".join(leave(label, value) for label, value in exits.items())
+
+    # ---- blocks
+
+    def _block(self, block: BasicBlock) -> None:
+        b, regs = self.b, self.regs
+        b.start(label_of(block.address))
+        regs.begin()
+        self.shapes = {}
+        self.chains.clear()
+        self.mode = self._modes.get(block.address, self.entry_mode)
+        full = block.full_in if self.options.full else 0
+        states = live_before_each(self.program, block)
+        if self.options.count and block.instructions:
+            counted = b.emit("load i64, ptr %count")
+            b.line(f"store i64 {b.emit(f'add i64 {counted}, {len(block.instructions)}')}, ptr %count")
+        if self.options.observer is not None:
+            self.options.observer.block(self, block)
+        for at, instruction in enumerate(block.instructions):
+            regs.exec_full = full >> EXEC & 3 == 3
+            self.after = states[at + 1]
+            self.instruction(instruction)
+            if self.options.observer is not None:
+                self.options.observer.after(self, block, at)
+            full = full_after(instruction, full) if self.options.full else 0
+        self.flush()
+        scalars, active, inactive = states[-1]
+        regs.end(scalars, active | inactive)
+        self._leave(block)
+
+    def _leave(self, block: BasicBlock) -> None:
+        """The end of a block, after everything live has been stored."""
+        b = self.b
+        if block.end == "fault":
+            self.stop("FAULT_UNSUPPORTED", block.address)
+            return
+        if block.end == "exit":
+            b.jump("wave.ended")
+            return
+        if block.end == "indirect":
+            control.indirect(self, block)
+            return
+        if any(a <= block.address for a in block.successors):
+            # A loop: it may be told to stop.
+            value = b.emit("load atomic i64, ptr %stop monotonic, align 8")
+            going = b.label("going")
+            b.line(f"br i1 {b.emit(f'icmp eq i64 {value}, 0')}, label %{going}, label %wave.stopped, !prof !9100")
+            b.start(going)
+        if block.end == "barrier":
+            self._barrier(block)
+        elif block.end == "branch":
+            b.branch(self.condition, *(label_of(a) for a in block.successors))
+        else:
+            b.jump(label_of(block.successors[0]))
+
+    def _barrier(self, block: BasicBlock) -> None:
+        b = self.b
+        following = self.program.blocks[block.successors[0]]
+        number = len(self._resume) + 1
+        save, resume = f"wait.{number}", f"resume.{number}"
+        synchronises = gws.ends(block)
+        if synchronises:
+            b.jump(save)
+        else:
+            alone = b.emit("load i32, ptr %alone.at, !invariant.load !9001")
+            b.branch(b.emit(f"icmp ne i32 {alone}, 0"), label_of(following.address), save)
+        b.start(save)
+        places = [] if self.in_frame else self._frame_places(following)
+        for slot, kind, place in places:
+            at = b.emit(f"getelementptr i8, ptr %frame.ptr, i64 {place}")
+            b.line(f"store {kind} {b.emit(f'load {kind}, ptr {slot}')}, ptr {at}")
+        b.line(f"store i32 {number}, ptr %resume.at")
+        b.jump("wave.synchronises" if synchronises else "wave.waits")
+        b.start(resume)
+        for slot, kind, place in places:
+            at = b.emit(f"getelementptr i8, ptr %frame.ptr, i64 {place}")
+            b.line(f"store {kind} {b.emit(f'load {kind}, ptr {at}')}, ptr {slot}")
+        b.jump(label_of(following.address))
+        self._resume.append((number, resume))
+        self._resumed[number] = following.address
+
+    def _frame_places(self, following: BasicBlock) -> list[tuple[str, str, int]]:
+        """Where each register goes that lives on after a barrier: stack slot, type, offset in the frame."""
+        places: list[tuple[str, str, int]] = []
+        position = FRAME_HEADER_BYTES
+        for register in bits_of(following.active_in | following.inactive_in):
+            for part in range(PARTS):
+                places.append((self.regs.vector_slot(register, part), PART, position))
+                position += PART_LANES * 4
+        for slot, kind, _ in self.regs.scalar_slots(following.scalar_in):
+            places.append((slot, kind, position))
+            position += 8
+        self.frame_bytes = max(self.frame_bytes, position)
+        return places
+
+    # ---- instructions
+
+    def instruction(self, instruction: Instruction) -> None:
+        """Translate one instruction; those that end a block are done by `_leave`."""
+        what = meaning(instruction)
+        encoding = instruction.row.encoding
+        if what.unsupported or control.is_trap(instruction):
+            self.flush()
+            kind = "FAULT_TRAP" if control.is_trap(instruction) else "FAULT_UNSUPPORTED"
+            self.stop(kind, instruction.address)
+            self.b.start(self.b.label("unreachable"))
+        elif what.effect("gws") is not None:
+            gws.translate(self, instruction)
+        elif "mfma" in instruction.row.flags:
+            matrix.translate(self, instruction)
+        elif encoding in ("SOP1", "SOP2", "SOPC", "SOPK", "SOPP"):
+            control.scalar(self, instruction)
+        elif encoding == "SMEM":
+            encodings_memory.scalar_memory(self, instruction)
+        elif encoding in vector.MEMORY_ENCODINGS:
+            encodings_memory.vector_memory(self, instruction)
+        else:
+            vector.translate(self, instruction)
+
+    # ---- writing registers
+
+    def exec_mask(self) -> Mask:
+        """EXEC as it is now."""
+        return self.regs.mask(EXEC)
+
+    def masked(self, register: int) -> bool:
+        """Whether a vector register's old value is still wanted in lanes that EXEC excludes."""
+        return not self.regs.exec_full and bool(self.after[2] >> register & 1)
+
+    # ---- memory
+
+    def new_slot(self) -> str:
+        """Memory of an allocation, for one instruction."""
+        self.slots += 1
+        return f"%slot{self.slots - 1}"
+
+    def fixed_slot(self, offset: int) -> str:
+        """A slot in the wavefront's structure: one of the memories that do not change."""
+        return self._slot_pointers.setdefault(offset, f"%fixed{offset}")
+
+    def slot_values(self, slot: str) -> tuple[str, str]:
+        """Start and size of a slot's allocation."""
+        invariant = ", !invariant.load !9001" if slot.startswith("%fixed") else ""
+        start = self.b.emit(f"load i64, ptr {slot}, align 8{invariant}")
+        second = self.b.emit(f"getelementptr i8, ptr {slot}, i64 8")
+        return start, self.b.emit(f"load i64, ptr {second}, align 8{invariant}")
+
+    def slot_now(self, pointer: str) -> Slot:
+        """A slot with its allocation as it is where the instruction begins."""
+        return Slot(pointer, *self.slot_values(pointer))
+
+    def check_scalar(self, address: str, nbytes: int, how: int, pc: int, slot: str) -> None:
+        """Stop unless an access by the whole wavefront lies in one allocation."""
+        b = self.b
+        start, size = self.slot_values(slot)
+        offset = b.emit(f"sub i64 {address}, {start}")
+        limit = b.intrinsic("usub.sat", "u64", Value(size, "u64"), Value(str(nbytes - 1), "u64")).text
+        inside = b.emit(f"icmp ult i64 {offset}, {limit}")
+        fast, slow = b.label("inside"), b.label("look")
+        b.line(f"br i1 {inside}, label %{fast}, label %{slow}, !prof !9100")
+        b.start(slow)
+        b.declare("declare hidden i32 @hw_scalar(ptr, i64, i64, i32, i64, ptr) #1")
+        found = b.emit(f"call i32 @hw_scalar(ptr %w, i64 {address}, i64 {nbytes}, i32 {how}, i64 {pc}, ptr {slot})")
+        b.line(f"br i1 {b.emit(f'icmp ne i32 {found}, 0')}, label %{fast}, label %wave.stopped, !prof !9100")
+        b.start(fast)
+
+    def stop_unless(self, fine: str) -> None:
+        """Leave if there was a fault, which has been recorded."""
+        going = self.b.label("going")
+        self.b.line(f"br i1 {fine}, label %{going}, label %wave.stopped, !prof !9100")
+        self.b.start(going)
+
+    def stop(self, kind: str, pc: int, detail: str = "0") -> None:
+        """Record a fault and leave. Ends the LLVM block."""
+        b = self.b
+        b.declare("declare hidden i32 @hw_stop(ptr, i32, i64, i64) #1")
+        b.emit(f"call i32 @hw_stop(ptr %w, i32 {FAULT_NAMES[kind]}, i64 {pc}, i64 {detail})")
+        b.jump("wave.stopped")
+
+
+INLINE_ACCESSES = 60
+"""Memory instructions of a kernel that all have their usual case inline; of larger ones, those in loops."""
+LOOP_ACCESSES = 200
+"""In loops, how many may."""
+
+
+LARGE_FRAMES = 300
+"""Registers saved at barriers from which on, as for programs of more than `LARGE_PROGRAM` instructions, the time that
+LLVM takes for registers that are SSA values across blocks is too long: it grows with both."""
+
+
+def is_large(program: Program) -> bool:
+    """Whether a kernel's registers had better stay in memory from block to block."""
+    saved = 0
+    for block in program.blocks.values():
+        if block.end == "barrier":
+            following = program.blocks[block.successors[0]]
+            saved += (following.active_in | following.inactive_in).bit_count()
+    return program.instruction_count > LARGE_PROGRAM or saved > LARGE_FRAMES
+
+
+def compact_blocks(program: Program) -> set[int]:
+    """Addresses of the blocks whose memory instructions are to be calls, for the sake of compile time."""
+    loops = [(a, block.address) for block in program.blocks.values() for a in block.successors if a <= block.address]
+    inside, outside = 0, 0
+    result: set[int] = set()
+    for address, block in program.blocks.items():
+        count = sum(i.row.encoding in vector.MEMORY_ENCODINGS for i in block.instructions)
+        if any(first <= address <= last for first, last in loops):
+            inside += count
+        else:
+            outside += count
+            result.add(address)
+    if inside > LOOP_ACCESSES:
+        return set(program.blocks)
+    return result if inside + outside > INLINE_ACCESSES else set()
+
+
+def label_of(address: int) -> str:
+    """The LLVM block of the code at an address."""
+    return f"at.{address:x}"
+
+
+__all__ = ["ACC", "Options", "Translation", "Translator", "effects", "label_of"]

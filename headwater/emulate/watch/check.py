@@ -1,0 +1,716 @@
+"""A launch in; a `KernelFault` that names races, unwritten memory, bad barriers and misaligned accesses in it, out.
+
+What is looked for, and what is not, is said in docs/checks.md; check.c looks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from headwater.base.arrays import Array, address, aligned_bytes
+from headwater.emulate.gcn import waitcnt
+from headwater.emulate.gcn.provenance import Provenance, provenance
+from headwater.emulate.watch import unwritten
+from headwater.emulate.watch.staging import (
+    CONTEXT_HOOK,
+    FLAT_KIND,
+    KINDS,
+    LDS_KIND,
+    Staged,
+    Tables,
+    function_at_end,
+    recorder_bytes,
+    tables,
+)
+from headwater.emulate.wave.layout import LANES, round_up
+from headwater.errors import InternalError, ResourceError, SourceError, Span
+from headwater.native.structure import Struct
+from headwater.opencl.check_findings import fault, sentences
+
+if TYPE_CHECKING:
+    from headwater.emulate.gcn.program import BasicBlock, Program
+    from headwater.emulate.gcn.translate import Translator
+    from headwater.emulate.watch.hooks import Accessing
+    from headwater.emulate.watch.staging import Site
+    from headwater.emulate.wave.launched import GcnLaunch, SimulatedTask
+    from headwater.emulate.wave.memory import Address
+    from headwater.emulate.wave.registers import Mask
+    from headwater.isa.gcn.objects import KernelObject
+    from headwater.native.faults import Extent
+    from headwater.opencl.access_locations import AccessPlaces
+
+_FINDINGS: Final = ("RACE", "UNINITIALISED", "UNALIGNED", "BARRIER_LANES", "BARRIER_PLACES", "BARRIER_MISSED", "STRAY")
+"""Kinds of findings, from 1 on."""
+RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY = range(1, 1 + len(_FINDINGS))
+_FACTS: Final = ("WRITES", "IS_ATOMIC", "STILL", "COMPARES", "MASKS", "MONOTONE", "IN_LDS", "LOOKS_FIRST")
+"""Facts of sites, which check_records.h explains: bits from 16 on."""
+_WRITES, _ATOMIC, _STILL, _COMPARES, _MASKS, _MONOTONE, _IN_LDS, _LOOKS_FIRST = (
+    1 << (16 + n) for n in range(len(_FACTS))
+)
+_ELSEWHERE = 2
+"""What a finding says of a race with several other groups."""
+_MANY, _WHO = 1 << 31, (1 << 31) - 1
+_ROOM = 64
+"""Findings that are kept apart; kernels with more places that are wrong are not thought of."""
+_SERIAL_WAVES = 1024
+"""Wavefronts of a launch up to which one thread runs its groups in order, so that findings are always the same."""
+_WORD = (1 << 64) - 1
+_LDS_BYTES = 1 << 16
+"""Of a compute unit (AMD, GCN3 ISA, 2.2). No process has memory below that (Linux, vm.mmap_min_addr)."""
+_GRANULES = 64
+"""Of a record."""
+
+
+def _numbers(kind: str, *names: str) -> tuple[tuple[str, str, int], ...]:
+    return tuple((kind, name, 1) for name in names)
+
+
+_RECORD: Final = Struct(
+    "record",
+    *_numbers("u64", "writer", "reader"),  # identities that go by a rule
+    *_numbers("u64", "written", "read"),  # the granules that they are of
+    *_numbers("u64", "writers", "readers"),  # the granules whose identities are in `more`
+    *_numbers("u64", "several", "groups"),  # granules that several work-items, or several groups, have read
+)
+_LOCAL: Final = Struct(
+    "local",
+    ("u64", "crowd", 1),  # granules that several lanes read at once in `crowd_epoch`
+    *_numbers("u32", "crowd_epoch", "crowd_site"),
+    *_numbers("u32", "wrote_epoch", "read_epoch"),  # the last with writes, and reads by no crowd; plus 1, or 0
+    align=0,
+)
+"""Of a record of local memory, beside it."""
+_SHADOW: Final = Struct(
+    "shadow",
+    ("struct record *", "records", 1),
+    ("u64 *", "more", 1),  # the writers of BLOCK granules, their readers, the writers of the next
+    ("u64 *", "unwritten", 1),  # the granules of memory without data, or none
+    ("struct local *", "local", 1),
+    ("u64 *", "plain", 1),  # the last plain write's identity of granules whose writer is an atomic function, or 0
+    ("u64", "count", 1),  # of granules, of which a record has 1 << record_shift
+    *_numbers("u64", "shared", "record_shift"),
+)
+_RANGE: Final = Struct(
+    "range",
+    *_numbers("u64", "start", "bytes"),
+    ("u64", "shadow", 1),  # 0 of memory that the launch does not write, so that nobody's reads matter
+    ("u64", "move", 1),  # is added to an address for where it is on the host
+    align=0,
+)
+_FINDING: Final = Struct(
+    "finding",
+    *_numbers("u32", "kind", "site", "other_site", "other_tag", "tag", "count"),
+    *_numbers("u64", "address", "detail"),
+    align=0,
+)
+_SITE_FACTS: Final = Struct(
+    "site_facts",
+    ("u32", "facts", 1),
+    ("u32", "next", 1),  # of the sites that are told together with this one, `delta` bytes further; 0: none
+    *_numbers("u32", "delta", "leader"),
+    align=0,
+)
+_CONTEXT: Final = Struct(
+    "context",
+    *_numbers("u64", "teams", "team_bytes", "recorder_bytes", "site_table", "ranges", "range_count", "findings"),
+    *_numbers("u32", "finding_count", "finding_room", "waves", "granule_shift", "local_granules", "team_count"),
+    *_numbers("u32", "exhausted", "lost", "failed", "lock"),
+    ("u32", "in_step", 1),  # groups are of one wavefront by declaration
+    ("u32", "unaligned", 1),  # bytes of local memory that may be accessed at any address
+    ("u32", "atomics", 1),  # there are atomic functions
+)
+_TEAM: Final = Struct(
+    "team",
+    (_SHADOW, "local", 1),
+    ("u64", "barrier_pc", 1),
+    ("u64", "owner", 1),  # the structure of its thread's first wavefront
+    *_numbers("u32", "open", "begun", "barrier_epoch", "barrier_tag"),
+)
+"""What a thread keeps: of the group that it runs, of local memory (records, then ``more``), of each wavefront."""
+SHARED: Final = (_RECORD, _LOCAL, _SHADOW, _RANGE, _FINDING, _SITE_FACTS, _CONTEXT, _TEAM)
+"""The structures that check.c and Python share."""
+_MORE_BYTES: Final = 16
+_PLAIN_BYTES: Final = 8
+"""Of a granule in ``more`` and in ``plain``."""
+
+
+def c_header() -> str:
+    """The declarations of check.c's own, behind those of `headwater.emulate.watch.staging.c_header`."""
+    kinds = ", ".join(f"{name} = {number}" for number, name in enumerate(_FINDINGS, 1))
+    facts = ", ".join(f"{name} = 1 << {number}" for number, name in enumerate(_FACTS, 16))
+    numbers = f"enum {{ {kinds} }};\nenum {{ {facts} }};\nenum {{ GRANULES = {_GRANULES}, MANY = {_MANY}u }};\n"
+    return numbers + "".join(one.declaration() for one in SHARED)
+
+
+class CheckObserver(Staged):
+    """Writes code that tells check.c."""
+
+    name = "check 19"
+    library = ("check_records.h", "check_patterns.h", "check.c")
+    tells_segments = False
+    takes_values = True
+    takes_tiles = False
+
+    def declarations(self) -> str:
+        return c_header()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._leaders: dict[tuple[int, int, str, int], tuple[int, int]] = {}
+        self._stores = 0
+        """To local memory, so far."""
+        self._provenance: Provenance | None = None
+        self.still: set[int] = set()
+        """Sites that are told so: see `_is_still`."""
+
+    def reads(self, program: Program, kernel: KernelObject, target: str) -> None:
+        """Races need a write: of what no pointer that may be written through points to, reads need not be known."""
+        self._provenance = provenance(program, kernel, target)
+
+    def facts(self) -> Any:
+        """``written``: the numbers of the arguments through which may be written, None if they are not known;
+        ``still``: the sites that read through others."""
+        written = None if self._provenance is None else sorted(self._provenance.written)
+        return {**super().facts(), "written": written, "still": sorted(self.still)}
+
+    def _is_still(self, what: Accessing, site: int) -> bool:
+        if self._provenance is None or what.address not in self._provenance.still:
+            return False
+        self.still.add(site)
+        return True
+
+    def after(self, t: Translator, block: BasicBlock, at: int) -> None:
+        """Where ``sub_group_barrier`` was (library/gcn/subgroup.cl), work-items of a wavefront may count on its lanes'
+        running in step."""
+        super().after(t, block, at)
+        if block.instructions[at].row.name == "s_setprio":
+            t.flush()
+            t.b.declare("declare hidden void @hw_in_step(ptr) nounwind")
+            t.b.line("call void @hw_in_step(ptr %w)")
+
+    def _told_already(
+        self, what: Accessing, site: int, part: int, kind: int, at: Address, writes: bool, lanes: Mask
+    ) -> bool:
+        """Reads of local memory by the same address but for a constant are told together, if no store is between."""
+        if writes and kind in (LDS_KIND, FLAT_KIND):
+            self._stores += 1
+        if writes or kind != LDS_KIND or not at.low.startswith("%"):  # a constant has a base that is not
+            return False
+        one = self.sites[site]
+        if part == 0:
+            key = self._segment_of[what.member], self._stores, at.low, one.nbytes
+            leader, offset = self._leaders.setdefault(key, (site, at.offset))
+            if leader != site:
+                self.sites[site] = replace(one, same_as=leader, delta=at.offset - offset & 0xFFFFFFFF)
+        return self.sites[site].same_as >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """What check.c knows of an extent of memory: a structure, and the arrays that it points to.
+
+    ``unwritten``: a bit for each granule, in words of 64; empty if there is data. ``others``: the records, and what is
+    not touched where neighbours access neighbours.
+    """
+
+    memory: Array
+    unwritten: Array
+    others: tuple[Array, ...]
+
+    @staticmethod
+    def of(
+        count: int, room: int, unwritten: Array, *, shared: bool, atomics: bool, earlier: Shadow | None = None
+    ) -> Shadow:
+        """Of ``count`` granules that nobody has accessed, ``room`` in a record; ``shared``: by several threads;
+        ``atomics``: also by atomic functions.
+
+        ``earlier``: of a launch that has ended, as large: its memory is used again.
+        """
+        number = _records(count, room)
+        if earlier is None:
+            records = aligned_bytes(number * _RECORD.size_bytes)
+            more = aligned_bytes(number * room * _MORE_BYTES)  # never read before written, and mostly neither
+            plain = aligned_bytes(number * room * _PLAIN_BYTES if atomics else 0)  # likewise
+        else:
+            records, more, plain = earlier.others
+        records[:] = 0
+        arrays = {"records": records, "more": more, "unwritten": unwritten}
+        memory = _SHADOW.filled(
+            {
+                **{name: address(array) if array.size else 0 for name, array in arrays.items()},
+                "plain": address(plain) if atomics else 0,
+                "count": count,
+                "shared": int(shared),
+                "record_shift": room.bit_length() - 1,
+            }
+        )
+        return Shadow(memory, unwritten, (records, more, plain))
+
+
+def _records(granules: int, room: int = _GRANULES) -> int:
+    return -(-granules // room)
+
+
+class Checker:
+    """A `headwater.emulate.watch.hooks.Watcher` whose launches end in a KernelFault if anything was found."""
+
+    checked_code = True
+    notes_written = True
+
+    def __init__(self, observer: CheckObserver | None = None) -> None:
+        self.observer = CheckObserver() if observer is None else observer
+        self._source: AccessPlaces | None = None
+        self._kept: dict[int, list[Shadow]] = {}
+        """Shadows of the launch before, by their granules."""
+
+    # ---- what headwater.emulate.watch.hooks.Watcher wants
+
+    def hooks(self, launch: GcnLaunch) -> list[int]:
+        if launch._total * launch._waves <= _SERIAL_WAVES:
+            launch._tickets = 1
+        found = tables(launch.native.observed)
+        self.tables: Tables = found
+        watched = [site for site in found.sites if site.kind in ("global", "lds", "flat")]
+        sizes = [1 if site.operation == "mskor" else site.nbytes for site in watched]
+        self._granule = min([4, *(size & -size for size in sizes)])
+        self._atomics = any(site.atomic for site in watched)
+        self._waves = launch._waves
+        # Rows of a narrow group are accessed together, and by other groups than what lies beside them.
+        row = self._group_width(launch) * 4 // self._granule
+        self._room = next((room for room in (16, 32) if row <= room), _GRANULES)
+        self._recorder_bytes = recorder_bytes(len(found.sites))
+        self._site_table = _site_table(found.sites)
+        self._site_table[launch.native.observed.get("still", []), 0] |= _STILL
+        self._begins = self._beginnings(launch)
+        self._site_table[list(self._begins), 0] |= _ATOMIC
+        self._findings = np.zeros(_ROOM, _FINDING.dtype)
+        self._context = aligned_bytes(_CONTEXT.size_bytes)
+        return [address(self._context) if n == CONTEXT_HOOK else 0 for n in range(8)]
+
+    def begin(self, launch: GcnLaunch, task: SimulatedTask) -> None:
+        local = -(-launch._frames // self._granule)
+        team_bytes = _TEAM.size_bytes + self._waves * self._recorder_bytes
+        each = _MORE_BYTES + (_PLAIN_BYTES if self._atomics else 0)
+        team_bytes += round_up(_records(local) * (_RECORD.size_bytes + _GRANULES * each + _LOCAL.size_bytes), 64)
+        # A thread that was called for an earlier launch may come late, and find something to do.
+        count = launch._tickets if launch._tickets == 1 else 2 * launch._tickets
+        try:
+            self._teams = aligned_bytes(count * team_bytes)
+            shared = launch._tickets > 1
+            self._memory = self._extents(launch, task)
+            known = _apart(self._memory)
+            still = self._still(launch, task, known)
+            self._shadows = [(extent, self._shadow(extent, shared)) for extent in known if extent not in still]
+        except MemoryError:
+            raise ResourceError("there is too little memory for checking this launch", hint="make it smaller") from None
+        self._teams[:] = 0
+        shadows = {extent: address(shadow.memory) for extent, shadow in self._shadows}
+        rows = sorted(
+            (extent.start, extent.end - extent.start, shadows.get(extent, 0), self._host(extent) - extent.start & _WORD)
+            for extent in known
+        )
+        self._ranges = np.array(rows or [(0, 0, 0, 0)], np.uint64)
+        values = {
+            "teams": address(self._teams),
+            "team_bytes": team_bytes,
+            "recorder_bytes": self._recorder_bytes,
+            "site_table": address(self._site_table),
+            "ranges": address(self._ranges),
+            "range_count": len(rows),
+            "findings": address(self._findings),
+            "finding_room": _ROOM,
+            "waves": self._waves,
+            "granule_shift": self._granule.bit_length() - 1,
+            "local_granules": local,
+            "team_count": count,
+            "in_step": int(self._in_step(launch)),
+            "unaligned": self._unaligned(launch),
+            "atomics": int(self._atomics),
+        }
+        self._context[:] = 0
+        _CONTEXT.write(self._context, values)
+
+    def end(self, launch: GcnLaunch, task: SimulatedTask) -> None:
+        function_at_end(launch.native.library, "hw_check_end")(address(self._context))
+        self._kept = {}
+        for extent, shadow in self._shadows:
+            self._note_written(extent, shadow)
+            self._kept.setdefault(self._granules(extent), []).append(shadow)
+        if task.record[0]:
+            return  # a fault, which is told
+        if self._field("failed"):
+            raise InternalError("a launch had more threads at a time than its check has room for")
+        found = [one for one in self._findings[: self._field("finding_count")] if not self._is_harmless(launch, one)]
+        texts = [self._text(launch, one, self._memory) for one in found if not self._is_repeated(one, found)]
+        texts += sentences(task.told, launch.kernel, launch._work_dim)
+        texts += self._further(launch)
+        if texts:
+            raise fault(texts)
+
+    # ---- memory
+
+    def _field(self, name: str) -> int:
+        return int(_CONTEXT.read(self._context, name))
+
+    def _still(self, launch: GcnLaunch, task: SimulatedTask, known: list[Extent]) -> set[Extent]:
+        """The extents that hold data and that the launch's code does not write, as far as that is known."""
+        pointers = self._written(launch, task)
+        if pointers is None:
+            return set()
+        own = [self._on_host(e) for e in self._memory if any(e.start <= p < e.end for p in pointers)]
+        return {
+            extent
+            for extent in known
+            if unwritten.words(self._host(extent)) is None
+            and not any(
+                one.start < here.stop and here.start < one.stop for here in (self._on_host(extent),) for one in own
+            )
+        }
+
+    def _on_host(self, extent: Extent) -> range:
+        """The host's addresses of an extent: two may be the same memory."""
+        start = self._host(extent)
+        return range(start, start + extent.end - extent.start)
+
+    def _shadow(self, extent: Extent, shared: bool) -> Shadow:
+        count = self._granules(extent)
+        known = unwritten.words(self._host(extent))
+        words = np.zeros(0, np.uint64)
+        if known is not None:
+            granules = np.zeros((_records(count, self._room), _GRANULES), np.bool_)
+            missing = np.zeros(len(granules) * self._room, np.bool_)
+            repeated = np.repeat(~known, unwritten.WORD_BYTES // self._granule)[: len(missing)]
+            missing[: len(repeated)] = repeated
+            granules[:, : self._room] = missing.reshape(-1, self._room)
+            words = np.packbits(granules.reshape(-1), bitorder="little").view(np.uint64)
+        earlier = self._kept.get(count)
+        one = earlier.pop() if earlier else None
+        return Shadow.of(count, self._room, words, shared=shared, atomics=self._atomics, earlier=one)
+
+    def _granules(self, extent: Extent) -> int:
+        return -(-(extent.end - extent.start) // self._granule)
+
+    def _note_written(self, extent: Extent, shadow: Shadow) -> None:
+        known = unwritten.words(self._host(extent))
+        if known is None:
+            return
+        each = unwritten.WORD_BYTES // self._granule
+        bits = np.unpackbits(shadow.unwritten.view(np.uint8), bitorder="little")
+        missing = bits.reshape(-1, _GRANULES)[:, : self._room].reshape(-1)
+        padded = np.zeros(len(known) * each, np.bool_)
+        done = missing[: len(padded)] == 0
+        padded[: len(done)] = done
+        known |= padded.reshape(-1, each).any(1)
+        if known.all():
+            unwritten.written(self._host(extent))
+
+    # ---- what is no finding
+
+    def _beginnings(self, launch: GcnLaunch) -> dict[int, int]:
+        """The loads that begin atomic functions which compilers make loops around cmpxchg of, where the hardware has no
+        instruction: they come from the same place in the source. By number, the cmpxchg's."""
+        sites = self.tables.sites
+        loops = {
+            place: n
+            for n, site in enumerate(sites)
+            if site.operation == "cmpxchg"
+            for place in [self._place(launch, site.address)]
+        }
+        loops.pop(None, None)
+        if not loops:
+            return {}
+        loads = [n for n, site in enumerate(sites) if not site.writes and site.kind in ("global", "lds", "flat")]
+        return {n: loops[place] for n in loads if (place := self._place(launch, sites[n].address)) in loops}
+
+    def _is_repeated(self, one: Any, found: list[Any]) -> bool:
+        """Whether a finding is of such a load, and there is one of its cmpxchg, too."""
+        loop = self._begins.get(int(one["site"]))
+        return loop is not None and any(o["kind"] == one["kind"] and o["site"] == loop for o in found)
+
+    def _is_harmless(self, launch: GcnLaunch, one: Any) -> bool:
+        """Whether a finding is a plain read beside an atomic function that looks whether that is worth while (loops
+        around cmpxchg begin so, and it may be read before a maximum is raised or a bit set), or is volatile. Or of
+        atomic_load and atomic_store, or bytes of a copied structure that are no member's."""
+        if one["kind"] == UNINITIALISED:
+            return self._is_gap(launch, self.tables.sites[int(one["site"])], int(one["detail"]))
+        if one["kind"] != RACE:
+            return False
+        numbers = int(one["site"]), int(one["other_site"])
+        sites = [self.tables.sites[number] for number in numbers]
+        plain = [n for n in numbers if not _is_update(self.tables.sites[n])]
+        if len(plain) == 2:
+            return all(self._at(launch, site, "atomic") for site in sites)
+        if not plain:
+            return False
+        site = self.tables.sites[plain[0]]
+        if not site.writes and (site.volatile or self._site_table[plain[0], 0] & _LOOKS_FIRST):
+            return True
+        return bool(self._at(launch, site, "atomic")) or (not site.writes and bool(self._at(launch, site, "volatile")))
+
+    def _is_gap(self, launch: GcnLaunch, site: Site, missing: int) -> bool:
+        """Whether the missing bytes that a site reads belong to no member of a structure that is copied there."""
+        copies = self._at(launch, site, "copies")
+        if not any(layout.is_gap(missing, site.nbytes) for layout in copies):
+            return False
+        # A copy is made by several accesses: if there is nothing in any of them, there is nothing to copy.
+        place = self._place(launch, site.address)
+        parts = {
+            n: other
+            for n, other in enumerate(self.tables.sites)
+            if other.kind == site.kind and not other.writes and self._place(launch, other.address) == place
+        }
+        found = self._findings[: self._field("finding_count")]
+        gone = {int(f["site"]): int(f["detail"]) for f in found if f["kind"] == UNINITIALISED}
+        return not all(gone.get(n, 0) == (1 << other.nbytes) - 1 for n, other in parts.items())
+
+    def _at(self, launch: GcnLaunch, site: Site, what: str) -> list[Any]:
+        """What the program has of ``what``, a field of `AccessPlaces`, where a site is."""
+        place = self._place(launch, site.address)
+        if place is None:
+            return []
+        if self._source is None:
+            self._source = self._source_places(launch)
+        found = []
+        for other, value in getattr(self._source, what).items():
+            same = os.path.basename(other.file) == os.path.basename(place.file) and other.line == place.line
+            if same and place.column in (0, other.column):  # code for VLIW chips has no columns
+                found += value
+        return found
+
+    def _source_places(self, launch: GcnLaunch) -> AccessPlaces:
+        from headwater.opencl.access_locations import AccessPlaces, access_places
+
+        kernel = launch.kernel
+        if not kernel.program_source:
+            return AccessPlaces()
+        try:
+            return access_places(self._front(launch), kernel.program_source, kernel.program_filename)
+        except SourceError:  # a file that it includes is not there any more
+            return AccessPlaces()
+
+    # ---- words
+
+    def _text(self, launch: GcnLaunch, one: Any, extents: list[Extent]) -> str:
+        kind, tag, other = int(one["kind"]), int(one["tag"]), int(one["other_tag"])
+        who = self._who(launch, tag)
+        times = f" ({int(one['count']):,} times in all)" if one["count"] > 1 else ""
+        if kind in (BARRIER_LANES, BARRIER_PLACES):
+            return self._barrier(launch, one, who)
+        if kind == BARRIER_MISSED:
+            first, second = self._wavefront(tag), self._wavefront(other)
+            return (
+                f"{self._name(launch)}: wavefront {first} ends without having been at barrier number "
+                f"{int(one['detail'])}, where wavefront {second} of its group {self._group_text(launch, tag)} was\n"
+                "  hint: all work-items of a group must reach a barrier, or none"
+            )
+        site = self.tables.sites[int(one["site"])]
+        local = site.kind == "lds" or (site.kind == "flat" and int(one["address"]) < _LDS_BYTES)
+        place = _where(int(one["address"]), site.nbytes, local, extents)
+        if kind == UNALIGNED:
+            message = f"{who} {_verb(site)} {site.nbytes} bytes {place}, which is not aligned{times}"
+            return self._located(
+                launch, site.address, message, "local memory and atomic functions need aligned addresses"
+            )
+        if kind == STRAY:
+            message = f"{who} {_verb(site)} {site.nbytes} bytes {place}, by a pointer to another buffer{times}"
+            return self._located(
+                launch, site.address, message, "the index is out of the bounds of the buffer it is used with"
+            )
+        if kind == UNINITIALISED:
+            owner = "no work-item of its group has written" if local else "nothing has been written"
+            message = f"{who} reads {site.nbytes} bytes {place}, where {owner}{times}"
+            return self._located(launch, site.address, message, "")
+        earlier = self.tables.sites[int(one["other_site"])]
+        wrote = "wrote" if int(one["detail"]) else "reads"
+        if _is_update(earlier):
+            wrote = "updates"
+        many = other & _MANY and other & _WHO == tag
+        whom = "other work-items" if many else self._who(launch, other, short=True)
+        verb = {"wrote": "writes", "reads": "reads", "updates": "updates"}[wrote]
+        if many:
+            verb = verb.removesuffix("s") if verb != "reads" else "read"
+        message = f"data race: {who} {_verb(site)} {site.nbytes} bytes {place}, which {whom} {verb} too{times}"
+        where = self._line(launch, earlier.address)
+        message += f"\n    the other access: {where}" if where else ""
+        same = self._group(tag) == self._group(other) and one["detail"] != _ELSEWHERE
+        return self._located(launch, site.address, message, self._order(launch, same))
+
+    def _barrier(self, launch: GcnLaunch, one: Any, who: str) -> str:
+        other = self._who(launch, int(one["other_tag"]), short=True)
+        if int(one["kind"]) == BARRIER_LANES:
+            message = f"{who} does not reach a barrier where {other} of its group waits"
+        else:
+            where = self._line(launch, int(one["address"]))
+            message = f"{who} waits at a barrier while {other} of its group waits at another"
+            message += f"\n    the other barrier: {where}" if where else ""
+        hint = "all work-items of a group must reach the same barrier, or none"
+        return self._located(launch, int(one["detail"]), message, hint)
+
+    def _group(self, tag: int) -> int:
+        return (tag & _WHO) // LANES // self._waves
+
+    def _wavefront(self, tag: int) -> int:
+        return (tag & _WHO) // LANES % self._waves
+
+    def _group_text(self, launch: GcnLaunch, tag: int) -> str:
+        return f"({', '.join(map(str, self._ids(launch, tag)[1]))})"
+
+    def _ids(self, launch: GcnLaunch, tag: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """A work-item's global id and its group's."""
+        global_size, local_size, offset = launch._sizes
+        groups = [-(-g // size) for g, size in zip(global_size, local_size, strict=True)]
+        number = self._group(tag)
+        group = number % groups[0], number // groups[0] % groups[1], number // prod(groups[:2])
+        size = [min(local_size[n], global_size[n] - group[n] * local_size[n]) for n in range(3)]
+        flat = self._wavefront(tag) * LANES + (tag & 63)
+        local = flat % size[0], flat // size[0] % size[1], flat // (size[0] * size[1])
+        item = tuple(offset[n] + group[n] * local_size[n] + local[n] for n in range(3))
+        return item[: launch._work_dim], group[: launch._work_dim]
+
+    def _who(self, launch: GcnLaunch, tag: int, *, short: bool = False) -> str:
+        item, _ = self._ids(launch, tag)
+        text = f"work-item ({', '.join(map(str, item))})"
+        return text if short else f"{text} of {self._name(launch)}"
+
+    def _line(self, launch: GcnLaunch, pc: int) -> str:
+        """Where an instruction comes from: file, line, and its text."""
+        place = self._place(launch, pc)
+        if place is None:
+            return self._instruction(launch, pc)
+        return f"{place.file}:{place.line}: {self._source_line(launch, place).strip()}".rstrip(": ")
+
+    def _located(self, launch: GcnLaunch, pc: int, message: str, hint: str) -> str:
+        place = self._place(launch, pc)
+        if place is None:
+            return f"{message}\n    {self._line(launch, pc)}" + (f"\n  hint: {hint}" if hint else "")
+        return str(SourceError(message, place, hint=hint, source_line=self._source_line(launch, place)))
+
+    # ---- what is a GCN launch's own
+
+    def _order(self, launch: GcnLaunch, same: bool) -> str:
+        """What would order work-items, of the ``same`` group or of two."""
+        return "a barrier between them orders them" if same else "work-groups run in any order; use atomic functions"
+
+    def _name(self, launch: GcnLaunch) -> str:
+        """The kernel's name."""
+        return launch.machine_kernel.name
+
+    def _in_step(self, launch: GcnLaunch) -> bool:
+        """Whether groups are declared to be of one wavefront: then compilers leave barriers out, as lanes run in step,
+        in code that was not made for checks."""
+        if launch.kernel.program_source:
+            return False
+        kernel = launch.machine_kernel
+        most = prod(kernel.reqd_group_size) if kernel.reqd_group_size else kernel.max_flat_group
+        return 0 < most <= LANES
+
+    def _unaligned(self, launch: GcnLaunch) -> int:
+        """Bytes of local memory that plain accesses may be to at any address: LLVM puts private structures among the
+        kernel's own variables, and chips from GFX9 on take any address (FeatureUnalignedDSAccess)."""
+        return launch.host.static_local_bytes if launch.code.target.startswith("gfx9") else 0
+
+    def _front(self, launch: GcnLaunch) -> str:
+        """The front end's IR of the kernel's program."""
+        from headwater.opencl.gcn_build import front
+
+        kernel = launch.kernel
+        return front(kernel.program_source, kernel.program_filename, kernel.options, launch.code.target).ir
+
+    def _group_width(self, launch: GcnLaunch) -> int:
+        """Work-items of a row of a group."""
+        return launch._sizes[1][0]
+
+    def _extents(self, launch: GcnLaunch, task: SimulatedTask) -> list[Extent]:
+        """The memory that accesses are told of, by the addresses that they are told with."""
+        return task.extents
+
+    def _host(self, extent: Extent) -> int:
+        """Where memory of `_extents` lies."""
+        return extent.start
+
+    def _written(self, launch: GcnLaunch, task: SimulatedTask) -> set[int] | None:
+        """Addresses in all memory that the kernel may write, as far as pointers are followed; None if they are not."""
+        written = launch.native.observed.get("written")
+        if written is None:
+            return None
+        args = [launch.machine_kernel.args[number] for number in written]
+        return {int.from_bytes(task.args[arg.offset : arg.offset + 8].tobytes(), "little") for arg in args}
+
+    def _further(self, launch: GcnLaunch) -> list[str]:
+        """Findings in the machine code."""
+        sites = zip(self.tables.sites, self._site_table[:, 0], strict=False)
+        return waitcnt.texts(launch, {site.address for site, facts in sites if facts & _IN_LDS})
+
+    def _place(self, launch: GcnLaunch, pc: int) -> Span | None:
+        """Where an instruction comes from, if it is known."""
+        place = launch.code.line_of(pc)
+        return None if place is None or not place[1] else Span(*place)
+
+    def _instruction(self, launch: GcnLaunch, pc: int) -> str:
+        """An instruction's text."""
+        from headwater.emulate.gcn.faults import instruction_text
+
+        return instruction_text(launch, pc)
+
+    def _source_line(self, launch: GcnLaunch, place: Span) -> str:
+        source, mine = launch.kernel.program_source.splitlines(), launch.kernel.program_filename
+        known = place.file == mine or mine.endswith(f"/{place.file}")
+        return source[place.line - 1] if known and 0 < place.line <= len(source) else ""
+
+
+def _site_table(sites: Sequence[Site]) -> Array:
+    """Rows of facts, the next site that is told with this one, by how much it is further, and the one that tells."""
+    table = np.zeros((max(len(sites), 1), _SITE_FACTS.size_bytes // 4), np.uint32)
+    last: dict[int, int] = {}
+    for n, site in enumerate(sites):
+        leader = n if site.same_as < 0 else site.same_as
+        table[n] = _site_word(site), 0, site.delta, leader
+        if leader in last:
+            table[last[leader], 1] = n
+        last[leader] = n
+    return table
+
+
+def _site_word(site: Site) -> int:
+    flags = (_WRITES if site.writes else 0) | (_ATOMIC if site.atomic else 0)
+    if site.operation in ("cmpxchg", "min", "max", "and", "or"):
+        flags |= _MONOTONE
+    flags |= {"cmpxchg": _COMPARES, "mskor": _MASKS}.get(site.operation, 0)
+    return KINDS.index(site.kind) | site.nbytes << 8 | flags
+
+
+def _apart(extents: list[Extent]) -> list[Extent]:
+    """The extents without those that lie in others, and without what kernels only read by themselves."""
+    kept: list[Extent] = []
+    for extent in sorted(extents, key=lambda e: (e.start, -e.end)):
+        own = extent.name.startswith(("the code object", "the kernarg", "the dispatch", "the queue", "the printf"))
+        if not own and not (kept and extent.start < kept[-1].end):
+            kept.append(extent)
+    return kept
+
+
+def _verb(site: Site) -> str:
+    return "updates" if _is_update(site) else "writes" if site.writes else "reads"
+
+
+def _is_update(site: Site) -> bool:
+    """Whether it is an atomic function: bytes are written by an atomic instruction on VLIW chips."""
+    return site.atomic and site.operation != "mskor"
+
+
+def _where(where: int, nbytes: int, local: bool, extents: list[Extent]) -> str:
+    if local:
+        return f"at byte {where} of local memory"
+    for extent in extents:
+        if extent.start <= where < extent.end:
+            return f"at byte {where - extent.start} of {extent.name}"
+    return f"at address {where:#x}"
+
+
+__all__ = ["CheckObserver", "Checker"]

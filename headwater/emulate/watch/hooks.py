@@ -1,0 +1,245 @@
+"""What may watch a translated kernel: an `Observer` is asked at its events and writes LLVM code into the translation.
+
+An observer's code may call functions of its own library (declare them with ``b.declare``) and read ``hooks`` of the
+wavefront's structure ``%w`` (addresses that the launcher puts into the dispatch structure). It must not change
+registers. The GCN translator asks `Observer.block`, `after`, `access`, `scalar_access` and `barrier`; that for VLIW
+shaders knows where its segments end, and asks `begin`, `segment`, `told` and `waits`, which the others are made of.
+`reads` comes before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from headwater.emulate.gcn.program import BasicBlock, Program
+    from headwater.emulate.gcn.translate import Translator
+    from headwater.emulate.wave.builder import Builder
+    from headwater.emulate.wave.launched import SimulatedTask
+    from headwater.emulate.wave.memory import Address
+    from headwater.emulate.wave.registers import Mask
+    from headwater.isa.gcn.model import Instruction
+    from headwater.isa.gcn.objects import KernelObject
+
+
+@dataclass(frozen=True, slots=True)
+class Accessing:
+    """Which access is told: ``address`` of the instruction in the code; ``member``: the address by which its segment
+    has it, if that is another; ``function``: the one that is written, where names of values are its own.
+
+    ``operation``: what an atomic function does, as `headwater.emulate.wave.atomics.operation_of` names it;
+    ``volatile``: a load that goes past the caches. VLIW only: ``unit``, what makes the access, and the ``resource``
+    that it is to (docs/trace.md).
+    """
+
+    address: int
+    member: int
+    atomic: bool
+    operation: str = ""
+    volatile: bool = False
+    unit: str = ""
+    resource: str = ""
+    function: str = ""
+
+
+class Observer(Protocol):
+    """Writes code that watches."""
+
+    name: str
+    """Part of the key under which the code is cached."""
+    takes_values: bool
+    """Whether it looks at memory before it is stored to: all parts of a store are then told before the first is
+    written, unless the instruction may go two ways."""
+    takes_tiles: bool
+    """Whether it is told where elements of resources with rows lie on a chip, in tiles; else where they lie here."""
+
+    def objects(self) -> list[bytes]:
+        """Object code of the functions that it calls, to be linked to the kernel's: see `native.compile_c`."""
+        ...
+
+    def facts(self) -> Any:
+        """What is kept with the code of what was written, as a JSON value."""
+        ...
+
+    def reads(self, program: Program, kernel: KernelObject, target: str) -> None:
+        """What is going to be translated: a kernel's code for LLVM's processor ``target``."""
+        ...
+
+    def begin(self, b: Builder) -> None:
+        """A wavefront begins."""
+        ...
+
+    def segment(
+        self, b: Builder, addresses: Sequence[int], active: str, *, repeats: bool = True, loops: bool = True
+    ) -> None:
+        """Instructions begin that run one after the other with ``active`` lanes, an ``i32``.
+
+        ``repeats``: they may have been told of last; ``loops``: the way back of a loop may lead here.
+        """
+        ...
+
+    def told(
+        self,
+        b: Builder,
+        what: Accessing,
+        part: int,
+        at: Address,
+        nbytes: int,
+        writes: bool,
+        lanes: Mask,
+        values: Sequence[str] = (),
+        ahead: bool = False,
+    ) -> None:
+        """See `access`."""
+        ...
+
+    def waits(self, b: Builder, address: int, exec_: str) -> None:
+        """The wavefront's lanes ``exec_``, an ``i64``, are at a barrier."""
+        ...
+
+    def block(self, t: Translator, block: BasicBlock) -> None:
+        """A basic block begins."""
+        ...
+
+    def after(self, t: Translator, block: BasicBlock, at: int) -> None:
+        """The block's instruction number ``at`` has been translated; if it is a vector one, perhaps only put off."""
+        ...
+
+    def access(
+        self,
+        t: Translator,
+        instruction: Instruction,
+        part: int,
+        at: Address,
+        nbytes: int,
+        writes: bool,
+        lanes: Mask,
+        values: Sequence[str] = (),
+        ahead: bool = False,
+        apart: bool = False,
+    ) -> None:
+        """A part's lanes are about to access memory, ``nbytes`` each. Called when the part is written. ``values``: the
+        dwords that a store stores, or an atomic function's operands: of cmpxchg the new value and that which it
+        compares with, of mskor the bits and the mask; ``ahead``: all parts are told before one is stored; ``apart``:
+        how often it is told, or in which of several ways, does not follow from the segments that are run."""
+        ...
+
+    def scalar_access(self, t: Translator, instruction: Instruction, address: str, nbytes: int, writes: bool) -> None:
+        """The wavefront is about to access memory with one address (``i64``)."""
+        ...
+
+    def barrier(self, t: Translator, instruction: Instruction) -> None:
+        """The wavefront is at a barrier."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Memory that a launch's code accesses: ``keys`` are the numbers that its first byte has as an address there, each
+    with how many bytes follow; ``host``: where what the first key tells of lies in this process."""
+
+    name: str
+    keys: tuple[tuple[int, int], ...]
+    host: int
+
+
+class Native(Protocol):
+    """A launch's native code."""
+
+    @property
+    def library(self) -> Path: ...
+    @property
+    def observed(self) -> Any:
+        """The observer's facts."""
+        ...
+
+
+class Watched(Protocol):
+    """What a watcher asks of any launch."""
+
+    _tickets: int
+    """Threads that run it, at most."""
+    _waves: int
+    """Wavefronts of a full work-group."""
+
+    @property
+    def native(self) -> Native: ...
+    @property
+    def private_lane_bytes(self) -> int:
+        """Private (scratch) memory of a lane."""
+        ...
+
+    @property
+    def local_banks(self) -> int:
+        """Banks of the chip's local memory."""
+        ...
+
+    @property
+    def fetches_by_quads(self) -> bool:
+        """Whether the unit in front of the caches takes four lanes a cycle, and a cycle for each of their lines."""
+        ...
+
+    def header(self, task: SimulatedTask, place: Callable[[int], int]) -> Mapping[str, Any]:
+        """What a trace's header says of this launch (docs/trace.md); ``place`` of a key is its address there."""
+        ...
+
+    def regions(self, task: SimulatedTask) -> Sequence[Region]:
+        """The memory that it may access, in an order that is the same in every run. One may be part of another, by
+        their first keys."""
+        ...
+
+
+class Watcher(Protocol):
+    """The launcher's side of an observer: gives its code memory, and takes what it found."""
+
+    checked_code: bool
+    """Whether it looks at code that was compiled for checks, in which accesses stay where the program has them."""
+    notes_written: bool
+    """Whether it tells `headwater.emulate.watch.unwritten` what a launch has written."""
+
+    @property
+    def observer(self) -> Observer:
+        """What writes the code that tells this watcher."""
+        ...
+
+    def hooks(self, launch: Any) -> list[int]:
+        """What the wavefronts' ``hooks`` hold when a thread begins. The sizes of ``launch``, a `Watched` or what of it
+        the watcher is made for, are fixed by now."""
+        ...
+
+    def begin(self, launch: Any, task: SimulatedTask) -> None:
+        """A launch is about to start: its table of allocations is made."""
+        ...
+
+    def end(self, launch: Any, task: SimulatedTask) -> None:
+        """All wavefronts of a launch have ended, or one has a fault."""
+        ...
+
+
+_watching: ContextVar[Callable[[], Watcher] | None] = ContextVar("headwater_watching", default=None)
+
+
+@contextmanager
+def watching(make: Callable[[], Watcher]) -> Iterator[None]:
+    """Launches on simulated devices inside are watched, each by a watcher of its own that ``make`` gives."""
+    token = _watching.set(make)
+    try:
+        yield
+    finally:
+        _watching.reset(token)
+
+
+def is_watched() -> bool:
+    """Whether launches are watched here."""
+    return _watching.get() is not None
+
+
+def wanted() -> Watcher | None:
+    """A watcher for the launch that is being prepared, if there is to be one."""
+    make = _watching.get()
+    return None if make is None else make()

@@ -1,0 +1,313 @@
+"""Atomic instructions in; a loop over the active lanes that updates memory one lane after the other, out.
+
+Other threads run other work-groups, so global memory is updated by the host's atomics; LDS and GDS by plain code, as a
+work-group is run by one thread. (Kernels that use the GDS run on one thread.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from headwater.emulate.gcn.program import meaning
+from headwater.emulate.gcn.vector import put
+from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.helpers import GDS, LDS, WRITE
+from headwater.emulate.wave.layout import LANES
+from headwater.emulate.wave.lower_llvm import Wide, lower
+from headwater.emulate.wave.memory import GDS_SLOT, LDS_SLOT, Address
+from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Mask, number
+from headwater.isa.gcn.model import EXEC, M0, Instruction, Register
+from headwater.isa.gcn.semantics import BITS, Mode, Semantics
+
+if TYPE_CHECKING:
+    from headwater.emulate.gcn.translate import Translator
+
+_RMW = {"add", "sub", "and", "or", "xor", "umin", "umax", "min", "max", "xchg", "uinc_wrap", "udec_wrap"}
+_LONG = f"<{PART_LANES} x i64>"
+_OPERATIONS = (
+    (re.compile(r"cmpswap|cmpst|CMPXCHG|CMP_STORE|CMP_XCHG"), "cmpxchg"),
+    (re.compile(r"mskor|MSKOR"), "mskor"),
+    (re.compile(r"(?:^|_)[usf]?(min|max|and|or)(?:_|$)", re.IGNORECASE), ""),
+)
+
+
+def operation_of(name: str) -> str:
+    """What an atomic instruction of that name does, as far as observers tell it apart: "cmpxchg", "mskor", "min",
+    "max", "and", "or", or ""."""
+    for pattern, operation in _OPERATIONS:
+        if found := pattern.search(name):
+            return operation or found[1].lower()
+    return ""
+
+
+def told_operands(name: str, operands: Sequence[str]) -> Sequence[str]:
+    """An atomic instruction's operands, dwords in the order of its registers, as observers are told them: what is
+    compared with, or the mask, comes second, which the LDS' instructions have first."""
+    if operation_of(name) not in ("cmpxchg", "mskor"):
+        return ()
+    half = len(operands) // 2
+    return [*operands[half:], *operands[:half]] if name.startswith(("ds_", "LDS_", "GDS_")) else operands
+
+
+class Context(Protocol):
+    """What the loop over lanes is written by: a translator."""
+
+    @property
+    def b(self) -> Builder: ...
+
+    def stop_unless(self, fine: str) -> None:
+        """Leave if there was a fault."""
+
+
+def translate(t: Translator, instruction: Instruction, place: Callable[[int], Address]) -> None:
+    """One atomic instruction of any encoding."""
+    t.flush()
+    b = t.b
+    how, slot = 0, ""
+    for part in range(PARTS):  # addresses, one lane after the other
+        at = place(part).settled(b)
+        how, slot = at.how, at.slot.pointer
+        tell(t, instruction, part, at, t.exec_mask())
+        wide = wide_addresses(b, at)
+        here = b.emit(f"getelementptr i8, ptr %addresses, i64 {8 * PART_LANES * part}")
+        b.line(f"store {_LONG} {wide}, ptr {here}, align 64")
+    update_places(t, instruction, how, slot, "-1" if t.exec_mask().full else t.regs.pair(EXEC))
+
+
+def _operands(instruction: Instruction) -> tuple[dict[str, tuple[int, int]], list[int]]:
+    """The registers of an instruction's data, and where among them those of each operand are: first and how many."""
+    layout: dict[str, tuple[int, int]] = {}
+    registers: list[int] = []
+    for source in instruction.sources:
+        if source.name in ("DATA", "DATA1") and isinstance(source.value, Register):
+            layout[source.name] = len(registers), source.value.dwords
+            registers += range(number(source.value), number(source.value) + source.value.dwords)
+    return layout, registers
+
+
+def tell(t: Translator, instruction: Instruction, part: int, at: Address, lanes: Mask) -> None:
+    """Tell the observer that a part's lanes are about to update what lies at an address."""
+    observer = t.options.observer
+    if observer is not None:
+        registers = [t.regs.vector(register, part) for register in _operands(instruction)[1]]
+        values = told_operands(instruction.row.name, registers)
+        observer.access(t, instruction, part, at, updated_bytes(instruction), True, lanes, values, ahead=True)
+
+
+def updated_bytes(instruction: Instruction) -> int:
+    """Bytes of memory that an atomic instruction updates for a lane."""
+    targets = dict(meaning(instruction).assignments)
+    return BITS[targets["MEM"].type] // 8 if "MEM" in targets else 4
+
+
+def update_places(t: Translator, instruction: Instruction, how: int, slot: str, bits: str) -> None:
+    """Update memory for the lanes of ``bits``, an ``i64``, whose addresses are in ``%addresses``."""
+    dest = instruction.dest("D")
+    nbytes = updated_bytes(instruction)
+    layout, registers = _operands(instruction)
+    for n, register in enumerate(registers):
+        for part in range(PARTS):
+            put_array(t.b, "%data", n, part, t.regs.vector(register, part))
+    what = meaning(instruction)
+    update_lanes(t, what, t.mode, nbytes, how, slot, instruction.address, bits, layout, keep_old=dest is not None)
+    if dest is not None:
+        take_before(t, instruction, min(dest.register.dwords, nbytes // 4))
+
+
+def take_before(t: Translator, instruction: Instruction, dwords: int) -> None:
+    """Write what memory held, which is in ``%before``, to the destination."""
+    b = t.b
+    first = number(instruction.dests[0].register)
+    exec_mask = t.exec_mask()
+    for n in range(dwords):
+        masked = t.masked(first + n)
+        for part in range(PARTS):
+            here = b.emit(f"getelementptr i8, ptr %before, i64 {4 * (LANES * n + PART_LANES * part)}")
+            value = b.emit(f"load {PART}, ptr {here}, align 64")
+            put(t, first + n, part, value, exec_mask, masked, None)
+
+
+def count(t: Translator, instruction: Instruction) -> None:
+    """ds_append and ds_consume: the number of active lanes is added to a counter, or taken from it, and every lane gets
+    what it was (AMD, Vega ISA Reference Guide, "DS_APPEND"). M0 has the address, as LLVM puts it there."""
+    t.flush()
+    b = t.b
+    effect = meaning(instruction).effect("count")
+    assert effect is not None
+    how = GDS if instruction.fields.get("gds") else LDS
+    slot = t.slot_now(t.fixed_slot(GDS_SLOT if how == GDS else LDS_SLOT))
+    base = b.emit(f"zext i32 {b.emit(f'and i32 {t.regs.scalar(M0)}, 65535')} to i64")
+    base = b.emit(f"add i64 {base}, {instruction.fields['offset']}")
+    address = b.emit(f"add i64 {slot.start}, {base}")
+    lanes = t.regs.pair(EXEC)
+    first = b.emit(f"and i64 {lanes}, {b.emit(f'sub i64 0, {lanes}')}")
+    if t.options.observer is not None:
+        for part in range(PARTS):
+            at = Address(address, "zeroinitializer", None, how, slot)
+            t.options.observer.access(t, instruction, part, at, 4, True, Mask(first))
+    start, some, done = b.block.label, b.label("some"), b.label("counted")
+    b.branch(b.emit(f"icmp eq i64 {lanes}, 0"), done, some)
+    b.start(some)
+    lane = b.emit(f"trunc i64 {b.intrinsic('cttz', 'u64', Value(lanes, 'u64'), extra=('i1 true',)).text} to i32")
+    pointer = pointer_to(t, address, 4, how | WRITE, instruction.address, lane, slot.pointer)
+    old = b.emit(f"load i32, ptr {pointer}, align 1")
+    b.declare("declare i64 @llvm.ctpop.i64(i64)")
+    active = b.emit(f"trunc i64 {b.emit(f'call i64 @llvm.ctpop.i64(i64 {lanes})')} to i32")
+    operation = "add" if effect.text == "up" else "sub"
+    b.line(f"store i32 {b.emit(f'{operation} i32 {old}, {active}')}, ptr {pointer}, align 1")
+    end = b.block.label
+    b.jump(done)
+    b.start(done)
+    before = b.splat(Value(b.emit(f"phi i32 [0, %{start}], [{old}, %{end}]"), "u32"), PART_LANES).text
+    register = number(instruction.dests[0].register)
+    exec_mask, masked = t.exec_mask(), t.masked(register)
+    for part in range(PARTS):
+        put(t, register, part, before, exec_mask, masked, None)
+
+
+def update_lanes(
+    t: Context,
+    what: Semantics,
+    mode: Mode,
+    nbytes: int,
+    how: int,
+    slot: str,
+    pc: int,
+    bits: str,
+    layout: Mapping[str, tuple[int, int]],
+    *,
+    keep_old: bool,
+) -> None:
+    """The loop over the lanes of ``bits``, an ``i64``: their addresses are in the array ``%addresses``, their operands
+    in ``%data``, where ``layout`` says (first dword, dwords). What memory held is left in ``%before`` if
+    ``keep_old``."""
+    b = t.b
+
+    def one(lane: str, lane32: str) -> None:
+        address = b.emit(f"load i64, ptr {b.emit(f'getelementptr i64, ptr %addresses, i64 {lane}')}")
+        pointer = pointer_to(t, address, nbytes, how | WRITE, pc, lane32, slot)
+        operands = {name: _lane_data(t, lane, first, count) for name, (first, count) in layout.items()}
+        old = _update(t, what, mode, pointer, nbytes, operands, shared=not how & (LDS | GDS))
+        if keep_old:
+            words = [old] if nbytes == 4 else [
+                b.emit(f"trunc i64 {old} to i32"),
+                b.emit(f"trunc i64 {b.emit(f'lshr i64 {old}, 32')} to i32"),
+            ]  # fmt: skip
+            for n, word in enumerate(words):
+                b.line(f"store i32 {word}, ptr {array_place(b, '%before', n, lane)}")
+
+    each_lane(t, bits, one)
+
+
+def each_lane(t: Context, bits: str, one: Callable[[str, str], None]) -> None:
+    """A loop over the lanes of ``bits``, an ``i64``: ``one`` writes its body for a lane, an ``i64`` and an ``i32``."""
+    b = t.b
+    start, head, body, done = b.block.label, b.label("lanes"), b.label("lane"), b.label("updated")
+    b.jump(head)
+    b.start(head)
+    left = b.fresh("left")
+    rest = b.fresh("rest")
+    phi = len(b.block.lines)
+    b.line("")
+    b.branch(b.emit(f"icmp eq i64 {left}, 0"), done, body)
+    b.start(body)
+    lane = b.intrinsic("cttz", "u64", Value(left, "u64"), extra=("i1 true",)).text
+    b.line(f"{rest} = and i64 {left}, {b.emit(f'add i64 {left}, -1')}")
+    one(lane, b.emit(f"trunc i64 {lane} to i32"))
+    end = b.block.label
+    b.jump(head)
+    head_block = next(block for block in b.blocks if block.label == head)
+    head_block.lines[phi] = f"  {left} = phi i64 [{bits}, %{start}], [{rest}, %{end}]"
+    b.start(done)
+
+
+def pointer_to(t: Context, address: str, nbytes: int, how: int, pc: int, lane: str, slot: str) -> str:
+    """Where an address, an ``i64``, lies, if the ``lane``, an ``i32``, may access it; else the wavefront stops."""
+    b = t.b
+    b.declare("declare hidden i64 @hw_place(ptr, i64, i64, i32, i64, i32, ptr) #1")
+    arguments = f"i64 {address}, i64 {nbytes}, i32 {how}, i64 {pc}, i32 {lane}, ptr {slot}"
+    found = b.emit(f"call i64 @hw_place(ptr %w, {arguments})")
+    t.stop_unless(b.emit(f"icmp ne i64 {found}, 0"))
+    return b.emit(f"inttoptr i64 {found} to ptr")
+
+
+def array_place(b: Builder, array: str, dword: int, lane: str) -> str:
+    """A pointer to a lane's dword in an array of 64 lanes a dword."""
+    here = b.emit(f"getelementptr i32, ptr {array}, i64 {lane}")
+    return b.emit(f"getelementptr i8, ptr {here}, i64 {4 * LANES * dword}")
+
+
+def wide_addresses(b: Builder, at: Address) -> str:
+    """A part's addresses as 64-bit numbers."""
+    low = b.emit(f"zext {PART} {at.low} to {_LONG}")
+    if at.high is not None:
+        high = b.emit(f"shl {_LONG} {b.emit(f'zext {PART} {at.high} to {_LONG}')}, splat (i64 32)")
+        low = b.emit(f"or disjoint {_LONG} {high}, {low}")
+    return b.binary("add", Value(low, "u64", PART_LANES), Value(at.base, "u64")).text
+
+
+def put_array(b: Builder, array: str, dword: int, part: int, value: str) -> None:
+    """Store a part's dwords in an array of 64 lanes a dword."""
+    here = b.emit(f"getelementptr i8, ptr {array}, i64 {4 * (LANES * dword + PART_LANES * part)}")
+    b.line(f"store {PART} {value}, ptr {here}, align 64")
+
+
+def _lane_data(t: Context, lane: str, first: int, count: int) -> Wide:
+    """One lane's operand from the array."""
+    b = t.b
+    words = []
+    here = b.emit(f"getelementptr i32, ptr %data, i64 {lane}")
+    for n in range(first, first + count):
+        there = b.emit(f"getelementptr i8, ptr {here}, i64 {4 * LANES * n}")
+        words.append(Value(b.emit(f"load i32, ptr {there}"), "u32"))
+    if count == 1:
+        return words[0]
+    if count == 2:
+        high = b.binary("shl", b.resize(words[1], "u64"), Value("32", "u64"))
+        return b.binary("or disjoint", high, b.resize(words[0], "u64"))
+    return tuple(words)
+
+
+def _update(
+    t: Context, what: Semantics, mode: Mode, pointer: str, nbytes: int, operands: dict[str, Wide], *, shared: bool
+) -> str:
+    """Update one lane's place in memory; what was there, as ``i32`` or ``i64``."""
+    b = t.b
+    kind = f"i{8 * nbytes}"
+    simple = getattr(what, "atomic", "")
+    data = operands.get("DATA")
+    if shared and simple in _RMW and isinstance(data, Value) and BITS[data.type] == 8 * nbytes:
+        return b.emit(f"atomicrmw {simple} ptr {pointer}, {kind} {data.text} monotonic, align {nbytes}")
+
+    def new_value(old: str) -> str:
+        memory = Value(old, f"u{8 * nbytes}")
+        # Memory rounds to nearest, whatever MODE says.
+        plain = replace(mode, round32=0, round16_64=0)
+        lowered = lower(b, what, operands | {"MEM": memory}, plain).results["MEM"]
+        assert isinstance(lowered, Value)
+        return b.bitcast(lowered, memory.type).text
+
+    if not shared:
+        old = b.emit(f"load {kind}, ptr {pointer}, align 1")
+        b.line(f"store {kind} {new_value(old)}, ptr {pointer}, align 1")
+        return old
+    first = b.emit(f"load atomic {kind}, ptr {pointer} monotonic, align {nbytes}")
+    before, again, done = b.block.label, b.label("again"), b.label("exchanged")
+    b.jump(again)
+    b.start(again)
+    seen, old = b.fresh("seen"), b.fresh("old")
+    phi = len(b.block.lines)
+    b.line("")
+    exchanged = b.emit(
+        f"cmpxchg ptr {pointer}, {kind} {old}, {kind} {new_value(old)} monotonic monotonic, align {nbytes}"
+    )
+    b.line(f"{seen} = extractvalue {{ {kind}, i1 }} {exchanged}, 0")
+    end = b.block
+    b.branch(b.emit(f"extractvalue {{ {kind}, i1 }} {exchanged}, 1"), done, again)
+    block = next(x for x in b.blocks if x.label == again)
+    block.lines[phi] = f"  {old} = phi {kind} [{first}, %{before}], [{seen}, %{end.label}]"
+    b.start(done)
+    return old

@@ -1,0 +1,109 @@
+"""What the emulator's checks, faults and statistics know of a launch: its memory, and what they ask of its sizes and
+code. `headwater.runtime` makes launches; nothing here starts one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from headwater.base.arrays import Array
+from headwater.emulate.wave import layout
+from headwater.native.faults import Extent
+from headwater.native.pool import Task
+
+if TYPE_CHECKING:
+    from headwater.chips import Chip
+    from headwater.emulate.gcn.dispatch import Abi
+    from headwater.isa.gcn.objects import CodeObject, KernelObject
+
+
+class SimulatedTask(Task):
+    """A task with what only emulation has: the error record, the table of allocations, the buffer of printf."""
+
+    __slots__ = ("constants", "extents", "images", "inputs", "own", "printf", "record", "table", "told")
+
+    def __init__(self, block: Array, args_bytes: int) -> None:
+        super().__init__(block, args_bytes)
+        self.record = np.zeros(layout.FAULT.size_bytes // 8, np.uint64)
+        self.table: Array = np.zeros(0, np.uint64)
+        self.extents: list[Extent] = []
+        self.printf: Array | None = None
+        self.told: list[str] = []
+        """What code for checks has printed of its findings (`headwater.opencl.check_findings`)."""
+        self.images: dict[int, Any] = {}
+        """Image arguments (`headwater.runtime.gcn.images.BoundImage`), by their identity."""
+        self.own: dict[str, Array] = {}
+        """Further memory that the kernel reads, by what a message calls it."""
+        self.inputs: Any = None
+        """Of a VLIW chip's launch, its `headwater.runtime.vliw.launch.Inputs`."""
+        self.constants: list[tuple[Any, Array]] = []
+        """Of such a launch, constant buffers (`headwater.runtime.vliw.launch.View`) and the copies that it reads."""
+
+    def release(self) -> None:
+        super().release()
+        self.inputs = self.printf = None
+        self.images.clear()
+        self.constants.clear()
+
+
+class WavefrontLaunch(Protocol):
+    """A launch on a chip of either family. ``kernel`` has the program's source and file name."""
+
+    kernel: Any
+    native: Any
+    host: Any
+    _tickets: int
+    """Threads that run it, at most."""
+    _waves: int
+    """Wavefronts of a full work-group."""
+    _total: int
+    """Work-groups."""
+    _frames: int
+    """Bytes of local memory of a work-group."""
+    _work_dim: int
+
+    @property
+    def chip(self) -> Chip: ...
+    @property
+    def local_banks(self) -> int: ...
+
+
+class GcnLaunch(WavefrontLaunch, Protocol):
+    """A launch of a kernel of a code object."""
+
+    code: CodeObject
+    machine_kernel: KernelObject
+    abi: Abi
+    _sizes: tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]]
+    """Global size, work-group size, offset."""
+
+    def arguments_of(self, extents: Sequence[Extent]) -> list[Extent]:
+        """The allocations that are the kernel's arguments."""
+        ...
+
+
+class ShaderLaunch(WavefrontLaunch, Protocol):
+    """A launch of a VLIW shader."""
+
+    machine: Any
+    sizes: Any
+    _info: Any
+
+    @property
+    def mode(self) -> str: ...
+
+    def line_of(self, index: int, number: int) -> int:
+        """The source line of a group or fetch of a control-flow instruction, 0 if it is not known."""
+        ...
+
+    def work_item(self, group: tuple[int, int, int], lane: int) -> tuple[int, int, int]:
+        """The global number of a group's work-item."""
+        ...
+
+    def called(
+        self, item: tuple[int, int, int], group: tuple[int, int, int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """What messages call a work-item and its group."""
+        ...

@@ -1,0 +1,1 @@
+"""Brook+ programs on every device."""

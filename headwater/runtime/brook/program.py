@@ -1,0 +1,810 @@
+"""Brook+ source passes in; kernels that are called with arrays or streams, and return their out streams, pass out.
+
+A call looks like Brook+'s own, less the out streams: ``c = program.sum(a, b)``. What a call needs beyond its arguments
+(which generated kernel, sizes, address tables) depends only on shapes and the device, so it is worked out once and
+kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import struct
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.base import cache
+from headwater.base.arrays import Array, contiguous_address
+from headwater.base.version import VERSION
+from headwater.brook import model
+from headwater.brook.conditions import holds
+from headwater.brook.model import BrookModule, Kernel as Signature, Parameter
+from headwater.errors import KernelFault, SourceError, UsageError
+from headwater.runtime.brook.arguments import (
+    ALIGNMENT,
+    Convert,
+    Shape,
+    aligned,
+    bind,
+    check_dtype,
+    dimensions,
+    elements,
+    empty,
+    prototype,
+    refuse_aliases,
+    stream_shape,
+    to_array,
+    value_converter,
+    whole,
+    wrong,
+    zeros,
+)
+from headwater.runtime.brook.places import in_brook
+from headwater.runtime.brook.plan import Domain, Launch, View, output_shape, plan_map, plan_reduction
+from headwater.runtime.devices import Device, DeviceProgram, current, default, resolve
+from headwater.runtime.events import Event, Queue
+from headwater.runtime.program import Kernel, Program
+from headwater.runtime.signature import check_limit
+from headwater.runtime.streams import Stream, SubStream
+from headwater.runtime.values import whole_numbers
+
+if TYPE_CHECKING:
+    from headwater.runtime.brook.drawing import Drawing, Shaders
+    from headwater.runtime.brook.pixels import Pass
+    from headwater.runtime.devices import Buffer, Prepared
+
+_KEPT_PLANS = 256  # per kernel; each holds the address tables of one combination of shapes
+_EXACT = "-D HW_EXACT_RANGE"
+_THOROUGH = object()  # the quick way's answer where it cannot tell
+
+
+def translate(source: str, filename: str, options: str = "", target: Device | None = None) -> BrookModule:
+    """The translated module, from the disk cache if the same text was translated before; SourceError if it is wrong.
+
+    ``target``: for which it is then compiled, and which gets ready for that meanwhile.
+    """
+    store = cache.current()
+    key = cache.key("brook", VERSION, _translator(), filename, options, source)
+    entry = store.get(key)
+    if entry is not None:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # damaged: translate anew
+            return BrookModule.from_json((entry / "module.json").read_text(encoding="utf-8"))
+    if target is not None:
+        target.expect_source()
+    from headwater.brook import translate as translate_source
+
+    module: BrookModule = translate_source(source, filename, options)
+    store.put(key, {"module.json": module.to_json().encode()})
+    return module
+
+
+@functools.cache
+def _translator() -> str:
+    """Which translator this is: names, sizes and times of its files, so that a changed one finds no old results."""
+    files = sorted(os.scandir(os.path.dirname(model.__file__)), key=lambda file: file.name)
+    marks = [f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files if file.is_file()]
+    return "\n".join(marks)
+
+
+def load(source: str, filename: str, options: str = "", device: Device | str | None = None) -> BrookProgram:
+    """Translate Brook+ source. ``device``: where its kernels run unless a call says otherwise."""
+    chosen = None if device is None else resolve(device)
+    module = translate(source, filename, options, chosen or current() or default())
+    return BrookProgram(module, source, options, chosen)
+
+
+class BrookProgram(Program["BrookKernel"]):
+    """A translated ``.br`` file. Its kernels are attributes: ``program.sum(a, b)``; struct dtypes are in ``structs``.
+
+    ``module`` describes the kernels, ``opencl`` is the OpenCL C that they were translated to; ``build_options`` are
+    OpenCL's, for devices' compilers.
+    """
+
+    language = "brook"
+
+    def __init__(
+        self,
+        module: BrookModule,
+        source: str,
+        options: str = "",
+        device: Device | None = None,
+        build_options: str = "",
+    ) -> None:
+        self.source = source
+        self._build_options = build_options
+        self.filename = module.filename
+        self.options = options
+        self.module = module
+        # The environment is read now: a call must not cost a look at it.
+        self.default_device = device if device is not None else default()
+        self.structs: dict[str, np.dtype[Any]] = {n: s.dtype(module.structs) for n, s in module.structs.items()}
+        self.kernels = {name: BrookKernel(self, signature) for name, signature in module.kernels.items()}
+        self._built: dict[tuple[Device, bool], DeviceProgram] = {}
+        self._shaders: dict[Device, Shaders] = {}
+
+    @property
+    def opencl(self) -> str:
+        """The OpenCL C text."""
+        return self.module.source
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the translator warned of."""
+        return self.module.warnings
+
+    def on(self, device: Device, exact: bool = False) -> DeviceProgram:
+        """The program compiled for ``device``, once; on the cpu device and if ``exact``, for launches without surplus
+        work-items.
+        """
+        key = device, exact or device.kind == "cpu"
+        built = self._built.get(key)
+        if built is None:
+            options = f"{_EXACT} {self._build_options}" if key[1] else self._build_options
+            built = self._built[key] = device.build(self.module.source, f"{self.module.filename}.cl", options)
+            for name, kernel in self.module.kernels.items():
+                for entry in kernel.entries:
+                    if entry.symbol in built.kernels:
+                        built.kernels[entry.symbol].title = name
+        return built
+
+    def shaders(self, device: Any) -> Shaders:
+        """The program's pixel shaders, compiled for ``device`` as they are needed."""
+        found = self._shaders.get(device)
+        if found is None:
+            from headwater.runtime.brook.drawing import Shaders
+
+            assert self.module.pixels is not None
+            found = self._shaders[device] = Shaders(self.module.pixels, self.source, device, self._build_options)
+        return found
+
+
+class _Step:
+    """A launch with its sizes fixed: ``template`` holds what never changes, ``fills`` says which item goes where."""
+
+    __slots__ = ("fills", "prepared", "template")
+
+    def __init__(self, prepared: Prepared | Drawing, template: list[Any], fills: tuple[tuple[int, int], ...]) -> None:
+        self.prepared = prepared
+        self.template = template
+        self.fills = fills
+
+
+class _Plan:
+    """What a call needs for one combination of device and shapes. *Items* are what parameters stand for, by their
+    number.
+    """
+
+    __slots__ = (
+        "device",
+        "direct",
+        "is_value",
+        "latest",
+        "launch",
+        "otherwise",
+        "outs",
+        "partial",
+        "spare",
+        "steps",
+        "tested",
+    )
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.direct = device.kind == "cpu"  # arrays are the device's memory
+        self.steps: tuple[_Step, ...] = ()
+        # Of every out: its parameter's number, the shape of its array, the dtype, whether it starts as zeros.
+        self.outs: tuple[tuple[int, Shape, np.dtype[Any], bool], ...] = ()
+        self.is_value = False  # a reduction to one value
+        # A launch that is right for some values only, prepared in `steps` when they first come; and how to run others.
+        self.launch: Launch | None = None
+        self.otherwise: tuple[_Step, ...] = ()
+        # Which parameters' values that depends on; those of the latest call with the steps that are right for them.
+        self.tested: tuple[int, ...] = ()
+        self.latest: tuple[list[Any] | None, tuple[_Step, ...]] = None, ()
+        self.partial = 0  # bytes of the partial results of a reduction, whose item comes after the parameters
+        # Buffers of a reduction to one value for its result and its partial results, between calls.
+        self.spare: list[tuple[Buffer, Buffer | None]] = []
+
+
+class BrookKernel(Kernel):
+    """A Brook+ kernel. Call it with the kernel's arguments in order, less its out streams and out arrays, which it
+    returns.
+
+    Inputs: arrays, device streams or lists; a ``float4`` stream of shape (h, w) is a float32 array of shape (h, w, 4);
+    values are numbers, or sequences for vectors. Arguments can be given by name.
+
+    ``shape``
+        of the out streams (elements, slowest dimension first); needed where inputs do not give it. A mapping by name
+        where an out array differs. Of a reduction: the shape to reduce to; without it the result is one value.
+    ``out``
+        arrays or streams to write into: one, a sequence in order, or a mapping by name. They are also returned.
+    ``domain``
+        ``(start, end)``: run only for this part of the output; the rest keeps what ``out`` holds, or is zero.
+    ``device``, ``queue``, ``time_limit``
+        where to run, in which queue (results in streams are then ready when it is), and for how many seconds at most.
+
+    One out gives an array (or stream, if an input is a stream), several give a tuple.
+    """
+
+    def __init__(self, program: BrookProgram, signature: Signature) -> None:
+        self.program = program
+        self.name = signature.name
+        self.signature = signature
+        self.last_event: Event | None = None  # of the latest call
+        parameters = signature.parameters
+        self._elements = elements(program.module, signature)
+        self._index = {p.name: i for i, p in enumerate(parameters)}
+        outs = ("output", "scatter", "reduce")
+        self._outs = tuple(p for p in parameters if p.kind in outs)
+        self._passed = tuple(p for p in parameters if p.kind not in outs)
+        # Of what is passed: (position in the call, parameter) of arrays, (position, parameter, conversion) of values.
+        self._arrays = tuple((i, p) for i, p in enumerate(self._passed) if p.kind != "value")
+        self._values: tuple[tuple[int, int, Convert], ...] = tuple(
+            (i, self._index[p.name], value_converter(signature, p, self._elements[p.name]))
+            for i, p in enumerate(self._passed)
+            if p.kind == "value"
+        )
+        self._array_positions = tuple(i for i, _ in self._arrays)
+        # (position in the call, parameter's number, dtype) of arrays, and the latter two of outs.
+        self._places = tuple((i, self._index[p.name], self._elements[p.name].dtype) for i, p in self._arrays)
+        self._out_places = tuple((self._index[p.name], self._elements[p.name].dtype) for p in self._outs)
+        self._item_count = len(parameters) + 1  # the last one is for the partial results of a reduction
+        self._plans: dict[Any, _Plan] = {}
+        self._quick: dict[Any, _Plan] = {}  # plans by what a call with plain arrays looks like
+
+    @property
+    def info(self) -> Signature:
+        """The kernel's parameters as the translator found them."""
+        return self.signature
+
+    def __repr__(self) -> str:
+        return f"<Brook+ kernel {prototype(self.signature)}>"
+
+    def __getitem__(self, sizes: object) -> Any:
+        raise UsageError(
+            f"{self.name} is a Brook+ kernel: its size comes from its streams, not from [{sizes!r}]",
+            hint=f"call it directly: program.{self.name}({', '.join(p.name for p in self._passed)})",
+        )
+
+    def __call__(
+        self,
+        *args: Any,
+        shape: object = None,
+        out: Any = None,
+        domain: Any = None,
+        device: Device | str | None = None,
+        queue: Queue | None = None,
+        time_limit: float | None = None,
+        **named: Any,
+    ) -> Any:
+        """Run the kernel; see the class. UsageError for arguments that do not fit, KernelFault if the kernel fails."""
+        if named or len(args) != len(self._passed):
+            args = bind(self.signature, self._passed, args, named)
+        if time_limit is not None:
+            check_limit(time_limit)
+        try:
+            if queue is None:
+                where = None if device is None else resolve(device)
+                result = self._quick_call(args, shape, out, domain, where, time_limit)
+                if result is not _THOROUGH:
+                    return result
+            return self._call(args, shape, out, domain, device, queue, time_limit)
+        except (SourceError, KernelFault) as error:
+            raise in_brook(error, self.program.module, self.program.source) from None
+
+    # -- the quick way: arrays and streams as they should be, of shapes seen before ------------------------------------
+
+    def _look_at(
+        self, args: Sequence[Any], shape: Any, outs: Sequence[Any], domain: Any, where: Device | None
+    ) -> tuple[tuple[Any, ...], list[Any], bool] | None:
+        """What a quick call is looked up by, the device first; its items, values not among them; whether an input is a
+        stream. None if an argument is no array or stream that can be used as it is.
+        """
+        key = [where, shape, domain]
+        items: list[Any] = [None] * self._item_count
+        extents: list[tuple[int, int]] = []  # addresses of arrays, which outs must not share
+        any_stream = False
+        for position, number, dtype in self._places:
+            value = args[position]
+            kind = type(value)
+            if kind is Stream:
+                if where is None:
+                    key[0] = where = value.device
+                elif value.device is not where:
+                    return None
+                any_stream = True
+                items[number] = value.buffer
+            elif kind is np.ndarray:
+                start = contiguous_address(value)
+                if start % ALIGNMENT:
+                    return None
+                if outs:
+                    extents.append((start, start + value.nbytes))
+                items[number] = value
+            else:
+                return None
+            if value.dtype is not dtype and value.dtype != dtype:
+                return None
+            key.append(value.shape)
+        for value, (number, dtype) in zip(outs, self._out_places, strict=False):
+            if type(value) is Stream:
+                if where is None:
+                    key[0] = where = value.device
+                elif value.device is not where:
+                    return None
+                if any(item is value.buffer for item in items):
+                    return None
+                items[number] = value.buffer
+            elif type(value) is np.ndarray:
+                start = contiguous_address(value)
+                end = start + value.nbytes
+                if start % ALIGNMENT or not value.flags.writeable:
+                    return None
+                for low, high in extents:
+                    if start < high and low < end:
+                        return None
+                extents.append((start, end))
+                items[number] = value
+            else:
+                return None
+            if value.dtype is not dtype and value.dtype != dtype:
+                return None
+            key.append((value.shape,))
+        if where is None:
+            key[0] = current() or self.program.default_device
+        return tuple(key), items, any_stream
+
+    def _quick_call(
+        self, args: Sequence[Any], shape: Any, out: Any, domain: Any, where: Device | None, time_limit: float | None
+    ) -> Any:
+        """The call's result, or `_THOROUGH` if it needs a closer look."""
+        outs = _listed(out)
+        found = self._look_at(args, shape, outs, domain, where)
+        if found is None:
+            return _THOROUGH
+        key, items, any_stream = found
+        try:
+            plan = self._quick.get(key)
+        except TypeError:  # a shape given as a list
+            return _THOROUGH
+        if plan is None or ((any_stream or outs) and not plan.direct):
+            return _THOROUGH
+        for position, number, convert in self._values:
+            items[number] = convert(args[position])
+        if outs:
+            self._run(plan, items, None, time_limit, wait=True)
+            return outs[0] if len(outs) == 1 else tuple(outs)
+        if any_stream and not plan.is_value:
+            made = []
+            for number, full, dtype, zero in plan.outs:
+                made.append(_new_stream(plan.device, full, dtype, zero))
+                items[number] = made[-1].buffer
+            self._run(plan, items, None, time_limit, wait=True)
+            return made[0] if len(made) == 1 else tuple(made)
+        for number, full, dtype, zero in plan.outs:
+            items[number] = zeros(full, dtype) if zero else empty(full, dtype)
+        return self._run_with_arrays(plan, items, time_limit)
+
+    def _run_with_arrays(self, plan: _Plan, items: list[Any], time_limit: float | None) -> Any:
+        """Run with arrays as items, and return what the call returns."""
+        if plan.is_value and not plan.direct:
+            return self._value(plan, items, time_limit)
+        results = [items[number] for number, _, _, _ in plan.outs]
+        if not plan.direct:
+            fresh = {number for number, _, _, zero in plan.outs if not zero}
+            self._to_device(plan.device, items, fresh)
+        self._run(plan, items, None, time_limit, wait=True)
+        if not plan.direct:
+            for result, (number, _, _, _) in zip(results, plan.outs, strict=True):
+                plan.device.download(items[number], result)
+        if plan.is_value:
+            return results[0][0]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _value(self, plan: _Plan, items: list[Any], time_limit: float | None) -> Any:
+        """The value that a reduction has on a device with memory of its own.
+
+        Its buffers stay with the plan, and a driver is waited for once, by what reads the value: on an H200 to make and
+        release them, and to wait twice, took 0.02 to 0.2 ms of a call's 0.37 to 0.55.
+        """
+        ((number, full, dtype, _),) = plan.outs
+        device, value = plan.device, empty(full, dtype)
+        try:
+            target, items[-1] = plan.spare.pop()
+        except IndexError:
+            target, items[-1] = device.allocate(value.nbytes), device.allocate(plan.partial) if plan.partial else None
+        items[number] = target
+        self._to_device(device, items, set())
+        self._run(plan, items, None, time_limit, wait=device.kind != "opencl")
+        device.download(target, value)
+        plan.spare.append((target, items[-1]))
+        return value[0]
+
+    def _to_device(self, device: Device, items: list[Any], fresh: set[int]) -> None:
+        """Replace arrays by buffers; those in ``fresh`` need no contents."""
+        for number, item in enumerate(items):
+            if isinstance(item, np.ndarray):
+                items[number] = device.allocate(item.nbytes) if number in fresh else device.wrap(item)
+
+    def _run(self, plan: _Plan, items: list[Any], queue: Queue | None, time_limit: float | None, *, wait: bool) -> None:
+        if plan.partial and items[-1] is None:
+            items[-1] = plan.device.allocate(plan.partial)
+        event: Any = None
+        for step in plan.steps if plan.launch is None else self._fitting_steps(plan, plan.launch, items):
+            launch = step.template.copy()
+            for slot, number in step.fills:
+                launch[slot] = items[number]
+            if event is not None and queue is None and plan.direct:
+                event.wait()  # the cpu device starts a launch without a queue at once
+            event = step.prepared(launch, queue, time_limit)
+        self.last_event = event
+        if wait:
+            event.wait()
+
+    def _fitting_steps(self, plan: _Plan, launch: Launch, items: Sequence[Any]) -> tuple[_Step, ...]:
+        """The steps that are right for the values passed."""
+        values = [items[number] for number in plan.tested]
+        latest, steps = plan.latest
+        if values == latest:
+            return steps
+        named = dict(zip(plan.tested, values, strict=True))
+
+        def number(name: str) -> int:
+            item, part = self._named(name)
+            value: int = named[item] if part < 0 else named[item][part]
+            return value
+
+        if all(holds(test, number) for test in launch.tests):
+            steps = plan.steps = plan.steps or (self._step(plan.device, launch),)
+        else:
+            assert launch.otherwise is not None
+            steps = plan.otherwise = plan.otherwise or (self._step(plan.device, launch.otherwise),)
+        plan.latest = values, steps  # at once: other threads may call too
+        return steps
+
+    # -- the thorough way ------------------------------------------------------------------------------------------
+
+    def _call(
+        self,
+        args: Sequence[Any],
+        shape: Any,
+        out: Any,
+        domain: Any,
+        device: Device | str | None,
+        queue: Queue | None,
+        time_limit: float | None,
+    ) -> Any:
+        signature = self.signature
+        if not signature.launchable:
+            raise UsageError(
+                f"{self.name} can only be called by other kernels: {prototype(signature)}",
+                hint="the host calls kernels that return void and have an out stream, out array or reduce parameter",
+            )
+        given = self._given_outs(out)
+        where = self._device(args, given, device)
+        items: list[Any] = [None] * self._item_count
+        views: dict[str, View] = {}
+        for position, parameter in self._arrays:
+            number = self._index[parameter.name]
+            value = args[position]
+            if not isinstance(value, (Stream, SubStream)):
+                value = items[number] = to_array(signature, parameter, self._elements[parameter.name], value)
+            views[parameter.name] = self._view(parameter, value)
+            if isinstance(value, (Stream, SubStream)):
+                items[number] = whole(value).buffer
+        for position, number, convert in self._values:
+            items[number] = convert(args[position])
+        for parameter in self._outs:
+            if parameter.name in given:
+                views[parameter.name] = self._view(parameter, given[parameter.name])
+        refuse_aliases(signature, {**{p.name: args[i] for i, p in self._arrays}, **given}, views)
+        for position, parameter in self._arrays:
+            value = args[position]
+            if isinstance(value, SubStream) and self._is_compacted(parameter):
+                if queue is not None:
+                    queue.wait()  # it may be about to write the stream
+                items[self._index[parameter.name]] = value.compact().buffer
+                if queue is not None:
+                    where.finish()
+                views[parameter.name] = View.of(views[parameter.name].shape)
+        plan = self._plan(where, views, self._asked(shape), self._domain(domain))
+        outs = _listed(out)
+        found = self._look_at(args, shape, outs, domain, where)
+        if found is not None and len(outs) in (0, len(self._outs)):
+            with contextlib.suppress(TypeError):  # a shape given as a list
+                self._quick[found[0]] = plan
+        if (
+            not given
+            and queue is None
+            and not any(isinstance(args[i], (Stream, SubStream)) for i in self._array_positions)
+        ):
+            for number, full, dtype, zero in plan.outs:
+                items[number] = zeros(full, dtype) if zero else empty(full, dtype)
+            return self._run_with_arrays(plan, items, time_limit)
+        return self._run_with_streams(plan, items, given, queue, time_limit)
+
+    def _run_with_streams(
+        self, plan: _Plan, items: list[Any], given: Mapping[str, Any], queue: Queue | None, time_limit: float | None
+    ) -> Any:
+        """Run where outs are given or inputs are streams; outs that are not given become streams."""
+        if plan.is_value and not plan.direct and not given and queue is None:
+            return self._value(plan, items, time_limit)
+        device = plan.device
+        results: list[Any] = []
+        copies: list[tuple[Any, Array, int]] = []  # from an item to an array that is not itself the device's memory
+        for parameter, (number, full, dtype, zero) in zip(self._outs, plan.outs, strict=True):
+            target = given.get(parameter.name)
+            if isinstance(target, (Stream, SubStream)):
+                items[number] = whole(target).buffer
+            elif target is not None or plan.is_value or items[number] is not None:
+                target = items[number] if target is None else target
+                made = zeros(full, dtype) if target is None else aligned(target)
+                if made is not target or not plan.direct:
+                    copies.append((made, made if target is None else target, number))
+                items[number] = made
+                target = made if target is None else target
+            else:
+                target = _new_stream(device, full, dtype, zero)
+                items[number] = target.buffer
+            results.append(target)
+        if not plan.direct:
+            self._to_device(device, items, set())
+        is_array = any(isinstance(result, np.ndarray) for result in results)
+        self._run(plan, items, queue, time_limit, wait=is_array or (plan.direct and queue is None))
+        for made, target, number in copies:
+            if not plan.direct:
+                device.download(items[number], made)
+            if made is not target:
+                target[...] = made
+        if plan.is_value:
+            return results[0][0]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _view(self, parameter: Parameter, value: Any) -> View:
+        element = self._elements[parameter.name]
+        if isinstance(value, np.ndarray):
+            return View.of(stream_shape(self.signature, parameter, element, value.shape))
+        base = whole(value)
+        if isinstance(value, SubStream) and parameter.kind in ("scatter", "reduce"):
+            raise wrong(
+                self.signature, parameter, "a sub-stream has no array of its own to write to", "pass the whole stream"
+            )
+        if base.dtype != element.dtype or (element.axis and base.shape[-1:] != element.axis):
+            raise wrong(
+                self.signature,
+                parameter,
+                f"got a stream of {base.dtype}, shape {base.shape}; wanted {element.describe()}",
+            )
+        shape = stream_shape(self.signature, parameter, element, value.shape)
+        if isinstance(value, Stream):
+            return View.of(shape)
+        rank = len(shape)
+        if len(value.start) > rank:
+            raise wrong(self.signature, parameter, f"the sub-stream divides the components of a {element.name}")
+        if not self._is_compacted(parameter):
+            stream_shape(self.signature, parameter, element, base.shape)  # address tables are of the whole stream
+        return View(shape, base.shape[:rank], value.start + (0,) * (rank - len(value.start)))
+
+    def _is_compacted(self, parameter: Parameter) -> bool:
+        """Whether the generated code wants the array to be the whole of its memory."""
+        return self.signature.is_reduction or parameter.kind not in ("input", "output")
+
+    def _given_outs(self, out: Any) -> dict[str, Any]:
+        """``out=`` by parameter name, checked: writable arrays of the right type, or streams."""
+        if out is None:
+            return {}
+        names = [p.name for p in self._outs]
+        if isinstance(out, Mapping):
+            unknown = [name for name in out if name not in names]
+            if unknown:
+                raise UsageError(f"{self.name} has no out {unknown[0]!r}; its outs are {', '.join(names)}")
+            given = dict(out)
+        else:
+            several = out if isinstance(out, (list, tuple)) else (out,)
+            if len(several) != len(names):
+                have = f"{len(names)} out{'s' * (len(names) != 1)} ({', '.join(names)})"
+                raise UsageError(
+                    f"{self.name} has {have}, out= has {len(several)}",
+                    hint="name them to give only some: out={'" + names[0] + "': …}",
+                )
+            given = dict(zip(names, several, strict=True))
+        for parameter in self._outs:
+            value = given.get(parameter.name)
+            if value is None:
+                given.pop(parameter.name, None)
+            elif isinstance(value, np.ndarray):
+                element = self._elements[parameter.name]
+                check_dtype(self.signature, parameter, element, value)
+                if value.dtype != element.dtype:
+                    raise wrong(self.signature, parameter, f"got {value.dtype}, wanted {element.describe()}")
+                if not value.flags.writeable:
+                    raise wrong(self.signature, parameter, "the array given with out= is read-only")
+            elif not isinstance(value, (Stream, SubStream)):
+                raise wrong(self.signature, parameter, f"out= takes arrays and streams, not a {type(value).__name__}")
+        return given
+
+    def _device(self, args: Sequence[Any], given: Mapping[str, Any], device: Device | str | None) -> Device:
+        """Where to run: as asked, else where the streams are, else the program's or the current device."""
+        streams = [args[i] for i in self._array_positions if isinstance(args[i], (Stream, SubStream))]
+        streams += [value for value in given.values() if isinstance(value, (Stream, SubStream))]
+        where = resolve(device) if device is not None else None
+        for stream in streams:
+            if where is None:
+                where = stream.device
+            elif stream.device is not where:
+                raise UsageError(
+                    f"{self.name}: a stream is on {stream.device.name}, the call runs on {where.name}",
+                    hint=f"copy it first: hw.stream(np.asarray(stream), device={where.name!r})",
+                )
+        return where or current() or self.program.default_device
+
+    def _asked(self, shape: Any) -> Shape | dict[str, Shape] | None:
+        if shape is None:
+            return None
+        if isinstance(shape, Mapping):
+            names = [p.name for p in self._outs]
+            unknown = [name for name in shape if name not in names]
+            if unknown:
+                raise UsageError(f"{self.name} has no out {unknown[0]!r}; its outs are {', '.join(names)}")
+            return {name: dimensions(value, f"{self.name}: shape of {name!r}") for name, value in shape.items()}
+        return dimensions(shape, f"{self.name}: shape")
+
+    def _domain(self, domain: Any) -> Domain | None:
+        if domain is None:
+            return None
+        if self.signature.is_reduction:
+            raise UsageError(
+                f"{self.name} is a reduction: it has no domain", hint="reduce a part of the array: array[a:b]"
+            )
+        ends = []
+        if not isinstance(domain, (tuple, list)) or len(domain) != 2:
+            raise UsageError(f"{self.name}: domain is {domain!r}; wanted (start, end), like the ends of a slice")
+        for end in domain:
+            numbers = whole_numbers(end)
+            if numbers is None:
+                raise UsageError(f"{self.name}: domain is {domain!r}; its ends are whole numbers, or tuples of them")
+            ends.append(numbers)
+        return ends[0], ends[1]
+
+    # -- plans -----------------------------------------------------------------------------------------------------
+
+    def _plan(
+        self, device: Device, views: dict[str, View], asked: Shape | dict[str, Shape] | None, domain: Domain | None
+    ) -> _Plan:
+        key = (device, *views.items(), tuple(asked.items()) if isinstance(asked, dict) else asked, domain)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = (
+                self._reduction(device, views, asked)
+                if self.signature.is_reduction
+                else self._map(device, views, asked, domain)
+            )
+            if len(self._plans) >= _KEPT_PLANS or len(self._quick) >= _KEPT_PLANS:
+                self._plans.clear()
+                self._quick.clear()
+            self._plans[key] = plan
+        return plan
+
+    def _map(
+        self, device: Device, views: dict[str, View], asked: Shape | dict[str, Shape] | None, domain: Domain | None
+    ) -> _Plan:
+        given = {p.name: views[p.name].shape for p in self._outs if p.name in views}
+        shapes = output_shape(self.signature, {name: view.shape for name, view in views.items()}, given, asked)
+        views = {**{name: View.of(shape) for name, shape in shapes.items()}, **views}
+        plan = _Plan(device)
+        plan.outs = tuple(self._out(p, shapes[p.name], domain is not None or p.kind == "scatter") for p in self._outs)
+        pixels = self._pixels(device)
+        if pixels is not None:
+            from headwater.runtime.brook.pixels import plan_map as plan_pixels
+
+            passes = plan_pixels(pixels, views, domain, device.stream_texels)
+            if self._draws(plan, passes):
+                return plan
+        launch = plan_map(self.signature, views, domain, _is_gpu(device))
+        if launch.tests:
+            plan.launch = launch
+            names = {token for test in launch.tests for token in test if str(token).startswith("value.")}
+            plan.tested = tuple(sorted({self._named(str(name))[0] for name in names}))
+        else:
+            plan.steps = (self._step(device, launch),)
+        return plan
+
+    def _pixels(self, device: Device) -> Signature | None:
+        """The kernel as pixel shaders, where it runs as such: on R600 and R700."""
+        module = self.program.module.pixels
+        kernel = module.kernels.get(self.name) if module is not None and device.stream_texels else None
+        return kernel if kernel is not None and kernel.launchable else None
+
+    def _draws(self, plan: _Plan, passes: Sequence[Pass] | None) -> bool:
+        """Make a plan one of pixel shaders, if they can do it."""
+        from headwater.runtime.brook.drawing import Drawing
+
+        shaders = self.program.shaders(plan.device)
+        if passes is None or not shaders.fit(passes):
+            return False
+        count = len(self.signature.parameters)
+        drawing = Drawing(shaders, passes, self.signature.parameters)
+        plan.steps = (_Step(drawing, [None] * count, tuple((number, number) for number in range(count))),)
+        return True
+
+    def _named(self, name: str) -> tuple[int, int]:
+        """Where the items hold what a test names ``value.n`` or ``value.v.y``."""
+        _, parameter, *component = name.split(".")
+        return self._index[parameter], "xyzw".index(component[0]) if component else -1
+
+    def _reduction(self, device: Device, views: dict[str, View], asked: Shape | dict[str, Shape] | None) -> _Plan:
+        (result,) = self._outs
+        (source,) = (p for p in self._passed if p.kind == "input")
+        if isinstance(asked, dict):
+            asked = asked.get(result.name)
+        target = views[result.name].shape if result.name in views else asked
+        plan = _Plan(device)
+        plan.is_value = target is None
+        plan.outs = (self._out(result, target or (1,), False),)
+        pixels = self._pixels(device)
+        if pixels is not None:
+            from headwater.runtime.brook.pixels import plan_reduction as plan_folding
+
+            passes = plan_folding(pixels, source, result, views[source.name].shape, target, device.stream_texels)
+            if self._draws(plan, passes):
+                return plan
+        launches, partial = plan_reduction(
+            self.signature, source, result, views[source.name].shape, target, _is_gpu(device), device.has_local_memory
+        )
+        if partial:
+            plan.partial = partial * self._elements[result.name].bytes
+            names = (source.name, "", result.name)
+            plan.steps = tuple(
+                self._step(device, launch, {source.name: names[i], "": "", result.name: names[i + 1]})
+                for i, launch in enumerate(launches)
+            )
+        else:
+            plan.steps = tuple(self._step(device, launch) for launch in launches)
+        return plan
+
+    def _out(self, parameter: Parameter, shape: Shape, zero: bool) -> tuple[int, Shape, np.dtype[Any], bool]:
+        element = self._elements[parameter.name]
+        return self._index[parameter.name], (*shape, *element.axis), element.dtype, zero
+
+    def _step(self, device: Device, launch: Launch, rename: Mapping[str, str] | None = None) -> _Step:
+        """Fix a launch's sizes and what never changes. ``rename``: which item stands for a parameter, ``""`` the
+        partial results.
+        """
+        exact = launch.exact or not _is_gpu(device)  # others are launched over exact ranges, reductions too
+        kernel = self.program.on(device, exact).kernels[launch.entry.symbol]
+        template: list[Any] = []
+        fills = []
+        for slot in launch.slots:
+            if slot.kind in ("memory", "value"):
+                name = rename.get(slot.param, slot.param) if rename else slot.param
+                fills.append((len(template), self._index[name] if name else len(self._index)))
+                template.append(None)
+            elif slot.kind == "table":
+                template.append(device.upload(slot.fixed))
+            elif isinstance(slot.fixed, tuple):
+                template.append(struct.pack("4i", *slot.fixed))
+            else:
+                template.append(slot.fixed)
+        return _Step(device.prepare(kernel, launch.global_size, launch.local_size), template, tuple(fills))
+
+
+def _listed(out: Any) -> Sequence[Any]:
+    """``out=`` as a sequence: nothing, one or several."""
+    if out is None:
+        return ()
+    return out if type(out) in (tuple, list) else (out,)
+
+
+def _new_stream(device: Device, shape: Shape, dtype: np.dtype[Any], zero: bool) -> Stream:
+    buffer = device.allocate(prod(shape) * dtype.itemsize)
+    if zero:
+        device.fill(buffer, b"\0")
+    return Stream(device, shape, dtype, buffer)
+
+
+def _is_gpu(device: Device) -> bool:
+    return bool(getattr(device, "is_gpu", False))

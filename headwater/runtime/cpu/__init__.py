@@ -1,0 +1,1 @@
+"""The cpu device: kernels as native code of this machine."""

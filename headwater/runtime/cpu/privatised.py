@@ -1,0 +1,119 @@
+"""A launch's arguments pass in; where each thread should count for itself, the launch that does so passes out.
+
+What such a launch is good for is told in `headwater.vectorise.privatized_counters`. Whether it is may differ by the
+arguments: a table must be small beside the work, and no other argument may lie in the same memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, Protocol
+
+import numpy as np
+
+from headwater.base.host import caches_bytes
+from headwater.native import pool as _pool
+from headwater.opencl.kernels import ArgInfo
+from headwater.runtime.cpu.launch import CpuBuffer, CpuLaunch, HostKernel, layout
+from headwater.runtime.streams import Stream
+from headwater.vectorise.layout import TALLY_RECORD_BYTES, TALLY_SLACK_BYTES
+
+ITEMS_PER_WORD = 4
+"""Work-items for each 4 bytes of a thread's table from which on it pays: emptying and adding one up costs about as much
+as one locked operation (24 and 18 cycles, Emerald Rapids), and not every work-item counts."""
+_WORD_BYTES = 4
+
+
+class TallyingKernel(HostKernel, Protocol):
+    """A `HostKernel` that says which buffers are only counted into."""
+
+    @property
+    def tallies(self) -> tuple[int, ...]: ...
+
+
+class TallyLaunch(CpuLaunch):
+    """A launch whose threads count for themselves: ``host`` is such code, the tables lie behind the local memory."""
+
+    host: TallyingKernel
+    _packs_locals = True
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self._tallies = self.host.tallies
+
+    def _format(self, codes: Sequence[str]) -> str:
+        records = len(self.host.tallies)
+        arguments_bytes = self.host.args_bytes - records * TALLY_RECORD_BYTES
+        return layout(codes, self._info.args, self.host.arg_offsets, arguments_bytes) + records * "QQ"
+
+    def _pack_locals(self, args: Sequence[Any], values: list[Any]) -> None:
+        sizes = self._local_bytes(args)
+        nbytes = [args[i].nbytes for i in self._tallies]
+        sizes += tuple(size + 2 * TALLY_SLACK_BYTES for size in nbytes)
+        if sizes != self._local_sizes:
+            self._place_locals(sizes)
+        locals_end = len(self._locals)
+        for i, offset in zip(self._locals, self._local_offsets, strict=False):
+            values[i] = offset
+        for i, size, offset in zip(self._tallies, nbytes, self._local_offsets[locals_end:], strict=True):
+            values += [values[i], size]
+            values[i] = offset + TALLY_SLACK_BYTES
+
+
+class Apart:
+    """Tells for arguments whether threads should count for themselves; ``make`` makes the launch that does.
+
+    ``most_bytes``: of a thread's tables, up to which it pays.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[ArgInfo],
+        tallies: Sequence[int],
+        global_size: Sequence[int],
+        make: Callable[[], TallyLaunch],
+    ) -> None:
+        self._tallies = tuple(tallies)
+        self._count = len(arguments)
+        self._pointers = tuple(i for i, arg in enumerate(arguments) if arg.kind in ("buffer", "constant"))
+        self._possible = all(arg.kind != "image" for arg in arguments)  # whose memory is not looked at
+        items = prod(global_size) // (ITEMS_PER_WORD * _pool.pool().size)
+        self.most_bytes = min(items * _WORD_BYTES, caches_bytes()[0] // 2)
+        self._make = make
+        self._launch: TallyLaunch | None = None
+
+    def __call__(self, args: Sequence[Any]) -> TallyLaunch | None:
+        """The launch for these arguments, or None."""
+        if not self._possible or len(args) != self._count:
+            return None
+        nbytes = 0
+        for i in self._tallies:
+            nbytes += getattr(args[i], "nbytes", 0) or self.most_bytes + 1
+        if nbytes > self.most_bytes:
+            return None
+        extents = [_extent(args[i]) for i in self._pointers]
+        if None in extents:
+            return None
+        for i, one in zip(self._pointers, extents, strict=True):
+            others = (other for k, other in zip(self._pointers, extents, strict=True) if k != i)
+            if i in self._tallies and any(_meet(one, other) for other in others):
+                return None
+        if self._launch is None:
+            self._launch = self._make()
+        return self._launch
+
+
+def _extent(value: Any) -> tuple[int, int] | None:
+    """Where an argument's memory begins and ends; None if that is not simply known."""
+    if value is None:
+        return 0, 0
+    if type(value) is np.ndarray:
+        start: int = value.__array_interface__["data"][0]
+        return (start, start + value.nbytes) if value.flags.c_contiguous else None
+    buffer = value.buffer if type(value) is Stream else value
+    return (buffer.address, buffer.address + buffer.nbytes) if type(buffer) is CpuBuffer else None
+
+
+def _meet(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
+    return one is None or other is None or (one[0] < other[1] and other[0] < one[1])

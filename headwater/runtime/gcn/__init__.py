@@ -1,0 +1,1 @@
+"""Simulated GCN and CDNA chips."""

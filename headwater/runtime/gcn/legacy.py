@@ -1,0 +1,125 @@
+"""A kernel of AMD's OpenCL 1.x driver and sizes pass in; a launch that gives it what that driver gave passes out.
+
+Such kernels have no kernarg segment: arguments come in constant buffers and tables of descriptors, whose contents
+`headwater.isa.gcn.amdcl` knows, and scalar registers point at them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.base.arrays import Array, address, aligned_bytes
+from headwater.emulate.wave import layout
+from headwater.emulate.wave.launched import SimulatedTask
+from headwater.isa.gcn import amdcl
+from headwater.native import launch_block
+from headwater.native.pool import Task
+from headwater.runtime.cpu.launch import _memory
+from headwater.runtime.gcn.images import samplers
+from headwater.runtime.gcn.launch import SimulatedLaunch
+
+if TYPE_CHECKING:
+    from headwater.isa.gcn.objects import KernelArg
+    from headwater.runtime.gcn.images import BoundImage
+
+_BUFFERS, _DISPATCH = "the constant buffers", "the dispatch structure"
+_IMAGE_BYTES = 32
+_ADDRESSING = (0, 6, 2, 4, 8)
+"""CLK_ADDRESS_… as clang encodes them, in the driver's order: none, repeat, clamp to edge, clamp, mirrored repeat
+(CLRadeonExtender, "AMD Catalyst OpenCL ABI description", "Sampler arguments"). Other bits are the same."""
+
+
+class LegacyLaunch(SimulatedLaunch):
+    """One kernel of such a binary with its sizes fixed."""
+
+    def __init__(self, kernel: Any, code: Any, *rest: Any) -> None:
+        amdcl.check(code.kernels[kernel.info.name])
+        super().__init__(kernel, code, *rest)
+
+    def _argument_offsets(self, explicit: Sequence[KernelArg]) -> tuple[int, ...]:
+        """Arguments are packed one after the other first, to be taken from there."""
+        places, position = [], 0
+        for arg in explicit:
+            places.append(position)
+            position += layout.round_up(max(arg.size, 8), 16)
+        self._packed_bytes = position
+        return tuple(places)
+
+    def _new_task(self) -> Task:
+        task = SimulatedTask(self._block, max(self.host.args_bytes, self._packed_bytes))
+        task.own = {
+            _BUFFERS: aligned_bytes(amdcl.block_bytes(self.machine_kernel), 256),
+            _DISPATCH: aligned_bytes(layout.DISPATCH.size_bytes),
+        }
+        return task
+
+    def _prepare(self, args: Sequence[Any]) -> Task:
+        task = super()._prepare(args)
+        assert isinstance(task, SimulatedTask)
+        buffers, dispatch = task.own[_BUFFERS], task.own[_DISPATCH]
+        filled = amdcl.block(
+            self.machine_kernel,
+            address(buffers),
+            self._image_memory.address,
+            [self._value(task, number, value) for number, value in enumerate(args)],
+            self._samplers(args),
+            amdcl.NdRange(*self._sizes, self._work_dim),
+        )
+        buffers[:] = np.frombuffer(filled, np.uint8)
+        dispatch[:] = self._dispatch
+        start = layout.DISPATCH.offset["sgprs"]
+        registers: Array = dispatch[start : start + 4 * layout.SGPR_SLOTS].view(np.uint32)
+        for register, content in amdcl.registers(self.machine_kernel, address(buffers), filled).items():
+            registers[register] = content
+        task.block[launch_block.DISPATCH] = address(dispatch)
+        return task
+
+    def _samplers(self, args: Sequence[Any]) -> dict[int, bytes]:
+        """The descriptors of all samplers, by their numbers."""
+        legacy = self.machine_kernel.legacy
+        assert legacy is not None
+        found = {number: _descriptor(_ours(value)) for number, value in legacy.samplers}
+        for place, value in zip(legacy.args, args, strict=True):
+            if place.kind == "sampler":
+                found[place.resource] = _descriptor(value.bits)
+        return found
+
+    def _value(self, task: SimulatedTask, number: int, value: Any) -> tuple[int, int] | amdcl.ImageValue | bytes | int:
+        """An argument as `amdcl.block` takes it, from where it was packed."""
+        arg, at = self._info.args[number], self.host.arg_offsets[number]
+        packed = bytes(task.args[at : at + max(arg.size_bytes, 8)])
+        if arg.kind == "image":
+            return _image_value(task.images[id(value)])
+        if arg.kind == "sampler":
+            return _theirs(value.bits).to_bytes(4, "little")
+        if arg.kind in ("buffer", "constant"):
+            nbytes = 0 if value is None else _memory(value, task).nbytes
+            return int.from_bytes(packed[:8], "little"), nbytes
+        if arg.kind == "local":
+            return int.from_bytes(packed[:4], "little")
+        return packed[: arg.size_bytes]
+
+
+def _image_value(bound: BoundImage) -> amdcl.ImageValue:
+    image = bound.image
+    _, width, height, depth, layers, *_, order, kind, _ = map(int, image.descriptor)
+    return amdcl.ImageValue(bytes(bound.memory[:_IMAGE_BYTES]), (width, height, max(depth, layers)), kind, order)
+
+
+def _descriptor(bits: int) -> bytes:
+    """The S# of a sampler, given as clang encodes it."""
+    return bytes(samplers()[bits << 4 : (bits << 4) + 16])
+
+
+def _ours(bits: int) -> int:
+    """A sampler's value as the driver has it, as clang encodes it; what is reserved is "none"."""
+    addressing = bits >> 1 & 7
+    return bits & 0x31 | (_ADDRESSING[addressing] if addressing < len(_ADDRESSING) else 0)
+
+
+def _theirs(bits: int) -> int:
+    """The way back."""
+    return bits & 0x31 | _ADDRESSING.index(bits & 14) << 1

@@ -1,0 +1,344 @@
+"""OpenCL kernels as images pass in; kernels of a VLIW device pass out, which put buffers in the arena and arguments in
+constant buffers.
+
+How arguments are passed depends on who compiled: `headwater.il.from_llvm` says it of our own kernels; LLVM's r600 back
+end has arguments in constant buffer 0, AMD's OpenCL 1.x in constant buffer 1.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from headwater.base.arrays import address, aligned_bytes
+from headwater.emulate.vliw.bindings import Bindings, Bound, Name
+from headwater.emulate.watch.hooks import is_watched
+from headwater.emulate.wave.launched import SimulatedTask
+from headwater.emulate.wave.layout import round_up
+from headwater.errors import LaunchError, UsageError
+from headwater.native.pool import Task
+from headwater.opencl.kernels import KernelInfo
+from headwater.runtime import printf_memory, signature
+from headwater.runtime.cpu.device import check_wanted
+from headwater.runtime.cpu.launch import CpuLaunch, _memory
+from headwater.runtime.devices import DeviceProgram, Size
+from headwater.runtime.gcn.device import SimulatedDevice, WhenCalled
+from headwater.runtime.images import Image as Picture
+from headwater.runtime.vliw.device import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, check_limits, machine_of
+from headwater.runtime.vliw.images import image_of
+from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, ShaderLaunch, Sizes, View
+
+if TYPE_CHECKING:
+    from headwater.emulate.watch.hooks import Watcher
+    from headwater.il.from_llvm import Compiled, Kernel as IlKernel
+    from headwater.isa.vliw.image import Image
+    from headwater.opencl.kernels import ArgInfo
+    from headwater.runtime.vliw.device import VliwDevice
+
+_LLVM_ARGUMENTS = 36
+"""Where LLVM's arguments begin in constant buffer 0, behind groups, global and local size (LLVM, AMDGPUUsage)."""
+_WORDS = 1 << 32
+_AMD_VIEWS, _AMD_BYTES = 142, 8
+"""Fetch resource of AMD's view 0, and the id of its view of bytes; the others are fetched by the numbers of their words
+(as the programs that AMD's OpenCL 1.x compiled for Cypress do: view 11 is resource 153)."""
+_DOMAIN_WIDTH = 4096
+"""Pixels of a row of the domain that work-items of R600 and R700 are laid out in."""
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How a kernel gets its arguments: the constant buffer, where they begin there, and each one's place from then on.
+
+    ``data``: the program's constants; ``local_bytes``: LDS in front of ``__local`` arguments; ``lines``: of the source,
+    for each line of IL; ``formats``: of printf, see `headwater.runtime.printf_memory`; ``written``: the numbers of the
+    arguments through which it may write, None if they are not known.
+    """
+
+    bank: int
+    start: int
+    places: tuple[int, ...]
+    data: bytes
+    local_bytes: int
+    lines: tuple[int, ...] = ()
+    formats: tuple[str, ...] = ()
+    written: tuple[int, ...] | None = None
+
+
+def build(device: VliwDevice, source: str, filename: str, options: str) -> DeviceProgram:
+    """Compile OpenCL C for a VLIW chip: to IL now, each kernel on to machine code when it is first launched."""
+    from headwater.il import from_llvm
+
+    @functools.cache
+    def made(checked: bool) -> Compiled:
+        return from_llvm.kernels(source, device.chip, filename, options, checked=checked)
+
+    def version(name: str) -> Callable[[bool], IlKernel]:
+        return lambda checked: made(checked).kernels[name]
+
+    first = made(check_wanted())
+    found = {
+        name: CompiledKernel(device, one.info, version(name), source, filename, options)
+        for name, one in first.kernels.items()
+    }
+    return DeviceProgram(device, found, first.warnings)
+
+
+def kernels(device: VliwDevice, images: Sequence[Image], filename: str) -> Mapping[str, ShaderKernel]:
+    """The kernels of images from a file. UsageError for CAL programs, whose arrays no image describes."""
+    from headwater.runtime.gcn.arguments import argument
+
+    found = {}
+    for image in images:
+        if image.abi == "cal":
+            raise UsageError(
+                f"{filename} is a CAL program, which does not say what its arrays are",
+                hint="load it by headwater.cal.calModuleLoad, or run the IL that it was made from",
+            )
+        infos = tuple(argument(one.arg, number) for number, one in enumerate(image.args))
+        info = KernelInfo(image.name, infos, image.group_size)
+        found[image.name] = ImageKernel(device, info, image, filename)
+    return found
+
+
+class _OpenClKernel(ShaderKernel):
+    """An OpenCL kernel, whoever compiled it."""
+
+    __slots__ = ()
+
+    def prepare(
+        self, global_size: Size, local_size: Size | None, offset: Size = (), *, check: bool | None = None
+    ) -> CpuLaunch:
+        if is_watched() and not (check_wanted() if check is None else check):
+            # Without code that nobody watches: it would be compiled for nothing.
+            return cast("CpuLaunch", WhenCalled(self, global_size, local_size, offset, check))
+        return super().prepare(global_size, local_size, offset, check=check)
+
+    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
+        return self.watched(global_size, local_size, offset, _checker(check))
+
+    def watched(
+        self, global_size: Size, local_size: Size | None, offset: Size, watcher: Watcher | None
+    ) -> OpenClLaunch:
+        """The kernel with its sizes fixed, and code in it that tells ``watcher`` what happens."""
+        raise NotImplementedError
+
+
+class ImageKernel(_OpenClKernel):
+    """An OpenCL kernel as an image that another compiler made."""
+
+    __slots__ = ("image",)
+
+    def __init__(self, device: VliwDevice, info: KernelInfo, image: Image, filename: str) -> None:
+        super().__init__(device, info, "", filename, "")
+        check_limits(image, device.chip)
+        self.image = image
+
+    def watched(
+        self, global_size: Size, local_size: Size | None, offset: Size, watcher: Watcher | None
+    ) -> OpenClLaunch:
+        shape, start = self.shape(global_size, local_size, offset)
+        bank, first = (0, _LLVM_ARGUMENTS) if self.image.abi == "llvm" else (1, 0)
+        places = tuple(one.arg.offset for one in self.image.args)
+        convention = Convention(bank, first, places, self.image.data, self.image.lds_bytes)
+        return OpenClLaunch(self, self.image, convention, shape, start, watcher)
+
+
+class CompiledKernel(_OpenClKernel):
+    """An OpenCL kernel that is compiled by way of IL, which ``version`` gives, also of code for checks."""
+
+    __slots__ = ("_version",)
+
+    def __init__(
+        self,
+        device: VliwDevice,
+        info: KernelInfo,
+        version: Callable[[bool], IlKernel],
+        source: str,
+        filename: str,
+        options: str,
+    ) -> None:
+        super().__init__(device, info, source, filename, options)
+        self._version = version
+
+    def watched(
+        self, global_size: Size, local_size: Size | None, offset: Size, watcher: Watcher | None
+    ) -> OpenClLaunch:
+        device = self.device
+        assert isinstance(device, SimulatedDevice)
+        il = self._version(watcher is not None and watcher.checked_code)
+        il.require(self.program_filename, self.program_source)
+        with il.placed(self.program_filename, self.program_source):
+            image = replace(image_of(il.text, device.chip, f"{self.info.name}.il"), abi="headwater")
+        shape, start = self.shape(global_size, local_size, offset)
+        known = il.slots, il.data, il.local_bytes, il.lines, il.formats, il.written
+        convention = Convention(1, 0, *known)
+        return OpenClLaunch(self, image, convention, shape, start, watcher)
+
+
+def _checker(wanted: bool) -> Watcher | None:
+    if not wanted:
+        return None
+    from headwater.emulate.vliw.check import VliwChecker
+
+    return VliwChecker()
+
+
+class OpenClLaunch(ShaderLaunch):
+    """An OpenCL kernel with its sizes fixed: called with the kernel's arguments."""
+
+    in_line = True
+
+    def __init__(
+        self,
+        kernel: ShaderKernel,
+        image: Image,
+        convention: Convention,
+        shape: Sizes,
+        start: tuple[int, int, int],
+        watcher: Watcher | None = None,
+    ) -> None:
+        device = kernel.device
+        assert isinstance(device, SimulatedDevice)
+        if prod(shape.whole) >= _WORDS or any(sum(pair) >= _WORDS for pair in zip(shape.whole, start, strict=True)):
+            size = " x ".join(map(str, shape.whole[: shape.dimensions]))
+            raise LaunchError(
+                f"{size} work-items: {device.chip.name} counts them in 32 bits",
+                hint="launch parts, one after the other",
+            )
+        self.image = image
+        self.convention = convention
+        self.asked = shape
+        self._start = start
+        machine = replace(machine_of(image), lds_bytes=convention.local_bytes)
+        bound: dict[Name, Bound] = {("constant", bank): Bound() for bank in (0, 1)}
+        bound |= {("fetch", CONSTANT_FETCH + bank): Bound(stride=16) for bank in (0, 1)}
+        if image.abi == "llvm":
+            bound["fetch", TEXT_FETCH] = Bound()
+        if image.abi == "amd":
+            views = [view for view in image.uavs if view != _AMD_BYTES]
+            bound |= {("fetch", _AMD_VIEWS + view): replace(ARENA, stride=4) for view in views}
+        infos = zip(kernel.info.args, convention.places, strict=True)
+        self._packed_bytes = round_up(max([16, *(at + _size(arg) for arg, at in infos)]), 16)
+        laid_out = _as_domain(shape) if image.kind == "ps" else shape
+        bindings = Bindings(bound, {}, ARENA)
+        super().__init__(kernel, machine, device.chip, laid_out, bindings, self._packed_bytes, watcher)
+
+    def watched(self, watcher: Watcher) -> OpenClLaunch:
+        kernel = self.kernel
+        assert isinstance(kernel, ShaderKernel)
+        return OpenClLaunch(kernel, self.image, self.convention, self.asked, self._start, watcher)
+
+    def line_of(self, index: int, number: int) -> int:
+        line = super().line_of(index, number)
+        return self.convention.lines[line - 1] if 0 < line <= len(self.convention.lines) else 0
+
+    def called(
+        self, item: tuple[int, int, int], group: tuple[int, int, int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        count = self.asked.dimensions
+        if self.image.kind == "ps":
+            flat = item[1] * self.sizes.whole[0] + item[0]
+            x, y, _ = self.asked.whole
+            item = flat % x, flat // x % y, flat // x // y
+            a, b, c = (at // size for at, size in zip(item, self.asked.local, strict=True))
+            group = a, b, c
+        whole = tuple(at + first for at, first in zip(item, self._start, strict=True))
+        return whole[:count], group[:count]
+
+    def _argument_offsets(self, info: KernelInfo) -> tuple[int, ...]:
+        return tuple(self._descriptors + place for place in self.convention.places)
+
+    def _prepare(self, args: Sequence[Any]) -> Task:
+        task = CpuLaunch._prepare(self, args)
+        assert isinstance(task, SimulatedTask)
+        arena = Arena()
+        packed = bytearray(task.args[self._descriptors : self._descriptors + self._packed_bytes])
+        for value, arg, at in zip(args, self._info.args, self.convention.places, strict=True):
+            if arg.kind in ("buffer", "constant"):
+                where = 0 if value is None else self._place(task, arena, arg, value)
+            elif arg.kind == "image":
+                where = self._picture(task, arena, arg, value)
+            else:
+                continue
+            packed[at : at + 4] = struct.pack("<I", where)
+            packed[at + 4 : at + 8] = bytes(4)
+        task.printf = task.keep(printf_memory.new_memory()) if self.convention.formats else None
+        views = self._constants(bytes(packed), arena, task)
+        self.bind(task, Inputs(views, arena))
+        return task
+
+    def _inspect(self, task: Task) -> None:
+        """Called when a launch has ended: print what it printed, and raise its fault."""
+        assert isinstance(task, SimulatedTask)
+        task.told = [] if task.printf is None else printf_memory.show(task.printf, self.convention.formats)
+        super()._inspect(task)
+
+    def _place(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Any) -> int:
+        """A buffer's address in the arena. The chip accesses whole dwords, so others than these are copied."""
+        memory = _memory(value, task)
+        if not memory.size:
+            return 0
+        flat = memory.reshape(-1).view(np.uint8)
+        writable = bool(memory.flags.writeable)
+        if flat.nbytes % 4 or address(flat) % 4:
+            whole = aligned_bytes(round_up(flat.nbytes, 4))
+            whole[: flat.nbytes] = flat
+            task.keep_copy(flat, whole[: flat.nbytes])
+            flat = whole
+        return arena.add(f"`{signature.declaration(arg)}`", flat, writable=writable)
+
+    def _picture(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Picture) -> int:
+        """An image's description, with the address of its pixels in the arena."""
+        pixels = value.array.reshape(-1).view(np.uint8)
+        writable = bool(value.array.flags.writeable)
+        value.refuse_unread()
+        description = task.keep(value.descriptor.copy())
+        description[0] = arena.add(f"the pixels of `{arg.name}`", pixels, writable=writable)
+        return arena.add(f"the descriptor of `{arg.name}`", description.view(np.uint8), writable=False)
+
+    def _constants(self, packed: bytes, arena: Arena, task: SimulatedTask) -> dict[Name, View]:
+        """The constant buffers with sizes and arguments, as the image's calling convention has them."""
+        shape, convention = self.asked, self.convention
+        if self.image.abi == "llvm":
+            head = struct.pack("<9I", *shape.groups, *shape.whole, *shape.local)
+            return {("constant", 0): _view(head + packed), ("fetch", TEXT_FETCH): _view(convention.data)}
+        data = 0
+        if convention.data and self.image.abi == "headwater":
+            memory = task.keep(aligned_bytes(round_up(len(convention.data), 4)))
+            memory[: len(convention.data)] = np.frombuffer(convention.data, np.uint8)
+            data = arena.add("the program's constants", memory, writable=False)
+        records = 0 if task.printf is None else arena.add("printf's memory", task.printf, writable=True)
+        vectors = [(*shape.whole, shape.dimensions), (*shape.local, 0), (*shape.groups, 0)]
+        if self.image.abi == "amd":  # the offset's place is that of the later chips' programs, see amdcl.block
+            none = (0, 0, 0, 0)
+            offset = (*self._start, prod(self._start[: shape.dimensions]) & 0xFFFFFFFF)
+            vectors += [none, none, none, offset, none, none, offset]
+        else:
+            vectors += [(*self._start, 0), (data, self.sizes.whole[0], prod(shape.whole), records)]
+        head = b"".join(struct.pack("<4I", *vector) for vector in vectors)
+        found = {("constant", 0): _view(head), ("constant", 1): _view(packed)}
+        return found | {
+            ("fetch", CONSTANT_FETCH + bank): replace(found["constant", bank], stride=16) for bank in (0, 1)
+        }
+
+
+def _as_domain(shape: Sizes) -> Sizes:
+    """Work-items as pixels, one after the other in rows."""
+    count = prod(shape.whole)
+    width = min(max(round_up(count, 64), 64), _DOMAIN_WIDTH)
+    return Sizes((width, -(-count // width), 1), (64, 1, 1), dimensions=2)
+
+
+def _view(data: bytes) -> View:
+    return View(np.frombuffer(data or bytes(16), np.uint8))
+
+
+def _size(arg: ArgInfo) -> int:
+    """Bytes that an argument is packed in by the launcher: a host's pointer has 8."""
+    return 8 if arg.kind in ("buffer", "constant", "local", "image") else arg.size_bytes
