@@ -93,20 +93,17 @@ def main(words: Sequence[str]) -> int:
         raise UsageError("--pixel goes with --counts", hint="a kernel's code says whether it is one of pixels")
     from headwater.analyze import cached_views
     from headwater.base import writing
+    from headwater.cli.progress import progress
     from headwater.cli.results import refuse_overwriting
 
     refuse_overwriting([args.html], args.files)
     width, colour = _terminal()
     views = ["json" if args.json else "text", *(["html"] if args.html else [])]
-    texts, warnings = cached_views.views(
-        [_text_of_stdin() if file == "-" else file for file in args.files],
-        args.device,
-        _options(args),
-        views,
-        width=width,
-        colour=colour,
-        source=args.source,
-    )
+    files = [_text_of_stdin() if file == "-" else file for file in args.files]
+    with progress(f"analyzing {', '.join(args.files)} for {', '.join(args.device)}"):
+        texts, warnings = cached_views.views(
+            files, args.device, _options(args), views, width=width, colour=colour, source=args.source
+        )
     print(warnings, end="", file=sys.stderr)
     if args.html:
         writing.write({Path(args.html): texts["html"]})

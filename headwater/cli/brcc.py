@@ -11,6 +11,7 @@ from pathlib import Path
 
 from headwater.base import reading, writing
 from headwater.cli.options import Parser
+from headwater.cli.progress import progress
 from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
 
@@ -126,7 +127,8 @@ def _translate(path: Path, prefix: str | None, options: str) -> dict[Path, str]:
     _check_name(base)
     if not base.parent.is_dir():
         raise UsageError(f"cannot write {base}.cl: the directory {base.parent} does not exist")
-    generated = generate(source, str(path), options)
+    with progress(f"translating {path}"):
+        generated = generate(source, str(path), options)
     for warning in generated.warnings:
         print(warning, file=sys.stderr)
     return {Path(f"{base}.cl"): generated.opencl, Path(f"{base}.py"): generated.python}

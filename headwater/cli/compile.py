@@ -12,6 +12,7 @@ from pathlib import Path
 from headwater.base import reading, writing
 from headwater.cli import vliw_code
 from headwater.cli.options import Parser, add_build_options, add_language_option, build_options
+from headwater.cli.progress import progress
 from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
 
@@ -122,16 +123,17 @@ def main(words: Sequence[str]) -> int:
     if args.language not in (None, "opencl"):
         raise UsageError("for GCN chips this compiles OpenCL C", hint="leave --language out")
     source, name = read_text(args.file, ".cl")
-    made = gcn.compile_code_object(
-        source,
-        name,
-        build_options(args),
-        chosen,
-        version=args.code_object_version or gcn.DEFAULT_VERSION,
-        largest_group=_LARGEST_GROUP if args.largest_group is None else args.largest_group,
-        emit=emit,
-        only=tuple(dict.fromkeys(args.kernels)),
-    )
+    with progress(f"compiling {name} for {args.device or chosen}"):
+        made = gcn.compile_code_object(
+            source,
+            name,
+            build_options(args),
+            chosen,
+            version=args.code_object_version or gcn.DEFAULT_VERSION,
+            largest_group=_LARGEST_GROUP if args.largest_group is None else args.largest_group,
+            emit=emit,
+            only=tuple(dict.fromkeys(args.kernels)),
+        )
     print(made.warnings, end="", file=sys.stderr)
     if not made.kernels:
         print(f"headwater: {name} has no kernels", file=sys.stderr)

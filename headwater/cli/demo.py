@@ -59,7 +59,7 @@ def main(words: Sequence[str]) -> int:
     args = parser.parse(words)
 
     from headwater import files
-    from headwater.cli.launch import progress
+    from headwater.cli.progress import progress
     from headwater.data import photograph
     from headwater.runtime.devices import resolve
 

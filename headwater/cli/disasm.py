@@ -12,6 +12,7 @@ from headwater.base import reading, writing
 from headwater.cli import vliw_code
 from headwater.cli.compile import source_suffix, target
 from headwater.cli.options import Parser, add_build_options, add_language_option, build_options
+from headwater.cli.progress import progress
 from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
 
@@ -145,7 +146,8 @@ def _host_assembly(args: Namespace, data: bytes, name: str, shape: str) -> str:
         from headwater.runtime.brook.program import translate
 
         text, options = translate(text, name, options).source, ""
-    module = host.load(text, name, options)
+    with progress(f"compiling {name} for cpu"):
+        module = host.load(text, name, options)
     print(module.warnings, end="", file=sys.stderr)
     for kernel in args.kernels:
         if kernel not in module.kernels:
@@ -160,7 +162,8 @@ def _host_assembly(args: Namespace, data: bytes, name: str, shape: str) -> str:
             if wanted is None
             else tuple(-(-n // g) * g for n, g in zip((_ITEMS, 1, 1), wanted, strict=True))
         )
-        found.append(module.assembly(kernel, (size[0], size[1], size[2]), wanted))
+        with progress(f"compiling {name} for cpu"):
+            found.append(module.assembly(kernel, (size[0], size[1], size[2]), wanted))
     return "\n".join(found)
 
 
@@ -224,6 +227,7 @@ def _load(args: Namespace, data: bytes, name: str) -> tuple[CodeObject, dict[str
 
         text = translate(text, name, options).source
         options = ""
-    made = compile_code_object(text, name, options, chosen)
+    with progress(f"compiling {name} for {args.device or chosen}"):
+        made = compile_code_object(text, name, options, chosen)
     print(made.warnings, end="", file=sys.stderr)
     return load(made.code, name), {name: text}

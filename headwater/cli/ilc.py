@@ -9,6 +9,7 @@ from pathlib import Path
 from headwater.base import reading, writing
 from headwater.cli.compile import source_suffix
 from headwater.cli.options import Parser, add_language_option
+from headwater.cli.progress import progress
 from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
 
@@ -73,6 +74,11 @@ def _result(path: Path, form: str | None, device: str | None, kernel: str | None
             source = reading.text(path, "replace")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    with progress(f"translating {path}"):
+        return _translated(path, source, form, device, kernel)
+
+
+def _translated(path: Path, source: str, form: str | None, device: str | None, kernel: str | None) -> str:
     if path.suffix == ".cl":
         made = [_form(text, f"{path}:{name}", form) for name, text in _from_opencl(path, source, device, kernel)]
         return ("\n" if form else "").join(made)

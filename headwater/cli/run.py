@@ -162,7 +162,8 @@ def _run(args: argparse.Namespace, begin: float) -> int:
     path = Path(args.file)
 
     import headwater
-    from headwater.cli.launch import Job, printf_on_stderr, progress
+    from headwater.cli.launch import Job, printf_on_stderr
+    from headwater.cli.progress import progress
 
     device = headwater.device(args.device)
     if args.check and device.kind == "opencl":
@@ -282,7 +283,7 @@ def _dims_of_shape(text: str | None) -> tuple[int, ...] | None:
 
 def _verify(job: Job, outputs: dict[str, Array], other: Device, tolerance: float | None) -> list[Difference]:
     from headwater.cli.compare import compare
-    from headwater.cli.launch import progress
+    from headwater.cli.progress import progress
 
     with progress(f"running {job.kernel.name} on {other.name}") as watcher:
         reference, _ = job.run(other, watcher)

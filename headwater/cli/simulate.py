@@ -82,7 +82,8 @@ def _simulate(args: argparse.Namespace) -> int:
     refuse_overwriting([args.html, args.timeline, *map(output_file, args.outputs)], [path])
     chips = [simulated(name) for name in args.device or [None]]  # what is missing is compiled during what follows
 
-    from headwater.cli.launch import Job, TimeLimit, printf_on_stderr, progress
+    from headwater.cli.launch import Job, TimeLimit, printf_on_stderr
+    from headwater.cli.progress import progress
     from headwater.isa.gcn.model import ISA_OF_TARGET
     from headwater.isa.vliw.model import GENERATION_OF_TARGET
     from headwater.timing.sweep import sweep, variants

@@ -62,7 +62,8 @@ def main(words: Sequence[str]) -> int:
 
 def _stats(args: argparse.Namespace) -> int:
     import headwater
-    from headwater.cli.launch import Job, printf_on_stderr, progress
+    from headwater.cli.launch import Job, printf_on_stderr
+    from headwater.cli.progress import progress
     from headwater.emulate.watch.hooks import watching
     from headwater.emulate.watch.stats import statistics
     from headwater.emulate.watch.trace import Recording

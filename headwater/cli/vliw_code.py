@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from headwater.cli.progress import progress
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -68,9 +69,10 @@ def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Image,
 
     chip = chips.find(args.device or args.target)
     text = data.decode("utf-8-sig", "surrogateescape")
-    suffix = Path(name).suffix
+    suffix, compiling = Path(name).suffix, f"compiling {name} for {args.device or args.target}"
     if suffix == IL_SUFFIX:
-        made = image_of(text, chip, name)
+        with progress(compiling):
+            made = image_of(text, chip, name)
         return _chosen(args.kernels, (made.name,), ((made, _shown(name, text)),), name)
     from headwater.il import from_llvm
 
@@ -81,7 +83,8 @@ def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Image,
         module = translate(text, name, options)
         is_drawn = module.drawn(chip.vliw.stream_texels) is not module
         text, options = module.drawn(chip.vliw.stream_texels).source, ""
-    built = from_llvm.kernels(text, chip, name, options)
+    with progress(compiling):
+        built = from_llvm.kernels(text, chip, name, options)
     print(built.warnings, end="", file=sys.stderr)
     found = []
     for kernel in built.kernels.values():
@@ -92,7 +95,7 @@ def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Image,
         elif kernel.refused is not None:
             print(f"headwater: {kernel.info.name} is left out: {kernel.refused.message}", file=sys.stderr)
             continue
-        with kernel.placed(name if suffix == ".cl" else "OpenCL C", text):
+        with progress(compiling), kernel.placed(name if suffix == ".cl" else "OpenCL C", text):
             image = kernel_image(kernel, chip)
         # A pixel shader's textures and outputs are bound by name, as CAL does.
         image = replace(image, abi="cal", args=()) if is_drawn else image

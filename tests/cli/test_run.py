@@ -314,6 +314,42 @@ def test_progress_is_shown_on_a_terminal(folder):
     assert b"time limit" in shown
 
 
+BUSY = {
+    "c.cl": "__kernel void k(__global int *a) { a[get_global_id(0)] = 1; }\n",
+    "b.br": "kernel void k(float a<>, out float b<>) { b = a; }\n",
+    "i.il": "il_ps_2_0\ndcl_output_generic o0\nmov o0, r0\nend\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("compile c.cl --device vega64", ["compiling c.cl for vega64"]),
+        ("compile c.cl --device hd5870", ["compiling c.cl for hd5870"] * 2),
+        ("compile i.il --device hd4870", ["compiling i.il for hd4870"]),
+        ("disasm c.cl --target gfx906", ["compiling c.cl for gfx906"]),
+        ("disasm c.cl --device cpu", ["compiling c.cl for cpu"] * 2),
+        ("analyze c.cl --device vega64", ["analyzing c.cl for vega64"]),
+        ("ilc --opencl i.il", ["translating i.il"]),
+        ("brcc b.br", ["translating b.br"]),
+    ],
+)
+def test_what_may_take_long_has_a_line_of_progress(folder, headwater, monkeypatch, words, told):
+    from headwater.cli import progress
+
+    for name, source in BUSY.items():
+        Path(name).write_text(source)
+    heard = []
+
+    def tell(what):
+        heard.append(what)
+        yield progress.Watcher(False)
+
+    monkeypatch.setattr(progress, "_progress", tell)
+    assert headwater(*words.split()).code == 0
+    assert heard == told
+
+
 def test_a_defect_of_ours_is_reported_as_one(folder, headwater, monkeypatch):
     from headwater.cli.launch import Job
 

@@ -156,9 +156,9 @@ def test_sigterm_says_what_it_ended_and_leaves_nothing(tmp_path, source, command
     }
     mark = f"HEADWATER_TEST={tmp_path}"
     code = (
-        "import sys, headwater.cli.launch as launch; from headwater.cli import main; started = launch._progress\n"
+        "import sys, headwater.cli.progress as progress; from headwater.cli import main; started = progress._progress\n"
         "def tell(what):\n    print(what, file=sys.stderr, flush=True)\n    yield from started(what)\n"
-        "launch._progress = tell; sys.exit(main(sys.argv[1:]))"
+        "progress._progress = tell; sys.exit(main(sys.argv[1:]))"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, *words], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True

@@ -345,7 +345,7 @@ end
     [
         (
             "mov r0, r1\n" * 12 + "endmain\nend\n",
-            r"error: the program has more than 10 statements, the most .* VLIW chip\n  hint: make several programs",
+            r"error: the program has more than 10 statements, the most .* VLIW chip\n  hint: make several programs of it$",
         ),
         (
             "call 1\n" * 4 + "endmain\nfunc 1\n" + "mov r0, r1\n" * 4 + "ret\nendfunc\nend\n",

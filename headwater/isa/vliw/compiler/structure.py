@@ -100,9 +100,7 @@ def _too_long(made: Instruction, filename: str, inlined: str) -> SourceError:
     return SourceError(
         f"{inlined}the program has more than {MAX_STATEMENTS} statements, the most that are compiled for a VLIW chip",
         Span(filename, made.line, made.column),
-        hint="calls are inlined: make it call less often"
-        if inlined
-        else "make several programs of it, or run it on the cpu device",
+        hint="calls are inlined: make it call less often" if inlined else "make several programs of it",
     )
 
 
