@@ -76,6 +76,7 @@ class Binding:
     targets: dict[str, str] = field(default_factory=dict)
     global_size: tuple[int, ...] = ()
     local_size: tuple[int, ...] | None = None
+    lds_bytes: int = 0
     shape: tuple[int, ...] | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -90,6 +91,7 @@ class Request:
     local_size: tuple[int, ...] | None = None
     shape: tuple[int, ...] | None = None
     cast: bool = False
+    lds_bytes: int = 0
 
 
 # ------------------------------------------------------------------------------------------------------- parameters
@@ -97,7 +99,7 @@ class Request:
 
 def opencl_slots(info: KernelInfo) -> list[Slot]:
     """The parameters of an OpenCL C kernel."""
-    from headwater.runtime.signature import argument_type, declaration
+    from headwater.runtime.signature import UNTYPED, argument_type, declaration
 
     slots = []
     for arg in info.args:
@@ -105,6 +107,8 @@ def opencl_slots(info: KernelInfo) -> list[Slot]:
         kind: Element | None = None
         if parsed is not None:
             kind = files.element(parsed[0] if parsed[1] == 1 else f"{parsed[0]}{parsed[1]}")
+        elif arg.type_name in UNTYPED:
+            kind = Element(arg.type_name, np.dtype(f"u{arg.size_bytes}"), untyped=True)
         elif arg.kind in ("buffer", "constant", "local"):
             size = max(arg.pointee_bytes, 1)
             kind = Element(arg.type_name.replace("*", "").strip(), np.dtype(f"V{size}") if size > 1 else np.dtype("u1"))
@@ -149,7 +153,7 @@ def bind(name: str, slots: Sequence[Slot], request: Request, source: str = "") -
 
     ``source`` is the kernel's file, from which an OpenCL C kernel's number of dimensions is read.
     """
-    binding = Binding(local_size=request.local_size, shape=request.shape)
+    binding = Binding(local_size=request.local_size, lds_bytes=request.lds_bytes, shape=request.shape)
     words = _assign(name, slots, request, binding)
     data: dict[str, Given] = {}
     for slot in slots:
@@ -436,6 +440,8 @@ def _value(slot: Slot, word: str) -> Any:
         return Local(nbytes)
     if slot.role == "sampler":
         return _sampler(slot, word)
+    from headwater.runtime.signature import UNTYPED
+
     if slot.element is None or slot.element.dtype.kind == "V":
         raise UsageError(
             f"{slot.declaration}: a struct cannot be written on the command line",
@@ -443,12 +449,29 @@ def _value(slot: Slot, word: str) -> Any:
         )
     parts = word.split(",")
     kind = slot.element
+    if kind.name in UNTYPED and (typed := _untyped(slot, word)) is not None:
+        return typed
     if len(parts) not in (1, kind.width):
         raise UsageError(f"{slot.name}={word}: {kind.name} takes {kind.width} numbers, {len(parts)} given")
     numbers = [_checked(slot, _number(slot, part, kind.dtype.kind), part) for part in parts]
     if kind.width == 1:
         return numbers[0]
     return np.array(numbers * (kind.width if len(numbers) == 1 else 1), kind.dtype)
+
+
+def _untyped(slot: Slot, word: str) -> Any:
+    """The float of the argument's size, or negative number, that ``word`` is; None for other whole numbers."""
+    assert slot.element is not None
+    bits = 8 * slot.element.dtype.itemsize
+    try:
+        whole = int(word.rstrip("uUlL"), 0)
+    except ValueError:
+        if bits == 8:
+            return None  # refused as no whole number
+        kind = files.element({16: "half", 32: "float", 64: "double"}[bits])
+        assert kind is not None
+        return _checked(replace(slot, element=kind), _number(slot, word, "f"), word)
+    return np.dtype(f"i{bits // 8}").type(whole) if -(1 << bits - 1) <= whole < 0 else None
 
 
 def _number(slot: Slot, text: str, kind: str) -> int | float:

@@ -152,6 +152,8 @@ class Job:
         options: dict[str, Any] = {"device": device, "queue": queue}
         if self.time_limit is not None:
             options["time_limit"] = self.time_limit
+        if self.binding.lds_bytes:
+            options["lds"] = self.binding.lds_bytes
         return self.kernel[sizes](*[values[slot.name] for slot in self.slots], **options)
 
     def _time_opencl(self, device: Device) -> float:

@@ -114,6 +114,9 @@ def add_launch_options(made: Parser, *, simulated: bool = False, several: bool =
         "--global", "-g", dest="global_size", metavar="X[,Y[,Z]]", help="number of work-items (OpenCL C)"
     )
     sizes.add_argument("--local", "-l", dest="local_size", metavar="X[,Y[,Z]]", help="work-items of a group (OpenCL C)")
+    sizes.add_argument(
+        "--lds", metavar="BYTES", help="local memory of a group behind what the kernel declares (machine code, HIP)"
+    )
     sizes.add_argument("--shape", "-s", metavar="ROWSxCOLUMNS", help="shape of the outputs, slowest dimension first")
     sizes.add_argument("--cast", action="store_true", help="convert arrays of another number type while reading")
     add_build_options(made)
@@ -256,10 +259,11 @@ def bind_words(program: Any, name: str, args: argparse.Namespace) -> tuple[list[
         _dims(args.local_size, "--local") or None,
         _dims_of_shape(args.shape),
         args.cast,
+        _lds(args.lds),
     )
     kernel = program.kernels[name]
     if program.language == "brook":
-        for option, value in (("--global", args.global_size), ("--local", args.local_size)):
+        for option, value in (("--global", args.global_size), ("--local", args.local_size), ("--lds", args.lds)):
             if value:
                 raise UsageError(
                     f"{option} is for OpenCL C; a Brook+ kernel's size is its streams'", hint="use --shape"
@@ -270,6 +274,15 @@ def bind_words(program: Any, name: str, args: argparse.Namespace) -> tuple[list[
     else:
         slots = opencl_slots(kernel.info)
     return slots, bind(name, slots, request, program.source)
+
+
+def _lds(text: str | None) -> int:
+    from headwater.base.numbers import natural
+
+    nbytes = natural(text) if text else 0
+    if nbytes is None:
+        raise UsageError(f"--lds {text}: a number of bytes is wanted", hint="for example 4096")
+    return nbytes
 
 
 def _dims_of_shape(text: str | None) -> tuple[int, ...] | None:

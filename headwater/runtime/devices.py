@@ -64,9 +64,16 @@ class DeviceKernel(ABC):
 
     @abstractmethod
     def prepare(
-        self, global_size: Size, local_size: Size | None, offset: Size = (), *, check: bool | None = None
+        self,
+        global_size: Size,
+        local_size: Size | None,
+        offset: Size = (),
+        *,
+        check: bool | None = None,
+        lds_bytes: int = 0,
     ) -> Prepared:
-        """Fix the sizes. Cached: the same sizes give the same object. LaunchError if they cannot be launched."""
+        """Fix the sizes; ``lds_bytes``: local memory for each group behind what the kernel declares. Cached: the same
+        sizes give the same object. LaunchError if they cannot be launched."""
 
 
 class DeviceProgram:

@@ -17,7 +17,7 @@ from headwater.runtime.devices import Device, DeviceKernel, DeviceProgram, curre
 from headwater.runtime.events import Event, Queue, backend_for
 from headwater.runtime.signature import check_limit, count_error, prototype
 from headwater.runtime.streams import Stream
-from headwater.runtime.values import whole_numbers
+from headwater.runtime.values import lds_bytes, whole_numbers
 
 if TYPE_CHECKING:
     from headwater.opencl.clang import KernelInfo
@@ -232,6 +232,8 @@ def _launcher(kernel: ClKernel, global_size: Any, local_size: Any) -> Launcher:
         ``queue=``: launch asynchronously in this queue. Without one, the cpu device has ended on return, and arrays
         have their results on every device. ``offset=``: global offset. ``check=``: find bad accesses and barriers (cpu;
         default HEADWATER_CHECK). ``time_limit=``: stop the kernel after so many seconds (cpu) with a KernelFault.
+        ``lds=``: bytes of local memory for each group behind what the kernel declares, as machine code made from HIP
+        and Triton wants them (chips of GCN and CDNA).
         """
         if options:
             return with_options(args, queue, **options)
@@ -264,8 +266,11 @@ def _launcher(kernel: ClKernel, global_size: Any, local_size: Any) -> Launcher:
         offset: Any = (),
         check: bool | None = None,
         time_limit: float | None = None,
+        lds: int | None = None,
         **named: Any,
     ) -> Event:
+        if lds is not None and any(arg.name == "lds" for arg in kernel.info.args):
+            named["lds"], lds = lds, None
         if named:
             args = _by_name(kernel.info, args, named)
         if time_limit is not None:
@@ -280,7 +285,10 @@ def _launcher(kernel: ClKernel, global_size: Any, local_size: Any) -> Launcher:
             chosen = _place(args, default)
         if queue is not None:
             backend_for(queue, chosen)
-        if isinstance(offset, tuple) and not offset and check is None:
+        if lds is not None:
+            extra = {"lds_bytes": lds_bytes(lds)}
+            made = kernel.on(chosen).prepare(global_size, local_size, offset, check=check, **extra)
+        elif isinstance(offset, tuple) and not offset and check is None:
             made = prepared.get(chosen) or prepare(chosen)
         else:
             made = kernel.on(chosen).prepare(global_size, local_size, offset, check=check)

@@ -52,6 +52,8 @@ _ALIASES = {
     "intptr_t": "long",
     "bool": "uchar",
 }
+UNTYPED = {"bits8": 1, "bits16": 2, "bits32": 4, "bits64": 8}
+"""Types of numbers of which machine code tells nothing but the bytes."""
 _TYPE = re.compile(r"([a-z]+)(2|3|4|8|16)?")
 _ATOMIC = re.compile(r"atomic_(?!flag$)(\w+)|_Atomic\((.+)\)")
 _QUALIFIERS = re.compile(r"\b(const|volatile|restrict|__?global|__?constant|__?private|__?local|global|constant)\b")
@@ -188,6 +190,8 @@ def value_slot(arg: ArgInfo, position: int) -> tuple[str, Packer | None]:
     None as the function: Python and NumPy numbers go in as they are; what `struct` refuses, `coerce_value` explains.
     """
     parsed = argument_type(arg)
+    if arg.type_name in UNTYPED:
+        return f"{arg.size_bytes}s", lambda value: _untyped_value(arg, position, value)
     if parsed is None:
         return f"{arg.size_bytes}s", lambda value: _raw_value(arg, position, value)
     scalar, width = parsed
@@ -272,6 +276,29 @@ def _raw_value(arg: ArgInfo, position: int, value: Any) -> bytes:
             "build the dtype with align=True, so that it is laid out as in C",
         )
     return data
+
+
+def _untyped_value(arg: ArgInfo, position: int, value: Any) -> bytes:
+    """A number for an argument of which only the size is known: whole numbers that fit, or a NumPy number of that
+    size."""
+    size = arg.size_bytes
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+    if isinstance(value, (int, np.integer)):
+        number = int(value)
+        if not -(1 << 8 * size - 1) <= number < 1 << 8 * size:
+            raise fail(arg, position, f"{number} does not fit {size} bytes")
+        return (number & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+    if isinstance(value, (np.generic, bytes)):
+        data = bytes(value) if isinstance(value, bytes) else value.tobytes()
+        if len(data) != size:
+            raise fail(arg, position, f"{size} bytes wanted, {value!r} has {len(data)}")
+        return data
+    if isinstance(value, float):
+        name = {2: "float16", 4: "float32", 8: "float64"}.get(size)
+        hint = f"pass np.{name}({value!r}), or a whole number" if name else "pass a whole number"
+        raise fail(arg, position, f"the machine code does not say whether {value!r} is wanted as a float", hint)
+    raise fail(arg, position, f"a number is wanted, {type(value).__name__} {value!r:.60} given")
 
 
 def coerce_value(arg: ArgInfo, position: int, value: Any) -> Any:

@@ -37,6 +37,24 @@ class Local:
             raise LaunchError(f"Local memory needs at least one byte, not {self.nbytes}")
 
 
+def lds_bytes(value: object) -> int:
+    """The number of bytes that ``lds=`` says; LaunchError if it is none."""
+    number = whole(value)
+    if number is None or number < 0:
+        raise LaunchError(f"lds is a number of bytes, not {value!r:.60}")
+    return number
+
+
+def refuse_lds(kernel: str, device: str, nbytes: int) -> None:
+    """LaunchError if local memory beyond what ``kernel`` declares is asked for, of a device that gives none."""
+    if nbytes:
+        raise LaunchError(
+            f"{kernel} cannot be given lds={nbytes} on {device}: local memory of which the launch says the size "
+            "is for machine code of GCN and CDNA chips",
+            hint="pass hw.Local(bytes) for a __local pointer argument",
+        )
+
+
 Addressing = Literal["none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat"]
 Filter = Literal["nearest", "linear"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
 import os
 import platform
@@ -10,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
 
@@ -197,11 +198,17 @@ class CpuKernel(DeviceKernel):
         self._prepared: dict[Any, CpuLaunch] = {}
 
     def prepare(
-        self, global_size: Size, local_size: Size | None, offset: Size = (), *, check: bool | None = None
+        self,
+        global_size: Size,
+        local_size: Size | None,
+        offset: Size = (),
+        *,
+        check: bool | None = None,
+        lds_bytes: int = 0,
     ) -> CpuLaunch:
         if check is None:
             check = check_wanted()
-        key: Any = (global_size, local_size, offset, check)
+        key: Any = (global_size, local_size, offset, check, lds_bytes)
         try:
             launch = self._prepared.get(key)
         except (TypeError, ValueError):  # lists, arrays, memory: they cannot be keys
@@ -210,10 +217,11 @@ class CpuKernel(DeviceKernel):
                 None if local_size is None else sizes(local_size, "group size"),
                 () if _is_empty(offset) else sizes(offset, "global offset"),
                 check,
+                lds_bytes,
             )
             launch = self._prepared.get(key)
         if launch is None:
-            launch = self._make(global_size, local_size, offset, check)
+            launch = self._make(global_size, local_size, offset, check, lds_bytes)
             if len(self._prepared) >= _CACHED_SIZES:
                 self._prepared.clear()
             self._prepared[key] = launch
@@ -224,7 +232,7 @@ class CpuKernel(DeviceKernel):
         module: HostModule = self._checked()
         return module.access_lines(self.info.name)
 
-    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> CpuLaunch:
+    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> CpuLaunch:
         whole = sizes(global_size, "global size")
         group = check_sizes(self.info, whole, local_size, self.options, MAX_GROUP_SIZE)
         start = (0,) * len(whole) if _is_empty(offset) else sizes(offset, "global offset")
@@ -236,7 +244,9 @@ class CpuKernel(DeviceKernel):
                 f"the global size {whole}{shift} takes work-item ids to 2**31 or beyond in one dimension",
                 hint="launch parts of it, or spread it over two dimensions",
             )
-        module: HostModule = self._checked() if check else self._module
+        module: Any = self._checked() if check else self._module
+        if lds_bytes:
+            module = _WithLocalMemory(module, lds_bytes)
         empty = prod(whole) == 0
         # Code for an empty launch is never run; any size will do to know the arguments.
         wanted = (1,) * len(whole) if empty else whole
@@ -266,6 +276,18 @@ class CpuKernel(DeviceKernel):
                 ),
             )
         return launch
+
+
+class _WithLocalMemory:
+    """A module whose kernels have ``nbytes`` of local memory in each group behind what they declare."""
+
+    def __init__(self, module: HostModule, nbytes: int) -> None:
+        self._module, self._nbytes = module, nbytes
+
+    def specialise(self, *sizes: Any, **how: bool) -> Any:
+        """As `HostModule.specialise`."""
+        host = cast("Any", self._module).specialise(*sizes, **how)
+        return dataclasses.replace(host, static_local_bytes=host.static_local_bytes + self._nbytes)
 
 
 def cpu_program(

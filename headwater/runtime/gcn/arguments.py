@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.opencl.kernels import Access, ArgInfo, KernelInfo, Kind
-from headwater.runtime.signature import SCALARS, parse_type
+from headwater.runtime.signature import SCALARS, UNTYPED, parse_type
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.objects import KernelArg, KernelObject
@@ -22,7 +22,8 @@ _ACCESS: dict[str, Access] = {"read_only": "read", "write_only": "write", "read_
 
 
 def kernel_info(kernel: KernelObject) -> KernelInfo:
-    """The arguments that a caller passes. Types that the metadata leaves out are taken to be bytes of that size."""
+    """The arguments that a caller passes. Of arguments whose types the metadata leaves out, as HIP's and Triton's
+    compilers do, only the size is known."""
     explicit = [arg for arg in kernel.args if not arg.value_kind.startswith("hidden_")]
     infos = tuple(argument(arg, number) for number, arg in enumerate(explicit))
     return KernelInfo(kernel.name, infos, kernel.reqd_group_size)
@@ -59,4 +60,4 @@ def described(arg: ArgInfo, offset: int) -> KernelArg:
 def _plain_type(arg: KernelArg, kind: Kind) -> str:
     if kind in ("buffer", "constant", "local"):
         return "void*"
-    return {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}.get(arg.size, "struct")
+    return next((name for name, size in UNTYPED.items() if size == arg.size), "struct")

@@ -177,26 +177,37 @@ class SimulatedKernel(CpuKernel):
         """Code objects as they lie in memory, by themselves."""
 
     def prepare(
-        self, global_size: Size, local_size: Size | None, offset: Size = (), *, check: bool | None = None
+        self,
+        global_size: Size,
+        local_size: Size | None,
+        offset: Size = (),
+        *,
+        check: bool | None = None,
+        lds_bytes: int = 0,
     ) -> SimulatedLaunch:
         from headwater.emulate.watch.hooks import is_watched
 
         if is_watched():
             # Without code that nobody watches: it would be compiled for nothing.
-            return cast("SimulatedLaunch", WhenCalled(self, global_size, local_size, offset, check))
-        launch = super().prepare(global_size, local_size, offset, check=check)
+            return cast("SimulatedLaunch", WhenCalled(self, global_size, local_size, offset, check, lds_bytes))
+        launch = super().prepare(global_size, local_size, offset, check=check, lds_bytes=lds_bytes)
         assert isinstance(launch, SimulatedLaunch)
         return launch
 
-    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
+    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> Any:
         if not check:
-            return self.watched(global_size, local_size, offset)
+            return self.watched(global_size, local_size, offset, lds_bytes=lds_bytes)
         from headwater.emulate.watch.check import Checker
 
-        return self.watched(global_size, local_size, offset, Checker())
+        return self.watched(global_size, local_size, offset, Checker(), lds_bytes)
 
     def watched(
-        self, global_size: Size, local_size: Size | None, offset: Size = (), watcher: Watcher | None = None
+        self,
+        global_size: Size,
+        local_size: Size | None,
+        offset: Size = (),
+        watcher: Watcher | None = None,
+        lds_bytes: int = 0,
     ) -> SimulatedLaunch:
         """The kernel with its sizes fixed, and code in it that tells ``watcher`` what happens; LaunchError as
         `prepare`."""
@@ -210,7 +221,7 @@ class SimulatedKernel(CpuKernel):
         full = _three(whole)
         local = default_group(full, DEFAULT_GROUP) if group is None else _three(group)
         code = self._version(prod(local), watcher is not None and watcher.checked_code)
-        return self._kind_of_launch(code)(self, code, full, local, _three(start, 0), len(whole), watcher)
+        return self._kind_of_launch(code)(self, code, full, local, _three(start, 0), len(whole), watcher, lds_bytes)
 
     def _kind_of_launch(self, code: CodeObject) -> type[SimulatedLaunch]:
         if code.kernels[self.info.name].legacy is None:
@@ -224,13 +235,20 @@ class WhenCalled:
     """A launch that is prepared for whoever watches when it is called; ``kernel`` makes launches that are ``watched``
     and others."""
 
-    __slots__ = ("_kernel", "_plain", "_what")
+    __slots__ = ("_kernel", "_lds", "_plain", "_what")
 
     def __init__(
-        self, kernel: Any, global_size: Size, local_size: Size | None, offset: Size, check: bool | None
+        self,
+        kernel: Any,
+        global_size: Size,
+        local_size: Size | None,
+        offset: Size,
+        check: bool | None,
+        lds_bytes: int = 0,
     ) -> None:
         self._kernel = kernel
         self._what = global_size, local_size, offset, check
+        self._lds = {"lds_bytes": lds_bytes} if lds_bytes else {}
         self._plain: Any = None
 
     def __call__(self, args: Sequence[Any], queue: Any = None, time_limit: float | None = None) -> Any:
@@ -239,9 +257,9 @@ class WhenCalled:
         whole, group, offset, check = self._what
         watcher = wanted()
         if watcher is not None:
-            return self._kernel.watched(whole, group, offset, watcher)(args, queue, time_limit)
+            return self._kernel.watched(whole, group, offset, watcher, **self._lds)(args, queue, time_limit)
         if self._plain is None:
-            self._plain = self._kernel.prepare(whole, group, offset, check=check)
+            self._plain = self._kernel.prepare(whole, group, offset, check=check, **self._lds)
         return self._plain(args, queue, time_limit)
 
 

@@ -70,6 +70,7 @@ class SimulatedLaunch(EmulatedLaunch):
         offset: tuple[int, int, int],
         work_dim: int,
         watcher: Watcher | None = None,
+        lds_bytes: int = 0,
     ) -> None:
         if max(global_size) >= _GRID:
             raise LaunchError(
@@ -77,6 +78,7 @@ class SimulatedLaunch(EmulatedLaunch):
                 hint="launch parts of it, or spread it over two dimensions",
             )
         self.code = code
+        self.lds_bytes = lds_bytes
         self.machine_kernel: KernelObject = code.kernels[kernel.info.name]
         self.device = kernel.device
         items = prod(local_size)
@@ -99,7 +101,7 @@ class SimulatedLaunch(EmulatedLaunch):
             local_size=local_size,
             arg_offsets=self._argument_offsets(explicit),
             args_bytes=args_bytes,
-            static_local_bytes=self.machine_kernel.group_segment_bytes,
+            static_local_bytes=self.machine_kernel.group_segment_bytes + lds_bytes,
             frame_bytes=0,
         )
         self._residents = 0
@@ -135,7 +137,7 @@ class SimulatedLaunch(EmulatedLaunch):
             global_size,
             local_size,
             self.abi.scratch_lane_bytes,
-            self.machine_kernel.group_segment_bytes,
+            self.host.static_local_bytes,
             0,
         )
         self._packet[:] = np.frombuffer(packet, np.uint8)
@@ -224,7 +226,7 @@ class SimulatedLaunch(EmulatedLaunch):
     def watched(self, watcher: Watcher) -> SimulatedLaunch:
         """The same launch, of code that tells ``watcher`` what happens."""
         whole, group, offset = (size[: self._work_dim] for size in self._sizes)
-        return self.kernel.watched(whole, group, offset, watcher)
+        return self.kernel.watched(whole, group, offset, watcher, self.lds_bytes)
 
     # -- one launch
     # -------------------------------------------------------------------------------------------------------
@@ -272,7 +274,7 @@ class SimulatedLaunch(EmulatedLaunch):
             offset,
             printf=printf,
             queue=address(self._queue),
-            lds_bytes=self._frames - self.host.static_local_bytes,
+            lds_bytes=self._frames - self.machine_kernel.group_segment_bytes,
         )
         for arg in self._hidden:
             value = values.get(arg.value_kind, 0)

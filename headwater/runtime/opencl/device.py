@@ -30,6 +30,7 @@ from headwater.errors import (
 from headwater.opencl import includes
 from headwater.runtime import signature
 from headwater.runtime.devices import Buffer, Device, DeviceKernel, DeviceProgram, Size, unknown_device
+from headwater.runtime.values import refuse_lds
 
 if TYPE_CHECKING:
     from headwater.opencl.kernels import KernelInfo
@@ -368,10 +369,17 @@ class ClDeviceKernel(DeviceKernel):
         self._prepared: dict[Any, ClLaunch] = {}
 
     def prepare(
-        self, global_size: Size, local_size: Size | None, offset: Size = (), *, check: bool | None = None
+        self,
+        global_size: Size,
+        local_size: Size | None,
+        offset: Size = (),
+        *,
+        check: bool | None = None,
+        lds_bytes: int = 0,
     ) -> ClLaunch:
         from headwater.runtime.opencl.launch import ClLaunch
 
+        refuse_lds(self.info.name, self.device.name, lds_bytes)
         if check:
             raise LaunchError("bounds-checked runs need the cpu device", hint='pass device="cpu"')
         key: Any = (global_size, local_size, offset)

@@ -19,6 +19,7 @@ from headwater.runtime.cpu.launch import CpuBuffer
 from headwater.runtime.devices import Buffer, DeviceProgram, Size
 from headwater.runtime.events import Event, Queue
 from headwater.runtime.streams import Stream
+from headwater.runtime.values import refuse_lds
 from headwater.runtime.vliw.device import Loaded, ShaderKernel, bound_views, domain_sizes, load
 from headwater.runtime.vliw.launch import Inputs, Sizes, View
 
@@ -61,7 +62,8 @@ class IlShader(ShaderKernel):
         self.parameters = tuple(parameters)
         self.textures = _textures(self.parameters, image)
 
-    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
+    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> Any:
+        refuse_lds(self.info.name, self.device.name, lds_bytes)
         shape, start = self.shape(global_size, local_size, offset)
         if self.loaded.image.kind == "ps":
             _fits("the domain", shape.whole[0] + start[0], shape.whole[1] + start[1], self.loaded)

@@ -30,6 +30,7 @@ from headwater.runtime.cpu.launch import CpuLaunch, _memory
 from headwater.runtime.devices import DeviceProgram, Size
 from headwater.runtime.gcn.device import SimulatedDevice, WhenCalled
 from headwater.runtime.images import Image as Picture
+from headwater.runtime.values import refuse_lds
 from headwater.runtime.vliw.device import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, check_limits, machine_of
 from headwater.runtime.vliw.images import image_of
 from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, ShaderLaunch, Sizes, View
@@ -112,14 +113,22 @@ class _OpenClKernel(ShaderKernel):
     __slots__ = ()
 
     def prepare(
-        self, global_size: Size, local_size: Size | None, offset: Size = (), *, check: bool | None = None
+        self,
+        global_size: Size,
+        local_size: Size | None,
+        offset: Size = (),
+        *,
+        check: bool | None = None,
+        lds_bytes: int = 0,
     ) -> CpuLaunch:
+        refuse_lds(self.info.name, self.device.name, lds_bytes)
         if is_watched() and not (check_wanted() if check is None else check):
             # Without code that nobody watches: it would be compiled for nothing.
             return cast("CpuLaunch", WhenCalled(self, global_size, local_size, offset, check))
         return super().prepare(global_size, local_size, offset, check=check)
 
-    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool) -> Any:
+    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> Any:
+        refuse_lds(self.info.name, self.device.name, lds_bytes)
         return self.watched(global_size, local_size, offset, _checker(check))
 
     def watched(
