@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headwater.base import cache
+from headwater.bridge import host
 from headwater.errors import ResourceError, UsageError
 from headwater.icd import library
 
@@ -45,12 +46,6 @@ def folder() -> Path:
     return base / "headwater" / "icd"
 
 
-def server_text() -> str:
-    """What the library reads beside itself: the Python that runs the server, and where Headwater lies if that is not
-    among its packages."""
-    return f"{sys.executable}\n{Path(__file__).resolve().parents[2]}\n"
-
-
 def places(vendors: str | None = None) -> list[Path]:
     """Where an ``.icd`` file may go, the best first: what was asked for; the system's directory if it may be written;
     one of the user's own, which a variable has to name."""
@@ -75,7 +70,7 @@ def install(vendors: str | None = None) -> Installed:
     place = places(vendors)[0]
     try:
         _write(kept, built.read_bytes())
-        _write(kept.with_name(kept.name + ".server"), server_text().encode())
+        _write(kept.with_name(kept.name + ".server"), host.server_text().encode())
         _write(place / FILE, f"{kept}\n".encode())
         if place == folder() / "vendors":
             _add_others(place)
@@ -142,27 +137,9 @@ def environment() -> dict[str, str]:
     text = f"{built}\n".encode()
     key = cache.key("icd vendors 1", text)
     entry = cache.get(key) or cache.put(key, {FILE: text})
-    python, path = server_text().splitlines()
-    return {
-        **variables(entry),
-        "HEADWATER_PYTHON": python,
-        "HEADWATER_PYTHONPATH": path,
-        **cache.current().environment(),
-    }
+    return {**variables(entry), **host.server_environment()}
 
 
 def run(words: Sequence[str], changes: dict[str, str]) -> int:
-    """Run a program that sees the platform; its exit code. On systems that can, it takes this process's place."""
-    environ = {**os.environ, **environment(), **changes}
-    program = shutil.which(words[0], path=environ.get("PATH"))
-    if program is None:
-        raise UsageError(f"there is no program {words[0]!r}", hint="write its path, ./program for instance")
-    sys.stdout.flush()
-    try:
-        if os.name == "posix":
-            os.execve(program, list(words), environ)
-        import subprocess
-
-        return subprocess.run([program, *words[1:]], env=environ, check=False).returncode
-    except OSError as error:
-        raise UsageError(f"{program} cannot be run: {error.strerror}") from None
+    """Run a program that sees the platform; its exit code."""
+    return host.run(words, {**environment(), **changes})

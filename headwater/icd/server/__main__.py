@@ -19,9 +19,10 @@ def main() -> int:
             print(f"{name:16} {device.description}")
         print(f"{time.perf_counter() - started:.2f} s", file=sys.stderr)
         return 0
-    from headwater.icd.server.connection import serve
+    from headwater.bridge.connection import serve
+    from headwater.icd.server.requests import Requests
 
-    return serve()
+    return serve(Requests)
 
 
 if __name__ == "__main__":

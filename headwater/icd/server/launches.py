@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from headwater.base.arrays import Array
+from headwater.bridge.arena import Arena
+from headwater.bridge.protocol import runs
 from headwater.errors import HeadwaterError, InternalError, KernelFault, LaunchError, ResourceError
 from headwater.icd.constants import CL
-from headwater.icd.protocol import DIMENSIONS, IMAGE, RECORDS, SAMPLER, runs
-from headwater.icd.server.arena import Arena
+from headwater.icd.protocol import DIMENSIONS, IMAGE, RECORDS, SAMPLER
 from headwater.runtime.cpu.device import NOT_CHECKED
 from headwater.runtime.devices import Device, DeviceKernel
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image

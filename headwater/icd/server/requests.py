@@ -8,30 +8,41 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from headwater.bridge.arena import Arena
+from headwater.bridge.connection import Answer, Service
 from headwater.errors import HeadwaterError
 from headwater.icd.constants import CL
-from headwater.icd.protocol import MESSAGES, pack
+from headwater.icd.protocol import MESSAGES, PROTOCOL, pack
 from headwater.icd.server import programs
-from headwater.icd.server.arena import Arena
-from headwater.icd.server.connection import Answer
+from headwater.icd.server.devices import descriptions
 from headwater.icd.server.launches import Kernel, Launcher, Output, group_of
 from headwater.runtime.devices import Device, DeviceProgram
 
 Handler = Callable[[tuple[Any, ...]], Any]
 
 
-class Requests:
+class Requests(Service):
     """What a host has asked for: its programs, by number."""
 
-    def __init__(self, devices: Sequence[Device], arena: Arena) -> None:
-        self._devices = devices
-        self._arena = arena
+    protocol = PROTOCOL
+    lost = CL["OUT_OF_RESOURCES"]
+    remedy = "run headwater icd install again"
+
+    def __init__(self) -> None:
+        self._devices: Sequence[Device] = ()
         self._programs: dict[int, tuple[DeviceProgram, list[Kernel]]] = {}
         self._number = 0
         self._lock = threading.Lock()
         output = Output()
         sys.stdout = output
         self._launcher = Launcher(output)
+
+    def hello(self, file: int, record: tuple[Any, ...]) -> Answer:
+        """Take the arena, and tell of the devices."""
+        base, nbytes = record
+        self._arena = Arena(file, base, nbytes)
+        self._devices, records = descriptions(svm=self._arena.same_address)
+        return 0, pack(MESSAGES["hello"].reply, (records, int(self._arena.same_address)))
 
     def handlers(self) -> dict[str, Handler]:
         """Who answers a message, by its name; every message but those of the first connection has one."""

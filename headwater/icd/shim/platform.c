@@ -82,7 +82,7 @@ cl_int CL_API_CALL clGetPlatformIDs(cl_uint count, cl_platform_id *platforms, cl
   if ((!count && platforms) || (!platforms && !found))
     return CL_INVALID_VALUE;
   // A server that starts the loader (it uses OpenCL devices too) must not find itself.
-  const char *server = getenv("HEADWATER_ICD_SERVER");
+  const char *server = getenv("HEADWATER_SERVER");
   bool ready = !(server && *server) && hw_ready();
   if (found)
     *found = ready;

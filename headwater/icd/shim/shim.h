@@ -8,9 +8,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "bridge.h"
 #include "cl_api.h"
-#include "protocol.h"
-#include "system.h"
 
 // -- objects in general
 
@@ -102,22 +101,8 @@ bool hw_ready(void);
 bool hw_is_device(cl_device_id device);
 const struct device_info *hw_device_info(cl_device_id device, cl_uint key);
 
-// -- the server
+// -- the server: see bridge.h; its statuses are CL error codes, CL_OUT_OF_RESOURCES where no server answers
 
-// Ask and wait: the reply's bytes are the caller's to free. A CL error code; CL_OUT_OF_RESOURCES where no server answers.
-cl_int hw_ask(uint32_t message, const struct hw_writer *request, struct hw_reader *reply, char **memory);
-
-// The same for launches, whose replies come one by one.
-struct hw_talk {
-  hw_connection connection;
-  uint32_t generation;
-};
-bool hw_begin(struct hw_talk *talk, uint32_t message, const struct hw_writer *request);
-bool hw_next(struct hw_talk *talk, cl_int *status, struct hw_reader *reply, char **memory);
-void hw_end(struct hw_talk *talk, bool good);
-
-// Counts servers: what an earlier one knew is gone. Starts one where there is none; 0 if none can be started.
-uint32_t hw_generation(void);
 // What a new server said of the devices. Called once, with the first one's.
 void hw_take_devices(struct hw_list devices);
 extern bool hw_same_address; // the arena has the same addresses on both sides

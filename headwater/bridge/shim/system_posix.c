@@ -139,7 +139,7 @@ static char **server_environment(const char *path) {
     const char *e = environ[i];
     if (strncmp(e, "LD_LIBRARY_PATH=", 16) && strncmp(e, "LD_PRELOAD=", 11) && strncmp(e, "PYTHONPATH=", 11) &&
         strncmp(e, "PYTHONHOME=", 11) && strncmp(e, "OCL_ICD_", 8) && strncmp(e, "DYLD_", 5) &&
-        strncmp(e, "HEADWATER_ICD_SERVER=", 21))
+        strncmp(e, "HEADWATER_SERVER=", 17))
       made[n++] = environ[i];
   }
   sprintf(with_path, "PYTHONPATH=%s", path);
@@ -147,7 +147,7 @@ static char **server_environment(const char *path) {
     made[n++] = with_path;
   else
     free(with_path);
-  made[n++] = "HEADWATER_ICD_SERVER=1"; // a server offers no platform to itself
+  made[n++] = "HEADWATER_SERVER=1"; // a server offers no platform to itself
   return made;
 }
 
@@ -185,7 +185,8 @@ static int make_pair(int ends[2]) {
   return 1;
 }
 
-hw_connection hw_start_server(struct hw_arena *arena, const char *python, const char *path, char *reason, size_t room) {
+hw_connection hw_start_server(struct hw_arena *arena, const char *module, const char *python, const char *path,
+                              char *reason, size_t room) {
   int ends[2];
   if (!make_pair(ends)) {
     snprintf(reason, room, "no socket: %s", strerror(errno));
@@ -211,7 +212,7 @@ hw_connection hw_start_server(struct hw_arena *arena, const char *python, const 
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &usual);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    char *words[] = {(char *)python, "-m", "headwater.icd.server", NULL};
+    char *words[] = {(char *)python, "-m", (char *)module, NULL};
     pid_t child;
     status = posix_spawnp(&child, python, &actions, &attributes, words, environment);
     posix_spawn_file_actions_destroy(&actions);

@@ -1,4 +1,4 @@
-"""Bytes of a connection pass in; requests go to whoever answers them, and their replies pass out.
+"""Bytes of a connection pass in; requests go to the service that answers them, and their replies pass out.
 
 Each connection has a thread of its own: the host uses as many as it has threads that wait. The first one ends the
 process when it is closed, as it is when the host ends in whatever way.
@@ -13,22 +13,40 @@ import socket
 import struct
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from headwater.bridge.protocol import Protocol
 from headwater.errors import HeadwaterError
-from headwater.icd.constants import CL
-from headwater.icd.protocol import MESSAGES, VERSION, pack, unpack
 
 _HEAD = struct.Struct("<II")
 _REPLY = struct.Struct("<iI")
-_NAMES = tuple(MESSAGES)
 
 Answer = tuple[int, bytes]
 """A status and a reply's record."""
+Handler = Callable[[tuple[Any, ...]], Answer | Iterable[Answer]]
 
 
-def serve() -> int:
+class Service(ABC):
+    """What a server offers its host. ``lost``: the status of what cannot be answered; ``remedy``: what to do about a
+    library that was made by another version."""
+
+    protocol: Protocol
+    lost: int
+    remedy: str
+
+    @abstractmethod
+    def hello(self, file: int, record: tuple[Any, ...]) -> Answer:
+        """Begin, with the file that the host shares and its request but for the version. HeadwaterError if it
+        cannot."""
+
+    @abstractmethod
+    def handlers(self) -> Mapping[str, Handler]:
+        """Who answers a message, by its name; every message but those of the first connection has one."""
+
+
+def serve(make: Callable[[], Service]) -> int:
     """Answer the host whose connection is standard input, until it ends."""
     # Ctrl-C is the host's; whoever ends the server otherwise means it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -41,7 +59,7 @@ def serve() -> int:
     file = _receive_file(first)
     if file is None:
         return 0
-    Connection(first).hello(file)
+    Connection(first, make()).hello(file)
     return 0
 
 
@@ -60,8 +78,11 @@ def _receive_file(connection: socket.socket) -> int | None:
 class Connection:
     """One connection, its requests answered in order."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, service: Service) -> None:
         self._socket = connection
+        self._service = service
+        self._protocol = service.protocol
+        self._names = tuple(service.protocol.messages)
         self._data = b""
         self._exact = False
 
@@ -69,43 +90,39 @@ class Connection:
         """Greet the host, then answer what comes by this connection, the first."""
         self._exact = True
         request = self._next()
-        if request is None or _NAMES[request[0]] != "hello":
+        if request is None or self._names[request[0]] != "hello":
             return
-        version, base, nbytes = unpack(MESSAGES["hello"].request, request[1])
-        if version != VERSION:
-            print(f"headwater: the library speaks version {version}, this is {VERSION}", file=sys.stderr)
-            print("  hint: run headwater icd install again", file=sys.stderr)
-            self.reply(CL["OUT_OF_RESOURCES"], b"")
+        service, protocol = self._service, self._protocol
+        version, *record = protocol.unpack(protocol.messages["hello"].request, request[1])
+        if version != protocol.version:
+            print(f"headwater: the library speaks version {version}, this is {protocol.version}", file=sys.stderr)
+            print(f"  hint: {service.remedy}", file=sys.stderr)
+            self.reply(service.lost, b"")
             return
-        from headwater.icd.server.arena import Arena
-        from headwater.icd.server.devices import descriptions
-        from headwater.icd.server.requests import Requests
-
-        arena = Arena(file, base, nbytes)
         try:
-            devices, records = descriptions(svm=arena.same_address)
+            answer = service.hello(file, tuple(record))
         except HeadwaterError as error:
             print(f"headwater: {error}", file=sys.stderr)
-            self.reply(CL["OUT_OF_RESOURCES"], b"")
+            self.reply(service.lost, b"")
             return
-        self.reply(0, pack(MESSAGES["hello"].reply, (records, int(arena.same_address))))
-        requests = Requests(devices, arena)
+        self.reply(*answer)
         while (request := self._next()) is not None:
-            if _NAMES[request[0]] != "connect":
+            if self._names[request[0]] != "connect":
                 continue
             made = _receive_file(self._socket)
             if made is None:
                 break
-            other = Connection(socket.socket(fileno=made))
-            threading.Thread(target=other.run, args=(requests.handlers(),), daemon=True).start()
+            other = Connection(socket.socket(fileno=made), service)
+            threading.Thread(target=other.run, daemon=True).start()
         os._exit(0)  # launches of a host that is not there any more are not waited for
 
-    def run(self, handlers: dict[str, Callable[[tuple[Any, ...]], Answer | Iterable[Answer]]]) -> None:
+    def run(self) -> None:
         """Answer requests until the connection is closed."""
+        handlers, messages, unpack = self._service.handlers(), self._protocol.messages, self._protocol.unpack
         try:
             while (request := self._next()) is not None:
-                name = _NAMES[request[0]]
-                answer = handlers[name](unpack(MESSAGES[name].request, request[1]))
+                name = self._names[request[0]]
+                answer = handlers[name](unpack(messages[name].request, request[1]))
                 if isinstance(answer, tuple):
                     self.reply(*answer)
                 else:

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "shim.h"
+#include "bridge.h"
 
 // Connections that no thread uses at the moment. More threads than these at once make and drop further ones.
 enum { IDLE_LIMIT = 32 };
@@ -13,8 +13,6 @@ static hw_mutex lock = HW_MUTEX_INIT;
 static hw_connection idle[IDLE_LIMIT];
 static uint32_t idle_count, generation, starts;
 static hw_connection first = HW_NO_CONNECTION; // the server ends when this is closed
-static bool knows_devices;
-bool hw_same_address;
 
 // What the installation wrote beside this library: the Python to use, and where Headwater lies.
 static void read_installation(char *python, char *path, size_t room) {
@@ -65,7 +63,7 @@ static bool put_request(hw_connection connection, uint32_t message, const struct
   return hw_send(connection, small, 8) && hw_send(connection, request->data, bytes);
 }
 
-static bool get_reply(hw_connection connection, cl_int *status, struct hw_reader *reply, char **memory) {
+static bool get_reply(hw_connection connection, int32_t *status, struct hw_reader *reply, char **memory) {
   uint32_t head[2];
   *memory = NULL;
   if (!hw_receive(connection, head, sizeof head))
@@ -75,7 +73,7 @@ static bool get_reply(hw_connection connection, cl_int *status, struct hw_reader
     free(data);
     return false;
   }
-  *status = (cl_int)head[0];
+  *status = (int32_t)head[0];
   *reply = (struct hw_reader){data, data + head[1], 0};
   *memory = data;
   return true;
@@ -85,53 +83,37 @@ static bool get_reply(hw_connection connection, cl_int *status, struct hw_reader
 static bool start(void) {
   if (first != HW_NO_CONNECTION)
     return true;
-  if (starts >= START_LIMIT || !hw_arena_ready())
+  struct hw_arena *arena;
+  if (starts >= START_LIMIT || !hw_door.prepare(&arena))
     return false;
   starts++;
   char python[4096], path[4096], reason[256];
   read_installation(python, path, sizeof python);
-  hw_connection made = hw_start_server(&hw_arena, python, path, reason, sizeof reason);
+  hw_connection made = hw_start_server(arena, hw_door.module, python, path, reason, sizeof reason);
   if (made == HW_NO_CONNECTION) {
     fault("cannot start the server", reason);
     fprintf(stderr, "  hint: HEADWATER_PYTHON names the Python to use; it was %s\n", python);
     return false;
   }
   struct hw_writer request = {0};
-  struct hw_hello_request hello = {HW_VERSION, (uint64_t)(uintptr_t)hw_arena.base, hw_arena.size};
-  hw_put_hello_request(&request, &hello);
+  hw_door.greet(&request);
   struct hw_reader reader;
   char *memory = NULL;
-  cl_int status = CL_OUT_OF_RESOURCES;
+  int32_t status = hw_door.lost;
   bool good = !request.failed && put_request(made, HW_HELLO, &request) && get_reply(made, &status, &reader, &memory);
   free(request.data);
-  if (!good || status != CL_SUCCESS) {
+  if (!good || status) {
     fault(good ? "the server refused to work" : "the server ended before it answered", "");
-    fprintf(stderr, "  hint: %s -m headwater.icd.server --check says why\n", python);
+    fprintf(stderr, "  hint: %s -m %s --check says why\n", python, hw_door.module);
     hw_close(made);
     free(memory);
     return false;
   }
   first = made;
   generation++;
-  struct hw_hello_reply reply;
-  hw_get_hello_reply(&reader, &reply);
-  hw_same_address = reply.same_address;
-  if (!knows_devices) {
-    knows_devices = true;
-    hw_take_devices(reply.devices); // keeps what it points to
-  } else {
+  if (!hw_door.greeted(&reader))
     free(memory);
-  }
   return true;
-}
-
-bool hw_ready(void) {
-  hw_lock(&lock);
-  if (!knows_devices)
-    start();
-  bool ready = knows_devices;
-  hw_unlock(&lock);
-  return ready && hw_device_count;
 }
 
 uint32_t hw_generation(void) {
@@ -172,13 +154,13 @@ bool hw_begin(struct hw_talk *talk, uint32_t message, const struct hw_writer *re
     if (put_request(talk->connection, message, request))
       return true;
     hw_end(talk, false);
-    if (message == HW_LAUNCH || message == HW_KERNEL_INFO || message == HW_SUGGEST)
-      return false; // the next server does not know the programs that it names
+    if (!hw_door.repeatable(message))
+      return false;
   }
   return false;
 }
 
-bool hw_next(struct hw_talk *talk, cl_int *status, struct hw_reader *reply, char **memory) {
+bool hw_next(struct hw_talk *talk, int32_t *status, struct hw_reader *reply, char **memory) {
   return get_reply(talk->connection, status, reply, memory);
 }
 
@@ -196,36 +178,34 @@ void hw_end(struct hw_talk *talk, bool good) {
   hw_unlock(&lock);
 }
 
-cl_int hw_ask(uint32_t message, const struct hw_writer *request, struct hw_reader *reply, char **memory) {
+int32_t hw_ask(uint32_t message, const struct hw_writer *request, struct hw_reader *reply, char **memory) {
   struct hw_talk talk;
-  cl_int status = CL_OUT_OF_RESOURCES;
+  int32_t status = hw_door.lost;
   *memory = NULL;
   if (!hw_begin(&talk, message, request))
-    return request && request->failed ? CL_OUT_OF_HOST_MEMORY : CL_OUT_OF_RESOURCES;
+    return request && request->failed ? hw_door.no_memory : hw_door.lost;
   bool good = hw_next(&talk, &status, reply, memory);
   hw_end(&talk, good);
-  return good ? status : CL_OUT_OF_RESOURCES;
+  return good ? status : hw_door.lost;
 }
 
-// -- fork: the child has neither threads nor a server; it starts its own, and its objects are as they were.
+// -- fork: the child has neither threads nor a server; it starts its own.
 
 static void before_fork(void) {
-  hw_lock(&hw_graph);
+  hw_door.before_fork();
   hw_lock(&lock);
 }
 
 static void after_fork(void) {
   hw_unlock(&lock);
-  hw_unlock(&hw_graph);
+  hw_door.after_fork();
 }
 
 static void in_child(void) {
   forget();
-  hw_epoch++;
   generation++;
   starts = 0;
-  hw_queues_after_fork();
-  hw_memory_after_fork();
+  hw_door.in_child();
   after_fork();
 }
 

@@ -64,8 +64,9 @@ void hw_discard(struct hw_arena *arena, uint64_t offset, uint64_t bytes);
 typedef intptr_t hw_connection;
 #define HW_NO_CONNECTION ((hw_connection)-1)
 
-// Start a server that has the arena and return its first connection, HW_NO_CONNECTION (with a reason) if that failed.
-hw_connection hw_start_server(struct hw_arena *arena, const char *python, const char *path, char *reason, size_t room);
+// Start a server, a module of Python, that has the arena and return its first connection, HW_NO_CONNECTION (with a reason) if that failed.
+hw_connection hw_start_server(struct hw_arena *arena, const char *module, const char *python, const char *path,
+                              char *reason, size_t room);
 // One more connection; `request` asks the server for it through `first`.
 hw_connection hw_connect(hw_connection first, const void *request, size_t bytes);
 // Send or receive all; 0 if the other side is gone.

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from headwater.base.arrays import Array
-from headwater.icd.protocol import NULL_OFFSET
+from headwater.bridge.protocol import NULL_OFFSET
 
 # Linux, include/uapi/linux/mman.h.
 _MAP_FIXED_NOREPLACE = 0x100000
