@@ -1,7 +1,8 @@
 """The documentation's blocks are run: files are made, commands print what the page shows, Python does not raise.
 
 ``c file=NAME``: the block is saved under that name. ``console``: a shell runs the lines after ``$``, and the lines up
-to the next ``$`` are what they print (``…`` for anything); ``# exit code N`` says what they end with. ``sh``: every
+to the next ``$`` are what they print (``…`` for anything); ``# exit code N`` says what they end with. A command that
+ends with a backslash continues behind ``>``. ``sh``: every
 command ends well. ``python``: executed, all blocks of a page in one namespace. Pages are run where ``examples`` and
 ``headwater`` are those of the checkout.
 """
@@ -24,7 +25,7 @@ def blocks(page):
 
 def run_console(text, folder):
     command, expected = None, []
-    for line in [*text.splitlines(), "$ "]:
+    for line in [*text.replace("\\\n> ", "").splitlines(), "$ "]:
         if not line.startswith("$ "):
             expected.append(line)
             continue
@@ -117,6 +118,18 @@ def test_links_between_pages_lead_somewhere():
             file = page.parent / target if target else page
             assert file.exists(), f"{page.name}: {target}"
             assert not place or place in headings(file), f"{page.name}: {target}#{place}"
+
+
+def test_no_page_is_wider_than_120_columns():
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages += [page for folder in ("examples", "benchmarks", "verification") for page in (ROOT / folder).rglob("*.md")]
+    wide = [
+        f"{page.relative_to(ROOT)}:{number}: {len(line)}"
+        for page in pages
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > 120
+    ]
+    assert not wide
 
 
 def headings(page):

@@ -109,6 +109,6 @@ LOCAL = Case(
 GLOBAL = replace(
     LOCAL,
     name="histogram_global",
-    title="histogram with global atomics only, 64 Mi bytes",
+    title="histogram, global atomics only, 64 Mi bytes",
     launches=global_launches,
 )

@@ -88,7 +88,7 @@ def numpy_versions() -> Mapping[str, Version]:
 
 CASE = Case(
     name="luminance_median",
-    title="3 x 3 median by luminance, 1024 x 1024",
+    title="3 x 3 luminance median, 1024 x 1024",
     source=Path(__file__).parents[2] / "examples" / "median" / "median.cl",
     make=make,
     launches=launches,

@@ -1,11 +1,11 @@
-"""Rows of published measurements with what was estimated and simulated pass in; the accuracy page and its picture pass
-out."""
+"""Published measurements, with their estimates and simulations, go in; the accuracy page and its picture come out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log, sqrt
 from statistics import median
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,18 +14,21 @@ if TYPE_CHECKING:
 _INTRODUCTION = """\
 # How accurate estimates are
 
-Made by `headwater validate --simulate --write docs/accuracy.md`: what static analysis says of published measurements
-of AMD GPUs, next to them. Every row of `benchmarks/validation/` is here, the bad ones and those of which nothing can
-be said included. *Error* is estimated over measured, less one: for rates +60 % says that the estimate promises more
-than was measured, for times and cycles −40 % does.
+For readers who want to know how far to trust the estimates of [the analyzer](analyzer.md) and the cycles of [the cycle
+model](timing.md). `headwater validate --simulate --write docs/accuracy.md` generates this page. It compares both with
+published measurements of AMD GPUs. It contains every row of `benchmarks/validation/`, including the bad ones and those
+that cannot be estimated.
 
-An estimate is what the busiest part of the chip needs at least; of its memory's bandwidth it takes the part that the
-chip's file says is reached, which is fitted to some of the copies here, and on VLIW chips what channels take of stores
-of single dwords, fitted to HD 5870's copies and to what SHOC writes. It knows the addresses that the launch decides,
-not those that data do; no conflicts of channels, no refresh, no rows of DRAM, no cache between the nearest one and
-memory, nothing of drivers and launches; clocks are the maker's. So rates come out too high and times too low, and by
-how much is what this page tells. Peaks are estimates too: of a kernel with nothing else in its way. Rows of kind A are
-the vendor's own arithmetic, which must come out exactly.
+*Error* is estimated divided by measured, minus 1. For rates, +60 % means that the estimate is higher than the
+measurement; for times and cycles, −40 % means that the estimate is faster than the measurement.
+
+An estimate is the time that the busiest part of the chip needs at least. It assumes the fraction of the memory
+bandwidth that the chip's file states (`memory.efficiency`), which is fitted to some of the copies below. On VLIW chips
+it also uses the rate at which memory channels accept single dwords, which is fitted to copies on HD 5870 and to SHOC's
+writes. It uses addresses that follow from the launch, but not those that depend on data. Not considered are channel
+conflicts, refresh, DRAM rows, caches other than the first, drivers, and launch overhead; clocks are the vendor's.
+Estimated rates are therefore usually too high and times too low. A peak is the estimate of a kernel that only one unit
+limits. Rows marked (A) are the vendor's own arithmetic, which must be reproduced exactly.
 """
 
 
@@ -59,17 +62,16 @@ def page(results: Sequence[Result], picture_name: str = "accuracy.svg") -> str:
         out += ["", *_simulated(results, picture_name)]
     for group in dict.fromkeys(result.row.group for result in results):
         out += ["", f"## {group[0].upper()}{group[1:]}", ""]
-        extra = " simulated | error |" if simulated else ""
-        out.append(f"| row | chip | measured | estimated | error |{extra} how | source |")
-        out.append(f"|---|---|--:|--:|--:|{'--:|--:|' if simulated else ''}---|---|")
-        for result in results:
-            if result.row.group == group:
-                out.append(_line(result, simulated))
+        rows = [result for result in results if result.row.group == group]
+        out.append(f"| row | chip | measured | estimated | error |{' simulated | error |' if simulated else ''}")
+        out.append(f"|---|---|--:|--:|--:|{'--:|--:|' if simulated else ''}")
+        out += [_line(result, simulated) for result in rows]
+        out += ["", *notes([(r.row.id, _how(r), r.row.source + (" (A)" if r.row.kind == "A" else "")) for r in rows])]
     return "\n".join(out) + "\n"
 
 
 def _simulated(results: Sequence[Result], picture: str) -> list[str]:
-    """What is said of the cycle model: errors and correlations, of fitted rows apart."""
+    """What is said of the cycle model: errors and correlations, fitted rows separately."""
     every = [result for result in results if result.simulated_error is not None]
     fitted = [result for result in every if result.row.data.get("fitted")]
     plain = [result for result in every if not result.row.data.get("fitted")]
@@ -93,21 +95,25 @@ def _simulated(results: Sequence[Result], picture: str) -> list[str]:
 
 
 _SIMULATED = """\
-*Simulated* is what the cycle model says of rows with kernels; * marks rows that a parameter was fitted to. Kendall's τ
-and Pearson's r (of logarithms) compare rows of one unit with each other only: bandwidths are above cycles by their unit
-alone.
+*Simulated* is the cycle model's result for rows with kernels; * marks rows that a parameter was fitted to. Kendall's τ
+and Pearson's r (of logarithms) only compare rows of the same unit.
 
-SHOC's rows run what its generator makes for each chip, five work-groups of 256 a compute unit, with fewer turns, and
-take the best of several sizes of work-groups, as SHOC does. What nothing published explains is left as it is. Strided
-accesses of SHOC (work-items 4 KiB apart) are slower on the chips than here, as each goes to another row of DRAM, which
-is not modelled: HD 7970 and HD 5670 both write a dword every 7.5 ns of each 32-bit channel. The local memory of FirePro
-W9100 is written at a quarter of what the same kernel reaches on HD 7970 per compute unit and clock, which can hardly be
-the hardware. HD 5670's 300 ns to DRAM contradict the 300 to 600 cycles of the same guide, of which the chip's file has
-500; and the chase here goes through two clause switches and an ALU clause besides, 108 cycles. R9 Nano's reduction by
-sub-groups runs this library's code for them, 82 % of the time in issue; AMD's is not published. The rows of 4 and 8 KiB
-of MI100's caches wait where the benchmark's compiler, unlike the one here, may have more loads under way. Four planes
-of the finite differences fill MI250X's L2 to the brim: on the chip 65 % of its lookups hit, and each plane was fetched
-almost twice, here 80 %; what it chooses to let go is not known.
+SHOC's rows run the kernels that its generator makes for each chip, with fewer iterations and five work-groups of 256
+work-items for each compute unit, and take the best of several work-group sizes, as SHOC does. Known differences that no
+publication explains are left as they are:
+
+- SHOC's strided accesses (work-items 4 KiB apart) are slower on the chips than in the model, because each accesses
+  another DRAM row, which is not modelled. HD 7970 and HD 5670 both write one dword every 7.5 ns on each 32-bit channel.
+- FirePro W9100 writes local memory at a quarter of the rate of HD 7970, per compute unit and clock, in the same kernel.
+  The hardware hardly explains that.
+- HD 5670's 300 ns to DRAM contradict the 300 to 600 cycles of the same guide (the chip's file says 500). The pointer
+  chase here also executes two clause switches and an ALU clause, 108 cycles.
+- R9 Nano's reduction by sub-groups runs this library's code for sub-groups, which spends 82 % of the time in issue.
+  AMD's code is not published.
+- The rows of MI100's caches with 4 and 8 KiB wait for memory, where the benchmark's compiler may have kept more loads
+  in flight than ours does.
+- Four planes of the finite differences fill MI250X's L2 completely. On the chip 65 % of its lookups hit, so each plane
+  was fetched almost twice; in the model 80 % hit. The replacement policy of the chip is not known.
 
 ![simulated over measured values of all rows with kernels]({picture})"""
 
@@ -161,8 +167,6 @@ def picture(results: Sequence[Result]) -> str:
 def _line(result: Result, simulated: bool) -> str:
     row = result.row
     measured = f"{_number(row.measured)} {row.unit}" if row.measured else "–"
-    told = result.why + (f". {row.note[0].upper()}{row.note[1:]}" if row.note else "")
-    kind = " (A)" if row.kind == "A" else ""
     cells = [
         row.id,
         row.device or "–",
@@ -174,8 +178,30 @@ def _line(result: Result, simulated: bool) -> str:
         mark = " *" if result.simulated is not None and row.data.get("fitted") else ""
         cells.append(_number(result.simulated) + mark if result.simulated is not None else "–")
         cells.append(_signed(result.simulated_error))
-    cells += [told.replace("|", "/"), row.source.replace("|", "/") + kind]
     return f"| {' | '.join(cells)} |"
+
+
+def _how(result: Result) -> str:
+    note = result.row.note
+    return result.why + (f". {note[0].upper()}{note[1:]}" if note else "")
+
+
+def notes(rows: Sequence[tuple[str, str, str]]) -> list[str]:
+    """The list below a group's table, of (row, how it was estimated, source): an item for each source, in it one for
+    each way, with the rows' names; lines of at most 120 columns."""
+    by_source: dict[str, dict[str, list[str]]] = {}
+    for name, how, source in rows:
+        by_source.setdefault(source, {}).setdefault(how, []).append(name)
+    lines = []
+    for source, ways in by_source.items():
+        lines += _item("- ", f"{source}:")
+        for how, names in ways.items():
+            lines += _item("  - ", f"*{', '.join(names)}*: {how}")
+    return lines
+
+
+def _item(mark: str, text: str) -> list[str]:
+    return wrap(mark + text, 120, subsequent_indent=" " * len(mark), break_long_words=False, break_on_hyphens=False)
 
 
 def _number(value: float) -> str:
