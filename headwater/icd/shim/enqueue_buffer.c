@@ -89,13 +89,17 @@ static bool set_box(struct rectangle *box, const size_t *origin, const size_t *r
   return box->row >= region[0] && box->slice >= region[1] * box->row && (!slice || slice % box->row == 0);
 }
 
+// Whether a box ends within `size` bytes. Sizes are the program's own, and may be anything.
 static bool box_inside(const struct rectangle *box, const size_t *region, size_t size) {
-  size_t last = box->offset[0] + (box->offset[1] + region[1] - 1) * box->row +
-                (box->offset[2] + region[2] - 1) * box->slice + region[0];
   for (int i = 0; i < 3; i++)
     if (box->offset[i] > size || region[i] > size)
       return false;
-  return last <= size;
+  size_t rows = box->offset[1] + region[1] - 1, slices = box->offset[2] + region[2] - 1;
+  size_t line = box->offset[0] + region[0];
+  if (line > size || (rows && box->row > (size - line) / rows))
+    return false;
+  line += rows * box->row;
+  return !slices || box->slice <= (size - line) / slices;
 }
 
 static cl_int transfer_box(cl_command_queue q, cl_mem mem, bool wait, const size_t *origin, const size_t *host_origin,
@@ -436,7 +440,7 @@ cl_int CL_API_CALL clEnqueueNativeKernel(cl_command_queue q, native_kernel funct
   for (cl_uint i = 0; i < mem_count; i++) { // handles become addresses
     size_t at = (size_t)((const char *)places[i] - (const char *)arguments);
     void *address = mems[i]->data;
-    if (at <= bytes - sizeof address)
+    if (bytes >= sizeof address && at <= bytes - sizeof address)
       memcpy(copy + at, &address, sizeof address);
     hw_hold(held[i] = mems[i]);
   }

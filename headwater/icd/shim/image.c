@@ -169,8 +169,11 @@ static cl_int check_image(cl_context context, const cl_properties *properties, c
   size_t pixel = hw_pixel_bytes(format), row = d->image_width * pixel;
   size_t layers = d->image_depth ? d->image_depth : d->image_array_size;
   bool of_buffer = d->mem_object != NULL;
+  if (of_buffer && d->image_type == CL_MEM_OBJECT_IMAGE2D && hw_is(d->mem_object, MAGIC_MEM) &&
+      !hw_is_image(d->mem_object))
+    return CL_INVALID_OPERATION; // that would be cl_khr_image2d_from_buffer
   if (of_buffer != (d->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER))
-    return CL_INVALID_IMAGE_DESCRIPTOR; // 2-D images of buffers are not offered
+    return CL_INVALID_IMAGE_DESCRIPTOR;
   if (of_buffer && (!hw_is(d->mem_object, MAGIC_MEM) || hw_is_image(d->mem_object)))
     return CL_INVALID_IMAGE_DESCRIPTOR;
   if (of_buffer && d->mem_object->context != context)

@@ -128,10 +128,8 @@ static cl_int set_buffer(cl_kernel kernel, cl_uint index, char *place, size_t si
     memcpy(&mem, value, sizeof mem);
   uint64_t where[2] = {HW_NULL_OFFSET, 0};
   if (mem) {
-    if (!hw_is(mem, MAGIC_MEM) || mem->context != kernel->program->context)
+    if (!hw_is(mem, MAGIC_MEM) || mem->context != kernel->program->context || hw_is_image(mem))
       return CL_INVALID_MEM_OBJECT;
-    if (hw_is_image(mem))
-      return CL_INVALID_ARG_VALUE;
     where[0] = mem->offset;
     where[1] = mem->size;
   }
@@ -163,11 +161,9 @@ static cl_int set_image(cl_kernel kernel, cl_uint index, char *place, size_t siz
   cl_mem mem = NULL;
   if (value)
     memcpy(&mem, value, sizeof mem);
-  if (!mem)
-    return CL_INVALID_ARG_VALUE;
-  if (!hw_is(mem, MAGIC_MEM) || mem->context != kernel->program->context)
+  if (!hw_is(mem, MAGIC_MEM) || mem->context != kernel->program->context || !hw_is_image(mem))
     return CL_INVALID_MEM_OBJECT;
-  if (!hw_is_image(mem) || dimensions_of(mem) != argument->dimensions)
+  if (dimensions_of(mem) != argument->dimensions)
     return CL_INVALID_ARG_VALUE;
   // CL_KERNEL_ARG_ACCESS: what a kernel may do with it must be allowed for the image.
   if ((mem->flags & CL_MEM_WRITE_ONLY && argument->access & 1) ||
@@ -197,7 +193,7 @@ static cl_int set_sampler(char *place, size_t size, const void *value) {
   if (value)
     memcpy(&sampler, value, sizeof sampler);
   if (!hw_is(sampler, MAGIC_SAMPLER))
-    return sampler || value ? CL_INVALID_SAMPLER : CL_INVALID_ARG_VALUE;
+    return CL_INVALID_SAMPLER;
   uint32_t bits = (sampler->normalized ? HW_SAMPLER_NORMALIZED : 0) |
                   (sampler->addressing - CL_ADDRESS_NONE) << HW_SAMPLER_ADDRESSING_SHIFT |
                   (sampler->filter - CL_FILTER_NEAREST) << HW_SAMPLER_FILTER_SHIFT;
@@ -545,14 +541,18 @@ static cl_int check_sizes(cl_command_queue q, const struct kernel_shape *shape, 
                           const size_t *offset, const size_t *global, const size_t *local) {
   if (dim < 1 || dim > 3)
     return CL_INVALID_WORK_DIMENSION;
-  if (!global)
-    return CL_INVALID_GLOBAL_WORK_SIZE;
-  for (cl_uint d = 0; d < dim; d++)
-    if (offset && offset[d] + global[d] < global[d])
+  const size_t most = q->device->address_bits < 8 * sizeof most ? UINT32_MAX : SIZE_MAX;
+  for (cl_uint d = 0; global && d < dim; d++) {
+    if (global[d] > most)
+      return CL_INVALID_GLOBAL_WORK_SIZE;
+    if (offset && offset[d] > most - global[d])
       return CL_INVALID_GLOBAL_OFFSET;
+  }
   bool required = shape->group[0] != 0;
-  if (!local)
+  if (!local && !required)
     return CL_SUCCESS;
+  if (!local)
+    local = shape->group;
   size_t items = 1;
   for (cl_uint d = 0; d < dim; d++) {
     if (!local[d])
@@ -568,7 +568,7 @@ static cl_int check_sizes(cl_command_queue q, const struct kernel_shape *shape, 
   // Smaller groups at the edge: from OpenCL C 2.0 on.
   const char *std = build->options ? strstr(build->options, "-cl-std=CL") : NULL;
   bool uniform = !std || std[10] < '2' || strstr(build->options, "-cl-uniform-work-group-size");
-  for (cl_uint d = 0; uniform && d < dim; d++)
+  for (cl_uint d = 0; uniform && global && d < dim; d++)
     if (global[d] % local[d])
       return CL_INVALID_WORK_GROUP_SIZE;
   return CL_SUCCESS;
@@ -613,6 +613,11 @@ static cl_int enqueue_launch(cl_command_queue q, cl_kernel kernel, cl_uint type,
   struct command *c = hw_command(q, type, count, waits, NULL);
   if (!c)
     return CL_OUT_OF_HOST_MEMORY;
+  bool empty = !global;
+  for (cl_uint d = 0; d < dim && !empty; d++)
+    empty = !global[d];
+  if (empty) // nothing runs, and the event ends when its turn comes
+    return hw_enqueue(q, c, false, event);
   size_t bytes = shape->arguments_bytes;
   char *copy = malloc(bytes + 1);
   cl_mem *mems = shape->count ? malloc(shape->count * sizeof *mems) : NULL;

@@ -51,6 +51,7 @@ void hw_take_devices(struct hw_list list) {
     device->base_align_bytes = (cl_uint)number(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, 0) / 8;
     device->pitch_pixels = (cl_uint)number(device, CL_DEVICE_IMAGE_PITCH_ALIGNMENT, 0);
     device->images = (cl_uint)number(device, CL_DEVICE_IMAGE_SUPPORT, 0);
+    device->address_bits = (cl_uint)number(device, CL_DEVICE_ADDRESS_BITS, 0);
     device->image2d[0] = number(device, CL_DEVICE_IMAGE2D_MAX_WIDTH, 0);
     device->image2d[1] = number(device, CL_DEVICE_IMAGE2D_MAX_HEIGHT, 0);
     device->image3d[0] = number(device, CL_DEVICE_IMAGE3D_MAX_WIDTH, 0);

@@ -360,13 +360,16 @@ cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue q) {
   // Releasing flushes; what is in the queue still runs, and its thread keeps the queue until then.
   hw_lock(&hw_graph);
   hw_flush_queue(q);
-  if (q->object.references == 1) {
+  bool last = atomic_fetch_sub(&q->object.references, 1) == 1;
+  if (last) {
     q->closing = true;
     if (q->worker)
       hw_signal_all(&q->wake);
   }
   hw_unlock(&hw_graph);
-  return hw_release(q, MAGIC_QUEUE, CL_INVALID_COMMAND_QUEUE);
+  if (last)
+    hw_drop(q);
+  return CL_SUCCESS;
 }
 
 cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue q, cl_uint key, size_t size, void *value, size_t *size_ret) {

@@ -88,7 +88,7 @@ struct _cl_device_id {
   // Often asked, out of the list of infos.
   size_t max_group, max_items[3];
   cl_ulong max_alloc, local_bytes, svm;
-  cl_uint base_align_bytes, images, pitch_pixels;
+  cl_uint base_align_bytes, images, pitch_pixels, address_bits;
   size_t image2d[2], image3d[3], image_layers, image_buffer;
 };
 
