@@ -152,7 +152,7 @@ def read(text: str) -> Given:
     if not os.path.exists(path):
         if os.path.islink(path):
             raise UsageError(f"{name!r} is a link that leads nowhere")
-        made_up = f"numbers are given as {text},0, or made up: ones:1024" if _is_number(text) else ""
+        made_up = f"write numbers as {text},0, or generate them: ones:1024" if _is_number(text) else ""
         raise UsageError(f"there is no file {name!r}", hint=made_up or _similar(path))
     if os.path.isdir(path):
         raise UsageError(f"{name!r} is a directory")
@@ -234,14 +234,14 @@ def _check_header(file: BinaryIO, size: int) -> None:
     finally:
         file.seek(0)
     if min(sizes, default=0) < 0:
-        raise ValueError(f"its header tells the shape {_short(shape)}: no size is negative")
+        raise ValueError(f"its header states the shape {_short(shape)}: no size is negative")
     if dtype.hasobject:
         raise ValueError("it holds Python objects")
     if not dtype.itemsize:
         raise ValueError("its elements have no bytes")
     wanted, has = prod(sizes) * dtype.itemsize, max(size - begin - length, 0)
     if wanted > has:
-        raise ValueError(f"its header tells the shape {_short(shape)} of {dtype}, and {has} bytes follow")
+        raise ValueError(f"its header states the shape {_short(shape)} of {dtype}, and {has} bytes follow")
 
 
 _LONGEST_HEADER = 10_000  # as numpy.load reads
@@ -419,7 +419,7 @@ def _made_up(kind: str, shape: tuple[int, ...], wanted: Element, seed: int) -> A
     if kind == "zeros":
         return np.zeros(shape, wanted.dtype)
     if wanted.dtype.kind == "V":
-        raise UsageError(f"only zeros can be made up for {wanted.name}, a struct")
+        raise UsageError(f"only zeros can be generated for {wanted.name}, a struct")
     if kind == "ones":
         return np.ones(shape, wanted.dtype)
     if kind == "arange":

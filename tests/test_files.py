@@ -402,9 +402,9 @@ def npy(descr, shape, data=bytes(64), version=1):
 
 
 HEADERS = [
-    ("'<f4'", "(99999999999999999999,)", "has the shape|tells the shape"),
-    ("'<f4'", "(4611686018427387904, 4)", "tells the shape"),
-    ("'<f4'", "(17,)", r"tells the shape \(17,\) of float32, and 64 bytes follow"),
+    ("'<f4'", "(99999999999999999999,)", "has the shape|states the shape"),
+    ("'<f4'", "(4611686018427387904, 4)", "states the shape"),
+    ("'<f4'", "(17,)", r"states the shape \(17,\) of float32, and 64 bytes follow"),
     ("'<f4'", "(-1,)", "no size is negative"),
     ("'<f4'", "(-4, -4)", "no size is negative"),
     ("'<f4'", "(1.5,)", ""),

@@ -1,5 +1,5 @@
-"""A kernel and chips pass in; what its code is, what limits it and what it should cost there passes out, without
-running.
+"""A kernel and chips go in; a report of its machine code, its limits and its estimated time on each chip comes out.
+Nothing is run.
 
 The package is called as a function: ``headwater.analyze("median.cl", device=["hd4870", "vega64"])``.
 """

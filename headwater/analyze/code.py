@@ -41,7 +41,7 @@ class Step:
     ``atomic``: whether it reads and writes in one. ``live``: vector registers that hold what is still needed, before
     it. ``line``: file and line of the source; ``clause``: number of the clause on VLIW chips, else -1. ``waits``:
     "memory", "local" or "scalar" if the wavefront waits there for what it asked for before. ``pattern``:
-    `headwater.analyze.patterns.Pattern` of an access to memory whose addresses the launch tells.
+    `headwater.analyze.patterns.Pattern` of an access to memory whose addresses follow from the launch.
     """
 
     address: int

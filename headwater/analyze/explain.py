@@ -57,7 +57,7 @@ def explain(name: str) -> tuple[Explanation, ...]:
         return found
     close = difflib.get_close_matches(name.lower(), [known.lower() for known in names()], 4, 0.6)
     hint = f"did you mean {' or '.join(close)}?" if close else "headwater explain --list lists all metrics"
-    raise UsageError(f"nothing here is called {name!r}", hint=hint)
+    raise UsageError(f"there is no metric, instruction or field {name!r}", hint=hint)
 
 
 @functools.cache

@@ -40,7 +40,7 @@ def page(report: Report) -> str:
         parts += [_side_by_side(report, titles), _all_times(report, titles)]
     parts.append(one_by_one(titles, [_one(a) for a in report]))
     return document(
-        f"{title}: analysis", title, f"{first.assumptions[0]}; what the code says, nothing was run", parts, _FOOT
+        f"{title}: analysis", title, f"{first.assumptions[0]}; derived from the code; nothing was run", parts, _FOOT
     )
 
 

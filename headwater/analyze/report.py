@@ -512,8 +512,8 @@ def _accesses(a: Analysis) -> str:
     if not known:
         return rest
     if known == len(steps):
-        return "the launch tells the addresses of all accesses to memory"
-    return f"the launch tells the addresses of {known} of {len(steps)} accesses to memory; in the others {rest}"
+        return "all addresses follow from the launch"
+    return f"the addresses of {known} of {len(steps)} memory accesses follow from the launch; in the others {rest}"
 
 
 def _as_json(a: Analysis) -> dict[str, Any]:

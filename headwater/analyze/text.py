@@ -132,7 +132,7 @@ def _full(out: Console, a: Analysis) -> None:
     out.print(Text("Assumed", "bold"))
     for line in a.assumptions:
         out.print(Text(f"  {line}"))
-    out.print(Text("headwater explain NAME tells what a metric or an instruction means", "dim"))
+    out.print(Text("headwater explain NAME explains a metric or an instruction", "dim"))
 
 
 def _verdict(found: Estimate) -> list[tuple[str, str]]:

@@ -542,7 +542,7 @@ class Cache:
         removed = sum(self._discard(root, path) for path in entries)
         if not removed and any(path.exists() for path in entries):
             raise ResourceError(
-                f"the entries in {self.directory} cannot be removed", hint=f"see whose they are, or {_OWN}"
+                f"the entries in {self.directory} cannot be removed", hint=f"check their owner, or {_OWN}"
             )
         try:
             os.unlink(root / "usage")

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from headwater.errors import ResourceError
 
-_HINT = "run headwater cache clear; it must lie where programs may be executed, HEADWATER_CACHE_DIR says where"
+_HINT = "run headwater cache clear, or set HEADWATER_CACHE_DIR to a directory in which programs may be executed"
 
 
 def function(library: Path, name: str, result: Any, arguments: Sequence[Any]) -> Callable[..., Any]:
@@ -23,7 +23,7 @@ def function(library: Path, name: str, result: Any, arguments: Sequence[Any]) ->
         found = getattr(_load(str(library)), name)
     except AttributeError:
         raise ResourceError(
-            f"the compiled code {library} lacks {name}: it is not what was compiled", hint=_HINT
+            f"the compiled code {library} has no function {name}: it was replaced or is damaged", hint=_HINT
         ) from None
     found.restype, found.argtypes = result, tuple(arguments)
     return cast("Callable[..., Any]", found)

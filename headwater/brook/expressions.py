@@ -664,7 +664,7 @@ class ExpressionChecker(Conversions):
                 raise self.context.error(
                     f"{what} wants {_array(parameter)}, but {symbol.name!r} is {_array(symbol)}",
                     node,
-                    "declare both alike",
+                    "declare both with the same type",
                 )
             return checked
         return self.coerce(self.value(node), parameter.type, what)

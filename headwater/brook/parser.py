@@ -172,7 +172,7 @@ def _parse(source: SourceText, text: str, start: str) -> Any:
 def _told(source: SourceText, text: str, token: Token, accepted: set[str]) -> SourceError:
     if token.type == lalr.END:
         end = len(text.rstrip())
-        return source.error("the text ends in the middle of something", *_place(text, end), "close what is open")
+        return source.error("the text ends before it is complete", *_place(text, end), "close what is open")
     if token.type:
         return _unexpected(source, str(token), token.line, token.column, accepted)
     if token == "#":

@@ -231,7 +231,7 @@ def _checked(
         raise failed(
             CALresult.ERROR,
             f"{wide} x {high} elements: resources of this device have at most {bounds[0]} x {bounds[1]}",
-            hint="calDeviceGetInfo tells the bounds",
+            hint="calDeviceGetInfo returns the limits",
         )
     return device, kind, wide, high, options
 

@@ -40,7 +40,7 @@ class _Reader:
         except ValueError as error:  # its own kind, or Python's of a number of too many digits
             raise self._syntax(str(error)) from None
         except RecursionError:
-            raise self._syntax("brackets lie too deep in each other") from None
+            raise self._syntax("brackets are nested too deeply") from None
 
     def chip(self) -> Chip:
         values: dict[str, Any] = {}

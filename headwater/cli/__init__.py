@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 # Name -> (module, what the overview says). A command's module is imported only when it is called: starting is most of
 # what a short run costs.
 COMMANDS = {
-    "run": ("headwater.cli.run", "run a kernel on files, pictures or made-up data"),
+    "run": ("headwater.cli.run", "run a kernel on files, pictures or generated data"),
     "brcc": ("headwater.cli.brcc", "translate Brook+ (.br) to OpenCL C and a Python module"),
     "ilc": ("headwater.cli.ilc", "check, print or translate ATI IL (.il)"),
     "compile": ("headwater.cli.compile", "compile OpenCL C to machine code for an AMD GPU"),
     "asm": ("headwater.cli.asm", "assemble machine code"),
     "disasm": ("headwater.cli.disasm", "show a kernel's machine code"),
-    "simulate": ("headwater.cli.simulate", "how many cycles a kernel takes on a simulated chip, and where they go"),
+    "simulate": ("headwater.cli.simulate", "simulate a kernel's cycles on a chip, and their causes"),
     "stats": ("headwater.cli.stats", "count what a kernel's instructions do on a simulated chip"),
-    "analyze": ("headwater.cli.analyze", "what a kernel's code is, what limits it on chips, what it should cost"),
-    "check": ("headwater.cli.check", "find what is wrong with a kernel's source, for editors"),
+    "analyze": ("headwater.cli.analyze", "show a kernel's machine code, its limits and its estimated time"),
+    "check": ("headwater.cli.check", "check the syntax and types of kernels, for editors"),
     "validate": ("headwater.cli.validate", "compare estimates with published measurements"),
-    "explain": ("headwater.cli.explain", "what a metric, an instruction or one of its fields means"),
-    "occupancy": ("headwater.cli.occupancy", "how many wavefronts of a kernel a chip holds, and what limits them"),
-    "devices": ("headwater.cli.devices", "list what kernels can run on"),
-    "cache": ("headwater.cli.cache", "show or clear the compiled kernels kept on disk"),
-    "icd": ("headwater.cli.icd", "be an OpenCL platform for programs that know nothing of Headwater"),
-    "bench": ("headwater.cli.bench", "measure kernels here, beside NumPy, Numba and PoCL"),
-    "completion": ("headwater.cli.completion", "print a script that completes words in bash, zsh or fish"),
-    "demo": ("headwater.cli.demo", "a photograph and a million options: see it work"),
+    "explain": ("headwater.cli.explain", "explain a metric, an instruction or one of its fields"),
+    "occupancy": ("headwater.cli.occupancy", "compute how many wavefronts a chip holds, and what limits them"),
+    "devices": ("headwater.cli.devices", "list the devices that kernels can run on"),
+    "cache": ("headwater.cli.cache", "show or clear the cache of compiled kernels"),
+    "icd": ("headwater.cli.icd", "run unchanged OpenCL programs on Headwater's devices"),
+    "bench": ("headwater.cli.bench", "measure kernels on this machine, against NumPy, Numba and PoCL"),
+    "completion": ("headwater.cli.completion", "print a completion script for bash, zsh or fish"),
+    "demo": ("headwater.cli.demo", "filter a photograph and price a million options"),
 }
 
 _OVERVIEW = """\

@@ -15,10 +15,10 @@ from headwater.errors import UsageError
 
 _USAGE = "FILE … -d CHIP [-d CHIP …] [--kernel NAME] [--global N,…] [--local N,…] [options]"
 _DESCRIPTION = """\
-Tell, without running anything, what a kernel's machine code is, what limits it on each chip, and what it should cost.
+Report a kernel's machine code, what limits it on each chip, and its estimated time, without running it.
 
-FILE is Brook+ (.br), OpenCL C (.cl), ATI IL (.il) or a code object. One kernel on one chip is told in full; several
-files, kernels or chips are set side by side, with what differs marked.
+FILE is Brook+ (.br), OpenCL C (.cl), ATI IL (.il) or a code object. One kernel on one chip gives a full report; several
+files, kernels or chips give a comparison in columns, with differences marked.
 """
 _EXAMPLES = """\
 examples:
@@ -55,15 +55,27 @@ def parser() -> Parser:
     )
     launch.add_argument("--trip", metavar="LOOP=N", action="append", default=[], help="how often a loop's body runs")
     launch.add_argument(
-        "--arg", metavar="NAME=N", action="append", default=[], help="a whole-number argument, to prove trip counts by"
+        "--arg",
+        metavar="NAME=N",
+        action="append",
+        default=[],
+        help="value of an integer argument, which may determine trip counts",
     )
-    launch.add_argument("--hit", metavar="SHARE", default="0", help="share of bytes read that caches serve (0 to 1)")
-    launch.add_argument("--random", action="store_true", help="lanes access memory at random, not in a row")
+    launch.add_argument(
+        "--hit", metavar="SHARE", default="0", help="fraction of the bytes read that caches serve (0 to 1)"
+    )
+    launch.add_argument(
+        "--random", action="store_true", help="assume that lanes access memory at random, not consecutively"
+    )
     launch.add_argument("--lds", metavar="BYTES", default="0", help="local memory of __local arguments")
-    launch.add_argument("--transfer", metavar="IN,OUT", help="bytes over PCI Express there and back")
+    launch.add_argument("--transfer", metavar="IN,OUT", help="bytes copied over PCI Express to the chip and back")
     what = made.add_argument_group("what if")
     what.add_argument(
-        "--set", metavar="FIGURE=VALUE", action="append", default=[], help="also with this figure of the chip changed"
+        "--set",
+        metavar="FIGURE=VALUE",
+        action="append",
+        default=[],
+        help="also analyze the chip with this figure changed",
     )
     what.add_argument(
         "--counts", metavar="NAME=N,…", help="no file: alu, fetch, read, write (bytes), flops of a work-item"

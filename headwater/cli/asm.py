@@ -15,8 +15,8 @@ _DESCRIPTION = """\
 Assemble GCN machine code, in the syntax of LLVM and ROCm, or VLIW machine code (HD 2000 to HD 6000), in that of AMD's
 disassembler.
 
-What headwater compile --emit asm and headwater disasm write can be changed and assembled again. A text is taken for
-VLIW code if --target or --device is a VLIW chip, if it says its target itself, or if its suffix is .isa.
+The output of headwater compile --emit asm and of headwater disasm can be edited and assembled again. A text is VLIW
+code if --target or --device is a VLIW chip, if the text itself names such a target, or if its suffix is .isa.
 """
 _EXAMPLES = """\
 examples:

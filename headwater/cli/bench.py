@@ -14,15 +14,17 @@ from headwater.errors import HeadwaterError, UsageError
 
 _USAGE = "[--device DEVICE] [--kernels NAME,…] [--sides NAME,…] [--rounds N] [--quick] [--json FILE]"
 _DESCRIPTION = """\
-Measure this machine.
+Measure the speed of kernels on this machine.
 
-On the cpu device a suite of kernels runs beside whatever is installed of PoCL, Numba and NumPy: the same data,
-all sides in turn in one run, results compared first, medians and their ratios printed. On an OpenCL device
-Brook+ kernels run beside hand-written OpenCL C. To have the peers:  pip install "headwater[bench]"
+On the cpu device a suite of kernels is compared with PoCL, Numba and NumPy, as far as they are installed: with
+the same data, in turn in one run, after comparing the results. Medians and their ratios are printed. On an OpenCL
+device, translated Brook+ kernels are compared with hand-written OpenCL C. To install the others:
+
+  pip install "headwater[bench]"
 """
 _EXAMPLES = """\
 examples:
-  headwater bench --quick                           a minute, small data: does it all work?
+  headwater bench --quick                           small data, a minute: tests the benchmark itself
   headwater bench                                   the whole suite, some minutes
   headwater bench --kernels add,median --rounds 21
   headwater bench --device gpu --json gpu.json

@@ -20,8 +20,8 @@ _DESCRIPTION = """\
 Translate Brook+ files, as AMD's brcc did.
 
 For each FILE.br it writes PREFIX.cl, OpenCL C that any OpenCL driver compiles, and PREFIX.py, a typed Python
-module: import it and call the kernels as functions of NumPy arrays. Either both are written or none; a file of that
-name that brcc has not made is kept.
+module: import it and call the kernels as functions of NumPy arrays. Either both are written or none. A file
+of that name that brcc did not write is not overwritten.
 """
 _EXAMPLES = """\
 examples:

@@ -9,8 +9,8 @@ from headwater.cli.options import Parser
 from headwater.errors import UsageError
 
 _DESCRIPTION = """\
-Show or clear the compiled kernels kept on disk. Clearing is always safe: kernels are compiled again when needed.
-HEADWATER_CACHE_DIR says where they are kept, HEADWATER_CACHE_SIZE how much at most (such as 500M; default 1G).
+Show or clear the compiled kernels in the disk cache. Clearing is always safe: kernels are compiled again when needed.
+HEADWATER_CACHE_DIR sets the directory, HEADWATER_CACHE_SIZE its largest size (such as 500M; default 1G).
 """
 _EXAMPLES = """\
 examples:

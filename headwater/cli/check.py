@@ -11,7 +11,7 @@ _USAGE = "FILE … [--language NAME] [--json] [-D NAME[=VALUE]] [-I DIR]"
 _DESCRIPTION = """\
 Check the syntax and types of kernels, quickly: Brook+ (.br), OpenCL C (.cl), ATI IL (.il).
 
-Each message is a line FILE:LINE:COLUMN: error: …, as compilers write it, so that editors find the place.
+Each message is a line FILE:LINE:COLUMN: error: …, as compilers print it, so that editors can jump to the place.
 """
 _EXAMPLES = """\
 examples:
@@ -20,7 +20,7 @@ examples:
   cat buffer | headwater check - --language opencl      an editor's unsaved text
   :set makeprg=headwater\\ check\\ %                      in Vim
 
-exit codes: 0 no errors (warnings there may be), 2 errors
+exit codes: 0 no errors (there may be warnings), 2 errors
 """
 _SUFFIXES = {"brook": ".br", "opencl": ".cl", "il": ".il"}
 

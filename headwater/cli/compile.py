@@ -69,7 +69,7 @@ def parser() -> Parser:
         "--largest-group",
         metavar="N",
         type=int,
-        help="most work-items of a work-group, for kernels without reqd_work_group_size: fewer leave each more "
+        help="largest work-group, for kernels without reqd_work_group_size: a smaller one leaves each work-item more "
         "registers (GCN; default: 256, at most 1024)",
     )
     add_build_options(made)
@@ -117,7 +117,7 @@ def main(words: Sequence[str]) -> int:
     emit = args.emit or "hsaco"
     chosen = target(args.target, args.device)
     if not chosen:
-        raise UsageError("say what chip to compile for", hint="--device vega64, say, or --target gfx906")
+        raise UsageError("no chip to compile for is given", hint="--device vega64, say, or --target gfx906")
     from headwater.opencl import gcn
 
     if args.language not in (None, "opencl"):
@@ -191,7 +191,7 @@ def write(code: bytes, output: str | None, file: str, suffix: str, *, binary: bo
         output = "-"
     if output == "-":
         if binary and sys.stdout.isatty():
-            raise UsageError("this is binary, and would upset the terminal", hint="give -o FILE, or --emit asm")
+            raise UsageError("this is binary output, which a terminal cannot show", hint="give -o FILE, or --emit asm")
         sys.stdout.flush()
         sys.stdout.buffer.write(code)
         return

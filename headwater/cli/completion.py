@@ -12,8 +12,8 @@ from headwater.cli.options import Parser
 
 _USAGE = "bash | zsh | fish"
 _DESCRIPTION = """\
-Print a script that completes this command's words in a shell: commands, options and what they take, the names of
-chips, and those of kernels, which are read from the source that stands on the line.
+Print a script that completes this command in a shell: commands, options and their values, the names of chips, and the
+names of kernels, which are read from the source file on the command line.
 """
 _EXAMPLES = """\
 examples:
@@ -37,7 +37,7 @@ class _Option(NamedTuple):
 def main(words: Sequence[str]) -> int:
     """Run the command; the exit code is returned."""
     parser = Parser("completion", _USAGE, _DESCRIPTION, _EXAMPLES)
-    parser.add_argument("shell", choices=["bash", "zsh", "fish"], help="whose script")
+    parser.add_argument("shell", choices=["bash", "zsh", "fish"], help="the shell")
     args = parser.parse(words)
     print({"bash": _bash, "zsh": _zsh, "fish": _fish}[args.shell](), end="")
     return 0

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 _USAGE = "[PICTURE] [--device DEVICE] [-o FILE] [--options-count N] [--json]"
 _DESCRIPTION = """\
-See it work: specks are strewn over a photograph and taken out again by three median filters, the simple kernel
-and the one with four pixels per work-item of AMD's OpenCL introduction, and one in Brook+; then a million
-European options are priced after Black and Scholes, in Brook+ and OpenCL C, and checked against NumPy.
+A demonstration. Noise is added to a photograph and removed by three median filters: the simple kernel and the one
+with four pixels per work-item of AMD's OpenCL introduction, and one in Brook+. Then a million European options
+are priced by the Black-Scholes formula, in Brook+ and OpenCL C, and compared with NumPy.
 """
 _EXAMPLES = """\
 examples:
@@ -51,9 +51,11 @@ class Line:
 def main(words: Sequence[str]) -> int:
     """Run the command; the exit code is returned."""
     parser = Parser("demo", _USAGE, _DESCRIPTION, _EXAMPLES)
-    parser.add_argument("picture", metavar="PICTURE", nargs="?", help="your own photograph instead of the package's")
+    parser.add_argument("picture", metavar="PICTURE", nargs="?", help="a photograph (default: one in the package)")
     add_device_option(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", default="headwater-demo.png", help="where the picture goes")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default="headwater-demo.png", help="file for the filtered picture"
+    )
     parser.add_argument("--options-count", metavar="N", default="1Mi", help="how many options to price (default 1Mi)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     args = parser.parse(words)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _USAGE = "[--chips] [--json] [CHIP]"
 _DESCRIPTION = """\
-List what --device, HEADWATER_DEVICE and headwater.device() take: the devices of this machine, and the chips that
-Headwater emulates. With a chip's name, every figure that is known of it.
+List the values of --device, HEADWATER_DEVICE and headwater.device(): the devices of this machine, and the chips that
+Headwater emulates. With a chip's name, list every figure of that chip.
 """
 _EXAMPLES = """\
 examples:

@@ -25,12 +25,13 @@ _USAGE = "[--device vega64 | --target gfx906] [--kernel NAME] [--source] [--byte
 _DESCRIPTION = """\
 Show the machine code of kernels for AMD GPUs.
 
-FILE is a code object (.hsaco, .co, a binary of AMD's OpenCL 1.x driver), another ELF file of machine code (not linked,
-say, or stripped), or OpenCL C (.cl) or Brook+ (.br), which is compiled first, for the chip that --device or --target
-names. For the VLIW chips (HD 2000 to HD 6000) it is a CAL image, an object of LLVM's r600 back end or a binary of AMD's
-OpenCL 1.x driver, OpenCL C, Brook+ or ATI IL (.il), or machine code alone, with --target cypress, say, or
---device hd5870. With --device cpu it is OpenCL C or Brook+, and what is shown is this machine's assembly of a launch of
-1,048,576 work-items.
+FILE is one of:
+  for GCN and CDNA   a code object (.hsaco, .co, a binary of AMD's OpenCL 1.x driver), another ELF file of machine code
+                     (unlinked or stripped), or OpenCL C (.cl) or Brook+ (.br)
+  for VLIW chips     a CAL image, an object of LLVM's r600 back end, a binary of AMD's OpenCL 1.x driver, OpenCL C,
+                     Brook+ or ATI IL (.il), or raw machine code (with --target cypress or --device hd5870)
+  for --device cpu   OpenCL C or Brook+; the output is this machine's assembly for a launch of 1,048,576 work-items
+Source is compiled first, for the chip that --device or --target names.
 """
 _SOURCES = (".cl", ".br", ".brh")
 _NOT_CODE = {".il": "ATI IL", ".s": "assembly", ".isa": "assembly"}
@@ -57,9 +58,11 @@ def parser() -> Parser:
     made = Parser("disasm", _USAGE, _DESCRIPTION, _EXAMPLES)
     made.add_argument("file", metavar="FILE", help="a code object, OpenCL C or Brook+; - reads standard input")
     where = made.add_mutually_exclusive_group()
-    where.add_argument("--target", metavar="GFX", help="compile for this (gfx600 to gfx90a, …); what code is for")
     where.add_argument(
-        "--device", "-d", metavar="CHIP", action="once", help="the same by a chip of headwater devices (vega64); or cpu"
+        "--target", metavar="GFX", help="compile for this processor (gfx600 to gfx90a, …), or the processor of raw code"
+    )
+    where.add_argument(
+        "--device", "-d", metavar="CHIP", action="once", help="the same, by the name of a chip (vega64); or cpu"
     )
     made.add_argument(
         "--kernel",
@@ -70,7 +73,7 @@ def parser() -> Parser:
         default=[],
         help="only this kernel or function",
     )
-    made.add_argument("--source", action="store_true", help="put the lines of the source in between")
+    made.add_argument("--source", action="store_true", help="show the source lines between the instructions")
     made.add_argument("--bytes", action="store_true", help="show the encodings, as 32-bit words")
     made.add_argument(
         "--format",
@@ -133,9 +136,7 @@ def _host_assembly(args: Namespace, data: bytes, name: str, shape: str) -> str:
     from headwater.opencl import host
 
     if shape == "json" or args.source or args.bytes:
-        raise UsageError(
-            "of the cpu device's code there is the assembly alone", hint="leave --json, --source, --bytes out"
-        )
+        raise UsageError("for the cpu device only assembly is available", hint="leave --json, --source, --bytes out")
     if sources.is_machine_code(data, args.file):
         raise UsageError(f"{name} is machine code of another processor", hint="name a source, or leave --device out")
     text, options = data.decode("utf-8-sig", "surrogateescape"), build_options(args)
@@ -217,7 +218,7 @@ def _load(args: Namespace, data: bytes, name: str) -> tuple[CodeObject, dict[str
             raise UsageError(f"{name} holds code for {code.target}, not {chosen}", hint="leave --target out")
         return code, {}
     if not chosen:
-        raise UsageError("say what chip to compile for", hint="--device vega64, say, or --target gfx906")
+        raise UsageError("no chip to compile for is given", hint="--device vega64, say, or --target gfx906")
     from headwater.opencl.gcn import compile_code_object
 
     text = data.decode("utf-8-sig", "surrogateescape")

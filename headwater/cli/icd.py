@@ -8,10 +8,10 @@ from headwater.cli.options import Parser
 from headwater.errors import UsageError
 
 _DESCRIPTION = """\
-Make Headwater an OpenCL platform, whose devices are the cpu and every simulated chip, for programs that know nothing
-of it. install writes a library and an .icd file for the OpenCL loader, or says what to set where loaders do not look;
-run starts a program with nothing installed, and it sees no other platform.
-HEADWATER_ICD_DEVICES says which devices are offered, and in which order.
+Make Headwater an OpenCL platform for unchanged OpenCL programs. Its devices are the cpu and every simulated chip.
+install writes a library and an .icd file for the OpenCL loader, or says which variable to set if the loader does not
+look there. run starts a program without an installation; the program sees no other platform.
+HEADWATER_ICD_DEVICES selects the devices and their order.
 """
 _EXAMPLES = """\
 examples:
@@ -33,10 +33,12 @@ def main(words: Sequence[str]) -> int:
     parser = Parser("icd", "install | uninstall | status | run [OPTIONS] -- PROGRAM …", _DESCRIPTION, _EXAMPLES)
     parser.add_argument("action", choices=["install", "uninstall", "status", "run"], help="what to do")
     parser.add_argument("--vendors", metavar="DIR", help="the directory of .icd files, if not the usual one")
-    parser.add_argument("--devices", metavar="LIST", help="run: the devices that are offered, such as vega64,cpu")
+    parser.add_argument("--devices", metavar="LIST", help="run: the devices to offer, such as vega64,cpu")
     parser.add_argument("--check", action="store_true", help="run: find accesses out of bounds and divergent barriers")
     parser.add_argument(
-        "--simulated-time", action="store_true", help="run: profiling events tell the time that the cycle model says"
+        "--simulated-time",
+        action="store_true",
+        help="run: profiling events give the time that the cycle model computes",
     )
     args = parser.parse(own)
     if args.action == "run":
@@ -77,7 +79,7 @@ def _tell(installed: object) -> None:
 
 def _run(devices: str | None, program: Sequence[str], *, check: bool, simulated: bool) -> int:
     if not program:
-        raise UsageError("icd run takes a program behind --", hint="headwater icd run -- clinfo -l")
+        raise UsageError("icd run needs a program after --", hint="headwater icd run -- clinfo -l")
     if check and simulated:
         raise UsageError("checked launches are not simulated", hint="leave out --check or --simulated-time")
     from headwater.icd import install

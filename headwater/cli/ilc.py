@@ -17,9 +17,9 @@ _USAGE = "[--print | --opencl] [-o OUTPUT] FILE.il … | --device CHIP [--kernel
 _DESCRIPTION = """\
 Check ATI IL programs, print them, or translate them to OpenCL C.
 
-Without options each file is checked and a line says what it declares: textures (i), constant buffers (cb), views (uav),
-the global buffer (g) and outputs (o). The first fault is told with its line and column, and the exit code is 2.
-OpenCL C becomes IL for the VLIW chip that --device names.
+Without options each file is checked, and one line lists its declarations: textures (i), constant buffers (cb), views
+(uav), the global buffer (g) and outputs (o). The first error is printed with its line and column; the exit code is then
+2. OpenCL C becomes IL for the VLIW chip that --device names.
 """
 _EXAMPLES = """\
 examples:

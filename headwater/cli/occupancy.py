@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 _USAGE = "--device CHIP [--group N] [--vgprs N] [--sgprs N] [--lds BYTES] [options]"
 _DESCRIPTION = """\
-Tell how many wavefronts of a kernel a compute unit holds at once, which resource limits them, and what to change.
+Compute how many wavefronts of a kernel a compute unit holds at once, which resource limits them, and what to change.
 
-A compute unit hides the latency of memory by running other wavefronts meanwhile; how many there can be follows from
-the work-group's size, the registers of a wavefront and the LDS of a work-group.
+A compute unit hides the latency of memory by running other wavefronts meanwhile. Their number follows from the
+work-group's size, the registers of a wavefront and the LDS of a work-group.
 """
 _EXAMPLES = """\
 examples:
@@ -38,10 +38,10 @@ def parser() -> Parser:
     made.add_argument("--device", "-d", metavar="CHIP", action="append", default=[], help="a chip; several compare")
     made.add_argument("--group", metavar="N", default="64", help="work-items of a work-group (default: 64)")
     made.add_argument("--vgprs", metavar="N", default="1", help="vector registers (VLIW: GPRs) of a work-item")
-    made.add_argument("--sgprs", metavar="N", default="0", help="scalar registers, VCC and the like included")
+    made.add_argument("--sgprs", metavar="N", default="0", help="scalar registers, including VCC and similar")
     made.add_argument("--lds", metavar="BYTES", default="0", help="local memory of a work-group")
     made.add_argument("--stack", metavar="N", default="0", help="VLIW: entries of the control-flow stack")
-    made.add_argument("--curve", choices=list(_CURVES), help="also show occupancy over this one, the others fixed")
+    made.add_argument("--curve", choices=list(_CURVES), help="also show occupancy as a function of this resource")
     made.add_argument("--json", action="store_true", help="print one JSON object, or a list of them for several chips")
     return made
 

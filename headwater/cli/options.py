@@ -90,7 +90,7 @@ def add_language_option(parser: Parser) -> None:
         "--language",
         choices=["brook", "opencl", "il"],
         metavar="NAME",
-        help="brook, opencl or il, where neither the file's name nor its text tells it",
+        help="brook, opencl or il, if neither the file's name nor its text shows it",
     )
 
 

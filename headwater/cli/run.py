@@ -40,17 +40,17 @@ _DESCRIPTION = """\
 Run a kernel of an OpenCL C (.cl), Brook+ (.br) or ATI IL (.il) file, or, on a simulated chip, of machine code
 (.hsaco, .cal).
 
-Arguments go to the kernel's parameters: arrays to buffers and streams, numbers to values, each in order;
+Arguments become the kernel's parameters: arrays for buffers and streams, numbers for values, each in order,
 or by name, as in width=640. An array is
-  a.npy  a.npz:member  picture.png  table.csv:column  data.bin:float32:512x512   or made up:
+  a.npy  a.npz:member  picture.png  table.csv:column  data.bin:float32:512x512   or generated:
   zeros:SHAPE  ones:SHAPE  arange:SHAPE  random:SHAPE[:SEED]    (a SHAPE is 1000, 512x512 or 4Mi;
-  of the parameter's type, or of one that stands before it: ones:double:1Mi)
-Local memory is local:BYTES, or an element for each work-item of a group if --local is given.
+  of the parameter's type, or of a type before the shape: ones:double:1Mi)
+Local memory is local:BYTES; by default, with --local, one element for each work-item of a work-group.
 
-What is left out is worked out where there is one right answer: an output buffer is as large as the first
-array; width, height and count are its sizes; the global size covers the output. -v says what was decided.
-A picture is what its buffer's type makes of it: uint is a pixel as 0xAABBGGRR, uchar4 and float4 are RGBA,
-uchar, int and float are grey levels; float runs from 0 to 1, whole numbers from 0 to 255.
+What you leave out is inferred if there is one right answer: an output buffer is as large as the first array;
+width, height and count are its sizes; the global size covers the output. -v prints what was inferred.
+The buffer's type decides how a picture is stored: uint is a pixel as 0xAABBGGRR, uchar4 and float4 are RGBA,
+uchar, int and float are grey levels; float ranges from 0 to 1, integers from 0 to 255.
 """
 _EXAMPLES = """\
 examples:
@@ -75,16 +75,18 @@ def parser() -> Parser:
     add_launch_options(made)
     checks = made.add_argument_group("checking and timing")
     checks.add_argument(
-        "--check", action="store_true", help="find bad accesses, barriers and, on chips, races; name the line"
+        "--check",
+        action="store_true",
+        help="find accesses out of bounds, divergent barriers and, on chips, races, with their lines",
     )
     checks.add_argument("--verify", metavar="DEVICE", help="run there too and compare; exit code 1 if they differ")
     checks.add_argument("--tolerance", metavar="T", help="of --verify, relative (default: 1e-5 for float, 0 for int)")
     checks.add_argument("--time", action="store_true", help="run repeatedly and print the median")
     checks.add_argument("--repeat", metavar="N", help="runs for --time (default 20, about 2 s at most)")
-    checks.add_argument("--time-limit", metavar="S", help="give up after S seconds (an endless loop, say)")
+    checks.add_argument("--time-limit", metavar="S", help="stop after S seconds (an endless loop, for example)")
     printing = made.add_argument_group("printing")
     printing.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-    printing.add_argument("-v", "--verbose", action="store_true", help="say what was worked out, and how")
+    printing.add_argument("-v", "--verbose", action="store_true", help="print what was inferred, and how")
     printing.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
     return made
 
@@ -107,7 +109,7 @@ def add_launch_options(made: Parser, *, simulated: bool = False, several: bool =
         action="append",
         default=[],
         help="write an output: .npy, .npz, .csv, .bin or a picture"
-        + ("" if simulated else "; without -o outputs are summed up as text"),
+        + ("" if simulated else "; without -o outputs are summarised as text"),
     )
     sizes = made.add_argument_group("sizes (x first, as in OpenCL: 640,480)")
     sizes.add_argument(

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 _USAGE = "FILE [ARG …] -d CHIP [-d CHIP …] [--kernel NAME] [--timeline FILE] [--html FILE] [--json] [options]"
 _DESCRIPTION = """\
-Simulate how many cycles a kernel takes on a chip, and where they go. The kernel is emulated once, and what its
-wavefronts did is replayed on the chip's compute units, caches and memory.
+Simulate how many cycles a kernel takes on a chip, and what they are spent on. The kernel is emulated once; the trace of
+its wavefronts is then replayed on a model of the chip's compute units, caches and memory.
 
-Arguments are given as to headwater run. Several chips are set side by side.
+Arguments are as for headwater run. Several chips give a comparison in columns.
 """
 _EXAMPLES = """\
 examples:
@@ -51,22 +51,27 @@ def parser() -> Parser:
         metavar="FIGURE=VALUES",
         action="append",
         default=[],
-        help="also on the first chip with other figures, as compute.clock_mhz=800,1000 or clock_mhz=800:1600:9 (nine)",
+        help="also simulate the first chip with other figures: compute.clock_mhz=800,1000, or clock_mhz=800:1600:9 "
+        "(nine values)",
     )
     what.add_argument("--timeline", metavar="FILE", help="write a timeline for ui.perfetto.dev")
     what.add_argument("--html", metavar="FILE", help="write the report as a page")
     what.add_argument(
-        "--sample", metavar="PART", help="replay this part of the work-groups only, as 0.1; says its error"
+        "--sample",
+        metavar="PART",
+        help="replay only this fraction of the work-groups, such as 0.1; the report states the error",
     )
     what.add_argument("--instructions", action="store_true", help="list the most expensive instructions, too")
-    what.add_argument("--time-limit", metavar="S", help="end after S seconds, with a report of the part simulated")
+    what.add_argument("--time-limit", metavar="S", help="stop after S seconds and report the part simulated")
     what.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     program = made.add_argument_group("a program of many launches")
-    program.add_argument("--repeat", metavar="N", help="run N times, with copies there and back, on the first chip")
     program.add_argument(
-        "--queues", metavar="N", default="1", help="in N queues in turn: with 2, copies overlap kernels"
+        "--repeat", metavar="N", help="run N times, with copies to and from the chip, on the first chip"
     )
-    program.add_argument("--pageable", action="store_true", help="memory is not pinned, and copied twice")
+    program.add_argument(
+        "--queues", metavar="N", default="1", help="alternate between N queues: with 2, copies overlap kernels"
+    )
+    program.add_argument("--pageable", action="store_true", help="host memory is not pinned, so it is copied twice")
     return made
 
 
@@ -120,7 +125,7 @@ def _simulate(args: argparse.Namespace) -> int:
 
             recorded[key] = Recorded(run)
             if not recorded[key].launches:
-                raise UsageError("nothing was launched: there is nothing to simulate")
+                raise UsageError("no kernel was launched, so there is nothing to simulate")
         timeline = bool(args.timeline) and device is chips[0]
         with Told(f"simulating {device.name}") as tell:
             reports += recorded[key].reports(chip, timeline=timeline, sample=sample, tell=limit.ending(tell))

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 _USAGE = "FILE [ARG …] --device CHIP [--kernel NAME] [--instructions] [--json] [options]"
 _DESCRIPTION = """\
-Run a kernel on a simulated chip and say what its instructions did: how many of each class, how many lanes had
-work, how well memory accesses were coalesced, how many cycles bank conflicts of local memory took; for the
+Run a kernel on a simulated chip and count its instructions: how many of each class were executed, how many lanes
+were active, how well memory accesses were coalesced, how many cycles bank conflicts of local memory took; for the
 whole kernel, for each source line and for each instruction.
 
-Arguments are given as to headwater run.
+Arguments are as for headwater run.
 """
 _EXAMPLES = """\
 examples:
@@ -50,7 +50,7 @@ def parser() -> Parser:
     what = made.add_argument_group("statistics")
     what.add_argument("--instructions", action="store_true", help="list every instruction")
     what.add_argument("--trace", metavar="FILE", help="keep the trace, for programs: see docs/trace.md")
-    what.add_argument("--time-limit", metavar="S", help="end after S seconds, with the counts of the part that ran")
+    what.add_argument("--time-limit", metavar="S", help="stop after S seconds and report the counts so far")
     what.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     return made
 
@@ -74,7 +74,7 @@ def _stats(args: argparse.Namespace) -> int:
     device = headwater.device(args.device)
     if device.kind != "simulated":
         raise UsageError(
-            f"{device.name} is no simulated chip: nobody counts its instructions",
+            f"{device.name} is not a simulated chip: its instructions cannot be counted",
             hint="choose one with --device, such as vega64; headwater devices lists them",
         )
     with progress(f"compiling {path.name} for {device.name}"):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _USAGE = "[ROW …] [--simulate] [--write FILE] [--json]"
 _DESCRIPTION = """\
-Compare static estimates with published measurements of AMD GPUs, row by row, none left out.
+Compare static estimates with all published measurements of AMD GPUs that Headwater knows, row by row.
 """
 _EXAMPLES = """\
 examples:
@@ -32,7 +32,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("rows", metavar="ROW", nargs="*", help="only rows whose names fit these patterns")
     parser.add_argument("--simulate", action="store_true", help="also run rows with kernels on the cycle model")
     parser.add_argument(
-        "--write", metavar="FILE", help="write the page with all rows there; with --simulate a picture, too"
+        "--write", metavar="FILE", help="write a page with all rows to FILE; with --simulate also a picture"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse(words)

@@ -52,7 +52,7 @@ def images(data: bytes, name: str, chosen: str) -> tuple[Image, ...]:
             raise UsageError(f"{name} holds code for {has}, not {chosen}", hint="leave --target and --device out")
         return wanted
     if not chosen:
-        raise UsageError(f"{name} is no image", hint="--target cypress, say, takes it for raw machine code")
+        raise UsageError(f"{name} is not an image", hint="--target cypress, say, takes it for raw machine code")
     return (image.Image(chosen, "cs", data),)
 
 
@@ -141,7 +141,7 @@ def disassembly(args: Namespace, data: bytes, name: str, chosen: str, shape: str
         pairs = tuple((i, _shown("IL", i.il)) for i in read)
         pairs = _chosen(args.kernels, [i.name for i in read], pairs, name)
         if args.source and not all(i.il and i.lines for i, _ in pairs):
-            raise UsageError(f"{name} does not tell which lines its code was made of", hint="leave --source out")
+            raise UsageError(f"{name} contains no line numbers", hint="leave --source out")
     found = [image for image, _ in pairs]
     if shape == "json":
         return json.dumps({"file": name, "programs": [_as_json(i) for i in found]}) + "\n"

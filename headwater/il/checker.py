@@ -281,7 +281,7 @@ class _Checker:
             elif name in ("endif", "endloop", "endswitch"):
                 if not stack or _OPEN[stack[-1][0].mnemonic] != name:
                     open_one = f"{stack[-1][0].mnemonic} of line {stack[-1][0].line} is open" if stack else ""
-                    raise self.error(f"{name} closes nothing", made, hint=open_one)
+                    raise self.error(f"{name} closes no block", made, hint=open_one)
                 stack.pop()
             elif name == "else":
                 if not stack or _OPEN[stack[-1][0].mnemonic] != "endif" or stack[-1][1]:
@@ -289,11 +289,11 @@ class _Checker:
                 stack[-1] = (stack[-1][0], True)
             elif name in ("case", "default"):
                 if not stack or stack[-1][0].mnemonic != "switch":
-                    raise self.error(f"{name} stands in no switch", made)
+                    raise self.error(f"{name} is not in a switch", made)
             elif name.startswith(("break", "continue")):
                 loops = [s.mnemonic for s, _ in stack if s.mnemonic in ("whileloop", "loop", "switch")]
                 if not loops or (name.startswith("continue") and set(loops) == {"switch"}):
-                    raise self.error(f"{name} stands in no loop", made)
+                    raise self.error(f"{name} is not in a loop", made)
         if stack:
             raise self.error(f"{stack[-1][0].mnemonic} is not closed", stack[-1][0], hint=_OPEN[stack[-1][0].mnemonic])
 

@@ -111,7 +111,7 @@ class _Parser:
             elif name == "end":
                 over = True
             elif in_functions and function is None:
-                self.faults.report(self.error(f"{name} stands outside of main and of any function", number, start))
+                self.faults.report(self.error(f"{name} is outside main and all functions", number, start))
             else:
                 current.append(made)
         if not kind:

@@ -61,7 +61,7 @@ class Sites:
             found = self.within(made)
             if found and loops:
                 raise self._error(
-                    f"{made.mnemonic} within a loop: OpenCL C cannot ask the neighbours there",
+                    f"{made.mnemonic} within a loop: OpenCL C cannot read neighbouring pixels there",
                     made,
                     "VLIW chips can: hd4870, hd5870, …; or take the derivative before the loop",
                 )

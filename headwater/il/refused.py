@@ -35,7 +35,7 @@ _REASONS: dict[str, tuple[str, str]] = {
         "uav_read_add_id counts in a view, gds_read_add_id in the global data share",
         "append_buf_alloc append_buf_consume",
     ),
-    "its form in text is told by no document": (
+    "no document describes its text form": (
         "resinfo gives a texture's size; offsets of fetch4 are _aoffimmi's",
         "bufinfo fetch4po load_fptr prefix sample_return_code",
     ),

@@ -13,9 +13,9 @@ RESULT_MODIFIERS = frozenset(("sat", "x2", "x4", "x8", "d2", "d4", "d8", "prec")
 UNTRANSLATED = "?"
 _NO_COMPARISON = "CAL's samplers have no comparison; compare what sample gives"
 WHY_UNTRANSLATED = {
-    "noise": "no document tells its numbers",
+    "noise": "no document states its numbers",
     **dict.fromkeys(("sample_c", "sample_c_lz", "sample_c_l", "sample_c_b", "sample_c_g"), _NO_COMPARISON),
-    "dcl_persistent": "no document tells what lasts",
+    "dcl_persistent": "no document states what is preserved",
 }
 """Why an operation is read and printed but runs nowhere."""
 

@@ -63,7 +63,7 @@ def _value(data: bytes, at: int, depth: int) -> tuple[Any, int]:
     if lead in (0xDE, 0xDF):
         size = 2 << (lead - 0xDE)
         return _map(data, at + size, _number(data, at, size), depth)
-    raise ValueError(f"byte {at - 1} is {lead:#x}, which begins nothing known")
+    raise ValueError(f"byte {at - 1} is {lead:#x}, which starts no known object")
 
 
 def _text(data: bytes, at: int, count: int) -> tuple[str, int]:

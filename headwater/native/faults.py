@@ -55,7 +55,7 @@ def explain(
     elif kind == NULL_POINTER:
         message = f"{who} uses a null pointer"
     elif kind == TRAP:
-        message = f"{who} ran into a trap: an assertion of its own failed"
+        message = f"{who} executed a trap: one of its assertions failed"
     elif kind in (OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE):
         access = "reads" if kind == OUT_OF_BOUNDS_READ else "writes"
         own = Extent("a variable", record[at("low")], record[at("high")])

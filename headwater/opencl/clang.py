@@ -339,7 +339,7 @@ _PLACE = re.compile(r"^.+?:\d+:\d+: (fatal error|error|warning|note): ", re.MULT
 _HINTS: tuple[tuple[str, str], ...] = (
     (
         r"'(atom_\w+)'",
-        "the device may lack atomic operations, or those of 64 bits: test `#ifdef cl_khr_int64_base_atomics`",
+        "the device may have no atomic operations, or none of 64 bits: test `#ifdef cl_khr_int64_base_atomics`",
     ),
     (r"call to '(\w+)' is ambiguous", "make the arguments' types equal, for example by a suffix (2.0f) or a cast"),
     (r"'(.+)' file not found", "give its folder with -I"),
@@ -428,7 +428,9 @@ def _hint(message: str) -> str:
 
         name = undeclared[1] or undeclared[2]
         if name in BUILTINS:
-            return "it is of an extension that the device lacks, or of another version of OpenCL C (-cl-std=)"
+            return (
+                "it belongs to an extension that the device does not have, or to another version of OpenCL C (-cl-std=)"
+            )
         close = difflib.get_close_matches(name, BUILTINS, 1, 0.8)
         by_option = f"if it is a macro that the host defines: -D {name}=VALUE" if name.isupper() else ""
         return f"did you mean {close[0]}?" if close else by_option

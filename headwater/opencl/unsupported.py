@@ -97,7 +97,7 @@ def _faults(ir: str) -> Iterator[tuple[str, str, _Where]]:
         )
     for found in _ALIAS.finditer(ir) if " alias " in ir or " ifunc " in ir else ():
         name = name_of(found[1])
-        yield f"{name} is declared as an alias, which OpenCL C does not have", "call what it stands for", _word(name)
+        yield f"{name} is declared as an alias, which OpenCL C does not have", "call the function itself", _word(name)
     if "@llvm.global_ctors" in ir or "@llvm.global_dtors" in ir:
         hint = "call the function in the kernels"
         yield (
@@ -110,7 +110,7 @@ def _faults(ir: str) -> Iterator[tuple[str, str, _Where]]:
         yield "a block that is given to a function cannot be called there", hint, _instruction(_INDIRECT)
     if any(_SIZED.search(found[0]) for found in _ALLOCA.finditer(ir)):
         hint = "declare an array of a constant size; pass sizes with -D"
-        yield "stack memory of a size that only the run tells", hint, _instruction(_STACK)
+        yield "stack memory whose size is only known at run time", hint, _instruction(_STACK)
     for called in _DECLARED.findall(ir):
         if called.startswith(_OF_STACKS):
             call = re.compile(rf"^ [^\n]*\bcall [^@\n]*@llvm\.{re.escape(called)}\b[^\n]*$", re.MULTILINE)

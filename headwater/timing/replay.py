@@ -97,7 +97,7 @@ class Replayer:
         missing = int(self._engine.index(address(self._trace), address(scratch)))
         if missing:
             raise UsageError(
-                f"{trace.path}: {missing} of {waves} wavefronts are not there, or not to their end",
+                f"{trace.path}: {missing} of {waves} wavefronts are missing or incomplete",
                 hint="the launch was stopped; record it again",
             )
 
@@ -174,7 +174,7 @@ class Replayer:
         if found["failed"] == _SHORT:
             raise UsageError(f"{self.trace.path}: the trace ends before its wavefronts do", hint="record it again")
         if found["failed"] == _STUCK:
-            raise InternalError(f"{self.trace.kernel} came to a standstill in the cycle model")
+            raise InternalError(f"{self.trace.kernel} stopped making progress in the cycle model")
         causes = [cause for _, cause in family.causes]
         return Counted(
             found,

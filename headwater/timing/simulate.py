@@ -164,7 +164,7 @@ def simulated(device: Device | str | None) -> Device:
     found = resolve(device)
     if found.kind != "simulated":
         raise UsageError(
-            f"{found.name} is no simulated chip: its time is measured, not simulated",
+            f"{found.name} is not a simulated chip: its time is measured, not simulated",
             hint="choose a chip with device= (--device on the command line), such as vega64 or hd5870; "
             "headwater devices --chips lists them",
         )
@@ -183,7 +183,7 @@ def simulate_launch(launcher: Callable[..., Any], args: tuple[Any, ...], device:
     own = {name: options.pop(name) for name in ("timeline", "sample", "tell") if name in options}
     recorded = Recorded(lambda: launcher(*args, device=chosen, **options))
     if not recorded.launches:
-        raise LaunchError("nothing was launched: there is nothing to simulate")
+        raise LaunchError("no kernel was launched, so there is nothing to simulate")
     chip: Chip = chosen.chip  # type: ignore[attr-defined]
     return recorded.launches[0].report(chip, **own)
 

@@ -38,7 +38,7 @@ def refuse_spinning(code: CodeObject, kernel: str) -> None:
     where = f" in line {line[1]} of {line[0]}" if line is not None and line[1] else f" at {load.address:#x}"
     raise UsageError(
         f"{kernel} waits{where} for what other work-groups write: how long depends on when they run, "
-        "which a replay cannot tell",
+        "which a replay does not know",
         hint="split the kernel where it waits; a launch waits for the one before it",
     )
 

@@ -54,7 +54,7 @@ def refuse_spinning_shader(launch: ShaderLaunch) -> None:
     where = f" in line {line} of {launch.kernel.program_filename}" if line else f" in instruction {found[0]:02d}"
     raise UsageError(
         f"{launch.kernel.info.name} waits{where} for what other work-groups write: how long depends on when they run, "
-        "which a replay cannot tell",
+        "which a replay does not know",
         hint="split the kernel where it waits; a launch waits for the one before it",
     )
 

@@ -146,7 +146,7 @@ def test_analyze(words, message, folder, capsys):
         ("occupancy --device hd4870 --group 256 --vgprs 200", "has 0 to 124"),
         (f"occupancy --device vega64 --lds {10**30}", "has 0 to 65536"),
         ("explain Ocupancy", "did you mean occupancy"),
-        ("explain v_.*[", "nothing here is called"),
+        ("explain v_.*[", "there is no metric, instruction or field"),
         ("validate [", "no row is called"),
         ("validate add-latency-hd5670 --write none/page.md", "cannot write none/page.md"),
     ],

@@ -30,7 +30,7 @@ def test_function_has_the_types_that_are_given(library: Path) -> None:
 
 
 def test_missing_function_is_told(library: Path) -> None:
-    with pytest.raises(ResourceError, match=r"lacks hw_eight.*\n.*cache clear"):
+    with pytest.raises(ResourceError, match=r"has no function hw_eight.*\n.*cache clear"):
         native_library.function(library, "hw_eight", None, ())
 
 

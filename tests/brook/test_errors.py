@@ -218,7 +218,7 @@ KERNELS = [
     ("kernel float g(float a);\nkernel void f(float a<>, out float b<>) { b = g(a); }\nkernel float g(float a) { return a; }", "x.br:2:47: kernel 'g' is called before its definition", "move its definition up"),
     ("kernel float g(float a) { }\n", "x.br:1:14: kernel 'g' returns no value, but its type is float", "add a return statement, or make it void"),
     ("kernel void g(float a, out float b<>) { b = a; }\nkernel void f(float a<>, out float b<>) { g(a, a); }", "x.br:2:48: argument 'b' of kernel 'g', which is an output, writes to 'a', an input stream, which is read-only", "copy it to a variable first"),
-    ("kernel void g(float a[], out float b<>) { b = a[0]; }\nkernel void f(float a[][], out float b<>) { g(a, b); }", "x.br:2:47: argument 'a' of kernel 'g' wants float[], but 'a' is float[][]", "declare both alike"),
+    ("kernel void g(float a[], out float b<>) { b = a[0]; }\nkernel void f(float a[][], out float b<>) { g(a, b); }", "x.br:2:47: argument 'a' of kernel 'g' wants float[], but 'a' is float[][]", "declare both with the same type"),
     ("kernel void f(iter float a[], out float b<>) { b = a[0]; }", "x.br:1:26: iterator 'a' must be an input stream", "write iter float a<>"),
     ("kernel void f(float a<>, out iter float b<>) { b = a; }", "x.br:1:41: iterator 'b' must be an input stream", "write iter float b<>"),
     ("struct S { float *p; };\nkernel void f(S a<>, out float b<>) { b = 1.0f; }", "x.br:2:17: struct 'S' cannot be used in kernels: pointers do not exist in kernels (line 1)", "use a stream, an array or out"),

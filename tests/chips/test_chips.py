@@ -209,7 +209,7 @@ FAULTS = [
     ('base = "vega64"\nname = 7', 2, "name is 7", 'it is a text of one line: name = "…"'),
     ('base = "vega64"\nname = "a\\nb"', 2, "name is 'a\\nb'", 'it is a text of one line: name = "…"'),
     ('base = "vega64"\nx = ' + "9" * 5000, 0, "Exceeds the limit", "the file is written in TOML"),
-    ('base = "vega64"\nx = ' + "[" * 5000, 0, "brackets lie too deep", "the file is written in TOML"),
+    ('base = "vega64"\nx = ' + "[" * 5000, 0, "brackets are nested too deeply", "the file is written in TOML"),
     ('base = "vega64"\naliases = "a"', 2, "aliases is 'a'", 'it is a list of texts: aliases = ["…"]'),
     ('base = "vega64"\nmemory = 3', 2, "memory is 3", "it is a table: [memory] and its figures below"),
     ('base = "vega64"\n[memroy]', 2, "a chip has no 'memroy'", "did you mean memory? it may have base, name,"),

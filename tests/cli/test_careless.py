@@ -261,7 +261,7 @@ def test_a_device_is_given_once_or_compared(folder, headwater):
 def test_the_environment_names_the_device_of_all_commands(folder, headwater, monkeypatch, name):
     (folder / "k.cl").write_text(FILL_CL)
     monkeypatch.delenv("HEADWATER_DEVICE", raising=False)
-    assert "cpu is no simulated chip" in headwater(name, "k.cl", "zeros:9").err
+    assert "cpu is not a simulated chip" in headwater(name, "k.cl", "zeros:9").err
     monkeypatch.setenv("HEADWATER_DEVICE", "vega64")
     assert headwater(name, "k.cl", "zeros:9").out.startswith("fill on ")
 

@@ -88,7 +88,7 @@ def test_faults_of_assembly_have_a_place(headwater, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["vadd.cl"], "say what chip to compile for\n  hint: --device vega64, say, or --target gfx906"),
+        (["vadd.cl"], "no chip to compile for is given\n  hint: --device vega64, say, or --target gfx906"),
         (["vadd.cl", "--target", "gfx1030"], "there is no target 'gfx1030'"),
         (["vadd.cl", "--device", "vega46"], "there is no chip 'vega46'\n  hint: did you mean vega64?"),
         (["vadd.cl", "-d", "vega64", "--target", "gfx900"], "argument --target: not allowed with argument --device/-d"),

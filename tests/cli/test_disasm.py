@@ -135,7 +135,7 @@ def test_version_2_becomes_assembly_of_a_newer_version(capsys, tmp_path):
 
 
 def test_what_cannot_be_done_is_said(capsys, tmp_path, source, code_object):
-    assert "say what chip to compile for" in refused(capsys, source)
+    assert "no chip to compile for is given" in refused(capsys, source)
     assert "cannot read" in refused(capsys, tmp_path / "none.hsaco")
     assert "no kernel 'saxpi'" in refused(capsys, code_object, "--kernel", "saxpi")
     assert "holds code for gfx906" in refused(capsys, code_object, "--target", "gfx803")

@@ -66,7 +66,7 @@ def test_keeps_the_trace(headwater, folder):
 def test_needs_a_simulated_chip(headwater, folder, device):
     done = headwater(*"stats vadd.cl random:256 random:256".split(), *([f"--device={device}"] if device else []))
     assert done.code == 2
-    assert "cpu is no simulated chip" in done.err
+    assert "cpu is not a simulated chip" in done.err
     assert "vega64" in done.err
 
 

@@ -113,7 +113,7 @@ whileloop
     dsx r0, vWinCoord0
 endloop
 mov o0, r0"""
-    with pytest.raises(SourceError, match="dsx within a loop: OpenCL C cannot ask the neighbours there"):
+    with pytest.raises(SourceError, match="dsx within a loop: OpenCL C cannot read neighbouring pixels there"):
         drawn(body, "cpu")
     counted = body.replace("break_logicalz l0.x", "ige r2, r1, l0.zzzz\nbreak_logicalnz r2.x\niadd r1, r1, l0.yyyy")
     np.testing.assert_array_equal(drawn(counted, "hd5870")[..., :2], np.broadcast_to(F([1, 0]), (5, 7, 2)))

@@ -221,7 +221,7 @@ def test_untranslated_operations_are_refused_with_their_place():
     with pytest.raises(SourceError) as caught:
         headwater.compile(f"{PIXELS}dcl_output_generic o0\nnoise o0, vWinCoord0.x\nend\n")
     assert "noise is not supported" in str(caught.value)
-    assert caught.value.hint == "no document tells its numbers"
+    assert caught.value.hint == "no document states its numbers"
     assert caught.value.span.line == 4
 
 

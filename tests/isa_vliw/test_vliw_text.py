@@ -108,7 +108,7 @@ def test_pieces_have_texts_of_their_own() -> None:
         ("00 FLY", "<assembly>:1:4: error: r700 has no control-flow instruction FLY"),
         ("00 CF_END", "<assembly>:1:4: error: r700 has no control-flow instruction CF_END"),
         ("00 ALU: ADDR(32) CNT(1)", "<assembly>:1:4: error: the clause of ALU is empty"),
-        ("00 NOP\n      0  x: MOV R0.x, R1.x", "<assembly>:2:10: error: an ALU operation stands in no ALU clause"),
+        ("00 NOP\n      0  x: MOV R0.x, R1.x", "<assembly>:2:10: error: an ALU operation is outside an ALU clause"),
         ("00 ALU:\n 0 x: FLY R0.x", "<assembly>:2:7: error: r700 has no ALU operation FLY"),
         ("00 ALU:\n 0 x: LDS_ADD R0.x", "<assembly>:2:7: error: r700 has no ALU operation LDS_ADD"),
         ("00 ALU:\n 0 x: MOV R0.y, R1.x", "<assembly>:2:11: error: slot x writes channel x"),

@@ -51,5 +51,5 @@ def test_a_stack_array_of_a_size_that_only_the_run_tells_is_still_refused(device
 kernel void k(global int *a) {
   S *s = __builtin_alloca(a[0] * sizeof(S)); s[a[1]].b = 1; a[2] = s[a[1]].b;
 }"""
-    with pytest.raises(SourceError, match="stack memory of a size that only the run tells"):
+    with pytest.raises(SourceError, match="stack memory whose size is only known at run time"):
         hw.compile(source, device=device)

@@ -228,4 +228,4 @@ def test_a_function_that_the_device_lacks_is_not_said_to_be_misspelt():
     )
     with pytest.raises(SourceError) as caught:
         hw.compile(source, device="hd4870", options="-cl-std=CL3.0")
-    assert "of an extension that the device lacks" in caught.value.hint
+    assert "to an extension that the device does not have" in caught.value.hint

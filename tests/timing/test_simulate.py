@@ -172,7 +172,7 @@ def test_chips_of_other_instructions_are_refused(stream: Any) -> None:
 
 
 def test_what_is_no_simulated_chip_is_refused(program: Any) -> None:
-    with pytest.raises(UsageError, match="cpu is no simulated chip"):
+    with pytest.raises(UsageError, match="cpu is not a simulated chip"):
         program.copy[(64,), (64,)].simulate(np.ones(64, np.float32), np.zeros(64, np.float32), device="cpu")
 
 
@@ -220,7 +220,7 @@ def test_damaged_traces_are_told(program: Any, tmp_path: Path) -> None:
         Replayer(read(tmp_path / "short.trace"), machine)
     start = read(tmp_path / "a.trace")._start
     (tmp_path / "none.trace").write_bytes(data[:start])
-    with pytest.raises(UsageError, match="8 of 8 wavefronts are not there"):
+    with pytest.raises(UsageError, match="8 of 8 wavefronts are missing"):
         Replayer(read(tmp_path / "none.trace"), machine)
 
 

@@ -99,7 +99,7 @@ def _what(
         access = "writes" if detail else "reads"
         return f"{who} {access} {amount} at byte {address} of its private memory, which has {size}", hint
     if kind == layout.FAULT_TRAP:
-        return f"{wavefront} ran into a trap: an assertion failed, or code that the compiler took to be unreachable", ""
+        return f"{wavefront} executed a trap: an assertion failed, or code that the compiler took to be unreachable", ""
     if kind == layout.FAULT_RESOURCE:
         message, hint = _refused(detail & 0xFF, detail >> 8)
         return f"{wavefront} uses a descriptor of {message}", hint
@@ -146,7 +146,7 @@ def _refused(why: int, value: int) -> tuple[str, str]:
             f"the number format {kind} with the data format {format_name(value & 255)}, which do not go together here",
             "see Images in docs/emulator.md",
         ),
-        "TYPE": (f"type {value}, which is no image's", "is it a buffer's descriptor, or memory that nobody wrote?"),
+        "TYPE": (f"type {value}, which is no image's", "is it a buffer's descriptor, or uninitialised memory?"),
         "MSAA": ("a multisampled image, which is not emulated", "resolve it on the host first"),
         "TILING": (
             f"an image with tiling index {value}, which is not emulated",
@@ -163,7 +163,7 @@ def _refused(why: int, value: int) -> tuple[str, str]:
         ),
         "LOD_WARNING": (
             "an image that asks for warnings of the level of detail (MIN_LOD_WARN, lwe), which are not emulated",
-            "make it with 0 there; then lwe tells that all is well",
+            "set it to 0; then lwe reports no warning",
         ),
         "ATOMIC": (
             f"an image of the format {format_name(value)}, whose elements are not as wide as the atomic's data",
@@ -173,7 +173,7 @@ def _refused(why: int, value: int) -> tuple[str, str]:
 
 
 _OTHERS = {
-    "MUBUF": "loads into the LDS that convert a format or tell of residency (tfe) are not emulated",
+    "MUBUF": "loads into the LDS that convert a format or report residency (tfe) are not emulated",
     "SOPK": "MODE can only be set to a constant",
 }
 """Why an instruction of an encoding is not emulated, where its row does not say."""

@@ -27,7 +27,7 @@ _SPACES = {
 }
 _STACK = (
     "pushes more masks than the control-flow stack holds",
-    "pops a mask that nobody has pushed",
+    "pops a mask that was not pushed",
     "has more loops inside each other than there may be",
     "leaves or ends a loop that has not begun",
     "has more calls inside each other than there may be",

@@ -181,7 +181,7 @@ def _jump(wave: Wave, pops: int, target: int, following: int) -> int:
 def _pop(wave: Wave, count: int) -> None:
     for _ in range(count):
         if not wave.stack:
-            raise KernelFault("a mask is popped that nobody has pushed")
+            raise KernelFault("a mask is popped that was not pushed")
         wave.active = wave.stack.pop()
 
 

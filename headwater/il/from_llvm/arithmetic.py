@@ -29,7 +29,7 @@ def refuse_double(c: Context, ty: Type) -> None:
     """SourceError for double precision on a chip without."""
     if ty.kind == "float" and ty.bits == 64 and not c.chip.has_float64:
         raise c.refuse(
-            "the kernel computes in double precision, which there is not",
+            "the kernel uses double precision, which this chip does not have",
             "use float, or a chip that has it: HD 3870, HD 4870, HD 5870, HD 6970",
         )
 

@@ -492,7 +492,7 @@ def block(
             distance = value[0] - spans[place.kind == "constant", place.resource][0]
             if not legacy.is_64 and distance >> 32:
                 raise UsageError(
-                    f"{kernel.name}: the buffers lie too far apart for a 32-bit binary (argument {argument.name})",
+                    f"{kernel.name}: buffers are too far apart for a 32-bit binary (argument {argument.name})",
                     hint="make them parts of one array, or use a 64-bit binary",
                 )
             struct.pack_into("<Q" if legacy.is_64 else "<I", memory, at, distance)

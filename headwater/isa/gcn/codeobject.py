@@ -220,7 +220,7 @@ def _relocations(elf: Elf) -> tuple[Relocation, ...]:
             value = entry.addend
             if entry.kind == _R_ABS64:
                 if entry.symbol >= len(symbols):
-                    raise elf.error("has a relocation to a symbol that it lacks")
+                    raise elf.error("has a relocation to a symbol that it does not contain")
                 symbol = symbols[entry.symbol]
                 if symbol.section == 0:
                     raise elf.error(f"needs {symbol.name}, which it does not define", hint="link with --no-undefined")

@@ -73,7 +73,7 @@ class _Unit:
             raise ValueError("a unit ends behind its section")
         self._version = self._number(2)
         if not 2 <= self._version <= 5:
-            raise ValueError("a version that nobody has defined")
+            raise ValueError("a version that is not defined")
         self._address_bytes = 8
         if self._version >= 5:
             self._address_bytes = self._number(1)
@@ -132,7 +132,7 @@ class _Unit:
             return self._number(self._leb())
         if form in _FIXED_FORMS:
             return self._number(_FIXED_FORMS[form])
-        raise ValueError("a form that does not stand in line tables")
+        raise ValueError("a form that line tables do not contain")
 
     def _entries(self) -> list[tuple[str, int]]:
         """Of version 5: path and folder of each."""

@@ -398,7 +398,7 @@ class Parser:
             return Node("select", yes.type, (condition, yes, no))
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and not tree.keywords:
             return self.call(tree.func.id, tree.args, names, wanted)
-        raise self.error(f"has what the language lacks: {ast.unparse(tree)}")
+        raise self.error(f"uses a construct that the language does not have: {ast.unparse(tree)}")
 
     def name(self, name: str, names: Mapping[str, Node]) -> Node:
         """A temporary, an operand or a special name."""
@@ -463,7 +463,7 @@ class Parser:
         a, b = self.pair(tree.left, tree.right, names, wanted, where)
         op = _OPERATORS.get(type(tree.op), "")
         if not op:
-            raise self.error(f"has an operator that the language lacks: {where}")
+            raise self.error(f"uses an operator that the language does not have: {where}")
         if op in ("and", "or", "xor"):
             if is_float(a.type):
                 raise self.error(f"{op} of floats: {where}")
@@ -482,7 +482,7 @@ class Parser:
             return Node("not", value.type, (value,))
         if isinstance(tree.op, ast.USub) and value.type != "u1":
             return Node("fneg" if is_float(value.type) else "neg", value.type, (value,))
-        raise self.error(f"has what the language lacks: {ast.unparse(tree)}")
+        raise self.error(f"uses a construct that the language does not have: {ast.unparse(tree)}")
 
     def call(self, name: str, trees: list[ast.expr], names: Mapping[str, Node], wanted: str) -> Node:
         """A conversion, a primitive or a function of the prelude."""
@@ -556,7 +556,7 @@ class Parser:
                 if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
                     local[statement.targets[0].id] = self.settle(self.expression(statement.value, local, ""), "")
                 elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
-                    raise self.error(f"{name} has a statement that the language lacks")
+                    raise self.error(f"{name} has a statement that the language does not have")
         finally:
             self.raw = before
         raise self.error(f"{name} returns nothing")

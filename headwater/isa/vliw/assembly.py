@@ -384,7 +384,7 @@ class _Parser:
         slot = SLOT_NAMES.index(s.text[s.at])
         s.at += 2
         if not self.clauses or self.clauses[-1].row.kind != "CF_ALU":
-            s.fail("an ALU operation stands in no ALU clause", at)
+            s.fail("an ALU operation is outside an ALU clause", at)
         clause = self.clauses[-1]
         if clause.open is None:
             clause.open = OpenGroup(self.generation, s, at)

@@ -511,8 +511,8 @@ class CpuLaunch:
                 self._raise_fault(record.tolist(), extents)
             if task.block[launch_block.STOP] == launch_block.TRAPPED:
                 raise KernelFault(
-                    f"{self.kernel.title} ran into a trap: an assertion of its own failed",
-                    hint="a checked run (--check, HEADWATER_CHECK=1) tells the line",
+                    f"{self.kernel.title} executed a trap: one of its assertions failed",
+                    hint="a checked run (--check, HEADWATER_CHECK=1) reports the line",
                 )
             self._inspect(task)
             if task.copies is not None:

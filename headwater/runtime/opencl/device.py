@@ -220,7 +220,7 @@ class ClDevice(Device):
         try:
             args = tuple(_argument(cl, kernel, index) for index in range(kernel.num_args))
         except cl.Error as error:
-            raise translate_error(error, f"{self.description} does not tell the arguments of {name}") from None
+            raise translate_error(error, f"{self.description} does not report the arguments of {name}") from None
         group = tuple(kernel.get_work_group_info(cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, self.cl_device))
         required = (int(group[0]), int(group[1]), int(group[2])) if any(group) else None
         return KernelInfo(name, args, required)

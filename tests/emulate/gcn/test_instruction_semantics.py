@@ -84,7 +84,7 @@ def test_a_disagreement_is_told(worker, monkeypatch):
         ("D = S0 if S0 else S0", "wants a condition, not u32: S0"),
         ("D = S0 << S1", "shifts u32 by f32: S0 << S1"),
         ("D = S0; del S0", "is neither an assignment nor a call: del S0"),
-        ("D = S0[0]", "has what the language lacks: S0[0]"),
+        ("D = S0[0]", "uses a construct that the language does not have: S0[0]"),
         ("explode()", "has no effect explode"),
         ("D = bit_field(S0, 1)", "bit_field takes 3 values, not 2"),
         ("D = 0x1FFFFFFFF", "8589934591 does not fit u32"),
