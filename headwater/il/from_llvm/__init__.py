@@ -56,7 +56,7 @@ class Reason(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kernel:
+class IlKernel:
     """A kernel as IL.
 
     ``slots``: where in constant buffer 1 each argument begins, in bytes; pointers are 32-bit byte addresses there, of
@@ -110,12 +110,12 @@ class Kernel:
 class Compiled:
     """The kernels of a source by name, clang's warnings, the files that it included with their digests."""
 
-    kernels: dict[str, Kernel]
+    kernels: dict[str, IlKernel]
     warnings: str
     includes: dict[str, str]
 
 
-def kernel(source: str, name: str, chip: Chip, filename: str = "<source>", options: str = "") -> Kernel:
+def kernel(source: str, name: str, chip: Chip, filename: str = "<source>", options: str = "") -> IlKernel:
     """One kernel of a source, see `kernels`. UsageError, with the nearest name, if there is none of that name."""
     found = kernels(source, chip, filename, options).kernels
     if name not in found:
@@ -187,9 +187,9 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
     ir = front.whole() if checked else front.ir
     contents = {} if checked else {name: table.data for name, table in front.tables.items()}
 
-    def translated(*, strength_reduction: bool) -> dict[str, Kernel]:
+    def translated(*, strength_reduction: bool) -> dict[str, IlKernel]:
         how = {"exact": exact, "strength_reduction": strength_reduction, "checked": checked}
-        found: dict[str, Kernel] = WORKER.call(
+        found: dict[str, IlKernel] = WORKER.call(
             f"{_WORKER_MODULE}:kernels", ir, front.kernels, filename, chip, contents, **how
         )
         return found
@@ -228,11 +228,11 @@ def _read(entry: Path) -> tuple[dict[str, str], Compiled]:
 
 
 def _from_json(data: dict[str, object]) -> Compiled:
-    found: dict[str, Kernel] = {}
+    found: dict[str, IlKernel] = {}
     listed: list[dict[str, object]] = data["kernels"]  # type: ignore[assignment]
     for item in listed:
         info = KernelInfo.from_json(item["info"])  # type: ignore[arg-type]
-        found[info.name] = Kernel(
+        found[info.name] = IlKernel(
             info,
             str(item["text"]),
             tuple(item["slots"]),  # type: ignore[arg-type]

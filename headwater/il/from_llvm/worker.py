@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headwater.chips import Chip
 from headwater.errors import SourceError, Span
-from headwater.il.from_llvm import Kernel, Reason
+from headwater.il.from_llvm import IlKernel, Reason
 from headwater.il.from_llvm.drawing import draws
 from headwater.il.from_llvm.translate import translate
 from headwater.il.printer import text as text_of
@@ -26,7 +26,7 @@ def kernels(
     exact: bool,
     strength_reduction: bool,
     checked: bool,
-) -> dict[str, Kernel]:
+) -> dict[str, IlKernel]:
     """Optimise the module and translate each kernel. ``tables``: what constants hold that the IR only declares, see
     `headwater.opencl.tables`; ``exact``: float's quotients and roots, see `Abilities`;
     ``strength_reduction``: of the loops' indices; ``checked``: see `headwater.opencl.checked`."""
@@ -47,7 +47,7 @@ def kernels(
         ir, formats = with_records(ir) if features.unordered_views else (ir, ())
         return codegen_vliw.compile(ir, symbols, filename, abilities, strength_reduction), formats
 
-    def translated(text: str, formats: tuple[str, ...]) -> dict[str, Kernel]:
+    def translated(text: str, formats: tuple[str, ...]) -> dict[str, IlKernel]:
         module = Module(text)
         return {
             name: _kernel(module, formats, name, info, filename, chip, tables, drawing) for name, info in infos.items()
@@ -78,16 +78,16 @@ def _kernel(
     chip: Chip,
     tables: dict[str, bytes],
     drawing: bool,
-) -> Kernel:
+) -> IlKernel:
     try:
         made = translate(module, info, chip, filename, tables, drawing=drawing)
     except SourceError as error:
         at = error.span or Span(filename)
         space = error.space if isinstance(error, MemoryLimitError) else ""
         why = Reason(error.message, at.line, error.hint, at.column, space)
-        return Kernel(info, "", (), b"", 0, (), (), why)
+        return IlKernel(info, "", (), b"", 0, (), (), why)
     before = 1 + len(made.program.declarations)  # lines without code: the first and the declarations
     lines = (*([0] * before), *(instruction.line for instruction in made.program.body), 0)
     printed = formats if made.prints else ()
     known = made.slots, made.data, made.local_bytes, lines, printed
-    return Kernel(info, text_of(made.program), *known, written=made.written)
+    return IlKernel(info, text_of(made.program), *known, written=made.written)

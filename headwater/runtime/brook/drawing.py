@@ -28,7 +28,7 @@ from headwater.runtime.vliw.device import Loaded, bound_views, domain_sizes, gri
 from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, View
 
 if TYPE_CHECKING:
-    from headwater.il.from_llvm import Kernel as IlKernel
+    from headwater.il.from_llvm import IlKernel
     from headwater.runtime.events import Event, Queue
     from headwater.runtime.vliw.device import VliwDevice
 

@@ -13,7 +13,7 @@ from headwater.isa.vliw.image import Image
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
-    from headwater.il.from_llvm import Kernel
+    from headwater.il.from_llvm import IlKernel
     from headwater.il.model import Program
 
 _FORMAT = "vliw image 1"
@@ -45,7 +45,7 @@ def image_of(text: str, chip: Chip, filename: str, program: Program | None = Non
     return Image(chip.target, code=code, constant_buffers=constants, il=text, **facts)
 
 
-def kernel_image(kernel: Kernel, chip: Chip) -> Image:
+def kernel_image(kernel: IlKernel, chip: Chip) -> Image:
     """An OpenCL kernel compiled for a chip, with all that a launch must know of it. Raises what `image_of` does."""
     from headwater.isa.vliw.image import Argument
     from headwater.runtime.gcn.arguments import described

@@ -37,7 +37,7 @@ from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, ShaderLaunch, Si
 
 if TYPE_CHECKING:
     from headwater.emulate.watch.hooks import Watcher
-    from headwater.il.from_llvm import Compiled, Kernel as IlKernel
+    from headwater.il.from_llvm import Compiled, IlKernel
     from headwater.isa.vliw.image import Image
     from headwater.opencl.kernels import ArgInfo
     from headwater.runtime.vliw.device import VliwDevice
