@@ -8,7 +8,7 @@ import json
 import keyword
 from dataclasses import dataclass
 
-from headwater.brook.model import BrookModule, Kernel, Parameter, StructType
+from headwater.brook.model import BrookModule, BrookSignature, Parameter, StructType
 from headwater.brook.translator import translate
 
 _NUMPY = {
@@ -149,7 +149,7 @@ def _parameter_name(name: str) -> str:
     return f"{name}_" if name in _KEYWORDS else name
 
 
-def _function(kernel: Kernel) -> str:
+def _function(kernel: BrookSignature) -> str:
     passed = [p for p in kernel.parameters if p.kind not in {"output", "scatter", "reduce"}]
     results = [p for p in kernel.parameters if p.kind in {"output", "scatter", "reduce"}]
     returned = [_result_type(p, kernel) for p in results]
@@ -199,7 +199,7 @@ def _argument_type(parameter: Parameter) -> str:
     return scalar if parameter.type.width == 1 else f"Sequence[{scalar}] | NDArray[Any]"
 
 
-def _result_type(parameter: Parameter, kernel: Kernel) -> str:
+def _result_type(parameter: Parameter, kernel: BrookSignature) -> str:
     if kernel.is_reduction:
         return "Any"  # one value, or an array or stream where a shape is given
     element = "Any" if parameter.type.is_struct else _NUMPY[parameter.type.base]

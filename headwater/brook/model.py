@@ -24,9 +24,9 @@ says. A buffer's address must be a multiple of 16 bytes (kernels read whole ``fl
 The domain
 ----------
 A map kernel runs once per element of its *domain*. Unless the caller says otherwise that is the shape of the parameter
-``Kernel.domain_from`` (the first output, else the scatter array). Restricting it (``execDomain``, ``domainOffset``,
-``domainSize``, a sub-stream made by ``domain()``) makes an *executed domain* with an *origin*, the position which
-``instance()`` gives for its first element.
+``BrookSignature.domain_from`` (the first output, else the scatter array). Restricting it (``execDomain``,
+``domainOffset``, ``domainSize``, a sub-stream made by ``domain()``) makes an *executed domain* with an *origin*, the
+position which ``instance()`` gives for its first element.
 
 Choosing the entry
 ------------------
@@ -50,9 +50,8 @@ position.
 ``mapped``              anything else: streams of other shapes (implicit resize), an executed domain with an origin,
                         sub-streams. 3-D, ``(x, y, z * w)`` of the executed domain's extents. Addresses come from the
                         ``map`` arguments.
-``group``               compute mode (``Kernel.group_size`` > 0), all input streams of the domain's shape. 1-D, in
-groups of
-                        exactly ``group_size``; global size ``count`` rounded up to a multiple of it.
+``group``               compute mode (``BrookSignature.group_size`` > 0), all input streams of the domain's shape. 1-D,
+                        in groups of exactly ``group_size``; global size ``count`` rounded up to a multiple of it.
 ``group_mapped``        compute mode with implicit resize or an executed domain; launched as ``group``.
 ``reduce_full``         a reduction to one value, see below.
 ``reduce_columns``      a reduction of rows to stretches of them, column by column, see below.
@@ -78,13 +77,11 @@ buffer of
 ``g`` elements, then one group over these ``g`` partial results with ``count = g``. To have no idle group keep
 ``g * s <= count`` in the first launch (or ``g = 1``). ``local`` wants ``s * Arg.bytes`` bytes. ``count`` must be at
 least 1.
-``Kernel.commutative`` says only which order the fold uses. In a commutative one each group folds one stretch of the
-input,
-its work-items side by side, and the stretches are equal when ``count`` is a multiple of ``g * s``: group ``k`` then
-folds exactly the
-elements from ``k * count / g`` up to ``(k + 1) * count / g``, which hosts may rely on to reduce rows. In any other the
-work-items take
-contiguous runs, so that operands stay in order. The launch is the same.
+``BrookSignature.commutative`` only says which order the fold uses. If it is true, each group folds one contiguous part
+of the input, with neighbouring work-items on neighbouring elements. The parts are equal when ``count`` is a multiple of
+``g * s``: group ``k`` then folds exactly the elements from ``k * count / g`` up to ``(k + 1) * count / g``, which hosts
+may rely on to reduce rows. Otherwise each work-item folds contiguous elements, so that operands stay in order. The
+launch is the same.
 
 Reduction of columns
 --------------------
@@ -342,7 +339,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class BrookSignature:
     """One Brook+ kernel. ``entries`` is empty for a kernel that only other kernels can call (``launchable`` is
     false). ``uneven``: it has loops that may run longer for one element than for its neighbour.
     """
@@ -385,7 +382,7 @@ class BrookModule:
 
     source: str
     filename: str
-    kernels: dict[str, Kernel]
+    kernels: dict[str, BrookSignature]
     structs: dict[str, StructType] = field(default_factory=dict)
     line_map: tuple[int, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -424,7 +421,7 @@ class BrookModule:
         )
 
 
-def _kernel(data: dict[str, Any]) -> Kernel:
+def _kernel(data: dict[str, Any]) -> BrookSignature:
     fields = dict(data)
     fields["parameters"] = tuple(
         Parameter(**{**item, "type": ElementType(**item["type"]), "sizes": tuple(item["sizes"])})
@@ -441,7 +438,7 @@ def _kernel(data: dict[str, Any]) -> Kernel:
         for item in data["entries"]
     )
     fields["needs"] = frozenset(data["needs"])
-    return Kernel(**fields)
+    return BrookSignature(**fields)
 
 
 def _struct_type(data: dict[str, Any]) -> StructType:

@@ -15,7 +15,7 @@ from headwater.brook.emit_kernels import KernelEmitter
 from headwater.brook.emit_pixels import PixelEmitter, PixelReductionEmitter
 from headwater.brook.emit_reductions import ReductionEmitter
 from headwater.brook.hostcode import Regions, find_regions, keep
-from headwater.brook.model import BrookModule, Kernel, Parameter, StructType
+from headwater.brook.model import BrookModule, BrookSignature, Parameter, StructType
 from headwater.brook.naming import Names
 from headwater.brook.options import Options, parse_options
 from headwater.brook.pixel_support import PixelSupport
@@ -125,7 +125,7 @@ def _emit(context: Context, *, pixels: bool = False) -> BrookModule:
     support = PixelSupport(context.structs) if pixels else Support()
     storage = Storage(context.structs)
     parts: list[Lines] = []
-    kernels: dict[str, Kernel] = {}
+    kernels: dict[str, BrookSignature] = {}
     for info in context.kernels.values():
         emitter = _emitter(info, pixels)(info, names, support, storage)
         part = Lines()
@@ -257,14 +257,14 @@ def _signature(context: Context, kernel: KernelInfo) -> str:
     return f"{qualifier} {kernel.result.name} {kernel.name}({', '.join(parameters)}), line {kernel.node.line}"
 
 
-def _describe(context: Context, info: KernelInfo, entries: tuple[object, ...]) -> Kernel:
+def _describe(context: Context, info: KernelInfo, entries: tuple[object, ...]) -> BrookSignature:
     parameters = tuple(
         Parameter(p.name, p.kind, p.type.element, p.rank, p.sizes)  # type: ignore[arg-type]
         for p in info.parameters
     )
     first = next((p.name for p in info.parameters if p.kind == "output" and p.stream), "")
     scatter = next((p.name for p in info.parameters if p.kind == "scatter"), "")
-    return Kernel(
+    return BrookSignature(
         name=info.name,
         parameters=parameters,
         entries=entries,  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ from headwater.errors import ResourceError, UsageError
 from headwater.files import Array, Element, Given
 
 if TYPE_CHECKING:
-    from headwater.brook.model import BrookModule, Kernel as BrookKernel
+    from headwater.brook.model import BrookModule, BrookSignature
     from headwater.opencl.clang import KernelInfo
 
 Role = Literal["buffer", "value", "local", "image", "sampler", "result"]
@@ -126,7 +126,7 @@ def il_slots(info: KernelInfo) -> list[Slot]:
     ]
 
 
-def brook_slots(kernel: BrookKernel, module: BrookModule) -> list[Slot]:
+def brook_slots(kernel: BrookSignature, module: BrookModule) -> list[Slot]:
     """The parameters of a Brook+ kernel."""
     slots = []
     for parameter in kernel.parameters:

@@ -279,10 +279,10 @@ def test_a_one_dimensional_kernel_covers_a_matrix(here):
 
 
 def brook(*words, kind="input", **request):
-    from headwater.brook.model import BrookModule, ElementType, Kernel, Parameter
+    from headwater.brook.model import BrookModule, BrookSignature, ElementType, Parameter
 
     real = ElementType("float")
-    kernel = Kernel(
+    kernel = BrookSignature(
         "k",
         (
             Parameter("a", kind, real, 2 if kind == "gather" else 0),

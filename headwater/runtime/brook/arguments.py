@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.base.arrays import Array, address, aligned_bytes, view
-from headwater.brook.model import BrookModule, ElementType, Kernel, Parameter, StructType
+from headwater.brook.model import BrookModule, BrookSignature, ElementType, Parameter, StructType
 from headwater.errors import LaunchError, ResourceError, UsageError
 from headwater.runtime.streams import Stream, SubStream
 from headwater.runtime.values import whole_numbers
@@ -69,17 +69,17 @@ def declaration(parameter: Parameter) -> str:
     return f"{prefix}{parameter.type.name} {parameter.name}{brackets}"
 
 
-def prototype(kernel: Kernel) -> str:
+def prototype(kernel: BrookSignature) -> str:
     """A kernel's name and parameters in one line."""
     return f"{kernel.name}({', '.join(declaration(parameter) for parameter in kernel.parameters)})"
 
 
-def wrong(kernel: Kernel, parameter: Parameter, message: str, hint: str = "") -> LaunchError:
+def wrong(kernel: BrookSignature, parameter: Parameter, message: str, hint: str = "") -> LaunchError:
     """A LaunchError that names the kernel and the argument."""
     return LaunchError(f"{kernel.name}: argument `{declaration(parameter)}`: {message}", hint=hint)
 
 
-def elements(module: BrookModule, kernel: Kernel) -> dict[str, Element]:
+def elements(module: BrookModule, kernel: BrookSignature) -> dict[str, Element]:
     """The element of each parameter, by name."""
     return {parameter.name: Element(parameter.type, module.structs) for parameter in kernel.parameters}
 
@@ -108,7 +108,7 @@ def check_shape(shape: Shape, what: str) -> None:
         )
 
 
-def to_array(kernel: Kernel, parameter: Parameter, element: Element, value: object) -> Array:
+def to_array(kernel: BrookSignature, parameter: Parameter, element: Element, value: object) -> Array:
     """The array that ``value`` is, in the element's type, C order, aligned; a copy only where memory does not fit as it
     is.
 
@@ -132,7 +132,7 @@ def to_array(kernel: Kernel, parameter: Parameter, element: Element, value: obje
     return aligned(array)
 
 
-def _from_list(kernel: Kernel, parameter: Parameter, element: Element, value: Sequence[object]) -> Array:
+def _from_list(kernel: BrookSignature, parameter: Parameter, element: Element, value: Sequence[object]) -> Array:
     try:
         exact = np.array(value, element.dtype)
         if element.dtype.kind in "iu" and np.asarray(value).dtype.kind not in "iub":
@@ -145,7 +145,7 @@ def _from_list(kernel: Kernel, parameter: Parameter, element: Element, value: Se
     return exact
 
 
-def check_dtype(kernel: Kernel, parameter: Parameter, element: Element, array: Array) -> None:
+def check_dtype(kernel: BrookSignature, parameter: Parameter, element: Element, array: Array) -> None:
     """Refuse arrays of another type or without the vector's axis: LaunchError with what is wanted and what came."""
     if element.is_struct:
         if (
@@ -225,7 +225,7 @@ def _too_little(shape: Shape, dtype: np.dtype[Any]) -> ResourceError:
     )
 
 
-def stream_shape(kernel: Kernel, parameter: Parameter, element: Element, shape: Shape) -> Shape:
+def stream_shape(kernel: BrookSignature, parameter: Parameter, element: Element, shape: Shape) -> Shape:
     """The stream's or array's shape in elements, from the shape of the NumPy array that holds it."""
     own = shape[: len(shape) - 1] if element.axis else shape
     if parameter.rank and len(own) != parameter.rank:
@@ -246,7 +246,7 @@ def stream_shape(kernel: Kernel, parameter: Parameter, element: Element, shape: 
 Convert = Callable[[Any], Any]
 
 
-def value_converter(kernel: Kernel, parameter: Parameter, element: Element) -> Convert:
+def value_converter(kernel: BrookSignature, parameter: Parameter, element: Element) -> Convert:
     """The function from what the user passes for a value parameter to what devices take: a number, or a tuple of them.
 
     For structs: to an array with one element.
@@ -298,7 +298,7 @@ def value_converter(kernel: Kernel, parameter: Parameter, element: Element) -> C
     return vector
 
 
-def _struct_value(kernel: Kernel, parameter: Parameter, element: Element, value: Any) -> Array:
+def _struct_value(kernel: BrookSignature, parameter: Parameter, element: Element, value: Any) -> Array:
     if isinstance(value, (np.ndarray, np.void)):
         array = np.asarray(value).reshape(-1)
         check_dtype(kernel, parameter, element, array)
@@ -323,7 +323,9 @@ def _struct_value(kernel: Kernel, parameter: Parameter, element: Element, value:
     return made
 
 
-def bind(kernel: Kernel, wanted: Sequence[Parameter], args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+def bind(
+    kernel: BrookSignature, wanted: Sequence[Parameter], args: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[Any, ...]:
     """Positional and keyword arguments in the order of ``wanted``; UsageError if any is missing, twice there or
     unknown.
     """
@@ -345,7 +347,7 @@ def bind(kernel: Kernel, wanted: Sequence[Parameter], args: Sequence[Any], named
     return tuple(bound[name] for name in names)
 
 
-def _count_error(kernel: Kernel, names: Sequence[str], given: int, missing: Sequence[str] = ()) -> UsageError:
+def _count_error(kernel: BrookSignature, names: Sequence[str], given: int, missing: Sequence[str] = ()) -> UsageError:
     takes = f"{len(names)} argument{'s' * (len(names) != 1)}" + (f" ({', '.join(names)})" if names else "")
     lacking = f", {', '.join(missing)} missing" if missing else ""
     return UsageError(
@@ -360,7 +362,7 @@ def whole(stream: Stream | SubStream) -> Stream:
     return base
 
 
-def refuse_aliases(kernel: Kernel, values: Mapping[str, Any], views: Mapping[str, View]) -> None:
+def refuse_aliases(kernel: BrookSignature, values: Mapping[str, Any], views: Mapping[str, View]) -> None:
     """Refuse an out that shares memory with another argument, as Brook+ did, unless the environment permits it."""
     if os.environ.get("BRT_PERMIT_READ_WRITE_ALIASING"):
         return

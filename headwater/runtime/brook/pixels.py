@@ -13,7 +13,7 @@ from math import isqrt, prod
 import numpy as np
 
 from headwater.base.arrays import Array
-from headwater.brook.model import Entry, Kernel, Parameter, extents
+from headwater.brook.model import BrookSignature, Entry, Parameter, extents
 from headwater.runtime.brook.arguments import Shape
 from headwater.runtime.brook.plan import (
     Domain,
@@ -79,7 +79,9 @@ class Pass:
     groups: int = 0
 
 
-def plan_map(kernel: Kernel, views: Mapping[str, View], domain: Domain | None, texels: int) -> tuple[Pass, ...] | None:
+def plan_map(
+    kernel: BrookSignature, views: Mapping[str, View], domain: Domain | None, texels: int
+) -> tuple[Pass, ...] | None:
     """The passes of a kernel that is not a reduction; None if it cannot run so, as textures are too small, say.
 
     ``views``: of every parameter with memory; ``texels``: a texture's side. LaunchError if the views do not fit.
@@ -120,7 +122,7 @@ def plan_map(kernel: Kernel, views: Mapping[str, View], domain: Domain | None, t
 
 
 def plan_reduction(
-    kernel: Kernel, source: Parameter, result: Parameter, shape: Shape, target: Shape | None, texels: int
+    kernel: BrookSignature, source: Parameter, result: Parameter, shape: Shape, target: Shape | None, texels: int
 ) -> tuple[Pass, ...] | None:
     """The passes of a reduction, each of which divides extents by prime factors, as Brook+ did; None if textures are
     too small.

@@ -11,7 +11,7 @@ import numpy as np
 
 from headwater.base.arrays import Array
 from headwater.brook.conditions import Test, remaining
-from headwater.brook.model import Arg, Entry, Kernel, Parameter, Variant, extents
+from headwater.brook.model import Arg, BrookSignature, Entry, Parameter, Variant, extents
 from headwater.errors import LaunchError
 from headwater.runtime.brook.arguments import Shape, check_shape, declaration, wrong
 from headwater.runtime.values import Local
@@ -95,7 +95,7 @@ class Launch:
     otherwise: Launch | None = None
 
 
-def plan_map(kernel: Kernel, views: Mapping[str, View], domain: Domain | None, gpu: bool) -> Launch:
+def plan_map(kernel: BrookSignature, views: Mapping[str, View], domain: Domain | None, gpu: bool) -> Launch:
     """The launch of a kernel that is not a reduction. ``views``: of every parameter with memory; LaunchError if they do
     not fit.
     """
@@ -121,14 +121,14 @@ def plan_map(kernel: Kernel, views: Mapping[str, View], domain: Domain | None, g
     return launch(entry, tests, launch(next(entry for entry, tests in fitting if tests == ())))
 
 
-def _known(kernel: Kernel, views: Mapping[str, View], run: Shape) -> dict[str, int]:
+def _known(kernel: BrookSignature, views: Mapping[str, View], run: Shape) -> dict[str, int]:
     """The numbers that conditions of entries name, but for values (see ``brook.conditions``)."""
     shapes = {f"shape.{p.name}": views[p.name].shape for p in kernel.parameters if p.kind in ("gather", "scatter")}
     shapes["domain"] = run
     return {f"{name}.{c}": n for name, shape in shapes.items() for c, n in zip("xyzw", extents(shape), strict=True)}
 
 
-def checked_domain(kernel: Kernel, domain: Domain | None, whole: Shape) -> Domain:
+def checked_domain(kernel: BrookSignature, domain: Domain | None, whole: Shape) -> Domain:
     """The executed domain, start and end; LaunchError if it is empty or reaches outside."""
     if domain is None:
         return (0,) * len(whole), whole
@@ -143,7 +143,7 @@ def checked_domain(kernel: Kernel, domain: Domain | None, whole: Shape) -> Domai
     return start, end
 
 
-def check_streams(kernel: Kernel, views: Mapping[str, View], whole: Shape) -> None:
+def check_streams(kernel: BrookSignature, views: Mapping[str, View], whole: Shape) -> None:
     """Refuse streams that do not go together: LaunchError."""
     for parameter in kernel.parameters:
         if parameter.kind not in ("input", "output"):
@@ -164,7 +164,7 @@ def check_streams(kernel: Kernel, views: Mapping[str, View], whole: Shape) -> No
             )
 
 
-def _choices(kernel: Kernel, uniform: bool, gpu: bool) -> list[Entry]:
+def _choices(kernel: BrookSignature, uniform: bool, gpu: bool) -> list[Entry]:
     """The kernel's entries for such a launch, the best first; the last has no condition."""
     wanted: tuple[Variant, ...]
     if kernel.group_size:
@@ -182,7 +182,7 @@ def _choices(kernel: Kernel, uniform: bool, gpu: bool) -> list[Entry]:
 
 
 def _slot(
-    kernel: Kernel, arg: Arg, views: Mapping[str, View], whole: Shape, start: Shape, end: Shape, count: int
+    kernel: BrookSignature, arg: Arg, views: Mapping[str, View], whole: Shape, start: Shape, end: Shape, count: int
 ) -> Slot:
     role = arg.role
     if role in ("input", "output", "gather", "scatter", "constant", "struct"):
@@ -222,7 +222,7 @@ def address_table(whole: Shape, view: View, start: Shape, end: Shape) -> Array:
     return np.concatenate(parts).astype(np.int32)
 
 
-def _sizes(kernel: Kernel, entry: Entry, run: Shape, count: int, gpu: bool) -> tuple[Size, Size | None]:
+def _sizes(kernel: BrookSignature, entry: Entry, run: Shape, count: int, gpu: bool) -> tuple[Size, Size | None]:
     variant = entry.variant
     group = kernel.group_size or entry.group
     if group:
@@ -248,7 +248,7 @@ def _round_up(n: int, multiple: int) -> int:
 
 
 def plan_reduction(
-    kernel: Kernel,
+    kernel: BrookSignature,
     source: Parameter,
     result: Parameter,
     shape: Shape,
@@ -287,7 +287,7 @@ def plan_reduction(
     return (first, _fold(kernel, "", group, 1, groups)), groups
 
 
-def _partial(kernel: Kernel, source: str, shape: Shape, target: Shape, gpu: bool) -> Launch:
+def _partial(kernel: BrookSignature, source: str, shape: Shape, target: Shape, gpu: bool) -> Launch:
     """Each work-item folds what makes one result."""
     entry = _reduction_entry(kernel, "reduce_partial")
     x, y, z, w = extents(target)
@@ -296,7 +296,7 @@ def _partial(kernel: Kernel, source: str, shape: Shape, target: Shape, gpu: bool
 
 
 def _passes(
-    kernel: Kernel, source: str, shape: Shape, target: Shape | None, gpu: bool
+    kernel: BrookSignature, source: str, shape: Shape, target: Shape | None, gpu: bool
 ) -> tuple[tuple[Launch, ...], int]:
     """A reduction of one work-item a result; to one value in two passes, if the count has a divisor to begin with."""
     if target is not None:
@@ -332,7 +332,7 @@ def _run_group(run: int, most: int) -> int:
 
 
 def _columns(
-    kernel: Kernel, source: str, outer: int, rows: int, inner: int, gpu: bool
+    kernel: BrookSignature, source: str, outer: int, rows: int, inner: int, gpu: bool
 ) -> tuple[tuple[Launch, ...], int]:
     """Fold planes of rows column by column (see ``brook.model``), in stretches if there are few columns."""
     group, segment, wanted, least = (
@@ -358,13 +358,13 @@ def _columns(
     return (first, launch("", inner, 1, stretches * width)), outer * stretches * width
 
 
-def _fold(kernel: Kernel, source: str, size: int, groups: int, count: int) -> Launch:
+def _fold(kernel: BrookSignature, source: str, size: int, groups: int, count: int) -> Launch:
     entry = _reduction_entry(kernel, "reduce_full")
     slots = _reduction_slots(entry, source, size, count=count)
     return Launch(entry, (groups * size, 1, 1), (size, 1, 1), slots)
 
 
-def _reduction_entry(kernel: Kernel, variant: Variant) -> Entry:
+def _reduction_entry(kernel: BrookSignature, variant: Variant) -> Entry:
     entry = kernel.entry(variant)
     if entry is None:
         raise LaunchError(f"{kernel.name} has no generated kernel {variant}")
@@ -388,7 +388,7 @@ def _reduction_slots(entry: Entry, source: str, size: int = 0, **numbers: int | 
     return tuple(slot(arg) for arg in entry.args)
 
 
-def check_target(kernel: Kernel, result: Parameter, shape: Shape, target: Shape) -> Shape:
+def check_target(kernel: BrookSignature, result: Parameter, shape: Shape, target: Shape) -> Shape:
     """The target padded with leading ones to the input's rank; LaunchError if the input does not divide into it."""
     padded = (1,) * (len(shape) - len(target)) + target
     if len(padded) != len(shape) or any(n % m for n, m in zip(shape, padded, strict=True)):
@@ -402,7 +402,7 @@ def check_target(kernel: Kernel, result: Parameter, shape: Shape, target: Shape)
 
 
 def output_shape(
-    kernel: Kernel,
+    kernel: BrookSignature,
     shapes: Mapping[str, Shape],
     given: Mapping[str, Shape],
     asked: Shape | Mapping[str, Shape] | None,
@@ -436,7 +436,7 @@ def output_shape(
     return result
 
 
-def _from_inputs(kernel: Kernel, parameter: Parameter, inputs: Mapping[str, Shape]) -> Shape:
+def _from_inputs(kernel: BrookSignature, parameter: Parameter, inputs: Mapping[str, Shape]) -> Shape:
     different = set(inputs.values())
     if len(different) == 1:
         return next(iter(different))

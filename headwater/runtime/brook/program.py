@@ -22,7 +22,7 @@ from headwater.base.arrays import Array, contiguous_address
 from headwater.base.version import VERSION
 from headwater.brook import model
 from headwater.brook.conditions import holds
-from headwater.brook.model import BrookModule, Kernel as Signature, Parameter
+from headwater.brook.model import BrookModule, BrookSignature, Parameter
 from headwater.errors import KernelFault, SourceError, UsageError
 from headwater.runtime.brook.arguments import (
     ALIGNMENT,
@@ -230,7 +230,7 @@ class BrookKernel(Kernel):
     One out gives an array (or stream, if an input is a stream), several give a tuple.
     """
 
-    def __init__(self, program: BrookProgram, signature: Signature) -> None:
+    def __init__(self, program: BrookProgram, signature: BrookSignature) -> None:
         self.program = program
         self.name = signature.name
         self.signature = signature
@@ -257,7 +257,7 @@ class BrookKernel(Kernel):
         self._quick: dict[Any, _Plan] = {}  # plans by what a call with plain arrays looks like
 
     @property
-    def info(self) -> Signature:
+    def info(self) -> BrookSignature:
         """The kernel's parameters as the translator found them."""
         return self.signature
 
@@ -713,7 +713,7 @@ class BrookKernel(Kernel):
             plan.steps = (self._step(device, launch),)
         return plan
 
-    def _pixels(self, device: Device) -> Signature | None:
+    def _pixels(self, device: Device) -> BrookSignature | None:
         """The kernel as pixel shaders, where it runs as such: on R600 and R700."""
         module = self.program.module.pixels
         kernel = module.kernels.get(self.name) if module is not None and device.stream_texels else None

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headwater.brook.model import Arg, ElementType, Entry, Kernel, Parameter, map_table
+from headwater.brook.model import Arg, BrookSignature, ElementType, Entry, Parameter, map_table
 from headwater.errors import LaunchError
 from headwater.runtime.brook.plan import View, address_table, output_shape, plan_map, plan_reduction
 from headwater.runtime.values import Local
@@ -15,7 +15,7 @@ from headwater.runtime.values import Local
 FLOAT = ElementType("float")
 
 
-def kernel(*kinds: str, variants: tuple[str, ...] = ("linear", "linear4", "mapped"), group: int = 0) -> Kernel:
+def kernel(*kinds: str, variants: tuple[str, ...] = ("linear", "linear4", "mapped"), group: int = 0) -> BrookSignature:
     parameters = tuple(
         Parameter(f"{kind[0]}{i}", kind, FLOAT, 2 if kind in ("gather", "scatter") else 0)  # type: ignore[arg-type]
         for i, kind in enumerate(kinds)
@@ -25,10 +25,12 @@ def kernel(*kinds: str, variants: tuple[str, ...] = ("linear", "linear4", "mappe
     place = (Arg("domain", "domain"), Arg("origin", "origin"))
     extra = {"mapped": (*maps, *place), "group_mapped": (*maps, *place), "grid": place}
     entries = tuple(Entry(f"k_{v}", v, (*memory, *extra.get(v, (Arg("count", "count"),)))) for v in variants)  # type: ignore[arg-type]
-    return Kernel("k", parameters, entries, next(p.name for p in parameters if p.kind in ("output", "scatter")), group)
+    return BrookSignature(
+        "k", parameters, entries, next(p.name for p in parameters if p.kind in ("output", "scatter")), group
+    )
 
 
-def views(k: Kernel, *shapes: tuple[int, ...]) -> dict[str, View]:
+def views(k: BrookSignature, *shapes: tuple[int, ...]) -> dict[str, View]:
     return {p.name: View.of(shape) for p, shape in zip(k.parameters, shapes, strict=True)}
 
 
@@ -71,7 +73,7 @@ def test_kernels_with_uneven_loops_get_square_groups_on_gpus() -> None:
     assert plan_map(uneven, views(k, (99,)), None, gpu=True).local_size == (128, 1, 1)
 
 
-def conditional(*tests: tuple[int | str, ...]) -> Kernel:
+def conditional(*tests: tuple[int | str, ...]) -> BrookSignature:
     """A kernel whose better entries need ``tests`` to hold."""
     k = kernel("input", "output", variants=("linear", "linear_inside", "linear_tiled", "mapped"))
     entries = tuple(
@@ -170,7 +172,7 @@ def test_output_shapes_that_nothing_gives_are_asked_for() -> None:
 
 
 INPUT, OUTPUT = Arg("input", "a", "a"), Arg("output", "b", "b")
-REDUCTION = Kernel(
+REDUCTION = BrookSignature(
     "add",
     (Parameter("a", "input", FLOAT), Parameter("b", "reduce", FLOAT)),
     (
