@@ -27,7 +27,7 @@ class MemoryLimitError(LimitError):
 
 
 def exceeded(kernel: str, space: str, needed: int, most: int, device: str, filename: str) -> MemoryLimitError:
-    """The error, whose place `told_at_largest` adds."""
+    """The error, whose place `located_at_largest` adds."""
     message, hint = _WORDS[space]
     error = MemoryLimitError(
         f"{kernel}: {message.format(needed=needed, most=most, device=device)}", Span(filename), hint=hint
@@ -37,7 +37,7 @@ def exceeded(kernel: str, space: str, needed: int, most: int, device: str, filen
 
 
 @contextmanager
-def told_at_largest(source: str, filename: str, options: str) -> Iterator[None]:
+def located_at_largest(source: str, filename: str, options: str) -> Iterator[None]:
     """A `MemoryLimitError` inside gets the place of the program's largest variable in that memory."""
     try:
         yield

@@ -254,9 +254,9 @@ class CpuKernel(DeviceKernel):
         try:
             host = module.specialise(*asked)
         except LimitError:
-            from headwater.opencl.memory_limits import told_at_largest
+            from headwater.opencl.memory_limits import located_at_largest
 
-            with told_at_largest(self.program_source, self.program_filename, self.options):
+            with located_at_largest(self.program_source, self.program_filename, self.options):
                 raise
         sizes_of_launch = (_three(whole), _three(start, 0), len(whole))
 
