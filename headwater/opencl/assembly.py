@@ -38,7 +38,7 @@ def refuse_assembly(source: str, filename: str, options: str, *, why: str = _WHY
 
 
 @contextmanager
-def told_at_calls(source: str, filename: str, debug_ir: Callable[[], str]) -> Iterator[None]:
+def located_at_calls(source: str, filename: str, debug_ir: Callable[[], str]) -> Iterator[None]:
     """An error of linking (`headwater.opencl.linking`) inside, which names functions behind its first colon, gets the
     place where the first of them is called. ``debug_ir``: the program's IR with a line table."""
     try:

@@ -17,7 +17,7 @@ from headwater.base import temporary
 from headwater.base.freshness import digests
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
 from headwater.opencl import extensions, includes, tables
-from headwater.opencl.assembly import told_at_calls
+from headwater.opencl.assembly import located_at_calls
 from headwater.opencl.gcn import CODE_OBJECT_VERSIONS, DEFAULT_VERSION, CodeObject, CodeOptions, Settings, processor_of
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.memory_limits import exceeded, located_at_largest
@@ -39,7 +39,7 @@ def build(source: str, filename: str, options: str, settings: Settings) -> CodeO
     kernels = _chosen(made.kernels, settings.only, filename)
     apart = settings.emit == "hsaco" and not settings.checked
     ir = made.ir if apart else made.whole()
-    with told_at_calls(source, filename, lambda: made.ir), located_at_largest(source, filename, options):
+    with located_at_calls(source, filename, lambda: made.ir), located_at_largest(source, filename, options):
         code, note = _generate(ir, [k.symbol for k in kernels.values()], filename, source, settings)
     if settings.emit == "hsaco":
         machine = ("-target", GCN_TRIPLE, f"-mcpu={processor}", f"-mcode-object-version={version}")

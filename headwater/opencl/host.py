@@ -17,7 +17,7 @@ from headwater.base.freshness import digests, fresh, native_state, unchanged
 from headwater.errors import LimitError
 from headwater.native.shared import ENTRY, FITS_SUFFIX, library_name, link_shared
 from headwater.opencl import includes
-from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
+from headwater.opencl.assembly import has_assembly, located_at_calls, refuse_assembly
 from headwater.opencl.check_findings import GLOBAL_ID
 from headwater.opencl.kernels import BoundsTest, KernelInfo
 from headwater.opencl.symbols import symbol_of
@@ -328,7 +328,7 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
     if check:  # a finding names the work-item
         called.setdefault(GLOBAL_ID, f"declare i64 @{GLOBAL_ID}(i32)")
     pieces = library.definitions(called)
-    with told_at_calls(source, filename, lambda: clang.compile_to_ir(source, filename, options, debug=True).ir):
+    with located_at_calls(source, filename, lambda: clang.compile_to_ir(source, filename, options, debug=True).ir):
         text, vector_bytes = WORKER.call(
             "opencl.codegen:link", front.ir, pieces, [k.symbol for k in front.kernels.values()], filename, checked=check
         )

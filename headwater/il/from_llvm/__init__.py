@@ -157,7 +157,7 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
     from headwater.base.freshness import digests
     from headwater.native.worker import WORKER
     from headwater.opencl import clang, extensions
-    from headwater.opencl.assembly import has_assembly, refuse_assembly, told_at_calls
+    from headwater.opencl.assembly import has_assembly, located_at_calls, refuse_assembly
     from headwater.opencl.memory_limits import largest
     from headwater.opencl.platforms import vliw
     from headwater.opencl.source_locations import Places
@@ -194,7 +194,7 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
         )
         return found
 
-    with told_at_calls(source, filename, lambda: front.ir):
+    with located_at_calls(source, filename, lambda: front.ir):
         try:
             found = translated(strength_reduction=True)
         except InternalError:
