@@ -58,8 +58,8 @@ def _made() -> dict[int, int]:
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Inside, a kernel of this processor that runs wild ends in one message and exit code 2, not in a bare signal.
+def reported() -> Iterator[None]:
+    """Inside, a kernel on this processor that crashes ends with one message and exit code 2, not with a bare signal.
 
     What it damaged may show only when the process ends, so that handlers stay unless others were there before. Only on
     Linux and x86-64; elsewhere nothing is changed.

@@ -71,7 +71,7 @@ def main(words: Sequence[str]) -> int:
     count = files.shape_of(args.options_count)[0]
     device = resolve(args.device)
     begin = time.perf_counter()
-    with progress("compiling and running"), crash.told():
+    with progress("compiling and running"), crash.reported():
         before, after, lines = _filter(device, args.picture or str(photograph()))
         lines += _price(device, count)
     total = time.perf_counter() - begin

@@ -137,7 +137,7 @@ def main(words: Sequence[str]) -> int:
     """Run the command; the exit code is returned."""
     begin = time.perf_counter()
     args = parser().parse(words)
-    with _checking(args.check), crash.told():
+    with _checking(args.check), crash.reported():
         return _run(args, begin)
 
 
