@@ -43,18 +43,18 @@ class TimeLimit:
         """Whether nothing is left."""
         return time.monotonic() >= self._end
 
-    def ending(self, tell: Callable[[float], None] | None) -> Callable[[float], None] | None:
-        """``tell`` of a replay, which ends it, as Ctrl-C does, when nothing is left."""
+    def ending(self, progress: Callable[[float], None] | None) -> Callable[[float], None] | None:
+        """``progress`` of a replay, which ends it, as Ctrl-C does, when nothing is left."""
         if self.seconds is None:
-            return tell
+            return progress
 
-        def told(part: float) -> None:
-            if tell is not None:
-                tell(part)
+        def limited(part: float) -> None:
+            if progress is not None:
+                progress(part)
             if self.is_over:
                 raise KeyboardInterrupt
 
-        return told
+        return limited
 
 
 class Job:
@@ -80,7 +80,7 @@ class Job:
     def run(self, device: Device, watcher: Watcher | None = None) -> tuple[dict[str, Array], float]:
         """Run once with arrays; the outputs by name and the seconds from call to answer are returned.
 
-        ``watcher`` is told of the launch, so that it can show how far it is.
+        ``watcher`` gets the launch's event, to show its progress.
         """
         begin = time.perf_counter()
         if self.is_brook:

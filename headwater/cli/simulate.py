@@ -127,12 +127,12 @@ def _simulate(args: argparse.Namespace) -> int:
             if not recorded[key].launches:
                 raise UsageError("no kernel was launched, so there is nothing to simulate")
         timeline = bool(args.timeline) and device is chips[0]
-        with Told(f"simulating {device.name}") as tell:
-            reports += recorded[key].reports(chip, timeline=timeline, sample=sample, tell=limit.ending(tell))
+        with ProgressLine(f"simulating {device.name}") as show:
+            reports += recorded[key].reports(chip, timeline=timeline, sample=sample, progress=limit.ending(show))
         if device is chips[0]:
             first = list(reports)
             going = limit.ending(None)
-            swept = sweep(recorded[key], others, sample=sample, tell=going) if reports[-1].complete else []
+            swept = sweep(recorded[key], others, sample=sample, progress=going) if reports[-1].complete else []
             reports += [report for one in swept for report in one]
         if not reports[-1].complete:
             break
@@ -179,7 +179,7 @@ def _part(word: str | None) -> float | None:
         raise UsageError(f"--sample wants a part such as 0.1, not {word!r}") from None
 
 
-class Told:
+class ProgressLine:
     """A line with how far a replay is, on a terminal."""
 
     def __init__(self, what: str) -> None:
@@ -187,9 +187,9 @@ class Told:
         self._shown = False
 
     def __enter__(self) -> Callable[[float], None] | None:
-        return self._tell if sys.stderr.isatty() else None
+        return self._show if sys.stderr.isatty() else None
 
-    def _tell(self, part: float) -> None:
+    def _show(self, part: float) -> None:
         print(f"\r{self._what}: {part:.0%} ", end="", file=sys.stderr, flush=True)
         self._shown = True
 

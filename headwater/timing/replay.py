@@ -119,12 +119,12 @@ class Replayer:
         groups: int | None = None,
         timeline: int = 0,
         units: int = 1,
-        tell: Callable[[float], None] | None = None,
+        progress: Callable[[float], None] | None = None,
     ) -> Counted:
         """Replay the first ``groups`` work-groups, by default all, on the chip.
 
-        ``timeline``: room for so many happenings of the first ``units`` compute units. ``tell`` is called with the part
-        that is done; a KeyboardInterrupt ends the replay, and what was found up to there is returned.
+        ``timeline``: room for so many happenings of the first ``units`` compute units. ``progress`` is called with the
+        part that is done; a KeyboardInterrupt ends the replay, and what was found up to there is returned.
         """
         wanted = self.groups if groups is None else min(groups, self.groups)
         numbers = self.machine.numbers(self.trace, chip, self.held(chip))
@@ -162,9 +162,9 @@ class Replayer:
         try:
             while state == 1:
                 state = int(library.run(gpu, _STEP_INSTRUCTIONS))
-                if tell is not None:
+                if progress is not None:
                     library.result(gpu, address(result))
-                    tell(int(result["groups"][0]) / max(wanted, 1))
+                    progress(int(result["groups"][0]) / max(wanted, 1))
         except KeyboardInterrupt:
             complete = False
         finally:

@@ -65,20 +65,20 @@ class Launch:
         *,
         timeline: bool = False,
         sample: float | None = None,
-        tell: Callable[[float], None] | None = None,
+        progress: Callable[[float], None] | None = None,
     ) -> Report:
         """How long the launch takes on ``chip``, and why.
 
         ``timeline``: keep what happened in the first two compute units, for `Report.save_timeline`. ``sample``: the
         part of the work-groups that is replayed, from the first on; the rest is taken to go on at the rate of the
-        second half of these, and the report's ``error`` says how much that rate still changed. ``tell``: called with
-        the part done.
+        second half of these, and the report's ``error`` says how much that rate still changed. ``progress``: called
+        with the part done.
         LaunchError if a work-group does not fit; UsageError for a chip of another instruction set.
         """
         if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float, np.number))):
             raise UsageError(f"sample is a number, not {sample!r:.60}", hint="0.1 replays a tenth of the work-groups")
-        if tell is not None and not callable(tell):
-            raise UsageError(f"tell is a function that is called with the part done, not {tell!r:.60}")
+        if progress is not None and not callable(progress):
+            raise UsageError(f"progress is a function that is called with the part done, not {progress!r:.60}")
         replayer = self.replayer
         held = replayer.held(chip)
         table = replayer.table(chip)
@@ -89,7 +89,7 @@ class Launch:
                 raise UsageError(f"a sample is a part of the work-groups, above 0 and up to 1, not {sample:g}")
             least = SMALLEST_SAMPLE_ROUNDS * held.work_groups * chip.compute.compute_units
             groups = min(groups, max(least, round(sample * groups)))
-        counted = replayer.run(chip, table, groups=groups, timeline=room, units=TIMELINE_UNITS, tell=tell)
+        counted = replayer.run(chip, table, groups=groups, timeline=room, units=TIMELINE_UNITS, progress=progress)
         if groups < replayer.groups and counted.complete:
             cycles, error = self._rest(chip, table, groups, counted.sums["cycles"])
         texts, lines = self.machine.described(table)
@@ -180,7 +180,7 @@ def simulate_launch(launcher: Callable[..., Any], args: tuple[Any, ...], device:
     LaunchError if it launched no kernel.
     """
     chosen = simulated(device)
-    own = {name: options.pop(name) for name in ("timeline", "sample", "tell") if name in options}
+    own = {name: options.pop(name) for name in ("timeline", "sample", "progress") if name in options}
     recorded = Recorded(lambda: launcher(*args, device=chosen, **options))
     if not recorded.launches:
         raise LaunchError("no kernel was launched, so there is nothing to simulate")

@@ -190,8 +190,8 @@ def test_the_chip_is_the_one_that_a_launch_would_take(program: Any) -> None:
 def test_options_of_other_types_are_refused(stream: Any) -> None:
     with pytest.raises(UsageError, match=r"sample is a number, not '0\.5'"):
         stream.report(VEGA, sample="0.5")
-    with pytest.raises(UsageError, match=r"tell is a function .* not 5"):
-        stream.report(VEGA, tell=5)
+    with pytest.raises(UsageError, match=r"progress is a function .* not 5"):
+        stream.report(VEGA, progress=5)
 
 
 def test_a_cache_without_room_for_its_ways_is_refused(stream: Any) -> None:
@@ -268,21 +268,21 @@ def test_a_part_has_no_rate_of_the_whole(program: Any) -> None:
     y = np.zeros(1 << 16, np.float32)
     recorded = Recorded(lambda: program.compute[(y.size,), (256,)](y, 1.5, 64, device="vega64"))
 
-    def tell(part: float) -> None:
+    def progress(part: float) -> None:
         raise KeyboardInterrupt
 
-    (whole,), (part,) = recorded.reports(VEGA), recorded.reports(VEGA, tell=tell)
+    (whole,), (part,) = recorded.reports(VEGA), recorded.reports(VEGA, progress=progress)
     assert whole.flops > part.flops == part.gflops == 0
 
 
 def test_what_is_interrupted_says_so(stream: Any) -> None:
     parts: list[float] = []
 
-    def tell(part: float) -> None:
+    def progress(part: float) -> None:
         parts.append(part)
         raise KeyboardInterrupt
 
-    report = stream.report(VEGA, tell=tell)
+    report = stream.report(VEGA, progress=progress)
     assert not report.complete
     assert len(parts) == 1
     assert "Interrupted" in page([report])

@@ -353,7 +353,7 @@ def test_an_interrupted_replay_tells_what_it_has(stream: Any) -> None:
     def stop(part: float) -> None:
         raise KeyboardInterrupt
 
-    assert not stream.report(HD5870, tell=stop).complete
+    assert not stream.report(HD5870, progress=stop).complete
 
 
 def test_pages_and_timelines_show_clauses(program: Any, tmp_path: Path) -> None:
