@@ -32,7 +32,6 @@ _SECONDS = 120
 
 def optimised(path: Path, chip: Chip) -> str:
     """The IR of a file's kernels, as our translation to IL gets it."""
-    from headwater.isa.vliw.model import GENERATION_OF_TARGET
     from headwater.opencl import clang, codegen_vliw
     from headwater.opencl.platforms import vliw
 
@@ -43,7 +42,7 @@ def optimised(path: Path, chip: Chip) -> str:
     abilities = codegen_vliw.Abilities(
         work_groups=groups,
         fused=chip.rates.float32_fma > 0,
-        fused_doubles=GENERATION_OF_TARGET[chip.target] in ("evergreen", "cayman"),
+        fused_doubles=chip.vliw.fused_doubles,
         doubles=chip.has_float64,
         bit_counts=chip.vliw.bit_operations,
         exact=False,

@@ -90,7 +90,7 @@ def _simulate(args: argparse.Namespace) -> int:
     from headwater.cli.launch import Job, TimeLimit, printf_on_stderr
     from headwater.cli.progress import progress
     from headwater.isa.gcn.model import ISA_OF_TARGET
-    from headwater.isa.vliw.model import GENERATION_OF_TARGET
+    from headwater.isa.vliw.traits import GENERATION_OF_TARGET
     from headwater.timing.sweep import sweep, variants
     from headwater.timing.system import repeated
 

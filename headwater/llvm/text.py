@@ -10,6 +10,14 @@ TELL = "__hw_told"
 line and column, and a further line of that file or 0."""
 
 
+_NARROW_ADDRESSES = re.compile(r'^target datalayout = "[^"]*\bp:32:', re.MULTILINE)
+
+
+def address_bits(module: str) -> int:
+    """The width of a module's addresses in the default address space, by its data layout: 32 or 64."""
+    return 32 if _NARROW_ADDRESSES.search(module) else 64
+
+
 def split(text: str) -> list[str]:
     """The parts of a list at its commas, those in brackets left alone."""
 

@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 
 from headwater.llvm.modules import parse
 from headwater.llvm.passes.definedness import files, followed
-from headwater.llvm.text import TELL
+from headwater.llvm.text import TELL, address_bits
 from headwater.opencl.check_findings import GLOBAL_ID, format_of
 from headwater.opencl.copies_in_flight import with_copies_followed
 
@@ -136,7 +136,7 @@ def settle(module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
 def with_printing(text: str) -> str:
     """`TELL` by printf (`headwater.opencl.check_findings`)."""
     calling = "spir_func " if " spir_func " in text else ""
-    size = "i32" if "r600" in text else "i64"
+    size = f"i{address_bits(text)}"
     space = 2 if calling else 4  # of constants
     where = f"ptr addrspace({space})"
     form = format_of(files(text)).encode()

@@ -16,7 +16,7 @@ from string import Template
 from headwater.errors import InternalError
 from headwater.llvm.ir import Inst, Module, Value
 from headwater.llvm.passes.definedness import DECLARATION, IF, file_number
-from headwater.llvm.text import TELL
+from headwater.llvm.text import TELL, address_bits
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle
 
 NEVER_WAITED, READ, WRITTEN, SOURCE_WRITTEN, NO_EVENT = range(5, 10)
@@ -41,7 +41,7 @@ def with_copies_followed(text: str) -> str:
     module = Module(text)
     # AMD's chips have private memory in an address space of its own.
     chip = re.search(r'^target datalayout = "[^"]*-A5', text, re.MULTILINE) is not None
-    bits = 32 if "r600" in text else 64
+    bits = address_bits(text)
     target = _Target(f"i{bits}", bits, "ptr addrspace(5)" if chip else "ptr", chip, 0 if chip else 4)
     functions: dict[str, str] = {}
     changed = _FUNCTION.sub(lambda m: f"{m[1]}{_Body(module, target, m[2], functions).text()}}}", text)

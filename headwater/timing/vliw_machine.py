@@ -13,7 +13,7 @@ from headwater.emulate.vliw.raster import Wavefronts, rasterised
 from headwater.errors import UsageError
 from headwater.isa.vliw import printer
 from headwater.isa.vliw.cost import group_flops
-from headwater.isa.vliw.model import GENERATION_OF_TARGET
+from headwater.isa.vliw.traits import GENERATION_OF_TARGET
 from headwater.timing.layout import Memory
 from headwater.timing.vliw_layout import VLIW
 from headwater.timing.vliw_rules import (

@@ -17,6 +17,7 @@ from headwater.chips.checks import CODE_LINE_BYTES, CODE_WAYS, LINE_BYTES, VERTE
 from headwater.chips.occupancy import Occupancy
 from headwater.emulate.vliw.clause import place
 from headwater.emulate.wave.layout import LANES
+from headwater.isa.vliw import table
 from headwater.isa.vliw.encode import clause_words, layout
 from headwater.isa.vliw.model import LDS_OQ_A, LDS_OQ_B_POP
 from headwater.timing.layout import SEGMENT, Memory, filled
@@ -177,7 +178,7 @@ class Table:
         self._rows: list[tuple[int | tuple[int, ...], ...]] = []
         self._sites = sites
         self._of: dict[tuple[int, int], list[int]] = {}
-        self.generation = shader.generation
+        self.traits = shader.traits
         self._clauses = layout(shader)[1]
         for number, site in enumerate(sites):
             self._of.setdefault((site.address >> 12, (site.address & 0xFFF) >> 3), []).append(number)
@@ -216,7 +217,7 @@ class Table:
             self._alu(cf, index)
         elif cf.fetches:
             start = self._clauses[index] or 0
-            vertex = VERTEX if name == "VTX" and self.generation in ("r600", "r700") else 0
+            vertex = VERTEX if name == "VTX" and table.named(self.traits.name, "CF", "VTX_TC") else 0
             words = range(start, start + clause_words(cf))
             self._add(place(index), FETCHES, vertex, len(cf.fetches), words=words)
             for number in range(len(cf.fetches)):
@@ -260,7 +261,7 @@ class Table:
             return LOCAL
         if site.unit == "scratch":
             return UNCACHED
-        if self.generation in ("r600", "r700") and site.resource in _GLOBAL_BUFFER:
+        if not self.traits.has_random_access_targets and site.resource in _GLOBAL_BUFFER:
             return UNCACHED  # [S] 2.5.3: loads from a global buffer are not cached
         return 0
 

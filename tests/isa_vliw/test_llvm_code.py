@@ -6,7 +6,7 @@ from vliw_samples import CASES
 
 from headwater.isa.vliw.decode import decode
 from headwater.isa.vliw.encode import encode
-from headwater.isa.vliw.model import GENERATION_OF_TARGET
+from headwater.isa.vliw.traits import GENERATION_OF_TARGET
 
 NAMES = [f"{name}-{target}" for name, target, *_ in CASES]
 

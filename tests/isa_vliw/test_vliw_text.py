@@ -12,8 +12,9 @@ from headwater.isa.vliw import table
 from headwater.isa.vliw.assembly import parse
 from headwater.isa.vliw.decode import decode
 from headwater.isa.vliw.encode import encode
-from headwater.isa.vliw.model import FETCH_KINDS, GENERATION_OF_TARGET, GENERATIONS, Cf, Fetch, Shader
+from headwater.isa.vliw.model import FETCH_KINDS, Cf, Fetch, Shader
 from headwater.isa.vliw.printer import cf_text, fetch_text, group_text, text
+from headwater.isa.vliw.traits import GENERATION_OF_TARGET, GENERATIONS
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ class AluCode:
                 condition = self.b.splat(condition, PART_LANES)
                 if allowed is not None:
                     condition = self.b.select(allowed, condition, Value("true", "u1"))
-                if self.c.generation == "cayman" and op.omod:
+                if self.c.traits.has_mask_operations and op.omod:
                     failed = self.b.binary("and", lanes, self._not(condition))
                     self.left[-1][0].parts[part] = failed.text
                 lanes = self.b.binary("and", lanes, condition)
@@ -148,7 +148,7 @@ class AluCode:
                 self.kills.append(self.c.new_mask())
                 changes = True
             elif op.update_exec_mask and "pred" in op.row.flags:
-                if self.c.generation == "cayman" and op.omod:
+                if self.c.traits.has_mask_operations and op.omod:
                     self.left.append((self.c.new_mask(), op.omod))
                 changes = True
         return self.c.new_mask() if changes else None
@@ -267,7 +267,7 @@ class AluCode:
         if "AR" in targets:
             address = targets["AR"]
             assert isinstance(address, Value)
-            put(program.address_register(op, self.c.generation), address)
+            put(program.address_register(op, self.c.traits), address)
         for n in (0, 1):
             if f"IDX{n}" in targets:
                 index = targets[f"IDX{n}"]
@@ -285,7 +285,7 @@ class AluCode:
             value = self._modify_result(op, value)
         value = b.splat(b.bitcast(value, "u32"), PART_LANES)
         put(PS if op.slot == T else PV + op.slot, value)
-        if not program.writes_gpr(op, self.c.generation):
+        if not program.writes_gpr(op, self.c.traits):
             return
         if op.dst_rel and op.index_mode in SHARED_MODES:
             self._write_shared(op, value, part, mask, allowed)
@@ -349,7 +349,7 @@ class AluCode:
 
     def _readable(self, op: AluOp, source: Source) -> bool:
         sel = source.sel
-        if source.rel and op.index_mode in SHARED_MODES and self.c.generation != "r600":
+        if source.rel and op.index_mode in SHARED_MODES and self.c.traits.has_shared_registers:
             return sel < GPRS
         if op.index_mode > LOOP_INDEX_MODE and source.rel:
             return False
@@ -422,7 +422,7 @@ class AluCode:
         b = self.b
         if op.index_mode == LOOP_INDEX_MODE:
             return b.splat(b.binary("add", self._loop_index(), b.constant("u32", base)), PART_LANES)
-        register = program.index_register(op.index_mode, self.c.generation)
+        register = program.index_register(op.index_mode, self.c.traits)
         return b.binary("add", self.c.regs.read(register, part), b.constant("u32", base))
 
     def _loop_index(self) -> Value:

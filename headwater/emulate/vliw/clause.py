@@ -22,6 +22,7 @@ from headwater.emulate.wave.memory import Address, Shape, Slot
 from headwater.emulate.wave.registers import PART_LANES, Mask
 from headwater.isa.gcn.semantics import Mode
 from headwater.isa.vliw.model import Cf
+from headwater.isa.vliw.traits import Traits
 
 PC_CF_SHIFT, PC_OP_BITS = 12, 3
 """A place in a shader as one number: control-flow instruction, group or fetch of its clause, slot."""
@@ -57,7 +58,7 @@ class Resources:
 
     bindings: Bindings
     order: list[Name]
-    generation: str
+    traits: Traits
     byte_atomics: bool = False
     slots: int = 0
     uses_gds: bool = False
@@ -93,7 +94,7 @@ class Clause(Deferred):
         self.cf = cf
         self.index = index
         self.resources = resources
-        self.generation = resources.generation
+        self.traits = resources.traits
         self.options = options
         self.b = Builder(frozenset(("avx512dq",)) if options.avx512 else frozenset())
         self.b.start("begin")

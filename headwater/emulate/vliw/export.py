@@ -16,6 +16,7 @@ from headwater.emulate.wave.memory import Address, PartAccess
 from headwater.emulate.wave.registers import PART_LANES, Mask
 from headwater.isa.vliw import table
 from headwater.isa.vliw.semantics import semantics
+from headwater.isa.vliw.traits import Traits
 
 MASKED = 7
 
@@ -209,7 +210,7 @@ def _scratch(c: Clause) -> None:
     burst = scratch.Burst(
         place(c.index), f["array_base"], f["elem_size"] + 1, f["burst_count"] + 1, f["comp_mask"], index
     )
-    if program.reads_scratch(c.cf, c.generation):
+    if program.reads_scratch(c.cf, c.traits):
         scratch.load(c, burst, put)
     else:
         scratch.store(c, burst, lambda number: f["rw_gpr"] + number)
@@ -218,16 +219,16 @@ def _scratch(c: Clause) -> None:
 # ---- random access targets
 
 
-def second_operand(operation: str, generation: str) -> int:
+def second_operand(operation: str, traits: Traits) -> int:
     """The component of RW_GPR that is an operation's second operand: what a compare-and-swap compares with (Mesa, r600
     driver), the bits that MSKOR replaces (LLVM, R600ISelLowering)."""
-    return 2 if generation == "cayman" and operation.startswith("CMPXCHG") else 3
+    return traits.compare_component if operation.startswith("CMPXCHG") else 3
 
 
 def _rat(c: Clause) -> None:
     f = c.cf.fields
     name = ("rat", f["rat_id"])
-    row = table.find(c.generation, "RAT_INST", f["rat_inst"])
+    row = table.find(c.traits.name, "RAT_INST", f["rat_inst"])
     bound = c.resources.bound(name)
     pc = place(c.index)
     if row is None or bound is None or f["burst_count"]:
@@ -280,7 +281,7 @@ def _rat(c: Clause) -> None:
 def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> None:
     """An atomic update, lane after lane, or a read that returns."""
     b, f = c.b, c.cf.fields
-    row = table.find(c.generation, "RAT_INST", f["rat_inst"])
+    row = table.find(c.traits.name, "RAT_INST", f["rat_inst"])
     assert row is not None
     what = semantics(row)
     pc, mask = place(c.index), c.exec
@@ -305,7 +306,7 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
     else:
         found = c.memory(name, bound)("zeroinitializer")
         base, how, slot = found.base, found.how, found.slot.pointer
-    second = second_operand(operation, c.generation)
+    second = second_operand(operation, c.traits)
 
     def thunk(part: int) -> None:
         index = c.regs.read(4 * f["index_gpr"], part)

@@ -27,6 +27,7 @@ from headwater.isa.vliw.model import (
     Shader,
     T,
 )
+from headwater.isa.vliw.traits import Traits
 
 GRADIENTS = {
     "GET_GRADIENTS_H": (0, False), "GET_GRADIENTS_V": (1, False), "GET_GRADIENTS_H_FINE": (0, True),
@@ -402,28 +403,27 @@ def segment_effects(shader: Shader, cf: Cf, segment: range) -> Effects:
     for fetch in cf.fetches:
         _fetch(effects, fetch)
     if not cf.groups and not cf.fetches:
-        _memory(effects, cf, shader.generation)
+        _memory(effects, cf, shader.traits)
     return effects
 
 
-def address_register(op: AluOp, generation: str) -> int:
-    """The component that MOVA writes: AR.x, on R600 one of AR.xyzw by the destination's channel; on Cayman what
-    MOVA_DST names."""
-    if generation == "r600":
+def address_register(op: AluOp, traits: Traits) -> int:
+    """The component that MOVA writes: AR.x, one of AR.xyzw by the destination's channel, or what MOVA_DST names."""
+    if traits.address_registers > 1:
         return AR + op.dst_chan
-    if generation == "cayman" and op.dst_gpr in (2, 3):
+    if traits.has_index_registers and op.dst_gpr in (2, 3):
         return CF_INDEX + op.dst_gpr - 2
     return AR
 
 
-def writes_gpr(op: AluOp, generation: str) -> bool:
-    """Whether an operation writes its destination register: Cayman's MOVA_INT has another destination in its place."""
-    return op.write and not (generation == "cayman" and "mova" in op.row.flags)
+def writes_gpr(op: AluOp, traits: Traits) -> bool:
+    """Whether an operation writes its destination register: MOVA_INT may have another destination in its place."""
+    return op.write and not (traits.has_index_registers and "mova" in op.row.flags)
 
 
-def index_register(op_index_mode: int, generation: str) -> int:
+def index_register(op_index_mode: int, traits: Traits) -> int:
     """The component that relative operands are indexed by."""
-    return AR + op_index_mode if generation == "r600" and op_index_mode < 4 else AR
+    return AR + op_index_mode if op_index_mode < traits.address_registers else AR
 
 
 def _group(effects: Effects, shader: Shader, group: AluGroup) -> None:
@@ -432,7 +432,7 @@ def _group(effects: Effects, shader: Shader, group: AluGroup) -> None:
             if op.index_mode == SHARED_MODE and source.rel:
                 continue
             if source.rel:
-                effects.read(index_register(op.index_mode, shader.generation))
+                effects.read(index_register(op.index_mode, shader.traits))
             if source.sel < GPRS:
                 if source.rel and op.index_mode == SHARED_INDEXED_MODE:
                     continue
@@ -449,16 +449,16 @@ def _group(effects: Effects, shader: Shader, group: AluGroup) -> None:
         certain = not op.pred_sel
         if op.dst_rel and op.index_mode != SHARED_MODE:
             effects.indexed = effects.indexed or op.index_mode != SHARED_INDEXED_MODE
-            effects.read(index_register(op.index_mode, shader.generation))
+            effects.read(index_register(op.index_mode, shader.traits))
         if op.row.kind == "LDS":
             continue
         if "mova" in op.row.flags:
-            effects.write(address_register(op, shader.generation), certain=certain)
+            effects.write(address_register(op, shader.traits), certain=certain)
         if op.row.name.startswith("SET_CF_IDX"):
             effects.write(CF_INDEX + int(op.row.name[-1]), certain=certain)
         if op.update_pred:
             effects.write(PREDICATE, certain=certain)
-        if writes_gpr(op, shader.generation) and not op.dst_rel:
+        if writes_gpr(op, shader.traits) and not op.dst_rel:
             effects.write(4 * op.dst_gpr + op.dst_chan, certain=certain)
         effects.write(PS if op.slot == T else PV + op.slot, certain=certain)
 
@@ -521,12 +521,12 @@ def fetch_writes(fetch: Fetch) -> list[int]:
     return [4 * (f["dst_gpr"] + n) + c for n in range(burst) for c in channels if f["dst_gpr"] + n < GPRS]
 
 
-def reads_scratch(cf: Cf, generation: str) -> bool:
-    """Whether MEM_SCRATCH reads: TYPE 2 and 3 on R600, which later generations have for acknowledged writes."""
-    return generation == "r600" and cf.row.name == "MEM_SCRATCH" and cf.fields["type"] >= 2
+def reads_scratch(cf: Cf, traits: Traits) -> bool:
+    """Whether MEM_SCRATCH reads: TYPE 2 and 3, where those are not acknowledged writes."""
+    return traits.reads_scratch_by_writes and cf.row.name == "MEM_SCRATCH" and cf.fields["type"] >= 2
 
 
-def _memory(effects: Effects, cf: Cf, generation: str) -> None:
+def _memory(effects: Effects, cf: Cf, traits: Traits) -> None:
     """Exports and memory writes."""
     if cf.row.kind not in ("EXPORT", "MEM", "RAT"):
         return
@@ -534,7 +534,7 @@ def _memory(effects: Effects, cf: Cf, generation: str) -> None:
     for n in range(f["burst_count"] + 1):
         for channel in range(4):
             component = 4 * min(f["rw_gpr"] + n, GPRS - 1) + channel
-            if not reads_scratch(cf, generation):
+            if not reads_scratch(cf, traits):
                 effects.read(component)
             elif f["comp_mask"] >> channel & 1:
                 effects.write(component, certain=True)

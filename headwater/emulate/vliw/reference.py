@@ -132,7 +132,7 @@ def _step(shader: Shader, wave: Wave, cf: Cf, at: int) -> int:
         for fetch in cf.fetches:
             access.fetch(wave, fetch)
     elif cf.row.kind in ("EXPORT", "MEM", "RAT"):
-        access.write(wave, cf, shader.generation)
+        access.write(wave, cf, shader.traits)
     elif name == "PUSH":
         wave.stack.append(wave.active.copy())
         return _jump(wave, pops, target, following)
@@ -326,7 +326,7 @@ class _Group:
             _kill(wave, lanes & _lanes(targets["KILL"]))
         elif op.update_exec_mask and "PRED" in targets:
             failed = lanes & ~_lanes(targets["PRED"])
-            how = op.omod if self.shader.generation == "cayman" else 0
+            how = op.omod if self.shader.traits.has_mask_operations else 0
             if how == 3:
                 _kill(wave, failed)
             elif how:
@@ -388,14 +388,14 @@ class _Group:
         return result.astype(np.uint32)
 
     def _write(self, op: AluOp, targets: Mapping[str, Wide], lanes: Array) -> None:
-        wave, generation = self.wave, self.shader.generation
+        wave, traits = self.wave, self.shader.traits
 
         def put(component: int, value: Array) -> None:
             wave.registers[component] = np.where(lanes, value, wave.registers[component])
 
         if "AR" in targets:
-            channel = op.dst_chan if generation == "r600" else 0
-            if generation != "cayman" or op.dst_gpr not in (2, 3):
+            channel = op.dst_chan if traits.address_registers > 1 else 0
+            if not traits.has_index_registers or op.dst_gpr not in (2, 3):
                 put(AR + channel, _array(targets["AR"]))
         if op.update_pred and "PRED" in targets:
             put(PREDICATE, _lanes(targets["PRED"]).astype(np.uint32))
@@ -403,7 +403,7 @@ class _Group:
             return
         value = _array(targets["D"])
         put(PS if op.slot == 4 else PV + op.slot, value)
-        if not op.write or (generation == "cayman" and "mova" in op.row.flags):
+        if not op.write or (traits.has_index_registers and "mova" in op.row.flags):
             return
         if not op.dst_rel:
             put(4 * op.dst_gpr + op.dst_chan, value)
@@ -423,7 +423,7 @@ class _Group:
             return np.full(LANES, self.wave.loops[-1].index + base, np.uint32)
         if op.index_mode == SHARED_MODE:
             return np.full(LANES, base, np.uint32)
-        channel = op.index_mode if self.shader.generation == "r600" else 0
+        channel = op.index_mode if self.shader.traits.address_registers > 1 else 0
         return np.asarray(self.old[AR + channel] + np.uint32(base))
 
     def source(self, op: AluOp, source: Source) -> Array:

@@ -23,6 +23,7 @@ from headwater.isa.gcn.semantics import BITS, Mode, Semantics
 from headwater.isa.vliw import table
 from headwater.isa.vliw.model import AluOp, Cf, Fetch
 from headwater.isa.vliw.semantics import semantics
+from headwater.isa.vliw.traits import Traits
 
 if TYPE_CHECKING:
     from headwater.emulate.vliw.reference import Wave
@@ -295,7 +296,7 @@ def _texel(texture: Resource, whole: Sequence[int], sampler: Sampler | None) -> 
 # ---- exports and memory writes
 
 
-def write(wave: Wave, cf: Cf, generation: str) -> None:
+def write(wave: Wave, cf: Cf, traits: Traits) -> None:
     """An export or a memory write."""
     f = cf.fields
     for lane in np.flatnonzero(wave.active & wave.valid):
@@ -304,9 +305,9 @@ def write(wave: Wave, cf: Cf, generation: str) -> None:
             if cf.row.kind == "EXPORT":
                 _pixel(wave, cf, int(lane), f["array_base"] + n, lanes)
             elif cf.row.kind == "RAT":
-                _rat(wave, cf, int(lane), lanes, generation)
+                _rat(wave, cf, int(lane), lanes, traits)
             else:
-                _memory(wave, cf, int(lane), n, lanes, generation)
+                _memory(wave, cf, int(lane), n, lanes, traits)
 
 
 def _pixel(wave: Wave, cf: Cf, lane: int, number: int, lanes: Sequence[int]) -> None:
@@ -334,7 +335,7 @@ def _element(target: Resource, whole: Sequence[int], lanes: Sequence[int | None]
             target.data[at + n * nbytes : at + (n + 1) * nbytes] = pack(one, [lane])
 
 
-def _memory(wave: Wave, cf: Cf, lane: int, n: int, lanes: Sequence[int], generation: str) -> None:
+def _memory(wave: Wave, cf: Cf, lane: int, n: int, lanes: Sequence[int], traits: Traits) -> None:
     f = cf.fields
     index = int(wave.registers[4 * f["index_gpr"], lane]) if f["type"] in (1, 3) else 0
     size = f["elem_size"] + 1
@@ -344,7 +345,7 @@ def _memory(wave: Wave, cf: Cf, lane: int, n: int, lanes: Sequence[int], generat
             continue
         if cf.row.name == "MEM_SCRATCH":
             key = wave.number * LANES + lane, first + c
-            if reads_scratch(cf, generation):
+            if reads_scratch(cf, traits):
                 wave.registers[4 * (f["rw_gpr"] + n) + c, lane] = wave.memories.scratch.get(key, 0)
             else:
                 wave.memories.scratch[key] = lanes[c]
@@ -358,10 +359,10 @@ def _scratch_element(wave: Wave, lane: int, number: int, elem_size: int) -> list
     return found + [0] * (4 - len(found))
 
 
-def _rat(wave: Wave, cf: Cf, lane: int, lanes: Sequence[int], generation: str) -> None:
+def _rat(wave: Wave, cf: Cf, lane: int, lanes: Sequence[int], traits: Traits) -> None:
     f = cf.fields
     name = ("rat", f["rat_id"])
-    row = table.find(generation, "RAT_INST", f["rat_inst"])
+    row = table.find(traits.name, "RAT_INST", f["rat_inst"])
     if row is None:
         raise KernelFault("a RAT operation is not known")
     index = [int(wave.registers[4 * f["index_gpr"] + c, lane]) for c in range(3)]
@@ -378,7 +379,7 @@ def _rat(wave: Wave, cf: Cf, lane: int, lanes: Sequence[int], generation: str) -
         nbytes = 1 if row.name == "STORE_BYTE" else 2
         memories.store(name, index[0], (lanes[0] & ((1 << 8 * nbytes) - 1)).to_bytes(nbytes, "little"))
         return
-    second = lanes[2] if generation == "cayman" and row.name.startswith("CMPXCHG") else lanes[3]
+    second = lanes[traits.compare_component if row.name.startswith("CMPXCHG") else 3]
     old = int.from_bytes(memories.read(name, 4 * index[0], 4), "little")
     if row.name != "NOP_RTN":
         new = updated(semantics(row), old, {"DATA": lanes[0], "DATA1": second})

@@ -58,22 +58,13 @@ class Translation:
     shared: bool
 
 
-# What registers hold when a wavefront begins (docs/vliw.md): component and what it is.
-_STARTS: dict[str, tuple[tuple[int, str], ...]] = {
-    "ps": ((0, "position_x"), (1, "position_y"), (2, "object"), (PIXEL, "pixel_x"), (PIXEL + 1, "pixel_y")),
-    "r600": ((0, "local_flat"), (1, "group_flat")),
-    "r700": ((0, "local_flat"), (1, "group_flat")),
-    "evergreen": (
-        (0, "local_x"), (1, "local_y"), (2, "local_z"), (3, "group_flat"),
-        (4, "group_x"), (5, "group_y"), (6, "group_z"),
-    ),
-}  # fmt: skip
-_STARTS["cayman"] = _STARTS["evergreen"]
+# What registers hold when a wavefront of pixels begins (docs/vliw.md): component and what it is.
+_PIXEL_REGISTERS = ((0, "position_x"), (1, "position_y"), (2, "object"), (PIXEL, "pixel_x"), (PIXEL + 1, "pixel_y"))
 
 
 def starts(kernel: Kernel) -> tuple[tuple[int, str], ...]:
     """What a kernel's registers hold when a wavefront begins."""
-    return _STARTS["ps" if kernel.kind == "ps" else kernel.shader.generation]
+    return _PIXEL_REGISTERS if kernel.kind == "ps" else kernel.shader.traits.work_item_registers
 
 
 def translate(kernel: Kernel, bindings: Bindings, options: Options) -> Translation:
@@ -120,8 +111,8 @@ class _Translator:
     def __post_init__(self) -> None:
         used = self.program.used | {component for component, _ in starts(self.kernel)}
         self.frame = Frame(used, self.program.indexed_gprs)
-        generation, bytewise = self.kernel.shader.generation, self.kernel.byte_atomics
-        self.resources = Resources(self.bindings, self.program.resources, generation, bytewise)
+        traits, bytewise = self.kernel.shader.traits, self.kernel.byte_atomics
+        self.resources = Resources(self.bindings, self.program.resources, traits, bytewise)
         found = nestings(self.program)
         self.control = Counted(self.b, self._stop_unless) if found is None else Known(self.b, found)
         small = self.program.operations <= INLINE_OPERATIONS and _saved(self.program) <= INLINE_SAVED

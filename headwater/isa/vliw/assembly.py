@@ -27,6 +27,7 @@ from headwater.isa.vliw.model import (
     Shader,
 )
 from headwater.isa.vliw.scan import MOST_DIGITS, NUMBER, WORD, Scanner
+from headwater.isa.vliw.traits import TRAITS
 
 _FIELD_OF_WORD = {word: name for name, word in (*names.FLAGS.items(), *names.FIELD_WORDS.items())} | {
     "BRSTCNT": "burst_count",
@@ -176,12 +177,12 @@ class _Parser:
             row = table.named(self.generation, kind, word)
             if row is not None and (kind != "CF_ALU" or "alu" in row.flags):
                 return row, {}
-        types = names.WRITE_TYPES[self.generation]
+        types = TRAITS[self.generation].write_types
         for number in sorted(range(4), key=lambda n: -len(types[n])):
             row = table.named(self.generation, "MEM", word.removesuffix(f"_{types[number]}"))
             if row is not None and word.endswith(f"_{types[number]}"):
                 return row, {"type": number}
-        if "RAT" not in word or self.generation not in ("evergreen", "cayman"):
+        if "RAT" not in word or not TRAITS[self.generation].has_random_access_targets:
             return None, {}
         stem, type_ = (word[:-4], 3) if word.endswith("_ACK") else (word, 1)
         for name in ("MEM_RAT_COMBINED_CACHELESS", "MEM_RAT_COMBINED", "MEM_RAT_CACHELESS", "MEM_RAT"):

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from headwater.isa.vliw import names, table
-from headwater.isa.vliw.model import ALU_KINDS, LITERAL, PS, PV, ZERO, AluGroup, AluOp, Row, Source, T
+from headwater.isa.vliw.model import ALU_KINDS, KCACHE_STARTS, LITERAL, PS, PV, ZERO, AluGroup, AluOp, Row, Source, T
 from headwater.isa.vliw.scan import MOST_DIGITS, WORD, Scanner
+from headwater.isa.vliw.traits import TRAITS
 
 _NAMES = {name: number for number, name in names.SOURCES.items()} | {"0.5f": 252, "0": ZERO}
 _NUMERAL = re.compile(r"-?(?:0[xX][0-9A-Fa-f]+|\d+\.\d+_[LM]|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?f?)")
@@ -28,7 +29,6 @@ _SWIZZLES = {
     "SCL_210": 0,
 }
 _ANY_CHANNEL = -1
-_WINDOW_STARTS = (128, 160, 256, 288)
 
 
 class OpenGroup:
@@ -87,6 +87,7 @@ class _Operation:
     def __init__(self, group: OpenGroup, s: Scanner, slot: int) -> None:
         self.group, self.s, self.slot = group, s, slot
         self.generation = group.generation
+        self.traits = TRAITS[group.generation]
         self.values: dict[str, Any] = {"slot": slot, "dst_chan": slot if slot != T else _ANY_CHANNEL}
         self.sources: list[Source] = []
 
@@ -193,10 +194,10 @@ class _Operation:
         if window:
             s.at = window.end()
             number, index = int(window[1]), int(window[2])
-            if index > 31 or (number > 1 and self.generation in ("r600", "r700")):
+            if index > 31 or number >= self.traits.constant_windows:
                 s.fail("a window of constants has 32; R600 and R700 have two", at)
             rel = self._index()
-            return Source(_WINDOW_STARTS[number] + index, self._channel(), rel=rel)
+            return Source(KCACHE_STARTS[number] + index, self._channel(), rel=rel)
         found = _NUMBERED.match(s.text, s.at)
         if found is None:
             return None
@@ -211,8 +212,9 @@ class _Operation:
         first, most = {"R": (0, 127), "SR": (0, 127), "C": (256, 255), "Param": (448, 31), "SEL": (0, 511)}.get(
             kind, (127, 3)
         )
-        if number > most or (kind == "T" and self.generation == "cayman"):
-            has = "has no clause temporaries" if self.generation == "cayman" and kind == "T" else f"has {most + 1}"
+        has_none = kind == "T" and not self.traits.names_clause_temporaries
+        if number > most or has_none:
+            has = "has no clause temporaries" if has_none else f"has {most + 1}"
             s.fail(f"{kind}{number}: {self.generation} {has}", at)
         if kind == "SR":
             indexed = s.take("[A0.x]")
@@ -283,12 +285,12 @@ class _Operation:
             values["update_exec_mask"] = True
             operation = s.match(_MASK_OP)
             if operation and operation != "(DEACTIVATE)":
-                if self.generation != "cayman":
+                if not self.traits.has_mask_operations:
                     s.fail(f"{self.generation} has no operation on the mask", at)
                 values["omod"] = names.MASK_OPS.index(operation)
         elif word == "UPDATE_PRED" and row.kind == "OP2":
             values["update_pred"] = True
-        elif word == "FOG_MERGE" and self.generation == "r600" and row.kind == "OP2":
+        elif word == "FOG_MERGE" and self.traits.has_fog_merge and row.kind == "OP2":
             values["fog_merge"] = True
         elif word in ("PRED_SEL_ZERO", "PRED_SEL_ONE", "PRED_SEL_OFF"):
             values["pred_sel"] = {"PRED_SEL_ZERO": 2, "PRED_SEL_ONE": 3}.get(word, 0)

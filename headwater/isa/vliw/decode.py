@@ -13,6 +13,7 @@ from headwater.errors import DecodeError
 from headwater.isa.vliw import table
 from headwater.isa.vliw.encodings import COMPUTED, form, used_bits
 from headwater.isa.vliw.model import LITERAL, SLOT_NAMES, AluGroup, AluOp, Cf, Fetch, Fields, Row, Shader, Source, T
+from headwater.isa.vliw.traits import TRAITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +22,6 @@ WORD_BYTES, FETCH_BYTES = 8, 16
 # The top bit of CF_INST is that of the four bits of an ALU clause's; no other instruction has it.
 _ALU_BIT = 1 << 61
 _LDS_INST = 0x11
-_MOST_OPS = {"r600": 5, "r700": 5, "evergreen": 5, "cayman": 4}
 _CLAUSES = ("alu", "tex", "vtx", "gds")
 
 
@@ -187,7 +187,7 @@ def alu_group(code: bytes, generation: str, at: int, end: int) -> AluGroup:
     while not last:
         if at >= end:
             raise DecodeError("the clause ends within a group", first)
-        if len(found) == _MOST_OPS[generation]:
+        if len(found) == TRAITS[generation].slots:
             raise DecodeError(f"a group has more than {len(found)} operations", first)
         row, values = _alu_values(_word(code, at, WORD_BYTES, "an ALU clause"), generation, at)
         for n in range(0, _SOURCE_FIELDS if row.kind != "OP2" else _SOURCE_FIELDS * 2 // 3, 5):
@@ -234,7 +234,7 @@ def _alu_values(encoded: int, generation: str, at: int) -> tuple[Row, list[int]]
     kind = "OP3" if (encoded >> 47) & 7 else "OP2"
     low, mask = _alu_opcode(generation, kind)
     opcode = (encoded >> low) & mask
-    if kind == "OP3" and opcode == _LDS_INST and generation in _WITH_LDS:
+    if kind == "OP3" and opcode == _LDS_INST and TRAITS[generation].has_shared_lds:
         kind = "LDS"
         low, mask = _alu_opcode(generation, kind)
         opcode = (encoded >> low) & mask
@@ -282,13 +282,11 @@ def _alu_op(
     )
 
 
-_WITH_LDS = ("evergreen", "cayman")
-
-
 def slot_of(row: Row, generation: str, dst_chan: int, taken: Mapping[int, object] | set[int]) -> int:
     """The slot that the hardware gives an operation whose group has operations in the slots ``taken`` before it."""
     wanted = row.slots[generation]
-    return T if wanted == "trans" or (wanted == "any" and dst_chan in taken and generation != "cayman") else dst_chan
+    has_trans = TRAITS[generation].has_trans
+    return T if wanted == "trans" or (wanted == "any" and dst_chan in taken and has_trans) else dst_chan
 
 
 def _slot(row: Row, generation: str, dst_chan: int, before: list[AluOp], at: int) -> int:
@@ -316,7 +314,7 @@ def fetch(code: bytes, generation: str, at: int, is_data_share: bool = False) ->
     opcode = encoded & _TEX_INST_BITS
     mem_op = (encoded >> 8) & 7
     row: Row | None
-    if opcode == _MEM_INST and generation in _WITH_LDS and (is_data_share or mem_op in (4, _TESSELLATION)):
+    if opcode == _MEM_INST and TRAITS[generation].has_shared_lds and (is_data_share or mem_op in (4, _TESSELLATION)):
         gds_op = (encoded >> form(generation, "GDS")["gds_op"][0]) & 63
         row = table.find(generation, "GDS", gds_op if mem_op != _TESSELLATION else 64)
         opcode = gds_op

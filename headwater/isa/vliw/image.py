@@ -14,7 +14,8 @@ from headwater.errors import CodeObjectError, HeadwaterError
 from headwater.isa.elf import Elf
 from headwater.isa.gcn.objects import KernelArg
 from headwater.isa.vliw.decode import decode
-from headwater.isa.vliw.model import GENERATION_OF_TARGET, Shader
+from headwater.isa.vliw.model import Shader
+from headwater.isa.vliw.traits import GENERATION_OF_TARGET, TRAITS, Traits
 
 EM_CAL_OBJECT, EM_CAL_IMAGE, EM_AMDGPU = 0x7C, 0x7D, 224
 OSABI_CAL = 100
@@ -81,9 +82,14 @@ class Image:
         return GENERATION_OF_TARGET[self.target]
 
     @property
+    def traits(self) -> Traits:
+        """What the generation has."""
+        return TRAITS[self.generation]
+
+    @property
     def has_global_name(self) -> bool:
         """Whether memory is bound to g[]: not where a view stands for the one global buffer, before Evergreen."""
-        return self.uses_global and not (self.uavs and self.generation in ("r600", "r700"))
+        return self.uses_global and not (self.uavs and not self.traits.has_random_access_targets)
 
     @property
     def shader(self) -> Shader:

@@ -18,6 +18,7 @@ from headwater.errors import UsageError
 from headwater.isa.elf import PT_LOAD, PT_NOTE, Elf, Note, Section, Segment
 from headwater.isa.gcn.objects import KernelArg
 from headwater.isa.vliw.image import EM_CAL_IMAGE, OSABI_CAL, Argument, Image
+from headwater.isa.vliw.traits import GENERATION_OF_TARGET, TRAITS
 
 # CALtarget's ordinal and 1 is the machine of a dictionary's entry. Chips that LLVM has no processor of their own for
 # have that of their kin.
@@ -42,9 +43,8 @@ _CONSTANT_BYTES = 4736
 # Addresses of the program information: what a driver writes to registers (dword addresses), or must know.
 _MAX_SCRATCH, _THREADS, _THREADS_X = 0x80000002, 0x80000006, 0x8000001C
 _GPRS_USED, _LDS_USED, _STACK_USED = 0x80000080, 0x80000082, 0x80000084
-_PS_RESOURCES, _PS_RESOURCES_EVERGREEN, _LS_RESOURCES, _LDS_ALLOC = 0xA214, 0xA211, 0xA235, 0xA23A
+_LDS_ALLOC = 0xA23A
 _GPR_MANAGEMENT = 0x2301
-_OLD = ("r600", "r700")
 
 
 def read(elf: Elf) -> tuple[Image, ...]:
@@ -155,11 +155,7 @@ class _Facts:
     def image(self, *, code: bytes, constants: bytes, il: str) -> Image:
         info, fields = self.info, self.fields
         is_compute = _THREADS in info
-        from headwater.isa.vliw.model import GENERATION_OF_TARGET
-
-        old = GENERATION_OF_TARGET[self.target] in _OLD
-        register = _LS_RESOURCES if is_compute and not old else _PS_RESOURCES if old else _PS_RESOURCES_EVERGREEN
-        resources = info.get(register, 0)
+        resources = info.get(_resources_register(self.target, is_compute), 0)
         threads = info.get(_THREADS, 0)
         sizes = tuple(info.get(_THREADS_X + n, 0) for n in range(3))
         group = (sizes[0], sizes[1], sizes[2]) if all(sizes) else ((threads, 1, 1) if threads else None)
@@ -224,12 +220,16 @@ def _pairs(values: Iterable[tuple[int, int]]) -> bytes:
     return b"".join(struct.pack("<II", address & 0xFFFFFFFF, value & 0xFFFFFFFF) for address, value in values)
 
 
+def _resources_register(target: str, is_compute: bool) -> int:
+    """The register, as a dword address, that is told how many registers and stack entries a program needs."""
+    traits = TRAITS[GENERATION_OF_TARGET[target]]
+    return (traits.compute_resources if is_compute else traits.pixel_resources) // 4
+
+
 def _notes(image: Image) -> bytes:
-    old = image.generation in _OLD
     compute = image.kind == "cs"
     resources = image.gprs & 0xFF | (image.stack_entries & 0xFF) << 8
-    register = _LS_RESOURCES if compute and not old else _PS_RESOURCES if old else _PS_RESOURCES_EVERGREEN
-    info = [(register, resources), (_GPR_MANAGEMENT, image.clause_temporaries << 28)]
+    info = [(_resources_register(image.target, compute), resources), (_GPR_MANAGEMENT, image.clause_temporaries << 28)]
     if compute:
         x, y, z = image.group_size or (0, 0, 0)
         info += [(_LDS_ALLOC, -(-image.lds_bytes // 4)), (_THREADS, x * y * z)]

@@ -12,15 +12,17 @@ import struct
 
 from headwater.isa.elf import ET_REL, SHT_REL, Elf, Section
 from headwater.isa.vliw.image import EM_AMDGPU, Image
-from headwater.isa.vliw.model import GENERATION_OF_TARGET
+from headwater.isa.vliw.traits import GENERATION_OF_TARGET, TRAITS
 
 # LLVM, User Guide for AMDGPU Backend, "AMDGPU ELF Header e_flags": EF_AMDGPU_MACH_R600_….
 _TARGETS = (
     "", "r600", "r630", "rs880", "rv670", "rv710", "rv730", "rv770", "cedar", "cypress", "juniper", "redwood", "sumo",
     "barts", "caicos", "cayman", "turks",
 )  # fmt: skip
-_PS_RESOURCES, _PS_RESOURCES_EVERGREEN, _LS_RESOURCES, _LDS_ALLOC = 0x28850, 0x28844, 0x288D4, 0x288E8
-_RESOURCES = (_PS_RESOURCES, _PS_RESOURCES_EVERGREEN, _LS_RESOURCES, 0x2878C, 0x28868, 0x28878, 0x28880, 0x28860)
+_LDS_ALLOC = 0x288E8
+_PIXEL_RESOURCES = frozenset(row.pixel_resources for row in TRAITS.values())
+_COMPUTE_RESOURCES = frozenset(row.compute_resources for row in TRAITS.values()) - _PIXEL_RESOURCES
+_RESOURCES = (*_PIXEL_RESOURCES, *_COMPUTE_RESOURCES, 0x2878C, 0x28868, 0x28878, 0x28880, 0x28860)
 _FUNCTION = 2
 _R_ABS32 = 6
 
@@ -52,7 +54,7 @@ def read(elf: Elf) -> tuple[Image, ...]:
         if symbol.value + symbol.size > len(code) or symbol.value % 8:
             raise elf.error(f"has the function {symbol.name} outside of its code")
         resources = next((values[register] for register in _RESOURCES if register in values), 0)
-        compute = _LS_RESOURCES in values or _LDS_ALLOC in values
+        compute = not _COMPUTE_RESOURCES.isdisjoint(values) or _LDS_ALLOC in values
         images.append(
             Image(
                 target=target,

@@ -16,7 +16,7 @@ from headwater.isa.vliw import assembly, printer
 from headwater.isa.vliw.encode import encode
 from headwater.isa.vliw.image import Argument, Image
 from headwater.isa.vliw.image_cal import arguments, written_arguments
-from headwater.isa.vliw.model import GENERATION_OF_TARGET
+from headwater.isa.vliw.traits import GENERATION_OF_TARGET
 
 _FACT = re.compile(r"\s*([A-Za-z_][A-Za-z_:]*)\s*=\s*(.*?)\s*$")
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|;.*|//.*')

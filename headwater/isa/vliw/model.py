@@ -11,20 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from headwater.isa.cost import Cost
-
-GENERATIONS = ("r600", "r700", "evergreen", "cayman")
-"""The generations that the table tells apart, oldest first."""
-
-# LLVM, User Guide for AMDGPU Backend, "Processors".
-GENERATION_OF_TARGET: Mapping[str, str] = {
-    **dict.fromkeys(("r600", "r630", "rs880", "rv670"), "r600"),
-    **dict.fromkeys(("rv710", "rv730", "rv770"), "r700"),
-    **dict.fromkeys(
-        ("cedar", "redwood", "juniper", "cypress", "barts", "turks", "caicos", "sumo"),
-        "evergreen",
-    ),
-    "cayman": "cayman",
-}
+from headwater.isa.vliw.traits import TRAITS, Traits
 
 MOST_GROUP = 1024
 """Work-items of a work-group, the most of any chip."""
@@ -217,6 +204,11 @@ class Shader:
 
     generation: str
     cf: tuple[Cf, ...]
+
+    @property
+    def traits(self) -> Traits:
+        """What the generation has."""
+        return TRAITS[self.generation]
 
 
 def _fields(values: Mapping[str, int]) -> Fields:

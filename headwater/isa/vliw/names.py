@@ -36,10 +36,6 @@ CONDITIONS = ("", "FALSE", "BOOL", "NOT_BOOL")
 EXPORT_TARGETS = ("PIX", "POS", "PARAM", "TYPE3_")
 FIRST_POSITION = 60
 """ARRAY_BASE of POS0."""
-WRITE_TYPES: Mapping[str, tuple[str, ...]] = {
-    "r600": ("WRITE", "WRITE_IND", "READ", "READ_IND"),
-    **dict.fromkeys(("r700", "evergreen", "cayman"), ("WRITE", "WRITE_IND", "WRITE_ACK", "WRITE_IND_ACK")),
-}
 
 FETCH_TYPES = ("VERTEX_DATA", "INSTANCE_DATA", "NO_INDEX_OFFSET", "FETCH_TYPE3")
 NUMBER_FORMATS = ("NORM", "INT", "SCALED", "NUM_FORMAT3")

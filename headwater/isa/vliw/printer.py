@@ -14,6 +14,7 @@ from headwater.isa.vliw import names, table
 from headwater.isa.vliw.encode import clause_words, layout
 from headwater.isa.vliw.encodings import form
 from headwater.isa.vliw.model import LITERAL, ONE_INT, PS, PV, SLOT_NAMES, AluGroup, AluOp, Cf, Fetch, Shader, Source, T
+from headwater.isa.vliw.traits import TRAITS
 
 _INDENT = "    "
 _NAME_WIDTH = 11
@@ -125,7 +126,8 @@ class _Printer:
     def __init__(self, generation: str, exact: bool) -> None:
         self.generation = generation
         self.exact = exact
-        self.temporaries = generation != "cayman"
+        self.traits = TRAITS[generation]
+        self.temporaries = self.traits.names_clause_temporaries
         self.out: list[str] = []
         self.place: int | None = None
         """The address of the current instruction's clause."""
@@ -221,7 +223,7 @@ class _Printer:
         kind = rest.take("type")
         index = f"+R{rest.take('index_gpr')}" if kind & 1 else ""
         place = f"[{rest.take('array_base')}{index}]{self._mask(rest)}"
-        word = names.WRITE_TYPES[self.generation][kind]
+        word = self.traits.write_types[kind]
         line = _Line(f"{cf.row.mnemonic}_{word}: DWORD_PTR{place}, {self._data(rest)}", [])
         line.words += [f", ARRAY_SIZE({rest.take('arr_size')})" if rest.fields.get("arr_size") else ""]
         line.words += [f"ELEM_SIZE({rest.take('elem_size')})" if rest.fields.get("elem_size") else ""]
@@ -255,8 +257,8 @@ class _Printer:
             self.out[-1] += "".join(f" LITERAL({names.CHANNELS[n]},0x{bits:08X})" for n, bits in left)
 
     def _op(self, op: AluOp, number: int) -> str:
-        row, is_cayman_mask = op.row, self.generation == "cayman" and op.update_exec_mask
-        name = row.mnemonic + ("" if is_cayman_mask else names.OUTPUT_MODIFIERS[op.omod])
+        row, has_mask_operation = op.row, self.traits.has_mask_operations and op.update_exec_mask
+        name = row.mnemonic + ("" if has_mask_operation else names.OUTPUT_MODIFIERS[op.omod])
         sources = [self._source(source, op, number) for source in op.sources[: row.nsrc]]
         has_result = row.kind != "LDS" and any(operand.name == "D" for operand in row.operands)
         operands = ",  ".join([*([self._destination(op)] if has_result else []), *sources])
@@ -266,7 +268,7 @@ class _Printer:
         swizzle = op.bank_swizzle
         words += [swizzles[swizzle] if swizzle < len(swizzles) else f"BANK_SWIZZLE({swizzle})"]
         words += [names.PREDICATES[op.pred_sel]]
-        mask_op = names.MASK_OPS[op.omod] if is_cayman_mask else ""
+        mask_op = names.MASK_OPS[op.omod] if has_mask_operation else ""
         words += [f"UPDATE_EXEC_MASK{mask_op}"] if op.update_exec_mask else []
         words += ["UPDATE_PRED"] if op.update_pred else []
         words += ["FOG_MERGE"] if op.fog_merge else []
@@ -359,7 +361,7 @@ def _window(sel: int, generation: str) -> str:
         return f"KC{(sel - 128) // 32}[{(sel - 128) % 32}]"
     if sel < 256:
         return ""
-    if generation in ("r600", "r700"):
+    if TRAITS[generation].has_constant_file:
         return f"C{sel - 256}"
     if sel < 320:
         return f"KC{2 + (sel - 256) // 32}[{(sel - 256) % 32}]"

@@ -12,7 +12,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from headwater.isa.cost import parse
-from headwater.isa.vliw.model import GENERATIONS, OperandSpec, Row
+from headwater.isa.vliw.model import OperandSpec, Row
+from headwater.isa.vliw.traits import GENERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -335,7 +335,7 @@ def device_for(target: str) -> SimulatedDevice:
     Of several, the one that has its target among its aliases: that is what the target alone means on the command line.
     """
     from headwater.isa.gcn.model import ISA_OF_TARGET
-    from headwater.isa.vliw.model import GENERATION_OF_TARGET
+    from headwater.isa.vliw.traits import GENERATION_OF_TARGET
 
     isas = {**ISA_OF_TARGET, **GENERATION_OF_TARGET}
     devices = all_devices()

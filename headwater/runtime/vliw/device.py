@@ -16,7 +16,7 @@ from headwater.emulate.vliw.bindings import Bindings, Bound, Name, Sampler
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.watch.hooks import is_watched, wanted
 from headwater.errors import LaunchError, ResourceError, UsageError
-from headwater.isa.vliw.model import GENERATION_OF_TARGET
+from headwater.isa.vliw.traits import GENERATION_OF_TARGET
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime.cpu.device import CpuKernel, check_sizes
 from headwater.runtime.devices import DeviceProgram, Size, sizes

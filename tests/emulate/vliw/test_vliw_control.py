@@ -13,7 +13,8 @@ from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.program import read_program
 from headwater.emulate.vliw.translate import translate
 from headwater.emulate.wave.layout import LANES
-from headwater.isa.vliw.model import GENERATIONS, Shader, Source, T
+from headwater.isa.vliw.model import Shader, Source, T
+from headwater.isa.vliw.traits import GENERATIONS
 
 STATE = range(6, 14)
 COUNTERS = (14, 15)

@@ -109,25 +109,30 @@ def multiply_add(b: Builder, x: Operand, y: Operand, z: Operand) -> Ref:
 
 
 def to_int(b: Builder, x: Use) -> Ref:
-    """Truncated; Evergreen's FLT_TO_INT rounds, so TRUNC comes first."""
-    if b.target.generation == "cayman":
-        return b.alu("FLT_TO_INT_TRUNC", x)
-    if b.target.generation == "evergreen":
-        return b.alu("FLT_TO_INT", b.alu("TRUNC", x))
-    return b.alu("FLT_TO_INT", x)
+    """Truncated."""
+    return _converted(b, b.target.traits.float_to_int, x)
 
 
 def to_uint(b: Builder, x: Use) -> Ref:
     """Truncated; numbers below 0 give 0."""
-    return b.alu("FLT_TO_UINT", b.alu("TRUNC", x) if b.target.generation == "cayman" else x)
+    return _converted(b, b.target.traits.float_to_uint, x)
+
+
+def _converted(b: Builder, operations: tuple[str, ...], x: Use) -> Ref:
+    """A number after several operations, the first one first."""
+    first, *rest = operations
+    made = b.alu(first, x)
+    for name in rest:
+        made = b.alu(name, made)
+    return made
 
 
 def turns(b: Builder, x: Use) -> Ref:
-    """An angle in radians as SIN and COS take it: a turn from -1/2 to 1/2, on R600 in radians from -π to π."""
+    """An angle in radians as SIN and COS take it: turns from -1/2 to 1/2, or radians from -π to π."""
     part = b.alu("FRACT", b.alu("MULADD_IEEE", x, real(1 / (2 * math.pi)), real(0.5)))
-    if b.target.generation == "r600":
-        return b.alu("MULADD_IEEE", part, real(2 * math.pi), real(-math.pi))
-    return b.alu("ADD", part, real(-0.5))
+    if b.target.traits.angles_in_turns:
+        return b.alu("ADD", part, real(-0.5))
+    return b.alu("MULADD_IEEE", part, real(2 * math.pi), real(-math.pi))
 
 
 def _zeroop(made: Instruction) -> str:
@@ -293,7 +298,7 @@ def _acos(b: Builder, made: Instruction, x: Use) -> Ref:
 
 
 def _carry(b: Builder, made: Instruction, x: Use, y: Use) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("ADDC_UINT"):
         return b.alu("ADDC_UINT", x, y)
     return b.alu("LSHR_INT", b.alu("SETGT_UINT", x, b.alu("ADD_INT", x, y)), number(31))
 
@@ -303,7 +308,7 @@ def _borrow(b: Builder, made: Instruction, x: Use, y: Use) -> Ref:
 
 
 def _bits(b: Builder, made: Instruction, x: Use) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("BCNT_INT"):
         return b.alu("BCNT_INT", x)
     value = b.alu("SUB_INT", x, _masked(b, x, 1, 0x55555555))
     value = b.alu("ADD_INT", b.alu("AND_INT", value, number(0x33333333)), _masked(b, value, 2, 0x33333333))
@@ -317,7 +322,7 @@ def _masked(b: Builder, x: Operand, shift: int, mask: int) -> Ref:
 
 def _first_high(b: Builder, made: Instruction, x: Use) -> Ref:
     """Leading zeros, all ones of 0."""
-    if b.target.is_evergreen:
+    if b.target.has("FFBH_UINT"):
         return b.alu("FFBH_UINT", x)
     # The exponent of the upper half, else of the lower one, as floats: those conversions are exact.
     high = b.alu("LSHR_INT", x, number(16))
@@ -330,7 +335,7 @@ def _first_high(b: Builder, made: Instruction, x: Use) -> Ref:
 
 def _first_low(b: Builder, made: Instruction, x: Use) -> Ref:
     """Trailing zeros, all ones of 0."""
-    if b.target.is_evergreen:
+    if b.target.has("FFBL_INT"):
         return b.alu("FFBL_INT", x)
     lowest = b.alu("AND_INT", x, b.alu("SUB_INT", ZERO, x))
     return select(b, x, b.alu("SUB_INT", number(31), _first_high(b, made, Use(lowest))), number(-1))
@@ -341,7 +346,7 @@ def _first_sign(b: Builder, made: Instruction, x: Use) -> Ref:
 
 
 def _reverse(b: Builder, made: Instruction, x: Use) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("BFREV_INT"):
         return b.alu("BFREV_INT", x)
     value = use(x)
     for shift, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF)):
@@ -359,13 +364,13 @@ def _field(b: Builder, width: Operand) -> Ref:
 
 
 def _extract(b: Builder, made: Instruction, width: Use, offset: Use, x: Use) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("BFE_UINT"):
         return b.alu("BFE_UINT", x, offset, width)
     return b.alu("AND_INT", b.alu("LSHR_INT", x, _low5(b, offset)), _field(b, width))
 
 
 def _extract_signed(b: Builder, made: Instruction, width: Use, offset: Use, x: Use) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("BFE_INT"):
         return b.alu("BFE_INT", x, offset, width)
     bits, at = _low5(b, width), _low5(b, offset)
     reach = b.alu("ADD_INT", bits, at)
@@ -379,14 +384,14 @@ def _insert(b: Builder, made: Instruction, width: Use, offset: Use, x: Use, base
     at = _low5(b, offset)
     mask = b.alu("LSHL_INT", _field(b, width), at)
     value = b.alu("LSHL_INT", x, at)
-    if b.target.is_evergreen:
+    if b.target.has("BFI_INT"):
         return b.alu("BFI_INT", mask, value, base)
     kept = b.alu("AND_INT", base, b.alu("NOT_INT", mask))
     return b.alu("OR_INT", b.alu("AND_INT", value, mask), kept)
 
 
 def _align(b: Builder, made: Instruction, high: Use, low: Use, bits: Use) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("BIT_ALIGN_INT"):
         return b.alu("BIT_ALIGN_INT", high, low, bits)
     amount = _low5(b, bits)
     upper = b.alu("LSHL_INT", high, _low5(b, b.alu("SUB_INT", number(32), amount)))
@@ -412,7 +417,7 @@ def _differences(b: Builder, x: Use, y: Use) -> Ref:
 
 
 def _sad(b: Builder, made: Instruction, x: Use, y: Use, z: Use) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("SAD_ACCUM_UINT"):
         return b.alu("SAD_ACCUM_UINT", x, y, z)
     return b.alu("ADD_INT", _differences(b, x, y), z)
 
@@ -422,7 +427,7 @@ def _sad_hi(b: Builder, made: Instruction, x: Use, y: Use, z: Use) -> Ref:
 
 
 def _lerp(b: Builder, made: Instruction, x: Use, y: Use, z: Use) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("LERP_UINT"):
         return b.alu("LERP_UINT", x, y, z)
     result: Ref = ZERO
     for k in range(4):
@@ -435,7 +440,7 @@ def _lerp(b: Builder, made: Instruction, x: Use, y: Use, z: Use) -> Ref:
 
 def _unpack(k: int) -> Lane:
     def lane(b: Builder, made: Instruction, x: Use) -> Ref:
-        if b.target.is_evergreen:
+        if b.target.has(f"UBYTE{k}_FLT"):
             return b.alu(f"UBYTE{k}_FLT", x)
         return b.alu("UINT_TO_FLT", _byte(b, x, k))
 
@@ -451,31 +456,31 @@ def _unsigned24(b: Builder, x: Use) -> Ref:
 
 
 def _imul24(b: Builder, made: Instruction, x: Use, y: Use) -> Ref:
-    if b.target.generation == "cayman":
+    if b.target.has("MUL_INT24"):
         return b.alu("MUL_INT24", x, y)
     return b.alu("MULLO_INT", _signed24(b, x), _signed24(b, y))
 
 
 def _imad24(b: Builder, made: Instruction, x: Use, y: Use, z: Use) -> Ref:
-    if b.target.generation == "cayman":
+    if b.target.has("MULADD_INT24"):
         return b.alu("MULADD_INT24", x, y, z)
     return b.alu("ADD_INT", _imul24(b, made, x, y), z)
 
 
 def _umul24(b: Builder, made: Instruction, x: Use, y: Use) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("MUL_UINT24"):
         return b.alu("MUL_UINT24", x, y)
     return b.alu("MULLO_UINT", _unsigned24(b, x), _unsigned24(b, y))
 
 
 def _umad24(b: Builder, made: Instruction, x: Use, y: Use, z: Use) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("MULADD_UINT24"):
         return b.alu("MULADD_UINT24", x, y, z)
     return b.alu("ADD_INT", _umul24(b, made, x, y), z)
 
 
 def _half_from_float(b: Builder, made: Instruction, x: Use) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("FLT32_TO_FLT16"):
         return b.alu("FLT32_TO_FLT16", x)
     bits = plain(b, x)
     size = b.alu("AND_INT", bits, number(0x7FFFFFFF))
@@ -490,7 +495,7 @@ def _half_from_float(b: Builder, made: Instruction, x: Use) -> Ref:
 
 
 def _float_from_half(b: Builder, made: Instruction, x: Use) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("FLT16_TO_FLT32"):
         return b.alu("FLT16_TO_FLT32", x)
     size = b.alu("LSHL_INT", b.alu("AND_INT", x, number(0x7FFF)), number(13))
     moved = b.alu("ADD_INT", size, number(0x38000000))

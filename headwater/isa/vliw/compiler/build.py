@@ -95,7 +95,7 @@ class Builder:
             if name == "MOV" and not uses[0].neg and not uses[0].abs and type(uses[0].ref) is not Special:
                 return uses[0].ref
             simpler = fold.simplified(name, uses)
-            if simpler is None and self.target.is_evergreen:
+            if simpler is None and self.target.has("BFI_INT"):
                 simpler = fold.inserted(name, uses)
             if simpler is None:
                 break

@@ -44,7 +44,7 @@ def lower(lowering: Lowering, made: Instruction) -> bool:
 
 def _local(lowering: Lowering, made: Instruction) -> int:
     """Where the LDS array that an instruction means begins, in bytes."""
-    if not lowering.target.is_evergreen:
+    if not lowering.target.traits.has_shared_lds:
         raise lowering.error(
             f"{made.mnemonic}: {lowering.target.chip.name} has no LDS that work-items share freely",
             "it came with the HD 5000 series",
@@ -156,7 +156,7 @@ def _lds_atomic(lowering: Lowering, made: Instruction) -> None:
 def _per_thread(lowering: Lowering, made: Instruction) -> int:
     if not lowering.facts.lds_dwords_per_thread:
         raise lowering.error(f"{made.mnemonic} needs dcl_lds_size_per_thread")
-    if lowering.target.generation == "r600":
+    if not lowering.target.traits.has_lds:
         raise lowering.error(
             f"{made.mnemonic}: {lowering.target.chip.name} has no LDS", "it came with the HD 4000 series"
         )
@@ -168,7 +168,7 @@ def _lds_write_vec(lowering: Lowering, made: Instruction) -> None:
     each, offset = _per_thread(lowering, made), made.number("lOffset")
     data = masked(made, made.operands[0], lambda k: lowering.read(made.operands[1], "b", k).ref)
     b = lowering.builder
-    if lowering.target.is_evergreen:
+    if lowering.target.traits.has_shared_lds:
         at = b.alu("MULLO_UINT", lowering.thread("local_flat", 0), number(4 * each))
         for k, ref in data.items():
             _lds_op(lowering, "LDS_WRITE", at, 4 * (offset + k), [ref], effect=True)
@@ -183,7 +183,7 @@ def _lds_read_vec(lowering: Lowering, made: Instruction) -> None:
     exchange = made.modifier("neighborExch") is not None
     b = lowering.builder
     thread, offset = (lowering.read(made.operands[1], "u", k).ref for k in range(2))
-    if not lowering.target.is_evergreen:
+    if not lowering.target.traits.has_shared_lds:
         uses = coordinates(lowering, [b.register(thread), b.register(offset)])[:2]
         results: list[Value | None] = [Value() for _ in range(4)]
         fields = {"mux_cntl": int(exchange), "dst_stride": each}
@@ -206,7 +206,7 @@ def _fence(lowering: Lowering, made: Instruction) -> None:
     group = lowering.facts.group
     count = group[0] * group[1] * group[2] if group is not None else lowering.facts.largest_group
     if "threads" in names and count > 1:
-        if lowering.target.is_evergreen:
+        if lowering.target.has("GROUP_BARRIER"):
             lowering.builder.add(Op("GROUP_BARRIER", [], [], order="all", effect=True))
             return
         if count > lowering.target.chip.compute.wavefront_size:
@@ -223,7 +223,7 @@ def _fence(lowering: Lowering, made: Instruction) -> None:
 def _gds_address(lowering: Lowering, made: Instruction, operand: Operand) -> Ref:
     """The byte of the global data share that an operand means."""
     target = lowering.target
-    if not target.is_evergreen:
+    if not target.traits.has_shared_lds:
         raise lowering.error(
             f"{made.mnemonic}: {target.chip.name} has no data share of all work-groups",
             "it came with the HD 5000 series",

@@ -54,8 +54,9 @@ def _both(b: Builder, x: Ref, y: Ref) -> tuple[Ref, Ref]:
     An approximate reciprocal of 32 fractional bits, never too large, made better by a step of Newton's; the quotient
     is then too small by at most 2.
     """
-    if b.target.generation == "cayman":
-        # No RECIP_UINT: in single precision, scaled to a little less than 2^32.
+    by_integers = b.target.has("RECIP_UINT")
+    if not by_integers:
+        # In single precision, scaled to a little less than 2^32.
         estimate = b.alu("MUL_IEEE", b.alu("RECIP_IEEE", b.alu("UINT_TO_FLT", y)), number(0x4F7FFFFE))
         reciprocal = b.alu("FLT_TO_UINT", estimate)
         error = b.alu("MULLO_UINT", b.alu("SUB_INT", ZERO, y), reciprocal)
@@ -70,11 +71,11 @@ def _both(b: Builder, x: Ref, y: Ref) -> tuple[Ref, Ref]:
     quotient = b.alu("MULHI_UINT", x, reciprocal)
     product = b.alu("MULLO_UINT", quotient, y)
     remainder = b.alu("SUB_INT", x, product)
-    if b.target.generation != "cayman":
+    if by_integers:
         over = b.alu("SETGT_UINT", product, x)
         quotient = b.alu("ADD_INT", quotient, over)  # a mask of all ones is -1
         remainder = b.alu("CNDE_INT", over, remainder, b.alu("ADD_INT", remainder, y))
-    for _ in range(2 if b.target.generation == "cayman" else 1):
+    for _ in range(1 if by_integers else 2):
         enough = b.alu("SETGE_UINT", remainder, y)
         quotient = b.alu("SUB_INT", quotient, enough)
         remainder = b.alu("CNDE_INT", enough, remainder, b.alu("SUB_INT", remainder, y))

@@ -82,7 +82,7 @@ def _mul(b: Builder, x: Pair, y: Pair) -> Pair:
 
 
 def _mad(b: Builder, x: Pair, y: Pair, z: Pair) -> Pair:
-    return _wide(b, "FMA_64" if b.target.is_evergreen else "MULADD_64", x, y, z)
+    return _wide(b, "FMA_64" if b.target.has("FMA_64") else "MULADD_64", x, y, z)
 
 
 def _negated(b: Builder, x: Pair) -> Pair:
@@ -145,7 +145,7 @@ def _is_nan(b: Builder, x: Pair) -> Ref:
 
 
 def _less(b: Builder, x: Pair, y: Pair) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("SETGT_64"):
         return b.wide("SETGT_64", [y.high, x.high, y.low, x.low], 1)[0]
     difference = _sub(b, x, y)
     size = b.alu("AND_INT", difference.high, _MAGNITUDE)
@@ -155,7 +155,7 @@ def _less(b: Builder, x: Pair, y: Pair) -> Ref:
 
 
 def _equal(b: Builder, x: Pair, y: Pair) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("SETE_64"):
         return b.wide("SETE_64", [x.high, y.high, x.low, y.low], 1)[0]
     apart = _either(b, b.alu("XOR_INT", x.high, y.high), b.alu("XOR_INT", x.low, y.low))
     size = b.alu("AND_INT", _either(b, x.high, y.high), _MAGNITUDE)
@@ -165,7 +165,7 @@ def _equal(b: Builder, x: Pair, y: Pair) -> Ref:
 
 
 def _not_less(b: Builder, x: Pair, y: Pair) -> Ref:
-    if b.target.is_evergreen:
+    if b.target.has("SETGE_64"):
         return b.wide("SETGE_64", [x.high, y.high, x.low, y.low], 1)[0]
     return _either(b, _less(b, y, x), _equal(b, x, y))
 
@@ -223,7 +223,7 @@ def _halves(b: Builder, x: Pair) -> tuple[Pair, Pair]:
 def _rest(b: Builder, x: Pair, y: Pair, z: Pair) -> Pair:
     """x - y × z for a product that differs from x in its last digits, as if it were not rounded."""
     minus = _negated(b, y)
-    if b.target.is_evergreen:
+    if b.target.has("FMA_64"):
         return _mad(b, minus, z, x)
     upper, lower = _halves(b, minus)
     high, low = _halves(b, z)
@@ -233,7 +233,7 @@ def _rest(b: Builder, x: Pair, y: Pair, z: Pair) -> Pair:
 
 
 def _reciprocal(b: Builder, x: Pair) -> Pair:
-    if b.target.is_evergreen:
+    if b.target.has("RECIP_64"):
         return _split(b, "RECIP_64", x)
     part = _normalised(b, x, 0x3FF)
     guess = _from_float(b, b.alu("RECIP_IEEE", _to_float(b, part)))
@@ -272,7 +272,7 @@ def _even(b: Builder, x: Pair) -> tuple[Pair, Ref]:
 
 
 def _root(b: Builder, x: Pair) -> Pair:
-    if b.target.is_evergreen:
+    if b.target.has("SQRT_64"):
         return _split(b, "SQRT_64", x)
     part, n = _even(b, x)
     inverse = _inverse_root(b, part)
@@ -286,7 +286,7 @@ def _root(b: Builder, x: Pair) -> Pair:
 
 
 def _reciprocal_root(b: Builder, x: Pair) -> Pair:
-    if b.target.is_evergreen:
+    if b.target.has("RECIPSQRT_64"):
         return _split(b, "RECIPSQRT_64", x)
     part, n = _even(b, x)
     root = _scaled(b, _inverse_root(b, part), b.alu("SUB_INT", ZERO, n))

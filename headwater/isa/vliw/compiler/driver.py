@@ -63,7 +63,7 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
     target = target_of(chip)
     refuse_long(program, filename)
     check(program, filename)
-    program = modern(program, filename, SMALL_ACCESSES if target.is_evergreen else ())
+    program = modern(program, filename, SMALL_ACCESSES if target.traits.has_shared_lds else ())
     facts = check(program, filename)
     _check_limits(program, facts, target, filename)
     try:
@@ -161,7 +161,7 @@ class _Attempt:
             resources=tuple(sorted((*facts.resources, *facts.srvs))),
             outputs=tuple(sorted(facts.outputs)) if program.kind == "ps" else (),
             uavs=tuple(sorted(facts.uavs)),
-            uses_global=facts.uses_global or (bool(facts.uavs) and not target.is_evergreen),
+            uses_global=facts.uses_global or (bool(facts.uavs) and not target.traits.has_random_access_targets),
             group_size=facts.group,
             lines=emitted.lines,
         )
@@ -221,7 +221,7 @@ def _check_limits(program: Program, facts: Facts, target: Target, filename: str)
             _declared(program, "dcl_num_thread_per_group"),
         )
     views = len(facts.uavs) + facts.uses_global
-    if not target.is_evergreen and views > 1:
+    if not target.traits.has_random_access_targets and views > 1:
         first = _first(program, lambda made: _view_of(made) is not None)
         second = _first(program, lambda made: _view_of(made) not in (None, first and _view_of(first)))
         others = [f"uav{number}" for number in sorted(facts.uavs)] + ["g[]"] * facts.uses_global
@@ -230,7 +230,7 @@ def _check_limits(program: Program, facts: Facts, target: Target, filename: str)
             "put all in one buffer; textures (dcl_resource_id) and constant buffers are read beside it",
             second,
         )
-    if target.is_evergreen and max(facts.uavs, default=0) >= features.unordered_views:
+    if target.traits.has_random_access_targets and max(facts.uavs, default=0) >= features.unordered_views:
         refuse(
             f"uav {max(facts.uavs)}: {name} has {features.unordered_views} views",
             "number them from 0",
@@ -276,7 +276,7 @@ def _check_limits(program: Program, facts: Facts, target: Target, filename: str)
             at or _declared(program, "dcl_struct_lds", largest),
         )
     shared_by_all = sum(-(-size // 4) * 4 for size in facts.gds_bytes.values())
-    if target.is_evergreen and shared_by_all > chip.local_memory.global_bytes:
+    if target.traits.has_shared_lds and shared_by_all > chip.local_memory.global_bytes:
         refuse(
             f"{shared_by_all} bytes of GDS: {name} has {chip.local_memory.global_bytes} for all work-groups",
             "use less, or a view",

@@ -13,6 +13,7 @@ from headwater.isa.vliw.compiler.group import Group, Slot, Source, Window
 from headwater.isa.vliw.compiler.ir import Clause, Const, Exit, If, Kcache, Loop, Op, Region, Use, Value
 from headwater.isa.vliw.compiler.memory import CONSTANTS
 from headwater.isa.vliw.compiler.target import Target
+from headwater.isa.vliw.encodings import form
 from headwater.isa.vliw.model import (
     KCACHE_STARTS,
     LITERAL,
@@ -78,7 +79,7 @@ class _Emitter:
         self.acknowledge = False
 
     def run(self, region: Region) -> Emitted:
-        self.acknowledge = self.target.rank > 0 and _reads_what_it_writes(region)
+        self.acknowledge = self.target.has_flow("WAIT_ACK") and _reads_what_it_writes(region)
         self.region(region)
         self.end()
         index = {id(item): k for k, item in enumerate(self.items)}
@@ -105,7 +106,7 @@ class _Emitter:
 
     def stack_entries(self) -> int:
         """Entries of four elements (Mesa, r600 driver, ``callstack_update_max_depth``)."""
-        reserve = (2, 2, 1, 2)[self.target.rank] if self.any_push else 0
+        reserve = self.target.traits.push_reserve if self.any_push else 0
         return -(-(self.deepest + reserve) // 4)
 
     def deepen(self, pushes: int, loops: int) -> None:
@@ -202,7 +203,7 @@ class _Emitter:
             exports = [len(self.items) - 1]
         if exports:
             self.items[exports[-1]].name = "EXPORT_DONE"
-        if self.target.generation == "cayman":
+        if self.target.has_flow("CF_END"):
             self.add(_Item("CF_END"))
             return
         last = self.items[-1] if self.items else None
@@ -224,8 +225,9 @@ class _Emitter:
             if self.acknowledge and any(op.order == "global" for op in clause.ops):
                 self.add(_Item("WAIT_ACK"))
         else:
-            vertex = "VTX_TC" if self.target.rank < 2 and not self.target.vertex_cache else "VTX"
-            texture = clause.kind == "tex" or (self.target.rank >= 2 and not self.target.vertex_cache)
+            by_texture_cache = not self.target.vertex_cache
+            vertex = "VTX_TC" if by_texture_cache and self.target.has_flow("VTX_TC") else "VTX"
+            texture = clause.kind == "tex" or (by_texture_cache and vertex == "VTX")
             fetches = tuple(self.fetch(op) for op in clause.ops)
             lines = tuple(op.line for op in clause.ops)
             name = "GDS" if clause.kind == "gds" else "TEX" if texture else vertex
@@ -329,7 +331,7 @@ class _Emitter:
             data_format = given or _FORMATS[max(written.values(), default=0) + 1]
             fields |= {"data_format": data_format, "num_format_all": 1, "fetch_type": _NO_INDEX_OFFSET}
             fields["src_sel_x"] = selects[0]
-            if self.target.generation != "cayman":
+            if "mega_fetch" in form(self.target.generation, "VTX"):
                 fields |= {"mega_fetch": 1, "mega_fetch_count": _BYTES[data_format] - 1}
             if CONSTANTS <= fields["buffer_id"] < CONSTANTS + 16:
                 fields["const_buf_no_stride"] = 0

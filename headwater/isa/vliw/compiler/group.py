@@ -90,7 +90,7 @@ class Packer:
         self.group = Group()
         self.previous: dict[Value, tuple[int, int]] = {}  # what PV and PS hold
         self.load = [0, 0, 0, 0]  # values that are live, by component
-        self.slots = 4 + target.has_trans
+        self.slots = target.traits.slots
         self._classes: dict[str, str] = {}
 
     def begin_clause(self) -> None:
@@ -120,8 +120,8 @@ class Packer:
                 known = "pair"
             elif name in ("DOT4", "DOT4_IEEE"):
                 known = "dot"
-            elif name.startswith("LDS_") or (name == "MOVA_INT" and self.target.generation == "r600"):
-                known = "x"  # R600 has four address registers: the slot of a MOVA chooses, and operands name AR.x
+            elif name.startswith("LDS_") or (name == "MOVA_INT" and self.target.traits.address_registers > 1):
+                known = "x"  # of four address registers the slot of a MOVA chooses, and operands name AR.x
             else:
                 known = table.alu(self.target.generation, name).slots[self.target.generation]
             self._classes[name] = known
@@ -322,14 +322,14 @@ class Packer:
 
     def _constant_ports(self, slots: list[Slot]) -> bool:
         """R600 reads four constants' components a group, later chips two pairs of components."""
-        old = self.target.rank == 0
+        traits = self.target.traits
         ports = {
-            (c.buffer, c.element, c.chan if old else c.chan // 2)
+            (c.buffer, c.element, c.chan // traits.constant_read_components)
             for slot in slots
             for source in slot.sources
             if source.kind == "kcache" and isinstance(c := source.item, Kcache)
         }
-        return len(ports) <= (4 if old else 2)
+        return len(ports) <= traits.constant_reads
 
 
 _EXCLUSIVE = ("PRED_", "KILL", "MOVA", "LDS_", "GROUP_BARRIER")

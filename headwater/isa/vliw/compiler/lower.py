@@ -299,20 +299,20 @@ class Lowering:
             return MOST_ROWS if chan < 2 else MOST_WORK_ITEMS
         group = self.facts.group
         items = group[0] * group[1] * group[2] if group is not None else 1
-        if gpr or chan == (3 if self.target.is_evergreen else 1):  # of the group
+        if gpr or chan == (3 if self.target.traits.has_coordinates else 1):  # of the group
             return MOST_WORK_ITEMS // items
         if group is None:
             return MOST_GROUP - 1
-        return group[chan] - 1 if self.target.is_evergreen else items - 1
+        return group[chan] - 1 if self.target.traits.has_coordinates else items - 1
 
     def thread(self, which: str, lane: int) -> Ref:
         """The work-item's numbers; docs/vliw.md says in which registers they come."""
         builder = self.builder
-        evergreen = self.target.is_evergreen
+        has_coordinates = self.target.traits.has_coordinates
         if which == "group_flat":
-            return self.input(0, 3 if evergreen else 1)
+            return self.input(0, 3 if has_coordinates else 1)
         if which == "local_flat":
-            if not evergreen:
+            if not has_coordinates:
                 return self.input(0, 0)
             row = arithmetic.multiply_add(builder, self.input(0, 2), self.group_size(1), self.input(0, 1))
             return arithmetic.multiply_add(builder, row, self.group_size(0), self.input(0, 0))
@@ -326,8 +326,8 @@ class Lowering:
         if which == "local":
             if self.group_size(lane) == number(1):
                 return ZERO
-            return self.input(0, lane) if evergreen else self.local_of_flat(lane)
-        group = self.input(1, lane) if evergreen else self.input(0, 1) if lane == 0 else ZERO
+            return self.input(0, lane) if has_coordinates else self.local_of_flat(lane)
+        group = self.input(1, lane) if has_coordinates else self.input(0, 1) if lane == 0 else ZERO
         if which == "group":
             return group
         return arithmetic.multiply_add(builder, group, self.group_size(lane), self.thread("local", lane))

@@ -170,7 +170,7 @@ def _derivative(lowering: Lowering, made: Instruction) -> None:
     """Differences in a pixel's quad: of its first row and column, or with ``_fine`` of the pixel's own."""
     b = lowering.builder
     fine = made.modifier("fine") is not None
-    if fine and not lowering.target.is_evergreen:
+    if fine and not lowering.target.traits.has_pixel_gradients:
         raise lowering.error(
             f"{made.mnemonic}_fine: {lowering.target.chip.name} has derivatives for whole quads only",
             "those for each pixel came with the HD 5000 series",
@@ -222,7 +222,7 @@ def global_write(lowering: Lowering, register: Register, written: dict[int, Ref]
     """Write components of an element of the global buffer."""
     assert register.index is not None
     at = _index(lowering, register.index)
-    if lowering.target.is_evergreen:
+    if lowering.target.traits.has_random_access_targets:
         _store(lowering, GLOBAL_RAT, lowering.builder.alu("LSHL_INT", at, number(2)), written)
     else:
         _memory_export(lowering, at, written, 3)
@@ -265,13 +265,13 @@ def _view(lowering: Lowering, made: Instruction, *kinds: str) -> Uav:
 
 
 def _raw_read(lowering: Lowering, view: Uav, address: Ref, data_format: int = 0) -> list[Ref]:
-    resource = UAVS + view.number if lowering.target.is_evergreen else GLOBAL_BYTES
+    resource = UAVS + view.number if lowering.target.traits.has_random_access_targets else GLOBAL_BYTES
     return _vertex_fetch(lowering, resource, address, "global", data_format)
 
 
 def _raw_write(lowering: Lowering, view: Uav, address: Ref, data: dict[int, Ref]) -> None:
     dword = lowering.builder.alu("LSHR_INT", address, number(2))
-    if lowering.target.is_evergreen:
+    if lowering.target.traits.has_random_access_targets:
         _store(lowering, view.number, dword, data)
     else:
         _memory_export(lowering, dword, data, 0)
@@ -325,7 +325,7 @@ def _uav_struct_store(lowering: Lowering, made: Instruction) -> None:
 
 
 def _needs_views(lowering: Lowering, made: Instruction) -> None:
-    if not lowering.target.is_evergreen:
+    if not lowering.target.traits.has_random_access_targets:
         raise lowering.error(
             f"{made.mnemonic}: {lowering.target.chip.name} has no unordered access views",
             "they came with the HD 5000 series; before it there is one global buffer",
@@ -375,7 +375,7 @@ def _uav_arena_store(lowering: Lowering, made: Instruction) -> None:
     mask = b.alu("LSHL_INT", number((1 << bits) - 1), shift)
     moved = b.alu("LSHL_INT", b.alu("AND_INT", value, number((1 << bits) - 1)), shift)
     dword = b.alu("LSHR_INT", address, number(2))
-    if lowering.target.is_evergreen:
+    if lowering.target.traits.has_random_access_targets:
         _rat(lowering, "MSKOR", view.number, {0: moved, 3: mask}, [dword])  # as LLVM has them, on Cayman, too
         return
     # No atomic operations before Evergreen: a dword is read, changed and written.
@@ -386,7 +386,7 @@ def _uav_arena_store(lowering: Lowering, made: Instruction) -> None:
 
 def _second(lowering: Lowering) -> int:
     """The component of a RAT operation's second datum (Mesa, r600 driver, atomic operations of images)."""
-    return 2 if lowering.target.generation == "cayman" else 3
+    return lowering.target.traits.compare_component
 
 
 _RAT_NAMES = {
@@ -453,7 +453,7 @@ def array_read(lowering: Lowering, register: Register, lane: int) -> Ref:
 
 def scratch_read(target: Target, index: Use | None, base: int, results: list[Value | None], order: str) -> Op:
     """A read of an element of scratch memory: a fetch, but on R600 an instruction of control flow."""
-    if target.rank:
+    if not target.traits.reads_scratch_by_writes:
         fields = {"array_base": base, "indexed": int(index is not None)}
         return Op("READ_SCRATCH", [index] if index is not None else [], results, FETCH, fields=fields, order=order)
     fields = {"array_base": base, "type": _READ + (index is not None), "elem_size": 3, "comp_mask": 15}

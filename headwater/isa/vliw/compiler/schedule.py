@@ -261,7 +261,7 @@ class _Block:
         if op.name.startswith("GDS_"):
             return "gds"
         vertex = op.name in ("FETCH", "READ_SCRATCH", "LOCAL_DS_READ", "LOCAL_DS_WRITE")
-        return "vtx" if vertex and self.target.generation != "cayman" else "tex"
+        return "vtx" if vertex and self.target.has_flow("VTX") else "tex"
 
     def fetch_clause(self) -> None:
         kind = min(self.fetches, key=lambda kind: self.fetches[kind][0][:2])

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from headwater.chips.model import Chip
 from headwater.errors import UsageError
-from headwater.isa.vliw.model import GENERATION_OF_TARGET, GENERATIONS
+from headwater.isa.vliw import table
+from headwater.isa.vliw.model import ALU_KINDS
+from headwater.isa.vliw.traits import GENERATION_OF_TARGET, TRAITS, Traits
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +17,7 @@ class Target:
 
     chip: Chip
     name: str
-    generation: str
+    traits: Traits
     gprs: int
     clause_temporaries: int
     alu_slots: int
@@ -31,26 +33,24 @@ class Target:
     stack_elements_per_entry: int
     stack_entries: int
 
+    def has(self, name: str) -> bool:
+        """Whether there is an ALU operation of this name."""
+        return any(table.named(self.generation, kind, name) for kind in ALU_KINDS)
+
+    def has_flow(self, name: str) -> bool:
+        """Whether there is an instruction of control flow of this name."""
+        return any(table.named(self.generation, kind, name) for kind in ("CF", "CF_ALU"))
+
     @property
-    def has_trans(self) -> bool:
-        """Whether groups have a fifth slot, t."""
-        return self.generation != "cayman"
+    def generation(self) -> str:
+        """The generation's name, by which the instruction tables know it."""
+        return self.traits.name
 
     @property
     def has_alu_break(self) -> bool:
         """Whether a clause can end in a break or continue; chips whose clauses fail at a stack entry's end had better
         not."""
-        return self.generation != "cayman" and not self.stack_entry_bug
-
-    @property
-    def is_evergreen(self) -> bool:
-        """Evergreen's instructions: LDS in ALU clauses, RATs, bit fields; Cayman's are the same."""
-        return self.generation in ("evergreen", "cayman")
-
-    @property
-    def rank(self) -> int:
-        """The generation as a number: 0 R600, 1 R700, 2 Evergreen, 3 Cayman."""
-        return GENERATIONS.index(self.generation)
+        return self.has_flow("ALU_BREAK") and not self.stack_entry_bug
 
 
 def target_of(chip: Chip) -> Target:
@@ -61,7 +61,7 @@ def target_of(chip: Chip) -> Target:
     return Target(
         chip=chip,
         name=chip.target,
-        generation=GENERATION_OF_TARGET[chip.target],
+        traits=TRAITS[GENERATION_OF_TARGET[chip.target]],
         gprs=chip.registers.vgprs_per_wavefront,
         clause_temporaries=features.clause_temporaries,
         alu_slots=features.alu_slots_per_clause,

@@ -148,8 +148,8 @@ def groups(region: Region, target: Target) -> None:
             assert filled, "an empty group"
             ports: dict[tuple[int, int], Value] = {}
             for slot in filled:
-                assert target.has_trans or slot.slot != T
-                assert slot.slot == 0 or slot.op.name != "MOVA_INT" or target.generation != "r600", "not AR.x"
+                assert target.traits.has_trans or slot.slot != T
+                assert slot.slot == 0 or slot.op.name != "MOVA_INT" or target.traits.address_registers == 1, "not AR.x"
                 if slot.result is not None:
                     assert slot.result.chan >= 0, f"{slot.result!r} has no component"
                     assert slot.slot in (T, slot.result.chan), f"{slot.op!r} stands in slot {slot.slot}"
