@@ -39,7 +39,7 @@ def optimised(path: Path, chip: Chip) -> str:
     groups = chip.vliw.shared_local_memory
     source = path.read_text(encoding="utf-8")
     front = clang.compile_to_ir(source, path.name, "", debug=False, target=vliw(work_groups=groups).clang)
-    abilities = codegen_vliw.Abilities(
+    abilities = codegen_vliw.LoweringFeatures(
         work_groups=groups,
         fused=chip.rates.float32_fma > 0,
         fused_doubles=chip.vliw.fused_doubles,

@@ -40,7 +40,7 @@ def _machine() -> llvm.TargetMachine:
 
 
 @dataclass(frozen=True)
-class Abilities:
+class LoweringFeatures:
     """What decides how instructions are lowered.
 
     ``work_groups``: see `headwater.opencl.platforms.vliw`. ``fused``: the chip has a fused multiply-add of float,
@@ -57,7 +57,7 @@ class Abilities:
 
 
 def compile(
-    ir: str, kernels: Iterable[str], filename: str, abilities: Abilities, strength_reduction: bool = True
+    ir: str, kernels: Iterable[str], filename: str, abilities: LoweringFeatures, strength_reduction: bool = True
 ) -> str:
     """Link the device library in, inline everything into the kernels, optimise, and lower what IL does not have.
 
@@ -78,7 +78,9 @@ _WIDER = re.compile(r"\bi(?:6[5-9]|[7-9]\d|1\d\d)\b")
 """Types of integers of more than 64 bits."""
 
 
-def _compiled(ir: str, kernels: Iterable[str], filename: str, abilities: Abilities, strength_reduction: bool) -> str:
+def _compiled(
+    ir: str, kernels: Iterable[str], filename: str, abilities: LoweringFeatures, strength_reduction: bool
+) -> str:
     limit_passes(ir)
     platform = vliw(work_groups=abilities.work_groups, remainders=_REMAINDERS in ir)
     wanted = set(kernels)
@@ -183,7 +185,7 @@ _ONE_SOURCE = 1
 
 
 def _lowered(
-    module: llvm.ModuleRef, filename: str, platform: Platform, abilities: Abilities, wanted: set[str]
+    module: llvm.ModuleRef, filename: str, platform: Platform, abilities: LoweringFeatures, wanted: set[str]
 ) -> llvm.ModuleRef:
     """The module with calls of the library's helpers, inlined, in place of what IL has not."""
     for round in itertools.count():
@@ -211,7 +213,7 @@ def _placed(made: list[str], line: str) -> list[str]:
 
 
 class _Lowering:
-    def __init__(self, round: int, abilities: Abilities, *, exact: bool = False) -> None:
+    def __init__(self, round: int, abilities: LoweringFeatures, *, exact: bool = False) -> None:
         self.abilities = abilities
         self.round = round
         self.exact = exact

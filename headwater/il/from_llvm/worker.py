@@ -28,10 +28,10 @@ def kernels(
     checked: bool,
 ) -> dict[str, IlKernel]:
     """Optimise the module and translate each kernel. ``tables``: what constants hold that the IR only declares, see
-    `headwater.opencl.tables`; ``exact``: float's quotients and roots, see `Abilities`;
+    `headwater.opencl.tables`; ``exact``: float's quotients and roots, see `LoweringFeatures`;
     ``strength_reduction``: of the loops' indices; ``checked``: see `headwater.opencl.checked`."""
     features = chip.vliw
-    abilities = codegen_vliw.Abilities(
+    abilities = codegen_vliw.LoweringFeatures(
         work_groups=features.shared_local_memory,
         fused=chip.rates.float32_fma > 0,
         fused_doubles=features.fused_doubles,
