@@ -32,7 +32,7 @@ _FORMAT = "gcn 1"
 _KERNELS_FILE = "kernels.json"
 
 
-class CodeObject(NamedTuple):
+class GcnBuild(NamedTuple):
     """What a program became: ``code`` as ``emit`` asked for it, ``target``, its kernels, clang's warnings, the files
     that it included with the SHA-256 of their contents."""
 
@@ -67,7 +67,7 @@ def compile_code_object(
     emit: str = "hsaco",
     only: tuple[str, ...] = (),
     checked: bool = False,
-) -> CodeObject:
+) -> GcnBuild:
     """Compile OpenCL C for an AMD GPU, or take the result from the disk cache.
 
     ``options`` are those of clBuildProgram, ``version`` that of the code object (4, 5 or 6). ``largest_group``: the
@@ -136,9 +136,9 @@ class Settings(NamedTuple):
     checked: bool = False
 
 
-def _read(entry: Path, settings: Settings) -> tuple[dict[str, str], CodeObject]:
+def _read(entry: Path, settings: Settings) -> tuple[dict[str, str], GcnBuild]:
     description = json.loads((entry / _KERNELS_FILE).read_bytes())
     kernels = {data["name"]: KernelInfo.from_json(data) for data in description["kernels"]}
     code = (entry / f"code.{settings.emit}").read_bytes()
-    found = CodeObject(code, settings.processor, kernels, description["warnings"], description["includes"])
+    found = GcnBuild(code, settings.processor, kernels, description["warnings"], description["includes"])
     return found.includes, found

@@ -18,7 +18,7 @@ from headwater.base.freshness import digests
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
 from headwater.opencl import extensions, includes, tables
 from headwater.opencl.assembly import located_at_calls
-from headwater.opencl.gcn import CODE_OBJECT_VERSIONS, DEFAULT_VERSION, CodeObject, CodeOptions, Settings, processor_of
+from headwater.opencl.gcn import CODE_OBJECT_VERSIONS, DEFAULT_VERSION, CodeOptions, GcnBuild, Settings, processor_of
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.memory_limits import exceeded, located_at_largest
 from headwater.opencl.platforms import GCN_TRIPLE, gcn
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _WORKER_MODULE = "opencl.codegen_gcn"
 
 
-def build(source: str, filename: str, options: str, settings: Settings) -> CodeObject:
+def build(source: str, filename: str, options: str, settings: Settings) -> GcnBuild:
     """Compile OpenCL C: see `headwater.opencl.gcn.compile_code_object`."""
     from headwater.native.worker import WORKER
 
@@ -44,7 +44,7 @@ def build(source: str, filename: str, options: str, settings: Settings) -> CodeO
     if settings.emit == "hsaco":
         machine = ("-target", GCN_TRIPLE, f"-mcpu={processor}", f"-mcode-object-version={version}")
         code = link(code, *([tables.object_code(made.tables, machine)] if apart and made.tables else []))
-    return CodeObject(code, processor, kernels, made.warnings + note, digests(made.includes))
+    return GcnBuild(code, processor, kernels, made.warnings + note, digests(made.includes))
 
 
 # What makes clang's IR depend on the processor: macros, built-ins and features that only some have, assembly. Files
@@ -249,7 +249,7 @@ def link(*objects: bytes) -> bytes:
         return Path(target).read_bytes()
 
 
-def assemble(text: str, filename: str, target: str = "", *, version: int = 0, emit: str = "hsaco") -> CodeObject:
+def assemble(text: str, filename: str, target: str = "", *, version: int = 0, emit: str = "hsaco") -> GcnBuild:
     """Object code ("obj") or a code object ("hsaco") from assembly text, by LLVM's assembler.
 
     ``target`` and ``version`` may be left out if the text says ``.amdgcn_target`` and ``.amdhsa_code_object_version``.
@@ -283,4 +283,4 @@ def assemble(text: str, filename: str, target: str = "", *, version: int = 0, em
     if done.returncode:
         raise clang.source_error(messages, text, filename)
     code = link(done.stdout) if emit == "hsaco" else done.stdout
-    return CodeObject(code, processor, {}, messages, {})
+    return GcnBuild(code, processor, {}, messages, {})
