@@ -107,7 +107,7 @@ class IlKernel:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledKernels:
     """The kernels of a source by name, clang's warnings, the files that it included with their digests."""
 
     kernels: dict[str, IlKernel]
@@ -130,7 +130,7 @@ def kernel(source: str, name: str, chip: Chip, filename: str = "<source>", optio
 
 def kernels(
     source: str, chip: Chip, filename: str = "<source>", options: str = "", *, checked: bool = False
-) -> Compiled:
+) -> CompiledKernels:
     """Every kernel of OpenCL C, as IL for a VLIW chip; or taken from the disk cache. ``checked``: accesses stay where
     the program has them, for a check to look at.
 
@@ -153,7 +153,7 @@ def kernels(
     return made
 
 
-def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool) -> Compiled:
+def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool) -> CompiledKernels:
     from headwater.base.freshness import digests
     from headwater.native.worker import WORKER
     from headwater.opencl import clang, extensions
@@ -214,20 +214,20 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
             text = lines[line - 1] if line <= len(lines) else ""
             column = span_of_bytes(filename, line, kernel.refused.column, text).column
             found[name] = replace(kernel, refused=kernel.refused._replace(column=column))
-    return Compiled(found, front.warnings, digests(front.includes))
+    return CompiledKernels(found, front.warnings, digests(front.includes))
 
 
-def _to_json(made: Compiled) -> dict[str, object]:
+def _to_json(made: CompiledKernels) -> dict[str, object]:
     kernels_ = [{**asdict(k), "data": k.data.hex()} for k in made.kernels.values()]
     return {"kernels": kernels_, "warnings": made.warnings, "includes": made.includes}
 
 
-def _read(entry: Path) -> tuple[dict[str, str], Compiled]:
+def _read(entry: Path) -> tuple[dict[str, str], CompiledKernels]:
     found = _from_json(json.loads((entry / "kernels.json").read_bytes()))
     return found.includes, found
 
 
-def _from_json(data: dict[str, object]) -> Compiled:
+def _from_json(data: dict[str, object]) -> CompiledKernels:
     found: dict[str, IlKernel] = {}
     listed: list[dict[str, object]] = data["kernels"]  # type: ignore[assignment]
     for item in listed:
@@ -243,4 +243,4 @@ def _from_json(data: dict[str, object]) -> Compiled:
             Reason(*item["refused"]) if item["refused"] else None,  # type: ignore[misc]
             None if item["written"] is None else tuple(item["written"]),  # type: ignore[arg-type]
         )
-    return Compiled(found, str(data["warnings"]), dict(data["includes"]))  # type: ignore[call-overload]
+    return CompiledKernels(found, str(data["warnings"]), dict(data["includes"]))  # type: ignore[call-overload]

@@ -37,7 +37,7 @@ from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, ShaderLaunch, Si
 
 if TYPE_CHECKING:
     from headwater.emulate.watch.hooks import Watcher
-    from headwater.il.from_llvm import Compiled, IlKernel
+    from headwater.il.from_llvm import CompiledKernels, IlKernel
     from headwater.isa.vliw.image import Image
     from headwater.opencl.kernels import ArgInfo
     from headwater.runtime.vliw.device import VliwDevice
@@ -76,7 +76,7 @@ def build(device: VliwDevice, source: str, filename: str, options: str) -> Devic
     from headwater.il import from_llvm
 
     @functools.cache
-    def made(checked: bool) -> Compiled:
+    def made(checked: bool) -> CompiledKernels:
         return from_llvm.kernels(source, device.chip, filename, options, checked=checked)
 
     def version(name: str) -> Callable[[bool], IlKernel]:
