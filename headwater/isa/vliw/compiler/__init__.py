@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from headwater.isa.vliw.compiler.driver import Compiled, compile_program
+from headwater.isa.vliw.compiler.driver import CompiledShader, compile_program
 
-__all__ = ["Compiled", "compile_program"]
+__all__ = ["CompiledShader", "compile_program"]

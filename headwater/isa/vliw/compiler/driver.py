@@ -30,7 +30,7 @@ _SPILL_MARGIN = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledShader:
     """A shader and what a loader must set up for it; docs/vliw.md says what the resources are.
 
     ``constant_buffers``: vec4 of each; ``resources``: textures that it samples; ``uavs``, ``outputs``: their numbers.
@@ -54,7 +54,7 @@ class Compiled:
     lines: tuple[tuple[int, ...], ...]
 
 
-def compile_program(program: Program, chip: Chip, filename: str = "<source>") -> Compiled:
+def compile_program(program: Program, chip: Chip, filename: str = "<source>") -> CompiledShader:
     """Compile for a VLIW chip.
 
     SourceError, with the line, for what does not fit together or what the chip has no instructions for; LimitError
@@ -79,7 +79,7 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
         ) from None
 
 
-def _fitted(program: Program, facts: Facts, target: Target, filename: str, chip: str) -> Compiled:
+def _fitted(program: Program, facts: Facts, target: Target, filename: str, chip: str) -> CompiledShader:
     """The program with as many variables in scratch memory as it takes."""
     share = FULL_SHARE
     made = _Attempt(program, facts, target, filename, frozenset(), share)
@@ -145,11 +145,11 @@ class _Attempt:
         self.registers = allocate(self.scheduled, target, 0 if in_scratch else elements, inputs)
         verify.registers(self.scheduled, self.registers)
 
-    def compiled(self) -> Compiled:
+    def compiled(self) -> CompiledShader:
         """The machine code and what it needs."""
         program, facts, target = self.program, self.facts, self.target
         emitted = emit(self.scheduled, target, self.registers, max(self.scratch, 1), program.kind)
-        return Compiled(
+        return CompiledShader(
             shader=emitted.shader,
             kind=program.kind,
             gprs=self.registers.count,
