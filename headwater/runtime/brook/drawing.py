@@ -24,7 +24,7 @@ from headwater.runtime.brook.arguments import Element, declaration
 from headwater.runtime.brook.pixels import Layout, Pass, Surface
 from headwater.runtime.cpu.device import check_wanted
 from headwater.runtime.cpu.launch import CpuBuffer
-from headwater.runtime.vliw.device import Loaded, bound_views, domain_sizes, grid_sizes, load
+from headwater.runtime.vliw.device import LoadedShader, bound_views, domain_sizes, grid_sizes, load
 from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, View
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ class Shaders:
         self.device = device
         self.options = options
         self._kernels: dict[bool, Mapping[str, IlKernel]] = {}
-        self._loaded: dict[tuple[str, bool], tuple[Loaded, IlKernel]] = {}
+        self._loaded: dict[tuple[str, bool], tuple[LoadedShader, IlKernel]] = {}
 
-    def loaded(self, symbol: str, translated: bool) -> tuple[Loaded, IlKernel]:
+    def loaded(self, symbol: str, translated: bool) -> tuple[LoadedShader, IlKernel]:
         """A shader, ready to be run, and what it was made of. SourceError for what the chip has no instructions for."""
         found = self._loaded.get((symbol, translated))
         if found is None:

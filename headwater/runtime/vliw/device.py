@@ -1,6 +1,6 @@
 """A VLIW chip's name passes in; a `VliwDevice` passes out, which runs that chip's machine code by emulating it.
 
-Below the devices, `load` takes an image and a chip, and `Loaded.run` runs it over a domain or a grid with memory bound
+Below the devices, `load` takes an image and a chip, and `LoadedShader.run` runs it over a domain or a grid with memory bound
 to IL's names, as CAL does.
 """
 
@@ -113,7 +113,7 @@ def kinds_of(views: Mapping[Name, View], samplers: Mapping[int, Sampler]) -> Bin
     return Bindings({name: view.bound for name, view in views.items()}, samplers)
 
 
-class Loaded:
+class LoadedShader:
     """An image on a chip, ready to be run. ``info`` names it in messages, ``filename`` the IL that it has lines of;
     ``device`` is what runs it, for launches in its queues."""
 
@@ -190,9 +190,9 @@ class Loaded:
         return found
 
 
-def load(image: Image, chip: Chip, filename: str = "", device: VliwDevice | None = None) -> Loaded:
+def load(image: Image, chip: Chip, filename: str = "", device: VliwDevice | None = None) -> LoadedShader:
     """An image on a chip. UsageError if it is machine code of another generation."""
-    return Loaded(image, chip, filename, device)
+    return LoadedShader(image, chip, filename, device)
 
 
 def domain_sizes(x: int, y: int, width: int, height: int) -> Sizes:
@@ -287,4 +287,4 @@ def default_group(whole: tuple[int, int, int], limit: int) -> tuple[int, int, in
     return group[0], group[1], group[2]
 
 
-__all__ = ["Loaded", "ShaderKernel", "View", "VliwDevice", "load"]
+__all__ = ["LoadedShader", "ShaderKernel", "View", "VliwDevice", "load"]

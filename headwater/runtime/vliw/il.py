@@ -20,7 +20,7 @@ from headwater.runtime.devices import Buffer, DeviceProgram, Size
 from headwater.runtime.events import Event, Queue
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import refuse_lds
-from headwater.runtime.vliw.device import Loaded, ShaderKernel, bound_views, domain_sizes, load
+from headwater.runtime.vliw.device import LoadedShader, ShaderKernel, bound_views, domain_sizes, load
 from headwater.runtime.vliw.launch import Inputs, Sizes, View
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class IlLaunch:
 
     def __init__(
         self,
-        loaded: Loaded,
+        loaded: LoadedShader,
         parameters: Sequence[Parameter],
         shape: Sizes,
         textures: frozenset[str],
@@ -116,7 +116,7 @@ def _textures(parameters: Sequence[Parameter], image: Image) -> frozenset[str]:
     return frozenset(p.name for p in parameters if p.role in ("resource", "output") and p.name not in buffers)
 
 
-def _fits(what: str, width: int, height: int, loaded: Loaded) -> None:
+def _fits(what: str, width: int, height: int, loaded: LoadedShader) -> None:
     """ResourceError if a texture or domain is larger than the chip's coordinates reach."""
     chip = loaded.chip
     assert chip.vliw is not None
