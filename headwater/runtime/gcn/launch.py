@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from headwater.runtime.gcn.device import SimulatedKernel
 
 
-class Loaded:
+class LoadedCode:
     """A code object's segments as they lie in memory, address 0 first, with relocations applied."""
 
     def __init__(self, code: CodeObject) -> None:
@@ -49,7 +49,7 @@ class Loaded:
             place[0] = (self.address + relocation.value) & (2**64 - 1)
 
 
-_loaded: weakref.WeakKeyDictionary[CodeObject, Loaded] = weakref.WeakKeyDictionary()
+_loaded: weakref.WeakKeyDictionary[CodeObject, LoadedCode] = weakref.WeakKeyDictionary()
 _GRID = 1 << 32
 """Work-items of a dimension that a dispatch packet can count to, and one (hsa_kernel_dispatch_packet_t: grid_size_x
 is a uint32)."""
@@ -125,7 +125,7 @@ class SimulatedLaunch(EmulatedLaunch):
         global_size, local_size, _ = self._sizes
         loaded = _loaded.get(self.code)
         if loaded is None:
-            loaded = _loaded[self.code] = Loaded(self.code)
+            loaded = _loaded[self.code] = LoadedCode(self.code)
         self._image_memory = loaded
         self._queue = aligned_bytes(dispatch.QUEUE_BYTES)
         self._queue[:] = np.frombuffer(dispatch.queue_bytes(), np.uint8)
