@@ -70,7 +70,7 @@ def _group_size(a: Analysis) -> Iterator[Advice]:
         yield Advice(
             "group size",
             f"make the work-group a multiple of {wavefront} work-items: {better} instead of {size}",
-            f"its last wavefront has {idle} of {wavefront} lanes without work, {idle / better:.0%} of all",
+            f"{idle} of {wavefront} lanes of its last wavefront are idle, {idle / better:.0%} of all lanes",
             "lane_efficiency",
             better / size,
         )
@@ -92,21 +92,20 @@ def _pixels(a: Analysis) -> Iterator[Advice]:
 def _domain(a: Analysis) -> Iterator[Advice]:
     launch = a.launch
     if launch.items < launch.hiding_items:
-        which = "part of the chip has nothing to do" if launch.items < launch.minimum_items else "nothing hides latency"
+        which = "part of the chip is idle" if launch.items < launch.minimum_items else "too few wavefronts hide latency"
         yield Advice(
             "domain",
             f"launch at least {launch.hiding_items:,} work-items at once",
-            f"{launch.items:,} are fewer than that: {which} below {launch.minimum_items:,} (one wavefront"
+            f"{launch.items:,} are fewer than that; {which}; the minimum is {launch.minimum_items:,} (one wavefront"
             f"{' pair' if a.chip.family == 'vliw' else ''} a SIMD)",
             "fill",
         )
     elif launch.tail_efficiency < 0.9:
         yield Advice(
             "last round",
-            "choose the domain so that the last round of wavefronts is nearly full",
-            f"{launch.wavefronts:,} wavefronts fill the SIMDs' last round so badly that "
-            f"{1 - launch.tail_efficiency:.0%} of "
-            "their time is idle",
+            "choose the domain so that the last round of wavefronts is nearly complete",
+            f"the last round of {launch.wavefronts:,} wavefronts is so incomplete that SIMDs are idle for "
+            f"{1 - launch.tail_efficiency:.0%} of the time",
             "tail_efficiency",
             1 / launch.tail_efficiency,
         )
@@ -122,9 +121,9 @@ def _occupancy(a: Analysis) -> Iterator[Advice]:
         unit = "bytes of LDS a work-group" if step.resource == "LDS" else step.resource
         wish = "a smaller batch or tile in local memory: " if step.resource == "LDS" else ""
         effect = (
-            "waiting for memory is what takes longest, so more wavefronts would help"
+            "waiting for memory limits the kernel, so more wavefronts would help"
             if helps
-            else f"{a.estimate.bound_by} takes longest, so it need not make the kernel faster"
+            else f"{a.estimate.bound_by} limits the kernel, so this may not make it faster"
         )
         yield Advice(
             "occupancy step",
@@ -156,7 +155,7 @@ def _cliff(a: Analysis) -> Iterator[Advice]:
         name = "GPR" if a.chip.family == "vliw" else "VGPR"
         yield Advice(
             "register cliff",
-            f"mind that {given + 1} {name}s would be one too many",
+            f"do not use {given + 1} {name}s or more",
             f"{needs.vgprs} of them are used; at {given + 1}, {spare + 1} more, occupancy falls from "
             f"{units.share(a.occupancy.occupancy)} to {units.share(after.occupancy)}",
             "gprs" if a.chip.family == "vliw" else "vgprs",
@@ -169,8 +168,8 @@ def _scratch(a: Analysis) -> Iterator[Advice]:
         yield Advice(
             "scratch",
             "use fewer live variables, or index private arrays with constants only",
-            f"{a.code.scratch_bytes:,} bytes of a work-item's private memory lie in memory; the path accesses them "
-            f"{units.number(accesses)} times",
+            f"{a.code.scratch_bytes:,} bytes of each work-item's private memory are in scratch memory; the path "
+            f"accesses them {units.number(accesses)} times",
             "scratch_bytes",
         )
 
@@ -184,10 +183,9 @@ def _vector_fetches(a: Analysis) -> Iterator[Advice]:
         where = f" in line {first.line[1]}" if first.line else ""
         yield Advice(
             "vector fetch",
-            "load vectors: float4 where four floats lie side by side",
-            f"{count} loads of {first.read_bytes} bytes{where} have the same address and offsets that follow each "
-            "other; "
-            f"{len(loads)} wider ones would do, at 16 bytes each",
+            "load vectors: float4 for four consecutive floats",
+            f"{count} loads of {first.read_bytes} bytes{where} use the same base address with consecutive offsets; "
+            f"{len(loads)} loads of up to 16 bytes can replace them",
             "alu_fetch_ratio",
             count / len(loads),
         )
@@ -226,13 +224,12 @@ def _wider(a: Analysis) -> Iterator[Advice]:
     vliw = a.chip.family == "vliw"
     extra = ""
     if vliw and (packing := a.metric("packing")) is not None and isinstance(packing.value, float):
-        extra = f", and four elements side by side would fill slots of which {packing.value:.0%} are used"
+        extra = f", and four elements at a time would use more of the slots, of which {packing.value:.0%} are used"
     yield Advice(
         "float4",
         "work on four neighbouring elements in each work-item, as float4",
-        f"all {len(moves)} memory instructions move at most {widest} bytes a work-item; one of 16 moves four times "
-        "as much "
-        f"for one address{extra}",
+        f"all {len(moves)} memory instructions move at most {widest} bytes for each work-item; an access of 16 bytes "
+        f"moves four times as much for one address{extra}",
         "bandwidth" if a.estimate.bound_by == "memory" else "alu_fetch_ratio",
     )
 
@@ -259,9 +256,9 @@ def _strides(a: Analysis) -> Iterator[Advice]:
         whole = a.work.fetch_cycles
         yield Advice(
             "strides",
-            "let neighbouring work-items access neighbouring elements, or go through local memory",
+            "let neighbouring work-items access neighbouring elements, or copy the data through local memory",
             f"{which} touches {units.number(round(pattern.lines, 1))} cache lines of {LINE_BYTES} bytes a wavefront, "
-            f"where {units.number(round(max(1.0, pattern.least), 1))} would hold its bytes{more}; address units take "
+            f"where {units.number(round(max(1.0, pattern.least), 1))} would be enough{more}; address units take "
             f"{units.number(round(fetch_cycles(step, a.chip, coalesced=True), 1))} cycles for it instead of "
             f"{units.number(fetch_cycles(replace(step, pattern=None), a.chip, coalesced=True))}",
             "line_use",
@@ -274,10 +271,9 @@ def _reuse(a: Analysis) -> Iterator[Advice]:
     if found.bound_by in ("memory", "read") and found.hit_needed is not None and found.read_bytes > found.write_bytes:
         yield Advice(
             "reuse",
-            "if work-items read the same data, keep it in local memory, or say what caches serve with --hit",
-            f"{units.data_bytes(found.read_bytes)} are read; were {found.hit_needed:.0%} of it served by caches, "
-            "memory would "
-            "not be what takes longest",
+            "if work-items read the same data, keep it in local memory, or state the cache hit rate with --hit",
+            f"{units.data_bytes(found.read_bytes)} are read; if caches served {found.hit_needed:.0%} of it, "
+            "memory would not be the limit",
             "hit",
         )
 
@@ -288,7 +284,7 @@ def _doubles(a: Analysis) -> Iterator[Advice]:
     if doubles is not None and a.chip.family == "gcn" and rate < 0.25 and a.estimate.bound_by == "ALU":
         yield Advice(
             "double precision",
-            "use float where its precision suffices",
+            "use float where its precision is sufficient",
             f"{doubles.shown} instructions in double precision run at 1/{1 / rate:.0f} of the rate on {a.chip.name}",
             "float64",
         )
