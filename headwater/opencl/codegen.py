@@ -145,7 +145,7 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
     prepared = chosen_once(without_bit_vectors(str(module)))
     if tells(prepared):
         return prepare(with_printing(text), kernel)
-    return prepared, _facts(read_kernel(Module(prepared), kernel, fitting=True))
+    return prepared, _facts(read_kernel(Module(prepared), kernel, guarded=True))
 
 
 def _facts(kernel: Kernel) -> KernelFacts:
@@ -218,7 +218,7 @@ def build(
     split: bool,
     checked: bool = False,
     apart: bool = False,
-    fitting: bool = False,
+    guarded: bool = False,
 ) -> tuple[list[bytes], int | None, tuple[str, ...], bool, BoundsTest]:
     """Vectorise one kernel of a prepared module and compile it.
 
@@ -227,12 +227,12 @@ def build(
 
     ``masked``: some chunks are partly outside their work-group; ``split``: a work-group has several chunks, which wait
     for each other at barriers; ``checked``: test every access (layout of one lane and row); ``apart``: each thread
-    counts into tallies of its own; ``fitting``: 32-bit indices are taken not to wrap around, and a function of the
-    entry's name and `FITS_SUFFIX` tells of launches whether that is so, if the kernel has such.
+    counts into tallies of its own; ``guarded``: the code assumes that 32-bit indices do not wrap around, and a
+    function named after the entry and `FITS_SUFFIX` tests that for a launch, if the kernel has such indices.
     """
     module = Module(text)
     asked = "" if checked else symbol + BOUNDS_SUFFIX
-    kernel = read_kernel(module, kernel_name, as_written=checked, fitting=fitting, bounds=asked)
+    kernel = read_kernel(module, kernel_name, as_written=checked, guarded=guarded, bounds=asked)
     found = tallies(kernel.function, len(kernel.function.params) - len(kernel.locals_bytes)) if apart else ()
     keep_apart(kernel.function, found)
     code, frame_bytes, formats, ahead = vectorised(module, kernel, symbol, layout, masked, split, checked, found)
@@ -459,11 +459,11 @@ four times as long, and find nothing that could be measured (the histogram of th
 
 
 def assembly(
-    text: str, kernel_name: str, symbol: str, layout: Layout, *, masked: bool, split: bool, fitting: bool
+    text: str, kernel_name: str, symbol: str, layout: Layout, *, masked: bool, split: bool, guarded: bool
 ) -> str:
     """What `build` makes for such a launch, as assembly."""
     module = Module(text)
-    kernel = read_kernel(module, kernel_name, fitting=fitting)
+    kernel = read_kernel(module, kernel_name, guarded=guarded)
     code, *_ = vectorised(module, kernel, symbol, layout, masked, split, False, ())
     made, tm = _optimised(code, alone=layout.lanes == 1 and kernel.has_loop)
     shown: str = tm.emit_assembly(made)

@@ -80,7 +80,7 @@ class _Code:
     masked: bool
     split: bool
     apart: bool
-    fitting: bool
+    guarded: bool
 
 
 class HostModule:
@@ -181,16 +181,16 @@ class HostModule:
         work_dim: int,
         *,
         apart: bool = False,
-        fitting: bool = True,
+        guarded: bool = True,
     ) -> HostKernel:
         """The kernel's code for launches of these sizes, from memory, the disk cache or the compiler.
 
-        ``apart``: each thread counts into tallies of its own (`headwater.vectorise.privatized_counters`). ``fitting``:
-        the code may be for launches of sensible numbers only (`headwater.vectorise.overflow_guards`); what comes back
-        says so.
+        ``apart``: each thread counts into tallies of its own (`headwater.vectorise.privatized_counters`). ``guarded``:
+        the code may assume that 32-bit indices do not wrap around (`headwater.vectorise.overflow_guards`); the result
+        names the function that tests it.
         Raises InternalError if LLVM cannot compile it, MemoryLimitError if its private arrays are too large.
         """
-        code, group, chunks = self._choose(kernel, global_size, local_size, apart=apart, fitting=fitting)
+        code, group, chunks = self._choose(kernel, global_size, local_size, apart=apart, guarded=guarded)
         with self._lock:
             known = self._built.get((code, group))
             if known is None:
@@ -201,8 +201,8 @@ class HostModule:
         """The assembly of the code for launches of these sizes, with comments on what it is."""
         from headwater.native.worker import WORKER
 
-        code, group, chunks = self._choose(kernel, global_size, local_size, apart=False, fitting=True)
-        how = {"masked": code.masked, "split": code.split, "fitting": code.fitting}
+        code, group, chunks = self._choose(kernel, global_size, local_size, apart=False, guarded=True)
+        how = {"masked": code.masked, "split": code.split, "guarded": code.guarded}
         made: str = WORKER.call(
             "opencl.codegen:assembly", self.text(kernel), symbol_of(kernel), ENTRY, code.layout, **how
         )
@@ -213,7 +213,7 @@ class HostModule:
         )
 
     def _choose(
-        self, kernel: str, global_size: Size, local_size: Size | None, *, apart: bool, fitting: bool
+        self, kernel: str, global_size: Size, local_size: Size | None, *, apart: bool, guarded: bool
     ) -> tuple[_Code, Size, int]:
         """What code is for such a launch, the size of its groups and how many chunks each has."""
         facts = self.facts(kernel)
@@ -230,7 +230,7 @@ class HostModule:
         for size, step in zip(group, layout.steps, strict=True):
             chunks *= -(-size // step)
         split = facts.has_barrier and chunks > 1
-        code = _Code(kernel, layout, masked, split, apart, fitting and facts.fits and not self._checked(facts))
+        code = _Code(kernel, layout, masked, split, apart, guarded and facts.fits and not self._checked(facts))
         return code, group, chunks
 
     def _obtain(self, code: _Code, group: Size, chunks: int) -> HostKernel:
@@ -257,7 +257,7 @@ class HostModule:
             traps=facts.traps,
             tallies=facts.tallies,
             apart=code.apart,
-            fits=needs["symbol"] + FITS_SUFFIX if code.fitting else "",
+            fits=needs["symbol"] + FITS_SUFFIX if code.guarded else "",
             bounds=_bounds_test(needs["bounds"]),
         )
 
@@ -274,7 +274,7 @@ class HostModule:
             split=code.split,
             checked=self._checked(self.facts(code.kernel)),
             apart=code.apart,
-            fitting=code.fitting,
+            guarded=code.guarded,
         )
         if known := self._constants():
             from headwater.native.compile_c import TARGET
@@ -282,7 +282,7 @@ class HostModule:
 
             if mentioned := used(self.text(code.kernel), known):
                 made.append(object_code(mentioned, TARGET))
-        exports = [ENTRY, *([ENTRY + FITS_SUFFIX] if code.fitting else []), *([bounds.symbol] if bounds.symbol else [])]
+        exports = [ENTRY, *([ENTRY + FITS_SUFFIX] if code.guarded else []), *([bounds.symbol] if bounds.symbol else [])]
         needs = {"symbol": ENTRY, "frame_bytes": frame_bytes, "formats": formats, "fetches_ahead": fetches_ahead}
         needs["bounds"] = asdict(bounds)
         return {_IMAGE_FILE: link_shared(*made, exports=exports), _CODE_FILE: json.dumps(needs).encode()}

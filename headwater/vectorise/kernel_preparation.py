@@ -55,13 +55,13 @@ class Kernel:
 
 
 def read_kernel(
-    module: Module, name: str, *, as_written: bool = False, fitting: bool = False, bounds: str = ""
+    module: Module, name: str, *, as_written: bool = False, guarded: bool = False, bounds: str = ""
 ) -> Kernel:
     """Read and prepare one kernel. Raises InternalError for IR that the vectoriser does not know.
 
-    ``as_written``: leave accesses as they are in the source, for their positions. ``fitting``: the launch's numbers are
-    known to be such that indices of 32 bits do not wrap around. ``bounds``: the symbol of the function that shall tell
-    of launches whether they access memory outside of arrays; "": there shall be none.
+    ``as_written``: leave accesses as they are in the source, for their positions. ``guarded``: the launch tests
+    that 32-bit indices do not wrap around. ``bounds``: the symbol of the function that tests launches for accesses out
+    of bounds; "": none is made.
     """
     function = module.function(name)
     kernel_params = len(function.params)
@@ -77,7 +77,7 @@ def read_kernel(
         _make_vectors(function, private)
     cfg = Cfg(function)
     fits: tuple[Most, ...] = ()
-    if fitting and not as_written and not cfg.irreducible:
+    if guarded and not as_written and not cfg.irreducible:
         fits = fit_indices(function, cfg, Shapes(function, cfg, Layout(LANES), dict(private)))
     calls = [i for b in function.blocks.values() for i in b.insts if i.op == "call"]
     primitives = [m for i in calls if (m := PRIMITIVE.match(i.detail))]

@@ -84,15 +84,15 @@ def test_sensible_launches_have_the_right_answers(name, layout):
 @pytest.mark.parametrize("name", SENSIBLE)
 def test_sensible_launches_have_neither_gathers_nor_tests(name):
     module = Module(host.load(BARRIER % SENSIBLE[name], "k.cl").text("k"))
-    plain, fitting = (
+    plain, guarded = (
         codegen.vectorised(
-            module, read_kernel(module, "k", fitting=on), "entry", Layout(16, 4, 0, 0), False, False, False
+            module, read_kernel(module, "k", guarded=on), "entry", Layout(16, 4, 0, 0), False, False, False
         )[0]
         for on in (False, True)
     )
     assert "lanes." in plain  # for where the stride does not hold
-    assert "lanes." not in fitting
-    assert ("@entry_fits" in fitting) == (name != "constant")  # that one fits always: groups are small
+    assert "lanes." not in guarded
+    assert ("@entry_fits" in guarded) == (name != "constant")  # that one fits always: groups are small
 
 
 COUNTED = """

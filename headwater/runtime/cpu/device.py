@@ -50,10 +50,10 @@ class HostModule(Protocol):
         work_dim: int,
         *,
         apart: bool = False,
-        fitting: bool = True,
+        guarded: bool = True,
     ) -> TallyingKernel:
-        """Code for these sizes; ``apart``: each thread counts into tallies of its own; ``fitting``: it may be for
-        launches of sensible numbers only."""
+        """Code for these sizes; ``apart``: each thread counts into tallies of its own; ``guarded``: it may
+        assume that 32-bit indices do not wrap around."""
         ...
 
 
@@ -261,7 +261,7 @@ class CpuKernel(DeviceKernel):
         sizes_of_launch = (_three(whole), _three(start, 0), len(whole))
 
         def careful() -> CpuLaunch:
-            return CpuLaunch(self, module.specialise(*asked, fitting=False), *sizes_of_launch, check, None, group)
+            return CpuLaunch(self, module.specialise(*asked, guarded=False), *sizes_of_launch, check, None, group)
 
         launch = CpuLaunch(self, host, *sizes_of_launch, check, careful, group)
         if host.tallies and not check:
