@@ -217,7 +217,7 @@ def build(
     masked: bool,
     split: bool,
     checked: bool = False,
-    apart: bool = False,
+    privatised: bool = False,
     guarded: bool = False,
 ) -> tuple[list[bytes], int | None, tuple[str, ...], bool, BoundsTest]:
     """Vectorise one kernel of a prepared module and compile it.
@@ -226,14 +226,14 @@ def build(
     prefetches for launches that want it, and what it can say of accesses outside of arrays (unless it is ``checked``).
 
     ``masked``: some chunks are partly outside their work-group; ``split``: a work-group has several chunks, which wait
-    for each other at barriers; ``checked``: test every access (layout of one lane and row); ``apart``: each thread
+    for each other at barriers; ``checked``: test every access (layout of one lane and row); ``privatised``: each thread
     counts into tallies of its own; ``guarded``: the code assumes that 32-bit indices do not wrap around, and a
     function named after the entry and `FITS_SUFFIX` tests that for a launch, if the kernel has such indices.
     """
     module = Module(text)
     asked = "" if checked else symbol + BOUNDS_SUFFIX
     kernel = read_kernel(module, kernel_name, as_written=checked, guarded=guarded, bounds=asked)
-    found = tallies(kernel.function, len(kernel.function.params) - len(kernel.locals_bytes)) if apart else ()
+    found = tallies(kernel.function, len(kernel.function.params) - len(kernel.locals_bytes)) if privatised else ()
     keep_apart(kernel.function, found)
     code, frame_bytes, formats, ahead = vectorised(module, kernel, symbol, layout, masked, split, checked, found)
     alone = layout.lanes == 1 and kernel.has_loop and not checked

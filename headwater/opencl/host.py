@@ -46,10 +46,10 @@ class HostKernel:
     ``streaming``: arguments that are only written, for which streaming stores may be asked. ``fetches_ahead``:
     prefetches may be asked for. ``straight``: it has no loop, so that launches take about as long whatever their
     arguments are. ``traps``: it may end itself, with `TRAPPED` in the launch block's stop field. ``tallies``: positions
-    of the buffers that are only counted into. Where each thread counts for itself (``apart``), these are passed like
-    local pointers, and behind all arguments, for each, the buffer's address and bytes. ``fits``: the function of that
-    name, called like the entry, tells whether it is for a launch of such numbers; "": it is for all. ``bounds``: what
-    it can say of accesses outside of arrays before it is run.
+    of the buffers that are only counted into. Where each thread counts for itself (``privatised``), these are passed
+    like local pointers, and behind all arguments, for each, the buffer's address and bytes. ``fits``: the name of the
+    function that, called like the entry, tests whether the code is for a launch of such numbers; "": it is for all.
+    ``bounds``: what it can say of accesses outside of arrays before it is run.
     """
 
     library: Path
@@ -66,7 +66,7 @@ class HostKernel:
     straight: bool
     traps: bool
     tallies: tuple[int, ...]
-    apart: bool
+    privatised: bool
     fits: str
     bounds: BoundsTest
 
@@ -79,7 +79,7 @@ class _Code:
     layout: Layout
     masked: bool
     split: bool
-    apart: bool
+    privatised: bool
     guarded: bool
 
 
@@ -180,17 +180,17 @@ class HostModule:
         local_size: Size | None,
         work_dim: int,
         *,
-        apart: bool = False,
+        privatised: bool = False,
         guarded: bool = True,
     ) -> HostKernel:
         """The kernel's code for launches of these sizes, from memory, the disk cache or the compiler.
 
-        ``apart``: each thread counts into tallies of its own (`headwater.vectorise.privatized_counters`). ``guarded``:
-        the code may assume that 32-bit indices do not wrap around (`headwater.vectorise.overflow_guards`); the result
-        names the function that tests it.
+        ``privatised``: each thread counts into its own counters (`headwater.vectorise.privatized_counters`).
+        ``guarded``: the code may assume that 32-bit indices do not wrap around (`headwater.vectorise.overflow_guards`);
+        the result names the function that tests it.
         Raises InternalError if LLVM cannot compile it, MemoryLimitError if its private arrays are too large.
         """
-        code, group, chunks = self._choose(kernel, global_size, local_size, apart=apart, guarded=guarded)
+        code, group, chunks = self._choose(kernel, global_size, local_size, privatised=privatised, guarded=guarded)
         with self._lock:
             known = self._built.get((code, group))
             if known is None:
@@ -201,7 +201,7 @@ class HostModule:
         """The assembly of the code for launches of these sizes, with comments on what it is."""
         from headwater.native.worker import WORKER
 
-        code, group, chunks = self._choose(kernel, global_size, local_size, apart=False, guarded=True)
+        code, group, chunks = self._choose(kernel, global_size, local_size, privatised=False, guarded=True)
         how = {"masked": code.masked, "split": code.split, "guarded": code.guarded}
         made: str = WORKER.call(
             "opencl.codegen:assembly", self.text(kernel), symbol_of(kernel), ENTRY, code.layout, **how
@@ -213,7 +213,7 @@ class HostModule:
         )
 
     def _choose(
-        self, kernel: str, global_size: Size, local_size: Size | None, *, apart: bool, guarded: bool
+        self, kernel: str, global_size: Size, local_size: Size | None, *, privatised: bool, guarded: bool
     ) -> tuple[_Code, Size, int]:
         """What code is for such a launch, the size of its groups and how many chunks each has."""
         facts = self.facts(kernel)
@@ -230,7 +230,7 @@ class HostModule:
         for size, step in zip(group, layout.steps, strict=True):
             chunks *= -(-size // step)
         split = facts.has_barrier and chunks > 1
-        code = _Code(kernel, layout, masked, split, apart, guarded and facts.fits and not self._checked(facts))
+        code = _Code(kernel, layout, masked, split, privatised, guarded and facts.fits and not self._checked(facts))
         return code, group, chunks
 
     def _obtain(self, code: _Code, group: Size, chunks: int) -> HostKernel:
@@ -246,7 +246,7 @@ class HostModule:
             symbol=needs["symbol"],
             local_size=group,
             arg_offsets=facts.arg_offsets,
-            args_bytes=facts.args_bytes + (TALLY_RECORD_BYTES * len(facts.tallies) if code.apart else 0),
+            args_bytes=facts.args_bytes + (TALLY_RECORD_BYTES * len(facts.tallies) if code.privatised else 0),
             static_local_bytes=facts.static_local_bytes,
             frame_bytes=0 if frame is None else chunks * (STATE_BYTES + frame),
             unbounded=facts.unbounded,
@@ -256,7 +256,7 @@ class HostModule:
             straight=facts.reducible and not facts.has_loop,
             traps=facts.traps,
             tallies=facts.tallies,
-            apart=code.apart,
+            privatised=code.privatised,
             fits=needs["symbol"] + FITS_SUFFIX if code.guarded else "",
             bounds=_bounds_test(needs["bounds"]),
         )
@@ -273,7 +273,7 @@ class HostModule:
             masked=code.masked,
             split=code.split,
             checked=self._checked(self.facts(code.kernel)),
-            apart=code.apart,
+            privatised=code.privatised,
             guarded=code.guarded,
         )
         if known := self._constants():

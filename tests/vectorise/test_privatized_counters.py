@@ -7,7 +7,7 @@ import headwater as hw
 from benchmarks.forced_layouts import LAYOUTS, build, run
 from headwater.llvm.ir import Module
 from headwater.opencl import host
-from headwater.runtime.cpu.privatised import Apart, TallyLaunch
+from headwater.runtime.cpu.privatised import PrivatisedCounters, TallyLaunch
 from headwater.vectorise.kernel_preparation import read_kernel
 from headwater.vectorise.privatized_counters import tallies
 
@@ -159,5 +159,5 @@ def test_a_forced_launch_counts_apart_however_little_there_is():
     x, bins = np.zeros(8, np.int32), np.zeros(1000, np.int32)
     assert prepared.apart([x, bins]) is None
     run(program, "bins", (8,), None, [x, bins])
-    assert isinstance(prepared.apart, Apart)
+    assert isinstance(prepared.apart, PrivatisedCounters)
     assert prepared.apart([x, bins]) is not None

@@ -49,10 +49,10 @@ class HostModule(Protocol):
         local_size: tuple[int, int, int] | None,
         work_dim: int,
         *,
-        apart: bool = False,
+        privatised: bool = False,
         guarded: bool = True,
     ) -> TallyingKernel:
-        """Code for these sizes; ``apart``: each thread counts into tallies of its own; ``guarded``: it may
+        """Code for these sizes; ``privatised``: each thread counts into tallies of its own; ``guarded``: it may
         assume that 32-bit indices do not wrap around."""
         ...
 
@@ -265,14 +265,14 @@ class CpuKernel(DeviceKernel):
 
         launch = CpuLaunch(self, host, *sizes_of_launch, check, careful, group)
         if host.tallies and not check:
-            from headwater.runtime.cpu.privatised import Apart, TallyLaunch
+            from headwater.runtime.cpu.privatised import PrivatisedCounters, TallyLaunch
 
-            launch.apart = Apart(
+            launch.apart = PrivatisedCounters(
                 self.info.args,
                 host.tallies,
                 whole,
                 lambda: TallyLaunch(
-                    self, module.specialise(*asked, apart=True), *sizes_of_launch, check, careful, group
+                    self, module.specialise(*asked, privatised=True), *sizes_of_launch, check, careful, group
                 ),
             )
         return launch

@@ -61,7 +61,7 @@ class TallyLaunch(CpuLaunch):
             values[i] = offset + TALLY_SLACK_BYTES
 
 
-class Apart:
+class PrivatisedCounters:
     """Tells for arguments whether threads should count for themselves; ``make`` makes the launch that does.
 
     ``most_bytes``: of a thread's tables, up to which it pays.

@@ -59,7 +59,7 @@ class Module:
         self.kernels = kernels
         self.extra = extra
 
-    def specialise(self, kernel, global_size, local_size, work_dim, *, apart=False):
+    def specialise(self, kernel, global_size, local_size, work_dim, *, privatised=False):
         if local_size is None:
             local_size = (min(64, global_size[0]), 1, 1)
         offsets, position = [], 0
