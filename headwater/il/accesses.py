@@ -1,4 +1,4 @@
-"""Accesses of an IL program to memory pass in, in its order; the first that may meet an earlier one passes out."""
+"""Input: memory accesses of an IL program, in order. Output: the first that may conflict with an earlier one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headwater.il.lane_values import WAVEFRONT, Form, Numbers, Symbol
 from headwater.il.model import Instruction
 
 
-class Meeting(NamedTuple):
+class Conflict(NamedTuple):
     """Two accesses that may be of one place, by different work-items of a wavefront, without a fence between."""
 
     buffer: str
@@ -77,7 +77,7 @@ class Pending:
         }
         return made
 
-    def add(self, access: Access) -> Meeting | None:
+    def add(self, access: Access) -> Conflict | None:
         """Add an access; the first one before it that may be of the same place, if there is one."""
         patterns = self.patterns.setdefault(access.buffer, {})
         offset, form, key = 0, access.at, b""
@@ -88,8 +88,8 @@ class Pending:
         for other in patterns.values():
             if access.kind == other.kind and access.kind in "ra":
                 continue
-            if (place := self._first_meeting(other, access, form, offset)) is not None:
-                return Meeting(access.buffer, other.made[place], access.made)
+            if (place := self._first_conflict(other, access, form, offset)) is not None:
+                return Conflict(access.buffer, other.made[place], access.made)
         wanted = (access.kind, access.size, form and form.symbols, key)
         pattern = patterns.get(wanted)
         if pattern is None:
@@ -98,7 +98,7 @@ class Pending:
         pattern.made.append(access.made)
         return None
 
-    def _first_meeting(self, earlier: _Pattern, later: Access, form: Form | None, offset: int) -> int | None:
+    def _first_conflict(self, earlier: _Pattern, later: Access, form: Form | None, offset: int) -> int | None:
         """Which of earlier accesses may be of the same bytes by another work-item of the wavefront."""
         a, b = earlier.form, form
         if a is None or b is None or a.symbols != b.symbols:
@@ -113,7 +113,7 @@ class Pending:
         if apart is None:
             apart = self.distances[key] = self._between(a.numbers, b.numbers)
         further = offset - earlier.starts()
-        # They meet where the later one begins less than its size before the earlier one, or less than that one's after.
+        # They conflict if the later one begins by less than its size before, or by less than the other's size after.
         if not earlier.step:
             at = np.searchsorted(apart, -later.size - further, side="right")
             near = np.append(apart, np.int64(1) << 62)[at] < earlier.size - further

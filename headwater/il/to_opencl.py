@@ -13,8 +13,8 @@ from collections.abc import Callable
 from headwater.errors import SourceError, Span
 from headwater.il import quads
 from headwater.il.checker import POSITION_KINDS, RELATIONS, THREAD_KINDS, Facts, Uav, check
-from headwater.il.in_step import meeting
 from headwater.il.legacy import modern
+from headwater.il.lockstep import first_conflict
 from headwater.il.model import Index, Instruction, Operand, Program, Register
 from headwater.il.opencl_text import each_lane, in_step, items_of, number_of, picked, pointer_type, preludes
 from headwater.il.table import UNTRANSLATED, WHY_UNTRANSLATED, operations
@@ -34,9 +34,9 @@ def to_opencl(program: Program, filename: str = "<source>") -> Translation:
     check(program, filename)
     program = modern(program, filename)
     facts = check(program, filename)
-    met = meeting(program, facts)
+    conflict = first_conflict(program, facts)
     pixels = program.kind == "ps"
-    step = StepNeeded(met.buffer, met.earlier.line, met.later.line, pixels) if met is not None else None
+    step = StepNeeded(conflict.buffer, conflict.earlier.line, conflict.later.line, pixels) if conflict else None
     return _Translator(program, filename, facts, step).translate()
 
 

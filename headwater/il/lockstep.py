@@ -1,9 +1,9 @@
-"""An IL program in; the accesses by which it relies on the work-items of a wavefront being in step, out.
+"""Input: an IL program. Output: the first two accesses that rely on the work-items of a wavefront running in lockstep.
 
-On the chips all work-items of a wavefront do one instruction before any does the next. What one of them reads after
-another has written it, or writes after another has read it, is then as the program's order says, without a fence.
-Where work-items run otherwise, such a program gives other results. Accesses are told apart as far as addresses are
-known (`headwater.il.lane_values`): where it is not known that they differ, they may meet.
+On the chips all work-items of a wavefront execute an instruction before any executes the next one. If one work-item
+reads what another has written, or writes what another has read, the order of the program decides, without a fence. On
+devices without lockstep such a program gives other results. Addresses are compared as far as they are known
+(`headwater.il.lane_values`); accesses whose addresses are not known to differ are assumed to conflict.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from headwater.il.accesses import Access, Meeting, Pending
+from headwater.il.accesses import Access, Conflict, Pending
 from headwater.il.checker import POSITION_KINDS, THREAD_KINDS, Facts
 from headwater.il.lane_values import WAVEFRONT, Form, Numbers, Symbol, computed, merged
 from headwater.il.model import Instruction, Operand, Program, Register
@@ -23,8 +23,8 @@ from headwater.il.table import operations
 _TILE = 8
 """A wavefront of pixels is a square of so many a side."""
 _LEAST_STEPS, _MOST_LOOKS = 3_000, 16
-"""Instructions that are looked at, those of loops again and again, and looks at each on average, before accesses are
-said to meet without a further look."""
+"""Instructions that are analysed, those of loops repeatedly, and analyses of each on average, before accesses are
+assumed to conflict."""
 _ONE = 0x3F800000
 _INTEGERS = "iuSU"
 _LESS = {"ilt": True, "ult": True, "ige": False, "uge": False}
@@ -37,7 +37,7 @@ _BY_MASK = (
 Key = tuple[str, int, str]
 
 
-def meeting(program: Program, facts: Facts) -> Meeting | None:
+def first_conflict(program: Program, facts: Facts) -> Conflict | None:
     """The first such accesses of a program in its modern form, None if there are none."""
     if not (facts.uavs or facts.uses_global or facts.lds_bytes or facts.lds_dwords_per_thread):
         return None
@@ -45,14 +45,14 @@ def meeting(program: Program, facts: Facts) -> Meeting | None:
     try:
         walk.run()
     except _Found as found:
-        return found.meeting
+        return found.conflict
     return None
 
 
 class _Found(Exception):
-    def __init__(self, meeting: Meeting) -> None:
+    def __init__(self, conflict: Conflict) -> None:
         super().__init__()
-        self.meeting = meeting
+        self.conflict = conflict
 
 
 class _State:
@@ -245,7 +245,7 @@ class _Walk:
         name = made.mnemonic
         self.steps += 1
         if self.steps > self.most_steps:
-            raise _Found(Meeting("memory", made, made))
+            raise _Found(Conflict("memory", made, made))
         if name in ("whileloop", "loop"):
             return self.loop(body, at)
         if name == "switch":
@@ -293,12 +293,12 @@ class _Walk:
         return at + 1
 
     def arrive(self, ways: list[_Way], base: _State | None, together: bool) -> None:
-        """Come to where ways meet."""
+        """Continue where branches join."""
         if self.state is not None and base is not None:
             ways.append((self.state.changes(base), together))
 
     def joined(self, base: _State | None, ways: list[_Way]) -> _State | None:
-        """The state where ways meet that began in ``base``, which it becomes; None if there are none."""
+        """The state where branches join that started from ``base``, which it becomes; None if there are none."""
         if base is None or not ways:
             return None
         zero = self.constant(0)
@@ -400,7 +400,7 @@ class _Walk:
                 break
             varying |= wrong
         self.pending.let_trips_pass(first_symbol, steps, _most_trips(loop, steps))
-        loop = self.trip(body, at, end, base, head)  # which meets what the first has left behind
+        loop = self.trip(body, at, end, base, head)  # which conflicts with what the first has left
         self.state = self.joined(base, loop.left)
         together = all(way for _, way in loop.left)
         for key in changed if self.state is not None else ():

@@ -10,8 +10,8 @@ import pytest
 import headwater as hw
 from headwater.errors import SourceError
 from headwater.il.checker import check
-from headwater.il.in_step import meeting
 from headwater.il.legacy import modern
+from headwater.il.lockstep import first_conflict
 from headwater.il.parser import parse
 from headwater.il.translation import translation_of
 from headwater.vectorise.layout import Layout
@@ -57,7 +57,7 @@ APART = {
             "g[vAbsTidFlat.x]", "g[r1.x]"
         )
     ),
-    "shuffled without meeting": work_items(
+    "shuffled without conflict": work_items(
         "ixor r1.x, vTidInGrpFlat0.x, l0.w\nishl r1.x, r1.x, l1.y\nmov r0, g[r1.x+1]\nmov g[r1.x+2], r0"
     ),
     "fence between": work_items(f"{LDS}{OWN}{STORE}fence_threads_lds\n{NEXT}mov g[vAbsTidFlat.x], r4"),
@@ -79,7 +79,7 @@ APART = {
     ),
     "pixels": f"{PIXELS}ftoi r0, vWinCoord0\nimad r0.x, r0.y, l0.x, r0.x\nmov r1, g[r0.x]\nmov g[r0.x], r1\nend\n",
 }
-MEETING = {  # and the lines in which they meet, from the first one of the body on
+CONFLICTS = {  # and the lines in which they conflict, from the first one of the body on
     "mirrored": (work_items("ixor r1.x, vTidInGrpFlat0.x, l0.w\nmov r0, g[r1.x]\nmov g[vTidInGrpFlat0.x], r0"), 2, 3),
     "neighbours": (work_items("mov r0, g[vAbsTidFlat.x+1]\nmov g[vAbsTidFlat.x], r0"), 1, 2),
     "the last of a wavefront": (work_items("mov r0, g[vAbsTidFlat.x+63]\nmov g[vAbsTidFlat.x], r0"), 1, 2),
@@ -128,18 +128,18 @@ MEETING = {  # and the lines in which they meet, from the first one of the body 
 
 def found(source):
     program = modern(parse(source), "k.il")
-    return meeting(program, check(program, "k.il"))
+    return first_conflict(program, check(program, "k.il"))
 
 
 @pytest.mark.parametrize("name", APART)
-def test_accesses_that_do_not_meet_are_told_apart(name):
+def test_accesses_without_conflict_are_recognised(name):
     assert found(APART[name]) is None
     assert "volatile" not in translation_of(APART[name], "k.il").source.replace("volatile __global uint *p", "")
 
 
-@pytest.mark.parametrize("name", MEETING)
-def test_accesses_that_may_meet_are_found(name):
-    source, earlier, later = MEETING[name]
+@pytest.mark.parametrize("name", CONFLICTS)
+def test_accesses_that_may_conflict_are_found(name):
+    source, earlier, later = CONFLICTS[name]
     first = next(
         n
         for n, line in enumerate(source.splitlines())
@@ -238,7 +238,7 @@ def test_wavefronts_are_in_step_on_the_cpu_as_on_chips(name):
         assert (on_cpu[:items] == before[place]).all()
 
 
-def test_pixels_of_a_block_are_in_step_and_told_of():
+def test_pixels_of_a_block_are_in_step_and_reported():
     body = "ftoi r0, vWinCoord0\nixor r2.xy, r0, l0.yyyy\nimad r2.x, r2.y, l0.x, r2.x\nimad r0.x, r0.y, l0.x, r0.x\n"
     source = f"{PIXELS}{body}mov r1, g[r2.x]\nmov g[r0.x], r1\nmov o0, r1\nend\n"
     with pytest.warns(UserWarning, match=r"pixels of a wavefront may access the same place of g in lines 9 and 10"):
