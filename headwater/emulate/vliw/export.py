@@ -323,8 +323,7 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
         for n, operand in enumerate(operands):
             atomics.put_array(b, "%data", n, part, operand)
 
-    c.later(thunk)
-    c.flush()
+    c.at_once(thunk)  # loads that wait use the same arrays
     layout = {key: (n, 1) for n, key in enumerate(("DATA", "DATA1")) if key in what.types}
     atomics.update_lanes(c, what, c.mode, 4, how, slot, pc, mask.bits(b), layout, keep_old=returns)
     if returns:

@@ -135,8 +135,7 @@ class Access:
             for n, operand in enumerate(operands):
                 atomics.put_array(b, "%data", n, part, operand)
 
-        c.later(thunk)
-        c.flush()
+        c.at_once(thunk)  # loads that wait use the same arrays
         _, slot, _ = c.fixed(self.memory, self.how)
         layout = {name: (n, 1) for n, name in enumerate(("DATA", "DATA1")) if name in self.what.types}
         bits = self.mask.bits(b)

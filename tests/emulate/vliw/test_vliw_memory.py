@@ -170,6 +170,26 @@ def test_local_memory_and_its_queues():
     equal(*run(clauses, inputs_with(*columns), lds_bytes=4352))
 
 
+@pytest.mark.parametrize("lanes", [3, LANES])
+@pytest.mark.parametrize("name", ["LDS_XOR", "LDS_ADD", "LDS_XOR_RET"])
+def test_atomics_behind_reads_of_local_memory(name, lanes):
+    """Both go through the same arrays, the reads where not all lanes are active."""
+    popped = group(op(G, "MOV", 0, FIRST, 0, gpr(221)))
+    old = [group(op(G, "MOV", 0, FIRST + 1, 0, gpr(221)))] if name.endswith("_RET") else []
+    again = group(op(G, "MOV", 0, FIRST + 2, 0, gpr(221)))
+    groups = [
+        group(op(G, "LDS_WRITE", 0, 0, 0, gpr(2), gpr(3), write=False)),
+        group(op(G, "LDS_READ_RET", 0, 0, 0, gpr(2, 1), write=False)),
+        popped,
+        group(op(G, name, 0, 0, 0, gpr(2), gpr(3, 1), write=False)),
+        *old,
+        group(op(G, "LDS_READ_RET", 0, 0, 0, gpr(2), write=False)),
+        again,
+    ]
+    places = 4 * np.arange(LANES, dtype=np.uint32)
+    equal(*run([alu(G, *groups)], inputs_with(places, places[::-1]), lanes=lanes, lds_bytes=4352))
+
+
 @pytest.mark.parametrize("generation", ["r600", "evergreen"])
 def test_scratch_memory(generation):
     write = cf(generation, "MEM_SCRATCH", "MEM", type=1, rw_gpr=3, index_gpr=2, elem_size=3, comp_mask=15, array_base=1)
