@@ -15,7 +15,7 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from headwater.bridge.protocol import Protocol
 from headwater.errors import HeadwaterError
@@ -25,7 +25,17 @@ _REPLY = struct.Struct("<iI")
 
 Answer = tuple[int, bytes]
 """A status and a reply's record."""
-Handler = Callable[[tuple[Any, ...]], Answer | Iterable[Answer]]
+
+
+class FileAnswer(NamedTuple):
+    """The same, and a file that the host receives behind it."""
+
+    status: int
+    record: bytes
+    file: int
+
+
+Handler = Callable[[tuple[Any, ...]], Answer | FileAnswer | Iterable[Answer]]
 
 
 class Service(ABC):
@@ -123,7 +133,10 @@ class Connection:
             while (request := self._next()) is not None:
                 name = self._names[request[0]]
                 answer = handlers[name](unpack(messages[name].request, request[1]))
-                if isinstance(answer, tuple):
+                if isinstance(answer, FileAnswer):
+                    self.reply(answer.status, answer.record)
+                    socket.send_fds(self._socket, [b"\0"], [answer.file])
+                elif isinstance(answer, tuple):
                     self.reply(*answer)
                 else:
                     for status, record in answer:

@@ -23,7 +23,7 @@ FOLDER = Path(__file__).with_name("shim")
 _FORMAT = "shim 3"
 _FLAGS = (
     "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror",
-    "-fno-sanitize=undefined", "-s",
+    "-fno-sanitize=undefined", "-s", "-D_FILE_OFFSET_BITS=64",
 )  # fmt: skip
 
 _LINK = {"linux": ("-Wl,-Bsymbolic", "-lpthread", "-ldl")}
@@ -33,6 +33,7 @@ without ``-Bsymbolic`` our table of functions would hold the loader's, which cal
 TARGETS = {
     ("linux", "x86_64"): "x86_64-linux-gnu.2.27",
     ("linux", "aarch64"): "aarch64-linux-gnu.2.27",
+    ("linux", "i386"): "x86-linux-gnu.2.27",
     ("darwin", "x86_64"): "x86_64-macos.11.0",
     ("darwin", "aarch64"): "aarch64-macos.11.0",
 }

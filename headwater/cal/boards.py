@@ -49,13 +49,26 @@ class Storage(ABC):
         """What the host wrote becomes the device's."""
 
 
+def host_memory(nbytes: int, alignment_bytes: int) -> Array:
+    """Zeroed bytes on an address that is a multiple of ``alignment_bytes``. MemoryError if there are none."""
+    whole = np.zeros(nbytes + alignment_bytes, np.uint8)
+    start = -whole.ctypes.data % alignment_bytes
+    return whole[start : start + nbytes]
+
+
+_memory: list[Callable[[int, int], Array]] = [host_memory]
+
+
+def use_memory(take: Callable[[int, int], Array]) -> None:
+    """Resources' bytes come from there, instead of from `host_memory`."""
+    _memory[0] = take
+
+
 class HostStorage(Storage):
     """Bytes in this machine's memory, on an address that is a multiple of ``alignment_bytes``."""
 
     def __init__(self, nbytes: int, alignment_bytes: int) -> None:
-        whole = np.zeros(nbytes + alignment_bytes, np.uint8)
-        start = -whole.ctypes.data % alignment_bytes
-        self.array = whole[start : start + nbytes]
+        self.array = _memory[0](nbytes, alignment_bytes)
 
     def map(self) -> Array:
         return self.array
@@ -81,7 +94,9 @@ class DeviceStorage(Storage):
         self.copy: Array | None = None
 
     def map(self) -> Array:
-        self.copy = self.stream.read()
+        read = self.stream.read()
+        self.copy = _memory[0](read.nbytes, 64).view(np.uint32)
+        self.copy[:] = read
         return self.copy.view(np.uint8)
 
     def unmap(self) -> None:

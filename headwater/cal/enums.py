@@ -228,7 +228,7 @@ PREFIXES: dict[str, type[IntEnum] | type[IntFlag]] = {
 }
 """C's prefix of each enumeration's members."""
 
-_C_NAMES = {
+C_NAMES = {
     "CAL_FORMAT_32BIT_TYPELESS": CALformat.UNSIGNED_INT32_1,
     "CAL_TARGET_600": CALtarget.R600,
     "CAL_TARGET_610": CALtarget.RV610,
@@ -241,12 +241,13 @@ _C_NAMES = {
     "CAL_FALSE": 0,
     "CAL_TRUE": 1,
 }
+"""What C has besides, by its whole names."""
 
 
 def constant(name: str) -> int | None:
     """The value of a C name such as ``CAL_FORMAT_FLOAT_4``; None if there is none of that name."""
-    if name in _C_NAMES:
-        return _C_NAMES[name]
+    if name in C_NAMES:
+        return C_NAMES[name]
     for prefix, kind in PREFIXES.items():
         member = name.removeprefix(prefix)
         if member != name and member in kind.__members__:

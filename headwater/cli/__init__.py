@@ -37,6 +37,7 @@ COMMANDS = {
     "devices": ("headwater.cli.devices", "list the devices that kernels can run on"),
     "cache": ("headwater.cli.cache", "show or clear the cache of compiled kernels"),
     "icd": ("headwater.cli.icd", "run unchanged OpenCL programs on Headwater's devices"),
+    "cal": ("headwater.cli.cal", "run unchanged CAL programs on Headwater's devices"),
     "bench": ("headwater.cli.bench", "measure kernels on this machine, against NumPy, Numba and PoCL"),
     "completion": ("headwater.cli.completion", "print a completion script for bash, zsh or fish"),
     "demo": ("headwater.cli.demo", "filter a photograph and price a million options"),

@@ -54,6 +54,8 @@ struct hw_arena {
   char name[64]; // by which the server finds it, where files cannot be passed on
 };
 
+// A file of `size` bytes that another process can share, with no memory behind it. 0 if there is none.
+int hw_make_shared(struct hw_arena *arena, uint64_t size);
 // Address space of `size` bytes that another process can share; memory is taken as it is touched. 0 if there is none.
 int hw_map_arena(struct hw_arena *arena, uint64_t size);
 // Give the memory behind whole pages back; their contents are lost.
@@ -73,6 +75,14 @@ hw_connection hw_connect(hw_connection first, const void *request, size_t bytes)
 int hw_send(hw_connection connection, const void *data, size_t bytes);
 int hw_receive(hw_connection connection, void *data, size_t bytes);
 void hw_close(hw_connection connection);
+
+// A file that comes behind a reply; negative if it does not come.
+intptr_t hw_receive_file(hw_connection connection);
+// Map a file that was received, and close it; NULL if there is no address space.
+void *hw_map_shared(intptr_t file, uint64_t bytes);
+void hw_unmap_shared(void *memory, uint64_t bytes);
+// Put pages of this process into the arena's file, at their addresses, with what is in them. 0 if that is impossible.
+int hw_share_pages(struct hw_arena *arena, void *pages, uint64_t bytes);
 
 // The file that this code was loaded from.
 int hw_own_path(char *path, size_t room);

@@ -92,25 +92,34 @@ static int shared_file(void) {
 #endif
 }
 
-int hw_map_arena(struct hw_arena *arena, uint64_t size) {
+int hw_make_shared(struct hw_arena *arena, uint64_t size) {
   int file = shared_file();
   if (file < 0)
     return 0;
+  if (ftruncate(file, (off_t)size)) {
+    close(file);
+    return 0;
+  }
+  arena->size = size;
+  arena->file = file;
+  return 1;
+}
+
+int hw_map_arena(struct hw_arena *arena, uint64_t size) {
+  if (!hw_make_shared(arena, size))
+    return 0;
   // A place that processes seldom use: the server can then have the arena at the same addresses.
   void *wanted = sizeof(void *) == 8 ? (void *)(uintptr_t)0x200000000000u : NULL;
-  void *base = MAP_FAILED;
-  if (!ftruncate(file, (off_t)size))
-    base = mmap(wanted, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  void *base = mmap(wanted, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, (int)arena->file, 0);
   if (base == MAP_FAILED) {
-    close(file);
+    close((int)arena->file);
+    *arena = (struct hw_arena){0};
     return 0;
   }
 #ifdef MADV_DONTDUMP
   madvise(base, size, MADV_DONTDUMP);
 #endif
   arena->base = base;
-  arena->size = size;
-  arena->file = file;
   return 1;
 }
 
@@ -171,6 +180,51 @@ static int send_with_file(int connection, int file) {
     sent = sendmsg(connection, &message, MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);
   return sent == 1;
+}
+
+intptr_t hw_receive_file(hw_connection connection) {
+  char byte, control[CMSG_SPACE(sizeof(int))];
+  struct iovec part = {&byte, 1};
+  struct msghdr message = {0};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got;
+  do
+    got = recvmsg((int)connection, &message, 0);
+  while (got < 0 && errno == EINTR);
+  struct cmsghdr *head = got == 1 ? CMSG_FIRSTHDR(&message) : NULL;
+  if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+    return -1;
+  int file;
+  memcpy(&file, CMSG_DATA(head), sizeof file);
+  fcntl(file, F_SETFD, FD_CLOEXEC);
+  return file;
+}
+
+void *hw_map_shared(intptr_t file, uint64_t bytes) {
+  void *memory = MAP_FAILED;
+  if (bytes <= SIZE_MAX)
+    memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, (int)file, 0);
+  close((int)file);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+void hw_unmap_shared(void *memory, uint64_t bytes) { munmap(memory, (size_t)bytes); }
+
+int hw_share_pages(struct hw_arena *arena, void *pages, uint64_t bytes) {
+  off_t place = (off_t)(uintptr_t)pages;
+  for (uint64_t done = 0; done < bytes;) {
+    ssize_t written = pwrite((int)arena->file, (char *)pages + done, (size_t)(bytes - done), place + (off_t)done);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return 0;
+    done += (uint64_t)written;
+  }
+  int flags = MAP_SHARED | MAP_FIXED;
+  return mmap(pages, (size_t)bytes, PROT_READ | PROT_WRITE, flags, (int)arena->file, place) != MAP_FAILED;
 }
 
 static int make_pair(int ends[2]) {
