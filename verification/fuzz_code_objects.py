@@ -60,9 +60,9 @@ class Inputs:
     KINDS = ("word", "word", "word", "turned", "turned", "turned", "stream", "object")
 
     def __init__(self, objects: Sequence[tuple[str, bytes]]) -> None:
+        from headwater.chips.gcn_isas import ISAS
         from headwater.isa.gcn import codeobject
         from headwater.isa.gcn.decode import decode, decode_all
-        from headwater.isa.gcn.model import ISAS
         from headwater.isa.gcn.printer import text
 
         self.objects = objects

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from headwater.chips.gcn_isas import ISA_OF_TARGET
 from headwater.emulate.gcn.reference import step
 from headwater.emulate.gcn.reference_registers import Wave
 from headwater.emulate.wave.layout import LANES
@@ -26,7 +27,7 @@ from headwater.emulate.wave.reference_memory import FlatMemory, LocalMemory, Mem
 from headwater.errors import HeadwaterError
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.encodings import forms_by_prefix, layouts
-from headwater.isa.gcn.model import EXEC, ISA_OF_TARGET, M0, VCC, Instruction, Row
+from headwater.isa.gcn.model import EXEC, M0, VCC, Instruction, Row
 from headwater.isa.gcn.printer import text as printed
 from headwater.isa.gcn.semantics import is_float, semantics
 from headwater.isa.gcn.table import rows

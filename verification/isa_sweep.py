@@ -22,11 +22,12 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from headwater.chips.gcn_isas import ISAS
 from headwater.errors import DecodeError
 from headwater.isa.gcn import table
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.encodings import forms_by_prefix, layouts
-from headwater.isa.gcn.model import ISAS, Row
+from headwater.isa.gcn.model import Row
 from headwater.isa.gcn.printer import text
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from headwater.base.arrays import address, aligned_bytes
+from headwater.chips.gcn_isas import ISA_OF_TARGET, ISAS, TRAITS
 from headwater.emulate.gcn.reference import step
 from headwater.emulate.gcn.reference_registers import Wave
 from headwater.emulate.wave.layout import LANES
@@ -29,7 +30,7 @@ from headwater.errors import HeadwaterError, KernelFault
 from headwater.isa.gcn import resources
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.encodings import layouts
-from headwater.isa.gcn.model import EXEC, ISA_OF_TARGET, Instruction, Row
+from headwater.isa.gcn.model import EXEC, Instruction, Row
 from headwater.isa.gcn.printer import text as printed
 from headwater.isa.gcn.table import rows
 from headwater.isa.gcn.typed import untyped
@@ -86,7 +87,7 @@ def _format(rng: random.Random, *, buffer: bool, generation: int) -> tuple[int, 
 
 def make_trial(row: Row, isa: str, rng: random.Random, values: np.random.Generator) -> Trial | None:
     """A random trial of a row; None where what came out is no instruction, or asks for what is not emulated."""
-    generation = ("gfx6", "gfx7", "gfx8").index(isa) if isa in resources.OLD_IMAGES else 3
+    generation = min(ISAS.index(isa), 3)
     fields = layouts(isa)[row.encoding]
     image = row.encoding == "MIMG"
     encoded: dict[str, int] = {"op": row.opcodes[isa], "vaddr": ADDRESS, "vdata": DATA, "srsrc": RESOURCE // 4}
@@ -164,11 +165,11 @@ def _image(row: Row, isa: str, rng: random.Random, encoded: dict[str, int], data
         "pitch": pitch - 1, "min_lod": rng.choice([0, 0, 100]),
         **_dst_sel(rng),
     }  # fmt: skip
-    if chosen == resources.IMAGE_3D or isa not in resources.OLD_IMAGES:
+    if chosen == resources.IMAGE_3D or TRAITS[isa].has_swizzle_modes:
         values["depth"] = slices - 1
     if chosen >= resources.IMAGE_CUBE:
         values["base_array"] = rng.choice([0, 0, slices - 1])
-        if isa in resources.OLD_IMAGES:
+        if not TRAITS[isa].has_swizzle_modes:
             values["last_array"] = slices - 1
     layered = chosen in (resources.IMAGE_1D_ARRAY, resources.IMAGE_2D_ARRAY, resources.IMAGE_CUBE)
     encoded["dmask"] = rng.randint(0, 15)
@@ -228,7 +229,8 @@ def _buffer(row: Row, isa: str, rng: random.Random, encoded: dict[str, int], dat
         {
             "stride": stride, "swizzle": int(rng.random() < 0.3), "records": rng.choice([0, 7, 50, 300, 4096]),
             "num_format": rng.randrange(8) if typed else kind, "data_format": 1 if typed else data,
-            "element_size": rng.randrange(4) if isa in resources.OLD_IMAGES else 0, "index_stride": rng.randrange(4),
+            "element_size": 0 if TRAITS[isa].has_swizzle_modes else rng.randrange(4),
+            "index_stride": rng.randrange(4),
             "add_tid": int(rng.random() < 0.1 and typed), **_dst_sel(rng),
         },
     )  # fmt: skip

@@ -97,7 +97,7 @@ def _domain(a: Analysis) -> Iterator[Advice]:
             "domain",
             f"launch at least {launch.hiding_items:,} work-items at once",
             f"{launch.items:,} are fewer than that; {which}; the minimum is {launch.minimum_items:,} (one wavefront"
-            f"{' pair' if a.chip.family == 'vliw' else ''} a SIMD)",
+            f"{' pair' if a.chip.is_vliw else ''} a SIMD)",
             "fill",
         )
     elif launch.tail_efficiency < 0.9:
@@ -152,13 +152,13 @@ def _cliff(a: Analysis) -> Iterator[Advice]:
         return
     if after.wavefronts < a.occupancy.wavefronts:
         spare = given - needs.vgprs
-        name = "GPR" if a.chip.family == "vliw" else "VGPR"
+        name = "GPR" if a.chip.is_vliw else "VGPR"
         yield Advice(
             "register cliff",
             f"do not use {given + 1} {name}s or more",
             f"{needs.vgprs} of them are used; at {given + 1}, {spare + 1} more, occupancy falls from "
             f"{units.share(a.occupancy.occupancy)} to {units.share(after.occupancy)}",
-            "gprs" if a.chip.family == "vliw" else "vgprs",
+            "gprs" if a.chip.is_vliw else "vgprs",
         )
 
 
@@ -221,7 +221,7 @@ def _wider(a: Analysis) -> Iterator[Advice]:
     widest = max(max(step.read_bytes, step.write_bytes) for step in moves)
     if widest > 4:
         return
-    vliw = a.chip.family == "vliw"
+    vliw = a.chip.is_vliw
     extra = ""
     if vliw and (packing := a.metric("packing")) is not None and isinstance(packing.value, float):
         extra = f", and four elements at a time would use more of the slots, of which {packing.value:.0%} are used"
@@ -281,7 +281,7 @@ def _reuse(a: Analysis) -> Iterator[Advice]:
 def _doubles(a: Analysis) -> Iterator[Advice]:
     doubles = a.metric("float64")
     rate = a.chip.rates.float64_fma
-    if doubles is not None and a.chip.family == "gcn" and rate < 0.25 and a.estimate.bound_by == "ALU":
+    if doubles is not None and not a.chip.is_vliw and rate < 0.25 and a.estimate.bound_by == "ALU":
         yield Advice(
             "double precision",
             "use float where its precision is sufficient",

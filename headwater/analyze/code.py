@@ -12,10 +12,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any, Literal
 
+from headwater.chips import VLIW
+from headwater.chips.model import Family
 from headwater.isa.cost import NO_COST, Cost
 from headwater.isa.gcn.cost import UNITS
 
-Family = Literal["gcn", "vliw"]
 Known = Literal["proved", "given", "launch", "unknown"]
 KNOWN: dict[Known, str] = {
     "proved": "proved",
@@ -133,9 +134,14 @@ class Code:
     chances: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
     @property
+    def is_vliw(self) -> bool:
+        """Whether it is code of a VLIW chip."""
+        return self.family == VLIW
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """The classes of steps of this family."""
-        return UNITS if self.family == "gcn" else VLIW_CLASSES
+        return VLIW_CLASSES if self.is_vliw else UNITS
 
     def with_trips(self, given: dict[str, int]) -> Code:
         """The same code with loops' trip counts as given by name."""

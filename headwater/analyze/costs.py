@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, fields
 from headwater.analyze.code import Code, Step
 from headwater.analyze.patterns import Pattern
 from headwater.chips import Chip
+from headwater.chips.gcn_isas import traits_of
 from headwater.isa.gcn import cost as gcn_cost
-from headwater.isa.gcn.model import generation_of
 
 
 @dataclass(slots=True)
@@ -72,21 +72,21 @@ def addresses_per_cycle(chip: Chip) -> int:
 def alu_cycles(step: Step, chip: Chip) -> int:
     """Cycles that an ALU instruction, or group, occupies its SIMD. A group takes one turn: the compiler has paid in
     slots for what its operations cost."""
-    return chip.compute.turn_cycles if chip.family == "vliw" else gcn_cost.alu_cycles(step.cost, chip)
+    return chip.compute.turn_cycles if chip.is_vliw else gcn_cost.alu_cycles(step.cost, chip)
 
 
 def fetch_cycles(step: Step, chip: Chip, *, coalesced: bool) -> float:
     """Cycles of a vector memory instruction in the compute unit's address units."""
     if step.pattern is not None:
         return _known_cycles(step, chip, Pattern(*step.pattern))
-    if chip.family == "vliw":
+    if chip.is_vliw:
         return chip.compute.wavefront_size / addresses_per_cycle(chip)
     return _address_cycles(step, chip)[0 if coalesced else 1]
 
 
 def _address_cycles(step: Step, chip: Chip) -> gcn_cost.AddressCycles:
     nbytes = (step.read_bytes or step.write_bytes) // max(1, step.accesses)
-    return gcn_cost.address_cycles(step.cost, nbytes, generation_of(chip.target))
+    return gcn_cost.address_cycles(step.cost, nbytes, traits_of(chip.target).generation)
 
 
 def _known_cycles(step: Step, chip: Chip, found: Pattern) -> float:
@@ -103,7 +103,7 @@ def _known_cycles(step: Step, chip: Chip, found: Pattern) -> float:
 def local_cycles(step: Step, chip: Chip) -> float:
     """Cycles of the LDS without bank conflicts. On VLIW chips: what it moves, 128 bytes a cycle; addresses share the
     way in with the data that is written."""
-    if chip.family == "gcn":
+    if not chip.is_vliw:
         return step.cost.number
     wavefront = chip.compute.wavefront_size
     into = step.write_bytes + 4 * step.accesses if step.write_bytes else 0
@@ -137,7 +137,7 @@ def work_of_step(step: Step, chip: Chip, *, coalesced: bool = True, lanes: float
         if step.space == "scratch":
             work.scratch_bytes = (step.read_bytes + step.write_bytes) * lanes
         else:
-            if chip.family == "vliw" and step.write_bytes and step.accesses:
+            if chip.is_vliw and step.write_bytes and step.accesses:
                 work.store_cycles = store_cycles(step) * lanes
             once = step.pattern[-1] if step.pattern is not None and not step.atomic else 1.0
             work.read_bytes, work.write_bytes = step.read_bytes * lanes * once, step.write_bytes * lanes

@@ -52,7 +52,7 @@ def minimum_items(chip: Chip) -> int:
     """Work-items that give every SIMD something to do: a wavefront each, a pair on VLIW chips, whose SIMDs take turns
     between an even and an odd one (AMD, "OpenCL on the ATI Radeon HD 4870": 10 SIMDs × 2 × 64 = 1,280)."""
     compute = chip.compute
-    pairs = 2 if chip.family == "vliw" else 1
+    pairs = 2 if chip.is_vliw else 1
     return compute.compute_units * compute.simds_per_compute_unit * pairs * compute.wavefront_size
 
 

@@ -108,7 +108,7 @@ def estimate(
     reads = items * (work.read_bytes * (1 - hit) + work.scratch_bytes / 2)
     writes = items * (work.write_bytes + work.scratch_bytes / 2)
     units = compute.compute_units
-    wide = "groups" if chip.family == "vliw" else "instructions"
+    wide = "groups" if chip.is_vliw else "instructions"
     terms = [
         Term(
             "ALU",

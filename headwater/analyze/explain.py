@@ -103,7 +103,7 @@ def _instructions(name: str) -> Iterator[Explanation]:
 
 
 def _gcn(row: Any) -> Explanation:
-    from headwater.isa.gcn.model import ISAS
+    from headwater.chips.gcn_isas import ISAS
 
     kind = row.cost.unit
     have = [isa for isa in ISAS if isa in row.opcodes]

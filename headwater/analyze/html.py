@@ -201,7 +201,7 @@ def _loops(a: Analysis) -> str:
 
 def _occupancy(a: Analysis) -> str:
     found, chip, needs = a.occupancy, a.chip, a.needs
-    vliw = a.code.family == "vliw"
+    vliw = a.code.is_vliw
     name = "GPRs of a work-item" if vliw else "VGPRs of a work-item"
     most = chip.registers.vgprs_per_wavefront
     wavefront = chip.compute.wavefront_size
@@ -288,7 +288,7 @@ def _views(a: Analysis) -> str:
         )
         empty = "<i class=at></i><i class=runs></i><i class=live></i>"
         rows += [f"<code{attribute}>{empty}{escape(text)}</code>" for text in others]
-    live = "live registers" if a.code.family == "gcn" else ""
+    live = "" if a.code.is_vliw else "live registers"
     columns.append(
         f"<div><h4>{escape(a.code.target)}: address, runs{', ' + live if live else ''}</h4>{''.join(rows)}</div>"
     )

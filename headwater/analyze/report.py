@@ -399,7 +399,7 @@ def _span(lines: tuple[int, int] | None) -> str:
 
 def _metrics(a: Analysis) -> list[Metric]:
     code, work, found = a.code, a.work, a.estimate
-    vliw = code.family == "vliw"
+    vliw = code.is_vliw
     ratio = a.alu_fetch_ratio
     fill = a.launch.items / a.launch.minimum_items
     rows = [

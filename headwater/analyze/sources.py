@@ -117,7 +117,7 @@ def _read(entry: Path) -> tuple[Mapping[str, str], Built]:
 
 
 def _build(source: Source, chip: Chip, given: Given) -> Built:
-    if chip.family == "vliw":
+    if chip.is_vliw:
         from headwater.analyze.vliw import build_vliw
 
         return build_vliw(source, chip, given)

@@ -217,7 +217,7 @@ def _paths(out: Console, a: Analysis) -> None:
         for name in a.code.classes
         if any(a.works[m].classes.get(name) for m in MODES)
     ]
-    vliw = a.code.family == "vliw"
+    vliw = a.code.is_vliw
     if vliw:
         rows.append(("operations", [units.number(a.works[m].operations) for m in MODES]))
     rows += [
@@ -392,7 +392,7 @@ def _rows(out: Console, group: Sequence[Analysis], title: str, alone: bool) -> N
             cell("headroom"),
             cell("occupancy"),
             Text("\n".join(a.occupancy.limited_by)),
-            cell("gprs") if a.code.family == "vliw" else cell("vgprs"),
+            cell("gprs") if a.code.is_vliw else cell("vgprs"),
             cell("alu_fetch_ratio"),
             cell("gflops"),
             cell("bandwidth"),

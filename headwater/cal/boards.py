@@ -181,7 +181,7 @@ def _board(name: str) -> Board:
     from headwater import chips
     from headwater.runtime.devices import device
 
-    if chips.known(name) and (chip := chips.find(name)).family == "vliw":
+    if chips.known(name) and (chip := chips.find(name)).is_vliw:
         from headwater.cal.machine import MachineBoard
 
         board: Board = MachineBoard(chip)

@@ -12,7 +12,7 @@ import os
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from headwater.base import cache
 from headwater.base.freshness import code_state
@@ -36,6 +36,8 @@ _MODEL = frozenset(
     {"Caches", "Chip", "Compute", "Features", "Latencies", "Link", "LocalMemory", "Memory", "Rates", "Registers"}
 )
 FOLDER = Path(__file__).parent
+VLIW: Final = "vliw"
+"""The family of chips whose instructions are clauses of wide ones; the other one is "gcn"."""
 # LLVM's processors of its r600 back end (LLVM, R600Processors.td), the oldest first.
 VLIW_TARGETS = """
 rs880 r600 r630 rv670 rv710 rv730 rv770 cedar redwood sumo juniper cypress caicos turks barts cayman""".split()
@@ -55,6 +57,11 @@ class Outline(NamedTuple):
     target: str
     work_group_size: int
     work_group_bytes: int
+
+    @property
+    def is_vliw(self) -> bool:
+        """As in `Chip`."""
+        return self.family == VLIW
 
 
 def __getattr__(name: str) -> Any:

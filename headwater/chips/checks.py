@@ -105,7 +105,7 @@ def _shape(chip: Chip) -> Iterator[Fault]:
         allowed = f"it is a multiple of compute.lanes_per_simd, {lanes}"
         told = f"compute.wavefront_size is {size}"
         yield Fault("compute", "wavefront_size", told, allowed, ("lanes_per_simd",))
-    if chip.family == "gcn":
+    if not chip.is_vliw:
         if size != GCN_WAVEFRONT:
             allowed = f"the machine code of {chip.target} is for wavefronts of {GCN_WAVEFRONT}"
             yield Fault("compute", "wavefront_size", f"compute.wavefront_size is {size}", allowed)
@@ -138,7 +138,7 @@ def _rates(chip: Chip) -> Iterator[Fault]:
     least = period / LONGEST_INSTRUCTION
     for figure in fields(rates):
         key, value = figure.name, getattr(rates, figure.name)
-        if key == "matrix_flops" or (value == 0 and not (chip.family == "gcn" and key in _GCN_RATES)):
+        if key == "matrix_flops" or (value == 0 and not (not chip.is_vliw and key in _GCN_RATES)):
             continue
         if value < least:
             high = figure.metadata["range"].high
@@ -158,7 +158,7 @@ def _registers(chip: Chip) -> Iterator[Fault]:
         if value > most:
             told = f"{table}.{key} is {value}, more than the {most} that there are"
             yield Fault(table, key, told, f"it is at most {table}.{whole}", (whole,))
-    if chip.family == "gcn" and registers.sgprs_per_wavefront == 0:
+    if not chip.is_vliw and registers.sgprs_per_wavefront == 0:
         allowed = "a GCN chip has scalar registers: 102 or 104 for each wavefront"
         yield Fault("registers", "sgprs_per_wavefront", "registers.sgprs_per_wavefront is 0", allowed)
     for table, key, value, step, granule in (
@@ -180,7 +180,7 @@ def _caches(chip: Chip) -> Iterator[Fault]:
     code, code_line = CODE_WAYS[family], CODE_LINE_BYTES[family]
     for key, banks, ways, line, may_lack in (
         ("l1_bytes", 1, caches.l1_ways, caches.l1_line_bytes, False),
-        ("l2_bytes", caches.l2_banks, caches.l2_ways, caches.l2_line_bytes, family == "vliw"),
+        ("l2_bytes", caches.l2_banks, caches.l2_ways, caches.l2_line_bytes, chip.is_vliw),
         ("scalar_bytes", 1, code, code_line, False),
         ("instruction_bytes", 1, code, code_line, False),
         ("vertex_bytes", 1, VERTEX_WAYS, caches.l1_line_bytes, True),

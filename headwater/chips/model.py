@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from headwater.chips import VLIW
 from headwater.errors import UsageError
 
 Family = Literal["gcn", "vliw"]
@@ -261,6 +262,11 @@ class Chip:
     link: Link
     features: Features | None = None
     file: str = ""
+
+    @property
+    def is_vliw(self) -> bool:
+        """Whether instructions are clauses of wide ones."""
+        return self.family == VLIW
 
     @property
     def vliw(self) -> Features:

@@ -92,7 +92,7 @@ class Occupancy:
 
 
 def _vector(chip: Chip) -> Resource:
-    return "GPRs" if chip.family == "vliw" else "VGPRs"
+    return "GPRs" if chip.is_vliw else "VGPRs"
 
 
 def _granules(asked: int, granule: int) -> int:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from headwater.base import reading
-from headwater.chips import VLIW_TARGETS, find, model
+from headwater.chips import VLIW, VLIW_TARGETS, find, model
 from headwater.chips.checks import faults, wanted
+from headwater.chips.gcn_isas import ISA_OF_TARGET
 from headwater.chips.model import Chip, Family, Features, Memory, Range
 from headwater.errors import SourceError, Span, UsageError
 
@@ -56,7 +57,7 @@ class _Reader:
                 values[key] = getattr(base, key)
         if values["family"] not in get_args(Family):
             raise self._fault(f"family is {values['family']!r}", "", "family", 'it is "gcn" or "vliw"')
-        vliw = values["family"] == "vliw"
+        vliw = values["family"] == VLIW
         self._check_target(values["target"], vliw=vliw)
         for key, kind in _TABLES.items():
             values[key] = self._table(key, kind, getattr(base, key) if base is not None else None)
@@ -104,8 +105,8 @@ class _Reader:
             if target not in VLIW_TARGETS:
                 hint = f"a VLIW chip's is LLVM's name of its processor: {', '.join(VLIW_TARGETS)}"
                 raise self._fault(f"target is {target!r}", "", "target", hint)
-        elif not re.fullmatch(r"gfx[6-9]\d[0-9a-f]", target):
-            hint = "a GCN chip's is LLVM's name of its processor, as gfx600, gfx803, gfx906 or gfx90a"
+        elif target not in ISA_OF_TARGET:
+            hint = f"a GCN chip's is LLVM's name of its processor: {', '.join(sorted(ISA_OF_TARGET))}"
             raise self._fault(f"target is {target!r}", "", "target", hint)
 
     def _table(self, name: str, kind: Any, base: Any) -> Any:

@@ -102,7 +102,7 @@ def target(given: str | None, device: str | None) -> str:
     from headwater import chips
 
     chip = chips.find(device)
-    if chip.family != "gcn":
+    if chip.is_vliw:
         raise UsageError(f"{chip.name} has no GCN machine code", hint="choose a GCN or CDNA chip of headwater devices")
     return chip.target
 

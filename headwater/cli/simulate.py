@@ -87,9 +87,9 @@ def _simulate(args: argparse.Namespace) -> int:
     refuse_overwriting([args.html, args.timeline, *map(output_file, args.outputs)], [path])
     chips = [simulated(name) for name in args.device or [None]]  # what is missing is compiled during what follows
 
+    from headwater.chips.gcn_isas import ISA_OF_TARGET
     from headwater.cli.launch import Job, TimeLimit, printf_on_stderr
     from headwater.cli.progress import progress
-    from headwater.isa.gcn.model import ISA_OF_TARGET
     from headwater.isa.vliw.traits import GENERATION_OF_TARGET
     from headwater.timing.sweep import sweep, variants
     from headwater.timing.system import repeated

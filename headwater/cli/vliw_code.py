@@ -37,7 +37,7 @@ def target(given: str | None, device: str | None) -> str:
     from headwater import chips
 
     chip = chips.find(device)
-    return chip.target if chip.family == "vliw" else ""
+    return chip.target if chip.is_vliw else ""
 
 
 def images(data: bytes, name: str, chosen: str) -> tuple[Image, ...]:

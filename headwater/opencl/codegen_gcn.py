@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 import llvmlite.binding as llvm
 
+from headwater.chips.gcn_isas import traits_of
 from headwater.errors import InternalError
 from headwater.llvm.modules import limit_code_generation, limit_passes, parse
 from headwater.llvm.passes.gcn_phis import with_values_kept
@@ -83,7 +84,7 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
         optimised = str(module)
     _refuse_large_frames(optimised, filename, how.processor)
     text = _of_own_memory(with_values_kept(_without_ones(optimised)))
-    if how.processor.startswith(("gfx6", "gfx7")):
+    if not traits_of(how.processor).has_halves:
         text = _rounded_halves(text)
     if how.plain_minima:
         text = _plain_minima(text)

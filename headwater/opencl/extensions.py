@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headwater.chips.gcn_isas import traits_of
+
 if TYPE_CHECKING:
     from headwater.chips import Chip
 
@@ -37,14 +39,10 @@ class Abilities:
 ALL = Abilities()
 """The cpu device's, and the device library's own code."""
 
-_WITHOUT_FLAT = ("gfx600", "gfx601", "gfx602")
-"""Processors without FLAT instructions, which access memory of any kind (LLVM, "User Guide for AMDGPU Backend",
-Processors: "Does not support generic address space")."""
-
 
 def of_processor(processor: str) -> Abilities:
     """Those of a GCN chip, by LLVM's name."""
-    return Abilities(generic=processor not in _WITHOUT_FLAT)
+    return Abilities(generic=traits_of(processor).has_flat)
 
 
 def of_chip(chip: Chip) -> Abilities:

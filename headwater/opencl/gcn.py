@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 from headwater.base import cache
 from headwater.base.freshness import code_state, fresh
+from headwater.chips.gcn_isas import ISA_OF_TARGET
 from headwater.errors import UsageError
 from headwater.opencl import includes
 from headwater.opencl.kernels import KernelInfo
 
 # LLVM's processors from Southern Islands to CDNA 2 (LLVM, "User Guide for AMDGPU Backend", Processors).
-PROCESSORS = """
-gfx600 gfx601 gfx602 gfx700 gfx701 gfx702 gfx703 gfx704 gfx705 gfx801 gfx802 gfx803 gfx805 gfx810 gfx900 gfx902 gfx904
-gfx906 gfx908 gfx909 gfx90a gfx90c""".split()
+PROCESSORS = sorted(ISA_OF_TARGET)
 NAMES = {
     "tahiti": "gfx600", "pitcairn": "gfx601", "verde": "gfx601", "oland": "gfx602", "hainan": "gfx602",
     "kaveri": "gfx700", "hawaii": "gfx701", "kabini": "gfx703", "mullins": "gfx703", "bonaire": "gfx704",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.base import temporary
 from headwater.base.freshness import digests
+from headwater.chips.gcn_isas import traits_of
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
 from headwater.opencl import extensions, includes, tables
 from headwater.opencl.assembly import located_at_calls
@@ -208,7 +209,7 @@ def _refused(error: InternalError, source: str, processor: str) -> HeadwaterErro
     if found := _REFUSAL.search(error.message):
         message = found["message"]
         hint = next((hint for start, hint in _REFUSAL_HINTS if message.startswith(start)), "")
-    elif (found := _GENERIC.search(error.message)) and processor.startswith("gfx6"):
+    elif (found := _GENERIC.search(error.message)) and not traits_of(processor).has_flat:
         message, hint = "access by a pointer of unknown address space", "say of every pointer global, local or private"
     else:
         return error

@@ -80,7 +80,7 @@ class _Translated(ClProgram):
     def on(self, device: Device | str | None = None) -> DeviceProgram:
         target = resolve(device) if device is not None else current() or self.default_device
         chip = getattr(target, "chip", None)
-        if chip is None or chip.family != "vliw":
+        if chip is None or not chip.is_vliw:
             if not self._text:
                 from headwater.runtime.machine_code import not_run
 

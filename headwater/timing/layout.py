@@ -147,6 +147,7 @@ class Family:
     causes: tuple[tuple[str, str], ...]
     kinds: tuple[str, ...]
     flags: tuple[tuple[str, ...], ...]
+    is_vliw: bool = False
 
     @property
     def result(self) -> Struct:
@@ -215,9 +216,7 @@ def prepare(family: Family) -> None:
     def support() -> None:
         from headwater.emulate.watch import trace
 
-        parts = [
-            threading.Thread(target=make, args=(part,), daemon=True) for part in trace.parts(family.name == "vliw")
-        ]
+        parts = [threading.Thread(target=make, args=(part,), daemon=True) for part in trace.parts(family.is_vliw)]
         for thread in parts:
             thread.start()
         for thread in parts:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from headwater.chips.gcn_isas import ISA_OF_TARGET
 from headwater.chips.occupancy import Needs, Occupancy
 from headwater.errors import UsageError
-from headwater.isa.gcn.model import ISA_OF_TARGET
 from headwater.timing import rules
 from headwater.timing.flops import flops_of
 from headwater.timing.layout import GCN, Family, Memory

@@ -214,7 +214,7 @@ def _series(values: np.ndarray[Any, Any], step: int, cycles: int, scale: float) 
 
 
 def _describe(counted: Counted, chip: Chip, cycles: int) -> Described:
-    if chip.family == "vliw":
+    if chip.is_vliw:
         from headwater.timing.vliw_report import described
     else:
         from headwater.timing.gcn_report import described

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.chips.checks import CODE_WAYS, LINE_BYTES
+from headwater.chips.gcn_isas import ISA_OF_TARGET, traits_of
 from headwater.chips.occupancy import Occupancy
 from headwater.isa.gcn.cost import address_cycles, alu_cycles, scalar_cycles
-from headwater.isa.gcn.model import ISA_OF_TARGET, Register, generation_of
+from headwater.isa.gcn.model import Register
 from headwater.timing.layout import CHIP, FLAGS, KINDS, MORE_FLAGS, OP, SEGMENT, Memory, filled
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
             "barrier_cycles": BARRIER_CYCLES,
             "wave_dispatch_cycles": WAVE_DISPATCH_CYCLES,
             "queue_cycles": QUEUE_CYCLES,
-            "vm_counter": 63 if generation_of(chip.target) >= 9 else 15,  # [V] s_waitcnt: 6 bits, 4 before
+            "vm_counter": traits_of(chip.target).most_vmcnt,  # [V] s_waitcnt: 6 bits, 4 before
             "address_cycles_most": MOST_CYCLES if banked else MOST_CYCLES_BEFORE,
             "line_cycles": LINE_CYCLES if banked else LINE_CYCLES_BEFORE,
             "local_cycles": latencies.local_cycles,
@@ -187,7 +188,7 @@ def _internal(op: Any, instruction: Instruction, chip: Chip) -> None:
     if name == "s_waitcnt":
         op["kind"] = _WAIT
         vm, exp, lgkm = waitcnt_fields(simm, ISA_OF_TARGET[chip.target])
-        most = 63 if generation_of(chip.target) >= 9 else 15
+        most = traits_of(chip.target).most_vmcnt
         op["vm"], op["exp"], op["lgkm"] = 255 if vm >= most else vm, exp, 255 if lgkm >= 15 else lgkm
     elif name == "s_barrier":
         op["kind"] = _BARRIER
@@ -216,7 +217,7 @@ def _vector_memory(op: Any, instruction: Instruction, own: list[int], sites: Seq
         op["flags"] |= WRITES
     elif instruction.fields.get("glc", 0):
         op["flags"] |= GLC
-    op["cycles"], op["other"] = address_cycles(cost, site.nbytes, generation_of(chip.target))
+    op["cycles"], op["other"] = address_cycles(cost, site.nbytes, traits_of(chip.target).generation)
 
 
 def table(segments: Sequence[Segment], sites: Sequence[Site], image: bytes, isa: str, chip: Chip, base: int) -> Table:

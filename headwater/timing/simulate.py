@@ -169,7 +169,7 @@ def simulated(device: Device | str | None) -> Device:
             "headwater devices --chips lists them",
         )
     chip: Chip = found.chip  # type: ignore[attr-defined]
-    prepare(VLIW if chip.family == "vliw" else GCN)
+    prepare(VLIW if chip.is_vliw else GCN)
     return found
 
 

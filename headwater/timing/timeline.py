@@ -24,7 +24,7 @@ def events(report: Report) -> list[dict[str, Any]]:
         raise UsageError(
             "the report has no timeline", hint="ask for one: simulate(…, timeline=True), headwater simulate --timeline"
         )
-    vliw = report.chip.family == "vliw"
+    vliw = report.chip.is_vliw
     causes = [cause for _, cause in (VLIW if vliw else GCN).causes]
     a_wave = len(causes)  # the kind of a happening that is a wavefront from begin to end; those below it are waits
     per_microsecond = report.chip.compute.clock_mhz

@@ -79,4 +79,4 @@ SUMS: Final = (
     *("bank_bytes", "channel_bytes", "port_cycles", "pixels", "moved", "reads", "writes", "atomics"),
 )
 
-VLIW: Final = Family("vliw", CHIP, OP, SUMS, CAUSES, KINDS, (FLAGS,))
+VLIW: Final = Family("vliw", CHIP, OP, SUMS, CAUSES, KINDS, (FLAGS,), is_vliw=True)

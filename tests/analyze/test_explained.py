@@ -9,9 +9,9 @@ import pytest
 from headwater.analyze import check as checking, explain as explaining
 from headwater.analyze.glossary import metrics
 from headwater.analyze.sources import from_text
+from headwater.chips.gcn_isas import ISAS
 from headwater.cli import main
 from headwater.isa.gcn import encodings as gcn_encodings, table as gcn_table
-from headwater.isa.gcn.model import ISAS
 from headwater.isa.vliw import table as vliw_table
 from headwater.isa.vliw.encodings import FIELD_NAMES
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from headwater.chips.gcn_isas import ISAS, TRAITS
 from headwater.emulate.gcn import lds_pairs
 from headwater.emulate.gcn.control import scalar_operand
 from headwater.emulate.gcn.program import meaning
@@ -21,7 +22,7 @@ from headwater.emulate.wave.layout import BUFFER, LANES
 from headwater.emulate.wave.lower_llvm import EffectValues, Wide
 from headwater.emulate.wave.memory import LIKELY, Address, PartAccess, vector
 from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS, Mask, number
-from headwater.isa.gcn.model import EXEC, ISAS, Instruction, Register
+from headwater.isa.gcn.model import EXEC, Instruction, Register
 from headwater.isa.gcn.semantics import BITS
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ Place = Callable[[int], Address]
 """Gives a part's address."""
 _FLAGS = {"indexed": 1, "formatted": 2, "checked": 4}
 """See buffers.h."""
-_GFX8 = ISAS.index("gfx8")
 _HALF = 1 << 31
 _ALL = (1 << 32) - 1
 
@@ -246,7 +246,7 @@ class RangedAccess(Access):
         """What indices and offsets must be below for all to be as usual, and whether it is not whatever they are. What
         they refuse may still be inside."""
         t, b, fields = self.t, self.t.b, self.instruction.fields
-        generation = ISAS.index(t.program.isa)
+        traits = TRAITS[t.program.isa]
         records = Value(self.words[2], "u32")
         self.swizzled = b.emit(f"icmp slt i32 {self.words[1]}, 0")
         numbered = b.emit(f"icmp ne i32 {b.emit(f'and i32 {self.words[3]}, {1 << 23}')}, 0")
@@ -257,14 +257,16 @@ class RangedAccess(Access):
         strided = b.emit(f"icmp ne i32 {self.stride}, 0")
         self.index_limit, self.offset_limit = str(_ALL), room
         if not fields["idxen"]:
-            if generation < _GFX8:  # counts elements, of which this is the first
+            if (
+                not traits.counts_by_index and not traits.counts_buffer_bytes
+            ):  # counts elements, of which this is the first
                 some = b.emit(f"and i1 {strided}, {b.emit(f'icmp ne i32 {records.text}, 0')}")
                 self.offset_limit = b.emit(f"select i1 {some}, i32 {_ALL}, i32 {room}")
             return
         step = b.intrinsic("umax", "u32", Value(self.stride, "u32"), Value("1", "u32")).text
         nearest = b.emit(f"udiv i32 {_HALF}, {step}")  # indices whose elements begin below 2 GiB
         counted = records.text
-        if generation == _GFX8:  # bytes are counted, of what lies behind 32 bits too
+        if traits.counts_buffer_bytes:  # bytes are counted, of what lies behind 32 bits too
             room_left = b.emit(f"lshr i32 {room}, 1")
             counted = b.emit(f"udiv i32 {room_left}, {step}")
             self.offset_limit = b.emit(f"select i1 {strided}, i32 {room_left}, i32 {room}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
+from headwater.chips.gcn_isas import traits_of
 from headwater.emulate.wave.layout import LANES, PRIVATE_APERTURE, SGPR_SLOTS, SHARED_APERTURE, round_up
 from headwater.errors import LaunchError
 
@@ -77,7 +78,7 @@ def abi_of(kernel: KernelObject, target: str) -> Abi:
         (system[0], system[1], system[2]),
         system[3],
         system[4],
-        target == "gfx90a",
+        traits_of(target).packs_work_item_ids,
         private,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.gcn import accesses, exchange, lds_pairs, texels
 from headwater.emulate.gcn.accesses import Access, Place, RangedAccess
 from headwater.emulate.gcn.control import scalar_operand, special, write_scalar
@@ -357,7 +358,7 @@ def _ds_place(t: Translator, instruction: Instruction) -> Place:
         )
     assert isinstance(address.value, Register)
     first = number(address.value)
-    wraps = t.program.isa != "gfx6"
+    wraps = TRAITS[t.program.isa].wraps_lds_addresses
     return lambda part: Address(start, t.regs.vector(first, part), None, how, slot, offset, wraps)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.gcn.reference_texels import Format, bits_of, float_of, format_of, from_half, half_bits
 from headwater.emulate.wave.layout import LANES
 from headwater.emulate.wave.reference_memory import AccessError, FlatMemory, Range
@@ -36,7 +37,6 @@ from headwater.isa.gcn.resources import (
     MIRROR_ONCE_BORDER,
     MIRROR_ONCE_HALF_BORDER,
     MIRROR_ONCE_LAST_TEXEL,
-    OLD_IMAGES,
     SAMPLER,
     SEL_X,
     UNORM,
@@ -162,7 +162,7 @@ def _halves(one: Operation) -> bool:
 
 
 def _unpacked(one: Operation) -> bool:
-    return one.what.unpacked or (one.instruction.row.encoding == "MIMG" and one.isa == "gfx8")
+    return one.what.unpacked or (one.instruction.row.encoding == "MIMG" and TRAITS[one.isa].pads_image_halves)
 
 
 def _empty(one: Operation) -> list[list[int]]:
@@ -279,7 +279,7 @@ class Image:
         z = slice_ + self.first_slice if self.layered else z
         height = self.extents[1] if self.axes > 1 else 1
         level += self.base_level
-        if self.isa not in OLD_IMAGES:
+        if TRAITS[self.isa].has_swizzle_modes:
             rows = [height]
             for _ in range(self.base_level + self.levels - 1):
                 rows.append(-(-rows[-1] // 2))
@@ -322,7 +322,7 @@ def _image(one: Operation) -> Image | None:
         raise AccessError(f"images of type {kind} are not emulated")
     if field("tiling") != linear_tiling(one.isa):
         raise AccessError(f"tiling {field('tiling')} is not emulated")
-    if field("compression") and one.isa not in OLD_IMAGES[:2]:
+    if field("compression") and TRAITS[one.isa].has_compressed_images:
         raise AccessError("compressed images are not emulated")
     if one.instruction.fields.get("lwe") and field("min_lod_warn"):
         raise AccessError("warnings of the level of detail are not emulated")
@@ -333,7 +333,7 @@ def _image(one: Operation) -> Image | None:
     axes = {IMAGE_1D: 1, IMAGE_1D_ARRAY: 1, IMAGE_3D: 3}.get(kind, 2)
     extents = tuple(field(name) + 1 for name in ("width", "height", "depth")[:axes])
     layered = kind >= IMAGE_CUBE
-    last = field("last_array" if one.isa in OLD_IMAGES else "depth") if layered else 0
+    last = field("depth" if TRAITS[one.isa].has_swizzle_modes else "last_array") if layered else 0
     first = field("base_array") if layered else 0
     return Image(
         form,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.wave.evaluate_numpy import Array, Wide, flush, signed, unsigned
 from headwater.emulate.wave.layout import LANES, PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.emulate.wave.modifiers import PAIRS, high_half
@@ -39,7 +40,6 @@ ACC = 256
 """The first accumulation register among a wavefront's vectors."""
 _FLOATS: Mapping[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 _OMOD = {1: 2.0, 2: 4.0, 3: 0.5}
-_GENERATIONS = {"gfx6": 6, "gfx7": 7, "gfx8": 8}
 
 RUNNING, AT_BARRIER, ENDED, AT_GWS = "running", "at a barrier", "ended", "synchronises"
 
@@ -81,7 +81,7 @@ class Wave:
     def settings(self) -> Mode:
         """MODE's fields for arithmetic."""
         m = self.mode
-        generation = _GENERATIONS.get(self.isa, 9)
+        generation = TRAITS[self.isa].generation
         return Mode(m & 3, m >> 2 & 3, m >> 4 & 3, m >> 6 & 3, bool(m >> 8 & 1), bool(m >> 9 & 1), generation)
 
 

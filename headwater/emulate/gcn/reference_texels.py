@@ -11,11 +11,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.wave.reference_memory import AccessError
 from headwater.isa.gcn.resources import (
     DATA_FORMATS,
     FLOAT,
-    OLD_IMAGES,
     OTHER_FORMATS,
     SINT,
     SNORM,
@@ -170,7 +170,7 @@ def format_of(data: int, kind: int, select: tuple[int, ...], isa: str, *, buffer
     elif kind == SRGB:
         fits = set(known.widths) == {8} and not buffer
     elif kind == SNORM_OGL:
-        fits = isa in OLD_IMAGES[:2]
+        fits = TRAITS[isa].has_signed_ogl_formats
     elif kind == SNORM:
         fits = 1 not in known.widths
     if known.name == "5_9_9_9" and (kind != FLOAT or store):

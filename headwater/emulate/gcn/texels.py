@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from headwater.chips.gcn_isas import ISAS, TRAITS
 from headwater.emulate.gcn.control import scalar_operand
 from headwater.emulate.gcn.vector import put
 from headwater.emulate.wave import atomics
@@ -17,7 +18,7 @@ from headwater.emulate.wave.layout import LANES
 from headwater.emulate.wave.memory import Address
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Mask, number
 from headwater.isa.gcn import images, resources
-from headwater.isa.gcn.model import EXEC, ISAS, Instruction, Register
+from headwater.isa.gcn.model import EXEC, Instruction, Register
 from headwater.isa.gcn.semantics import float_bits, semantics
 from headwater.native.structure import Struct
 
@@ -123,7 +124,7 @@ def _put_facts(t: Translator, instruction: Instruction, what: images.Texels) -> 
         "IS_RAW": what.raw,
         "IS_SIGNED": what.signed,
         "IS_HALVES": what.halves or (image and bool(fields.get("d16"))),
-        "IS_UNPACKED": what.unpacked or (image and t.program.isa == "gfx8"),
+        "IS_UNPACKED": what.unpacked or (image and TRAITS[t.program.isa].pads_image_halves),
         "IS_HIGH": what.high,
         "IS_ARRAY": fields.get("da", 0),
         "IS_UNNORMALIZED": fields.get("unorm", 0),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.base.arrays import Array, address, aligned_bytes
+from headwater.chips.gcn_isas import traits_of
 from headwater.emulate.gcn import waitcnt
 from headwater.emulate.gcn.provenance import Provenance, provenance
 from headwater.emulate.watch import unwritten
@@ -613,7 +614,7 @@ class Checker:
     def _unaligned(self, launch: GcnLaunch) -> int:
         """Bytes of local memory that plain accesses may be to at any address: LLVM puts private structures among the
         kernel's own variables, and chips from GFX9 on take any address (FeatureUnalignedDSAccess)."""
-        return launch.host.static_local_bytes if launch.code.target.startswith("gfx9") else 0
+        return launch.host.static_local_bytes if traits_of(launch.code.target).has_unaligned_lds else 0
 
     def _front(self, launch: GcnLaunch) -> str:
         """The front end's IR of the kernel's program."""

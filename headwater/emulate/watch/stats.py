@@ -192,7 +192,7 @@ def statistics(recording: Recording) -> Statistics:
     assert launch is not None
     assert tables is not None
     assert totals is not None
-    if launch.chip.family == "vliw":
+    if launch.chip.is_vliw:
         from headwater.emulate.vliw.stats import of_shader
 
         return of_shader(launch, tables, totals)

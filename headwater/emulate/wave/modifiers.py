@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.wave import lower_float
 from headwater.emulate.wave.builder import Builder, Value
 from headwater.isa.gcn.model import Row, Source
@@ -113,7 +114,7 @@ def high_half(row: Row, isa: str) -> str:
     """
     if row.name in _HIGH_HALVES:
         return "high"
-    if isa == "gfx8":
+    if not TRAITS[isa].keeps_high_halves:
         return "zero"
     new = row.encoding in ("VOP3", "VOP3P") and "_legacy_" not in row.name
     return "keep" if new or row.name in _KEPT_ON_GFX9 else "zero"

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.wave.layout import GDS_BYTES, LANES, PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.errors import KernelFault
 from headwater.isa.gcn.model import TYPE_BITS, Instruction
@@ -168,7 +169,7 @@ def places(instruction: Instruction, isa: str, read: Read, extra: list[int] | No
         more = extra[lane] if extra is not None else offset
         if encoding == "DS":
             kind, start = ("gds" if fields.get("gds") else "lds"), address[lane] + more
-            if isa != "gfx6":  # where what is below 0 fails whatever is added (LLVM, isDSOffsetLegal)
+            if TRAITS[isa].wraps_lds_addresses:  # where what is below 0 fails whatever is added (LLVM, isDSOffsetLegal)
                 start &= 0xFFFFFFFF
         elif encoding == "SCRATCH":
             # Bases are unsigned, sums do not wrap around, and a scalar base takes no negative offset (LLVM,
@@ -212,7 +213,9 @@ class Range:
     def place(self, lane: int, index: int, offset: int, fixed: int, more: int, nbytes: int) -> int | None:
         """The address of ``nbytes`` bytes, ``more`` behind where a lane's access begins; None outside."""
         words = self.descriptor
-        old, newer = self.isa in ("gfx6", "gfx7"), self.isa not in ("gfx6", "gfx7", "gfx8")
+        traits = TRAITS[self.isa]
+        newer = traits.counts_by_index
+        old = not newer and not traits.counts_buffer_bytes
         base, stride, records = words & (1 << 48) - 1, words >> 48 & 0x3FFF, words >> 64 & 0xFFFFFFFF
         high, swizzled = words >> 96, words >> 63 & 1
         thread_numbers = bool(high >> 23 & 1)

@@ -115,7 +115,7 @@ def _own_facts(device: Device) -> dict[str, Any]:
 
 def _chip_facts(device: Device) -> dict[str, Any]:
     chip: Any = getattr(device, "chip")  # noqa: B009 - the interface of all devices has none
-    gcn = chip.family == "gcn"
+    gcn = not chip.is_vliw
     return {
         "type": "gpu",
         "name": f"{chip.name} ({device.name}, simulated)",

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
+from headwater.chips.gcn_isas import ISA_OF_TARGET, TRAITS
 from headwater.errors import UsageError
 from headwater.isa.elf import PT_LOAD, PT_NOTE, Elf, Section, Segment
-from headwater.isa.gcn.codeobject import enabled, generation_of
-from headwater.isa.gcn.model import ISA_OF_TARGET
+from headwater.isa.gcn.codeobject import enabled
 from headwater.isa.gcn.objects import CodeObject, KernelArg, KernelObject
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def _kernel(
         agpr_count=0,
         reqd_group_size=required,
         accum_offset=0,
-        generation=generation_of(isa),
+        generation=TRAITS[isa].generation,
         rsrc=(0, rsrc2, 0),
         legacy=Legacy(user_data, tuple(legacy), "memory:64bitABI" in facts, constants, constants_id, uav_id, samplers),
         **said,

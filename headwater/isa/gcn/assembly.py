@@ -11,10 +11,11 @@ import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from headwater.chips.gcn_isas import ISAS, TRAITS
 from headwater.errors import CodeObjectError
 from headwater.isa.elf import SHF_WRITE, SHT_NOBITS, Elf, Section
 from headwater.isa.gcn.listing import Line, lines_of
-from headwater.isa.gcn.model import ISAS, Literal, Register
+from headwater.isa.gcn.model import Literal, Register
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.objects import CodeObject, KernelObject
@@ -285,7 +286,7 @@ def _write_descriptor(writer: _Writer, kernel: KernelObject) -> None:
         put(f"system_sgpr_workgroup_id_{axis}", on)
     put("system_sgpr_workgroup_info", kernel.enable_workgroup_info)
     put("system_vgpr_workitem_id", kernel.workitem_id_count - 1)
-    put("next_free_vgpr", ((rsrc1 & 63) + 1) * (8 if isa == "gfx90a" else 4))
+    put("next_free_vgpr", ((rsrc1 & 63) + 1) * TRAITS[isa].vgpr_granule)
     # Of the scalar registers the last are VCC, FLAT_SCRATCH (the assembler counts it for gfx6, too) and, from gfx8 on,
     # XNACK_MASK.
     extra = 4 if generation < 2 else 6
@@ -294,7 +295,7 @@ def _write_descriptor(writer: _Writer, kernel: KernelObject) -> None:
     put("reserve_vcc", 1)
     if generation >= 1:
         put("reserve_flat_scratch", 1)
-    if isa == "gfx90a":
+    if TRAITS[isa].has_unified_registers:
         put("accum_offset", kernel.accum_offset)
         put("tg_split", rsrc3 >> 16 & 1)
     put("float_round_mode_32", rsrc1 >> 12 & 3)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
+from headwater.chips.gcn_isas import ISA_OF_TARGET, TRAITS
 from headwater.errors import CodeObjectError
 from headwater.isa.elf import ET_REL, MACHINES, PF_X, PT_LOAD, SHF_EXECINSTR, SHF_WRITE, SHT_NOBITS, SHT_RELA, Elf
-from headwater.isa.gcn.model import ISA_OF_TARGET, ISAS
 from headwater.isa.gcn.objects import CodeObject, KernelArg, KernelObject, Relocation
 
 if TYPE_CHECKING:
@@ -105,11 +105,6 @@ def _load_foreign(elf: Elf) -> CodeObject:
         return amdcl.load(elf)
     machine = MACHINES.get(elf.machine, f"machine {elf.machine}")
     raise elf.error(f"is for another processor: {machine}", hint="a code object for an AMD GPU is wanted")
-
-
-def generation_of(isa: str) -> int:
-    """6 to 9: the number that ``semantics.Mode`` tells the generations by."""
-    return 6 + min(ISAS.index(isa), 3)
 
 
 def _has_kernels(elf: Elf) -> bool:
@@ -282,12 +277,13 @@ def _kernels(
 
 def register_counts(isa: str, rsrc1: int, rsrc3: int) -> tuple[int, int, int]:
     """VGPRs, SGPRs and AGPRs that are allocated (AMDGPUUsage, "compute_pgm_rsrc1": the granules)."""
-    vgprs = ((rsrc1 & 63) + 1) * (8 if isa == "gfx90a" else 4)
+    traits = TRAITS[isa]
+    vgprs = ((rsrc1 & 63) + 1) * traits.vgpr_granule
     sgprs = ((rsrc1 >> 6 & 15) + 1) * 8
-    if isa == "gfx90a":
+    if traits.has_unified_registers:
         accum = ((rsrc3 & 63) + 1) * 4
         return min(vgprs, accum), sgprs, max(0, vgprs - accum)
-    return vgprs, sgprs, vgprs if isa == "gfx908" else 0
+    return vgprs, sgprs, vgprs if traits.has_accumulation_file else 0
 
 
 def _number(elf: Elf, entry: Mapping[str, Any], key: str, default: int = 0) -> int:
@@ -328,8 +324,8 @@ def _kernel(
         max_flat_group=_number(elf, entry, ".max_flat_workgroup_size"),
         rsrc=(rsrc1, rsrc2, rsrc3),
         properties=properties,
-        accum_offset=((rsrc3 & 63) + 1) * 4 if isa == "gfx90a" else 0,
-        generation=generation_of(isa),
+        accum_offset=((rsrc3 & 63) + 1) * 4 if TRAITS[isa].has_unified_registers else 0,
+        generation=TRAITS[isa].generation,
         **enabled(properties, rsrc1, rsrc2),
     )
 

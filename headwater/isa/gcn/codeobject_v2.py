@@ -10,7 +10,8 @@ import re
 import struct
 from typing import TYPE_CHECKING, Any
 
-from headwater.isa.gcn.codeobject import NT_AMD_HSA_METADATA, enabled, generation_of, read_image, register_counts
+from headwater.chips.gcn_isas import TRAITS
+from headwater.isa.gcn.codeobject import NT_AMD_HSA_METADATA, enabled, read_image, register_counts
 from headwater.isa.gcn.objects import KernelArg, KernelObject
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _kernel(
         rsrc=(rsrc1, rsrc2, 0),
         properties=properties,
         accum_offset=0,
-        generation=generation_of(isa),
+        generation=TRAITS[isa].generation,
         **enabled(properties, rsrc1, rsrc2),
     )
 

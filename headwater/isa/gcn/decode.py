@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from headwater.chips.gcn_isas import TRAITS, Traits
 from headwater.errors import DecodeError
 from headwater.isa.gcn import table
 from headwater.isa.gcn.encodings import forms_by_prefix, layouts
 from headwater.isa.gcn.model import (
-    ISAS,
     LITERAL,
     TYPE_BITS,
     VCC,
@@ -35,9 +35,10 @@ DWORDS = {kind: max(1, bits // 32) for kind, bits in TYPE_BITS.items()}
 PAIRS = frozenset(("v2f16", "v2i16", "v2u16", "v2b16", "v2f32", "v2b32"))
 FLOATS = frozenset(("f16", "f32", "f64", "v2f16", "v2f32"))
 
-_GFX7, _GFX8, _GFX900, _GFX908, _GFX90A = (ISAS.index(isa) for isa in ("gfx7", "gfx8", "gfx900", "gfx908", "gfx90a"))
 _VCC_PAIR = Register("s", VCC, 2)
 _NO_SADDR = 0x7F
+_SDWA, _DPP = 249, 250
+"""Sources that announce a second word."""
 
 
 class _BadOperandError(Exception):
@@ -45,35 +46,28 @@ class _BadOperandError(Exception):
 
 
 @lru_cache(4096)
-def scalar_register(generation: int, code: int, dwords: int) -> Register:
-    """The scalar registers from encoding ``code`` (below 128) on; ``generation`` indexes ``ISAS``.
+def scalar_register(traits: Traits, code: int, dwords: int) -> Register:
+    """The scalar registers from encoding ``code`` (below 128) on.
 
     Of a pair or more of SGPRs the lowest bits of the number are taken as 0, as the hardware does.
     """
-    trap = 108 if generation >= _GFX900 else 112
+    trap = traits.first_trap_register
     first = code & -min(dwords, 4) if dwords > 1 and (code < 102 or trap <= code < 124) else code
-    if generation < _GFX8:
-        groups = [(0, 104), *([(104, 106)] if generation == _GFX7 else [])]
-    else:
-        groups = [(0, 102), (102, 104), (104, 106)]
-    groups += [(106, 108)]
-    groups += [(108, 124)] if generation >= _GFX900 else [(108, 110), (110, 112), (112, 124)]
-    groups += [(124, 125), (126, 128)]
-    for low, high in groups:
+    for low, high in traits.scalar_groups:
         if low <= first < high and first + dwords <= high and first % min(dwords, 4) == 0:
             return Register("s", first, dwords)
     raise _BadOperandError(f"no {dwords * 32}-bit scalar register has the encoding {code}")
 
 
 @lru_cache(8192)
-def _scalar_value(generation: int, code: int, dwords: int) -> Register | Constant:
+def _scalar_value(traits: Traits, code: int, dwords: int) -> Register | Constant:
     if code < 128:
-        return scalar_register(generation, code, dwords)
-    if code <= 208 or 240 <= code <= 247 or (code == 248 and generation >= _GFX8):
+        return scalar_register(traits, code, dwords)
+    if code <= 208 or 240 <= code <= 247 or (code == 248 and traits.has_inverse_two_pi):
         return Constant(code)
-    if 251 <= code <= 253 or (235 <= code <= 239 and generation >= _GFX900):
+    if 251 <= code <= 253 or (235 <= code <= 239 and traits.has_apertures):
         return Register("s", code, dwords)
-    if code == 254 and dwords == 1 and generation != _GFX90A:
+    if code == 254 and dwords == 1 and traits.has_lds_direct:
         return Register("s", code, 1)
     raise _BadOperandError(f"the source operand encoding {code} is reserved")
 
@@ -109,14 +103,14 @@ def _dest(name: str, kind: str, register: Register, sel: int = 6, unused: int = 
     return Destination(name, kind, register, sel, unused, op_sel)
 
 
-def _image_data_dwords(row: Row, fields: dict[str, int], generation: int) -> int:
+def _image_data_dwords(row: Row, fields: dict[str, int], traits: Traits) -> int:
     """Data registers of an image instruction: one for each channel of dmask, half as many for packed halves."""
     dwords = 4 if "gather" in row.flags else max(1, fields["dmask"].bit_count())
     if "atomic" in row.flags:
         # One or two registers to combine with; for a comparison as many again.
         swap = 2 if "cmpswap" in row.name else 1
         return (dwords if dwords in (swap, 2 * swap) else swap) + fields.get("tfe", 0)
-    if fields.get("d16") and generation >= _GFX900:
+    if fields.get("d16") and not traits.pads_image_halves:
         dwords = (dwords + 1) // 2
     # A warning of the level of detail comes in the same register as what tells of residency.
     warned = fields.get("lwe", 0) if "store" not in row.flags else 0
@@ -128,7 +122,7 @@ class _Decoder:
 
     def __init__(self, isa: str) -> None:
         self.isa = isa
-        self.generation = ISAS.index(isa)
+        self.traits = TRAITS[isa]
         self.layouts = {
             form: tuple((name, low, (1 << width) - 1) for name, (low, width) in fields.items())
             for form, fields in layouts(isa).items()
@@ -150,6 +144,7 @@ class _Decoder:
             "EXP": self._export,
             "VINTRP": self._interpolate,
         }
+        self.vop3_op = next((low, mask) for name, low, mask in self.layouts["VOP3"] if name == "op")
         self.forms = forms_by_prefix(isa)
         self.handlers = tuple(handlers[form] for form in self.forms)
         self._rows: dict[tuple[str, int], Row | None] = {}
@@ -193,7 +188,7 @@ class _Decoder:
             if literal is None:
                 raise _BadOperandError("this encoding cannot have a literal")
             return literal
-        return _scalar_value(self.generation, code, dwords)
+        return _scalar_value(self.traits, code, dwords)
 
     def _literal(self, code: bytes, offset: int) -> Literal:
         return Literal(self._long(0, code, offset) >> 32)
@@ -218,7 +213,7 @@ class _Decoder:
         for spec in row.operands:
             name, kind = spec.name, spec.type
             if name == "D":
-                register = scalar_register(self.generation, fields["sdst"], DWORDS[kind])
+                register = scalar_register(self.traits, fields["sdst"], DWORDS[kind])
                 dests.append(_dest("D", kind, register))
             elif name == "S0":
                 sources.append(_source("S0", kind, self._value(ssrc0, DWORDS[kind], literal)))
@@ -236,7 +231,7 @@ class _Decoder:
         for spec in row.operands:
             name, kind = spec.name, spec.type
             if name in ("D", "S0"):
-                register = scalar_register(self.generation, fields["sdst"], DWORDS[kind])
+                register = scalar_register(self.traits, fields["sdst"], DWORDS[kind])
                 if name == "D":
                     dests.append(_dest("D", kind, register))
                 else:
@@ -266,11 +261,11 @@ class _Decoder:
             name, kind = spec.name, spec.type
             if name == "D":
                 if "atomic" not in row.flags or fields["glc"]:
-                    dests.append(_dest("D", kind, scalar_register(self.generation, data, DWORDS[kind])))
+                    dests.append(_dest("D", kind, scalar_register(self.traits, data, DWORDS[kind])))
             elif name == "DATA":
-                sources.append(_source("DATA", kind, scalar_register(self.generation, data, DWORDS[kind])))
+                sources.append(_source("DATA", kind, scalar_register(self.traits, data, DWORDS[kind])))
             elif name == "ADDR":
-                register = scalar_register(self.generation, fields["sbase"] * 2, DWORDS[kind])
+                register = scalar_register(self.traits, fields["sbase"] * 2, DWORDS[kind])
                 sources.append(_source("ADDR", kind, register))
             elif name == "OFFSET":
                 sources += offsets
@@ -285,13 +280,13 @@ class _Decoder:
         if row.operands and row.operands[-1].name == "OFFSET":
             if fields["imm"]:
                 fields["offset_bytes"] = fields["offset"] * 4
-            elif fields["offset"] == LITERAL and self.generation == _GFX7:
+            elif fields["offset"] == LITERAL and self.traits.has_scalar_load_literal:
                 literal = self._literal(code, offset)
                 fields["offset_bytes"] = literal.bits * 4
                 fields["literal"] = literal.bits
                 size = 8
             else:
-                value = scalar_register(self.generation, _below(fields["offset"], 128), 1)
+                value = scalar_register(self.traits, _below(fields["offset"], 128), 1)
                 offsets = (_source("SOFFSET", "u32", value),)
         return self._scalar_memory(row, "SMRD", fields, address, size, offsets)
 
@@ -304,14 +299,14 @@ class _Decoder:
             register = -1
             if fields["imm"]:
                 value = fields["offset"]
-                # Signed from gfx9 on.
+                # Of 21 bits, signed, where it is not of 20.
                 fields["offset_bytes"] = value - (1 << 21) if value >> 20 else value
             elif not fields.get("soffset_en"):
                 register = fields["offset"] & 0x7F
             if fields.get("soffset_en"):
                 register = fields["soffset"]
             if register >= 0:
-                offsets = (_source("SOFFSET", "u32", scalar_register(self.generation, register, 1)),)
+                offsets = (_source("SOFFSET", "u32", scalar_register(self.traits, register, 1)),)
         return self._scalar_memory(row, "SMEM", fields, address, 8, offsets)
 
     # Vector ALU forms.
@@ -321,10 +316,10 @@ class _Decoder:
         fields = self._fields(form, word)
         row = self._row(form, fields["op"])
         src0 = fields["src0"]
-        if self.generation >= _GFX8 and row.operands:
-            if src0 == 249 and ("sdwa" in row.flags or ("sdwa8" in row.flags and self.generation == _GFX8)):
+        if src0 in (_SDWA, _DPP) and row.operands:
+            if src0 == _SDWA and not row.flags.isdisjoint(self.traits.sdwa):
                 return self._sdwa(row, form, fields, self._long(word, code, offset), address)
-            if src0 == 250 and ("dpp" in row.flags or ("dpp90a" in row.flags and self.generation == _GFX90A)):
+            if src0 == _DPP and not row.flags.isdisjoint(self.traits.dpp):
                 return self._dpp(row, fields, self._long(word, code, offset), address)
         literal = None
         size = 4
@@ -341,7 +336,7 @@ class _Decoder:
                 if kind == "mask":
                     register = _VCC_PAIR
                 elif file == "s":
-                    register = scalar_register(self.generation, _below(fields["vdst"], 128), dwords)
+                    register = scalar_register(self.traits, _below(fields["vdst"], 128), dwords)
                 else:
                     register = _vector_register(file or "v", fields["vdst"], dwords)
                 dests.append(_dest("D", kind, register))
@@ -376,7 +371,7 @@ class _Decoder:
 
     def _dpp(self, row: Row, short: dict[str, int], word: int, address: int) -> Instruction:
         fields = short | self._fields("DPP", word)
-        _check_dpp(fields["dpp_ctrl"], self.generation)
+        _check_dpp(fields["dpp_ctrl"], self.traits)
         return self._with_lanes(row, "DPP", fields, address)
 
     def _with_lanes(self, row: Row, form: str, fields: dict[str, int], address: int) -> Instruction:
@@ -387,7 +382,7 @@ class _Decoder:
             name, kind = spec.name, spec.type
             dwords = DWORDS[kind]
             if name == "D" and kind == "mask":
-                register = scalar_register(self.generation, fields["sdst"], 2) if fields.get("sd") else _VCC_PAIR
+                register = scalar_register(self.traits, fields["sdst"], 2) if fields.get("sd") else _VCC_PAIR
                 dests.append(_dest("D", kind, register))
             elif name == "D":
                 register = _vector_register("v", fields["vdst"], dwords)
@@ -423,14 +418,14 @@ class _Decoder:
         if opcode not in self._vop3_rows:
             row = table.find(self.isa, "VOP3", opcode)
             if row is None:
-                vop1 = 0x180 if self.generation < _GFX8 else 0x140
+                vop1 = self.traits.vop3_of_vop1
                 if opcode < 0x100:
                     implied = table.find(self.isa, "VOPC", opcode)
                 elif opcode < 0x140:
                     implied = table.find(self.isa, "VOP2", opcode - 0x100)
                 elif vop1 <= opcode < vop1 + 0x80:
                     implied = table.find(self.isa, "VOP1", opcode - vop1)
-                elif 0x270 <= opcode < 0x273 and self.generation >= _GFX8:
+                elif 0x270 <= opcode < 0x273 and self.traits.has_long_interpolation:
                     implied = table.find(self.isa, "VINTRP", opcode - 0x270)
                 else:
                     implied = None
@@ -443,7 +438,7 @@ class _Decoder:
 
     def _vop3(self, word: int, code: bytes, offset: int, address: int) -> Instruction:
         word = self._long(word, code, offset)
-        row = self._vop3_row((word >> 17) & 0x1FF if self.generation < _GFX8 else (word >> 16) & 0x3FF)
+        row = self._vop3_row((word >> self.vop3_op[0]) & self.vop3_op[1])
         flags = row.flags
         if "interp" in flags:
             return self._vop3_interpolate(row, word, address)
@@ -458,12 +453,12 @@ class _Decoder:
             dwords = DWORDS[kind]
             if name == "D":
                 if kind == "mask" or file == "s":
-                    register = scalar_register(self.generation, _below(fields["vdst"], 128), dwords)
+                    register = scalar_register(self.traits, _below(fields["vdst"], 128), dwords)
                 else:
                     register = _vector_register("v", fields["vdst"], dwords)
                 dests.append(_dest("D", kind, register, 6, 2, op_sel >> 3))
             elif name == "D1":
-                dests.append(_dest("D1", kind, scalar_register(self.generation, fields["sdst"], 2)))
+                dests.append(_dest("D1", kind, scalar_register(self.traits, fields["sdst"], 2)))
             else:
                 index = ord(name[1]) - 48
                 code9 = fields[f"src{index}"]
@@ -485,7 +480,7 @@ class _Decoder:
 
     def _vop3_interpolate(self, row: Row, word: int, address: int) -> Instruction:
         fields = self._fields("VOP3_INTERP", word)
-        if self.generation < _GFX8:
+        if not self.traits.has_long_interpolation:
             raise _BadOperandError("VOP3 has no interpolation")
         dest = _dest(
             "D", row.operands[0].type, _vector_register("v", fields["vdst"], 1), 6, 2, fields.get("op_sel", 0) >> 3
@@ -530,7 +525,7 @@ class _Decoder:
         spec = row.operands[0]
         is_matrix = "mfma" in row.flags
         if is_matrix:
-            file = "a" if self.generation < _GFX90A or fields["acc_cd"] else "v"
+            file = "a" if fields.get("acc_cd", 1) else "v"
         else:
             file = spec.file or "v"
         dest = _dest("D", spec.type, _vector_register(file, fields["vdst"], DWORDS[spec.type]))
@@ -600,7 +595,7 @@ class _Decoder:
                 sources.append(_source("DATA", kind, _vector_register(file, fields["data"], DWORDS[kind])))
             elif name == "SADDR":
                 if saddr != _NO_SADDR:
-                    register = scalar_register(self.generation, saddr, DWORDS[kind])
+                    register = scalar_register(self.traits, saddr, DWORDS[kind])
                     sources.append(_source("SADDR", kind, register))
             elif saddr == _NO_SADDR:
                 sources.append(_source("ADDR", kind, _vector_register("v", fields["addr"], DWORDS[kind])))
@@ -634,7 +629,7 @@ class _Decoder:
                     register = _vector_register("v", fields["vaddr"], count)
                     sources.append(_source("ADDR", "b64" if count == 2 else "u32", register))
             elif name == "RSRC":
-                sources.append(_source("RSRC", kind, scalar_register(self.generation, fields["srsrc"] * 4, 4)))
+                sources.append(_source("RSRC", kind, scalar_register(self.traits, fields["srsrc"] * 4, 4)))
             else:
                 sources.append(_source("SOFFSET", kind, self._value(fields["soffset"], 1, None)))
         return Instruction(address, 8, row, form, tuple(dests), tuple(sources), fields)
@@ -643,7 +638,7 @@ class _Decoder:
         fields = self._fields("MIMG", self._long(word, code, offset))
         row = self._row("MIMG", fields["op"])
         file = "a" if fields.get("acc") else "v"
-        dwords = _image_data_dwords(row, fields, self.generation)
+        dwords = _image_data_dwords(row, fields, self.traits)
         dests: list[Destination] = []
         sources: list[Source] = []
         for spec in row.operands:
@@ -657,10 +652,10 @@ class _Decoder:
                 sources.append(_source("ADDR", kind, _vector_register("v", fields["vaddr"], DWORDS[kind])))
             elif name == "RSRC":
                 short = fields.get("r128", 0)
-                register = scalar_register(self.generation, fields["srsrc"] * 4, 4 if short else 8)
+                register = scalar_register(self.traits, fields["srsrc"] * 4, 4 if short else 8)
                 sources.append(_source("RSRC", "b128" if short else kind, register))
             else:
-                register = scalar_register(self.generation, fields["ssamp"] * 4, 4)
+                register = scalar_register(self.traits, fields["ssamp"] * 4, 4)
                 sources.append(_source("SAMP", kind, register))
         return Instruction(address, 8, row, "MIMG", tuple(dests), tuple(sources), fields)
 
@@ -711,14 +706,14 @@ def _restricted(value: Value, file: str) -> Value:
     raise _BadOperandError(f"this operand must be a {'scalar' if file == 's' else 'vector'} register")
 
 
-def _check_dpp(control: int, generation: int) -> None:
+def _check_dpp(control: int, traits: Traits) -> None:
     is_valid = (
         control < 0x100
         or 0x101 <= control <= 0x10F
         or 0x111 <= control <= 0x11F
         or 0x121 <= control <= 0x12F
         or control in (0x130, 0x134, 0x138, 0x13C, 0x140, 0x141, 0x142, 0x143)
-        or (generation == _GFX90A and 0x150 <= control <= 0x15F)
+        or (traits.has_row_newbcast and 0x150 <= control <= 0x15F)
     )
     if not is_valid:
         raise _BadOperandError(f"dpp_ctrl {control:#x} is reserved")

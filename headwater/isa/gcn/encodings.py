@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TypeAlias
 
-from headwater.isa.gcn.model import ISAS
+from headwater.chips.gcn_isas import ISAS
 
 Fields: TypeAlias = dict[str, tuple[int, int]]
 
@@ -131,19 +131,23 @@ _GFX90A: dict[str, Fields] = {
 _GFX90A["GLOBAL"] = _GFX90A["SCRATCH"] = _GFX90A["FLAT"]
 
 
+_OWN: dict[str, tuple[dict[str, Fields], ...]] = {
+    **dict.fromkeys(("gfx6", "gfx7"), (_GFX6,)),
+    "gfx8": (_GFX8, {"FLAT": _GFX6["FLAT"]}),
+    **dict.fromkeys(("gfx900", "gfx906"), (_GFX8, _GFX9)),
+    "gfx908": (_GFX8, _GFX9, _GFX908),
+    "gfx90a": (_GFX8, _GFX9, _GFX908, _GFX90A),
+}
+"""What an instruction set has beside, or in place of, the common forms: the later ones win."""
+
+
 @cache
 def layouts(isa: str) -> dict[str, Fields]:
     """Form → field → (lowest bit, width) of one of ``model.ISAS``."""
-    number = ISAS.index(isa)
-    if number < 2:
-        return _COMMON | _GFX6
-    forms = _COMMON | _GFX8
-    if number == 2:
-        return forms | {"FLAT": _GFX6["FLAT"]}
-    forms = forms | _GFX9
-    if number >= ISAS.index("gfx908"):
-        forms = forms | _GFX908
-    return forms | _GFX90A if isa == "gfx90a" else forms
+    forms = _COMMON
+    for more in _OWN[isa]:
+        forms = forms | more
+    return forms
 
 
 # The leading bits of the first word that say the form: (bits, how many), the longest match wins.

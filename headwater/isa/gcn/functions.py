@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headwater.chips.gcn_isas import ISA_OF_TARGET
 from headwater.isa.elf import ET_REL, PF_X, PT_LOAD, SHF_EXECINSTR, SHT_NOBITS
-from headwater.isa.gcn.model import ISA_OF_TARGET
 from headwater.isa.gcn.objects import CodeObject, Function
 
 if TYPE_CHECKING:

@@ -19,26 +19,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _UNKNOWN: Any = object()
 
-# The generations that the table tells apart, oldest first. LLVM's processors map to these in ``ISA_OF_TARGET``.
-ISAS = ("gfx6", "gfx7", "gfx8", "gfx900", "gfx906", "gfx908", "gfx90a")
-
-# LLVM, User Guide for AMDGPU Backend, "Processors".
-ISA_OF_TARGET: Mapping[str, str] = {
-    **dict.fromkeys(("gfx600", "gfx601", "gfx602"), "gfx6"),
-    **dict.fromkeys(("gfx700", "gfx701", "gfx702", "gfx703", "gfx704", "gfx705"), "gfx7"),
-    **dict.fromkeys(("gfx801", "gfx802", "gfx803", "gfx805", "gfx810"), "gfx8"),
-    **dict.fromkeys(("gfx900", "gfx902", "gfx904", "gfx909", "gfx90c"), "gfx900"),
-    "gfx906": "gfx906",
-    "gfx908": "gfx908",
-    "gfx90a": "gfx90a",
-}
-
-
-def generation_of(target: str) -> int:
-    """6 to 9: the first digit of LLVM's processor ``target``, such as "gfx906"."""
-    return int(ISA_OF_TARGET.get(target, "gfx9")[3])
-
-
 # Scalar operand encodings with a name of their own.
 VCC, M0, EXEC = 106, 124, 126
 SHARED_BASE, SHARED_LIMIT, PRIVATE_BASE, PRIVATE_LIMIT, POPS_EXITING_WAVE_ID = 235, 236, 237, 238, 239

@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from headwater.chips.gcn_isas import ISAS
 from headwater.isa.gcn.model import (
     FLOAT_CONSTANTS,
-    ISAS,
     TYPE_BITS,
     Constant,
     Instruction,

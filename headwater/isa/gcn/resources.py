@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from headwater.chips.gcn_isas import TRAITS
+
 Fields: TypeAlias = Mapping[str, tuple[int, int]]
 
 BUFFER: Fields = {
@@ -42,19 +44,16 @@ SAMPLER: Fields = {
 }  # fmt: skip
 """Of all generations."""
 
-OLD_IMAGES = ("gfx6", "gfx7", "gfx8")
-"""Generations with tiling indices; later ones have swizzle modes."""
-
 
 def image_fields(isa: str) -> Fields:
     """The fields of one generation's T#; the upper half of one of 128 bits (r128) is zero."""
-    return _IMAGE if isa in OLD_IMAGES else _IMAGE_GFX9
+    return _IMAGE_GFX9 if TRAITS[isa].has_swizzle_modes else _IMAGE
 
 
 def linear_tiling(isa: str) -> int:
     """The tiling index, or swizzle mode, of images that lie in memory row by row: the driver's tables for gfx6 to gfx8
     have "linear aligned" there; SW_LINEAR."""
-    return 8 if isa in OLD_IMAGES else 0
+    return 0 if TRAITS[isa].has_swizzle_modes else 8
 
 
 def get(words: int, fields: Fields, name: str) -> int:

@@ -10,8 +10,9 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
+from headwater.chips.gcn_isas import ISAS
 from headwater.isa.cost import parse
-from headwater.isa.gcn.model import ISAS, OperandSpec, Row
+from headwater.isa.gcn.model import OperandSpec, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

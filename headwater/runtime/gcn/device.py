@@ -144,7 +144,7 @@ class SimulatedDevice(CpuDevice):
         return DeviceProgram(self, kernels)
 
     def _check_target(self, code: CodeObject, filename: str) -> None:
-        from headwater.isa.gcn.model import ISA_OF_TARGET
+        from headwater.chips.gcn_isas import ISA_OF_TARGET
 
         if ISA_OF_TARGET.get(code.target) != ISA_OF_TARGET.get(self.chip.target):
             raise UsageError(
@@ -311,7 +311,7 @@ def _device(outline: Outline) -> SimulatedDevice:
     found = _devices.get(outline)
     if found is not None and (Path(outline.file).parent == chips.FOLDER or found.chip is chips.load(outline.file)):
         return found
-    if outline.family == "gcn":
+    if not outline.is_vliw:
         found = SimulatedDevice(outline)
     else:
         from headwater.runtime.vliw.device import VliwDevice
@@ -334,7 +334,7 @@ def device_for(target: str) -> SimulatedDevice:
 
     Of several, the one that has its target among its aliases: that is what the target alone means on the command line.
     """
-    from headwater.isa.gcn.model import ISA_OF_TARGET
+    from headwater.chips.gcn_isas import ISA_OF_TARGET
     from headwater.isa.vliw.traits import GENERATION_OF_TARGET
 
     isas = {**ISA_OF_TARGET, **GENERATION_OF_TARGET}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headwater.base.arrays import Array, address, aligned_bytes
+from headwater.chips.gcn_isas import TRAITS
 from headwater.errors import LaunchError
 from headwater.isa.gcn import resources
 from headwater.runtime.images import PACKED
@@ -135,7 +136,7 @@ def _image(image: Image, pixels: Array, isa: str, arg: ArgInfo) -> int:
         "base": address(pixels) >> 8, "width": width - 1, "height": height - 1, "pitch": width - 1,
         "type": _TYPES[image.dimensions], "tiling": resources.linear_tiling(isa), "depth": max(depth - 1, last),
     }  # fmt: skip
-    if isa in resources.OLD_IMAGES:
+    if not TRAITS[isa].has_swizzle_modes:
         values["last_array"] = last
     for name, value in values.items():
         if value >> fields[name][1]:
@@ -151,7 +152,7 @@ def _buffer(image: Image, pixels: Array, isa: str) -> int:
     values = _format(image)
     stride = pixels.nbytes // image.shape[0]
     # NUM_RECORDS counts elements, but bytes on gfx8 (docs/emulator.md, "Images").
-    records = pixels.nbytes if isa == "gfx8" else image.shape[0]
+    records = pixels.nbytes if TRAITS[isa].counts_buffer_bytes else image.shape[0]
     values |= {"base": address(pixels), "stride": stride, "records": records}
     return resources.made(resources.BUFFER, values)
 

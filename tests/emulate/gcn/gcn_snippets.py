@@ -7,11 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from headwater.chips.gcn_isas import ISA_OF_TARGET
 from headwater.emulate.gcn.reference import run_group
 from headwater.emulate.gcn.reference_registers import AT_BARRIER, Wave
 from headwater.emulate.wave.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
 from headwater.isa.gcn.decode import decode
-from headwater.isa.gcn.model import EXEC, ISA_OF_TARGET
+from headwater.isa.gcn.model import EXEC
 from headwater.opencl.gcn_build import assemble
 
 __all__ = ["AT_BARRIER", "code_of", "make_wave", "run", "run_all"]

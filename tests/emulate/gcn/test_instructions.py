@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
+from headwater.chips.gcn_isas import ISA_OF_TARGET
 from headwater.isa.gcn.decode import decode
-from headwater.isa.gcn.model import ISA_OF_TARGET
 from headwater.isa.gcn.table import rows
 from verification.isa_instructions import check, differences, encode, interpreted, make_trial, usable
 

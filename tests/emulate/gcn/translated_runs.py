@@ -15,13 +15,13 @@ import numpy as np
 from gcn_snippets import code_of, make_wave, run_all
 
 from headwater.base.arrays import address, aligned_bytes
+from headwater.chips.gcn_isas import ISA_OF_TARGET
 from headwater.emulate.gcn.native import has_avx512, support
 from headwater.emulate.gcn.program import read_program
 from headwater.emulate.gcn.translate import Options, Translator
 from headwater.emulate.wave import layout
 from headwater.emulate.wave.reference_memory import FlatMemory, LocalMemory
 from headwater.isa.gcn.decode import decode
-from headwater.isa.gcn.model import ISA_OF_TARGET
 from headwater.isa.gcn.semantics import Mode
 from headwater.native.launch_block import BLOCK
 from headwater.native.shared import link_shared

@@ -5,9 +5,10 @@ import struct
 
 import pytest
 
+from headwater.chips.gcn_isas import ISAS
 from headwater.errors import DecodeError
 from headwater.isa.gcn.decode import decode, decode_all
-from headwater.isa.gcn.model import ISAS, Constant, Literal, Register, constant_bits
+from headwater.isa.gcn.model import Constant, Literal, Register, constant_bits
 from headwater.isa.gcn.printer import text
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from headwater.chips.gcn_isas import ISAS
 from headwater.isa.gcn.decode import decode
-from headwater.isa.gcn.model import ISAS
 from headwater.isa.gcn.printer import text
 
 LINES = [

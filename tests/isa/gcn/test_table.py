@@ -1,7 +1,8 @@
 """The tables' files themselves."""
 
+from headwater.chips.gcn_isas import ISAS
 from headwater.isa.gcn import table
-from headwater.isa.gcn.model import ISAS, TYPE_BITS
+from headwater.isa.gcn.model import TYPE_BITS
 from tests.counted import count_calls
 
 FLAGS = frozenset(
