@@ -279,3 +279,45 @@ def _example(fields):
 @pytest.mark.parametrize(("system", "machine"), [("linux", "aarch64"), ("darwin", "aarch64")])
 def test_the_library_compiles_for_other_systems(system, machine):
     assert library.build(system, machine).stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("device", ["cpu", "vega64"])
+def test_units_are_compiled_with_headers_and_linked_into_libraries_and_programs(device):
+    text = """
+header = cl.Program(ctx, "#define STEP 3\\nint twice(int x);\\n")
+used = cl.Program(ctx, '#include "own/h.h"\\nint twice(int x) { return 2 * x + OFFSET; }')
+main = cl.Program(ctx, '#include "own/h.h"\\nkernel void f(global int *x) { int i = get_global_id(0); '
+                       'x[i] = twice(x[i]) + STEP; }')
+used.compile(options=["-DOFFSET=5"], headers=[("own/h.h", header)])
+main.compile(headers=[("own/h.h", header)])
+kinds = [p.get_build_info(device, cl.program_build_info.BINARY_TYPE) for p in (used, main)]
+library = cl.link_program(ctx, [used], ["-create-library"])
+kinds.append(library.get_build_info(device, cl.program_build_info.BINARY_TYPE))
+made = cl.link_program(ctx, [main, library])
+kinds.append(made.get_build_info(device, cl.program_build_info.BINARY_TYPE))
+x = cl.Buffer(ctx, mf.COPY_HOST_PTR, hostbuf=np.arange(4, dtype=np.int32))
+made.f(q, (4,), None, x)
+out = np.zeros(4, np.int32)
+cl.enqueue_copy(q, out, x)
+t = cl.program_binary_type
+print(out.tolist(), kinds == [t.COMPILED_OBJECT, t.COMPILED_OBJECT, t.LIBRARY, t.EXECUTABLE])
+"""
+    assert host(text, device) == "[8, 10, 12, 14] True\n"
+
+
+def test_kernels_tell_their_attributes_and_sub_groups():
+    text = """
+info, sub = cl.kernel_info, cl.kernel_sub_group_info
+prog = cl.Program(ctx, '''
+kernel __attribute__((reqd_work_group_size(64, 2, 1))) __attribute__((vec_type_hint(uint4))) void a(global int *x) {}
+kernel __attribute__((work_group_size_hint(8, 4, 2))) void b(global int *x) {}''').build()
+b = prog.b
+print([k.get_info(info.ATTRIBUTES) for k in (prog.a, b)])
+print([b.get_sub_group_info(device, sub.MAX_SUB_GROUP_SIZE_FOR_NDRANGE, size) for size in ([16], [64, 4])],
+      [b.get_sub_group_info(device, sub.SUB_GROUP_COUNT_FOR_NDRANGE, size) for size in ([16], [65], [64, 4])],
+      [b.get_sub_group_info(device, sub.LOCAL_SIZE_FOR_SUB_GROUP_COUNT, count) for count in (2, 1000)],
+      b.get_sub_group_info(device, sub.MAX_NUM_SUB_GROUPS) * 64 == device.max_work_group_size)
+"""
+    out = host(text, "vega64")
+    first = "['reqd_work_group_size(64,2,1) vec_type_hint(uint4)', 'work_group_size_hint(8,4,2)']\n"
+    assert out == first + "[16, 64] [1, 2, 4] [[128, 1, 1], [0, 0, 0]] True\n"

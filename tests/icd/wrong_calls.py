@@ -4,94 +4,12 @@ A program of its own, which the tests start: it calls through the table of funct
 """
 
 import ctypes
-import re
 import sys
 from ctypes import byref, c_char_p, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
-from pathlib import Path
 
-from headwater.icd import library
+from calls import FAILED, FUNCTIONS, PLATFORM, call, handles, make, sizes
+
 from headwater.icd.constants import CL
-
-TYPES = {"p": c_void_p, "u": c_uint32, "i": c_int32, "z": c_size_t, "q": c_uint64}
-SIGNATURES = """
-clGetPlatformIDs upp, clGetPlatformInfo puzpp, clGetDeviceIDs pqupp, clGetDeviceInfo puzpp, clCreateContext pupppe,
-clCreateContextFromType pqppe, clGetContextInfo puzpp, clCreateCommandQueue ppqe, clCreateCommandQueueWithProperties pppe,
-clGetCommandQueueInfo puzpp, clSetCommandQueueProperty pqup, clCreateBuffer pqzpe, clCreateBufferWithProperties ppqzpe,
-clCreateSubBuffer pqupe, clCreateImage pqpppe, clGetSupportedImageFormats pqqupp, clGetMemObjectInfo puzpp,
-clGetImageInfo puzpp, clSetMemObjectDestructorCallback ppp, clCreateSampler puuue, clCreateSamplerWithProperties ppe,
-clGetSamplerInfo puzpp, clCreateProgramWithSource puppe, clCreateProgramWithBinary puppppe,
-clCreateProgramWithBuiltInKernels puppe, clCreateProgramWithIL ppze, clBuildProgram pupppp, clCompileProgram puppupppp,
-clLinkProgram puppupppe, clGetProgramInfo puzpp, clGetProgramBuildInfo ppuzpp, clCreateKernel ppe,
-clCreateKernelsInProgram pupp, clCloneKernel pe, clSetKernelArg puzp, clSetKernelArgSVMPointer pup,
-clSetKernelExecInfo puzp, clGetKernelInfo puzpp, clGetKernelArgInfo puuzpp, clGetKernelWorkGroupInfo ppuzpp,
-clGetKernelSubGroupInfo ppuzpzpp, clGetKernelSuggestedLocalWorkSize ppuppp, clWaitForEvents up, clGetEventInfo puzpp,
-clCreateUserEvent pe, clSetUserEventStatus pi, clSetEventCallback pipp, clGetEventProfilingInfo puzpp, clFlush p,
-clFinish p, clEnqueueReadBuffer ppuzzpupp, clEnqueueWriteBuffer ppuzzpupp, clEnqueueReadBufferRect ppupppzzzzpupp,
-clEnqueueWriteBufferRect ppupppzzzzpupp, clEnqueueFillBuffer pppzzzupp, clEnqueueCopyBuffer pppzzzupp,
-clEnqueueCopyBufferRect ppppppzzzzupp, clEnqueueReadImage ppuppzzpupp, clEnqueueWriteImage ppuppzzpupp,
-clEnqueueFillImage pppppupp, clEnqueueCopyImage ppppppupp, clEnqueueCopyImageToBuffer ppppppupp,
-clEnqueueCopyBufferToImage pppzppupp, clEnqueueMapBuffer ppuqzzuppe, clEnqueueMapImage ppuqppppuppe,
-clEnqueueUnmapMemObject pppupp, clEnqueueMigrateMemObjects pupqupp, clEnqueueNDRangeKernel ppupppupp,
-clEnqueueTask ppupp, clEnqueueNativeKernel pppzuppupp, clEnqueueMarkerWithWaitList pupp,
-clEnqueueBarrierWithWaitList pupp, clEnqueueMarker pp, clEnqueueWaitForEvents pup, clRetainContext p, clReleaseContext p,
-clRetainCommandQueue p, clReleaseCommandQueue p, clRetainMemObject p, clReleaseMemObject p, clRetainSampler p,
-clReleaseSampler p, clRetainProgram p, clReleaseProgram p, clRetainKernel p, clReleaseKernel p, clRetainEvent p,
-clReleaseEvent p, clRetainDevice p, clReleaseDevice p, clCreateSubDevices ppupp, clCreatePipe pquupe, clGetPipeInfo puzpp,
-clSVMAlloc pqzu, clEnqueueSVMMemcpy pupppupp, clEnqueueSVMMemFill pppzzupp, clEnqueueSVMMap puqpzupp,
-clEnqueueSVMUnmap ppupp, clEnqueueSVMFree pupppupp, clEnqueueSVMMigrateMem pupp qupp, clSetContextDestructorCallback ppp,
-clGetDeviceAndHostTimer ppp, clGetHostTimer pp, clSetDefaultDeviceCommandQueue ppp, clUnloadPlatformCompiler p,
-clSetProgramSpecializationConstant puzp, clSetProgramReleaseCallback ppp
-"""
-"""Arguments by `TYPES`; ``e``: the call gives an object, and its error at this address, the last argument."""
-
-
-def functions():
-    """The functions of the table by name, as Python calls them: ``(object, error)`` or the error."""
-    made = ctypes.CDLL(str(library.build()))
-    platform = c_void_p()
-    assert made.clIcdGetPlatformIDsKHR(1, byref(platform), None) == 0
-    text = (Path(library.__file__).with_name("shim") / "dispatch.c").read_text(encoding="utf-8")
-    names = re.findall(r"\b(?:CALL|NONE)\((\w+)\)", text[text.index("#define ALL(") : text.index("#define DECLARE")])
-    table = ctypes.cast(platform, ctypes.POINTER(ctypes.POINTER(c_void_p)))[0]
-    found = {}
-    for entry in SIGNATURES.replace("pupp qupp", "puppqupp").split(","):
-        name, codes = entry.split()
-        gives = codes.endswith("e")
-        kind = c_void_p if gives or name == "clSVMAlloc" else c_int32
-        types = [TYPES[code] for code in codes.rstrip("e")] + ([c_void_p] if gives else [])
-        found[name] = ctypes.CFUNCTYPE(kind, *types)(table[names.index(name)]), gives
-    return platform, found
-
-
-PLATFORM, FUNCTIONS = functions()
-FAILED = []
-
-
-def call(name, *arguments):
-    """The object that a call makes, or its error code."""
-    function, gives = FUNCTIONS[name]
-    if not gives:
-        return function(*arguments)
-    error = c_int32(12345)
-    made = function(*arguments, byref(error))
-    if (made is None) != (error.value != 0):
-        FAILED.append(f"{name}{arguments}: gave {made} and error {error.value}")
-    return made if made is not None else error.value
-
-
-def make(name, *arguments):
-    """The object that a right call makes."""
-    made = call(name, *arguments)
-    assert (made or -1) > 0, (name, arguments, made)
-    return c_void_p(made)
-
-
-def sizes(*numbers):
-    return (c_size_t * len(numbers))(*numbers)
-
-
-def handles(*objects):
-    return (c_void_p * len(objects))(*objects)
 
 
 def wrong(expected, name, *arguments):
@@ -374,6 +292,15 @@ def check_programs():
     wrong("INVALID_DEVICE", "clLinkProgram", context, 1, handles(other_device), None, 1, parts, None, None)
     wrong("INVALID_LINKER_OPTIONS", "clLinkProgram", context, 0, None, b"-what-is-this", 1, parts, None, None)
     wrong("INVALID_OPERATION", "clLinkProgram", context, 0, None, None, 1, handles(unbuilt), None, None)
+    # A link that fails gives a program all the same, for its log.
+    lacking = program_of(b"int g(int); kernel void f(global int *x) { x[0] = g(1); }", build=False)
+    assert call("clCompileProgram", lacking, 0, None, None, *nothing) == 0
+    error, log = c_int32(), ctypes.create_string_buffer(4096)
+    linked = FUNCTIONS["clLinkProgram"][0](context, 0, None, None, 1, handles(lacking), None, None, byref(error))
+    assert linked
+    assert error.value == CL["LINK_PROGRAM_FAILURE"]
+    assert call("clGetProgramBuildInfo", linked, device, CL["PROGRAM_BUILD_LOG"], 4096, log, None) == 0
+    assert b"g" in log.value
     wrong("INVALID_PROGRAM_EXECUTABLE", "clGetProgramInfo", unbuilt, CL["PROGRAM_NUM_KERNELS"], 64, memory, None)
     wrong("INVALID_PROGRAM_EXECUTABLE", "clGetProgramInfo", unbuilt, CL["PROGRAM_KERNEL_NAMES"], 64, memory, None)
     wrong("INVALID_DEVICE", "clGetProgramBuildInfo", program, None, CL["PROGRAM_BUILD_STATUS"], 64, memory, None)

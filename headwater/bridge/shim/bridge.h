@@ -21,6 +21,9 @@ extern const struct hw_door hw_door;
 
 // Ask and wait: the reply's bytes are the caller's to free. The reply's status; the door's `lost` where no server answers.
 int32_t hw_ask(uint32_t message, const struct hw_writer *request, struct hw_reader *reply, char **memory);
+// The same of one server only, as `hw_generation` counts them: a number that it gave may mean something else to the next.
+int32_t hw_ask_of(uint32_t generation, uint32_t message, const struct hw_writer *request, struct hw_reader *reply,
+                  char **memory);
 
 // The same for requests whose replies come one by one.
 struct hw_talk {
@@ -28,6 +31,7 @@ struct hw_talk {
   uint32_t generation;
 };
 bool hw_begin(struct hw_talk *talk, uint32_t message, const struct hw_writer *request);
+bool hw_begin_with(struct hw_talk *talk, uint32_t generation, uint32_t message, const struct hw_writer *request);
 bool hw_next(struct hw_talk *talk, int32_t *status, struct hw_reader *reply, char **memory);
 void hw_end(struct hw_talk *talk, bool good);
 

@@ -48,6 +48,7 @@ static void forget(void) {
   if (first != HW_NO_CONNECTION)
     hw_close(first);
   first = HW_NO_CONNECTION;
+  hw_bury_server();
 }
 
 static bool put_request(hw_connection connection, uint32_t message, const struct hw_writer *request) {
@@ -86,6 +87,7 @@ static bool start(void) {
   struct hw_arena *arena;
   if (starts >= START_LIMIT || !hw_door.prepare(&arena))
     return false;
+  hw_bury_server();
   starts++;
   char python[4096], path[4096], reason[256];
   read_installation(python, path, sizeof python);
@@ -144,13 +146,31 @@ static bool take_connection(struct hw_talk *talk) {
   return good;
 }
 
+// Whether a server is known to have ended; none is started to find out.
+static bool has_gone(uint32_t server) {
+  hw_lock(&lock);
+  bool gone = first == HW_NO_CONNECTION || generation != server;
+  hw_unlock(&lock);
+  return gone;
+}
+
 bool hw_begin(struct hw_talk *talk, uint32_t message, const struct hw_writer *request) {
+  return hw_begin_with(talk, 0, message, request);
+}
+
+bool hw_begin_with(struct hw_talk *talk, uint32_t wanted, uint32_t message, const struct hw_writer *request) {
   // A server that ended while nobody looked is found out here: try once more, with another one.
   for (int attempt = 0; attempt < 2; attempt++) {
     if (request && request->failed)
       return false;
+    if (wanted && has_gone(wanted))
+      return false;
     if (!take_connection(talk))
       continue;
+    if (wanted && talk->generation != wanted) {
+      hw_end(talk, true);
+      return false;
+    }
     if (put_request(talk->connection, message, request))
       return true;
     hw_end(talk, false);
@@ -179,10 +199,15 @@ void hw_end(struct hw_talk *talk, bool good) {
 }
 
 int32_t hw_ask(uint32_t message, const struct hw_writer *request, struct hw_reader *reply, char **memory) {
+  return hw_ask_of(0, message, request, reply, memory);
+}
+
+int32_t hw_ask_of(uint32_t wanted, uint32_t message, const struct hw_writer *request, struct hw_reader *reply,
+                  char **memory) {
   struct hw_talk talk;
   int32_t status = hw_door.lost;
   *memory = NULL;
-  if (!hw_begin(&talk, message, request))
+  if (!hw_begin_with(&talk, wanted, message, request))
     return request && request->failed ? hw_door.no_memory : hw_door.lost;
   bool good = hw_next(&talk, &status, reply, memory);
   hw_end(&talk, good);

@@ -69,6 +69,8 @@ typedef intptr_t hw_connection;
 // Start a server, a module of Python, that has the arena and return its first connection, HW_NO_CONNECTION (with a reason) if that failed.
 hw_connection hw_start_server(struct hw_arena *arena, const char *module, const char *python, const char *path,
                               char *reason, size_t room);
+// Take note that the server has ended, so that nothing of it is left behind.
+void hw_bury_server(void);
 // One more connection; `request` asks the server for it through `first`.
 hw_connection hw_connect(hw_connection first, const void *request, size_t bytes);
 // Send or receive all; 0 if the other side is gone.

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -239,6 +240,18 @@ static int make_pair(int ends[2]) {
   return 1;
 }
 
+static pid_t server, starter; // the last one that was started, and who started it
+
+static void await(void *process) { waitpid((pid_t)(intptr_t)process, NULL, 0); }
+
+void hw_bury_server(void) {
+  pid_t ending = server;
+  server = 0;
+  // It goes on for a moment after its connections have closed, and is nobody else's to wait for.
+  if (ending && starter == getpid())
+    hw_start_thread(await, (void *)(intptr_t)ending);
+}
+
 hw_connection hw_start_server(struct hw_arena *arena, const char *module, const char *python, const char *path,
                               char *reason, size_t room) {
   int ends[2];
@@ -269,6 +282,8 @@ hw_connection hw_start_server(struct hw_arena *arena, const char *module, const 
     char *words[] = {(char *)python, "-m", (char *)module, NULL};
     pid_t child;
     status = posix_spawnp(&child, python, &actions, &attributes, words, environment);
+    server = status ? 0 : child;
+    starter = getpid();
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     free(environment);

@@ -28,9 +28,7 @@ static bool greeted(struct hw_reader *reader) {
 bool hw_ready(void) { return (knows_devices || hw_generation()) && hw_device_count; }
 
 // The next server does not know the programs that the others name.
-static bool repeatable(uint32_t message) {
-  return message != HW_LAUNCH && message != HW_KERNEL_INFO && message != HW_SUGGEST;
-}
+static bool repeatable(uint32_t message) { return message == HW_BUILD || message == HW_COMPILE; }
 
 static void before_fork(void) { hw_lock(&hw_graph); }
 static void after_fork(void) { hw_unlock(&hw_graph); }

@@ -287,6 +287,20 @@ struct map *hw_add_map(cl_mem mem, void *pointer, cl_map_flags flags) {
   return map;
 }
 
+// A mapping that the program never got.
+void hw_remove_map(cl_mem mem, struct map *map) {
+  hw_lock(&mem->lock);
+  struct map **at = &mem->maps;
+  while (*at && *at != map)
+    at = &(*at)->next;
+  if (*at) {
+    *at = map->next;
+    mem->map_count--;
+    free(map);
+  }
+  hw_unlock(&mem->lock);
+}
+
 // Bring a mapped part to or from the program's own memory.
 static void exchange(cl_mem mem, const struct map *map, bool to_host) {
   if (!mem->host || mem->host_is_svm)
@@ -332,7 +346,8 @@ void *CL_API_CALL clEnqueueMapBuffer(cl_command_queue q, cl_mem mem, cl_bool wai
       map->bytes = size;
       c->mems[0] = mem;
       c->map = map;
-      error = hw_enqueue(q, c, wait, event);
+      if ((error = hw_enqueue(q, c, wait, event)))
+        hw_remove_map(mem, map);
     } else {
       if (c)
         hw_free_command(c);

@@ -207,7 +207,8 @@ void *CL_API_CALL clEnqueueMapImage(cl_command_queue q, cl_mem mem, cl_bool wait
       *row = row_pitch;
       if (slice)
         *slice = layered ? slice_pitch : 0;
-      error = hw_enqueue(q, c, wait, event);
+      if ((error = hw_enqueue(q, c, wait, event)))
+        hw_remove_map(mem, map);
     } else {
       if (c)
         hw_free_command(c);

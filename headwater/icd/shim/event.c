@@ -46,6 +46,12 @@ void hw_set_status(cl_event event, cl_int status) {
     event->submitted = hw_now();
 }
 
+// The program sees that a command failed: its queue need not tell it again.
+static void told(cl_event event) {
+  if (event->queue && event->status < 0)
+    event->queue->failure = CL_SUCCESS;
+}
+
 void hw_call_back(cl_event event) {
   for (;;) {
     hw_lock(&hw_graph);
@@ -59,6 +65,7 @@ void hw_call_back(cl_event event) {
     hw_unlock(&hw_graph);
     if (!call)
       return;
+    told(event);
     // A command that failed is told of as such; else the callback hears the status that it asked for.
     call->call(event, status < 0 ? status : call->status, call->data);
     free(call);
@@ -142,8 +149,10 @@ cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event *events) {
   hw_unlock(&hw_graph);
   cl_int result = CL_SUCCESS;
   for (cl_uint i = count; i-- > 0;)
-    if (hw_wait_event(events[i]) < 0)
+    if (hw_wait_event(events[i]) < 0) {
+      told(events[i]);
       result = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    }
   return result;
 }
 
@@ -164,6 +173,7 @@ cl_int CL_API_CALL clGetEventInfo(cl_event event, cl_uint key, size_t size, void
       hw_flush_queue(event->queue);
       hw_unlock(&hw_graph);
     }
+    told(event);
     ANSWER(cl_int, event->status);
   case CL_EVENT_REFERENCE_COUNT:
     ANSWER(cl_uint, event->object.references);

@@ -370,8 +370,8 @@ static uint64_t local_arguments(cl_kernel kernel) {
 }
 
 static cl_int ask_kernel(cl_kernel kernel, int at, uint32_t index, bool memory_too, struct hw_kernel_info_reply *reply) {
-  uint32_t id;
-  cl_int error = hw_server_program(kernel->program, at, &id);
+  uint32_t id, generation;
+  cl_int error = hw_server_program(kernel->program, at, &id, &generation);
   if (error)
     return error;
   struct hw_writer request = {0};
@@ -379,7 +379,7 @@ static cl_int ask_kernel(cl_kernel kernel, int at, uint32_t index, bool memory_t
   hw_put_kernel_info_request(&request, &ask);
   struct hw_reader reader;
   char *memory;
-  error = hw_ask(HW_KERNEL_INFO, &request, &reader, &memory);
+  error = hw_ask_of(generation, HW_KERNEL_INFO, &request, &reader, &memory);
   if (!error)
     hw_get_kernel_info_reply(&reader, reply);
   free(memory);
@@ -450,14 +450,15 @@ cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device
     ANSWER(size_t, key == CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE ? (local + width - 1) / width : local < width ? local : width);
   case CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT: {
     size_t answer[3] = {0, 1, 1};
-    if (!input || input_size != sizeof(size_t) || !size || size % sizeof(size_t) || size > sizeof answer)
+    size_t bytes = value ? size : sizeof answer; // as many dimensions as the program has room for
+    if (!input || input_size != sizeof(size_t) || !bytes || bytes % sizeof(size_t) || bytes > sizeof answer)
       return CL_INVALID_VALUE;
     size_t wanted = *(const size_t *)input * width;
     if (wanted <= kernel->program->devices[at]->max_group)
       answer[0] = wanted;
     else
       answer[1] = answer[2] = 0;
-    return hw_answer(answer, size, size, value, size_ret);
+    return hw_answer(answer, bytes, size, value, size_ret);
   }
   case CL_KERNEL_MAX_NUM_SUB_GROUPS:
     ANSWER(size_t, groups);
@@ -495,30 +496,25 @@ static void end_launch(struct command *c, cl_int status, struct hw_reader *reade
     if (message)
       hw_report(c->event->context, message);
     free(message);
+  } else if (!reader && c->event->context->notify) { // standard error has it already
+    char message[256];
+    snprintf(message, sizeof message, "%.128s: no server answers, and the launch is lost", c->kernel->shape->name);
+    hw_report(c->event->context, message);
   }
   hw_finished(c, status > 0 ? CL_OUT_OF_RESOURCES : status);
 }
 
-void hw_run_launches(struct command **commands, uint32_t count) {
+// Send launches of programs that the server `generation` knows, and end them as their replies come.
+static void send_launches(struct command **commands, uint32_t count, uint32_t generation) {
   struct hw_writer entries = {0}, request = {0};
-  struct command *sent[64];
-  uint32_t sent_count = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    struct command *c = commands[i];
-    cl_int error = hw_server_program(c->kernel->program, c->device, &c->launch.program);
-    if (error) {
-      end_launch(c, error, NULL);
-      continue;
-    }
-    hw_put_launch(&entries, &c->launch);
-    sent[sent_count++] = c;
-  }
-  struct hw_launch_request launch = {{sent_count, (uint32_t)entries.size, entries.data}};
+  for (uint32_t i = 0; i < count; i++)
+    hw_put_launch(&entries, &commands[i]->launch);
+  struct hw_launch_request launch = {{count, (uint32_t)entries.size, entries.data}};
   hw_put_launch_request(&request, &launch);
   struct hw_talk talk;
-  bool good = sent_count && !entries.failed && hw_begin(&talk, HW_LAUNCH, &request);
+  bool good = !entries.failed && hw_begin_with(&talk, generation, HW_LAUNCH, &request);
   bool begun = good;
-  for (uint32_t i = 0; i < sent_count; i++) {
+  for (uint32_t i = 0; i < count; i++) {
     struct hw_reader reader;
     char *memory = NULL;
     cl_int status = CL_OUT_OF_RESOURCES;
@@ -527,13 +523,34 @@ void hw_run_launches(struct command **commands, uint32_t count) {
       hw_end(&talk, false); // says so on standard error, before callbacks hear of it
       begun = false;
     }
-    end_launch(sent[i], good ? status : CL_OUT_OF_RESOURCES, good ? &reader : NULL);
+    end_launch(commands[i], good ? status : CL_OUT_OF_RESOURCES, good ? &reader : NULL);
     free(memory);
   }
   if (begun)
     hw_end(&talk, good);
   free(entries.data);
   free(request.data);
+}
+
+void hw_run_launches(struct command **commands, uint32_t count) {
+  struct command *sent[64];
+  uint32_t sent_count = 0, known = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    struct command *c = commands[i];
+    uint32_t generation;
+    cl_int error = hw_server_program(c->kernel->program, c->device, &c->launch.program, &generation);
+    if (sent_count && (error || generation != known)) { // a server ended meanwhile; order is kept
+      send_launches(sent, sent_count, known);
+      sent_count = 0;
+    }
+    known = generation;
+    if (error)
+      end_launch(c, error, NULL);
+    else
+      sent[sent_count++] = c;
+  }
+  if (sent_count)
+    send_launches(sent, sent_count, known);
 }
 
 // Sizes that the specification refuses when a launch is enqueued.
@@ -681,9 +698,9 @@ cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSize(cl_command_queue q, cl_kern
   if (!suggested)
     return CL_INVALID_VALUE;
   cl_int error = check_sizes(q, shape, kernel->program->builds + at, dim, offset, global, NULL);
-  uint32_t id;
+  uint32_t id, generation;
   if (!error)
-    error = hw_server_program(kernel->program, at, &id);
+    error = hw_server_program(kernel->program, at, &id, &generation);
   if (error)
     return error;
   struct hw_launch launch = {id, index, dim, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, {kernel->arguments, shape->arguments_bytes}};
@@ -695,7 +712,7 @@ cl_int CL_API_CALL clGetKernelSuggestedLocalWorkSize(cl_command_queue q, cl_kern
   hw_put_suggest_request(&request, &ask);
   struct hw_reader reader;
   char *memory;
-  error = hw_ask(HW_SUGGEST, &request, &reader, &memory);
+  error = hw_ask_of(generation, HW_SUGGEST, &request, &reader, &memory);
   if (!error) {
     struct hw_suggest_reply reply;
     hw_get_suggest_reply(&reader, &reply);

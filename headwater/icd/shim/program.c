@@ -44,7 +44,7 @@ static void release_at_server(struct build *build) {
   hw_put_release_request(&request, &release);
   struct hw_reader reader;
   char *memory;
-  hw_ask(HW_RELEASE, &request, &reader, &memory);
+  hw_ask_of(build->generation, HW_RELEASE, &request, &reader, &memory);
   free(memory);
   free(request.data);
 }
@@ -283,9 +283,11 @@ static bool read_kernels(struct build *build, struct hw_list list) {
 // Ask the server to build what `build->request` says. A CL error.
 static cl_int ask_build(struct build *build, bool first) {
   struct hw_reader reader;
-  char *memory;
-  uint32_t generation = hw_generation();
-  cl_int status = hw_ask(HW_BUILD, &build->request, &reader, &memory);
+  struct hw_talk talk;
+  char *memory = NULL;
+  cl_int status = CL_OUT_OF_RESOURCES;
+  if (hw_begin(&talk, HW_BUILD, &build->request))
+    hw_end(&talk, hw_next(&talk, &status, &reader, &memory));
   struct hw_build_reply reply = {0};
   if (memory)
     hw_get_build_reply(&reader, &reply);
@@ -295,7 +297,7 @@ static cl_int ask_build(struct build *build, bool first) {
   }
   if (!status) {
     build->server_program = reply.program;
-    build->generation = generation;
+    build->generation = talk.generation;
     if (first && !read_kernels(build, reply.kernels))
       status = CL_OUT_OF_HOST_MEMORY;
   }
@@ -303,17 +305,16 @@ static cl_int ask_build(struct build *build, bool first) {
   return status;
 }
 
-cl_int hw_server_program(cl_program program, int device, uint32_t *id) {
+cl_int hw_server_program(cl_program program, int device, uint32_t *id, uint32_t *generation) {
   struct build *build = program->builds + device;
-  uint32_t generation = hw_generation();
-  cl_int error = generation ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
-  if (!error && build->generation != generation) {
-    hw_lock(&program->lock);
-    if (build->generation != generation)
-      error = ask_build(build, false) ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
-    hw_unlock(&program->lock);
-  }
+  *generation = hw_generation();
+  cl_int error = *generation ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
+  hw_lock(&program->lock);
+  if (!error && build->generation != *generation)
+    error = ask_build(build, false) ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
   *id = build->server_program;
+  *generation = build->generation;
+  hw_unlock(&program->lock);
   return error;
 }
 

@@ -84,6 +84,8 @@ void hw_finished(struct command *c, cl_int status) {
   if (!event->started)
     event->started = event->ended;
   hw_set_status(event, status);
+  if (status < 0 && hw_is_launch(c) && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+    event->queue->failure = status;
   hw_wake_queues();
   hw_tell_change();
   bool calls = event->calls;
@@ -265,8 +267,8 @@ cl_int hw_enqueue(cl_command_queue q, struct command *c, bool wait, cl_event *ev
     *event = made;
   if (wait) {
     result = hw_wait_event(made);
-    if (result > 0)
-      result = CL_SUCCESS;
+    if (result >= 0) // what it read may be what a launch before it failed to write
+      result = atomic_exchange(&q->failure, CL_SUCCESS);
     hw_drop(made);
   }
   if (!event)
@@ -434,7 +436,7 @@ cl_int CL_API_CALL clFinish(cl_command_queue q) {
     hw_wait_for_change();
   }
   hw_unlock(&hw_graph);
-  return CL_SUCCESS;
+  return atomic_exchange(&q->failure, CL_SUCCESS);
 }
 
 // -- markers and barriers

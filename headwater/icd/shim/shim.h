@@ -246,8 +246,8 @@ struct _cl_program {
   } *destructors;
 };
 int hw_device_index(cl_program program, cl_device_id device);
-// The program as the server calls it, built again if the server is a new one.
-cl_int hw_server_program(cl_program program, int device, uint32_t *id);
+// The program as the server calls it, built again if the server is a new one, and which server that is.
+cl_int hw_server_program(cl_program program, int device, uint32_t *id, uint32_t *generation);
 const struct kernel_shape *hw_find_kernel(const struct build *build, const char *name, uint32_t *index);
 
 struct _cl_kernel {
@@ -335,6 +335,7 @@ struct _cl_command_queue {
   bool worker;    // it has a thread
   bool closing;
   hw_condition wake;
+  atomic_int failure; // of a launch whose error the program has not seen
 };
 
 extern hw_mutex hw_graph;

@@ -8,6 +8,7 @@ void hw_copy_box(char *to, const struct rectangle *to_box, const char *from, con
                  const size_t region[3]);
 // Writing to the program's own memory as well, where a buffer or image lies over it, waits for a map.
 struct map *hw_add_map(cl_mem mem, void *pointer, cl_map_flags flags);
+void hw_remove_map(cl_mem mem, struct map *map);
 cl_int hw_run_map(struct command *c);
 #define KNOWN_MAP_FLAGS ((cl_map_flags)(CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
 static inline bool hw_map_flags_valid(cl_map_flags flags) {
