@@ -515,16 +515,30 @@ class _RawKernel:
     name: str
     args: tuple[_RawArg, ...]
     reqd_group_size: tuple[int, int, int] | None
+    hints: tuple[str, ...]
 
     def size_queries(self) -> list[str]:
         return [query for arg in self.args if (query := arg.size_query()) is not None]
 
     def resolve(self, sizes: dict[str, int]) -> KernelInfo:
-        return KernelInfo(self.name, tuple(arg.resolve(sizes) for arg in self.args), self.reqd_group_size)
+        return KernelInfo(self.name, tuple(arg.resolve(sizes) for arg in self.args), self.reqd_group_size, self.hints)
 
 
 _KERNEL = re.compile(r"^define [^@\n]*\b(?:spir|amdgpu)_kernel void @(?P<name>[\w.$]+)\((?P<rest>.*)\{$", re.MULTILINE)
-_ATTACHED = re.compile(r"!(kernel_arg_\w+|reqd_work_group_size) !(\d+)")
+_ATTACHED = re.compile(r"!(kernel_arg_\w+|reqd_work_group_size|work_group_size_hint|vec_type_hint) !(\d+)")
+_HINTED = re.compile(r"(?:<(\d+) x )?(\w+)>? (?:undef|poison|zeroinitializer|0), i32 ([01])")
+_C_TYPES = {"i8": "char", "i16": "short", "i32": "int", "i64": "long"}
+
+
+def _vec_type_hint(node: str) -> str:
+    """The attribute from clang's metadata, a value of the type and whether it is signed."""
+    found = _HINTED.fullmatch(node)
+    if found is None:
+        return ""
+    width, element, signed = found.groups()
+    name = _C_TYPES.get(element, element)
+    unsigned = "u" if element in _C_TYPES and signed == "0" else ""
+    return f"vec_type_hint({unsigned}{name}{width or ''})"
 
 
 def _raw_kernels(ir: str) -> list[_RawKernel]:
@@ -550,9 +564,13 @@ def _raw_kernels(ir: str) -> list[_RawKernel]:
         )
         group = numbers(attached["reqd_work_group_size"]) if "reqd_work_group_size" in attached else []
         args = tuple(_RawArg(*row) for row in zip(*columns, strict=True))
-        kernels.append(
-            _RawKernel(name_of(match["name"]), args, (group[0], group[1], group[2]) if len(group) == 3 else None)
-        )
+        hints = []
+        if "work_group_size_hint" in attached:
+            hints.append(f"work_group_size_hint({','.join(map(str, numbers(attached['work_group_size_hint'])))})")
+        if "vec_type_hint" in attached and (hint := _vec_type_hint(nodes[attached["vec_type_hint"]])):
+            hints.append(hint)
+        required = (group[0], group[1], group[2]) if len(group) == 3 else None
+        kernels.append(_RawKernel(name_of(match["name"]), args, required, tuple(hints)))
     return kernels
 
 

@@ -52,11 +52,13 @@ class BoundsTest:
 
 @dataclass(frozen=True)
 class KernelInfo:
-    """A kernel's name, its arguments in order, and its ``reqd_work_group_size`` if it has one."""
+    """A kernel's name, its arguments in order, and its ``reqd_work_group_size`` if it has one. ``hints``: attributes
+    that only advise a compiler, as the source has them."""
 
     name: str
     args: tuple[ArgInfo, ...]
     reqd_group_size: tuple[int, int, int] | None = None
+    hints: tuple[str, ...] = ()
 
     @property
     def symbol(self) -> str:
@@ -68,4 +70,4 @@ class KernelInfo:
         """The way back from ``dataclasses.asdict`` and JSON."""
         required = data["reqd_group_size"]
         args = tuple(ArgInfo(**argument) for argument in data["args"])
-        return cls(data["name"], args, tuple(required) if required is not None else None)
+        return cls(data["name"], args, tuple(required) if required is not None else None, tuple(data["hints"]))

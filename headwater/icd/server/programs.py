@@ -153,7 +153,8 @@ def kernel_records(program: DeviceProgram) -> list[Any]:
 
 def _kernel(info: KernelInfo) -> Any:
     group = info.reqd_group_size or (0, 0, 0)
-    attributes = f"reqd_work_group_size({','.join(map(str, group))})" if info.reqd_group_size else ""
+    required = [f"reqd_work_group_size({','.join(map(str, group))})"] if info.reqd_group_size else []
+    attributes = " ".join([*required, *info.hints])
     return (info.name.encode(), attributes.encode(), *group, [_argument(arg) for arg in info.args])
 
 
