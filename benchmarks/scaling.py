@@ -77,7 +77,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "GCN decode": ("isa.gcn.decode:decode",),
     "GCN print": ("isa.gcn.listing:as_text",),
     "GCN emulator: read": ("emulate.gcn.program:read_program",),
-    "GCN emulator: write": ("emulate.gcn.translate:Translator.translate",),
+    "GCN emulator: write": ("emulate.gcn.translate:translate",),
     "LLVM for emulators": ("emulate.wave.codegen:compile_wave",),
     "lld": ("native.shared:link_shared",),
     "cpu: link library": ("opencl.codegen:link",),

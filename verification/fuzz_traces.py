@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import headwater as hw
-from headwater.emulate.watch.trace import Recording, _TraceObserver, read
+from headwater.emulate.watch.trace import Recording, TraceObserver, read
 from headwater.emulate.watch.trace_format import LINEAR, LIST, UNIFORM
 from headwater.native.compile_c import compile_c
 
@@ -41,10 +41,10 @@ _TYPES = {"int": "int", "int4": "int4", "short": "short", "char": "char", "int2"
 Arrays = list[Any]
 
 
-class _Forgetful(_TraceObserver):
+class _Forgetful(TraceObserver):
     """An observer whose library knows nothing of what was before."""
 
-    name = _TraceObserver.name + " that forgets"
+    name = TraceObserver.name + " that forgets"
 
     def objects(self) -> list[bytes]:
         return [compile_c("#define FORGETS 1\n" + self.source())]
@@ -243,7 +243,7 @@ def different(chip: str, seed: int) -> str:
     with tempfile.TemporaryDirectory() as folder:
         forgotten, kept = Path(folder) / "forgotten", Path(folder) / "kept"
 
-        def launch(path: Path, observer: _TraceObserver | None = None) -> tuple[Recording, Any]:
+        def launch(path: Path, observer: TraceObserver | None = None) -> tuple[Recording, Any]:
             recording = Recording(path)
             if observer is not None:
                 recording.observer = observer

@@ -64,8 +64,8 @@ def _stats(args: argparse.Namespace) -> int:
     import headwater
     from headwater.cli.launch import Job, printf_on_stderr
     from headwater.cli.progress import progress
+    from headwater.emulate.recorded import statistics
     from headwater.emulate.watch.hooks import watching
-    from headwater.emulate.watch.stats import statistics
     from headwater.emulate.watch.trace import Recording
 
     limit = positive(args.time_limit, "--time-limit")

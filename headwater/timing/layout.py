@@ -214,9 +214,9 @@ def prepare(family: Family) -> None:
             part()
 
     def support() -> None:
-        from headwater.emulate.watch import trace
+        from headwater.emulate import recorded
 
-        parts = [threading.Thread(target=make, args=(part,), daemon=True) for part in trace.parts(family.is_vliw)]
+        parts = [threading.Thread(target=make, args=(part,), daemon=True) for part in recorded.parts(family.is_vliw)]
         for thread in parts:
             thread.start()
         for thread in parts:

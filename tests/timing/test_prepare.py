@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.emulate.watch import trace
+from headwater.emulate import recorded
 from headwater.native import compile_c, pool
 from headwater.runtime.vliw import launch as vliw_launch
 from headwater.timing import Recorded, layout
@@ -47,12 +47,12 @@ def test_the_engine_and_what_recording_needs_are_compiled_beforehand(
     monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
     compiled: list[str] = []
     monkeypatch.setattr(compile_c, "_compile_c", lambda source, *options: compiled.append(source) or b"")
-    for part in trace.parts(family is VLIW):
+    for part in recorded.parts(family is VLIW):
         part()
     assert ["hw_trace_end" in source for source in compiled] == [False, True]
     started: list[str] = []
     monkeypatch.setattr(layout, "engine", lambda family: started.append(family.name))
-    monkeypatch.setattr(trace, "parts", lambda vliw: (lambda: started.append("recording"),))
+    monkeypatch.setattr(recorded, "parts", lambda vliw: (lambda: started.append("recording"),))
     monkeypatch.setattr(pool, "prepare", lambda: started.append("launches"))
     layout.prepare.__wrapped__(family)
     given_up = time.monotonic() + 60

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from headwater.chips.gcn_isas import ISAS, TRAITS
-from headwater.emulate.gcn import lds_pairs
+from headwater.emulate.gcn import atomics, lds_pairs
 from headwater.emulate.gcn.control import scalar_operand
 from headwater.emulate.gcn.program import meaning
-from headwater.emulate.wave import atomics
+from headwater.emulate.wave.atomics import put_array
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.helpers import BUFFER as IN_BUFFER
 from headwater.emulate.wave.layout import BUFFER, LANES
@@ -26,7 +26,7 @@ from headwater.isa.gcn.model import EXEC, Instruction, Register
 from headwater.isa.gcn.semantics import BITS
 
 if TYPE_CHECKING:
-    from headwater.emulate.gcn.translate import Translator
+    from headwater.emulate.gcn.translator import Translator
 
 Place = Callable[[int], Address]
 """Gives a part's address."""
@@ -121,10 +121,10 @@ class Access:
         self._watch(one, self.place(one.part).moved(self.t.b, offset), nbytes, writes=True, values=values)
 
     def _watch(self, one: PartAccess, at: Address, nbytes: int, *, writes: bool, values: Sequence[str] = ()) -> None:
-        observer = self.t.options.observer
-        if observer is not None:
+        watch = self.t.watch
+        if watch is not None:
             lanes, ahead, apart = one.exec_mask, self.told_ahead, self.several_ways
-            observer.access(self.t, self.instruction, one.part, at, nbytes, writes, lanes, values, ahead, apart)
+            watch.access(self.instruction, one.part, at, nbytes, writes, lanes, values, ahead, apart)
 
 
 class PartOfAccess:
@@ -289,7 +289,7 @@ class RangedAccess(Access):
         inside = b.emit(f"bitcast {PART_MASK} {fine} to i{PART_LANES}")
         outside = b.emit(f"and i{PART_LANES} {b.emit(f'xor i{PART_LANES} {inside}, -1')}, {one.bits}")
         none = b.emit(f"icmp eq i{PART_LANES} {outside}, 0")
-        if self.t.options.observer is not None:
+        if self.t.watch is not None:
             self._lanes.parts[one.part] = b.emit(f"and {PART_MASK} {fine}, {one.mask}")
         return b.emit(f"and i1 {none}, {b.emit(f'xor i1 {self.unusual}, true')}")
 
@@ -317,10 +317,10 @@ class RangedAccess(Access):
 
     def _tell(self, one: PartAccess, at: Address, nbytes: int, *, writes: bool, values: Sequence[str] = ()) -> None:
         """Tell the observer of the lanes that are inside as usual."""
-        observer = self.t.options.observer
-        if observer is not None:
+        watch = self.t.watch
+        if watch is not None:
             apart = self.several_ways
-            observer.access(self.t, self.instruction, one.part, at, nbytes, writes, self._lanes, values, False, apart)
+            watch.access(self.instruction, one.part, at, nbytes, writes, self._lanes, values, False, apart)
 
     def load(self, one: PartAccess, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
         return self.load_by(self.usual(one), one, pieces)
@@ -366,8 +366,7 @@ def _stored_bytes(instruction: Instruction) -> int:
 
 def is_checked(t: Translator) -> bool:
     """Whether what is outside of a buffer is to be told."""
-    observer = t.options.observer
-    return observer is not None and observer.takes_values
+    return t.watch is not None and t.watch.takes_values
 
 
 def buffer_atomic(t: Translator, instruction: Instruction) -> None:
@@ -380,7 +379,7 @@ def buffer_atomic(t: Translator, instruction: Instruction) -> None:
     offsets = access.offsets_of
     for part in range(PARTS):
         for n, lanes in enumerate((offsets.offset(part), offsets.index(part))):
-            atomics.put_array(b, "%before", n, part, lanes or "zeroinitializer")
+            put_array(b, "%before", n, part, lanes or "zeroinitializer")
     active = "-1" if t.exec_mask().full else t.regs.pair(EXEC)
     b.declare("declare hidden i32 @hw_buffer_lanes(ptr, ptr, i64, ptr, i64, i64, ptr) #1")
     fine = b.emit(

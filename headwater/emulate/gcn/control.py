@@ -28,7 +28,7 @@ from headwater.isa.gcn.model import (
 from headwater.isa.gcn.semantics import BITS, Mode, Semantics, semantics
 
 if TYPE_CHECKING:
-    from headwater.emulate.gcn.translate import Translator
+    from headwater.emulate.gcn.translator import Translator
 
 # AMD, Vega ISA Reference Guide, "Hardware register access": the numbers of s_getreg_b32 and s_setreg_b32.
 HWREG_MODE, HWREG_SH_MEM_BASES = 1, 15
@@ -192,8 +192,8 @@ def scalar(t: Translator, instruction: Instruction) -> None:
     name = instruction.row.name
     if name == "s_barrier":
         t.flush()
-        if t.options.observer is not None:
-            t.options.observer.barrier(t, instruction)
+        if t.watch is not None:
+            t.watch.barrier(instruction)
         return
     if name.startswith("s_setreg"):
         changed = mode_after(instruction, t.mode)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from headwater.chips.gcn_isas import TRAITS
-from headwater.emulate.gcn import accesses, exchange, lds_pairs, texels
+from headwater.emulate.gcn import accesses, atomics, exchange, lds_pairs, texels
 from headwater.emulate.gcn.accesses import Access, Place, RangedAccess
 from headwater.emulate.gcn.control import scalar_operand, special, write_scalar
 from headwater.emulate.gcn.program import meaning
 from headwater.emulate.gcn.vector import put, vector_fetch, writers
-from headwater.emulate.wave import atomics
+from headwater.emulate.wave.atomics import array_place, update_lanes
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.helpers import BUFFER, FLAT, GDS, LDS, PRIVATE, WRITE
 from headwater.emulate.wave.layout import PRIVATE_APERTURE
@@ -22,7 +22,7 @@ from headwater.isa.gcn import images, residency
 from headwater.isa.gcn.model import M0, Instruction, Register, Source
 
 if TYPE_CHECKING:
-    from headwater.emulate.gcn.translate import Translator
+    from headwater.emulate.gcn.translator import Translator
 
 _PRIVATE_SHIFT = 6
 """A private dword takes this power of two times as much space: it is interleaved over 64 lanes."""
@@ -54,8 +54,8 @@ def scalar_memory(t: Translator, instruction: Instruction) -> None:
     register = dwords.value if dwords is not None else instruction.dests[0].register
     assert isinstance(register, Register)
     nbytes = 4 * register.dwords
-    if t.options.observer is not None:
-        t.options.observer.scalar_access(t, instruction, address, nbytes, writes)
+    if t.watch is not None:
+        t.watch.scalar_access(instruction, address, nbytes, writes)
     stored = [t.regs.scalar(register.index + n) for n in range(register.dwords)] if writes else []
     kind = f"i{64 if register.dwords % 2 == 0 else 32}"
     step = 2 if kind == "i64" else 1
@@ -157,17 +157,17 @@ def _scalar_atomic(t: Translator, instruction: Instruction) -> None:
     assert base is not None
     assert isinstance(data.value, Register)
     assert isinstance(base.value, Register)
-    if t.options.observer is not None:
-        t.options.observer.scalar_access(t, instruction, address, nbytes, True)
+    if t.watch is not None:
+        t.watch.scalar_access(instruction, address, nbytes, True)
     words = [t.regs.scalar(data.value.index + n) for n in range(data.value.dwords)]
     layout = {"DATA": (0, len(words))}
 
     def update() -> list[str]:
         b.line(f"store i64 {address}, ptr %addresses, align 64")
         for n, word in enumerate(words):
-            b.line(f"store i32 {word}, ptr {atomics.array_place(b, '%data', n, '0')}, align 4")
-        atomics.update_lanes(t, what, t.mode, nbytes, 0, slot, instruction.address, "1", layout, keep_old=True)
-        places = (atomics.array_place(b, "%before", n, "0") for n in range(nbytes // 4))
+            b.line(f"store i32 {word}, ptr {array_place(b, '%data', n, '0')}, align 4")
+        update_lanes(t, what, t.mode, nbytes, 0, slot, instruction.address, "1", layout, keep_old=True)
+        places = (array_place(b, "%before", n, "0") for n in range(nbytes // 4))
         return [b.emit(f"load i32, ptr {place}, align 4") for place in places]
 
     if base.value.dwords == 4:
@@ -274,9 +274,8 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
     write = writers(t, instruction, exec_mask)
     mode = t.mode
     stored = Access(t, instruction, _load_to_lds_place(t, instruction)) if to_lds else None
-    observer = t.options.observer
     # What a check touches of a load it then has prefetched for all parts, not for the last alone.
-    access.told_ahead = not to_lds and observer is not None and observer.takes_values and type(access) is Access
+    access.told_ahead = not to_lds and t.watch is not None and t.watch.takes_values and type(access) is Access
 
     def tell(part: int) -> None:
         begun = access.begin(part, exec_mask)

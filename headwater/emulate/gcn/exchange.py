@@ -12,7 +12,7 @@ from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS,
 from headwater.isa.gcn.model import Instruction, Register
 
 if TYPE_CHECKING:
-    from headwater.emulate.gcn.translate import Translator
+    from headwater.emulate.gcn.translator import Translator
 
 _POINTERS = f"<{PART_LANES} x ptr>"
 

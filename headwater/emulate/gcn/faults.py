@@ -11,7 +11,7 @@ from headwater.errors import HeadwaterError, KernelFault, SourceError, Span
 from headwater.native.faults import Extent, _place
 
 if TYPE_CHECKING:
-    from headwater.emulate.wave.launched import GcnLaunch
+    from headwater.emulate.gcn.launched import GcnLaunch
 
 
 def explain(launch: GcnLaunch, record: Sequence[int], extents: Sequence[Extent]) -> KernelFault:

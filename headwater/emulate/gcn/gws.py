@@ -21,7 +21,7 @@ from headwater.isa.gcn.model import M0, Instruction, Register
 
 if TYPE_CHECKING:
     from headwater.emulate.gcn.program import BasicBlock
-    from headwater.emulate.gcn.translate import Translator
+    from headwater.emulate.gcn.translator import Translator
 
 
 def operation(instruction: Instruction) -> str:

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from headwater.emulate.gcn import atomics
 from headwater.emulate.gcn.program import meaning
-from headwater.emulate.wave import atomics
+from headwater.emulate.wave.atomics import array_place, each_lane, pointer_to, put_array, wide_addresses
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.helpers import WRITE
 from headwater.emulate.wave.lower_llvm import lower
@@ -22,7 +23,7 @@ from headwater.isa.gcn.model import EXEC, Instruction, Register
 from headwater.isa.gcn.semantics import BITS, Node
 
 if TYPE_CHECKING:
-    from headwater.emulate.gcn.translate import Translator
+    from headwater.emulate.gcn.translator import Translator
 
 Place = Callable[[int], Address]
 FIRST_BITS = 17
@@ -75,14 +76,12 @@ def _exchange(t: Translator, instruction: Instruction, place: Place) -> None:
         assert isinstance(source.value, Register)
         for n in range(nbytes // 4):
             for part in range(PARTS):
-                atomics.put_array(b, "%data", first + n, part, t.regs.vector(number(source.value) + n, part))
+                put_array(b, "%data", first + n, part, t.regs.vector(number(source.value) + n, part))
 
     def one(lane: str, lane32: str) -> None:
         base = b.emit(f"load i64, ptr {b.emit(f'getelementptr i64, ptr %addresses, i64 {lane}')}")
         pointers = [
-            atomics.pointer_to(
-                t, b.emit(f"add i64 {base}, {offset}"), nbytes, how | WRITE, instruction.address, lane32, slot
-            )
+            pointer_to(t, b.emit(f"add i64 {base}, {offset}"), nbytes, how | WRITE, instruction.address, lane32, slot)
             for offset in offsets
         ]
         words = [(pointer, 4 * n) for pointer in pointers for n in range(nbytes // 4)]
@@ -92,7 +91,7 @@ def _exchange(t: Translator, instruction: Instruction, place: Place) -> None:
         for n, there in enumerate(places):
             b.line(f"store i32 {_word(t, '%data', n, lane)}, ptr {there}, align 1")
 
-    atomics.each_lane(t, "-1" if t.exec_mask().full else t.regs.pair(EXEC), one)
+    each_lane(t, "-1" if t.exec_mask().full else t.regs.pair(EXEC), one)
     atomics.take_before(t, instruction, 2 * nbytes // 4)
 
 
@@ -113,18 +112,18 @@ def _by_second(t: Translator, instruction: Instruction, place: Place) -> None:
             at = replace(at, low=b.binary("and", low, Value(str((1 << FIRST_BITS) - 1), "u32")).text)
         else:
             more = b.splat(Value(str(fixed), "i32"), PART_LANES).text
-        atomics.put_array(b, "%data", 0, part, more)
+        put_array(b, "%data", 0, part, more)
         firsts.append(at)
-        if t.options.observer is not None:
+        if t.watch is not None:
             there = b.binary("add", Value(at.low, "u32", PART_LANES), Value(more, "u32", PART_LANES)).text
-            t.options.observer.access(t, instruction, part, replace(at, low=there), nbytes, False, t.exec_mask())
+            t.watch.access(instruction, part, replace(at, low=there), nbytes, False, t.exec_mask())
     how, slot = _addresses(t, instruction, lambda part: firsts[part], [(0, True)], nbytes)
 
     def one(lane: str, lane32: str) -> None:
         base = b.emit(f"load i64, ptr {b.emit(f'getelementptr i64, ptr %addresses, i64 {lane}')}")
         more = b.emit(f"sext i32 {_word(t, '%data', 0, lane)} to i64")
-        other = atomics.pointer_to(t, b.emit(f"add i64 {base}, {more}"), nbytes, how, instruction.address, lane32, slot)
-        here = atomics.pointer_to(t, base, nbytes, how | WRITE, instruction.address, lane32, slot)
+        other = pointer_to(t, b.emit(f"add i64 {base}, {more}"), nbytes, how, instruction.address, lane32, slot)
+        here = pointer_to(t, base, nbytes, how | WRITE, instruction.address, lane32, slot)
         kind = f"i{8 * nbytes}"
         values = {
             name: b.bitcast(Value(b.emit(f"load {kind}, ptr {pointer}, align 1"), f"u{8 * nbytes}"), type_)
@@ -135,7 +134,7 @@ def _by_second(t: Translator, instruction: Instruction, place: Place) -> None:
         assert isinstance(new, Value)
         b.line(f"store {kind} {b.bitcast(new, f'u{8 * nbytes}').text}, ptr {here}, align 1")
 
-    atomics.each_lane(t, "-1" if t.exec_mask().full else t.regs.pair(EXEC), one)
+    each_lane(t, "-1" if t.exec_mask().full else t.regs.pair(EXEC), one)
 
 
 def _addresses(
@@ -150,18 +149,18 @@ def _addresses(
     for part in range(PARTS):
         at = place(part).settled(b)
         how, slot = at.how, at.slot.pointer
-        if t.options.observer is not None:
+        if t.watch is not None:
             for offset, writes in told:
                 moved = at.moved(b, offset).settled(b)
-                t.options.observer.access(t, instruction, part, moved, nbytes, writes, t.exec_mask())
+                t.watch.access(instruction, part, moved, nbytes, writes, t.exec_mask())
         here = b.emit(f"getelementptr i8, ptr %addresses, i64 {8 * PART_LANES * part}")
-        b.line(f"store <{PART_LANES} x i64> {atomics.wide_addresses(b, at)}, ptr {here}, align 64")
+        b.line(f"store <{PART_LANES} x i64> {wide_addresses(b, at)}, ptr {here}, align 64")
     return how, slot
 
 
 def _word(t: Translator, array: str, dword: int, lane: str) -> str:
-    return t.b.emit(f"load i32, ptr {atomics.array_place(t.b, array, dword, lane)}")
+    return t.b.emit(f"load i32, ptr {array_place(t.b, array, dword, lane)}")
 
 
 def _put_word(t: Translator, array: str, dword: int, lane: str, value: str) -> None:
-    t.b.line(f"store i32 {value}, ptr {atomics.array_place(t.b, array, dword, lane)}")
+    t.b.line(f"store i32 {value}, ptr {array_place(t.b, array, dword, lane)}")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headwater.base import cache, host
+from headwater.base import cache
 from headwater.base.freshness import native_state
-from headwater.native.compile_c import QUICKER, X86_64_LINUX, compile_c
+from headwater.emulate.wave.support import has_avx512, support
 
 if TYPE_CHECKING:
     from headwater.emulate.watch.hooks import Observer
@@ -57,7 +56,8 @@ def native_kernel(code: CodeObject, name: str, *, full: bool, observer: Observer
 
 
 def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -> dict[str, bytes]:
-    from headwater.emulate.gcn.translate import Options, translate_kernel
+    from headwater.emulate.gcn.translate import translate_kernel
+    from headwater.emulate.gcn.translator import Options
     from headwater.native.shared import link_shared
     from headwater.native.worker import WORKER
 
@@ -88,23 +88,3 @@ def _prepare(worker: Worker) -> None:
     with suppress(Exception):  # the process may be ended meanwhile; the call that matters will tell
         worker.start("emulate.wave.codegen")
         worker.call("emulate.wave.codegen:prepare")
-
-
-@functools.cache
-def has_avx512() -> bool:
-    """Whether this processor has what the support code's assembly is for; the compiler decides by the same flag."""
-    return "avx512bw" in host.features()
-
-
-@functools.cache
-def keeps_registers() -> bool:
-    """Whether repeats.h has assembly for this processor that calls C and keeps all registers; it decides by the same
-    flags."""
-    return X86_64_LINUX and bool(host.features() & {"avx512bw", "avx2"})
-
-
-def support() -> bytes:
-    """Object code of support.c, from the disk cache."""
-    from headwater.emulate.wave.layout import support_source
-
-    return compile_c(support_source(), QUICKER)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from headwater.chips.gcn_isas import ISAS, TRAITS
 from headwater.emulate.gcn.control import scalar_operand
 from headwater.emulate.gcn.vector import put
-from headwater.emulate.wave import atomics
+from headwater.emulate.wave.atomics import put_array, update_lanes
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.layout import LANES
 from headwater.emulate.wave.memory import Address
@@ -23,7 +23,7 @@ from headwater.isa.gcn.semantics import float_bits, semantics
 from headwater.native.structure import Struct
 
 if TYPE_CHECKING:
-    from headwater.emulate.gcn.translate import Translator
+    from headwater.emulate.gcn.translator import Translator
 
 TAPS: Final = 16
 """Elements that a filter reads at most: eight of each of two levels."""
@@ -92,7 +92,7 @@ def translate(t: Translator, instruction: Instruction, what: images.Texels) -> N
     fine = b.emit(f"call i32 @hw_texel_places(ptr %w, ptr %texels, i64 {instruction.address})")
     t.stop_unless(b.emit(f"icmp ne i32 {fine}, 0"))
     slot = t.new_slot()
-    if t.options.observer is not None and what.kind not in ("resinfo", "lod"):
+    if t.watch is not None and what.kind not in ("resinfo", "lod"):
         _tell(t, instruction, what, slot)
     if what.kind == "atomic":
         _update(t, instruction, slot)
@@ -133,7 +133,7 @@ def _put_facts(t: Translator, instruction: Instruction, what: images.Texels) -> 
         "HAS_COMPARE": what.compare,
         "HAS_CLAMP": what.clamp,
         "KEEPS_OLD": "reads_d" in instruction.row.flags,
-        "IS_WATCHED": t.options.observer is not None and t.options.observer.takes_values,
+        "IS_WATCHED": t.watch is not None and t.watch.takes_values,
     }
     flags |= {f"IS_{name.upper()}": fields.get(name, 0) for name in ("offen", "idxen", "addr64", "a16", "r128", "lwe")}
     _put(t, "flags", str(sum(_FLAG[name] for name, on in flags.items() if on)))
@@ -217,8 +217,8 @@ def _places(t: Translator, tap: str | None) -> tuple[list[str], str]:
 def _tell(t: Translator, instruction: Instruction, what: images.Texels, slot: str) -> None:
     """Tell whoever watches of the elements of each tap, with code for each size that elements may have."""
     b = t.b
-    observer = t.options.observer
-    assert observer is not None
+    watch = t.watch
+    assert watch is not None
     sizes = {f.nbytes for f in resources.DATA_FORMATS.values()}
     if instruction.row.encoding == "MTBUF":
         known = resources.DATA_FORMATS.get(instruction.fields["dfmt"])
@@ -246,7 +246,7 @@ def _tell(t: Translator, instruction: Instruction, what: images.Texels, slot: st
             moved = b.emit(f"lshr {_WIDE} {wide[part]}, splat (i64 32)")
             at = Address("0", low, b.emit(f"trunc {_WIDE} {moved} to {PART}"), 0, now)
             writes = what.kind in ("store", "atomic")
-            observer.access(t, instruction, part, at, size, writes, Mask(lanes), apart=True)
+            watch.access(instruction, part, at, size, writes, Mask(lanes), apart=True)
         b.jump(following)
     b.start(following)
     _put(t, "tap", b.emit(f"add i32 {tap}, 1"))
@@ -272,10 +272,10 @@ def _update(t: Translator, instruction: Instruction, slot: str) -> None:
     dwords, results = data.value.dwords - status, nbytes // 4 + status
     for part in range(PARTS):
         for n in range(dwords):
-            atomics.put_array(b, "%data", n, part, t.regs.vector(number(data.value) + n, part))
+            put_array(b, "%data", n, part, t.regs.vector(number(data.value) + n, part))
         for n in range(results):  # what lanes outside of the image get
-            atomics.put_array(b, "%before", n, part, "zeroinitializer")
-    atomics.update_lanes(
+            put_array(b, "%before", n, part, "zeroinitializer")
+    update_lanes(
         t, what, t.mode, nbytes, 0, slot, instruction.address, lanes, {"DATA": (0, dwords)},
         keep_old=dest is not None,
     )  # fmt: skip

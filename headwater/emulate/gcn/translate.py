@@ -19,29 +19,25 @@ from headwater.emulate.gcn.program import (
     LARGE_PROGRAM,
     BasicBlock,
     Program,
-    effects,
     full_after,
     live_before_each,
     meaning,
     read_program,
     registers as bits_of,
 )
-from headwater.emulate.watch import hooks
-from headwater.emulate.wave.builder import Builder, Value
-from headwater.emulate.wave.deferred import Deferred, Thunk
+from headwater.emulate.gcn.provenance import provenance
+from headwater.emulate.gcn.translator import Options, Translator
 from headwater.emulate.wave.layout import (
     AT_BARRIER,
     AT_GWS,
     BUFFER,
     ENDED,
-    FAULT_NAMES,
     LANES,
     LARGE_KERNEL,
     STOPPED,
     WAVE,
 )
-from headwater.emulate.wave.memory import Shape, Slot
-from headwater.emulate.wave.registers import ACC, PART, PART_LANES, PARTS, Mask, Registers
+from headwater.emulate.wave.registers import PART, PART_LANES, PARTS
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import EXEC, SCC, Instruction
 from headwater.isa.gcn.semantics import Mode
@@ -53,20 +49,6 @@ if TYPE_CHECKING:
 
 FRAME_HEADER_BYTES = 64
 """Byte offset of the stop field in the launch block."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to translate. ``full``: every wavefront begins with all lanes (groups of a multiple of 64 work-items).
-    ``avx512``: this machine has AVX-512 (with BW).
-
-    ``count``: count wave-instructions. ``observer``: writes code that watches, see `headwater.emulate.watch.hooks`.
-    """
-
-    full: bool = True
-    avx512: bool = True
-    count: bool = True
-    observer: hooks.Observer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,82 +79,59 @@ def translate_kernel(code: CodeObject, name: str, options: Options) -> Translati
     program = read_program(
         lambda address: untyped(decode(image, address, code.isa), code.isa), kernel.entry, code.isa, in_text
     )
-    if options.observer is not None:
-        options.observer.reads(program, kernel, code.target)
-    return Translator(
-        program, kernel.mode, options, private_registers=kernel.private_segment_bytes > 0 or kernel.dynamic_stack
-    ).translate()
+    observer = options.observer
+    if observer is not None and observer.takes_pointers:
+        known = provenance(program, kernel, code.target)
+        if known is not None:
+            observer.pointers(known.written, known.still)
+    private = kernel.private_segment_bytes > 0 or kernel.dynamic_stack
+    return translate(program, kernel.mode, options, private_registers=private)
+
+
+def translate(program: Program, mode: Mode, options: Options, *, private_registers: bool = False) -> Translation:
+    """Translate a kernel whose MODE is ``mode`` where it begins; ``private_registers``: see `Translator`."""
+    return _Function(Translator(program, mode, options, private_registers), program).write()
 
 
 @dataclass(slots=True)
-class Translator(Deferred):
-    """The state of the translation of one kernel."""
+class _Function:
+    """The function that is being written; ``t``: what it is written by, with the builder of its text."""
 
+    t: Translator
     program: Program
-    mode: Mode
-    options: Options
-    private_registers: bool = False
-    """Whether buffer instructions may access private memory (the kernel has some)."""
-
-    b: Builder = field(default_factory=Builder)
-    regs: Registers = field(init=False)
-    slots: int = 0
-    after: tuple[int, int, int] = (0, 0, 0)
-    """What is live after the instruction that is being translated."""
     frame_bytes: int = FRAME_HEADER_BYTES
-    shapes: dict[tuple[str, str | None, str, bool], Shape] = field(default_factory=dict)
-    """What is known of registers of addresses in the block that is being translated."""
     in_frame: bool = False
     """Whether registers live in the wavefront's frame, not in stack slots that LLVM makes SSA values of."""
-    hides_chains: bool = False
-    """Whether long chains of integer operations are cut, for the sake of compile time: see `vector.CHAIN`."""
-    chains: dict[int, int] = field(default_factory=dict)
-    """Vector registers of the block that integer operations have made, and how many in a row."""
-    compact: bool = False
-    """Whether memory instructions of the block are only calls: short code, for what is not in a loop."""
-    uses_matrices: bool = False
-    uses_buffers: bool = False
-    """Whether it hands buffers' descriptors to support.c."""
-    uses_texels: bool = False
-    """Whether it calls texels.c."""
-    indexed_registers: int = 0
-    """Room for so many vector registers is wanted, of which M0 picks one."""
-    _queue: list[Thunk] = field(default_factory=list)
-    _queue_loads: bool = False
-    _split: set[int] = field(default_factory=set)
-    _resume: list[tuple[int, str]] = field(default_factory=list)
-    _resumed: dict[int, int] = field(default_factory=dict)
-    _slot_pointers: dict[int, str] = field(default_factory=dict)
-    _modes: Mapping[int, Mode] = field(default_factory=dict)
+    resume: list[tuple[int, str]] = field(default_factory=list)
+    """The labels at which it goes on after barriers, by their numbers from 1 on."""
+    resumed: dict[int, int] = field(default_factory=dict)
+    """The addresses of the blocks there."""
+    modes: Mapping[int, Mode] = field(default_factory=dict)
+    """The static MODE of blocks, where it is not that of the entry."""
     entry_mode: Mode = field(init=False)
-    condition: str = ""
-    """Whether the branch that ends the block is taken."""
-    jump_target: str = "0"
-    """Where the indirect jump that ends the block goes: an address."""
 
     def __post_init__(self) -> None:
-        self.regs = Registers(self.b, lambda base: base in self._split, self.flush)
-        self.entry_mode = self.mode
+        self.entry_mode = self.t.mode
 
     # ---- the whole function
 
-    def translate(self) -> Translation:
+    def write(self) -> Translation:
         """Write the function ``hw_wave`` and all that it needs."""
         self._find_split_pairs()
-        self._modes = control.modes(self.program, self.mode)
+        self.modes = control.modes(self.program, self.t.mode)
         compact = compact_blocks(self.program)
         self.in_frame = is_large(self.program)
-        self.hides_chains = self.options.avx512 and self.program.instruction_count >= LARGE_KERNEL
-        body = self.b
+        self.t.hides_chains = self.t.options.avx512 and self.program.instruction_count >= LARGE_KERNEL
+        body = self.t.b
         for block in self.program.blocks.values():
-            self.compact = block.address in compact
+            self.t.compact = block.address in compact
             self._block(block)
         definitions, initial = self._entry()
         first, *rest = body.blocks
         del first
         if self.in_frame:
             starts = {label_of(address): number for number, address in enumerate(self.program.blocks)}
-            resumed = {number: label_of(address) for number, address in self._resumed.items()}
+            resumed = {number: label_of(address) for number, address in self.resumed.items()}
             entry = label_of(self.program.entry)
             function = chunks.functions(definitions, initial, rest, starts, entry, resumed)
         else:
@@ -183,10 +142,10 @@ class Translator(Deferred):
         return Translation(
             "\n\n".join(parts),
             self.frame_bytes,
-            self.slots,
+            self.t.slots,
             self.program.instruction_count,
             any(i.fields.get("gds") for block in self.program.blocks.values() for i in block.instructions),
-            self.uses_texels,
+            self.t.uses_texels,
             any(gws.ends(block) for block in self.program.blocks.values()),
         )
 
@@ -199,18 +158,18 @@ class Translator(Deferred):
                         continue
                     index, count = register.index, register.dwords  # type: ignore[union-attr]
                     if index & 1:
-                        self._split.add(index & ~1)
+                        self.t.split.add(index & ~1)
                         index, count = index + 1, count - 1
                     if count & 1:
-                        self._split.add(index + count - 1 & ~1)
-        self._split.add(124)  # M0, alone
-        self._split.discard(EXEC)
+                        self.t.split.add(index + count - 1 & ~1)
+        self.t.split.add(124)  # M0, alone
+        self.t.split.discard(EXEC)
 
     def _head(self, definitions: Sequence[str], initial: Sequence[str]) -> str:
         """The function's beginning: stack slots, initial registers, and where to go on after a barrier."""
         lines = ["entry:", *(f"  {line}" for line in definitions), "  store i64 0, ptr %count"]
-        if self._resume:
-            cases = " ".join(f"i32 {number}, label %{label}" for number, label in self._resume)
+        if self.resume:
+            cases = " ".join(f"i32 {number}, label %{label}" for number, label in self.resume)
             lines += ["  %resume = load i32, ptr %resume.at", f"  switch i32 %resume, label %begin [{cases}]"]
         else:
             lines.append("  br label %begin")
@@ -223,13 +182,13 @@ class Translator(Deferred):
         out: list[str] = []
         emit = out.append
         initial: list[str] = []
-        for slot, kind, index in self.regs.scalar_slots(entry.scalar_in | 3 << EXEC):
+        for slot, kind, index in self.t.regs.scalar_slots(entry.scalar_in | 3 << EXEC):
             if index == EXEC:
                 continue
             initial.append(self._initial_scalar(slot, kind, index))
         for register in bits_of(entry.active_in | entry.inactive_in):
             for part in range(PARTS):
-                slot = self.regs.vector_slot(register, part)
+                slot = self.t.regs.vector_slot(register, part)
                 if register < 3:
                     place = (register * LANES + part * PART_LANES) * 4
                     initial.append(
@@ -239,10 +198,10 @@ class Translator(Deferred):
                     )
                 else:
                     initial.append(f"  store {PART} zeroinitializer, ptr {slot}")
-        self.regs.slots.setdefault(f"p{EXEC}", "i64")
+        self.t.regs.slots.setdefault(f"p{EXEC}", "i64")
         position = FRAME_HEADER_BYTES
         slots: list[str] = []
-        for name, kind in sorted(self.regs.slots.items(), key=lambda slot: (slot[1] != PART, slot[0])):
+        for name, kind in sorted(self.t.regs.slots.items(), key=lambda slot: (slot[1] != PART, slot[0])):
             if self.in_frame:
                 slots.append(f"%{name} = getelementptr i8, ptr %frame.ptr, i64 {position}")
                 position += PART_LANES * 4 if kind == PART else 8
@@ -250,22 +209,22 @@ class Translator(Deferred):
                 emit(f"%{name} = alloca {kind}{', align 64' if kind == PART else ''}")
         self.frame_bytes = max(self.frame_bytes, position)
         emit("%count = alloca i64")
-        if self.uses_matrices:
+        if self.t.uses_matrices:
             emit(f"%matrices = alloca [{matrix.ARRAY_REGISTERS * LANES} x i32], align 64")
-        if self.uses_buffers:
+        if self.t.uses_buffers:
             emit(f"%buffer = alloca [{BUFFER.size_bytes} x i8], align 64")
-        if self.uses_texels:
+        if self.t.uses_texels:
             emit(f"%texels = alloca [{texels.TEXELS.size_bytes} x i8], align 64")
-        if self.indexed_registers:
-            emit(f"%registers = alloca [{self.indexed_registers} x {PART}], align 64")
+        if self.t.indexed_registers:
+            emit(f"%registers = alloca [{self.t.indexed_registers} x {PART}], align 64")
         emit(f"%addresses = alloca [{LANES} x i64], align 64")
         emit(f"%data = alloca [{4 * LANES} x i32], align 64")
         emit(f"%before = alloca [{4 * LANES} x i32], align 64")
-        for offset, pointer in self._slot_pointers.items():
+        for offset, pointer in self.t.slot_pointers.items():
             emit(f"{pointer} = getelementptr i8, ptr %w, i64 {offset}")
         emit(f"%cache.at = getelementptr i8, ptr %w, i64 {WAVE.offset['cache']}")
         emit("%cache = load ptr, ptr %cache.at, !invariant.load !9001")
-        for number in range(self.slots):
+        for number in range(self.t.slots):
             emit(f"%slot{number} = getelementptr i8, ptr %cache, i64 {16 * number}")
         emit(f"%block.at = getelementptr i8, ptr %w, i64 {WAVE.offset['block']}")
         emit("%block = load ptr, ptr %block.at, !invariant.load !9001")
@@ -280,7 +239,7 @@ class Translator(Deferred):
         emit("%ids = load ptr, ptr %ids.at, !invariant.load !9001")
         emit(f"%alone.at = getelementptr i8, ptr %w, i64 {WAVE.offset['alone']}")
         emit(f"%resume.at = getelementptr i8, ptr %w, i64 {WAVE.offset['resume']}")
-        if self.options.full:
+        if self.t.options.full:
             initial.append(f"  store i64 -1, ptr %p{EXEC}")
         else:
             emit(f"%exec.at = getelementptr i8, ptr %w, i64 {WAVE.offset['exec']}")
@@ -324,42 +283,42 @@ class Translator(Deferred):
     # ---- blocks
 
     def _block(self, block: BasicBlock) -> None:
-        b, regs = self.b, self.regs
+        t, b, regs = self.t, self.t.b, self.t.regs
         b.start(label_of(block.address))
         regs.begin()
-        self.shapes = {}
-        self.chains.clear()
-        self.mode = self._modes.get(block.address, self.entry_mode)
-        full = block.full_in if self.options.full else 0
+        t.shapes = {}
+        t.chains.clear()
+        t.mode = self.modes.get(block.address, self.entry_mode)
+        full = block.full_in if t.options.full else 0
         states = live_before_each(self.program, block)
-        if self.options.count and block.instructions:
+        if t.options.count and block.instructions:
             counted = b.emit("load i64, ptr %count")
             b.line(f"store i64 {b.emit(f'add i64 {counted}, {len(block.instructions)}')}, ptr %count")
-        if self.options.observer is not None:
-            self.options.observer.block(self, block)
+        if t.watch is not None:
+            t.watch.block(block)
         for at, instruction in enumerate(block.instructions):
             regs.exec_full = full >> EXEC & 3 == 3
-            self.after = states[at + 1]
+            t.after = states[at + 1]
             self.instruction(instruction)
-            if self.options.observer is not None:
-                self.options.observer.after(self, block, at)
-            full = full_after(instruction, full) if self.options.full else 0
-        self.flush()
+            if t.watch is not None:
+                t.watch.after(block, at)
+            full = full_after(instruction, full) if t.options.full else 0
+        t.flush()
         scalars, active, inactive = states[-1]
         regs.end(scalars, active | inactive)
         self._leave(block)
 
     def _leave(self, block: BasicBlock) -> None:
         """The end of a block, after everything live has been stored."""
-        b = self.b
+        b = self.t.b
         if block.end == "fault":
-            self.stop("FAULT_UNSUPPORTED", block.address)
+            self.t.stop("FAULT_UNSUPPORTED", block.address)
             return
         if block.end == "exit":
             b.jump("wave.ended")
             return
         if block.end == "indirect":
-            control.indirect(self, block)
+            control.indirect(self.t, block)
             return
         if any(a <= block.address for a in block.successors):
             # A loop: it may be told to stop.
@@ -370,14 +329,14 @@ class Translator(Deferred):
         if block.end == "barrier":
             self._barrier(block)
         elif block.end == "branch":
-            b.branch(self.condition, *(label_of(a) for a in block.successors))
+            b.branch(self.t.condition, *(label_of(a) for a in block.successors))
         else:
             b.jump(label_of(block.successors[0]))
 
     def _barrier(self, block: BasicBlock) -> None:
-        b = self.b
+        b = self.t.b
         following = self.program.blocks[block.successors[0]]
-        number = len(self._resume) + 1
+        number = len(self.resume) + 1
         save, resume = f"wait.{number}", f"resume.{number}"
         synchronises = gws.ends(block)
         if synchronises:
@@ -397,8 +356,8 @@ class Translator(Deferred):
             at = b.emit(f"getelementptr i8, ptr %frame.ptr, i64 {place}")
             b.line(f"store {kind} {b.emit(f'load {kind}, ptr {at}')}, ptr {slot}")
         b.jump(label_of(following.address))
-        self._resume.append((number, resume))
-        self._resumed[number] = following.address
+        self.resume.append((number, resume))
+        self.resumed[number] = following.address
 
     def _frame_places(self, following: BasicBlock) -> list[tuple[str, str, int]]:
         """Where each register goes that lives on after a barrier: stack slot, type, offset in the frame."""
@@ -406,9 +365,9 @@ class Translator(Deferred):
         position = FRAME_HEADER_BYTES
         for register in bits_of(following.active_in | following.inactive_in):
             for part in range(PARTS):
-                places.append((self.regs.vector_slot(register, part), PART, position))
+                places.append((self.t.regs.vector_slot(register, part), PART, position))
                 position += PART_LANES * 4
-        for slot, kind, _ in self.regs.scalar_slots(following.scalar_in):
+        for slot, kind, _ in self.t.regs.scalar_slots(following.scalar_in):
             places.append((slot, kind, position))
             position += 8
         self.frame_bytes = max(self.frame_bytes, position)
@@ -421,82 +380,22 @@ class Translator(Deferred):
         what = meaning(instruction)
         encoding = instruction.row.encoding
         if what.unsupported or control.is_trap(instruction):
-            self.flush()
+            self.t.flush()
             kind = "FAULT_TRAP" if control.is_trap(instruction) else "FAULT_UNSUPPORTED"
-            self.stop(kind, instruction.address)
-            self.b.start(self.b.label("unreachable"))
+            self.t.stop(kind, instruction.address)
+            self.t.b.start(self.t.b.label("unreachable"))
         elif what.effect("gws") is not None:
-            gws.translate(self, instruction)
+            gws.translate(self.t, instruction)
         elif "mfma" in instruction.row.flags:
-            matrix.translate(self, instruction)
+            matrix.translate(self.t, instruction)
         elif encoding in ("SOP1", "SOP2", "SOPC", "SOPK", "SOPP"):
-            control.scalar(self, instruction)
+            control.scalar(self.t, instruction)
         elif encoding == "SMEM":
-            encodings_memory.scalar_memory(self, instruction)
+            encodings_memory.scalar_memory(self.t, instruction)
         elif encoding in vector.MEMORY_ENCODINGS:
-            encodings_memory.vector_memory(self, instruction)
+            encodings_memory.vector_memory(self.t, instruction)
         else:
-            vector.translate(self, instruction)
-
-    # ---- writing registers
-
-    def exec_mask(self) -> Mask:
-        """EXEC as it is now."""
-        return self.regs.mask(EXEC)
-
-    def masked(self, register: int) -> bool:
-        """Whether a vector register's old value is still wanted in lanes that EXEC excludes."""
-        return not self.regs.exec_full and bool(self.after[2] >> register & 1)
-
-    # ---- memory
-
-    def new_slot(self) -> str:
-        """Memory of an allocation, for one instruction."""
-        self.slots += 1
-        return f"%slot{self.slots - 1}"
-
-    def fixed_slot(self, offset: int) -> str:
-        """A slot in the wavefront's structure: one of the memories that do not change."""
-        return self._slot_pointers.setdefault(offset, f"%fixed{offset}")
-
-    def slot_values(self, slot: str) -> tuple[str, str]:
-        """Start and size of a slot's allocation."""
-        invariant = ", !invariant.load !9001" if slot.startswith("%fixed") else ""
-        start = self.b.emit(f"load i64, ptr {slot}, align 8{invariant}")
-        second = self.b.emit(f"getelementptr i8, ptr {slot}, i64 8")
-        return start, self.b.emit(f"load i64, ptr {second}, align 8{invariant}")
-
-    def slot_now(self, pointer: str) -> Slot:
-        """A slot with its allocation as it is where the instruction begins."""
-        return Slot(pointer, *self.slot_values(pointer))
-
-    def check_scalar(self, address: str, nbytes: int, how: int, pc: int, slot: str) -> None:
-        """Stop unless an access by the whole wavefront lies in one allocation."""
-        b = self.b
-        start, size = self.slot_values(slot)
-        offset = b.emit(f"sub i64 {address}, {start}")
-        limit = b.intrinsic("usub.sat", "u64", Value(size, "u64"), Value(str(nbytes - 1), "u64")).text
-        inside = b.emit(f"icmp ult i64 {offset}, {limit}")
-        fast, slow = b.label("inside"), b.label("look")
-        b.line(f"br i1 {inside}, label %{fast}, label %{slow}, !prof !9100")
-        b.start(slow)
-        b.declare("declare hidden i32 @hw_scalar(ptr, i64, i64, i32, i64, ptr) #1")
-        found = b.emit(f"call i32 @hw_scalar(ptr %w, i64 {address}, i64 {nbytes}, i32 {how}, i64 {pc}, ptr {slot})")
-        b.line(f"br i1 {b.emit(f'icmp ne i32 {found}, 0')}, label %{fast}, label %wave.stopped, !prof !9100")
-        b.start(fast)
-
-    def stop_unless(self, fine: str) -> None:
-        """Leave if there was a fault, which has been recorded."""
-        going = self.b.label("going")
-        self.b.line(f"br i1 {fine}, label %{going}, label %wave.stopped, !prof !9100")
-        self.b.start(going)
-
-    def stop(self, kind: str, pc: int, detail: str = "0") -> None:
-        """Record a fault and leave. Ends the LLVM block."""
-        b = self.b
-        b.declare("declare hidden i32 @hw_stop(ptr, i32, i64, i64) #1")
-        b.emit(f"call i32 @hw_stop(ptr %w, i32 {FAULT_NAMES[kind]}, i64 {pc}, i64 {detail})")
-        b.jump("wave.stopped")
+            vector.translate(self.t, instruction)
 
 
 INLINE_ACCESSES = 60
@@ -540,6 +439,3 @@ def compact_blocks(program: Program) -> set[int]:
 def label_of(address: int) -> str:
     """The LLVM block of the code at an address."""
     return f"at.{address:x}"
-
-
-__all__ = ["ACC", "Options", "Translation", "Translator", "effects", "label_of"]

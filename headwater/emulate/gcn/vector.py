@@ -21,7 +21,7 @@ from headwater.isa.gcn.model import EXEC, M0, VCC, Destination, Instruction, Reg
 from headwater.isa.gcn.semantics import BITS, is_float
 
 if TYPE_CHECKING:
-    from headwater.emulate.gcn.translate import Translator
+    from headwater.emulate.gcn.translator import Translator
 
 MEMORY_ENCODINGS = ("DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG")
 

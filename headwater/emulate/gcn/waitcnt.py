@@ -20,7 +20,7 @@ from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.printer import text, waitcnt_fields
 
 if TYPE_CHECKING:
-    from headwater.emulate.wave.launched import GcnLaunch
+    from headwater.emulate.gcn.launched import GcnLaunch
     from headwater.isa.gcn.model import Instruction
     from headwater.isa.gcn.objects import CodeObject
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.base.arrays import address
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
 from headwater.emulate.vliw.watch import ARENA_KEY
-from headwater.emulate.watch.check import Checker, CheckObserver
-from headwater.emulate.wave.layout import LANES
+from headwater.emulate.watch.check import CheckedFamily, Checker, CheckObserver
 from headwater.errors import Span
 from headwater.native.faults import Extent
 from headwater.opencl.access_locations import AccessPlaces
@@ -37,39 +36,31 @@ class _VliwObserver(CheckObserver):
         return True
 
 
-class VliwChecker(Checker):
-    """A `headwater.emulate.watch.hooks.Watcher` whose launches, `headwater.runtime.vliw.opencl.OpenClLaunch`, end in a
-    KernelFault if anything was found."""
+class _OpenClFamily(CheckedFamily):
+    """Of launches that are a `headwater.runtime.vliw.opencl.OpenClLaunch`."""
 
     def __init__(self) -> None:
-        super().__init__(_VliwObserver())
-        self._hosts: dict[int, int] = {}
+        self.hosts: dict[int, int] = {}
         """Where memory lies, by the first of the addresses that accesses are told with."""
 
-    def _name(self, launch: Any) -> str:
+    def observer(self) -> CheckObserver:
+        return _VliwObserver()
+
+    def name(self, launch: Any) -> str:
         return str(launch.kernel.title)
 
-    def _in_step(self, launch: Any) -> bool:
-        return False
-
-    def _beginnings(self, launch: Any) -> dict[int, int]:
-        return {}
-
-    def _unaligned(self, launch: Any) -> int:
-        return 0
-
-    def _group_width(self, launch: Any) -> int:
+    def group_width(self, launch: Any) -> int:
         return int(launch.sizes.local[0])
 
-    def _extents(self, launch: Any, task: Any) -> list[Extent]:
+    def extents(self, launch: Any, task: Any) -> list[Extent]:
         allocations = task.inputs.arena.allocations
-        self._hosts = {ARENA_KEY + one.start: address(one.memory) for one in allocations}
+        self.hosts = {ARENA_KEY + one.start: address(one.memory) for one in allocations}
         return [Extent(e.name, ARENA_KEY + e.start, ARENA_KEY + e.end) for e in task.extents]
 
-    def _host(self, extent: Extent) -> int:
-        return self._hosts[extent.start]
+    def host(self, extent: Extent) -> int:
+        return self.hosts[extent.start]
 
-    def _front(self, launch: Any) -> str:
+    def front(self, launch: Any) -> str:
         from headwater.opencl import extensions
         from headwater.opencl.clang import compile_to_ir
         from headwater.opencl.platforms import vliw
@@ -81,7 +72,7 @@ class VliwChecker(Checker):
             kernel.program_source, kernel.program_filename, kernel.options, debug=True, target=target
         ).ir
 
-    def _written(self, launch: Any, task: Any) -> set[int] | None:
+    def written(self, launch: Any, task: Any) -> set[int] | None:
         written = launch.convention.written
         if written is None:
             return None
@@ -91,47 +82,43 @@ class VliwChecker(Checker):
         own = {one.start for one in task.inputs.arena.allocations if one.writable} - set(arguments)
         return {ARENA_KEY + start for start in own | {arguments[number] for number in written}}
 
-    def _further(self, launch: Any) -> list[str]:
-        return []
-
-    def _ids(self, launch: Any, tag: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def ids(self, launch: Any, group: int, lane: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         columns, rows, _ = launch.sizes.groups
-        number = self._group(tag)
-        group = number % columns, number // columns % rows, number // (columns * rows)
-        item, whole = launch.called(launch.work_item(group, self._wavefront(tag) * LANES + tag % LANES), group)
+        where = group % columns, group // columns % rows, group // (columns * rows)
+        item, whole = launch.called(launch.work_item(where, lane), where)
         return item, whole
 
-    def _place(self, launch: Any, pc: int) -> Span | None:
+    def place(self, launch: Any, pc: int) -> Span | None:
         line = launch.line_of(pc >> PC_CF_SHIFT, (pc & (1 << PC_CF_SHIFT) - 1) >> PC_OP_BITS)
         return Span(launch.kernel.program_filename, line) if line and launch.kernel.program_filename else None
 
-    def _instruction(self, launch: Any, pc: int) -> str:
+    def instruction(self, launch: Any, pc: int) -> str:
         from headwater.emulate.vliw.faults import instruction_text
 
         return instruction_text(launch, pc)
 
 
-class ShaderChecker(VliwChecker):
+class _ShaderFamily(_OpenClFamily):
     """The same for a `headwater.runtime.vliw.launch.ShaderLaunch` of anything else: IL programs, Brook+ kernels that
     draw. Their resources' memory lies by the host's addresses; pixels know no groups."""
 
-    def _extents(self, launch: Any, task: Any) -> list[Extent]:
-        arena = super()._extents(launch, task)
+    def extents(self, launch: Any, task: Any) -> list[Extent]:
+        arena = super().extents(launch, task)
         regions = [region for region in launch.regions(task) if region.keys[0][0] < ARENA_KEY]
         return [*arena, *(Extent(_called(r.name), r.host, r.host + r.keys[0][1]) for r in regions)]
 
-    def _host(self, extent: Extent) -> int:
-        return self._hosts.get(extent.start, extent.start)
+    def host(self, extent: Extent) -> int:
+        return self.hosts.get(extent.start, extent.start)
 
-    def _source_places(self, launch: Any) -> AccessPlaces:
+    def source_places(self, launch: Any) -> AccessPlaces:
         return AccessPlaces()
 
-    def _written(self, launch: Any, task: Any) -> set[int] | None:
-        keys = {host: key for key, host in self._hosts.items()}
+    def written(self, launch: Any, task: Any) -> set[int] | None:
+        keys = {host: key for key, host in self.hosts.items()}
         return {keys.get(start, start) for start in launch.writable(task)}
 
-    def _order(self, launch: Any, same: bool) -> str:
-        return "pixels are drawn in any order" if launch.mode == "pixel" else super()._order(launch, same)
+    def order(self, launch: Any, same: bool) -> str:
+        return "pixels are drawn in any order" if launch.mode == "pixel" else super().order(launch, same)
 
 
 def _called(name: str) -> str:
@@ -139,4 +126,11 @@ def _called(name: str) -> str:
     return name if name.startswith("`") else f"resource {name}"
 
 
-__all__ = ["ShaderChecker", "VliwChecker"]
+def opencl_checker() -> Checker:
+    """A watcher of a launch of an OpenCL kernel on a VLIW chip."""
+    return Checker(_OpenClFamily())
+
+
+def shader_checker() -> Checker:
+    """A watcher of a launch of any other shader."""
+    return Checker(_ShaderFamily())

@@ -15,7 +15,7 @@ from headwater.emulate.vliw.layout import CF, LAUNCH, RESOURCE as DESCRIPTOR, SH
 from headwater.emulate.vliw.registers import Frame, Registers
 from headwater.emulate.watch.hooks import Observer
 from headwater.emulate.wave.builder import Builder, Value
-from headwater.emulate.wave.deferred import Deferred, Thunk
+from headwater.emulate.wave.deferred import Deferred
 from headwater.emulate.wave.helpers import ARENA, PRIVATE, RESOURCE
 from headwater.emulate.wave.layout import ARENA_SLOT, FAULT_NAMES, LANES, SLOT, WAVE
 from headwater.emulate.wave.memory import Address, Shape, Slot
@@ -89,6 +89,7 @@ class Clause(Deferred):
         full: bool,
         inlined: bool,
     ) -> None:
+        super().__init__()
         self.inlined = inlined
         self.name = name
         self.cf = cf
@@ -106,8 +107,6 @@ class Clause(Deferred):
         # AMD, R700-Family ISA, "Floating Point Rules": no denormals in single precision; doubles keep them.
         self.mode = Mode(0, 0, 3 if options.flushing else 0, 3, dx10_clamp=True, ieee=False)
         self._head: dict[str, str] = {}
-        self._queue: list[Thunk] = []
-        self._queue_loads = False
         self._last: list[str] = []
         if not options.avx512:  # where accesses that are not inline keep their operands, see `helpers.load`
             self.array("%data", 4)

@@ -13,7 +13,7 @@ from headwater.errors import KernelFault, SourceError, Span
 from headwater.native.faults import Extent, _place
 
 if TYPE_CHECKING:
-    from headwater.emulate.wave.launched import ShaderLaunch
+    from headwater.emulate.vliw.launched import ShaderLaunch
 
 _SPACES = {
     "fetch": "resource",

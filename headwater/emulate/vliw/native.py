@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.base import cache
 from headwater.base.freshness import native_state
-from headwater.emulate.gcn.native import has_avx512
 from headwater.emulate.vliw.bindings import Bindings, Name
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import c_header
 from headwater.emulate.wave import layout
+from headwater.emulate.wave.support import has_avx512
 from headwater.native.compile_c import QUICKER, compile_c
 
 if TYPE_CHECKING:

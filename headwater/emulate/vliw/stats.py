@@ -14,9 +14,9 @@ from headwater.emulate.watch.stats import BANK_BYTES, InstructionRow, Statistics
 from headwater.isa.vliw.printer import cf_text, fetch_text, group_text
 
 if TYPE_CHECKING:
+    from headwater.emulate.vliw.launched import ShaderLaunch
     from headwater.emulate.watch.staging import Tables
     from headwater.emulate.watch.trace import Totals
-    from headwater.emulate.wave.launched import ShaderLaunch
     from headwater.isa.vliw.model import AluGroup, Cf
 
 CLASSES: Final = ("ALU group", "texture fetch", "vertex fetch", "data share", "scratch", "export", "memory", "flow")

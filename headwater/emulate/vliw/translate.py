@@ -288,13 +288,10 @@ class _Translator:
         active = str(LANES) if full else self.b.count_bits(self._active())
         back = [edge for edge in self.back if edge[1] in run]
         known = isinstance(self.control, Known)  # without subroutines
-        observer.segment(
-            self.b,
-            [place(index) for index in run],
-            active,
-            repeats=not known or any(edge[0] in run for edge in back),
-            loops=not known or bool(back),
-        )
+        addresses = [place(index) for index in run]
+        observer.open_segment(addresses[0], addresses, active)
+        repeats = not known or any(edge[0] in run for edge in back)
+        observer.tell_segments(self.b, repeats=repeats, loops=not known or bool(back))
 
     def _instruction(self, index: int, cf: Cf) -> None:
         b, name = self.b, cf.row.name

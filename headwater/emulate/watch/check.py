@@ -8,15 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from headwater.base.arrays import Array, address, aligned_bytes
-from headwater.chips.gcn_isas import traits_of
-from headwater.emulate.gcn import waitcnt
-from headwater.emulate.gcn.provenance import Provenance, provenance
 from headwater.emulate.watch import unwritten
 from headwater.emulate.watch.staging import (
     CONTEXT_HOOK,
@@ -35,14 +31,12 @@ from headwater.native.structure import Struct
 from headwater.opencl.check_findings import fault, sentences
 
 if TYPE_CHECKING:
-    from headwater.emulate.gcn.program import BasicBlock, Program
-    from headwater.emulate.gcn.translate import Translator
     from headwater.emulate.watch.hooks import Accessing
     from headwater.emulate.watch.staging import Site
-    from headwater.emulate.wave.launched import GcnLaunch, SimulatedTask
+    from headwater.emulate.wave.builder import Builder
+    from headwater.emulate.wave.launched import SimulatedTask, WavefrontLaunch
     from headwater.emulate.wave.memory import Address
     from headwater.emulate.wave.registers import Mask
-    from headwater.isa.gcn.objects import KernelObject
     from headwater.native.faults import Extent
     from headwater.opencl.access_locations import AccessPlaces
 
@@ -157,6 +151,7 @@ class CheckObserver(Staged):
     tells_segments = False
     takes_values = True
     takes_tiles = False
+    takes_pointers = True
 
     def declarations(self) -> str:
         return c_header()
@@ -166,34 +161,30 @@ class CheckObserver(Staged):
         self._leaders: dict[tuple[int, int, str, int], tuple[int, int]] = {}
         self._stores = 0
         """To local memory, so far."""
-        self._provenance: Provenance | None = None
+        self._written: frozenset[int] | None = None
+        self._known_still: frozenset[int] = frozenset()
         self.still: set[int] = set()
         """Sites that are told so: see `_is_still`."""
 
-    def reads(self, program: Program, kernel: KernelObject, target: str) -> None:
+    def pointers(self, written: frozenset[int], still: frozenset[int]) -> None:
         """Races need a write: of what no pointer that may be written through points to, reads need not be known."""
-        self._provenance = provenance(program, kernel, target)
+        self._written, self._known_still = written, still
 
     def facts(self) -> Any:
         """``written``: the numbers of the arguments through which may be written, None if they are not known;
         ``still``: the sites that read through others."""
-        written = None if self._provenance is None else sorted(self._provenance.written)
+        written = None if self._written is None else sorted(self._written)
         return {**super().facts(), "written": written, "still": sorted(self.still)}
 
     def _is_still(self, what: Accessing, site: int) -> bool:
-        if self._provenance is None or what.address not in self._provenance.still:
+        if what.address not in self._known_still:
             return False
         self.still.add(site)
         return True
 
-    def after(self, t: Translator, block: BasicBlock, at: int) -> None:
-        """Where ``sub_group_barrier`` was (library/gcn/subgroup.cl), work-items of a wavefront may count on its lanes'
-        running in step."""
-        super().after(t, block, at)
-        if block.instructions[at].row.name == "s_setprio":
-            t.flush()
-            t.b.declare("declare hidden void @hw_in_step(ptr) nounwind")
-            t.b.line("call void @hw_in_step(ptr %w)")
+    def in_step(self, b: Builder) -> None:
+        b.declare("declare hidden void @hw_in_step(ptr) nounwind")
+        b.line("call void @hw_in_step(ptr %w)")
 
     def _told_already(
         self, what: Accessing, site: int, part: int, kind: int, at: Address, writes: bool, lanes: Mask
@@ -258,21 +249,98 @@ def _records(granules: int, room: int = _GRANULES) -> int:
     return -(-granules // room)
 
 
+class CheckedFamily:
+    """What a check asks of launches of one family, besides what it knows of any."""
+
+    has_cmpxchg_loops = False
+    """Whether compilers make loops around cmpxchg of atomic functions that the hardware lacks."""
+
+    def observer(self) -> CheckObserver:
+        """What writes the code that tells."""
+        return CheckObserver()
+
+    def order(self, launch: Any, same: bool) -> str:
+        """What would order work-items, of the ``same`` group or of two."""
+        return "a barrier between them orders them" if same else "work-groups run in any order; use atomic functions"
+
+    def name(self, launch: Any) -> str:
+        """The kernel's name."""
+        raise NotImplementedError
+
+    def in_step(self, launch: Any) -> bool:
+        """Whether lanes run in step though the code does not say so."""
+        return False
+
+    def unaligned(self, launch: Any) -> int:
+        """Bytes of local memory that plain accesses may be to at any address."""
+        return 0
+
+    def group_width(self, launch: Any) -> int:
+        """Work-items of a row of a group."""
+        raise NotImplementedError
+
+    def extents(self, launch: Any, task: SimulatedTask) -> list[Extent]:
+        """The memory that accesses are told of, by the addresses that they are told with."""
+        raise NotImplementedError
+
+    def host(self, extent: Extent) -> int:
+        """Where memory of `extents` lies."""
+        raise NotImplementedError
+
+    def written(self, launch: Any, task: SimulatedTask) -> set[int] | None:
+        """Addresses in all memory that the kernel may write, as far as pointers are followed; None if they are not."""
+        raise NotImplementedError
+
+    def further(self, launch: Any, in_lds: set[int]) -> list[str]:
+        """Findings in the machine code; ``in_lds``: addresses of instructions that have accessed local memory."""
+        return []
+
+    def ids(self, launch: Any, group: int, lane: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The global id of a work-item, and its group's, by the numbers of the group and of its lane there."""
+        raise NotImplementedError
+
+    def place(self, launch: Any, pc: int) -> Span | None:
+        """Where an instruction comes from, if it is known."""
+        raise NotImplementedError
+
+    def instruction(self, launch: Any, pc: int) -> str:
+        """An instruction's text."""
+        raise NotImplementedError
+
+    def front(self, launch: Any) -> str:
+        """The front end's IR of the kernel's program."""
+        raise NotImplementedError
+
+    def source_places(self, launch: Any) -> AccessPlaces:
+        """What the program's source has to say of accesses."""
+        from headwater.opencl.access_locations import AccessPlaces, access_places
+
+        kernel = launch.kernel
+        if not kernel.program_source:
+            return AccessPlaces()
+        try:
+            return access_places(self.front(launch), kernel.program_source, kernel.program_filename)
+        except SourceError:  # a file that it includes is not there any more
+            return AccessPlaces()
+
+
 class Checker:
-    """A `headwater.emulate.watch.hooks.Watcher` whose launches end in a KernelFault if anything was found."""
+    """A `headwater.emulate.watch.hooks.Watcher` whose launches, of one ``family``, end in a KernelFault if anything
+    was found."""
 
     checked_code = True
     notes_written = True
 
-    def __init__(self, observer: CheckObserver | None = None) -> None:
-        self.observer = CheckObserver() if observer is None else observer
+    def __init__(self, family: CheckedFamily) -> None:
+        self._family = family
+        self.observer = family.observer()
         self._source: AccessPlaces | None = None
         self._kept: dict[int, list[Shadow]] = {}
         """Shadows of the launch before, by their granules."""
 
     # ---- what headwater.emulate.watch.hooks.Watcher wants
 
-    def hooks(self, launch: GcnLaunch) -> list[int]:
+    def hooks(self, launch: WavefrontLaunch) -> list[int]:
         if launch._total * launch._waves <= _SERIAL_WAVES:
             launch._tickets = 1
         found = tables(launch.native.observed)
@@ -283,18 +351,18 @@ class Checker:
         self._atomics = any(site.atomic for site in watched)
         self._waves = launch._waves
         # Rows of a narrow group are accessed together, and by other groups than what lies beside them.
-        row = self._group_width(launch) * 4 // self._granule
+        row = self._family.group_width(launch) * 4 // self._granule
         self._room = next((room for room in (16, 32) if row <= room), _GRANULES)
         self._recorder_bytes = recorder_bytes(len(found.sites))
         self._site_table = _site_table(found.sites)
         self._site_table[launch.native.observed.get("still", []), 0] |= _STILL
-        self._begins = self._beginnings(launch)
+        self._begins = self._beginnings(launch) if self._family.has_cmpxchg_loops else {}
         self._site_table[list(self._begins), 0] |= _ATOMIC
         self._findings = np.zeros(_ROOM, _FINDING.dtype)
         self._context = aligned_bytes(_CONTEXT.size_bytes)
         return [address(self._context) if n == CONTEXT_HOOK else 0 for n in range(8)]
 
-    def begin(self, launch: GcnLaunch, task: SimulatedTask) -> None:
+    def begin(self, launch: WavefrontLaunch, task: SimulatedTask) -> None:
         local = -(-launch._frames // self._granule)
         team_bytes = _TEAM.size_bytes + self._waves * self._recorder_bytes
         each = _MORE_BYTES + (_PLAIN_BYTES if self._atomics else 0)
@@ -304,7 +372,7 @@ class Checker:
         try:
             self._teams = aligned_bytes(count * team_bytes)
             shared = launch._tickets > 1
-            self._memory = self._extents(launch, task)
+            self._memory = self._family.extents(launch, task)
             known = _apart(self._memory)
             still = self._still(launch, task, known)
             self._shadows = [(extent, self._shadow(extent, shared)) for extent in known if extent not in still]
@@ -313,7 +381,12 @@ class Checker:
         self._teams[:] = 0
         shadows = {extent: address(shadow.memory) for extent, shadow in self._shadows}
         rows = sorted(
-            (extent.start, extent.end - extent.start, shadows.get(extent, 0), self._host(extent) - extent.start & _WORD)
+            (
+                extent.start,
+                extent.end - extent.start,
+                shadows.get(extent, 0),
+                self._family.host(extent) - extent.start & _WORD,
+            )
             for extent in known
         )
         self._ranges = np.array(rows or [(0, 0, 0, 0)], np.uint64)
@@ -330,14 +403,14 @@ class Checker:
             "granule_shift": self._granule.bit_length() - 1,
             "local_granules": local,
             "team_count": count,
-            "in_step": int(self._in_step(launch)),
-            "unaligned": self._unaligned(launch),
+            "in_step": int(self._family.in_step(launch)),
+            "unaligned": self._family.unaligned(launch),
             "atomics": int(self._atomics),
         }
         self._context[:] = 0
         _CONTEXT.write(self._context, values)
 
-    def end(self, launch: GcnLaunch, task: SimulatedTask) -> None:
+    def end(self, launch: WavefrontLaunch, task: SimulatedTask) -> None:
         function_at_end(launch.native.library, "hw_check_end")(address(self._context))
         self._kept = {}
         for extent, shadow in self._shadows:
@@ -350,7 +423,7 @@ class Checker:
         found = [one for one in self._findings[: self._field("finding_count")] if not self._is_harmless(launch, one)]
         texts = [self._text(launch, one, self._memory) for one in found if not self._is_repeated(one, found)]
         texts += sentences(task.told, launch.kernel, launch._work_dim)
-        texts += self._further(launch)
+        texts += self._family.further(launch, self._in_lds())
         if texts:
             raise fault(texts)
 
@@ -359,16 +432,16 @@ class Checker:
     def _field(self, name: str) -> int:
         return int(_CONTEXT.read(self._context, name))
 
-    def _still(self, launch: GcnLaunch, task: SimulatedTask, known: list[Extent]) -> set[Extent]:
+    def _still(self, launch: WavefrontLaunch, task: SimulatedTask, known: list[Extent]) -> set[Extent]:
         """The extents that hold data and that the launch's code does not write, as far as that is known."""
-        pointers = self._written(launch, task)
+        pointers = self._family.written(launch, task)
         if pointers is None:
             return set()
         own = [self._on_host(e) for e in self._memory if any(e.start <= p < e.end for p in pointers)]
         return {
             extent
             for extent in known
-            if unwritten.words(self._host(extent)) is None
+            if unwritten.words(self._family.host(extent)) is None
             and not any(
                 one.start < here.stop and here.start < one.stop for here in (self._on_host(extent),) for one in own
             )
@@ -376,12 +449,12 @@ class Checker:
 
     def _on_host(self, extent: Extent) -> range:
         """The host's addresses of an extent: two may be the same memory."""
-        start = self._host(extent)
+        start = self._family.host(extent)
         return range(start, start + extent.end - extent.start)
 
     def _shadow(self, extent: Extent, shared: bool) -> Shadow:
         count = self._granules(extent)
-        known = unwritten.words(self._host(extent))
+        known = unwritten.words(self._family.host(extent))
         words = np.zeros(0, np.uint64)
         if known is not None:
             granules = np.zeros((_records(count, self._room), _GRANULES), np.bool_)
@@ -398,7 +471,7 @@ class Checker:
         return -(-(extent.end - extent.start) // self._granule)
 
     def _note_written(self, extent: Extent, shadow: Shadow) -> None:
-        known = unwritten.words(self._host(extent))
+        known = unwritten.words(self._family.host(extent))
         if known is None:
             return
         each = unwritten.WORD_BYTES // self._granule
@@ -409,11 +482,11 @@ class Checker:
         padded[: len(done)] = done
         known |= padded.reshape(-1, each).any(1)
         if known.all():
-            unwritten.written(self._host(extent))
+            unwritten.written(self._family.host(extent))
 
     # ---- what is no finding
 
-    def _beginnings(self, launch: GcnLaunch) -> dict[int, int]:
+    def _beginnings(self, launch: WavefrontLaunch) -> dict[int, int]:
         """The loads that begin atomic functions which compilers make loops around cmpxchg of, where the hardware has no
         instruction: they come from the same place in the source. By number, the cmpxchg's."""
         sites = self.tables.sites
@@ -421,20 +494,20 @@ class Checker:
             place: n
             for n, site in enumerate(sites)
             if site.operation == "cmpxchg"
-            for place in [self._place(launch, site.address)]
+            for place in [self._family.place(launch, site.address)]
         }
         loops.pop(None, None)
         if not loops:
             return {}
         loads = [n for n, site in enumerate(sites) if not site.writes and site.kind in ("global", "lds", "flat")]
-        return {n: loops[place] for n in loads if (place := self._place(launch, sites[n].address)) in loops}
+        return {n: loops[place] for n in loads if (place := self._family.place(launch, sites[n].address)) in loops}
 
     def _is_repeated(self, one: Any, found: list[Any]) -> bool:
         """Whether a finding is of such a load, and there is one of its cmpxchg, too."""
         loop = self._begins.get(int(one["site"]))
         return loop is not None and any(o["kind"] == one["kind"] and o["site"] == loop for o in found)
 
-    def _is_harmless(self, launch: GcnLaunch, one: Any) -> bool:
+    def _is_harmless(self, launch: WavefrontLaunch, one: Any) -> bool:
         """Whether a finding is a plain read beside an atomic function that looks whether that is worth while (loops
         around cmpxchg begin so, and it may be read before a maximum is raised or a bit set), or is volatile. Or of
         atomic_load and atomic_store, or bytes of a copied structure that are no member's."""
@@ -454,29 +527,29 @@ class Checker:
             return True
         return bool(self._at(launch, site, "atomic")) or (not site.writes and bool(self._at(launch, site, "volatile")))
 
-    def _is_gap(self, launch: GcnLaunch, site: Site, missing: int) -> bool:
+    def _is_gap(self, launch: WavefrontLaunch, site: Site, missing: int) -> bool:
         """Whether the missing bytes that a site reads belong to no member of a structure that is copied there."""
         copies = self._at(launch, site, "copies")
         if not any(layout.is_gap(missing, site.nbytes) for layout in copies):
             return False
         # A copy is made by several accesses: if there is nothing in any of them, there is nothing to copy.
-        place = self._place(launch, site.address)
+        place = self._family.place(launch, site.address)
         parts = {
             n: other
             for n, other in enumerate(self.tables.sites)
-            if other.kind == site.kind and not other.writes and self._place(launch, other.address) == place
+            if other.kind == site.kind and not other.writes and self._family.place(launch, other.address) == place
         }
         found = self._findings[: self._field("finding_count")]
         gone = {int(f["site"]): int(f["detail"]) for f in found if f["kind"] == UNINITIALISED}
         return not all(gone.get(n, 0) == (1 << other.nbytes) - 1 for n, other in parts.items())
 
-    def _at(self, launch: GcnLaunch, site: Site, what: str) -> list[Any]:
+    def _at(self, launch: WavefrontLaunch, site: Site, what: str) -> list[Any]:
         """What the program has of ``what``, a field of `AccessPlaces`, where a site is."""
-        place = self._place(launch, site.address)
+        place = self._family.place(launch, site.address)
         if place is None:
             return []
         if self._source is None:
-            self._source = self._source_places(launch)
+            self._source = self._family.source_places(launch)
         found = []
         for other, value in getattr(self._source, what).items():
             same = os.path.basename(other.file) == os.path.basename(place.file) and other.line == place.line
@@ -484,20 +557,9 @@ class Checker:
                 found += value
         return found
 
-    def _source_places(self, launch: GcnLaunch) -> AccessPlaces:
-        from headwater.opencl.access_locations import AccessPlaces, access_places
-
-        kernel = launch.kernel
-        if not kernel.program_source:
-            return AccessPlaces()
-        try:
-            return access_places(self._front(launch), kernel.program_source, kernel.program_filename)
-        except SourceError:  # a file that it includes is not there any more
-            return AccessPlaces()
-
     # ---- words
 
-    def _text(self, launch: GcnLaunch, one: Any, extents: list[Extent]) -> str:
+    def _text(self, launch: WavefrontLaunch, one: Any, extents: list[Extent]) -> str:
         kind, tag, other = int(one["kind"]), int(one["tag"]), int(one["other_tag"])
         who = self._who(launch, tag)
         times = f" ({int(one['count']):,} times in all)" if one["count"] > 1 else ""
@@ -506,7 +568,7 @@ class Checker:
         if kind == BARRIER_MISSED:
             first, second = self._wavefront(tag), self._wavefront(other)
             return (
-                f"{self._name(launch)}: wavefront {first} ends without having been at barrier number "
+                f"{self._family.name(launch)}: wavefront {first} ends without having been at barrier number "
                 f"{int(one['detail'])}, where wavefront {second} of its group {self._group_text(launch, tag)} was\n"
                 "  hint: all work-items of a group must reach a barrier, or none"
             )
@@ -540,9 +602,9 @@ class Checker:
         where = self._line(launch, earlier.address)
         message += f"\n    the other access: {where}" if where else ""
         same = self._group(tag) == self._group(other) and one["detail"] != _ELSEWHERE
-        return self._located(launch, site.address, message, self._order(launch, same))
+        return self._located(launch, site.address, message, self._family.order(launch, same))
 
-    def _barrier(self, launch: GcnLaunch, one: Any, who: str) -> str:
+    def _barrier(self, launch: WavefrontLaunch, one: Any, who: str) -> str:
         other = self._who(launch, int(one["other_tag"]), short=True)
         if int(one["kind"]) == BARRIER_LANES:
             message = f"{who} does not reach a barrier where {other} of its group waits"
@@ -553,113 +615,43 @@ class Checker:
         hint = "all work-items of a group must reach the same barrier, or none"
         return self._located(launch, int(one["detail"]), message, hint)
 
+    def _in_lds(self) -> set[int]:
+        """Addresses of instructions that have accessed local memory."""
+        sites = zip(self.tables.sites, self._site_table[:, 0], strict=False)
+        return {site.address for site, facts in sites if facts & _IN_LDS}
+
     def _group(self, tag: int) -> int:
         return (tag & _WHO) // LANES // self._waves
 
     def _wavefront(self, tag: int) -> int:
         return (tag & _WHO) // LANES % self._waves
 
-    def _group_text(self, launch: GcnLaunch, tag: int) -> str:
+    def _group_text(self, launch: WavefrontLaunch, tag: int) -> str:
         return f"({', '.join(map(str, self._ids(launch, tag)[1]))})"
 
-    def _ids(self, launch: GcnLaunch, tag: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _ids(self, launch: WavefrontLaunch, tag: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """A work-item's global id and its group's."""
-        global_size, local_size, offset = launch._sizes
-        groups = [-(-g // size) for g, size in zip(global_size, local_size, strict=True)]
-        number = self._group(tag)
-        group = number % groups[0], number // groups[0] % groups[1], number // prod(groups[:2])
-        size = [min(local_size[n], global_size[n] - group[n] * local_size[n]) for n in range(3)]
-        flat = self._wavefront(tag) * LANES + (tag & 63)
-        local = flat % size[0], flat // size[0] % size[1], flat // (size[0] * size[1])
-        item = tuple(offset[n] + group[n] * local_size[n] + local[n] for n in range(3))
-        return item[: launch._work_dim], group[: launch._work_dim]
+        return self._family.ids(launch, self._group(tag), self._wavefront(tag) * LANES + tag % LANES)
 
-    def _who(self, launch: GcnLaunch, tag: int, *, short: bool = False) -> str:
+    def _who(self, launch: WavefrontLaunch, tag: int, *, short: bool = False) -> str:
         item, _ = self._ids(launch, tag)
         text = f"work-item ({', '.join(map(str, item))})"
-        return text if short else f"{text} of {self._name(launch)}"
+        return text if short else f"{text} of {self._family.name(launch)}"
 
-    def _line(self, launch: GcnLaunch, pc: int) -> str:
+    def _line(self, launch: WavefrontLaunch, pc: int) -> str:
         """Where an instruction comes from: file, line, and its text."""
-        place = self._place(launch, pc)
+        place = self._family.place(launch, pc)
         if place is None:
-            return self._instruction(launch, pc)
+            return self._family.instruction(launch, pc)
         return f"{place.file}:{place.line}: {self._source_line(launch, place).strip()}".rstrip(": ")
 
-    def _located(self, launch: GcnLaunch, pc: int, message: str, hint: str) -> str:
-        place = self._place(launch, pc)
+    def _located(self, launch: WavefrontLaunch, pc: int, message: str, hint: str) -> str:
+        place = self._family.place(launch, pc)
         if place is None:
             return f"{message}\n    {self._line(launch, pc)}" + (f"\n  hint: {hint}" if hint else "")
         return str(SourceError(message, place, hint=hint, source_line=self._source_line(launch, place)))
 
-    # ---- what is a GCN launch's own
-
-    def _order(self, launch: GcnLaunch, same: bool) -> str:
-        """What would order work-items, of the ``same`` group or of two."""
-        return "a barrier between them orders them" if same else "work-groups run in any order; use atomic functions"
-
-    def _name(self, launch: GcnLaunch) -> str:
-        """The kernel's name."""
-        return launch.machine_kernel.name
-
-    def _in_step(self, launch: GcnLaunch) -> bool:
-        """Whether groups are declared to be of one wavefront: then compilers leave barriers out, as lanes run in step,
-        in code that was not made for checks."""
-        if launch.kernel.program_source:
-            return False
-        kernel = launch.machine_kernel
-        most = prod(kernel.reqd_group_size) if kernel.reqd_group_size else kernel.max_flat_group
-        return 0 < most <= LANES
-
-    def _unaligned(self, launch: GcnLaunch) -> int:
-        """Bytes of local memory that plain accesses may be to at any address: LLVM puts private structures among the
-        kernel's own variables, and chips from GFX9 on take any address (FeatureUnalignedDSAccess)."""
-        return launch.host.static_local_bytes if traits_of(launch.code.target).has_unaligned_lds else 0
-
-    def _front(self, launch: GcnLaunch) -> str:
-        """The front end's IR of the kernel's program."""
-        from headwater.opencl.gcn_build import front
-
-        kernel = launch.kernel
-        return front(kernel.program_source, kernel.program_filename, kernel.options, launch.code.target).ir
-
-    def _group_width(self, launch: GcnLaunch) -> int:
-        """Work-items of a row of a group."""
-        return launch._sizes[1][0]
-
-    def _extents(self, launch: GcnLaunch, task: SimulatedTask) -> list[Extent]:
-        """The memory that accesses are told of, by the addresses that they are told with."""
-        return task.extents
-
-    def _host(self, extent: Extent) -> int:
-        """Where memory of `_extents` lies."""
-        return extent.start
-
-    def _written(self, launch: GcnLaunch, task: SimulatedTask) -> set[int] | None:
-        """Addresses in all memory that the kernel may write, as far as pointers are followed; None if they are not."""
-        written = launch.native.observed.get("written")
-        if written is None:
-            return None
-        args = [launch.machine_kernel.args[number] for number in written]
-        return {int.from_bytes(task.args[arg.offset : arg.offset + 8].tobytes(), "little") for arg in args}
-
-    def _further(self, launch: GcnLaunch) -> list[str]:
-        """Findings in the machine code."""
-        sites = zip(self.tables.sites, self._site_table[:, 0], strict=False)
-        return waitcnt.texts(launch, {site.address for site, facts in sites if facts & _IN_LDS})
-
-    def _place(self, launch: GcnLaunch, pc: int) -> Span | None:
-        """Where an instruction comes from, if it is known."""
-        place = launch.code.line_of(pc)
-        return None if place is None or not place[1] else Span(*place)
-
-    def _instruction(self, launch: GcnLaunch, pc: int) -> str:
-        """An instruction's text."""
-        from headwater.emulate.gcn.faults import instruction_text
-
-        return instruction_text(launch, pc)
-
-    def _source_line(self, launch: GcnLaunch, place: Span) -> str:
+    def _source_line(self, launch: WavefrontLaunch, place: Span) -> str:
         source, mine = launch.kernel.program_source.splitlines(), launch.kernel.program_filename
         known = place.file == mine or mine.endswith(f"/{place.file}")
         return source[place.line - 1] if known and 0 < place.line <= len(source) else ""
@@ -714,4 +706,4 @@ def _where(where: int, nbytes: int, local: bool, extents: list[Extent]) -> str:
     return f"at address {where:#x}"
 
 
-__all__ = ["CheckObserver", "Checker"]
+__all__ = ["CheckObserver", "CheckedFamily", "Checker"]

@@ -1,10 +1,9 @@
-"""What may watch a translated kernel: an `Observer` is asked at its events and writes LLVM code into the translation.
+"""What may watch a translated kernel: an `Observer` is told of its events and writes LLVM code into the translation.
 
 An observer's code may call functions of its own library (declare them with ``b.declare``) and read ``hooks`` of the
 wavefront's structure ``%w`` (addresses that the launcher puts into the dispatch structure). It must not change
-registers. The GCN translator asks `Observer.block`, `after`, `access`, `scalar_access` and `barrier`; that for VLIW
-shaders knows where its segments end, and asks `begin`, `segment`, `told` and `waits`, which the others are made of.
-`reads` comes before them.
+registers. It knows neither family: `headwater.emulate.gcn.watch` and `headwater.emulate.vliw.watch` tell it of theirs
+in the terms of this module.
 """
 
 from __future__ import annotations
@@ -17,14 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from headwater.emulate.gcn.program import BasicBlock, Program
-    from headwater.emulate.gcn.translate import Translator
     from headwater.emulate.wave.builder import Builder
     from headwater.emulate.wave.launched import SimulatedTask
     from headwater.emulate.wave.memory import Address
     from headwater.emulate.wave.registers import Mask
-    from headwater.isa.gcn.model import Instruction
-    from headwater.isa.gcn.objects import KernelObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +52,10 @@ class Observer(Protocol):
     written, unless the instruction may go two ways."""
     takes_tiles: bool
     """Whether it is told where elements of resources with rows lie on a chip, in tiles; else where they lie here."""
+    takes_pointers: bool
+    """Whether `pointers` is to be asked, where the family can tell."""
+    tells_segments: bool
+    """Whether it makes anything of how many lanes segments run with."""
 
     def objects(self) -> list[bytes]:
         """Object code of the functions that it calls, to be linked to the kernel's: see `native.compile_c`."""
@@ -66,18 +65,23 @@ class Observer(Protocol):
         """What is kept with the code of what was written, as a JSON value."""
         ...
 
-    def reads(self, program: Program, kernel: KernelObject, target: str) -> None:
-        """What is going to be translated: a kernel's code for LLVM's processor ``target``."""
+    def pointers(self, written: frozenset[int], still: frozenset[int]) -> None:
+        """Before anything else: the numbers of the arguments through which the kernel may write, and the addresses of
+        the loads that read through others."""
         ...
 
     def begin(self, b: Builder) -> None:
         """A wavefront begins."""
         ...
 
-    def segment(
-        self, b: Builder, addresses: Sequence[int], active: str, *, repeats: bool = True, loops: bool = True
-    ) -> None:
-        """Instructions begin that run one after the other with ``active`` lanes, an ``i32``.
+    def open_segment(self, block: int, addresses: Sequence[int], active: str, *, first: bool = True) -> None:
+        """A segment: its instructions' ``addresses``, which run one after the other with ``active`` lanes, an ``i32``,
+        in the basic block at ``block``. Unless it is its block's ``first``, they are the last of the segment before,
+        which loses them."""
+        ...
+
+    def tell_segments(self, b: Builder, *, repeats: bool = True, loops: bool = True) -> None:
+        """The segments that were opened run now, one behind the other.
 
         ``repeats``: they may have been told of last; ``loops``: the way back of a loop may lead here.
         """
@@ -94,33 +98,6 @@ class Observer(Protocol):
         lanes: Mask,
         values: Sequence[str] = (),
         ahead: bool = False,
-    ) -> None:
-        """See `access`."""
-        ...
-
-    def waits(self, b: Builder, address: int, exec_: str) -> None:
-        """The wavefront's lanes ``exec_``, an ``i64``, are at a barrier."""
-        ...
-
-    def block(self, t: Translator, block: BasicBlock) -> None:
-        """A basic block begins."""
-        ...
-
-    def after(self, t: Translator, block: BasicBlock, at: int) -> None:
-        """The block's instruction number ``at`` has been translated; if it is a vector one, perhaps only put off."""
-        ...
-
-    def access(
-        self,
-        t: Translator,
-        instruction: Instruction,
-        part: int,
-        at: Address,
-        nbytes: int,
-        writes: bool,
-        lanes: Mask,
-        values: Sequence[str] = (),
-        ahead: bool = False,
         apart: bool = False,
     ) -> None:
         """A part's lanes are about to access memory, ``nbytes`` each. Called when the part is written. ``values``: the
@@ -129,12 +106,17 @@ class Observer(Protocol):
         how often it is told, or in which of several ways, does not follow from the segments that are run."""
         ...
 
-    def scalar_access(self, t: Translator, instruction: Instruction, address: str, nbytes: int, writes: bool) -> None:
-        """The wavefront is about to access memory with one address (``i64``)."""
+    def told_scalar(self, b: Builder, what: Accessing, address: str, nbytes: int, writes: bool, lanes: str) -> None:
+        """The wavefront, of whose lanes ``lanes``, an ``i64``, are active, is about to access memory with one address
+        (``i64``)."""
         ...
 
-    def barrier(self, t: Translator, instruction: Instruction) -> None:
-        """The wavefront is at a barrier."""
+    def waits(self, b: Builder, address: int, exec_: str) -> None:
+        """The wavefront's lanes ``exec_``, an ``i64``, are at a barrier."""
+        ...
+
+    def in_step(self, b: Builder) -> None:
+        """From here on the program counts on the wavefront's lanes running in step."""
         ...
 
 

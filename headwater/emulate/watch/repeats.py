@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from headwater.emulate.gcn.native import keeps_registers
 from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS
+from headwater.emulate.wave.support import keeps_registers
 
 if TYPE_CHECKING:
     from headwater.emulate.wave.builder import Builder

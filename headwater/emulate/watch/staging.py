@@ -16,27 +16,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from headwater.base import native_library
-from headwater.emulate.gcn.native import keeps_registers
-from headwater.emulate.gcn.program import effects
 from headwater.emulate.watch import repeats
-from headwater.emulate.watch.hooks import Accessing
 from headwater.emulate.watch.repeats import call_keeping
 from headwater.emulate.wave import layout
-from headwater.emulate.wave.atomics import operation_of
 from headwater.emulate.wave.helpers import FLAT, GDS, LDS, PRIVATE
 from headwater.emulate.wave.layout import LANES, WAVE
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Mask
+from headwater.emulate.wave.support import keeps_registers
 from headwater.errors import ResourceError
-from headwater.isa.gcn.model import EXEC, Instruction
 from headwater.native.compile_c import compile_c
 from headwater.native.structure import Struct
 
 if TYPE_CHECKING:
-    from headwater.emulate.gcn.program import BasicBlock, Program
-    from headwater.emulate.gcn.translate import Translator
+    from headwater.emulate.watch.hooks import Accessing
     from headwater.emulate.wave.builder import Builder
     from headwater.emulate.wave.memory import Address
-    from headwater.isa.gcn.objects import KernelObject
 
 GLOBAL_KIND, LDS_KIND, PRIVATE_KIND, GDS_KIND, FLAT_KIND, SCALAR_KIND = range(6)
 KINDS: Final = ("global", "lds", "private", "gds", "flat", "scalar")
@@ -146,6 +140,7 @@ class Staged:
     tells_segments = True
     takes_values = False
     takes_tiles = True
+    takes_pointers = False
     expects = False
     """Whether the library says of sites where they are accessed next, and is called only where that is wrong."""
 
@@ -157,7 +152,6 @@ class Staged:
         self._segment_of: dict[int, int] = {}
         self._begun: list[tuple[int, str]] = []
         """Segments that are still to be told of, and how many lanes each has."""
-        self._headers: set[int] | None = None
         self._barriers = 0
         self._values: dict[int, dict[int, Sequence[str]]] = {}
         """What an access that is being told stores, by site and part."""
@@ -165,21 +159,14 @@ class Staged:
 
     # ---- what headwater.emulate.watch.hooks.Observer wants
 
-    def reads(self, program: Program, kernel: KernelObject, target: str) -> None:
-        pass
-
     def begin(self, b: Builder) -> None:
         b.declare("declare hidden void @hw_begin(ptr) nounwind")
         b.line("call void @hw_begin(ptr %w)")
 
-    def segment(
-        self, b: Builder, addresses: Sequence[int], active: str, *, repeats: bool = True, loops: bool = True
-    ) -> None:
-        self._open_segment(addresses[0], addresses, active, first=True)
-        if self.tells_segments:
-            self._tell_segments(b, repeats=repeats, loops=loops)
-
-    def _open_segment(self, block: int, addresses: Sequence[int], active: str, *, first: bool) -> None:
+    def open_segment(self, block: int, addresses: Sequence[int], active: str, *, first: bool = True) -> None:
+        if not first:
+            moved = self.segments[-1].addresses
+            del moved[len(moved) - len(addresses) :]
         number = len(self.segments)
         if number >= MOST_SEGMENTS:
             raise ResourceError(f"the kernel has more than {MOST_SEGMENTS} basic blocks, too many to watch")
@@ -187,30 +174,61 @@ class Staged:
         self._segment_of.update(dict.fromkeys(addresses, number))
         self._begun.append((number, active))
 
-    def block(self, t: Translator, block: BasicBlock) -> None:
-        if block.address == t.program.entry:
-            self.begin(t.b)
-        self._begin_segment(t, block, 0)
+    def tell_segments(self, b: Builder, *, repeats: bool = True, loops: bool = True) -> None:
+        """Write the segments that have begun to the path. Not by a call, which would cost all vector registers."""
+        begun, self._begun = self._begun, []
+        if not self.tells_segments:
+            return
+        recorder = self._recorder(b)
 
-    def after(self, t: Translator, block: BasicBlock, at: int) -> None:
-        """A new segment begins where EXEC changed, if vector instructions of the block follow."""
-        if _ends_segment(block, at):
-            self._begin_segment(t, block, at + 1)
+        def field(name: str) -> str:
+            return b.emit(f"getelementptr i8, ptr {recorder}, i64 {RECORDER.offset[name]}")
 
-    def access(
-        self,
-        t: Translator,
-        instruction: Instruction,
-        part: int,
-        at: Address,
-        nbytes: int,
-        writes: bool,
-        lanes: Mask,
-        values: Sequence[str] = (),
-        ahead: bool = False,
-        apart: bool = False,
-    ) -> None:
-        self.told(t.b, _accessing(instruction), part, at, nbytes, writes, lanes, values, ahead, apart)
+        def stray() -> None:
+            b.line(f"store i64 1, ptr {field('strayed')}, align 8")
+
+        here = b.emit(f"load ptr, ptr {field('at')}, align 8")
+        done = b.label("told")
+        entries = []
+        for number, active in begun:
+            lanes = b.emit(f"shl i64 {b.emit(f'zext i32 {active} to i64')}, 16")
+            entries.append(b.emit(f"or i64 {lanes}, {1 << 32 | number}"))
+        if repeats and len(entries) == 1:
+            before = b.emit(f"getelementptr i8, ptr {here}, i64 -8")
+            last = b.emit(f"load i64, ptr {before}, align 8")
+            same, other = b.label("again"), b.label("segment")
+            keys = [b.emit(f"trunc i64 {one} to i32") for one in (last, entries[0])]
+            b.branch(b.emit(f"icmp eq i32 {keys[0]}, {keys[1]}"), same, other)
+            b.start(same)
+            b.line(f"store i64 {b.emit(f'add i64 {last}, {1 << 32}')}, ptr {before}, align 8")
+            stray()
+            b.jump(done)
+            b.start(other)
+        # Mostly they are what the wavefront before ran, and there.
+        differs = "0"
+        places = [b.emit(f"getelementptr i8, ptr {here}, i64 {8 * n}") for n in range(len(entries))]
+        for place, entry in zip(places, entries, strict=True):
+            known = b.emit(f"load i64, ptr {place}, align 8")
+            differs = b.emit(f"or i64 {differs}, {b.emit(f'xor i64 {known}, {entry}')}")
+        new, there = b.label("new"), b.label("there")
+        b.line(f"br i1 {b.emit(f'icmp eq i64 {differs}, 0')}, label %{there}, label %{new}, !prof !9100")
+        b.start(new)
+        for place, entry in zip(places, entries, strict=True):
+            b.line(f"store i64 {entry}, ptr {place}, align 8")
+        stray()
+        b.jump(there)
+        b.start(there)
+        more = b.emit(f"getelementptr i64, ptr {here}, i64 {len(entries)}")
+        b.line(f"store ptr {more}, ptr {field('at')}, align 8")
+        if loops:
+            full = b.label("full")
+            end = b.emit(f"load ptr, ptr {field('full')}, align 8")
+            room = b.emit(f"icmp ult ptr {more}, {end}")
+            b.line(f"br i1 {room}, label %{done}, label %{full}, !prof !9100")
+            b.start(full)
+            call_keeping(b, "hw_path_full", recorder)
+        b.jump(done)
+        b.start(done)
 
     def told(
         self,
@@ -287,28 +305,29 @@ class Staged:
             where = f"i64 {at.base}, i64 {mask}"
             b.line(f"call void @hw_access(ptr %w, ptr {here}, i32 {site}, i32 {wide}, {where})")
 
-    def scalar_access(self, t: Translator, instruction: Instruction, address: str, nbytes: int, writes: bool) -> None:
-        site = self._site(_accessing(instruction), 0, SCALAR_KIND, nbytes, writes)
-        b = t.b
+    def told_scalar(self, b: Builder, what: Accessing, address: str, nbytes: int, writes: bool, lanes: str) -> None:
+        site = self._site(what, 0, SCALAR_KIND, nbytes, writes)
         here = b.emit(f"getelementptr i8, ptr {self._recorder(b)}, i64 {recorder_bytes(0) + site * SITE.size_bytes}")
 
         def place(field: str, more: int) -> str:
             return b.emit(f"getelementptr i8, ptr {here}, i64 {SITE.offset[field] + more}")
 
-        lanes = _active(t)
         if keeps_registers():
             repeats.tell_scalar(b, here, site, address, lanes, place if self.expects else None)
             return
         b.declare("declare hidden void @hw_scalar_access(ptr, ptr, i32, i64, i64) nounwind")
         b.line(f"call void @hw_scalar_access(ptr %w, ptr {here}, i32 {site}, i64 {address}, i64 {lanes})")
 
-    def barrier(self, t: Translator, instruction: Instruction) -> None:
-        self.waits(t.b, instruction.address, _active(t))
-
     def waits(self, b: Builder, address: int, exec_: str) -> None:
         self._barriers += 1
         b.declare("declare hidden void @hw_barrier(ptr, i64, i64) nounwind")
         b.line(f"call void @hw_barrier(ptr %w, i64 {address}, i64 {exec_})")
+
+    def in_step(self, b: Builder) -> None:
+        pass
+
+    def pointers(self, written: frozenset[int], still: frozenset[int]) -> None:
+        pass
 
     def objects(self) -> list[bytes]:
         """Object code of the library."""
@@ -343,82 +362,6 @@ class Staged:
 
     # ---- numbering
 
-    def _begin_segment(self, t: Translator, block: BasicBlock, at: int) -> None:
-        addresses = [i.address for i in block.instructions[at:]]
-        if at:
-            moved = self.segments[-1].addresses
-            del moved[len(moved) - len(addresses) :]
-        b = t.b
-        if t.exec_mask().full or not self.tells_segments:
-            active = str(LANES)
-        else:
-            active = b.count_bits(t.regs.pair(EXEC))
-        self._open_segment(block.address, addresses, active, first=at == 0)
-        # All of a block are run if the first one is: they are told together.
-        if not self.tells_segments or any(_ends_segment(block, n) for n in range(at, len(block.instructions))):
-            return
-        if self._headers is None:
-            self._headers = _loop_headers(t.program)
-        itself = block.address in block.successors or block.end == "indirect"
-        self._tell_segments(b, repeats=itself, loops=block.address in self._headers)
-
-    def _tell_segments(self, b: Builder, *, repeats: bool, loops: bool) -> None:
-        """Write the segments that have begun to the path. Not by a call, which would cost all vector registers.
-
-        ``repeats``: the last one told may have been the same; ``loops``: a loop may begin here.
-        """
-        begun, self._begun = self._begun, []
-        recorder = self._recorder(b)
-
-        def field(name: str) -> str:
-            return b.emit(f"getelementptr i8, ptr {recorder}, i64 {RECORDER.offset[name]}")
-
-        def stray() -> None:
-            b.line(f"store i64 1, ptr {field('strayed')}, align 8")
-
-        here = b.emit(f"load ptr, ptr {field('at')}, align 8")
-        done = b.label("told")
-        entries = []
-        for number, active in begun:
-            lanes = b.emit(f"shl i64 {b.emit(f'zext i32 {active} to i64')}, 16")
-            entries.append(b.emit(f"or i64 {lanes}, {1 << 32 | number}"))
-        if repeats and len(entries) == 1:
-            before = b.emit(f"getelementptr i8, ptr {here}, i64 -8")
-            last = b.emit(f"load i64, ptr {before}, align 8")
-            same, other = b.label("again"), b.label("segment")
-            keys = [b.emit(f"trunc i64 {one} to i32") for one in (last, entries[0])]
-            b.branch(b.emit(f"icmp eq i32 {keys[0]}, {keys[1]}"), same, other)
-            b.start(same)
-            b.line(f"store i64 {b.emit(f'add i64 {last}, {1 << 32}')}, ptr {before}, align 8")
-            stray()
-            b.jump(done)
-            b.start(other)
-        # Mostly they are what the wavefront before ran, and there.
-        differs = "0"
-        places = [b.emit(f"getelementptr i8, ptr {here}, i64 {8 * n}") for n in range(len(entries))]
-        for place, entry in zip(places, entries, strict=True):
-            known = b.emit(f"load i64, ptr {place}, align 8")
-            differs = b.emit(f"or i64 {differs}, {b.emit(f'xor i64 {known}, {entry}')}")
-        new, there = b.label("new"), b.label("there")
-        b.line(f"br i1 {b.emit(f'icmp eq i64 {differs}, 0')}, label %{there}, label %{new}, !prof !9100")
-        b.start(new)
-        for place, entry in zip(places, entries, strict=True):
-            b.line(f"store i64 {entry}, ptr {place}, align 8")
-        stray()
-        b.jump(there)
-        b.start(there)
-        more = b.emit(f"getelementptr i64, ptr {here}, i64 {len(entries)}")
-        b.line(f"store ptr {more}, ptr {field('at')}, align 8")
-        if loops:
-            full = b.label("full")
-            end = b.emit(f"load ptr, ptr {field('full')}, align 8")
-            room = b.emit(f"icmp ult ptr {more}, {end}")
-            b.line(f"br i1 {room}, label %{done}, label %{full}, !prof !9100")
-            b.start(full)
-            call_keeping(b, "hw_path_full", recorder)
-        b.jump(done)
-        b.start(done)
-
     def _site(self, what: Accessing, part: int, kind: int, nbytes: int, writes: bool) -> int:
         """The number of this access; an instruction's accesses are told in the same order for each part."""
         turn = self._turns.get((what.address, part), 0)
@@ -437,33 +380,6 @@ class Staged:
     def _recorder(self, b: Builder) -> str:
         place = b.emit(f"getelementptr i8, ptr %w, i64 {WAVE.offset['hooks'] + 8 * RECORDER_HOOK}")
         return b.emit(f"load ptr, ptr {place}, align 8")
-
-
-def _ends_segment(block: BasicBlock, at: int) -> bool:
-    """Whether EXEC changes with the block's instruction number ``at``, for vector instructions that follow."""
-    if not effects(block.instructions[at]).exec_change:
-        return False
-    return any(effects(i).vector_write or effects(i).vector_read for i in block.instructions[at + 1 :])
-
-
-def _loop_headers(program: Program) -> set[int]:
-    """Blocks of which each way that comes back to where it was passes one."""
-    blocks = program.blocks.values()
-    if any(block.end == "indirect" for block in blocks):
-        return set(program.blocks)
-    return {a for block in blocks for a in block.successors if a <= block.address}
-
-
-def _active(t: Translator) -> str:
-    """The active lanes, an ``i64``."""
-    return "-1" if t.exec_mask().full else t.regs.pair(EXEC)
-
-
-def _accessing(instruction: Instruction) -> Accessing:
-    row, address = instruction.row, instruction.address
-    if "atomic" in row.flags:
-        return Accessing(address, address, True, operation_of(row.name))
-    return Accessing(address, address, False, volatile="load" in row.flags and bool(instruction.fields.get("glc")))
 
 
 def _whole(b: Builder, lanes: Mask) -> str:

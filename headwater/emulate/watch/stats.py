@@ -1,4 +1,7 @@
-"""The totals of a recorded launch and its code in; what its instructions, lanes and memory accesses were, out."""
+"""What instructions, lanes and memory accesses of a launch were: the numbers, and their sums by class and source line.
+
+`headwater.emulate.recorded` makes them of a recorded launch.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headwater.emulate.watch.trace_format import LINE_BYTES
 from headwater.emulate.wave.layout import LANES
-from headwater.isa.gcn.cost import UNITS
-from headwater.isa.gcn.decode import decode
-from headwater.isa.gcn.printer import text
 
 if TYPE_CHECKING:
-    from headwater.emulate.watch.staging import Site, Tables
-    from headwater.emulate.watch.trace import Recording, Totals
-    from headwater.isa.gcn.objects import CodeObject
+    from headwater.emulate.watch.staging import Site
 
 BANK_BYTES: Final = 4
 """What a bank of the LDS moves in a cycle."""
@@ -186,30 +184,6 @@ def _numbers(row: Work) -> dict[str, Any]:
     }
 
 
-def statistics(recording: Recording) -> Statistics:
-    """What the launch that ``recording`` watched did."""
-    launch, tables, totals = recording.launch, recording.tables, recording.totals
-    assert launch is not None
-    assert tables is not None
-    assert totals is not None
-    if launch.chip.is_vliw:
-        from headwater.emulate.vliw.stats import of_shader
-
-        return of_shader(launch, tables, totals)
-    rows = _instructions(launch.code, tables, totals, BANK_BYTES * launch.local_banks)
-    global_size, local_size, _ = launch._sizes
-    entry = [s for s in tables.segments if s.block == launch.machine_kernel.entry and s.first]
-    dims = launch._work_dim
-    return Statistics(
-        launch.machine_kernel.name,
-        launch.code.target,
-        global_size[:dims],
-        local_size[:dims],
-        int(totals.segments[tables.segments.index(entry[0]), 0]) if entry else 0,
-        **summed(rows, UNITS),
-    )
-
-
 def summed(rows: Sequence[InstructionRow], classes: Iterable[str]) -> dict[str, Any]:
     """Sums over ``rows``: the fields of `Statistics` that are made of them."""
     total = Work()
@@ -221,28 +195,6 @@ def summed(rows: Sequence[InstructionRow], classes: Iterable[str]) -> dict[str, 
         if row.line is not None:
             lines.setdefault(row.line[:2], Work()).add(row.did)
     return {"total": total, "classes": by_class, "lines": lines, "instructions": tuple(rows)}
-
-
-def _instructions(code: CodeObject, tables: Tables, totals: Totals, cycle_bytes: int) -> tuple[InstructionRow, ...]:
-    sites: dict[int, list[int]] = {}
-    for number, site in enumerate(tables.sites):
-        sites.setdefault(site.address, []).append(number)
-    image = code.image()
-    rows = []
-    for segment, sums in zip(tables.segments, totals.segments, strict=True):
-        times, lanes, full, idle = (int(n) for n in sums)
-        for address in segment.addresses:
-            instruction = decode(image, address, code.isa)
-            kind = instruction.row.cost.unit
-            did = Work(times, lanes, full, idle)
-            if kind == "VALU":
-                did.valu, did.valu_lanes, did.valu_full = times, lanes, full
-            numbers = sites.get(address, ())
-            did.accesses = accesses([(tables.sites[n], totals.sites[n]) for n in numbers], cycle_bytes)
-            line = code.line_of(address)
-            shown = text(instruction, code.isa)
-            rows.append(InstructionRow(address, f"{address:x}", shown, kind, line, did))
-    return tuple(sorted(rows, key=lambda row: row.address))
 
 
 def accesses(sites: Iterable[tuple[Site, Any]], cycle_bytes: int) -> list[Access]:

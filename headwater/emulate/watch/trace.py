@@ -10,7 +10,7 @@ import functools
 import json
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -110,7 +110,9 @@ def c_header() -> str:
     return f"{trace_format.c_header()}{own}enum {{ SERIES_BYTES = {_SERIES_BYTES} }};\n"
 
 
-class _TraceObserver(Staged):
+class TraceObserver(Staged):
+    """Writes code that tells trace.c."""
+
     name = f"trace {VERSION}"
     library = ("trace_cycles.h", "trace_records.h", "trace.c")
     expects = True
@@ -138,15 +140,6 @@ class _TraceObserver(Staged):
         return self.sites[site].same_as >= 0
 
 
-def parts(vliw: bool) -> tuple[Callable[[], object], ...]:
-    """What is compiled once on a machine for launches that are recorded, besides their kernels: to be called beforehand
-    in threads of their own. ``vliw``: for chips of that family."""
-    from headwater.emulate.gcn import native
-    from headwater.emulate.vliw import native as shaders
-
-    return shaders.support if vliw else native.support, _TraceObserver().objects
-
-
 @dataclass(frozen=True, slots=True)
 class Totals:
     """What a launch did, summed.
@@ -170,7 +163,7 @@ class Recording:
     notes_written = False
 
     def __init__(self, path: Path | str | None = None) -> None:
-        self.observer = _TraceObserver()
+        self.observer = TraceObserver()
         self.path = None if path is None else Path(path)
         self.tables: Tables | None = None
         self.totals: Totals | None = None

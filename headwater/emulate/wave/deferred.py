@@ -14,10 +14,11 @@ Thunk = Callable[[int], None]
 
 
 class Deferred:
-    """What waits to be written; whoever inherits it begins with an empty ``_queue`` and no loads in it."""
+    """What waits to be written."""
 
-    _queue: list[Thunk]
-    _queue_loads: bool
+    def __init__(self) -> None:
+        self._queue: list[Thunk] = []
+        self._queue_loads = False
 
     def later(self, thunk: Thunk, *, loads: bool = False) -> None:
         """Have ``thunk(part)`` called for each part when the run of vector code ends."""

@@ -3,7 +3,6 @@ code. `headwater.runtime` makes launches; nothing here starts one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -15,8 +14,6 @@ from headwater.native.pool import Task
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
-    from headwater.emulate.gcn.dispatch import Abi
-    from headwater.isa.gcn.objects import CodeObject, KernelObject
 
 
 class SimulatedTask(Task):
@@ -68,42 +65,3 @@ class WavefrontLaunch(Protocol):
     def chip(self) -> Chip: ...
     @property
     def local_banks(self) -> int: ...
-
-
-class GcnLaunch(WavefrontLaunch, Protocol):
-    """A launch of a kernel of a code object."""
-
-    code: CodeObject
-    machine_kernel: KernelObject
-    abi: Abi
-    _sizes: tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]]
-    """Global size, work-group size, offset."""
-
-    def arguments_of(self, extents: Sequence[Extent]) -> list[Extent]:
-        """The allocations that are the kernel's arguments."""
-        ...
-
-
-class ShaderLaunch(WavefrontLaunch, Protocol):
-    """A launch of a VLIW shader."""
-
-    machine: Any
-    sizes: Any
-    _info: Any
-
-    @property
-    def mode(self) -> str: ...
-
-    def line_of(self, index: int, number: int) -> int:
-        """The source line of a group or fetch of a control-flow instruction, 0 if it is not known."""
-        ...
-
-    def work_item(self, group: tuple[int, int, int], lane: int) -> tuple[int, int, int]:
-        """The global number of a group's work-item."""
-        ...
-
-    def called(
-        self, item: tuple[int, int, int], group: tuple[int, int, int]
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """What messages call a work-item and its group."""
-        ...

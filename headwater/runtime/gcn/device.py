@@ -197,9 +197,9 @@ class SimulatedKernel(CpuKernel):
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> Any:
         if not check:
             return self.watched(global_size, local_size, offset, lds_bytes=lds_bytes)
-        from headwater.emulate.watch.check import Checker
+        from headwater.emulate.gcn.check import checker
 
-        return self.watched(global_size, local_size, offset, Checker(), lds_bytes)
+        return self.watched(global_size, local_size, offset, checker(), lds_bytes)
 
     def watched(
         self,

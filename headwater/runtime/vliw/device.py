@@ -182,9 +182,9 @@ class LoadedShader:
                 self._launches.clear()
             watcher = None
             if check:
-                from headwater.emulate.vliw.check import ShaderChecker
+                from headwater.emulate.vliw.check import shader_checker
 
-                watcher = ShaderChecker()
+                watcher = shader_checker()
             found = ShaderLaunch(self.owner, self.machine, self.chip, shape, bindings, watcher=watcher)
             self._launches[key] = found
         return found

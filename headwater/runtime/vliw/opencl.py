@@ -193,9 +193,9 @@ class CompiledKernel(_OpenClKernel):
 def _checker(wanted: bool) -> Watcher | None:
     if not wanted:
         return None
-    from headwater.emulate.vliw.check import VliwChecker
+    from headwater.emulate.vliw.check import opencl_checker
 
-    return VliwChecker()
+    return opencl_checker()
 
 
 class OpenClLaunch(ShaderLaunch):

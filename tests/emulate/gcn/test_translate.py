@@ -475,7 +475,8 @@ def test_the_text_does_not_depend_on_the_hash_seed(tmp_path):
     code.write_bytes(gcn.compile_code_object(kernel, "k.cl", target="gfx900").code)
     script = (
         "import sys, pathlib\n"
-        "from headwater.emulate.gcn.translate import Options, translate_kernel\n"
+        "from headwater.emulate.gcn.translate import translate_kernel\n"
+        "from headwater.emulate.gcn.translator import Options\n"
         "from headwater.isa.gcn.codeobject import load\n"
         "code = load(pathlib.Path(sys.argv[1]).read_bytes(), 'k')\n"
         "for name in code.kernels: print(translate_kernel(code, name, Options(full=False)).text)\n"

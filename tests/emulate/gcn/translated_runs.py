@@ -16,11 +16,12 @@ from gcn_snippets import code_of, make_wave, run_all
 
 from headwater.base.arrays import address, aligned_bytes
 from headwater.chips.gcn_isas import ISA_OF_TARGET
-from headwater.emulate.gcn.native import has_avx512, support
 from headwater.emulate.gcn.program import read_program
-from headwater.emulate.gcn.translate import Options, Translator
+from headwater.emulate.gcn.translate import translate
+from headwater.emulate.gcn.translator import Options
 from headwater.emulate.wave import layout
 from headwater.emulate.wave.reference_memory import FlatMemory, LocalMemory
+from headwater.emulate.wave.support import has_avx512, support
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.semantics import Mode
 from headwater.native.launch_block import BLOCK
@@ -122,7 +123,7 @@ def translated(text: str, inputs: np.ndarray, lanes: int, target: str) -> np.nda
     code = code_of(text, target)
     isa = ISA_OF_TARGET[target]
     program = read_program(lambda at: decode(code, at, isa), 0, isa, lambda at: 0 <= at < len(code))
-    made = Translator(program, Mode(), Options(full=lanes == LANES, avx512=has_avx512())).translate()
+    made = translate(program, Mode(), Options(full=lanes == LANES, avx512=has_avx512()))
     native = WORKER.call("emulate.wave.codegen:compile_wave", made.text, made.instruction_count)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "wave.so"

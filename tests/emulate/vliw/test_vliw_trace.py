@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import headwater as hw
+from headwater.emulate.recorded import statistics
 from headwater.emulate.vliw.clause import PC_CF_SHIFT
 from headwater.emulate.vliw.raster import NO_QUAD, rasterised
 from headwater.emulate.vliw.watch import tiled_bytes
 from headwater.emulate.watch.hooks import watching
-from headwater.emulate.watch.stats import is_lds, is_vector, statistics
+from headwater.emulate.watch.stats import is_lds, is_vector
 from headwater.emulate.watch.trace import Recording, read
 from headwater.emulate.watch.trace_format import LINEAR, LIST, UNIFORM
 from headwater.runtime.vliw.launch import ShaderLaunch, Sizes

@@ -5,8 +5,9 @@ import pytest
 
 import headwater as hw
 from headwater import chips
+from headwater.emulate.recorded import statistics
 from headwater.emulate.watch.hooks import watching
-from headwater.emulate.watch.stats import is_lds, is_vector, statistics
+from headwater.emulate.watch.stats import is_lds, is_vector
 from headwater.emulate.watch.trace import FIRST_ADDRESS, Recording, read
 from headwater.emulate.watch.trace_format import CHUNK, LINEAR, LIST, MAGIC, UNIFORM
 from headwater.timing.replay import Replayer

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.emulate.watch.stats import statistics
+from headwater.emulate.recorded import statistics
 from headwater.emulate.watch.trace import Recording
 from headwater.errors import KernelFault, LaunchError
 from headwater.opencl.gcn_build import assemble
