@@ -13,7 +13,7 @@ import numpy as np
 from headwater.opencl import host
 from headwater.opencl.host import HostModule
 from headwater.runtime.cpu.device import cpu_device, cpu_program
-from headwater.runtime.devices import Device, DeviceProgram
+from headwater.runtime.interface import Device, DeviceProgram
 from headwater.vectorise.layout import Layout
 
 LAYOUTS = (

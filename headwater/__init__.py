@@ -37,8 +37,10 @@ _PUBLIC = {
     "KernelFault": "headwater.errors",
 }
 
-# Packages above the run-time that its kernels have methods of.
+# What lower packages reach in higher ones: who is asked for a device by name, and what kernels have methods of.
 provide("analyze", "headwater.analyze.entry:analyze")
+provide("device", "headwater.runtime.devices:by_name")
+provide("default device", "headwater.runtime.devices:default")
 provide("simulate", "headwater.timing.simulate:simulate_launch")
 
 __all__ = ["__version__", "analyze", *_PUBLIC]

@@ -30,7 +30,7 @@ from verification import isolated
 if TYPE_CHECKING:
     import numpy as np
 
-    from headwater.runtime.devices import DeviceProgram
+    from headwater.runtime.interface import DeviceProgram
     from verification.random_kernels import Case
 
 TIME_LIMIT_SECONDS = 60.0

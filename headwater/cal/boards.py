@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from headwater.cal.compiler import Encoding
     from headwater.cal.state import Resource
     from headwater.il.checker import Facts
-    from headwater.runtime.devices import Device
+    from headwater.runtime.interface import Device
     from headwater.timing import Report
 
 Array = np.ndarray[Any, Any]
@@ -262,8 +262,8 @@ class _IlLoaded(Loaded):
     def __init__(self, device: Device, il: str) -> None:
         from headwater.il.checker import check
         from headwater.il.parser import parse
-        from headwater.runtime.cpu.device import ENTRY
         from headwater.runtime.il import IlProgram
+        from headwater.runtime.shapes import ENTRY
 
         self.device = device
         program = parse(il)

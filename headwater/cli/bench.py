@@ -45,7 +45,7 @@ def main(words: Sequence[str]) -> int:
     args = parser.parse(words)
 
     from headwater.data import benchmark
-    from headwater.runtime.devices import resolve
+    from headwater.runtime.interface import resolve
 
     device = resolve(args.device)
     on_cpu = device.kind == "cpu"

@@ -63,7 +63,7 @@ def main(words: Sequence[str]) -> int:
     from headwater import files
     from headwater.cli.progress import progress
     from headwater.data import photograph
-    from headwater.runtime.devices import resolve
+    from headwater.runtime.interface import resolve
 
     files.check_target(args.output)
     if Path(args.output).suffix.lower() not in files.PICTURES:

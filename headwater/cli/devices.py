@@ -62,7 +62,8 @@ def main(words: Sequence[str]) -> int:
 
 def _machine() -> list[dict[str, Any]]:
     """The devices that are here."""
-    from headwater.runtime.devices import devices, resolve
+    from headwater.runtime.devices import devices
+    from headwater.runtime.interface import resolve
 
     try:
         chosen = resolve(None)

@@ -197,7 +197,7 @@ def _run(args: argparse.Namespace, begin: float) -> int:
             with progress(f"timing {name} on {device.name}"):
                 seconds = job.times(device, repeats, _BUDGET)
     if args.check and device.kind == "cpu" and not args.quiet:
-        from headwater.runtime.cpu.device import NOT_CHECKED
+        from headwater.runtime.checking import NOT_CHECKED
 
         print(f"headwater: note: {NOT_CHECKED}; with --device vega64 it does", file=sys.stderr)
     notes = write_outputs(job, outputs)

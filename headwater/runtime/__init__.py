@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from headwater.runtime.devices import Buffer, Device, DeviceKernel, DeviceProgram, device, devices
-from headwater.runtime.events import Event, Queue
+from headwater.runtime.devices import device, devices
+from headwater.runtime.events import Event
 from headwater.runtime.images import Image
+from headwater.runtime.interface import Buffer, Device, DeviceKernel, DeviceProgram, Queue
 from headwater.runtime.program import Kernel, Program, compile
 from headwater.runtime.streams import Stream, stream
 from headwater.runtime.values import Local, Sampler

@@ -1,280 +1,19 @@
-"""A device's name, or none, passes in; the `Device` to run on passes out, with the interface that every kind has."""
+"""A device's name, or none, passes in; the `Device` to run on passes out."""
 
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
-from operator import index
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from headwater.base.arrays import Array
-from headwater.errors import DeviceError, LaunchError, UsageError
-from headwater.runtime.events import Event, Queue
+from headwater.base.numbers import natural
+from headwater.errors import DeviceError
+from headwater.runtime.interface import Device, resolve
 
 if TYPE_CHECKING:
-    from headwater.opencl.kernels import KernelInfo
-
-Size = Sequence[int] | int
-
-
-class Buffer(ABC):
-    """A piece of a device's memory: ``nbytes`` bytes on ``device``."""
-
-    __slots__ = ("__weakref__", "device", "nbytes")
-
-    device: Device
-    nbytes: int
-
-    def __repr__(self) -> str:
-        return f"<Buffer of {self.nbytes} bytes on {self.device.name}>"
-
-
-class Prepared(Protocol):
-    """A kernel with its sizes fixed: called with the arguments it launches."""
-
-    def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> Event: ...
-
-
-class DeviceKernel(ABC):
-    """One kernel built for one device."""
-
-    __slots__ = ("__weakref__", "_title", "device", "info")
-
-    device: Device
-    info: KernelInfo
-
-    @property
-    def name(self) -> str:
-        """The kernel's name."""
-        return self.info.name
-
-    @property
-    def title(self) -> str:
-        """What messages call it: its name, unless it was generated from one in another language."""
-        return getattr(self, "_title", self.info.name)
-
-    @title.setter
-    def title(self, title: str) -> None:
-        self._title = title
-
-    @abstractmethod
-    def prepare(
-        self,
-        global_size: Size,
-        local_size: Size | None,
-        offset: Size = (),
-        *,
-        check: bool | None = None,
-        lds_bytes: int = 0,
-    ) -> Prepared:
-        """Fix the sizes; ``lds_bytes``: local memory for each group behind what the kernel declares. Cached: the same
-        sizes give the same object. LaunchError if they cannot be launched."""
-
-
-class DeviceProgram:
-    """A source text built for one device: its ``kernels`` by name, and what the compiler ``warned`` of."""
-
-    __slots__ = ("__weakref__", "device", "kernels", "warnings")
-
-    def __init__(self, device: Device, kernels: Mapping[str, DeviceKernel], warnings: str = "") -> None:
-        self.device = device
-        self.kernels = kernels
-        self.warnings = warnings
-
-
-class Device(ABC):
-    """Something that runs kernels. As a context manager it is the current device inside the block."""
-
-    name: str
-    kind: Literal["cpu", "opencl", "simulated"]
-    description: str
-
-    @property
-    def is_gpu(self) -> bool:
-        """Whether it is a graphics processor."""
-        return False
-
-    @property
-    def driver(self) -> str:
-        """What runs the kernels, with its version, for reports."""
-        return ""
-
-    @property
-    def memory_bytes(self) -> int:
-        """How much memory the device has."""
-        return 0
-
-    @property
-    def compute_units(self) -> int:
-        """How many cores or compute units work side by side."""
-        return 1
-
-    @property
-    def max_group_size(self) -> int:
-        """The largest number of work-items in a group."""
-        return 1
-
-    @property
-    def has_local_memory(self) -> bool:
-        """Whether the work-items of a group share memory."""
-        return True
-
-    @property
-    def stream_texels(self) -> int:
-        """A side of the largest texture where Brook+ streams are textures and colour outputs; 0 where they are
-        buffers."""
-        return 0
-
-    def expect_source(self) -> None:
-        """Begin to get ready for a `build` of what is not in the cache; returns at once."""
-        return None
-
-    @abstractmethod
-    def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
-        """Compile OpenCL C for this device, or take it from the cache; SourceError with the position if it is wrong."""
-
-    @abstractmethod
-    def allocate(self, nbytes: int) -> Buffer:
-        """Uninitialised device memory; ResourceError if there is not enough."""
-
-    @abstractmethod
-    def wrap(self, array: Array) -> Buffer:
-        """A buffer with the contents of a C-contiguous array: its own memory on cpu, a copy elsewhere."""
-
-    @abstractmethod
-    def upload(self, array: Array) -> Buffer:
-        """A new buffer with a copy of the array, in C order."""
-
-    @abstractmethod
-    def write(self, buffer: Buffer, array: Array, offset: int = 0) -> None:
-        """Copy an array into a buffer from byte ``offset`` on."""
-
-    @abstractmethod
-    def download(self, buffer: Buffer, array: Array, offset: int = 0) -> None:
-        """Copy a buffer from byte ``offset`` on into an array, after all launches before it on the default queue."""
-
-    @abstractmethod
-    def copy(self, source: Buffer, target: Buffer) -> None:
-        """Copy one buffer of this device to another, as far as the shorter goes."""
-
-    def part(self, buffer: Buffer, offset: int, nbytes: int) -> Buffer | None:
-        """A buffer that is a part of another's memory; None if this device has none that begin there."""
-        return None
-
-    def copy_part(
-        self, source: Buffer, target: Buffer, stored: Sequence[int], index: Sequence[slice], itemsize: int
-    ) -> None:
-        """Copy the part ``index`` of an array of shape ``stored``, elements of ``itemsize`` bytes, without gaps."""
-        whole = np.empty(tuple(stored), f"V{itemsize}")
-        self.download(source, whole)
-        self.write(target, np.ascontiguousarray(whole[tuple(index)]))
-
-    @abstractmethod
-    def fill(self, buffer: Buffer, pattern: bytes) -> None:
-        """Repeat the bytes all over the buffer; its size is a multiple of the pattern's."""
-
-    @abstractmethod
-    def new_queue(self, profiling: bool = True) -> Any:
-        """What a `Queue` of this device works with; ``profiling``: its events know the device's times."""
-
-    @abstractmethod
-    def finish_queue(self, backend: Any) -> None:
-        """Wait for a queue made by `new_queue`."""
-
-    @abstractmethod
-    def finish(self) -> None:
-        """Wait for everything launched on the device's default queue."""
-
-    def prepare(
-        self, kernel: DeviceKernel, global_size: Size, local_size: Size | None = None, offset: Size = ()
-    ) -> Prepared:
-        """A kernel of this device with its sizes fixed; call the result with the arguments."""
-        if kernel.device is not self:
-            raise UsageError(f"kernel {kernel.name} was built for {kernel.device.name}, not for {self.name}")
-        return kernel.prepare(global_size, local_size, offset)
-
-    def launch(
-        self,
-        kernel: DeviceKernel,
-        global_size: Size,
-        local_size: Size | None,
-        args: Sequence[Any],
-        *,
-        offset: Size = (),
-        queue: Queue | None = None,
-        time_limit: float | None = None,
-    ) -> Event:
-        """Run a kernel over ``global_size`` work-items in groups of ``local_size`` (None: the device chooses).
-
-        ``args``: buffers, streams, arrays, values, `Local`, `Image`, `Sampler` in the kernel's order.
-        """
-        return self.prepare(kernel, global_size, local_size, offset)(args, queue, time_limit)
-
-    def __enter__(self) -> Device:
-        _stack.set((*_stack.get(), self))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        _stack.set(_stack.get()[:-1])
-
-    def __repr__(self) -> str:
-        return f"<Device {self.name!r}: {self.description}>"
-
-
-_stack: ContextVar[tuple[Device, ...]] = ContextVar("headwater_device", default=())
-
-
-def sizes(value: Size, what: str, low: int = 0) -> tuple[int, ...]:
-    """One to three whole numbers, at least ``low`` each; LaunchError otherwise."""
-    given: Any = value
-    parts = given if isinstance(given, Sequence) or (isinstance(given, np.ndarray) and given.ndim == 1) else (given,)
-    if isinstance(given, (str, bytes, bytearray)) or not 1 <= len(parts) <= 3:
-        raise LaunchError(f"the {what} has one to three dimensions, not {value!r:.60}")
-    out = []
-    for part in parts:
-        try:
-            number = -1 if isinstance(part, (bool, np.bool_)) else index(part)
-        except Exception:  # whatever an __index__ may raise
-            number = -1
-            part = repr(part)
-        if isinstance(part, (bool, np.bool_, str)):
-            raise LaunchError(f"the {what} is made of whole numbers, not {part!s:.60}", hint="use // instead of /")
-        if number < low:
-            raise LaunchError(f"the {what} {tuple(parts)} has a dimension below {low}")
-        if number >= 1 << 63:
-            raise LaunchError(f"the {what} {tuple(parts)} is beyond 64 bits")
-        out.append(number)
-    return tuple(out)
-
-
-# -- choosing ----------------------------------------------------------------------------------------------------------
-
-
-def current() -> Device | None:
-    """The device of the innermost ``with`` block, None outside of any."""
-    stack = _stack.get()
-    return stack[-1] if stack else None
-
-
-def resolve(device: Device | str | None = None) -> Device:
-    """The device meant: itself, by its name, or if None the current one, the environment's, or the cpu.
-
-    DeviceError names the devices that exist if there is none of that name.
-    """
-    if device is None:
-        return current() or default()
-    if isinstance(device, Device):
-        return device
-    if not isinstance(device, str):
-        raise DeviceError(f"a device is meant by a name or a Device, not by a {type(device).__name__}")
-    return _by_name(device)
+    from headwater.chips import Outline
+    from headwater.runtime.gcn.device import SimulatedDevice
+    from headwater.runtime.opencl.device import ClDevice
 
 
 def default() -> Device:
@@ -282,7 +21,7 @@ def default() -> Device:
     name = os.environ.get("HEADWATER_DEVICE", "").strip()
     if name:
         try:
-            return _by_name(name)
+            return by_name(name)
         except DeviceError as error:
             raise DeviceError(f"HEADWATER_DEVICE={name}: {error.message}", hint=error.hint) from None
     runtime = os.environ.get("BRT_RUNTIME", "").strip().lower()
@@ -292,7 +31,7 @@ def default() -> Device:
         if not adapter.isdecimal():
             raise DeviceError(f"BRT_ADAPTER={adapter}: not a number", hint="it counts GPUs from 0")
         try:
-            return _by_name(f"gpu:{adapter}")
+            return by_name(f"gpu:{adapter}")
         except DeviceError as error:
             raise DeviceError(
                 f"BRT_RUNTIME=cal asks for a GPU: {error.message}", hint=error.hint or "set BRT_RUNTIME=cpu"
@@ -308,25 +47,53 @@ def _cpu() -> Device:
     return cpu_device()
 
 
-def _by_name(text: str) -> Device:
+def by_name(text: str) -> Device:
+    """The device of a name; DeviceError names those that exist if there is none."""
     name = text.strip()
     lower = name.lower()
     if lower == "cpu":
         return _cpu()
     if lower == "gpu" or lower.startswith(("gpu:", "opencl:")) or lower == "opencl":
-        from headwater.runtime.opencl.device import find
-
-        return find(name)
-    found = _simulated(name) or _opencl_by_device_name(name)
+        return _opencl(name)
+    found = simulated(name) or _opencl_by_device_name(name)
     if found is not None:
         return found
     raise unknown_device(name)
 
 
-def _simulated(name: str) -> Device | None:
-    from headwater.runtime.gcn.device import find
+def _opencl(name: str) -> Device:
+    """``gpu``, ``gpu:1``, ``opencl``, ``opencl:0``, ``opencl:0:1`` or ``opencl:part of a name``."""
+    from headwater.runtime.opencl.device import enumerate_devices
 
-    return find(name)
+    everything = enumerate_devices()
+    if not everything:
+        raise unknown_device(name, "PyOpenCL finds no OpenCL driver")
+    head, _, rest = name.partition(":")
+    gpus = [device for device in everything if device.is_gpu]
+    if head.lower() == "gpu":
+        if not gpus:
+            raise unknown_device(name, "none of the OpenCL devices is a GPU")
+        if rest:
+            number = natural(rest)
+            gpus = [device for device in gpus if _named(device, rest)] if number is None else gpus[number : number + 1]
+        if not gpus:
+            raise unknown_device(name)
+        return gpus[0]
+    if not rest:
+        return (gpus or everything)[0]
+    numbers = [natural(part) for part in rest.split(":")]
+    if None not in numbers:
+        wanted = f"opencl:{numbers[0]}:{numbers[1] if len(numbers) > 1 else 0}"
+        matches = [device for device in everything if device.name == wanted and len(numbers) <= 2]
+    else:
+        matches = [device for device in everything if _named(device, rest)]
+    if not matches:
+        raise unknown_device(name)
+    return matches[0]
+
+
+def _named(device: ClDevice, part: str) -> bool:
+    return part.lower() in device.description.lower() or part.lower() in device.platform_name.lower()
 
 
 def _opencl_by_device_name(name: str) -> Device | None:
@@ -373,3 +140,61 @@ def devices() -> list[Device]:
     from headwater.runtime.opencl.device import available, enumerate_devices
 
     return [_cpu(), *(enumerate_devices() if available() else [])]
+
+
+# -- simulated chips ---------------------------------------------------------------------------------------------------
+
+_devices: dict[Outline, SimulatedDevice] = {}
+
+
+def _device(outline: Outline) -> SimulatedDevice:
+    """One device for a chip, and another one where a file of the user's has changed."""
+    from headwater import chips
+
+    found = _devices.get(outline)
+    if found is not None and (Path(outline.file).parent == chips.FOLDER or found.chip is chips.load(outline.file)):
+        return found
+    if not outline.is_vliw:
+        from headwater.runtime.gcn.device import SimulatedDevice
+
+        found = SimulatedDevice(outline)
+    else:
+        from headwater.runtime.vliw.device import VliwDevice
+
+        found = VliwDevice(outline)
+    _devices[outline] = found
+    return found
+
+
+def simulated(name: str) -> SimulatedDevice | None:
+    """The device of a chip's name or alias, or of the path of a chip's file; None if there is no such chip."""
+    from headwater import chips
+
+    found = chips.outline(name)
+    return None if found is None else _device(found)
+
+
+def device_for(target: str) -> SimulatedDevice:
+    """A device whose chip executes the machine code of LLVM's processor ``target``; DeviceError if there is none.
+
+    Of several, the one that has its target among its aliases: that is what the target alone means on the command line.
+    """
+    from headwater.chips.gcn_isas import ISA_OF_TARGET
+    from headwater.isa.vliw.traits import GENERATION_OF_TARGET
+
+    isas = {**ISA_OF_TARGET, **GENERATION_OF_TARGET}
+    devices = all_devices()
+    exact = [device for device in devices if device.chip.target == target]
+    alike = [device for device in devices if isas.get(device.chip.target) == isas.get(target, target)]
+    found = [*exact, *alike]
+    if not found:
+        targets = ", ".join(sorted({device.chip.target for device in devices}))
+        raise DeviceError(f"no chip executes machine code for {target}", hint=f"those known execute {targets}")
+    return next((device for device in found if device.chip.target in device.chip.aliases), found[0])
+
+
+def all_devices() -> list[SimulatedDevice]:
+    """A device for each chip that can be emulated."""
+    from headwater import chips
+
+    return [_device(chips.outline_of(chip)) for chip in chips.all_chips()]

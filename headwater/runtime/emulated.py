@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.emulate.watch.hooks import Watcher
     from headwater.runtime.cpu.events import CpuEvent
-    from headwater.runtime.events import Queue
+    from headwater.runtime.interface import Queue
 
 _MEMORY_LIMIT = 1 << 31
 

@@ -1,16 +1,9 @@
-"""Launches pass into a `Queue`, which keeps their order; an `Event` to wait on, with its times, passes out of each."""
+"""A launch passes in; an `Event` to wait on, with its times, passes out."""
 
 from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
-
-from headwater.errors import UsageError
-
-if TYPE_CHECKING:
-    from headwater.runtime.devices import Device
 
 
 class Event(ABC):
@@ -67,62 +60,6 @@ class Event(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {'ended' if self.done else 'running'}>"
-
-
-class Queue:
-    """Launches one after the other while Python goes on: ``Queue("gpu")``, or ``Queue()`` for the current device.
-
-    Several queues run at the same time. As a context manager it waits at the end of the block::
-
-        with hw.Queue("cpu") as queue:
-            event = prog.k[(n,), None](a, b, n, queue=queue)
-
-    Without ``profiling`` the events of an OpenCL queue have no times, and a launch costs less (on an NVIDIA H200 7 µs
-    instead of 12).
-    """
-
-    __slots__ = ("__weakref__", "_backend", "device")
-
-    def __init__(self, device: Device | str | None = None, profiling: bool = True) -> None:
-        from headwater.runtime.devices import resolve
-
-        self.device = resolve(device)
-        self._backend = self.device.new_queue(profiling)
-
-    @property
-    def backend(self) -> Any:
-        """The device's own queue object; a ``pyopencl.CommandQueue`` on OpenCL devices."""
-        return self._backend
-
-    def wait(self) -> None:
-        """Wait for everything put in so far; the first error of a launch is raised."""
-        self.device.finish_queue(self._backend)
-
-    finish = wait
-
-    def __enter__(self) -> Queue:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.wait()
-
-    def __repr__(self) -> str:
-        return f"Queue({self.device.name!r})"
-
-
-def backend_for(queue: Queue, device: Device) -> Any:
-    """The queue's backend, if it belongs to ``device``; UsageError otherwise."""
-    if not isinstance(queue, Queue):
-        raise UsageError(f"queue= takes a Queue, not a {type(queue).__name__}")
-    if queue.device is not device:
-        raise UsageError(
-            f"this queue belongs to {queue.device.name}, the launch goes to {device.name}",
-            hint=f"make one with hw.Queue({device.name!r})",
-        )
-    return queue._backend
 
 
 class Gate:

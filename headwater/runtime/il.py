@@ -15,9 +15,9 @@ import numpy as np
 
 from headwater.errors import LaunchError, LimitError, Span
 from headwater.opencl.kernels import ArgInfo, KernelInfo
-from headwater.runtime.cpu.device import ENTRY
-from headwater.runtime.devices import Device, DeviceProgram, current, resolve
+from headwater.runtime.interface import Device, DeviceProgram, current, resolve
 from headwater.runtime.program import ClProgram, Kernel, Launcher, Program, with_simulate
+from headwater.runtime.shapes import ENTRY
 from headwater.runtime.signature import count_error, prototype
 from headwater.runtime.streams import Stream
 
@@ -166,7 +166,7 @@ class IlKernel(Kernel):
 
     def _tell_step(self, step: StepNeeded, options: dict[str, Any]) -> None:
         """Say, in a checked run on the cpu, what the program relies on: the chips' checks see whether that happens."""
-        from headwater.runtime.cpu.device import check_wanted
+        from headwater.runtime.checking import check_wanted
 
         check = options.get("check")
         device = options.get("device")

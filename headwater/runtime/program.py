@@ -13,8 +13,17 @@ import numpy as np
 from headwater import sources
 from headwater.base.tools import tool
 from headwater.errors import LaunchError, UsageError
-from headwater.runtime.devices import Device, DeviceKernel, DeviceProgram, current, default, resolve
-from headwater.runtime.events import Event, Queue, backend_for
+from headwater.runtime.events import Event
+from headwater.runtime.interface import (
+    Device,
+    DeviceKernel,
+    DeviceProgram,
+    Queue,
+    backend_for,
+    current,
+    default,
+    resolve,
+)
 from headwater.runtime.signature import check_limit, count_error, prototype
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import lds_bytes, whole_numbers

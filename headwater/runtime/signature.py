@@ -372,3 +372,17 @@ def check_limit(seconds: object) -> None:
     """LaunchError unless a launch can be stopped after so many ``seconds``."""
     if not isinstance(seconds, (int, float, np.integer, np.floating)) or not seconds > 0:
         raise LaunchError(f"time_limit is a number of seconds above 0, not {seconds!r}")
+
+
+def check_image(arg: ArgInfo, position: int, image: Image) -> None:
+    """LaunchError if an image's dimensions are not the declared ones, or it is written and read-only."""
+    declared = next((d for d in ("1d_array", "2d_array", "1d", "2d", "3d") if f"image{d}" in arg.type_name), None)
+    if declared is not None and image.dimensions != declared:
+        raise fail(
+            arg,
+            position,
+            f"a {image.dimensions} image given",
+            f"pass hw.Image(array, dimensions={declared!r})",
+        )
+    if arg.access != "read" and not image.array.flags.writeable:
+        raise fail(arg, position, "the image's array is read-only, and the kernel writes to it")

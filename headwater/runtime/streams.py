@@ -13,7 +13,7 @@ from headwater.errors import LaunchError, UsageError
 from headwater.runtime.values import whole_numbers
 
 if TYPE_CHECKING:
-    from headwater.runtime.devices import Buffer, Device
+    from headwater.runtime.interface import Buffer, Device
 
 
 class Stream:
@@ -89,7 +89,7 @@ class Stream:
 
     def copy(self, device: Device | str | None = None) -> Stream:
         """A new stream with the same contents, on the same device or another."""
-        from headwater.runtime.devices import resolve
+        from headwater.runtime.interface import resolve
 
         target = self.device if device is None else resolve(device)
         if target is self.device:
@@ -208,7 +208,7 @@ def stream(
     ``dtype``: of the elements, by default the array's, or float32 for a shape. UsageError for what is neither,
     ResourceError if the device has not enough memory.
     """
-    from headwater.runtime.devices import resolve
+    from headwater.runtime.interface import resolve
 
     target = resolve(device)
     if array is not None and shape is not None:

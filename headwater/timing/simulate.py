@@ -159,7 +159,7 @@ class Recorded:
 def simulated(device: Device | str | None) -> Device:
     """The simulated chip of that name (None: the current or default device), whose engine is made ready meanwhile.
     UsageError if it is a device that exists."""
-    from headwater.runtime.devices import resolve
+    from headwater.runtime.interface import resolve
 
     found = resolve(device)
     if found.kind != "simulated":

@@ -9,7 +9,7 @@ import headwater as hw
 from headwater.errors import HeadwaterError, InternalError, SourceError
 from headwater.icd.server.devices import _chip_facts, _infos, _own_facts
 from headwater.opencl import extensions
-from headwater.runtime.devices import resolve
+from headwater.runtime.interface import resolve
 
 DEVICES = ("cpu", "hd2400-xt", "hd4870", "hd5450", "hd5870", "hd7970", "r9-290x", "vega64")
 I = np.arange(64)  # noqa: E741 - the work-items' numbers

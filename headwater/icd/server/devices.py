@@ -16,7 +16,7 @@ from headwater.base.version import VERSION
 from headwater.errors import DeviceError
 from headwater.icd.constants import CL
 from headwater.opencl import extensions
-from headwater.runtime.devices import Device, resolve
+from headwater.runtime.interface import Device, resolve
 
 VARIABLE = "HEADWATER_ICD_DEVICES"
 LARGEST_ALLOCATION = 1 << 31

@@ -18,9 +18,9 @@ from headwater.bridge.protocol import runs
 from headwater.errors import HeadwaterError, InternalError, KernelFault, LaunchError, ResourceError
 from headwater.icd.constants import CL
 from headwater.icd.protocol import DIMENSIONS, IMAGE, RECORDS, SAMPLER
-from headwater.runtime.cpu.device import NOT_CHECKED
-from headwater.runtime.devices import Device, DeviceKernel
+from headwater.runtime.checking import NOT_CHECKED
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
+from headwater.runtime.interface import Device, DeviceKernel
 from headwater.runtime.values import Local, Sampler
 
 REMEMBERED = 1024

@@ -14,7 +14,7 @@ from headwater.icd.constants import CL
 from headwater.icd.protocol import DIMENSIONS, KINDS
 from headwater.icd.server.devices import abilities_of
 from headwater.opencl import clang, extensions
-from headwater.runtime.devices import Device, DeviceProgram
+from headwater.runtime.interface import Device, DeviceProgram
 
 if TYPE_CHECKING:
     from headwater.opencl.kernels import ArgInfo, KernelInfo

@@ -16,7 +16,7 @@ from headwater.icd.protocol import MESSAGES, PROTOCOL, pack
 from headwater.icd.server import programs
 from headwater.icd.server.devices import descriptions
 from headwater.icd.server.launches import Kernel, Launcher, Output, group_of
-from headwater.runtime.devices import Device, DeviceProgram
+from headwater.runtime.interface import Device, DeviceProgram
 
 Handler = Callable[[tuple[Any, ...]], Any]
 

@@ -22,14 +22,15 @@ from headwater.emulate.vliw.bindings import Format
 from headwater.emulate.watch import unwritten
 from headwater.runtime.brook.arguments import Element, declaration
 from headwater.runtime.brook.pixels import Layout, Pass, Surface
-from headwater.runtime.cpu.device import check_wanted
+from headwater.runtime.checking import check_wanted
 from headwater.runtime.cpu.launch import CpuBuffer
 from headwater.runtime.vliw.device import LoadedShader, bound_views, domain_sizes, grid_sizes, load
 from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, View
 
 if TYPE_CHECKING:
     from headwater.il.from_llvm import IlKernel
-    from headwater.runtime.events import Event, Queue
+    from headwater.runtime.events import Event
+    from headwater.runtime.interface import Queue
     from headwater.runtime.vliw.device import VliwDevice
 
 _ELEMENT_BYTES = 16

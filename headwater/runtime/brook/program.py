@@ -45,8 +45,8 @@ from headwater.runtime.brook.arguments import (
 )
 from headwater.runtime.brook.places import in_brook
 from headwater.runtime.brook.plan import Domain, Launch, View, output_shape, plan_map, plan_reduction
-from headwater.runtime.devices import Device, DeviceProgram, current, default, resolve
-from headwater.runtime.events import Event, Queue
+from headwater.runtime.events import Event
+from headwater.runtime.interface import Device, DeviceProgram, Queue, current, default, resolve
 from headwater.runtime.program import Kernel, Program
 from headwater.runtime.signature import check_limit
 from headwater.runtime.streams import Stream, SubStream
@@ -55,7 +55,7 @@ from headwater.runtime.values import whole_numbers
 if TYPE_CHECKING:
     from headwater.runtime.brook.drawing import Drawing, Shaders
     from headwater.runtime.brook.pixels import Pass
-    from headwater.runtime.devices import Buffer, Prepared
+    from headwater.runtime.interface import Buffer, Prepared
 
 _KEPT_PLANS = 256  # per kernel; each holds the address tables of one combination of shapes
 _EXACT = "-D HW_EXACT_RANGE"

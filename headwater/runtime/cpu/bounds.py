@@ -17,8 +17,8 @@ import numpy as np
 from headwater.base.arrays import describe, view
 from headwater.errors import HeadwaterError, LaunchError, SourceError, span_of_bytes
 from headwater.runtime import signature
-from headwater.runtime.devices import Buffer
 from headwater.runtime.images import Image
+from headwater.runtime.interface import Buffer
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import Local
 

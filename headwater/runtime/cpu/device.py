@@ -19,9 +19,11 @@ from headwater.base.arrays import ALIGNMENT, Array, aligned_bytes
 from headwater.base.version import VERSION
 from headwater.errors import LaunchError, LimitError, ResourceError, UsageError
 from headwater.native import pool as _pool
+from headwater.runtime.checking import check_wanted
 from headwater.runtime.cpu.events import CpuQueue
 from headwater.runtime.cpu.launch import CpuBuffer, CpuLaunch
-from headwater.runtime.devices import Buffer, Device, DeviceKernel, DeviceProgram, Size, sizes
+from headwater.runtime.interface import Buffer, Device, DeviceKernel, DeviceProgram
+from headwater.runtime.shapes import Size, check_sizes, is_empty, offset_of, sizes, three
 
 if TYPE_CHECKING:
     from headwater.opencl.kernels import KernelInfo
@@ -215,7 +217,7 @@ class CpuKernel(DeviceKernel):
             key = (
                 sizes(global_size, "global size"),
                 None if local_size is None else sizes(local_size, "group size"),
-                () if _is_empty(offset) else sizes(offset, "global offset"),
+                () if is_empty(offset) else sizes(offset, "global offset"),
                 check,
                 lds_bytes,
             )
@@ -235,9 +237,7 @@ class CpuKernel(DeviceKernel):
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> CpuLaunch:
         whole = sizes(global_size, "global size")
         group = check_sizes(self.info, whole, local_size, self.options, MAX_GROUP_SIZE)
-        start = (0,) * len(whole) if _is_empty(offset) else sizes(offset, "global offset")
-        if len(start) != len(whole):
-            raise LaunchError(f"the global offset {start} has not as many dimensions as the global size {whole}")
+        start = offset_of(offset, whole)
         if any(size + first > MAX_ID for size, first in zip(whole, start, strict=True)):
             shift = f" from offset {start}" if any(start) else ""
             raise LaunchError(
@@ -250,7 +250,7 @@ class CpuKernel(DeviceKernel):
         empty = prod(whole) == 0
         # Code for an empty launch is never run; any size will do to know the arguments.
         wanted = (1,) * len(whole) if empty else whole
-        asked = (self.info.name, _three(wanted), None if group is None or empty else _three(group), len(whole))
+        asked = (self.info.name, three(wanted), None if group is None or empty else three(group), len(whole))
         try:
             host = module.specialise(*asked)
         except LimitError:
@@ -258,7 +258,7 @@ class CpuKernel(DeviceKernel):
 
             with located_at_largest(self.program_source, self.program_filename, self.options):
                 raise
-        sizes_of_launch = (_three(whole), _three(start, 0), len(whole))
+        sizes_of_launch = (three(whole), three(start, 0), len(whole))
 
         def careful() -> CpuLaunch:
             return CpuLaunch(self, module.specialise(*asked, guarded=False), *sizes_of_launch, check, None, group)
@@ -299,80 +299,6 @@ def cpu_program(
         for name, info in module.kernels.items()
     }
     return DeviceProgram(device, kernels, getattr(module, "warnings", ""))
-
-
-def check_wanted() -> bool:
-    """Whether HEADWATER_CHECK asks for bounds-checked runs."""
-    return os.environ.get("HEADWATER_CHECK", "").strip().lower() not in ("", "0", "no", "off", "false")
-
-
-_STANDARD = re.compile(r"-cl-std=CL(\d)")
-
-
-def check_sizes(
-    info: KernelInfo, whole: tuple[int, ...], local_size: Size | None, options: str, largest: int
-) -> tuple[int, ...] | None:
-    """The group size as a tuple, or None; LaunchError if the kernel cannot be launched in such groups."""
-    required = info.reqd_group_size
-    if prod(whole) >= 1 << 62:
-        raise LaunchError(f"the global size {whole} is beyond 2**62 work-items")
-    if local_size is None:
-        group = required[: len(whole)] if required is not None else None
-        if group is None:
-            return None
-    else:
-        group = sizes(local_size, "group size", low=1)
-    if len(group) != len(whole):
-        raise LaunchError(
-            f"the group size {group} has {len(group)} dimension{'s' * (len(group) != 1)}, "
-            f"the global size {whole} has {len(whole)}"
-        )
-    if required is not None and _three(group) != tuple(required):
-        raise LaunchError(
-            f"{called(info)} requires groups of {tuple(required)}, not {group}",
-            hint="pass that group size, or None",
-        )
-    if prod(group) > largest:
-        raise LaunchError(f"a group of {group} has {prod(group)} work-items, the device allows {largest}")
-    if any(size % part for size, part in zip(whole, group, strict=True)) and not allows_remainders(options):
-        rounded = tuple(-(-size // part) * part for size, part in zip(whole, group, strict=True))
-        raise LaunchError(
-            f"groups of {group} do not divide the global size {whole}, as OpenCL 1.x requires",
-            hint=f"launch {rounded} and let the kernel test its index"
-            + (", pass None as the group size" if required is None else f": its groups are always {group}")
-            + (", or build with -cl-std=CL2.0" if called(info) == info.name else ""),
-        )
-    return group
-
-
-NOT_CHECKED = (
-    "on the cpu, a check finds neither data races nor global and local memory that is read before it is written"
-)
-"""What who checks a launch there must know: docs/checks.md lists what is found where."""
-ENTRY = "main"
-"""The name of an IL program's entry, as calModuleGetEntry asks for it."""
-
-
-def called(info: KernelInfo) -> str:
-    """What a user calls a kernel: that of an IL program is its ``main``."""
-    from headwater.il.translation import KERNEL
-
-    return ENTRY if info.name == KERNEL else info.name
-
-
-def allows_remainders(options: str) -> bool:
-    """Whether groups at the edge may be smaller: from OpenCL 2.0 on, but for -cl-uniform-work-group-size (5.8.4.5)."""
-    standard = _STANDARD.findall(options)
-    return bool(standard) and standard[-1] >= "2" and "-cl-uniform-work-group-size" not in options
-
-
-def _three(parts: tuple[int, ...], fill: int = 1) -> tuple[int, int, int]:
-    padded = (*parts, fill, fill)[:3]
-    return padded[0], padded[1], padded[2]
-
-
-def _is_empty(offset: Size) -> bool:
-    return isinstance(offset, tuple) and not offset
 
 
 @functools.cache

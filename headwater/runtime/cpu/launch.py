@@ -26,9 +26,9 @@ from headwater.runtime import interrupt, signature
 from headwater.runtime.cpu.bounds import ArrayBounds, nbytes
 from headwater.runtime.cpu.calls import Kind, Pattern, packer
 from headwater.runtime.cpu.events import CpuEvent
-from headwater.runtime.devices import Buffer
-from headwater.runtime.events import Gate, Queue, backend_for
+from headwater.runtime.events import Gate
 from headwater.runtime.images import Image
+from headwater.runtime.interface import Buffer, Queue, backend_for
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import Local, Sampler
 
@@ -700,23 +700,9 @@ def _local_bytes(arg: ArgInfo, position: int, value: object) -> int:
 def _image(arg: ArgInfo, position: int, value: object) -> int:
     if not isinstance(value, Image):
         raise signature.fail(arg, position, f"an image is wanted, {type(value).__name__} given", "pass hw.Image(array)")
-    check_image(arg, position, value)
+    signature.check_image(arg, position, value)
     value.refuse_unread()
     return value.address
-
-
-def check_image(arg: ArgInfo, position: int, image: Image) -> None:
-    """LaunchError if an image's dimensions are not the declared ones, or it is written and read-only."""
-    declared = next((d for d in ("1d_array", "2d_array", "1d", "2d", "3d") if f"image{d}" in arg.type_name), None)
-    if declared is not None and image.dimensions != declared:
-        raise signature.fail(
-            arg,
-            position,
-            f"a {image.dimensions} image given",
-            f"pass hw.Image(array, dimensions={declared!r})",
-        )
-    if arg.access != "read" and not image.array.flags.writeable:
-        raise signature.fail(arg, position, "the image's array is read-only, and the kernel writes to it")
 
 
 def _sampler(arg: ArgInfo, position: int, value: object) -> int:

@@ -16,11 +16,12 @@ from headwater.base.arrays import aligned_bytes
 from headwater.base.version import VERSION
 from headwater.emulate.watch import unwritten
 from headwater.emulate.wave.layout import GWS_RESOURCES
-from headwater.errors import DeviceError, LaunchError, UsageError
-from headwater.runtime.cpu.device import CpuDevice, CpuKernel, check_sizes
+from headwater.errors import UsageError
+from headwater.runtime.cpu.device import CpuDevice, CpuKernel
 from headwater.runtime.cpu.launch import CpuBuffer
-from headwater.runtime.devices import Buffer, DeviceProgram, Size, sizes
 from headwater.runtime.gcn.launch import SimulatedLaunch
+from headwater.runtime.interface import Buffer, DeviceProgram
+from headwater.runtime.shapes import Size, check_sizes, offset_of, sizes, three
 
 if TYPE_CHECKING:
     from headwater.base.arrays import Array
@@ -82,7 +83,7 @@ class SimulatedDevice(CpuDevice):
 
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         """Compile OpenCL C to the chip's machine code."""
-        from headwater.runtime.cpu.device import check_wanted
+        from headwater.runtime.checking import check_wanted
 
         @functools.cache
         def made(largest_group: int, checked: bool) -> Any:
@@ -215,13 +216,11 @@ class SimulatedKernel(CpuKernel):
 
         whole = sizes(global_size, "global size")
         group = check_sizes(self.info, whole, local_size, self.options, self.device.max_group_size)
-        start = (0,) * len(whole) if isinstance(offset, tuple) and not offset else sizes(offset, "global offset")
-        if len(start) != len(whole):
-            raise LaunchError(f"the global offset {start} has not as many dimensions as the global size {whole}")
-        full = _three(whole)
-        local = default_group(full, DEFAULT_GROUP) if group is None else _three(group)
+        start = offset_of(offset, whole)
+        full = three(whole)
+        local = default_group(full, DEFAULT_GROUP) if group is None else three(group)
         code = self._version(prod(local), watcher is not None and watcher.checked_code)
-        return self._kind_of_launch(code)(self, code, full, local, _three(start, 0), len(whole), watcher, lds_bytes)
+        return self._kind_of_launch(code)(self, code, full, local, three(start, 0), len(whole), watcher, lds_bytes)
 
     def _kind_of_launch(self, code: CodeObject) -> type[SimulatedLaunch]:
         if code.kernels[self.info.name].legacy is None:
@@ -263,11 +262,6 @@ class WhenCalled:
         return self._plain(args, queue, time_limit)
 
 
-def _three(parts: tuple[int, ...], fill: int = 1) -> tuple[int, int, int]:
-    padded = (*parts, fill, fill)[:3]
-    return padded[0], padded[1], padded[2]
-
-
 def _compiled(source: str, filename: str, options: str, target: str, largest_group: int, checked: bool) -> Any:
     from headwater.opencl.gcn import compile_code_object
 
@@ -299,57 +293,3 @@ def _load(code: bytes, filename: str) -> CodeObject:
     loaded = load(code, filename)
     cache.put(key, {_OBJECT_FILE: pickle.dumps(loaded)})
     return loaded
-
-
-_devices: dict[Outline, SimulatedDevice] = {}
-
-
-def _device(outline: Outline) -> SimulatedDevice:
-    """One device for a chip, and another one where a file of the user's has changed."""
-    from headwater import chips
-
-    found = _devices.get(outline)
-    if found is not None and (Path(outline.file).parent == chips.FOLDER or found.chip is chips.load(outline.file)):
-        return found
-    if not outline.is_vliw:
-        found = SimulatedDevice(outline)
-    else:
-        from headwater.runtime.vliw.device import VliwDevice
-
-        found = VliwDevice(outline)
-    _devices[outline] = found
-    return found
-
-
-def find(name: str) -> SimulatedDevice | None:
-    """The device of a chip's name or alias, or of the path of a chip's file; None if there is no such chip."""
-    from headwater import chips
-
-    found = chips.outline(name)
-    return None if found is None else _device(found)
-
-
-def device_for(target: str) -> SimulatedDevice:
-    """A device whose chip executes the machine code of LLVM's processor ``target``; DeviceError if there is none.
-
-    Of several, the one that has its target among its aliases: that is what the target alone means on the command line.
-    """
-    from headwater.chips.gcn_isas import ISA_OF_TARGET
-    from headwater.isa.vliw.traits import GENERATION_OF_TARGET
-
-    isas = {**ISA_OF_TARGET, **GENERATION_OF_TARGET}
-    devices = all_devices()
-    exact = [device for device in devices if device.chip.target == target]
-    alike = [device for device in devices if isas.get(device.chip.target) == isas.get(target, target)]
-    found = [*exact, *alike]
-    if not found:
-        targets = ", ".join(sorted({device.chip.target for device in devices}))
-        raise DeviceError(f"no chip executes machine code for {target}", hint=f"those known execute {targets}")
-    return next((device for device in found if device.chip.target in device.chip.aliases), found[0])
-
-
-def all_devices() -> list[SimulatedDevice]:
-    """A device for each chip that can be emulated."""
-    from headwater import chips
-
-    return [_device(chips.outline_of(chip)) for chip in chips.all_chips()]

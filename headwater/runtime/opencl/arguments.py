@@ -10,9 +10,9 @@ import numpy as np
 from headwater.base.arrays import Array
 from headwater.errors import DeviceError
 from headwater.runtime import signature
-from headwater.runtime.cpu.launch import check_image
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
 from headwater.runtime.opencl.device import ClBuffer, ClDevice, pyopencl
+from headwater.runtime.signature import check_image
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import CL_ADDRESSING, CL_FILTER, Local, Sampler
 

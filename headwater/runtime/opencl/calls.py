@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.runtime import signature
-from headwater.runtime.events import Event, Queue
+from headwater.runtime.events import Event
+from headwater.runtime.interface import Queue
 from headwater.runtime.opencl.arguments import UNCHANGING, UNKNOWN, Arguments
 from headwater.runtime.streams import Stream
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from headwater.base import cache
 from headwater.base.arrays import Array
-from headwater.base.numbers import natural
 from headwater.errors import (
     DeviceError,
     HeadwaterError,
@@ -29,7 +28,8 @@ from headwater.errors import (
 )
 from headwater.opencl import includes
 from headwater.runtime import signature
-from headwater.runtime.devices import Buffer, Device, DeviceKernel, DeviceProgram, Size, unknown_device
+from headwater.runtime.interface import Buffer, Device, DeviceKernel, DeviceProgram
+from headwater.runtime.shapes import Size
 from headwater.runtime.values import refuse_lds
 
 if TYPE_CHECKING:
@@ -492,36 +492,3 @@ def _enumerate() -> tuple[ClDevice, ...]:
 def enumerate_devices() -> list[ClDevice]:
     """Every OpenCL device, in the order of platforms; DeviceError if PyOpenCL is not installed."""
     return list(_enumerate())
-
-
-def find(name: str) -> ClDevice:
-    """``gpu``, ``gpu:1``, ``opencl``, ``opencl:0``, ``opencl:0:1`` or ``opencl:part of a name``."""
-    everything = enumerate_devices()
-    if not everything:
-        raise unknown_device(name, "PyOpenCL finds no OpenCL driver")
-    head, _, rest = name.partition(":")
-    gpus = [device for device in everything if device.is_gpu]
-    if head.lower() == "gpu":
-        if not gpus:
-            raise unknown_device(name, "none of the OpenCL devices is a GPU")
-        if rest:
-            number = natural(rest)
-            gpus = [device for device in gpus if _named(device, rest)] if number is None else gpus[number : number + 1]
-        if not gpus:
-            raise unknown_device(name)
-        return gpus[0]
-    if not rest:
-        return (gpus or everything)[0]
-    numbers = [natural(part) for part in rest.split(":")]
-    if None not in numbers:
-        wanted = f"opencl:{numbers[0]}:{numbers[1] if len(numbers) > 1 else 0}"
-        matches = [device for device in everything if device.name == wanted and len(numbers) <= 2]
-    else:
-        matches = [device for device in everything if _named(device, rest)]
-    if not matches:
-        raise unknown_device(name)
-    return matches[0]
-
-
-def _named(device: ClDevice, part: str) -> bool:
-    return part.lower() in device.description.lower() or part.lower() in device.platform_name.lower()

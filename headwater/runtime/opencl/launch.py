@@ -11,12 +11,12 @@ import numpy as np
 
 from headwater.base.arrays import Array
 from headwater.errors import HeadwaterError, KernelFault, LaunchError, UsageError
-from headwater.runtime.cpu.device import check_sizes
-from headwater.runtime.devices import Size, sizes
-from headwater.runtime.events import Event, Queue, backend_for
+from headwater.runtime.events import Event
+from headwater.runtime.interface import Queue, backend_for
 from headwater.runtime.opencl.arguments import Transfer
 from headwater.runtime.opencl.calls import caller
 from headwater.runtime.opencl.device import ClDevice, ClDeviceKernel, pyopencl, translate_error
+from headwater.runtime.shapes import Size, check_sizes, sizes
 from headwater.runtime.signature import count_error
 
 

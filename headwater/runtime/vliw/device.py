@@ -18,10 +18,11 @@ from headwater.emulate.watch.hooks import is_watched, wanted
 from headwater.errors import LaunchError, ResourceError, UsageError
 from headwater.isa.vliw.traits import GENERATION_OF_TARGET
 from headwater.opencl.kernels import KernelInfo
-from headwater.runtime.cpu.device import CpuKernel, check_sizes
-from headwater.runtime.devices import DeviceProgram, Size, sizes
-from headwater.runtime.events import Event, Queue
+from headwater.runtime.cpu.device import CpuKernel
+from headwater.runtime.events import Event
 from headwater.runtime.gcn.device import SimulatedDevice
+from headwater.runtime.interface import DeviceProgram, Queue
+from headwater.runtime.shapes import Size, check_sizes, offset_of, sizes, three
 from headwater.runtime.vliw.launch import Inputs, Owner, ShaderLaunch, SharedRegisters, Sizes, View
 
 if TYPE_CHECKING:
@@ -204,17 +205,12 @@ def domain_sizes(x: int, y: int, width: int, height: int) -> Sizes:
 def grid_sizes(image: Image, groups: Sequence[int], local: Sequence[int] | None) -> Sizes:
     """A compute shader's work-groups."""
     declared = image.group_size
-    if declared is not None and local is not None and _three(local) != tuple(declared):
+    if declared is not None and local is not None and three(local) != tuple(declared):
         raise LaunchError(f"{image.name} is made for work-groups of {declared}, not {tuple(local)}")
-    group = declared or (_three(local) if local is not None else (_WAVEFRONT, 1, 1))
-    counts = _three(groups)
+    group = declared or (three(local) if local is not None else (_WAVEFRONT, 1, 1))
+    counts = three(groups)
     x, y, z = (count * size for count, size in zip(counts, group, strict=True))
     return Sizes((x, y, z), group)
-
-
-def _three(parts: Sequence[int], fill: int = 1) -> tuple[int, int, int]:
-    padded = (*parts, fill, fill)[:3]
-    return int(padded[0]), int(padded[1]), int(padded[2])
 
 
 # ---- the device
@@ -270,12 +266,10 @@ class ShaderKernel(CpuKernel):
         """The sizes of a launch, and its global offset. LaunchError if it cannot be launched so."""
         whole = sizes(global_size, "global size")
         group = check_sizes(self.info, whole, local_size, self.options, self.device.max_group_size)
-        start = (0,) * len(whole) if isinstance(offset, tuple) and not offset else sizes(offset, "global offset")
-        if len(start) != len(whole):
-            raise LaunchError(f"the global offset {start} has not as many dimensions as the global size {whole}")
-        full = _three(whole)
-        local = default_group(full, self.device.max_group_size) if group is None else _three(group)
-        return Sizes(full, local, dimensions=len(whole)), _three(start, 0)
+        start = offset_of(offset, whole)
+        full = three(whole)
+        local = default_group(full, self.device.max_group_size) if group is None else three(group)
+        return Sizes(full, local, dimensions=len(whole)), three(start, 0)
 
 
 def default_group(whole: tuple[int, int, int], limit: int) -> tuple[int, int, int]:

@@ -16,8 +16,9 @@ from headwater.base.arrays import Array
 from headwater.emulate.vliw.bindings import Format
 from headwater.errors import LaunchError, ResourceError
 from headwater.runtime.cpu.launch import CpuBuffer
-from headwater.runtime.devices import Buffer, DeviceProgram, Size
-from headwater.runtime.events import Event, Queue
+from headwater.runtime.events import Event
+from headwater.runtime.interface import Buffer, DeviceProgram, Queue
+from headwater.runtime.shapes import Size
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import refuse_lds
 from headwater.runtime.vliw.device import LoadedShader, ShaderKernel, bound_views, domain_sizes, load

@@ -25,11 +25,12 @@ from headwater.errors import LaunchError, UsageError
 from headwater.native.pool import Task
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime import printf_memory, signature
-from headwater.runtime.cpu.device import check_wanted
+from headwater.runtime.checking import check_wanted
 from headwater.runtime.cpu.launch import CpuLaunch, _memory
-from headwater.runtime.devices import DeviceProgram, Size
 from headwater.runtime.gcn.device import SimulatedDevice, WhenCalled
 from headwater.runtime.images import Image as Picture
+from headwater.runtime.interface import DeviceProgram
+from headwater.runtime.shapes import Size
 from headwater.runtime.values import refuse_lds
 from headwater.runtime.vliw.device import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, check_limits, machine_of
 from headwater.runtime.vliw.images import image_of

@@ -13,7 +13,7 @@ from headwater.brook.model import extents
 from headwater.errors import KernelFault, ResourceError, SourceError
 from headwater.runtime.brook.pixels import Layout, natural, plan_reduction, rolled
 from headwater.runtime.brook.program import BrookProgram
-from headwater.runtime.devices import resolve
+from headwater.runtime.interface import resolve
 
 SOURCE = """
 typedef struct Inner_ { float a; int2 b; float3 c; } Inner;

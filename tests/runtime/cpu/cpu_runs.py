@@ -11,7 +11,7 @@ from pathlib import Path
 from headwater.native.toolchain import zig_path
 from headwater.opencl.kernels import ArgInfo, KernelInfo
 from headwater.runtime.cpu.device import cpu_device, cpu_program
-from headwater.runtime.devices import DeviceProgram
+from headwater.runtime.interface import DeviceProgram
 
 PRELUDE = r"""
 #include <stdint.h>
