@@ -15,7 +15,7 @@ from typing import Final, Literal
 from headwater.base import reading
 from headwater.errors import UsageError
 
-Language = Literal["brook", "opencl", "il"]
+Language = Literal["brook", "opencl", "il", "hip"]
 
 SUFFIXES: Final[dict[str, Language]] = {
     ".br": "brook",
@@ -24,6 +24,9 @@ SUFFIXES: Final[dict[str, Language]] = {
     ".ocl": "opencl",
     ".clh": "opencl",
     ".il": "il",
+    ".hip": "hip",
+    ".cu": "hip",
+    ".cuh": "hip",
 }
 MACHINE_CODE_SUFFIXES: Final = (".hsaco", ".co", ".cal")
 ASSEMBLY_SUFFIXES: Final = (".s", ".isa")
@@ -39,14 +42,20 @@ _WORDS: Final[dict[str, Language]] = {
     "cl": "opencl",
     "il": "il",
     "ati il": "il",
+    "hip": "hip",
+    "cuda": "hip",
+    "cu": "hip",
 }
 _COMMENTS: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _IL: Final = re.compile(r"(?:\s|;[^\n]*\n|##[^\n]*\n)*il_[pcvghd]s(?:_\d|\s)")
 _OPENCL: Final = re.compile(r"\b(?:__kernel|__global|global|get_global_id|__constant|__local)\b")
+_HIP: Final = re.compile(r"\b(?:__global__|__device__)\s")
 _KERNEL: Final = re.compile(r"\b(?:kernel|reduce)\s+void\b")
 _STREAMS: Final = re.compile(r"\w\s*<[^<>;{}()]*>|\bout\s+\w+|\w\s*\[\s*\]")
 """Only Brook+ writes ``float a<>``, ``out float b<>``; gather arrays are written ``float a[]``."""
-_HINT: Final = 'say language="brook", "opencl" or "il" (--language on a command line), or name it .br, .cl or .il'
+_HINT: Final = (
+    'say language="brook", "opencl", "il" or "hip" (--language on a command line), or name it .br, .cl, .il or .hip'
+)
 
 
 def is_text(value: str) -> bool:
@@ -60,11 +69,11 @@ def is_machine_code(data: bytes, filename: str) -> bool:
 
 
 def named(word: object) -> Language:
-    """The language that a caller's ``word`` names: "brook", "opencl", "il" and some other spellings. UsageError for
-    anything else."""
+    """The language that a caller's ``word`` names: "brook", "opencl", "il", "hip" and some other spellings.
+    UsageError for anything else."""
     found = _WORDS.get(word.lower()) if isinstance(word, str) else None
     if found is None:
-        raise UsageError(f"unknown language {word!r}", hint="choose brook, opencl or il")
+        raise UsageError(f"unknown language {word!r}", hint="choose brook, opencl, il or hip")
     return found
 
 
@@ -81,6 +90,8 @@ def _of_text(text: str, filename: str) -> Language:
     plain = _COMMENTS.sub(" ", text)
     if _IL.match(text):
         return "il"
+    if _HIP.search(plain):
+        return "hip"
     if _OPENCL.search(plain):
         return "opencl"
     if _KERNEL.search(plain) and _STREAMS.search(plain):

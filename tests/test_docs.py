@@ -78,6 +78,7 @@ def check(command, expected, folder):
         "docs/cal.md",
         "docs/checks.md",
         "docs/emulator.md",
+        "docs/hip.md",
         "docs/il.md",
         "docs/runtime.md",
         "docs/trace.md",

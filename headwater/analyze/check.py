@@ -100,4 +100,4 @@ def _machine(source: Source) -> str:
     raise UsageError(f"{source.name} is machine code", hint="headwater disasm shows it")
 
 
-_CHECKS = {"opencl": _opencl, "brook": _brook, "il": _il, "machine": _machine}
+_CHECKS = {"opencl": _opencl, "hip": _opencl, "brook": _brook, "il": _il, "machine": _machine}

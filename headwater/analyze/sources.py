@@ -22,6 +22,7 @@ from headwater.chips import Chip
 from headwater.errors import UsageError
 from headwater.il.from_llvm import Reason
 from headwater.opencl import includes
+from headwater.opencl.kernels import hip_options
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.objects import CodeObject
@@ -79,7 +80,8 @@ def read(path: str | os.PathLike[str], options: str = "", language: str = "") ->
 
 def from_text(text: str, language: str = "", name: str = "<source>", options: str = "") -> Source:
     """Source text, in the language that `headwater.sources` finds it to be in unless ``language`` says it."""
-    return Source(name, sources.language_of(text, name, language), text, b"", options)
+    found = sources.language_of(text, name, language)
+    return Source(name, found, text, b"", hip_options(options) if found == "hip" else options)
 
 
 def build(source: Source, chip: Chip, given: Given | None = None) -> Built:
@@ -134,7 +136,7 @@ def _build(source: Source, chip: Chip, given: Given) -> Built:
         return Built(_codes(code, chip, given), {source.name: ""}, ("machine code",))
     text, texts, via, lines, entries = translated(source)
     name = next(reversed(texts))
-    options = source.options if source.language == "opencl" else ""
+    options = source.options if source.language in ("opencl", "hip") else ""
     made = compile_code_object(text, name, options, chip.target)
     codes = _codes(load(made.code, name), chip, given)
     if not codes:
@@ -151,6 +153,8 @@ def translated(
     which kernel of the source each kernel is of. ``stream_texels``: see `headwater.chips.model.Features`."""
     if source.language == "opencl":
         return source.text, {source.name: source.text}, ("OpenCL C",), (), {}
+    if source.language == "hip":
+        return source.text, {source.name: source.text}, ("HIP",), (), {}
     if source.language == "brook":
         from headwater.runtime.brook.program import translate
 

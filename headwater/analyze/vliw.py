@@ -346,7 +346,7 @@ def _from_opencl(source: Source, chip: Chip, given: Given) -> Built:
 
     text, texts, via, line_map, entries = translated(source, chip.vliw.stream_texels)
     name = next(reversed(texts))
-    options = source.options if source.language == "opencl" else ""
+    options = source.options if source.language in ("opencl", "hip") else ""
     made = kernels(text, chip, name, options)
     codes = []
     refused = {name: kernel.refused for name, kernel in made.kernels.items() if kernel.refused is not None}
@@ -419,4 +419,10 @@ def _from_machine(source: Source, chip: Chip, given: Given) -> Built:
     return Built(tuple(codes), {source.name: ""}, ("machine code",))
 
 
-_BUILDERS = {"il": _from_il, "opencl": _from_opencl, "brook": _from_opencl, "machine": _from_machine}
+_BUILDERS = {
+    "il": _from_il,
+    "opencl": _from_opencl,
+    "hip": _from_opencl,
+    "brook": _from_opencl,
+    "machine": _from_machine,
+}

@@ -9,7 +9,7 @@ from headwater.cli.options import Parser, add_build_options, build_options
 
 _USAGE = "FILE … [--language NAME] [--json] [-D NAME[=VALUE]] [-I DIR]"
 _DESCRIPTION = """\
-Check the syntax and types of kernels, quickly: Brook+ (.br), OpenCL C (.cl), ATI IL (.il).
+Check the syntax and types of kernels, quickly: Brook+ (.br), OpenCL C (.cl), HIP (.hip, .cu), ATI IL (.il).
 
 Each message is a line FILE:LINE:COLUMN: error: …, as compilers print it, so that editors can jump to the place.
 """
@@ -22,7 +22,7 @@ examples:
 
 exit codes: 0 no errors (there may be warnings), 2 errors
 """
-_SUFFIXES = {"brook": ".br", "opencl": ".cl", "il": ".il"}
+_SUFFIXES = {"brook": ".br", "opencl": ".cl", "il": ".il", "hip": ".hip"}
 
 
 def main(words: Sequence[str]) -> int:

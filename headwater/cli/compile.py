@@ -15,6 +15,8 @@ from headwater.cli.options import Parser, add_build_options, add_language_option
 from headwater.cli.progress import progress
 from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
+from headwater.opencl.kernels import hip_options
+from headwater.sources import SUFFIXES as LANGUAGES
 
 _USAGE = "[--target gfx906 | --device vega64] [-o OUTPUT] [--emit KIND] [-D NAME[=VALUE]] [-I DIR] FILE"
 _DESCRIPTION = """\
@@ -44,7 +46,9 @@ _TRANSLATED = {".br": ("Brook+", "brcc"), ".brh": ("Brook+", "brcc"), ".il": ("A
 def parser() -> Parser:
     """The options of ``headwater compile``."""
     made = Parser("compile", _USAGE, _DESCRIPTION, _EXAMPLES)
-    made.add_argument("file", metavar="FILE", help="source: .cl; for VLIW chips also .br, .il; - reads standard input")
+    made.add_argument(
+        "file", metavar="FILE", help="source: .cl, .hip, .cu; for VLIW chips also .br, .il; - reads standard input"
+    )
     add_target_options(made)
     made.add_argument(
         "-o", "--output", metavar="OUTPUT", help="write there; - prints (default: FILE with a new suffix)"
@@ -120,14 +124,17 @@ def main(words: Sequence[str]) -> int:
         raise UsageError("no chip to compile for is given", hint="--device vega64, say, or --target gfx906")
     from headwater.opencl import gcn
 
-    if args.language not in (None, "opencl"):
-        raise UsageError("for GCN chips this compiles OpenCL C", hint="leave --language out")
+    if args.language not in (None, "opencl", "hip"):
+        raise UsageError("for GCN chips this compiles OpenCL C and HIP", hint="leave --language out")
     source, name = read_text(args.file, ".cl")
+    options = build_options(args)
+    if args.language == "hip" or LANGUAGES.get(Path(args.file).suffix) == "hip":
+        options = hip_options(options)
     with progress(f"compiling {name} for {args.device or chosen}"):
         made = gcn.compile_code_object(
             source,
             name,
-            build_options(args),
+            options,
             chosen,
             version=args.code_object_version or gcn.DEFAULT_VERSION,
             largest_group=_LARGEST_GROUP if args.largest_group is None else args.largest_group,
@@ -166,7 +173,7 @@ def source_suffix(data: bytes, language: str | None) -> str:
     from headwater import sources
 
     found = sources.language_of(data.decode("utf-8-sig", "replace"), "standard input", language)
-    return {"opencl": ".cl", "brook": ".br", "il": ".il"}[found]
+    return {"opencl": ".cl", "brook": ".br", "il": ".il", "hip": ".hip"}[found]
 
 
 def read_text(file: str, suffix: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from headwater.cli.options import Parser, add_build_options, add_language_option
 from headwater.cli.progress import progress
 from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
+from headwater.opencl.kernels import hip_options
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -33,7 +34,7 @@ FILE is one of:
   for --device cpu   OpenCL C or Brook+; the output is this machine's assembly for a launch of 1,048,576 work-items
 Source is compiled first, for the chip that --device or --target names.
 """
-_SOURCES = (".cl", ".br", ".brh")
+_SOURCES = (".cl", ".br", ".brh", ".hip", ".cu")
 _NOT_CODE = {".il": "ATI IL", ".s": "assembly", ".isa": "assembly"}
 _HINTS = {
     ".il": "name a VLIW chip to compile it for, as --device hd5870",
@@ -147,6 +148,8 @@ def _host_assembly(args: Namespace, data: bytes, name: str, shape: str) -> str:
         from headwater.runtime.brook.program import translate
 
         text, options = translate(text, name, options).source, ""
+    if language == "hip":
+        options = hip_options(options)
     with progress(f"compiling {name} for cpu"):
         module = host.load(text, name, options)
     print(module.warnings, end="", file=sys.stderr)
@@ -223,7 +226,9 @@ def _load(args: Namespace, data: bytes, name: str) -> tuple[CodeObject, dict[str
 
     text = data.decode("utf-8-sig", "surrogateescape")
     options = build_options(args)
-    if suffix != ".cl":
+    if suffix in (".hip", ".cu"):
+        options = hip_options(options)
+    elif suffix != ".cl":
         from headwater.runtime.brook.program import translate
 
         text = translate(text, name, options).source

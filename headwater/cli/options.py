@@ -88,9 +88,9 @@ def add_language_option(parser: Parser) -> None:
     """The language of a source whose name does not tell it."""
     parser.add_argument(
         "--language",
-        choices=["brook", "opencl", "il"],
+        choices=["brook", "opencl", "il", "hip"],
         metavar="NAME",
-        help="brook, opencl or il, if neither the file's name nor its text shows it",
+        help="brook, opencl, il or hip, if neither the file's name nor its text shows it",
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from headwater.cli.progress import progress
 from headwater.errors import UsageError
+from headwater.opencl.kernels import hip_options
 
 if TYPE_CHECKING:
     from headwater.isa.vliw.image import Image
@@ -21,7 +22,7 @@ Shown: TypeAlias = Callable[[int], str]
 LISTING_SUFFIX = ".isa"
 """Of a text that `headwater asm` takes for VLIW code without being told."""
 IL_SUFFIX = ".il"
-SOURCE_SUFFIXES = (IL_SUFFIX, ".cl", ".br", ".brh")
+SOURCE_SUFFIXES = (IL_SUFFIX, ".cl", ".br", ".brh", ".hip", ".cu")
 EMITTED = {"image": ".cal", "raw": ".bin", "asm": ".isa", "ir": ".il"}
 """What can be made of a source, and the file's suffix: a CAL image, the machine code alone, its text, IL."""
 
@@ -77,7 +78,9 @@ def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Image,
     from headwater.il import from_llvm
 
     options, is_drawn = build_options(args), False
-    if suffix != ".cl":
+    if suffix in (".hip", ".cu"):
+        options = hip_options(options)
+    elif suffix != ".cl":
         from headwater.runtime.brook.program import translate
 
         module = translate(text, name, options)

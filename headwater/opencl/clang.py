@@ -6,15 +6,22 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 from headwater.base import reading, temporary
 from headwater.errors import InternalError, ResourceError, SourceError, Span, UsageError, span_of_bytes
 from headwater.native import limits, toolchain
 from headwater.opencl import extensions, includes, tables, unsupported
-from headwater.opencl.kernels import Access as Access, ArgInfo as ArgInfo, KernelInfo as KernelInfo, Kind as Kind
+from headwater.opencl.kernels import (
+    HIP_OPTION,
+    Access as Access,
+    ArgInfo as ArgInfo,
+    KernelInfo as KernelInfo,
+    Kind as Kind,
+)
 from headwater.opencl.library_calls import with_library_calls
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.symbols import name_of, unescaped, with_plain_symbols
@@ -101,6 +108,14 @@ _BROOK = {"-a", "-pp"}
 _DRIVER_HINTS = {"-cl-kernel-arg-info", "-cl-opt-disable", "-cl-no-subgroup-ifp", "-cl-strict-aliasing"}
 _IGNORED = _DRIVER_HINTS | {"-O0", "-O1", "-O2", "-O3"}
 _CONTRACT_FAST = {"-cl-mad-enable", "-cl-fast-relaxed-math", "-cl-unsafe-math-optimizations"}
+
+
+_HIP = "hip.frontend"
+
+
+def is_hip(options: str) -> bool:
+    """Whether options are a HIP program's."""
+    return options.startswith(HIP_OPTION)
 
 
 @dataclass(frozen=True)
@@ -208,10 +223,13 @@ def compile_to_ir(
     the flags for fewer.
 
     ``filename`` is what diagnostics name, and its folder is searched for ``#include "…"``; the file need not exist.
-    ``options`` are those of clBuildProgram. ``debug`` adds line tables. Raises SourceError at clang's first error (all
-    messages in ``details``), UsageError for bad options, DeviceError without clang, ResourceError after ``timeout``
-    seconds.
+    ``options`` are those of clBuildProgram; those that begin with "-x hip" are a HIP program's, see
+    `headwater.hip.frontend`. ``debug`` adds line tables. Raises SourceError at clang's first error (all messages
+    in ``details``), UsageError for bad options, DeviceError without clang, ResourceError after ``timeout`` seconds.
     """
+    if is_hip(options):
+        front: Callable[..., Frontend] = import_module(f"headwater.{_HIP}").compile_to_ir
+        return front(source, filename, options, debug=debug, target=target, timeout=timeout)
     parsed = parse_options(options)
     folder = os.path.dirname(os.path.abspath(filename))
     cwd = folder if os.path.isdir(folder) else None
@@ -228,7 +246,7 @@ def compile_to_ir(
             made = [*flags, "-MD", "-MF", str(listing), *_EMIT]
             done = _run_on_program(made, source, filename, cwd, timeout)
             if done.returncode == 0:
-                found = tuple(sorted(looked_at | _included(listing.read_text(errors="surrogateescape"), cwd)))
+                found = tuple(sorted(looked_at | included(listing.read_text(errors="surrogateescape"), cwd)))
     else:
         done = _run_on_program([*flags, *_EMIT], source, filename, cwd, timeout)
     messages = done.stderr.decode(errors="replace")
@@ -303,7 +321,7 @@ def _run_on_program(
 ) -> subprocess.CompletedProcess[bytes]:
     """`run_clang` on a program; SourceError if it crashed for what the program is known to have."""
     try:
-        return run_clang(arguments, _numbered(source, filename), cwd=cwd, timeout=timeout)
+        return run_clang(arguments, numbered(source, filename), cwd=cwd, timeout=timeout)
     except InternalError:
         joined = _JOINED.search(source)
         if joined is None:
@@ -316,12 +334,13 @@ def _run_on_program(
         ) from None
 
 
-def _numbered(source: str, filename: str) -> str:
+def numbered(source: str, filename: str) -> str:
+    """The source with its own name and line numbers, as clang is given it."""
     quoted = filename.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
     return f'#line 1 "{quoted}"\n{source}\n'
 
 
-def _included(listing: str, cwd: str | None) -> set[str]:
+def included(listing: str, cwd: str | None) -> set[str]:
     """The files of a Makefile dependency listing, absolute, without our own header; no devices, which have no end."""
     words = re.findall(r"(?:\\ |[^\s\\]|\\(?!\n))+", listing.partition(":")[2])
     paths = (
@@ -609,7 +628,7 @@ def _sizes_of(
     asked = [name for name in types if "(unnamed" not in name]
     while asked:
         probes = [f"__constant unsigned long __hw_size_{i} = sizeof({name});" for i, name in enumerate(asked)]
-        text = "\n".join((f'{_numbered(source, filename)}#line 1 "{_PROBES}"', *probes, ""))
+        text = "\n".join((f'{numbered(source, filename)}#line 1 "{_PROBES}"', *probes, ""))
         done = run_clang([*flags, "-w", *_EMIT], text, cwd=cwd, timeout=timeout)
         if done.returncode == 0:
             found = re.findall(r"^@__hw_size_(\d+) = .*constant i64 (\d+)", done.stdout.decode(), re.MULTILINE)
@@ -620,7 +639,7 @@ def _sizes_of(
     if len(sizes) == len(types):
         return sizes
     layouts = [*flags, "-w", "-Xclang", "-fdump-record-layouts-complete", "-fsyntax-only", "-"]
-    done = run_clang(layouts, _numbered(source, filename), cwd=cwd, timeout=timeout)
+    done = run_clang(layouts, numbered(source, filename), cwd=cwd, timeout=timeout)
     listed = {name: int(size) for name, size in _LAYOUT.findall(done.stdout.decode(errors="replace"))}
     return {n: size for n in types if (size := sizes.get(n, _size_of_array(n, listed))) is not None}
 

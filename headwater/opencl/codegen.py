@@ -389,7 +389,7 @@ def _known_sizes(module: Module, kernel: Kernel) -> dict[str, tuple[str, int]]:
     """Pointer type and bytes of everything but private arrays that has a size of its own."""
     params = kernel.function.params
     own = len(params) - len(kernel.locals_bytes)
-    sizes = {p.name: (p.ty.text, size) for p, size in zip(params[own:], kernel.locals_bytes, strict=True)}
+    sizes = {p.name: (p.ty.text, size) for p, size in zip(params[own:], kernel.locals_bytes, strict=True) if size}
     sizes |= {p.name: (p.ty.text, p.by_value.size_bytes) for p in params[:own] if p.by_value is not None}
     for name, line in module.globals.items():
         if not LOCAL_GLOBAL.search(line) and (space := re.search(r"= .*?addrspace\((\d+)\)", line)):

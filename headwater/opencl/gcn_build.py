@@ -51,7 +51,8 @@ def build(source: str, filename: str, options: str, settings: Settings) -> GcnBu
 # What makes clang's IR depend on the processor: macros, built-ins and features that only some have, assembly. Files
 # that are included may have any of it.
 _OF_PROCESSOR = re.compile(
-    r"__gfx|__GFX|__amdgcn|__AMDGCN|__AMDGPU|FP_FAST_FMA|__builtin_|__has_|\basm\b|__asm|\btarget\b|#[ \t]*include"
+    r"__gfx|__GFX|__amdgcn|__AMDGCN|__AMDGPU|FP_FAST_FMA|__builtin_|__has_|-x hip|\basm\b|__asm|\btarget\b"
+    r"|#[ \t]*include"
 )
 _APART = ("gfx801",)
 """Processors for which clang names features that LLVM does not give them by itself (XNACK)."""

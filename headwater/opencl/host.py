@@ -49,7 +49,8 @@ class HostKernel:
     of the buffers that are only counted into. Where each thread counts for itself (``privatised``), these are passed
     like local pointers, and behind all arguments, for each, the buffer's address and bytes. ``fits``: the name of the
     function that, called like the entry, tests whether the code is for a launch of such numbers; "": it is for all.
-    ``bounds``: what it can say of accesses outside of arrays before it is run.
+    ``bounds``: what it can say of accesses outside of arrays before it is run. ``dynamic_local_bytes``: of the static
+    local memory the last part, of which the launch says the size.
     """
 
     library: Path
@@ -69,6 +70,7 @@ class HostKernel:
     privatised: bool
     fits: str
     bounds: BoundsTest
+    dynamic_local_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,19 @@ ARENA_START = 1 << 16
 no further."""
 
 
+HIP_OPTION = "-x hip"
+"""What a program's options begin with if it is HIP: clang's own option."""
+
+
+def hip_options(options: str) -> str:
+    """Options of a HIP program that say that it is one."""
+    return options if options.startswith(HIP_OPTION) else f"{HIP_OPTION} {options}"
+
+
+DYNAMIC_LOCAL = "__hw_dynamic_local"
+"""The variable of local memory of which each launch says the size; it lies behind all others."""
+
+
 @dataclass(frozen=True)
 class ArgInfo:
     """One argument of a kernel.
@@ -53,12 +66,15 @@ class BoundsTest:
 @dataclass(frozen=True)
 class KernelInfo:
     """A kernel's name, its arguments in order, and its ``reqd_work_group_size`` if it has one. ``hints``: attributes
-    that only advise a compiler, as the source has them."""
+    that only advise a compiler, as the source has them. ``max_group``: the most work-items that it says a group has
+    (0: it says nothing). ``dynamic_local``: whether it has local memory of which the launch says the size."""
 
     name: str
     args: tuple[ArgInfo, ...]
     reqd_group_size: tuple[int, int, int] | None = None
     hints: tuple[str, ...] = ()
+    max_group: int = 0
+    dynamic_local: bool = False
 
     @property
     def symbol(self) -> str:
@@ -70,4 +86,11 @@ class KernelInfo:
         """The way back from ``dataclasses.asdict`` and JSON."""
         required = data["reqd_group_size"]
         args = tuple(ArgInfo(**argument) for argument in data["args"])
-        return cls(data["name"], args, tuple(required) if required is not None else None, tuple(data["hints"]))
+        return cls(
+            data["name"],
+            args,
+            tuple(required) if required is not None else None,
+            tuple(data["hints"]),
+            data["max_group"],
+            data["dynamic_local"],
+        )

@@ -51,6 +51,8 @@ def largest(space: str, source: str, filename: str, options: str) -> tuple[Span,
     from headwater.opencl import clang, unsupported
     from headwater.opencl.source_locations import Places
 
+    if clang.is_hip(options):
+        return Span(filename), ""
     try:
         ir = clang.ir_with_places(source, filename, options)
     except SourceError:  # the machine that the program is for may define macros that this one does not

@@ -54,6 +54,7 @@ class EmulatedKernel(NamedTuple):
     straight: bool = False
     traps: bool = False
     fits: str = ""
+    dynamic_local_bytes: int = 0
     bounds: None = None  # every access is tested where it is made
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from headwater import sources
 from headwater.base.tools import tool
 from headwater.errors import LaunchError, UsageError
+from headwater.opencl.kernels import hip_options
 from headwater.runtime.events import Event
 from headwater.runtime.interface import (
     Device,
@@ -128,7 +129,7 @@ def unknown_kernel(name: str, names: list[str], filename: str) -> UnknownKernel:
 class ClProgram(Program["ClKernel"]):
     """An OpenCL C source, built for each device that it is launched on."""
 
-    language = "opencl"
+    language: ClassVar[Language] = "opencl"
 
     def __init__(self, source: str, filename: str, options: str, device: Device | None) -> None:
         self.source = source
@@ -152,6 +153,15 @@ class ClProgram(Program["ClKernel"]):
     def warnings(self) -> str:
         """What the compiler warned of, on the device built for first."""
         return next(iter(self._built.values())).warnings
+
+
+class HipProgram(ClProgram):
+    """A HIP source, built for each device that it is launched on: the cpu device, and chips of GCN and CDNA."""
+
+    language = "hip"
+
+    def __init__(self, source: str, filename: str, options: str, device: Device | None) -> None:
+        super().__init__(source, filename, hip_options(options), device)
 
 
 class ClKernel(Kernel):
@@ -358,10 +368,11 @@ def compile(
     options: str = "",
     device: Device | str | None = None,
 ) -> Program[Any]:
-    """Compile a Brook+ (``.br``), OpenCL C (``.cl``) or ATI IL (``.il``) file, or source text, for the current device.
+    """Compile a Brook+ (``.br``), OpenCL C (``.cl``), HIP (``.hip``, ``.cu``) or ATI IL (``.il``) file, or source text,
+    for the current device.
 
     A string with a line break or a brace is source text, anything else a path. The ``language``, ``"brook"``,
-    ``"opencl"`` or ``"il"``, follows from the file's ending or from the text. ``options`` are a compiler's:
+    ``"opencl"``, ``"hip"`` or ``"il"``, follows from the file's ending or from the text. ``options`` are a compiler's:
     ``-D N=4 -I include``. ``device``: the program's device where a launch does not name one. What was compiled before
     comes from the cache. Files of machine code (``.hsaco``, ``.co``, ``.cal``) are taken as they are, for a simulated
     device.
@@ -401,6 +412,10 @@ def _load_opencl(source: str, filename: str, options: str, device: Device | None
     return ClProgram(source, filename, options, device)
 
 
+def _load_hip(source: str, filename: str, options: str, device: Device | None) -> Program[Any]:
+    return HipProgram(source, filename, options, device)
+
+
 def _load_brook(source: str, filename: str, options: str, device: Device | None) -> Program[Any]:
     from headwater.runtime.brook.program import load
 
@@ -418,4 +433,5 @@ _LOADERS: dict[Language, Callable[[str, str, str, Device | None], Program[Any]]]
     "opencl": _load_opencl,
     "brook": _load_brook,
     "il": _load_il,
+    "hip": _load_hip,
 }

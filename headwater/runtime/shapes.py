@@ -64,7 +64,7 @@ _STANDARD = re.compile(r"-cl-std=CL(\d)")
 
 
 def check_sizes(
-    info: KernelInfo, whole: tuple[int, ...], local_size: Size | None, options: str, largest: int
+    info: KernelInfo, whole: tuple[int, ...], local_size: Size | None, options: str, largest: int, lds_bytes: int = 0
 ) -> tuple[int, ...] | None:
     """The group size as a tuple, or None; LaunchError if the kernel cannot be launched in such groups."""
     required = info.reqd_group_size
@@ -85,6 +85,16 @@ def check_sizes(
         raise LaunchError(
             f"{called(info)} requires groups of {tuple(required)}, not {group}",
             hint="pass that group size, or None",
+        )
+    if info.dynamic_local and not lds_bytes:
+        raise LaunchError(
+            f"{called(info)} has extern __shared__ memory, and the launch does not say its size",
+            hint="pass lds=BYTES (--lds BYTES), what <<<…>>> has for its third argument",
+        )
+    if info.max_group and prod(group) > info.max_group:
+        raise LaunchError(
+            f"{called(info)} is for groups of up to {info.max_group} work-items (__launch_bounds__), not {group}",
+            hint="choose a smaller group, or a larger bound",
         )
     if prod(group) > largest:
         raise LaunchError(f"a group of {group} has {prod(group)} work-items, the device allows {largest}")

@@ -42,7 +42,7 @@ def write_bounds(symbol: str, function: Function, cfg: Cfg, locals_bytes: Sequen
     """
     arguments = len(function.params) - len(locals_bytes)
     own = function.params[:arguments]
-    fixed = {p.name: size for p, size in zip(function.params[arguments:], locals_bytes, strict=True)}
+    fixed = {p.name: size for p, size in zip(function.params[arguments:], locals_bytes, strict=True) if size}
     frame = Frame({place.param.name: place for place in argument_places(own)[0]})
     counts = Counts(function, cfg)
     codes: list[_Code] = []

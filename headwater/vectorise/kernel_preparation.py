@@ -114,6 +114,10 @@ def _make_vectors(function: Function, private: dict[str, int]) -> None:
         regroup(function, shapes)
 
 
+DYNAMIC_LOCAL = "@__hw_dynamic_local"
+"""The __local variable of which the launch says the size (`headwater.opencl.kernels`)."""
+
+
 def _locals_to_parameters(module: Module, function: Function, fresh: Iterator[str]) -> list[int]:
     """Turn the __local variables that the kernel uses into pointer parameters."""
     names: dict[str, Param] = {}
@@ -148,6 +152,11 @@ def _locals_to_parameters(module: Module, function: Function, fresh: Iterator[st
                     before += made.insts
             block.insts[at:at] = before
             at += len(before) + 1
+    if DYNAMIC_LOCAL in names:  # it begins where the others end
+        at = list(names).index(DYNAMIC_LOCAL)
+        names[DYNAMIC_LOCAL] = names.pop(DYNAMIC_LOCAL)
+        del sizes[at]
+        sizes.append(0)
     function.params += names.values()
     return sizes
 

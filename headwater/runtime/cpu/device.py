@@ -236,7 +236,7 @@ class CpuKernel(DeviceKernel):
 
     def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> CpuLaunch:
         whole = sizes(global_size, "global size")
-        group = check_sizes(self.info, whole, local_size, self.options, MAX_GROUP_SIZE)
+        group = check_sizes(self.info, whole, local_size, self.options, MAX_GROUP_SIZE, lds_bytes)
         start = offset_of(offset, whole)
         if any(size + first > MAX_ID for size, first in zip(whole, start, strict=True)):
             shift = f" from offset {start}" if any(start) else ""
@@ -287,7 +287,8 @@ class _WithLocalMemory:
     def specialise(self, *sizes: Any, **how: bool) -> Any:
         """As `HostModule.specialise`."""
         host = cast("Any", self._module).specialise(*sizes, **how)
-        return dataclasses.replace(host, static_local_bytes=host.static_local_bytes + self._nbytes)
+        whole = host.static_local_bytes + self._nbytes
+        return dataclasses.replace(host, static_local_bytes=whole, dynamic_local_bytes=self._nbytes)
 
 
 def cpu_program(

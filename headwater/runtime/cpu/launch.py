@@ -70,6 +70,8 @@ class HostKernel(Protocol):
     @property
     def static_local_bytes(self) -> int: ...
     @property
+    def dynamic_local_bytes(self) -> int: ...
+    @property
     def frame_bytes(self) -> int: ...
     @property
     def unbounded(self) -> bool: ...
@@ -578,6 +580,9 @@ class CpuLaunch:
         for index, offset, size in zip(self._locals, self._local_offsets, self._local_sizes, strict=True):
             name = f"`{signature.declaration(self._info.args[index])}`"
             extents.append(Extent(name, start + offset, start + offset + size))
+        if self.host.dynamic_local_bytes:
+            end = start + self.host.static_local_bytes
+            extents.append(Extent("the launch's local memory", end - self.host.dynamic_local_bytes, end))
         for value, arg in zip(args, self._info.args, strict=True):
             if arg.kind == "image":
                 extents.append(_extent(f"the pixels of `{arg.name}`", value.array))

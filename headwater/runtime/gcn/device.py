@@ -215,7 +215,7 @@ class SimulatedKernel(CpuKernel):
         from headwater.emulate.gcn.dispatch import default_group
 
         whole = sizes(global_size, "global size")
-        group = check_sizes(self.info, whole, local_size, self.options, self.device.max_group_size)
+        group = check_sizes(self.info, whole, local_size, self.options, self.device.max_group_size, lds_bytes)
         start = offset_of(offset, whole)
         full = three(whole)
         local = default_group(full, DEFAULT_GROUP) if group is None else three(group)

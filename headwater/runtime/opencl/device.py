@@ -27,6 +27,7 @@ from headwater.errors import (
     span_of_bytes,
 )
 from headwater.opencl import includes
+from headwater.opencl.kernels import HIP_OPTION
 from headwater.runtime import signature
 from headwater.runtime.interface import Buffer, Device, DeviceKernel, DeviceProgram
 from headwater.runtime.shapes import Size
@@ -138,6 +139,11 @@ class ClDevice(Device):
     # -- building ------------------------------------------------------------------------------------------------------
 
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
+        if options.startswith(HIP_OPTION):
+            raise DeviceError(
+                f"{self.name} takes OpenCL C: HIP runs on the cpu device and on chips of GCN and CDNA",
+                hint="choose --device cpu, vega64 or mi250x",
+            )
         try:
             words = shlex.split(options)
         except ValueError as error:

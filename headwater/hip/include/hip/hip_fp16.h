@@ -1,0 +1,1 @@
+#pragma once /* all of it is there already: headwater_hip.h */

@@ -1,0 +1,302 @@
+"""HIP kernels against NumPy, on the cpu device and on chips."""
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater.errors import DeviceError, LaunchError, SourceError, UsageError
+from headwater.runtime.signature import prototype
+
+DEVICES = ["cpu", "vega64", "mi250x"]
+
+SOURCE = """
+#include <hip/hip_runtime.h>
+#include <cmath>
+#include <limits>
+
+struct Range { float low; int count; double high; };
+extern __shared__ float scratch[];
+__constant__ float weights[4] = {1, 2, 3, 4};
+
+namespace tools {
+template <typename T> __device__ T twice(T x) { return x + x; }
+
+// Local memory that the kernel declares, and local memory of which the launch says the size.
+template <typename T, int N> __global__ void __launch_bounds__(128) mirror(T *out, const T *__restrict__ in, int n) {
+  __shared__ T tile[N];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  tile[threadIdx.x] = in[i] * (T)weights[i & 3];
+  scratch[threadIdx.x] = in[i];
+  __syncthreads();
+  if (i < n) out[i] = twice(tile[N - 1 - threadIdx.x]) + (T)scratch[threadIdx.x ^ 1];
+}
+template __global__ void mirror<float, 64>(float *, const float *, int);
+template __global__ void mirror<int, 64>(int *, const int *, int);
+}
+
+__global__ void sum(float *out, const float *in) {
+  float v = in[blockIdx.x * blockDim.x + threadIdx.x];
+  for (int d = warpSize / 2; d > 0; d /= 2) v += __shfl_down(v, d);
+  if (__lane_id() == 0) atomicAdd(out, v);
+}
+
+__global__ void shuffles(int4 *out, double *wide, const int *in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, v = in[i];
+  out[i] = make_int4(__shfl(v, 5), __shfl_up(v, 3, 16), __shfl_xor(v, 9), __shfl_down(v, 4, 8));
+  wide[i] = __shfl_xor_sync(~0ull, v * 0.5, 1);
+}
+
+__global__ void votes(unsigned long long *out, int2 *any_all, const int *in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = __ballot(in[i] > 0);
+  any_all[i] = make_int2(__any(in[i] > 3), __all(in[i] > -6));
+}
+
+__global__ void divergent_votes(unsigned long long *out, const int *in) {
+  int i = threadIdx.x;
+  if (in[i] & 1) out[i] = __ballot(in[i] > 0);
+}
+
+__global__ void histogram(unsigned *bins, float *most, const float *x, int n) {
+  __shared__ unsigned mine[16];
+  if (threadIdx.x < 16) mine[threadIdx.x] = 0;
+  __syncthreads();
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    atomicAdd(&mine[(int)(x[i] * 16)], 1u);
+    atomicMax(most, x[i]);
+  }
+  __syncthreads();
+  if (threadIdx.x < 16) atomicAdd(&bins[threadIdx.x], mine[threadIdx.x]);
+}
+
+__global__ void maths(float3 *out, double *e, const float *x, Range r) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float s, c;
+  sincosf(x[i], &s, &c);
+  out[i] = make_float3(s, expf(-fabsf(x[i])), __fsqrt_rn(c * c)) * r.low + r.low;
+  int power;
+  double part = frexp((double)x[i], &power);
+  e[i] = part * pow(2.0, power) + std::max(r.high, (double)r.count) + std::numeric_limits<int>::min();
+}
+
+__global__ void bits(int4 *out, const int *x) {
+  int i = threadIdx.x;
+  out[i] = make_int4(__popc(x[i]), __clz(x[i]), __ffs(x[i]), (int)__brev(x[i]));
+}
+
+__global__ void halves(__half *out, const __half2 *in) {
+  __half2 sum = __hadd2(in[threadIdx.x], __float2half2_rn(1.0f));
+  out[threadIdx.x] = __hmul(__low2half(sum), __high2half(sum));
+}
+
+__global__ void rows(float *out, int columns) {
+  dim3 size = blockDim;
+  int x = blockIdx.x * size.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  out[y * columns + x] = 1000 * y + x + 0.5f * gridDim.y;
+}
+"""
+X = np.random.default_rng(3).random(256, np.float32) * 4 - 2
+WHOLE = np.random.default_rng(4).integers(-5, 5, 256).astype(np.int32)
+
+
+@pytest.fixture(scope="module", params=DEVICES)
+def program(request):
+    return hw.compile(SOURCE, language="hip", device=request.param)
+
+
+@pytest.mark.parametrize("kind", ["float", "int"])
+def test_templates_barriers_and_local_memory_of_both_kinds(program, kind):
+    data = X if kind == "float" else WHOLE
+    out = np.zeros_like(data)
+    program[f"mirror<{kind}, 64>"][(256,), (64,)](out, data, 200, lds=256)
+    tile = (data * np.tile(np.array([1, 2, 3, 4], data.dtype), 64)).reshape(4, 64)[:, ::-1].ravel()
+    expected = 2 * tile + data.reshape(-1, 2)[:, ::-1].ravel()
+    expected[200:] = 0
+    assert (out == expected).all()
+
+
+def test_shuffles(program):
+    total = np.zeros(1, np.float32)
+    program.sum[(256,), (128,)](total, X)
+    assert abs(total[0] - X.sum()) < 1e-4
+    out, wide = np.zeros((256, 4), np.int32), np.zeros(256)
+    program.shuffles[(256,), (128,)](out, wide, WHOLE)
+    waves, lanes = WHOLE.reshape(4, 64), np.arange(64)
+    assert (out[:, 0] == waves[:, [5]].repeat(64, 1).ravel()).all()
+    assert (out[:, 1] == waves[:, np.where(lanes % 16 < 3, lanes, lanes - 3)].ravel()).all()
+    assert (out[:, 2] == waves[:, lanes ^ 9].ravel()).all()
+    assert (out[:, 3] == waves[:, np.where(lanes % 8 + 4 >= 8, lanes, (lanes + 4) & 63)].ravel()).all()
+    assert (wide == waves[:, lanes ^ 1].ravel() * 0.5).all()
+
+
+def ballot(lanes):
+    return sum(1 << lane for lane in range(64) if lanes[lane])
+
+
+def test_votes(program):
+    out, any_all = np.zeros(256, np.uint64), np.zeros((256, 2), np.int32)
+    program.votes[(256,), (128,)](out, any_all, WHOLE)
+    waves = WHOLE.reshape(4, 64)
+    assert (out == np.array([ballot(wave > 0) for wave in waves], np.uint64).repeat(64)).all()
+    assert (any_all == np.stack([(waves > 3).any(1), (waves > -6).all(1)], 1).repeat(64, 0)).all()
+
+
+def test_votes_of_some_lanes(program):
+    out = np.zeros(64, np.uint64)
+    program.divergent_votes[(64,), (64,)](out, WHOLE)
+    odd = (WHOLE[:64] & 1) != 0
+    assert (out == np.where(odd, np.uint64(ballot(odd & (WHOLE[:64] > 0))), np.uint64(0))).all()
+
+
+def test_atomics(program):
+    x = np.random.default_rng(5).random(1000, np.float32)
+    bins, most = np.zeros(16, np.uint32), np.zeros(1, np.float32)
+    program.histogram[(1024,), (256,)](bins, most, x, 1000)
+    assert (bins == np.histogram(x, 16, (0, 1))[0]).all()
+    assert most[0] == x.max()
+
+
+def test_mathematics_structures_and_vectors_of_three(program):
+    out, e = np.zeros((256, 3), np.float32), np.zeros(256)
+    given = np.array((0.5, 7, 2.25), np.dtype([("low", "f4"), ("count", "i4"), ("high", "f8")]))
+    program.maths[(256,), (64,)](out, e, X, given)
+    expected = np.stack([np.sin(X), np.exp(-abs(X)), abs(np.cos(X))], 1) * 0.5 + 0.5
+    assert np.allclose(out, expected, rtol=1e-6, atol=1e-6)
+    assert np.allclose(e, X.astype(np.float64) + 7 - 2.0**31, rtol=0, atol=1e-6)
+
+
+def test_bits(program):
+    out = np.zeros((64, 4), np.int32)
+    x = np.random.default_rng(6).integers(-(2**31), 2**31, 64).astype(np.int32)
+    x[0] = 0
+    program.bits[(64,), (64,)](out, x)
+    texts = [f"{n & 0xFFFFFFFF:032b}" for n in x.tolist()]
+    assert out[:, 0].tolist() == [t.count("1") for t in texts]
+    assert out[:, 1].tolist() == [len(t) - len(t.lstrip("0")) for t in texts]
+    assert out[:, 2].tolist() == [t[::-1].find("1") + 1 for t in texts]
+    assert out.view(np.uint32)[:, 3].tolist() == [int(t[::-1], 2) for t in texts]
+
+
+def test_halves(program):
+    x = np.random.default_rng(7).random((64, 2)).astype(np.float16)
+    out = np.zeros(64, np.float16)
+    program.halves[(64,), (64,)](out, x)
+    raised = x + np.float16(1)
+    assert (out == raised[:, 0] * raised[:, 1]).all()
+
+
+def test_two_dimensions(program):
+    out = np.zeros((8, 64), np.float32)
+    program.rows[(64, 8), (16, 4)](out, 64)
+    assert (out == 1000 * np.arange(8)[:, None] + np.arange(64) + 1).all()
+
+
+def test_kernels_are_named_and_declared_as_in_the_source():
+    program = hw.compile(SOURCE, language="hip", device="cpu")
+    assert list(program)[:2] == ["mirror<float, 64>", "mirror<int, 64>"]
+    assert prototype(program["mirror<float, 64>"].info) == "mirror<float, 64>(float *out, const float *in, int n)"
+    assert prototype(program.maths.info) == "maths(struct float3 *out, double *e, const float *x, Range r)"
+    overloads = """
+    namespace a { __global__ void k(int *x) { *x = 1; } }
+    __global__ void k(int *x) { *x = 2; }
+    __global__ void k(float *x) { *x = 3; }
+    """
+    assert sorted(hw.compile(overloads, language="hip", device="cpu")) == ["a::k", "k(float*)", "k(int*)"]
+
+
+def test_a_program_may_have_functions_of_the_library_s_names():
+    text = """
+    __device__ float mad(float a, float b, float c) { return a - b - c; }
+    __device__ float clamp(float x, float low, float high) { return x + low + high; }
+    __global__ void k(float *x) { x[0] = mad(1, 2, 3); x[1] = clamp(1, 2, 3); x[2] = fmaf(2, 3, 4); }
+    """
+    for device in DEVICES:
+        out = np.zeros(3, np.float32)
+        hw.compile(text, device=device).k[1, None](out)
+        assert out.tolist() == [-4, 6, 10]
+
+
+def test_local_memory_beyond_what_a_launch_gives_is_found():
+    text = "extern __shared__ int s[]; __global__ void k(int *o) { s[threadIdx.x] = 1; __syncthreads(); *o = s[0]; }"
+    for device in DEVICES:
+        k = hw.compile(text, device=device).k
+        k[(64,), (64,)](np.zeros(1, np.int32), lds=256, check=True)
+        with pytest.raises(hw.KernelFault, match=r"\(63\) of k writes 4 bytes at byte 252 of .* 252"):
+            k[(64,), (64,)](np.zeros(1, np.int32), lds=252, check=True)
+        with pytest.raises(LaunchError, match="extern __shared__ memory"):
+            k[(64,), (64,)](np.zeros(1, np.int32))
+
+
+def test_accesses_outside_are_told_with_their_line(tmp_path):
+    path = tmp_path / "k.hip"
+    path.write_text("__global__ void k(float *x) {\n  x[threadIdx.x + 1] = 1;\n}\n")
+    for device in DEVICES:
+        with pytest.raises(hw.KernelFault, match=r"k\.hip:2:(.|\n)*`float \*x`") as caught:
+            hw.compile(path, device=device).k[(64,), (64,)](np.zeros(64, np.float32), check=True)
+        assert "x[threadIdx.x + 1]" in str(caught.value)
+
+
+def test_bounds_of_launches_hold():
+    for device in DEVICES:
+        k = hw.compile("__global__ void __launch_bounds__(64 * 2, 2) k(int *x) { *x = 1; }", device=device).k
+        k[(256,), (128,)](np.zeros(1, np.int32))
+        with pytest.raises(LaunchError, match="groups of up to 128 work-items"):
+            k[(256,), (256,)](np.zeros(1, np.int32))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("__global__ void k(float *x) {\n  *x = y;\n}", r":2:8: error: use of undeclared identifier 'y'"),
+        ("int main() {\n  float *d;\n  hipMalloc(&d, 4);\n}", r":3:3: error: hipMalloc is the host's part of HIP"),
+        ("__global__ void k() {}\nvoid f() { k<<<1, 64>>>(); }", r":2:13: error: a kernel is launched with <<<"),
+        ("#include <iostream>\n__global__ void k() {}", r":1:10: error: iostream is for the host's part"),
+        (
+            "__constant__ int c[4];\n__global__ void k(int *x) { *x = c[1]; }",
+            r":1:18: error: __constant__ c has no val",
+        ),
+        ("__device__ int f(int);\n__global__ void k(int *x) { *x = f(1); }", r"call of undefined function: f"),
+    ],
+)
+def test_errors_have_their_place(text, message):
+    for device in ("cpu", "vega64"):
+        with pytest.raises(SourceError, match=message):
+            hw.compile(text, language="hip", device=device)["k"]
+
+
+def test_other_devices_say_what_takes_hip():
+    with pytest.raises(DeviceError, match="GCN and CDNA chips and for the cpu device only"):
+        hw.compile("__global__ void k() {}", device="hd5870")
+    with pytest.raises(UsageError, match=r"unknown option '-cl-std=CL2\.0' for HIP"):
+        hw.compile("__global__ void k() {}", options="-cl-std=CL2.0")
+
+
+def test_options_reach_the_compiler(tmp_path):
+    (tmp_path / "scale.h").write_text("#define SCALE 3\n")
+    text = '#include "scale.h"\n__global__ void k(int *x) { *x = SCALE * N; }'
+    out = np.zeros(1, np.int32)
+    hw.compile(text, options=f"-D N=5 -I {tmp_path} -std=c++20", device="cpu").k[1, None](out)
+    assert out[0] == 15
+    (tmp_path / "scale.h").write_text("#define SCALE 4\n")
+    hw.compile(text, options=f"-D N=5 -I {tmp_path} -std=c++20", device="cpu").k[1, None](out)
+    assert out[0] == 20
+
+
+def test_commands_take_it(tmp_path, capsys):
+    from headwater.cli import main
+
+    path = tmp_path / "k.cu"
+    path.write_text("__global__ void k(float *x, float a) { x[blockIdx.x * blockDim.x + threadIdx.x] *= a; }\n")
+    out = tmp_path / "out.npy"
+    assert main(["run", str(path), "ones:64", "a=2", "--device", "mi250x", "-o", str(out)]) == 0
+    assert (np.load(out) == 2).all()
+    assert main(["analyze", str(path), "--device", "mi250x"]) == 0
+    assert main(["simulate", str(path), "ones:64", "a=2", "--device", "mi250x"]) == 0
+    assert main(["disasm", str(path), "--device", "mi250x"]) == 0
+    assert main(["check", str(path)]) == 0
+    code = tmp_path / "k.hsaco"
+    assert main(["compile", str(path), "--device", "mi250x", "-o", str(code)]) == 0
+    assert main(["run", str(code), "argument1=ones:64", "argument2=2.0"]) != 0  # names are kept: x and a
+    assert main(["run", str(code), "x=random:256", "a=0.0", "--global", "64", "--device", "mi250x"]) == 0
+    capsys.readouterr()
