@@ -16,7 +16,20 @@ from headwater.cal.enums import CALformat, CALresallocflags, CALresult
 from headwater.cal.errors import failed
 from headwater.cal.interpolated import interpolated, planes
 from headwater.cal.memory import owner
-from headwater.cal.state import Context, Device, Function, Mem, Module, Name, Resource, outcome, session, whole
+from headwater.cal.state import (
+    Context,
+    Device,
+    Function,
+    Mem,
+    Module,
+    Name,
+    Resource,
+    guarded,
+    lock,
+    outcome,
+    session,
+    whole,
+)
 from headwater.cal.structs import CALdomain, CALdomain3D, CALdomainparam, CALprogramGrid, CALprogramGridArray
 from headwater.il.parser import parse
 from headwater.il.printer import text
@@ -27,6 +40,7 @@ CONSTANT_BYTES = 16
 """AMD, CAL Programming Guide: constant buffers have elements of 128 bits."""
 
 
+@guarded
 def calCtxCreate(dev: int) -> int:
     """A context of a device. Its work is done in order; a context is one thread's."""
     device = session().get(dev, Device, "device")
@@ -40,17 +54,19 @@ def calCtxDestroy(ctx: int) -> None:
     context = owner(ctx)
     context.finish()
     context.worker.shutdown()
-    current = session()
-    for handle in list(context.mems):
-        _release(current.get(handle, Mem, "memory"))
-    for handle in list(context.modules):
-        unload(current.get(handle, Module, "module"))
-    for found in [one for one in current.objects.values() if isinstance(one, Counter) and one.context is context]:
-        current.drop(found.handle)
-    context.device.contexts.discard(ctx)
-    current.drop(ctx)
+    with lock:
+        current = session()
+        for handle in list(context.mems):
+            _release(current.get(handle, Mem, "memory"))
+        for handle in list(context.modules):
+            unload(current.get(handle, Module, "module"))
+        for found in [one for one in current.objects.values() if isinstance(one, Counter) and one.context is context]:
+            current.drop(found.handle)
+        context.device.contexts.discard(ctx)
+        current.drop(ctx)
 
 
+@guarded
 def calCtxGetMem(ctx: int, res: int) -> int:
     """A memory handle of a resource; CAL_RESULT_ERROR if the resource is another device's."""
     context = owner(ctx)
@@ -71,6 +87,7 @@ def calCtxReleaseMem(ctx: int, mem: int) -> None:
     _release(found)
 
 
+@guarded
 def calCtxSetMem(ctx: int, name: int, mem: int) -> None:
     """Bind memory to a module's name; 0 takes it away.
 
@@ -105,6 +122,7 @@ def _mismatch(name: str, resource: Resource) -> str:
 # -- launches ----------------------------------------------------------------------------------------------------------
 
 
+@guarded
 def calCtxRunProgram(ctx: int, func: int, domain: CALdomain) -> int:
     """Launch a pixel program over a domain; the event. CAL_RESULT_ERROR if a name has no memory, or mapped memory."""
     context, module, launch = _over(ctx, func, domain)
@@ -142,6 +160,7 @@ def _interpolating(module: Module) -> tuple[Loaded, int, tuple[int, ...]]:
     return module.interpolating
 
 
+@guarded
 def _over(ctx: int, func: int, domain: CALdomain) -> tuple[Context, Module, Launch]:
     """What a launch over a domain is, found to be possible."""
     context, module = _function(ctx, func)
@@ -170,6 +189,7 @@ def calCtxRunProgramGrid(ctx: int, grid: CALprogramGrid) -> int:
     return _run_grid(ctx, grid, {})
 
 
+@guarded
 def _run_grid(ctx: int, grid: CALprogramGrid, array: dict[str, Any]) -> int:
     if not isinstance(grid, CALprogramGrid):
         raise failed(CALresult.INVALID_PARAMETER, f"the grid is a CALprogramGrid, not a {type(grid).__name__}")
@@ -243,6 +263,7 @@ def _enqueue(context: Context, loaded: Loaded, launch: Launch) -> int:
 # -- copies and events -------------------------------------------------------------------------------------------------
 
 
+@guarded
 def calMemCopy(ctx: int, src: int, dst: int, flags: int = 0) -> int:
     """Copy a resource to another one of the same format that is at least as large both ways; the event.
 
@@ -323,6 +344,7 @@ def _mem(context: Context, mem: Any) -> Mem:
     return found
 
 
+@guarded
 def _release(mem: Mem) -> None:
     for found in session().objects.values():
         if isinstance(found, Name) and found.mem is mem:
@@ -332,6 +354,7 @@ def _release(mem: Mem) -> None:
     session().drop(mem.handle)
 
 
+@guarded
 def unload(module: Module) -> None:
     """Forget a module with its function and names."""
     current = session()

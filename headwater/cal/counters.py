@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from headwater.cal.enums import CALcountertype, CALresult
 from headwater.cal.errors import failed
 from headwater.cal.memory import owner
-from headwater.cal.state import Context, member, session
+from headwater.cal.state import Context, guarded, member, session
 
 if TYPE_CHECKING:
     from headwater.timing import Report
@@ -56,6 +56,7 @@ def calCtxCreateCounter(ctx: int, type: CALcountertype) -> int:
     return session().add(lambda handle: Counter(handle, context, kind)).handle
 
 
+@guarded
 def calCtxDestroyCounter(ctx: int, counter: int) -> None:
     """Forget a counter."""
     found = _counter(ctx, counter)
@@ -63,6 +64,7 @@ def calCtxDestroyCounter(ctx: int, counter: int) -> None:
     session().drop(counter)
 
 
+@guarded
 def calCtxBeginCounter(ctx: int, counter: int) -> None:
     """Count what the context is given from now on, anew. CAL_RESULT_ERROR if it counts already."""
     found = _counter(ctx, counter)
@@ -72,6 +74,7 @@ def calCtxBeginCounter(ctx: int, counter: int) -> None:
     found.context.counting.add(found)
 
 
+@guarded
 def calCtxEndCounter(ctx: int, counter: int) -> None:
     """Count no further. CAL_RESULT_ERROR if it has not begun."""
     found = _counter(ctx, counter)

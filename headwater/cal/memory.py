@@ -12,7 +12,20 @@ from headwater.cal.compiler import VERSION
 from headwater.cal.enums import CALformat, CALresallocflags, CALresult
 from headwater.cal.errors import failed, last_error
 from headwater.cal.formats import describe
-from headwater.cal.state import MEGABYTE, Context, Device, Mem, Resource, begin, end, member, session, whole
+from headwater.cal.state import (
+    MEGABYTE,
+    Context,
+    Device,
+    Mem,
+    Resource,
+    begin,
+    end,
+    guarded,
+    lock,
+    member,
+    session,
+    whole,
+)
 from headwater.cal.structs import CALdeviceattribs, CALdeviceinfo, CALdevicestatus
 
 
@@ -59,6 +72,7 @@ def calDeviceGetAttribs(ordinal: int) -> CALdeviceattribs:
     return session().boards[_ordinal(ordinal)].attributes
 
 
+@guarded
 def calDeviceGetStatus(dev: int) -> CALdevicestatus:
     """How much memory an open device has left."""
     device = session().get(dev, Device, "device")
@@ -70,6 +84,7 @@ def calDeviceGetStatus(dev: int) -> CALdevicestatus:
     )
 
 
+@guarded
 def calDeviceOpen(ordinal: int) -> int:
     """Open a device; CAL_RESULT_ALREADY if it is open."""
     current = session()
@@ -81,6 +96,7 @@ def calDeviceOpen(ordinal: int) -> int:
     return device.handle
 
 
+@guarded
 def calDeviceClose(dev: int) -> None:
     """Close a device; CAL_RESULT_BUSY while it has contexts. Its resources are freed."""
     current = session()
@@ -142,6 +158,7 @@ def calResCreate1D(
     return _create(dev, mem, width, 1, format, size, flags, dimensions=1)
 
 
+@guarded
 def calResFree(res: int) -> None:
     """Free a resource; CAL_RESULT_BUSY while a context has a memory handle of it, or while it is mapped."""
     resource = session().get(res, Resource, "resource")
@@ -159,17 +176,22 @@ def calResMap(res: int, flags: int = 0) -> tuple[np.ndarray[Any, Any], int]:
     Waits for the work of contexts that have the resource. CAL_RESULT_ERROR if it is mapped; while it is, no kernel can
     use it, and no copy if it is local.
     """
-    resource = session().get(res, Resource, "resource")
-    if resource.mapped:
-        raise failed(CALresult.ERROR, "the resource is mapped already", hint="calResUnmap before the next calResMap")
-    _no_flags(flags)
-    for handle in resource.mems:
-        session().get(handle, Mem, "memory").context.finish()
-    resource.mapped = True
+    with lock:
+        resource = session().get(res, Resource, "resource")
+        if resource.mapped:
+            raise failed(
+                CALresult.ERROR, "the resource is mapped already", hint="calResUnmap before the next calResMap"
+            )
+        _no_flags(flags)
+        contexts = [session().get(handle, Mem, "memory").context for handle in resource.mems]
+        resource.mapped = True  # what is launched from now on cannot use it
+    for context in contexts:
+        context.finish()
     elements = resource.elements(resource.storage.map())
     return (elements if resource.dimensions == 2 else elements[0]), resource.pitch
 
 
+@guarded
 def calResUnmap(res: int) -> None:
     """End what `calResMap` began; the array must not be used any more."""
     resource = session().get(res, Resource, "resource")
@@ -191,6 +213,7 @@ def _no_flags(flags: Any) -> None:
         raise failed(CALresult.INVALID_PARAMETER, f"flags are {flags:#x}; there are none", hint="pass 0")
 
 
+@guarded
 def _allocate(dev: Any, width: Any, height: Any, format: Any, flags: Any, *, dimensions: int, remote: bool) -> int:
     device, kind, wide, high, options = _checked(dev, width, height, format, flags, dimensions, remote)
     alignment = device.board.attributes.pitch_alignment
@@ -236,6 +259,7 @@ def _checked(
     return device, kind, wide, high, options
 
 
+@guarded
 def _create(dev: Any, mem: Any, width: Any, height: Any, format: Any, size: Any, flags: Any, *, dimensions: int) -> int:
     device, kind, wide, high, _ = _checked(dev, width, height, format, 0, dimensions, True)
     _no_flags(flags)

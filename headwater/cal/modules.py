@@ -9,7 +9,7 @@ from headwater.cal.contexts import unload
 from headwater.cal.enums import CALresult
 from headwater.cal.errors import CalError, failed
 from headwater.cal.memory import owner
-from headwater.cal.state import Context, Function, Module, Name, session
+from headwater.cal.state import Context, Function, Module, Name, guarded, session
 from headwater.cal.structs import CALfuncInfo
 from headwater.errors import HeadwaterError
 
@@ -73,6 +73,7 @@ def calModuleUnload(ctx: int, module: int) -> None:
     unload(found)
 
 
+@guarded
 def calModuleGetEntry(ctx: int, module: int, name: str) -> int:
     """The function of that name: "main", or an OpenCL kernel's. CAL_RESULT_ERROR if there is none."""
     found = _module(owner(ctx), module)
@@ -85,6 +86,7 @@ def calModuleGetEntry(ctx: int, module: int, name: str) -> int:
     return found.function
 
 
+@guarded
 def calModuleGetName(ctx: int, module: int, name: str) -> int:
     """A register's name: "i0", "cb0", "o0", "g[]", "uav0", or a sampler, "s0". CAL_RESULT_ERROR if there is none."""
     found = _module(owner(ctx), module)

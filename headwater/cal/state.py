@@ -6,6 +6,7 @@ CAL_RESULT_BAD_HANDLE.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 from collections.abc import Callable, Iterable
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from headwater.cal.compiler import CALimage, Encoding
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 MEGABYTE = 1 << 20
 
 
@@ -115,6 +117,21 @@ class Name:
     sampler: dict[int, Any] = field(default_factory=dict)
 
 
+lock = threading.RLock()
+"""Guards the session's objects and what they know of each other. Nobody waits for a device while holding it."""
+
+
+def guarded(function: F) -> F:
+    """The function, which then runs by itself among those of all threads."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **more: Any) -> Any:
+        with lock:
+            return function(*args, **more)
+
+    return run  # type: ignore[return-value]
+
+
 _DONE: Future[Any] = Future()
 _DONE.set_result(None)
 
@@ -188,9 +205,10 @@ class Session:
 
     def add(self, make: Callable[[int], T]) -> T:
         """Keep what ``make`` makes of a new handle."""
-        handle = self.new_handle()
-        made = make(handle)
-        self.objects[handle] = made
+        with lock:
+            handle = self.new_handle()
+            made = make(handle)
+            self.objects[handle] = made
         return made
 
     def get(self, handle: int, kind: type[T], what: str) -> T:
@@ -215,6 +233,7 @@ def session() -> Session:
     return _current[0]
 
 
+@guarded
 def begin(boards: Iterable[Board]) -> None:
     """Start the session; CAL_RESULT_ALREADY if there is one."""
     if _current:

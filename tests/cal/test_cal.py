@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -841,3 +843,37 @@ def test_pinned_memory_of_one_dimension_has_any_width(one: int) -> None:
     memory[:] = 5
     cal.calResUnmap(res)
     assert (mine == 5).all()
+
+
+def test_threads_share_a_session(one: int) -> None:
+    """Each with a context of its own: they make, bind and free while the others look through the session's objects."""
+    failures: list[BaseException] = []
+    others = [cal.calResAllocLocal1D(one, 4, cal.CAL_FORMAT_FLOAT_4) for _ in range(1000)]
+
+    def work() -> None:
+        try:
+            ctx = cal.calCtxCreate(one)
+            for _ in range(30):
+                resources = [cal.calResAllocLocal1D(one, 4, cal.CAL_FORMAT_FLOAT_4) for _ in range(3)]
+                mems = [cal.calCtxGetMem(ctx, resource) for resource in resources]
+                for mem, resource in zip(mems, resources, strict=True):
+                    cal.calCtxReleaseMem(ctx, mem)
+                    cal.calResFree(resource)
+            cal.calCtxDestroy(ctx)
+        except BaseException as error:
+            failures.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert failures == []
+    for resource in others:
+        cal.calResFree(resource)
+    assert cal.calDeviceGetStatus(one).availLocalRAM == cal.calDeviceGetAttribs(0).localRAM

@@ -176,9 +176,10 @@ def _example(fields):
     return tuple(values[k] if k in values else [_example(protocol.RECORDS[k[1:-1]])] * 2 for _, k in fields)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1200)  # a C library is compiled first
 @pytest.mark.skipif("i386" not in library.machines(), reason="this machine runs no programs of 32 bits")
-@pytest.mark.parametrize("name", ["pixels", "rules"])
-def test_programs_of_32_bits_run(name, compiled, tmp_path):
+def test_programs_of_32_bits_run(compiled, tmp_path):
     """The library's C is linked into them, with a C library: this machine need not have one of 32 bits."""
     sources = library.shim().sources()
     for file, text in sources.items():
@@ -186,8 +187,9 @@ def test_programs_of_32_bits_run(name, compiled, tmp_path):
     files = [file for file in sources if file.endswith(".c")]
     flags = ["-target", "x86-linux-musl", "-static", "-std=gnu11", "-D_FILE_OFFSET_BITS=64", '-DHEADWATER_VERSION="0"']
     includes = [f"-I{tmp_path}", f"-I{library.folder(library.machines()[0])}"]
-    _cc(tmp_path, [*flags, *includes, str(PROGRAMS / f"{name}.c"), *files, "-o", name])
-    assert run(str(tmp_path / name), "hd4870") == run(compiled(name), "hd4870")
+    for name in ("pixels", "rules"):
+        _cc(tmp_path, [*flags, *includes, str(PROGRAMS / f"{name}.c"), *files, "-o", name])
+        assert run(str(tmp_path / name), "hd4870") == run(compiled(name), "hd4870")
 
 
 def test_the_example_runs(compiled, tmp_path):

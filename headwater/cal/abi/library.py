@@ -26,14 +26,12 @@ HEADERS = {
 
 
 def constants() -> str:
-    """CAL's numbers as definitions of C."""
-    lines = [
-        f"#define {prefix}{name} {int(number)}"
-        for prefix, kind in PREFIXES.items()
-        for name, number in kind.__members__.items()
+    """CAL's numbers as enumerations of C: Brook+'s run-time has macros of the same names, with parameters."""
+    kinds = [
+        {prefix + name: int(number) for name, number in kind.__members__.items()} for prefix, kind in PREFIXES.items()
     ]
-    lines += [f"#define {name} {int(number)}" for name, number in C_NAMES.items()]
-    return "\n".join(["#pragma once", *lines, ""])
+    lines = [f"  {name} = {number}," for kind in [*kinds, C_NAMES] for name, number in kind.items()]
+    return "\n".join(["#pragma once", "enum {", *lines, "};", ""])
 
 
 def generated() -> dict[str, str]:
