@@ -321,3 +321,18 @@ print([b.get_sub_group_info(device, sub.MAX_SUB_GROUP_SIZE_FOR_NDRANGE, size) fo
     out = host(text, "vega64")
     first = "['reqd_work_group_size(64,2,1) vec_type_hint(uint4)', 'work_group_size_hint(8,4,2)']\n"
     assert out == first + "[16, 64] [1, 2, 4] [[128, 1, 1], [0, 0, 0]] True\n"
+
+
+def test_memory_of_a_released_buffer_goes_back_to_the_system():
+    text = """
+import os
+def shared():
+    files = [f"/proc/self/fd/{n}" for n in os.listdir("/proc/self/fd")]
+    return sum(os.stat(f).st_blocks * 512 for f in files if os.path.exists(f) and "memfd:headwater" in os.readlink(f))
+x = cl.Buffer(ctx, mf.READ_WRITE, 64 << 20)
+cl.enqueue_fill_buffer(q, x, np.int32(1), 0, 64 << 20).wait()
+full = shared()
+x.release()
+print(full >= 64 << 20, shared() < 1 << 20)
+"""
+    assert host(text) == "True True\n"
