@@ -40,7 +40,7 @@ from headwater.opencl import host
 from headwater.opencl.host import HostModule
 from headwater.runtime.cpu.device import cpu_device, cpu_program
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.plan import MASKED_ROWS, MAX_ROWS, choose_group, vector_lanes
+from headwater.vectorise.plan.launch_layout import MASKED_ROWS, MAX_ROWS, choose_group, vector_lanes
 
 LANES, ROWS = (1, 4, 8, 16, 32, 64), (1, 2, 4, 8, 16)
 SLOW_SECONDS = 0.5
@@ -96,7 +96,7 @@ class WithMasks(HostModule):
     def _build(self, *args: Any) -> dict[str, bytes]:
         from headwater.native import worker
         from headwater.opencl import codegen
-        from headwater.vectorise import chunk_plan
+        from headwater.vectorise.plan import chunk_plan
 
         def call(name: str, *call_args: Any, **named: Any) -> Any:
             return getattr(codegen, name.partition(":")[2])(*call_args, **named)

@@ -63,7 +63,7 @@ void __hw_in_step_{0}(void); /* the work-items of a wavefront do one instruction
 
 def in_step(code: str, *, pixels: bool) -> str:
     """A translation whose accesses to memory are made as they are written, by work-items of a wavefront in step: here
-    (see `headwater.vectorise.plan`), and on devices whose wavefronts are."""
+    (see `headwater.vectorise.plan.launch_layout`), and on devices whose wavefronts are."""
     shape = "8x8" if pixels else "64x1"
     # No function of OpenCL C's takes a pointer to volatile memory and moves a vector.
     code = _VECTOR_LOAD.sub("(uint4)(data[at], data[at + 1], data[at + 2], data[at + 3])", code)

@@ -91,7 +91,7 @@ have its core or the next. Gathers of Intel's AVX-512 before them are slowed dow
 
 HALF_PATHS = frozenset(("znver4",))
 """LLVM's names of processors that move vectors of 64 bytes in halves (Fog, Microarchitecture, on Zen 4). What that is
-worth was measured on a Zen 4 (`headwater.vectorise.cache_lines`)."""
+worth was measured on a Zen 4 (`headwater.vectorise.analysis.cache_lines`)."""
 
 
 @functools.cache

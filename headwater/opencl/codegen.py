@@ -35,25 +35,25 @@ from headwater.opencl.kernels import BoundsTest
 from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.printf import parse as parse_format, strings_in
-from headwater.vectorise.cache_lines import in_lines, line_items, only_reads
-from headwater.vectorise.chunk_plan import ChunkPlan, Variant, plan_chunk
-from headwater.vectorise.cost import LANES, down_width, estimate
-from headwater.vectorise.entry import PLACE, argument_places, write_entry, write_fits_entry
-from headwater.vectorise.faults import CHECK_FUNCTION, barrier_check
-from headwater.vectorise.kernel_preparation import LOCAL_GLOBAL, Kernel, read_kernel
+from headwater.vectorise.analysis.cache_lines import in_lines, line_items, only_reads
+from headwater.vectorise.analysis.cost import LANES, down_width, estimate
+from headwater.vectorise.analysis.linearisation import Linear
+from headwater.vectorise.analysis.ordered_branches import entry_guard, restartable, uneven_loops
+from headwater.vectorise.analysis.row_count import NO_FLOW, Flow
+from headwater.vectorise.analysis.row_value_numbering import rows_share
+from headwater.vectorise.analysis.shapes import Shapes
+from headwater.vectorise.analysis.store_alignment import Place, streaming_place
+from headwater.vectorise.analysis.throughput import flow
 from headwater.vectorise.layout import LOCAL_ALIGN_BYTES, Layout, line_layout
-from headwater.vectorise.linearisation import Linear
 from headwater.vectorise.lower.chunk_function import ChunkCode, lower_chunk, lower_overflow_guards, lower_store_address
+from headwater.vectorise.lower.entry import PLACE, argument_places, write_entry, write_fits_entry
+from headwater.vectorise.lower.faults import CHECK_FUNCTION, barrier_check
 from headwater.vectorise.lower.state import Formats
-from headwater.vectorise.ordered_branches import entry_guard, restartable, uneven_loops
-from headwater.vectorise.plan import KernelFacts, masked_layout
-from headwater.vectorise.privatized_counters import Tally, functions, keep_apart, tallies
-from headwater.vectorise.row_count import NO_FLOW, Flow
-from headwater.vectorise.row_value_numbering import rows_share
-from headwater.vectorise.shapes import Shapes
-from headwater.vectorise.store_alignment import Place, streaming_place
-from headwater.vectorise.strip_mining import find_strips
-from headwater.vectorise.throughput import flow
+from headwater.vectorise.plan.chunk_plan import ChunkPlan, Variant, plan_chunk
+from headwater.vectorise.plan.launch_layout import KernelFacts, masked_layout
+from headwater.vectorise.plan.strip_mining import find_strips
+from headwater.vectorise.prepare.kernel import LOCAL_GLOBAL, Kernel, read_kernel
+from headwater.vectorise.prepare.privatized_counters import Tally, functions, keep_apart, tallies
 
 FULL, MASKED, SINGLE, FITS = "chunk.full", "chunk.masked", "chunk.single", "chunk.fits"
 """Functions for a chunk of lanes and rows, for one that lacks some of them, for one work-item, and for the question
@@ -480,7 +480,8 @@ def _optimised(text: str, *, alone: bool) -> tuple[Any, Any]:
 
     What a work-item does has been through -O2 before it was vectorised. What is left to do is in the seams: chunks are
     inlined into their loop, memory becomes registers, what does not change leaves loops. More passes find no more,
-    but in code for work-items that run ``alone``: there LLVM vectorises loops (see `headwater.vectorise.inner_loops`).
+    but in code for work-items that run ``alone``: there LLVM vectorises loops (see
+    `headwater.vectorise.analysis.inner_loops`).
     """
     if " fdiv afn " in text and "+avx512vl" in host_target().features.split(","):
         from headwater.llvm.passes.reciprocal_roots import with_estimated_roots

@@ -21,9 +21,16 @@ from headwater.opencl.assembly import has_assembly, located_at_calls, refuse_ass
 from headwater.opencl.check_findings import GLOBAL_ID
 from headwater.opencl.kernels import BoundsTest, KernelInfo
 from headwater.opencl.symbols import symbol_of
+from headwater.vectorise.analysis.row_count import Flow
 from headwater.vectorise.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
-from headwater.vectorise.plan import MAX_PRIVATE_BYTES, KernelFacts, Size, choose_group, choose_layout, needs_masks
-from headwater.vectorise.row_count import Flow
+from headwater.vectorise.plan.launch_layout import (
+    MAX_PRIVATE_BYTES,
+    KernelFacts,
+    Size,
+    choose_group,
+    choose_layout,
+    needs_masks,
+)
 
 if TYPE_CHECKING:
     from headwater.opencl.tables import Table
@@ -187,10 +194,10 @@ class HostModule:
     ) -> HostKernel:
         """The kernel's code for launches of these sizes, from memory, the disk cache or the compiler.
 
-        ``privatised``: each thread counts into its own counters (`headwater.vectorise.privatized_counters`).
-        ``guarded``: the code may assume that 32-bit indices do not wrap around (`headwater.vectorise.overflow_guards`);
-        the result names the function that tests it.
-        Raises InternalError if LLVM cannot compile it, MemoryLimitError if its private arrays are too large.
+        ``privatised``: each thread counts into its own counters (`headwater.vectorise.prepare.privatized_counters`).
+        ``guarded``: the code may assume that 32-bit indices do not wrap around
+        (`headwater.vectorise.prepare.overflow_guards`); the result names the function that tests it. Raises
+        InternalError if LLVM cannot compile it, MemoryLimitError if its private arrays are too large.
         """
         code, group, chunks = self._choose(kernel, global_size, local_size, privatised=privatised, guarded=guarded)
         with self._lock:

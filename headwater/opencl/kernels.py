@@ -51,7 +51,7 @@ class ArgInfo:
 class BoundsTest:
     """What a kernel's native code can say of accesses outside of arrays before a launch.
 
-    ``symbol``: the function that says it (`headwater.vectorise.bounds_code.write_bounds`), "" if there is none.
+    ``symbol``: the function that says it (`headwater.vectorise.bounds.code.write_bounds`), "" if there is none.
     ``sized``, ``values``: positions of the arguments whose bytes and whose values it depends on. ``accesses``: of each,
     by number, the argument's position (-1 for a __local variable), its bytes, whether it writes, and the bytes of the
     __local variable.

@@ -26,7 +26,7 @@ class Layout:
     """How a chunk lies in the index space: ``lanes`` work-items along ``lane_dim``, ``rows`` along ``row_dim``.
 
     If both are one dimension, the rows follow each other along it. ``strip``: so many rows run each loop that can be
-    parted at a time (see `headwater.vectorise.strip_mining`); 0: as many as are estimated to be best.
+    parted at a time (see `headwater.vectorise.plan.strip_mining`); 0: as many as are estimated to be best.
     """
 
     lanes: int

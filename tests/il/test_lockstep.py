@@ -15,7 +15,7 @@ from headwater.il.lockstep import first_conflict
 from headwater.il.parser import parse
 from headwater.il.translation import translation_of
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.plan import in_step_layout
+from headwater.vectorise.plan.launch_layout import in_step_layout
 
 HEAD = """il_cs_2_0
 dcl_num_thread_per_group {group}

@@ -10,10 +10,10 @@ from headwater.llvm.ir import Module
 from headwater.llvm.modules import host_target
 from headwater.native.worker import WORKER
 from headwater.opencl import codegen, host
-from headwater.vectorise import plan
-from headwater.vectorise.kernel_preparation import read_kernel
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.plan import choose_layout
+from headwater.vectorise.plan import launch_layout
+from headwater.vectorise.plan.launch_layout import choose_layout
+from headwater.vectorise.prepare.kernel import read_kernel
 
 SAXPY = "y[i] = 0.5f * x[i] + y[i];"
 
@@ -26,7 +26,7 @@ def halves(monkeypatch):
     monkeypatch.setattr(
         WORKER, "call", lambda function, *args, **named: getattr(codegen, function.partition(":")[2])(*args, **named)
     )
-    monkeypatch.setattr(plan, "caches_bytes", lambda: (0, 0))
+    monkeypatch.setattr(launch_layout, "caches_bytes", lambda: (0, 0))
 
 
 def facts(body, element="float", arguments=""):
@@ -70,7 +70,7 @@ def test_other_processors_take_whole_vectors(monkeypatch):
 
 
 def test_launches_beyond_the_caches_take_a_line_at_a_time(monkeypatch):
-    monkeypatch.setattr(plan, "caches_bytes", lambda: (1 << 20, 1 << 22))
+    monkeypatch.setattr(launch_layout, "caches_bytes", lambda: (1 << 20, 1 << 22))
     found = replace(facts(SAXPY), line_items=16)
     group = (4096, 1, 1)
     usual = choose_layout(found, group, 64)
@@ -129,7 +129,7 @@ def test_loops_that_write_use_whole_registers(halves):
 
 
 def test_private_arrays_still_fit_the_stack(halves):
-    found = replace(facts(SAXPY), line_items=16, private_bytes=plan.MAX_PRIVATE_BYTES // 4)
+    found = replace(facts(SAXPY), line_items=16, private_bytes=launch_layout.MAX_PRIVATE_BYTES // 4)
     layout = choose_layout(found, (4096, 1, 1), 64, (1 << 26, 1, 1))
     assert layout.lanes * layout.rows == 4
 

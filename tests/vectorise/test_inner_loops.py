@@ -7,11 +7,11 @@ from benchmarks.forced_layouts import build, run
 from headwater.llvm.gathers import APART_GATHERS, QUICK_GATHERS, SLOW_GATHERS
 from headwater.llvm.ir import Module
 from headwater.opencl import codegen, host
-from headwater.vectorise.inner_loops import walking_loops
-from headwater.vectorise.kernel_preparation import read_kernel
+from headwater.vectorise.analysis.inner_loops import walking_loops
+from headwater.vectorise.analysis.shapes import Shapes
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.plan import choose_group, choose_layout
-from headwater.vectorise.shapes import Shapes
+from headwater.vectorise.plan.launch_layout import choose_group, choose_layout
+from headwater.vectorise.prepare.kernel import read_kernel
 
 PARTS = """
 kernel void part(global const int *a, global int *b, int m)

@@ -6,10 +6,10 @@ import pytest
 from benchmarks.forced_layouts import LAYOUTS, build, run
 from headwater.llvm.ir import Module
 from headwater.opencl import host
-from headwater.vectorise.kernel_preparation import read_kernel
+from headwater.vectorise.analysis.merged_atomic_candidates import meeting
+from headwater.vectorise.analysis.shapes import Shapes
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.merged_atomic_candidates import meeting
-from headwater.vectorise.shapes import Shapes
+from headwater.vectorise.prepare.kernel import read_kernel
 
 FOLDS = """
 kernel void fold(global const TYPE *x, global TYPE *to)

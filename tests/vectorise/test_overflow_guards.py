@@ -8,8 +8,8 @@ import pytest
 from benchmarks.forced_layouts import build, run
 from headwater.llvm.ir import Module
 from headwater.opencl import codegen, host
-from headwater.vectorise.kernel_preparation import read_kernel
 from headwater.vectorise.layout import Layout
+from headwater.vectorise.prepare.kernel import read_kernel
 
 GROUP = 64
 LAYOUTS = [None, Layout(1), Layout(16), Layout(16, 4, 0, 0), Layout(8, 2)]

@@ -5,9 +5,15 @@ import pytest
 
 import headwater as hw
 from headwater.opencl import host
+from headwater.vectorise.analysis.row_count import NO_FLOW
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.plan import FLAT_GROUP_ITEMS, KernelFacts, choose_group, choose_layout, masked_layout
-from headwater.vectorise.row_count import NO_FLOW
+from headwater.vectorise.plan.launch_layout import (
+    FLAT_GROUP_ITEMS,
+    KernelFacts,
+    choose_group,
+    choose_layout,
+    masked_layout,
+)
 
 
 def facts(*, size=50, dims=(0,), masked_loops=False):

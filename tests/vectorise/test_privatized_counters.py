@@ -8,8 +8,8 @@ from benchmarks.forced_layouts import LAYOUTS, build, run
 from headwater.llvm.ir import Module
 from headwater.opencl import host
 from headwater.runtime.cpu.privatised import PrivatisedCounters, TallyLaunch
-from headwater.vectorise.kernel_preparation import read_kernel
-from headwater.vectorise.privatized_counters import tallies
+from headwater.vectorise.prepare.kernel import read_kernel
+from headwater.vectorise.prepare.privatized_counters import tallies
 
 KINDS = """
 kernel void counts(global const int *x, global uint *bins, global long *sums, global uint *bits, global uint *most)

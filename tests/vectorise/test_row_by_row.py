@@ -7,8 +7,8 @@ import headwater as hw
 from headwater.llvm.ir import Module
 from headwater.opencl import codegen, host
 from headwater.opencl.host import HostModule
-from headwater.vectorise.kernel_preparation import read_kernel
 from headwater.vectorise.layout import Layout
+from headwater.vectorise.prepare.kernel import read_kernel
 
 SOURCE = """
 kernel void tree(global const int *a, global int *out, local int *shared)

@@ -9,9 +9,9 @@ import pytest
 from benchmarks.forced_layouts import LAYOUTS, build, run
 from headwater.llvm.ir import Module
 from headwater.opencl import clang, codegen, library
-from headwater.vectorise.kernel_preparation import read_kernel
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.plan import choose_group, choose_layout
+from headwater.vectorise.plan.launch_layout import choose_group, choose_layout
+from headwater.vectorise.prepare.kernel import read_kernel
 
 BOX = """
 kernel void k(global const float *in, global float *out, int width)

@@ -9,10 +9,10 @@ import headwater as hw
 from headwater.llvm.ir import Module
 from headwater.opencl import codegen, host
 from headwater.opencl.host import HostModule
-from headwater.vectorise.kernel_preparation import read_kernel
+from headwater.vectorise.analysis.row_count import Flow
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.row_count import Flow
-from headwater.vectorise.strip_mining import _best_rows
+from headwater.vectorise.plan.strip_mining import _best_rows
+from headwater.vectorise.prepare.kernel import read_kernel
 
 SOURCE = """
 #define L get_local_id(0)

@@ -5,10 +5,10 @@ import pytest
 from headwater.llvm.gathers import APART_GATHERS, QUICK_GATHERS, SLOW_GATHERS
 from headwater.llvm.ir import Module
 from headwater.opencl import codegen, host
-from headwater.vectorise.kernel_preparation import read_kernel
+from headwater.vectorise.analysis.row_count import Flow
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.plan import choose_layout
-from headwater.vectorise.row_count import Flow
+from headwater.vectorise.plan.launch_layout import choose_layout
+from headwater.vectorise.prepare.kernel import read_kernel
 
 HASH = """
 kernel void hash(global const uint *keys, global uint *hashes, int rounds)

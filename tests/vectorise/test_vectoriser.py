@@ -9,11 +9,11 @@ import headwater as hw
 from headwater.llvm.gathers import APART_GATHERS, SLOW_GATHERS
 from headwater.llvm.ir import Module
 from headwater.opencl import clang, codegen, library
-from headwater.vectorise.kernel_preparation import read_kernel
+from headwater.vectorise.analysis.linearisation import Linear
+from headwater.vectorise.analysis.shapes import Shapes
+from headwater.vectorise.analysis.sums_of_products import Sums
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.linearisation import Linear
-from headwater.vectorise.shapes import Shapes
-from headwater.vectorise.sums_of_products import Sums
+from headwater.vectorise.prepare.kernel import read_kernel
 from tests.counted import count_calls
 
 SUM = """

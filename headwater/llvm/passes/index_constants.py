@@ -2,7 +2,7 @@
 
 ``image[i - 1]`` extends ``i - 1``, which OpenCL C's ``int`` says does not wrap around. Where ``i`` is ``x + 1``, LLVM
 makes ``x`` of the difference and forgets that: nothing shows then that the address is the one before ``image[i]``, and
-rows of a chunk that share what a stencil loads (`headwater.vectorise.row_value_numbering`) do not share these.
+rows of a chunk that share what a stencil loads (`headwater.vectorise.analysis.row_value_numbering`) do not share these.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A launch's arguments pass in; a LaunchError passes out if some work-item surely accesses memory outside of an array.
 
-What is asked, and of which work-items, is told in `headwater.vectorise.bounds_code`. The answer depends on the bytes
+What is asked, and of which work-items, is told in `headwater.vectorise.bounds.code`. The answer depends on the bytes
 of arrays and on some values only; launches that are like earlier ones in these are not asked for again.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from headwater.opencl.kernels import BoundsTest
     from headwater.runtime.cpu.device import CpuKernel
 
-_TOLD = 4  # `headwater.vectorise.bounds_code.TOLD`
+_TOLD = 4  # `headwater.vectorise.bounds.code.TOLD`
 _ENDLESS = (1 << 62) - 1
 """The bytes of what bounds its accesses itself: an image."""
 _TEST = "let the kernel compare its index with the number of elements"

@@ -122,8 +122,8 @@ class CpuLaunch:
     """One kernel with its sizes fixed. Calling it packs the arguments, runs them and returns the event.
 
     ``apart``, where there is one, gives another launch that is better for some arguments; ``careful`` makes the one for
-    arguments that the code is not for (`headwater.vectorise.overflow_guards`). ``given``: the work-group size that was
-    asked for, which may not be the one that it runs in.
+    arguments that the code is not for (`headwater.vectorise.prepare.overflow_guards`). ``given``: the work-group size
+    that was asked for, which may not be the one that it runs in.
 
     Short launches run in the calling thread, longer ones with the pool's help, the longest on the pool alone while the
     caller waits where signal handlers reach it. Which of these it is follows from how long the last launch took.

@@ -1,7 +1,7 @@
 """A launch's arguments pass in; where each thread should count for itself, the launch that does so passes out.
 
-What such a launch is good for is told in `headwater.vectorise.privatized_counters`. Whether it is may differ by the
-arguments: a table must be small beside the work, and no other argument may lie in the same memory.
+What such a launch is good for is told in `headwater.vectorise.prepare.privatized_counters`. Whether it is may differ by
+the arguments: a table must be small beside the work, and no other argument may lie in the same memory.
 """
 
 from __future__ import annotations

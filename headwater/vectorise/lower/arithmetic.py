@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from headwater.errors import InternalError
 from headwater.llvm.ir import Inst, Value
-from headwater.vectorise.chunk_interface import PARTED
+from headwater.vectorise.analysis.shapes import LANE, extension_needs_guard
 from headwater.vectorise.lower.components import write_bitcast
 from headwater.vectorise.lower.divisions import divide
 from headwater.vectorise.lower.forms import components_of, form_type, forms_of, lanes_of, rows_of, wide_form
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import let_row, may_be_shared, part, set_part
-from headwater.vectorise.shapes import LANE, extension_needs_guard
+from headwater.vectorise.plan.chunk_interface import PARTED
 
 _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
 

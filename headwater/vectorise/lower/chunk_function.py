@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from headwater.llvm.cfg import END
 from headwater.llvm.ir import Inst
 from headwater.llvm.types import I64
-from headwater.vectorise.chunk_interface import DONE, ID_PARAMS, LAUNCH_PARAMS
-from headwater.vectorise.chunk_plan import FRAME_ALIGN_BYTES, ChunkPlan, private_name
+from headwater.vectorise.analysis.store_alignment import Place
 from headwater.vectorise.layout import Layout
 from headwater.vectorise.lower.control_flow import block_label, write_block, write_strip_loops
 from headwater.vectorise.lower.forms import mask_type
@@ -20,8 +19,9 @@ from headwater.vectorise.lower.instructions import write_instruction
 from headwater.vectorise.lower.state import Formats, Lowering
 from headwater.vectorise.lower.suspension import finish_suspensions
 from headwater.vectorise.lower.values import part
-from headwater.vectorise.overflow_guards import LARGEST, Most
-from headwater.vectorise.store_alignment import Place
+from headwater.vectorise.plan.chunk_interface import DONE, ID_PARAMS, LAUNCH_PARAMS
+from headwater.vectorise.plan.chunk_plan import FRAME_ALIGN_BYTES, ChunkPlan, private_name
+from headwater.vectorise.prepare.overflow_guards import LARGEST, Most
 
 UNEVEN_LOOP = ", !llvm.loop !9002"
 """Marks a loop whose trips differ from work-item to work-item: unrolled, the rest of the trips that do not fill an

@@ -1,7 +1,7 @@
 """The blocks of a kernel in their linear order in; the same blocks, for the lanes that want them, out.
 
 Branches on which all lanes agree stay branches. Where lanes part, the following blocks run one after the other, each
-under the mask of its lanes (if-conversion); `headwater.vectorise.linearisation` has decided on the order.
+under the mask of its lanes (if-conversion); `headwater.vectorise.analysis.linearisation` has decided on the order.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from headwater.llvm.cfg import Loop
 from headwater.llvm.ir import Inst
-from headwater.vectorise.chunk_interface import DONE, PARTED
-from headwater.vectorise.linearisation import ENTRY_MASK
+from headwater.vectorise.analysis.linearisation import ENTRY_MASK
+from headwater.vectorise.analysis.ordered_branches import OrderedTest
 from headwater.vectorise.lower.edges import initialise_joins, write_edges
 from headwater.vectorise.lower.instructions import write_instruction
 from headwater.vectorise.lower.masks import any_lane_of, block_mask, class_mask, mask_is_full
@@ -21,8 +21,8 @@ from headwater.vectorise.lower.row_loops import write_row_loop
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.suspension import write_suspension
 from headwater.vectorise.lower.values import part
-from headwater.vectorise.ordered_branches import OrderedTest
-from headwater.vectorise.strip_mining import Strips
+from headwater.vectorise.plan.chunk_interface import DONE, PARTED
+from headwater.vectorise.plan.strip_mining import Strips
 
 
 def block_label(ctx: Lowering, block: str) -> str:

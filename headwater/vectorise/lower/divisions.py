@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from headwater.llvm.ir import Inst
 from headwater.llvm.types import DOUBLE, FLOAT, I1, I64, Type
-from headwater.vectorise.cost import LONGEST_BY_FLOATS
+from headwater.vectorise.analysis.cost import LONGEST_BY_FLOATS
+from headwater.vectorise.analysis.shapes import LANE
 from headwater.vectorise.lower.forms import components_of, lanes_of, rows_of, wide_form
 from headwater.vectorise.lower.masks import any_lane
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import part, set_part, splat
-from headwater.vectorise.shapes import LANE
 
 SMALL_BITS = 50
 """Of 64-bit integers that are divided as doubles: two less than a double's 53 for `Divisions._by_one_number`, one more

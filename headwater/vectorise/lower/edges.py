@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from headwater.llvm.ir import Inst, Value
 from headwater.llvm.types import I1, Type, vec_type
+from headwater.vectorise.analysis.shapes import Shape
 from headwater.vectorise.lower.forms import forms_of, mask_slot_name, mask_type, pieces_of, rows_of, slot_name
 from headwater.vectorise.lower.masks import any_lane, block_mask, mask_union
 from headwater.vectorise.lower.shuffles import repeat_for_components
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import part, whole_value
-from headwater.vectorise.shapes import Shape
 
 
 def write_edges(

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from headwater.llvm.ir import Inst
 from headwater.llvm.types import I1, Type, vec_type
+from headwater.vectorise.analysis.shapes import LANE, Shape
 from headwater.vectorise.layout import Layout
 from headwater.vectorise.lower.state import Lowering
-from headwater.vectorise.shapes import LANE, Shape
 
 
 def lanes_of(ctx: Lowering, ty: Type) -> Type:

@@ -7,6 +7,7 @@ import re
 from headwater.errors import InternalError
 from headwater.llvm.ir import BINARY, CASTS, Inst
 from headwater.llvm.types import LOCAL_SPACE, PRIVATE_SPACE
+from headwater.vectorise.analysis.shapes import PRIMITIVE
 from headwater.vectorise.lower.access_checks import check_memory
 from headwater.vectorise.lower.arithmetic import (
     write_address,
@@ -24,7 +25,6 @@ from headwater.vectorise.lower.merged_atomics import write_atomic
 from headwater.vectorise.lower.packed import write_packed
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.stores import write_store
-from headwater.vectorise.shapes import PRIMITIVE
 
 _IGNORED = re.compile(r"llvm\.(lifetime\.|assume$|experimental\.noalias|dbg\.|debugtrap$|invariant\.)")
 

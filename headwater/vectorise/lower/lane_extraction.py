@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from headwater.llvm.ir import Inst, Value
 from headwater.llvm.types import I32, Type
+from headwater.vectorise.analysis.shapes import LANE
 from headwater.vectorise.lower.forms import forms_of, lanes_of
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import part
-from headwater.vectorise.shapes import LANE
 
 WORD = I32
 """Small elements are loaded so many at a time and shifted out: the two ports that load are what atomics wait for."""

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 from headwater.llvm.ir import Value
 from headwater.llvm.types import I8, I64, Type, vec_type
+from headwater.vectorise.analysis.shapes import LANE
 from headwater.vectorise.lower.forms import components_of, lanes_of, mask_type
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import part
-from headwater.vectorise.shapes import LANE
 
 
 def spill(ctx: Lowering, vector: str, ty: Type) -> str:

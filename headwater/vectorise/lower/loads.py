@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwater.llvm.ir import Inst, Value
 from headwater.llvm.types import I1, Type, int_type, vec_type
+from headwater.vectorise.analysis.shapes import LANE, ROW
 from headwater.vectorise.lower.forms import components_of, forms_of, lanes_of, pieces_of, whole_type
 from headwater.vectorise.lower.lane_extraction import lane_addresses, offset_address
 from headwater.vectorise.lower.masked_access import (
@@ -22,7 +23,6 @@ from headwater.vectorise.lower.prefetches import note_stream, write_next_chunk_p
 from headwater.vectorise.lower.shuffles import interleave, join_vectors, take_component
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import part, set_part, set_pieces, set_whole
-from headwater.vectorise.shapes import LANE, ROW
 
 
 def write_load(ctx: Lowering, inst: Inst, pointer: Value) -> None:

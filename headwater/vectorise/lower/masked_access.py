@@ -8,7 +8,7 @@ from headwater.vectorise.lower.forms import lanes_of, mask_type
 from headwater.vectorise.lower.masks import ALL_LANES
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import splat
-from headwater.vectorise.packing import MAX_STEP
+from headwater.vectorise.plan.packing import MAX_STEP
 
 WORD_BYTES = (4, 8)
 """Sizes of vectors that gathers and scatters move as one integer."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from headwater.llvm.ir import Value
-from headwater.vectorise.linearisation import ENTRY_MASK
+from headwater.vectorise.analysis.linearisation import ENTRY_MASK
+from headwater.vectorise.analysis.shapes import ROW
 from headwater.vectorise.lower.forms import mask_slot_name, mask_type, written_rows
 from headwater.vectorise.lower.state import Lowering
-from headwater.vectorise.shapes import ROW
 
 ALL_LANES = "splat (i1 true)"
 """The mask of all lanes, where a mask must be given."""
@@ -20,7 +20,7 @@ def block_mask(ctx: Lowering, row: int) -> str | None:
 
 
 def class_mask(ctx: Lowering, owner: str, row: int) -> str | None:
-    """The lanes of a mask class (see `headwater.vectorise.linearisation`); None for all."""
+    """The lanes of a mask class (see `headwater.vectorise.analysis.linearisation`); None for all."""
     key = ("mask " + owner, 0, row, "v")
     if owner == ENTRY_MASK:
         return f"%mask{row}" if ctx.plan.variant.masked else None

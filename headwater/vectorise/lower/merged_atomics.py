@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from headwater.llvm.ir import Inst
 from headwater.llvm.types import Type
+from headwater.vectorise.analysis.merged_atomic_candidates import FOLDS
 from headwater.vectorise.lower.atomics import atomic_operation, write_lane_atomics
 from headwater.vectorise.lower.forms import lanes_of, mask_type
 from headwater.vectorise.lower.masks import access_rows, any_lane_of, block_mask
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import part, set_part, splat
-from headwater.vectorise.merged_atomic_candidates import FOLDS
 
 
 def write_atomic(ctx: Lowering, inst: Inst) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from headwater.vectorise.analysis.ordered_branches import OrderedTest
 from headwater.vectorise.lower.forms import rows_of
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import part
-from headwater.vectorise.ordered_branches import OrderedTest
 
 
 def lane_passes(ctx: Lowering, test: OrderedTest, lane: str) -> str:

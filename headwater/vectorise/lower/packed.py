@@ -1,6 +1,6 @@
 """Vector values that stay whole in: operations on all lanes' components at once, in memory order, out.
 
-`headwater.vectorise.packing` says which values stay whole.
+`headwater.vectorise.plan.packing` says which values stay whole.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import re
 from headwater.errors import InternalError
 from headwater.llvm.ir import BINARY, CASTS, Inst
 from headwater.llvm.types import I1, vec_type
+from headwater.vectorise.analysis.shapes import LANE
 from headwater.vectorise.lower.forms import rows_of, whole_type
 from headwater.vectorise.lower.shuffles import repeat_for_components, shuffle
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import part, set_whole, whole_value
-from headwater.vectorise.shapes import LANE
 
 MANGLED = re.compile(r"\.(v\d+)?((?:f|i|bf|p)\d+)(?=\.|$)")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from headwater.llvm.ir import Inst, Value
 from headwater.llvm.types import I64
+from headwater.vectorise.analysis.loop_prefetching import GLOBAL_SPACE
 from headwater.vectorise.layout import LINE_BYTES
-from headwater.vectorise.loop_prefetching import GLOBAL_SPACE
 from headwater.vectorise.lower.lane_extraction import lane_addresses, offset_address
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import part

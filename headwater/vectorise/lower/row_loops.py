@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from headwater.llvm.ir import Inst, Value
 from headwater.llvm.types import I64
+from headwater.vectorise.analysis.ordered_branches import OrderedTest
 from headwater.vectorise.lower.forms import lanes_of
 from headwater.vectorise.lower.instructions import write_instruction
 from headwater.vectorise.lower.ordered_tests import lane_passes
 from headwater.vectorise.lower.prefetches import write_prefetches
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import part
-from headwater.vectorise.ordered_branches import OrderedTest
 
 
 def write_row_loop(ctx: Lowering, name: str) -> None:

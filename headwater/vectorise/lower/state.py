@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from headwater.llvm.ir import Inst
-from headwater.vectorise.chunk_plan import ChunkPlan
-from headwater.vectorise.strip_mining import Strips
-from headwater.vectorise.writer import Writer
+from headwater.vectorise.lower.writer import Writer
+from headwater.vectorise.plan.chunk_plan import ChunkPlan
+from headwater.vectorise.plan.strip_mining import Strips
 
 Formats = dict[tuple[str, tuple[bool, ...]], int]
 """The number of each format of printf: a global's name, and which slots of its arguments are addresses."""

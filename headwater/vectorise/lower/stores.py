@@ -7,6 +7,7 @@ from math import gcd
 
 from headwater.llvm.ir import Inst, Value
 from headwater.llvm.types import I1, Type, int_type, vec_type
+from headwater.vectorise.analysis.shapes import LANE
 from headwater.vectorise.layout import LINE_BYTES
 from headwater.vectorise.lower.forms import components_of, forms_of, lanes_of, mask_type, whole_type
 from headwater.vectorise.lower.lane_extraction import lane_addresses, offset_address
@@ -25,7 +26,6 @@ from headwater.vectorise.lower.masks import ALL_LANES, access_mask, access_rows,
 from headwater.vectorise.lower.shuffles import interleave, shuffle
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import part, whole_value
-from headwater.vectorise.shapes import LANE
 
 STREAM_ALIGN_BYTES = 16
 """Streaming stores are written in 16-byte pieces, the least alignment that they need on x86, where they do not fill

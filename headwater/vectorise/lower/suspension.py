@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from headwater.llvm.ir import Inst
-from headwater.vectorise.chunk_plan import FRAME_ALIGN_BYTES
 from headwater.vectorise.lower.state import Lowering
+from headwater.vectorise.plan.chunk_plan import FRAME_ALIGN_BYTES
 
 
 def write_suspension(ctx: Lowering, barrier: Inst) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from headwater.llvm.ir import Inst, Value
 from headwater.llvm.types import I64, Type
+from headwater.vectorise.analysis.shapes import LANE, ROW, Shape
 from headwater.vectorise.lower.forms import (
     components_of,
     form_type,
@@ -17,7 +18,6 @@ from headwater.vectorise.lower.forms import (
 )
 from headwater.vectorise.lower.shuffles import interleave, repeat_for_lanes, take_component
 from headwater.vectorise.lower.state import Lowering
-from headwater.vectorise.shapes import LANE, ROW, Shape
 
 
 def part(ctx: Lowering, value: Value, row: int = 0, form: str = "s", component: int = 0) -> str:

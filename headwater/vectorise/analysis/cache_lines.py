@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import Function
+from headwater.vectorise.analysis.row_count import Flow
+from headwater.vectorise.analysis.shapes import Shapes
 from headwater.vectorise.layout import LINE_BYTES
-from headwater.vectorise.row_count import Flow
-from headwater.vectorise.shapes import Shapes
 
 ELEMENT_BYTES = frozenset((4, 8))
 """Of the elements that this is for: of smaller ones, half a vector of lanes does not fill half a vector register."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import Function, Inst
 from headwater.llvm.types import Type
-from headwater.vectorise.private_streams import walked_loads, way_of
-from headwater.vectorise.shapes import Shapes
-from headwater.vectorise.sums_of_products import Product, Sum, Sums
+from headwater.vectorise.analysis.private_streams import walked_loads, way_of
+from headwater.vectorise.analysis.shapes import Shapes
+from headwater.vectorise.analysis.sums_of_products import Product, Sum, Sums
 
 MOST_STREAMS = 8
 """A kernel that reads from more places than that does more for each element than to wait for memory."""

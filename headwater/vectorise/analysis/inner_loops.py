@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from headwater.llvm.cfg import Cfg, Loop
 from headwater.llvm.ir import Function, Inst
-from headwater.vectorise.private_streams import Way, way_of
-from headwater.vectorise.shapes import LANE, Shapes
-from headwater.vectorise.sums_of_products import Sums, add
+from headwater.vectorise.analysis.private_streams import Way, way_of
+from headwater.vectorise.analysis.shapes import LANE, Shapes
+from headwater.vectorise.analysis.sums_of_products import Sums, add
 
 NEAR = 4
 """Lanes so many elements apart, or fewer, read a vector of them by few loads."""

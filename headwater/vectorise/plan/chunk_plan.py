@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import Function
-from headwater.vectorise.chunk_interface import PRIMITIVE_PARAM
-from headwater.vectorise.lane_extraction import LaneExtraction, plan_lane_extraction
+from headwater.vectorise.analysis.lane_extraction import LaneExtraction, plan_lane_extraction
+from headwater.vectorise.analysis.linearisation import Linear
+from headwater.vectorise.analysis.loop_prefetching import PrefetchPlan, plan_prefetches
+from headwater.vectorise.analysis.merged_atomic_candidates import meeting
+from headwater.vectorise.analysis.ordered_branches import OrderedTest, ordered_exits
+from headwater.vectorise.analysis.row_value_numbering import Alike
+from headwater.vectorise.analysis.shapes import PRIMITIVE, Shape, Shapes
+from headwater.vectorise.analysis.stop_polls import polled_loops
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.linearisation import Linear
-from headwater.vectorise.loop_prefetching import PrefetchPlan, plan_prefetches
-from headwater.vectorise.merged_atomic_candidates import meeting
-from headwater.vectorise.ordered_branches import OrderedTest, ordered_exits
-from headwater.vectorise.packing import packed_values
-from headwater.vectorise.row_loops import RowLoop, find_row_loops
-from headwater.vectorise.row_value_numbering import Alike
-from headwater.vectorise.shapes import PRIMITIVE, Shape, Shapes
-from headwater.vectorise.stop_polls import polled_loops
-from headwater.vectorise.strip_mining import Strips
+from headwater.vectorise.plan.chunk_interface import PRIMITIVE_PARAM
+from headwater.vectorise.plan.packing import packed_values
+from headwater.vectorise.plan.row_loops import RowLoop, find_row_loops
+from headwater.vectorise.plan.strip_mining import Strips
 
 FRAME_ALIGN_BYTES = 64
 """Saved values start on cache lines; 64 bytes is also the widest vector register."""

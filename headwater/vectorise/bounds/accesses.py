@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from headwater.llvm.cfg import Cfg, Loop
 from headwater.llvm.ir import Function, Inst, Value
 from headwater.llvm.types import Type
-from headwater.vectorise.shapes import PRIMITIVE
+from headwater.vectorise.analysis.shapes import PRIMITIVE
 
 MOST_SITES = 6
 """Places in a kernel's control flow whose accesses are asked for: each takes LLVM some 0.5 ms."""

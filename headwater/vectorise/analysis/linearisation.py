@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from headwater.llvm.cfg import END, Cfg, Loop
 from headwater.llvm.ir import Function
-from headwater.vectorise.shapes import Shapes
+from headwater.vectorise.analysis.shapes import Shapes
 
 ENTRY_MASK = ""
 """The mask class of blocks that run with all the lanes that entered the chunk."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from headwater.llvm.ir import Block, Function, Inst, Value
 from headwater.llvm.types import I64, PRIVATE_SPACE, int_type, vec_type
-from headwater.vectorise.shapes import LANE, Shapes
+from headwater.vectorise.analysis.shapes import LANE, Shapes
 
 MOST_COMPONENTS = 16
 """OpenCL's longest vectors (OpenCL C 1.2 specification 6.1.2)."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headwater.llvm.ir import BINARY, CASTS, Value
-from headwater.vectorise.linearisation import ENTRY_MASK, Linear
-from headwater.vectorise.ordered_branches import OrderedTest, tests_towards
+from headwater.vectorise.analysis.linearisation import ENTRY_MASK, Linear
+from headwater.vectorise.analysis.ordered_branches import OrderedTest, tests_towards
 
 LEAST_ROWS = 4
 """Rows from which on a loop over them is worth its tests."""

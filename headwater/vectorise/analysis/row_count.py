@@ -1,6 +1,7 @@
 """How a kernel's hottest part keeps a processor busy in; how many rows of work-items are best out.
 
-It stands apart from `headwater.vectorise.throughput`, which finds that out and knows code: a launcher only reads it.
+It stands apart from `headwater.vectorise.analysis.throughput`, which finds that out and knows code: a launcher only
+reads it.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headwater.llvm.ir import Inst, Value
-from headwater.vectorise.bounds import Counts, Site, necessary, primitive
-from headwater.vectorise.bounds_values import Values
+from headwater.vectorise.bounds.accesses import Counts, Site, necessary, primitive
+from headwater.vectorise.bounds.values import Values
 
 MOST_TRIES = 128
 """Work-items and trips that are looked at for one place."""

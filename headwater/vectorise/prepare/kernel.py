@@ -11,17 +11,17 @@ from headwater.errors import InternalError
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import Block, Function, Inst, Module, Param, Value
 from headwater.llvm.types import I64, VOID, ptr_type
-from headwater.vectorise.bounds_code import Bounds, write_bounds
-from headwater.vectorise.combine import combine_loads
-from headwater.vectorise.cost import LANES
-from headwater.vectorise.extensions import restore_extensions
+from headwater.vectorise.analysis.cost import LANES
+from headwater.vectorise.analysis.shapes import PRIMITIVE, Shapes
+from headwater.vectorise.analysis.stop_polls import polled_loops
+from headwater.vectorise.bounds.code import Bounds, write_bounds
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.overflow_guards import Most, fit_indices
-from headwater.vectorise.recurrences import narrow_recurrences
-from headwater.vectorise.regroup import regroup
-from headwater.vectorise.shapes import PRIMITIVE, Shapes
-from headwater.vectorise.stop_polls import polled_loops
-from headwater.vectorise.swizzle import fold_shuffles
+from headwater.vectorise.prepare.combine import combine_loads
+from headwater.vectorise.prepare.extensions import restore_extensions
+from headwater.vectorise.prepare.overflow_guards import Most, fit_indices
+from headwater.vectorise.prepare.recurrences import narrow_recurrences
+from headwater.vectorise.prepare.regroup import regroup
+from headwater.vectorise.prepare.swizzle import fold_shuffles
 
 LOCAL_GLOBAL = re.compile(r"= .*addrspace\(3\) global ")
 
@@ -33,9 +33,9 @@ class Kernel:
     ``locals_bytes``: the sizes of its __local variables, which have become its last parameters in this order.
     ``dims``: the dimensions of the work-item ids it asks for. ``flat``: it neither asks for local ids, groups or sizes
     nor shares anything within a work-group, so any grouping will do. ``fits``: what must be from 0 to `LARGEST` of
-    `headwater.vectorise.overflow_guards` in a launch. ``bounds``: the function that tells whether a launch accesses
-    memory outside of arrays. ``in_step``: the work-items along x and along y that are to be in step, (0, 0) if it does
-    not matter: each of their instructions is done by all of them before any does the next.
+    `headwater.vectorise.prepare.overflow_guards` in a launch. ``bounds``: the function that tells whether a launch
+    accesses memory outside of arrays. ``in_step``: the work-items along x and along y that are to be in step, (0, 0) if
+    it does not matter: each of their instructions is done by all of them before any does the next.
     """
 
     function: Function

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from headwater.llvm.cfg import Cfg, Loop
 from headwater.llvm.ir import Function, Inst, Value
+from headwater.vectorise.analysis.shapes import Shapes
+from headwater.vectorise.analysis.sums_of_products import Product, Sum, Sums, add
 from headwater.vectorise.layout import LINE_BYTES
-from headwater.vectorise.shapes import Shapes
-from headwater.vectorise.sums_of_products import Product, Sum, Sums, add
 
 _Place = frozenset[tuple[Product, int]]
 

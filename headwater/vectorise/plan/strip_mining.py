@@ -14,11 +14,11 @@ from headwater.llvm.cfg import Cfg, Loop
 from headwater.llvm.gathers import Gathers
 from headwater.llvm.ir import BINARY, CASTS, Function, Inst
 from headwater.llvm.types import LOCAL_SPACE, PRIVATE_SPACE
-from headwater.vectorise.linearisation import ENTRY_MASK, Linear
-from headwater.vectorise.plan import vector_lanes, vector_registers
-from headwater.vectorise.row_count import WORTHWHILE, Flow
-from headwater.vectorise.shapes import LANE, Shapes
-from headwater.vectorise.throughput import Names, held, names, region
+from headwater.vectorise.analysis.linearisation import ENTRY_MASK, Linear
+from headwater.vectorise.analysis.row_count import WORTHWHILE, Flow
+from headwater.vectorise.analysis.shapes import LANE, Shapes
+from headwater.vectorise.analysis.throughput import Names, held, names, region
+from headwater.vectorise.plan.launch_layout import vector_lanes, vector_registers
 
 _SIMPLE = (
     BINARY

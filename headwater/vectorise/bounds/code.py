@@ -1,6 +1,6 @@
 """A kernel's accesses in; a function that tells whether some work-item of a launch makes one outside of its array out.
 
-For each place of a kernel (`headwater.vectorise.bounds.Site`) a few work-items are tried: the first and the last
+For each place of a kernel (`headwater.vectorise.bounds.accesses.Site`) a few work-items are tried: the first and the last
 along each dimension, as far as the conditions around the place let them come, on the first and the last trip of the
 loops around it. Of each it is computed, as the kernel does it, whether it comes to the place and where it accesses
 memory.
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import Function
-from headwater.vectorise.bounds import Access, Counts, Site, sites
-from headwater.vectorise.bounds_items import tries
-from headwater.vectorise.bounds_values import MOST_INSTRUCTIONS, TAKEN, Frame, Lines, Values
-from headwater.vectorise.entry import argument_places
+from headwater.vectorise.bounds.accesses import Access, Counts, Site, sites
+from headwater.vectorise.bounds.items import tries
+from headwater.vectorise.bounds.values import MOST_INSTRUCTIONS, TAKEN, Frame, Lines, Values
+from headwater.vectorise.lower.entry import argument_places
 
 TOLD = 4
 """Numbers behind the sizes that the function tells of an access: its offset in bytes, and the work-item's global id."""

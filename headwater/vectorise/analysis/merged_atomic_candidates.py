@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headwater.llvm.ir import Function
-from headwater.vectorise.shapes import LANE, Shapes
+from headwater.vectorise.analysis.shapes import LANE, Shapes
 
 IN_ORDER = frozenset(("add", "sub"))
 """Operations of which each lane's result follows from those before it: differences of sums."""

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from headwater.llvm.cfg import Cfg, Loop
 from headwater.llvm.gathers import Gathers
 from headwater.llvm.ir import CASTS, Function, Inst
-from headwater.vectorise.cost import LANES
-from headwater.vectorise.row_count import Flow
-from headwater.vectorise.shapes import LANE, Shapes
+from headwater.vectorise.analysis.cost import LANES
+from headwater.vectorise.analysis.row_count import Flow
+from headwater.vectorise.analysis.shapes import LANE, Shapes
 
 # Cycles until a result of vector operations can be used, and micro-operations that take a port, on Intel's cores from
 # Haswell to Golden Cove and AMD's Zen 2 to 4 (Fog, Instruction tables); where they differ, what Intel's take.

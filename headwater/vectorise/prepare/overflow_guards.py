@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from headwater.llvm.cfg import Cfg, Loop
 from headwater.llvm.ir import Function, Inst, Value
 from headwater.llvm.types import I32, I64
-from headwater.vectorise.launch_slices import pure_slice
-from headwater.vectorise.shapes import PRIMITIVE, Shapes, extension_needs_guard
+from headwater.vectorise.analysis.launch_slices import pure_slice
+from headwater.vectorise.analysis.shapes import PRIMITIVE, Shapes, extension_needs_guard
 
 LARGEST = (1 << 31) - 1
 """What numbers may come to: they are below it in either reading."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import BINARY, CASTS, Function, Inst, Value
-from headwater.vectorise.cost import TRIPS
-from headwater.vectorise.shapes import LANE, Shapes
+from headwater.vectorise.analysis.cost import TRIPS
+from headwater.vectorise.analysis.shapes import LANE, Shapes
 
 MAX_STEP = 4
 """Accesses every ``MAX_STEP`` elements or closer go through one wide access and a shuffle, others lane by lane."""

@@ -8,11 +8,11 @@ from headwater.llvm.cfg import Cfg
 from headwater.llvm.gathers import Gathers
 from headwater.llvm.ir import Function, Inst
 from headwater.llvm.types import LOCAL_SPACE
-from headwater.vectorise.inner_loops import streams, walking_loops
+from headwater.vectorise.analysis.inner_loops import streams, walking_loops
+from headwater.vectorise.analysis.merged_atomic_candidates import meeting
+from headwater.vectorise.analysis.ordered_branches import ordered_exits
+from headwater.vectorise.analysis.shapes import LANE, Shape, Shapes
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.merged_atomic_candidates import meeting
-from headwater.vectorise.ordered_branches import ordered_exits
-from headwater.vectorise.shapes import LANE, Shape, Shapes
 
 LANES = 16
 """The estimate is for 16 lanes: one 512-bit vector of 32-bit values."""

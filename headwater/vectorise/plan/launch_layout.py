@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from headwater.base.host import caches_bytes
+from headwater.vectorise.analysis.row_count import Flow
 from headwater.vectorise.layout import LINE_BYTES, Layout, line_layout
-from headwater.vectorise.row_count import Flow
 
 Size = tuple[int, int, int]
 
@@ -125,7 +125,7 @@ class KernelFacts:
     ``streams``: in some loop each goes through memory of its own. ``walks``: LLVM vectorises all innermost loops where
     they run one by one. ``meets``: all count in one place of global memory. ``tallies``: positions of the arguments
     that are only counted into. ``fits``: not all launches' numbers are such that its 32-bit indices are known not to
-    wrap around. ``in_step``: see `headwater.vectorise.kernel_preparation.Kernel`.
+    wrap around. ``in_step``: see `headwater.vectorise.prepare.kernel.Kernel`.
     """
 
     arg_offsets: tuple[int, ...]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import Function, Inst
 from headwater.llvm.types import GENERIC_SPACE
-from headwater.vectorise.shapes import Shapes
+from headwater.vectorise.analysis.shapes import Shapes
 
 _STEPS = frozenset(("getelementptr", "zext", "sext"))
 """What is as cheap once a lane on scalars, where x86 has it for nothing in addresses, as on vectors."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import Function, Inst, Value
-from headwater.vectorise.launch_slices import pure_slice
+from headwater.vectorise.analysis.launch_slices import pure_slice
+from headwater.vectorise.analysis.shapes import PRIMITIVE, Shapes
 from headwater.vectorise.layout import LINE_BYTES
-from headwater.vectorise.shapes import PRIMITIVE, Shapes
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from headwater.llvm.builder import Block, Builder
 from headwater.llvm.cfg import Cfg, Loop
 from headwater.llvm.ir import BINARY, Function, Inst, Param, Value
 from headwater.llvm.types import Type
-from headwater.vectorise.bounds import Counts, primitive
-from headwater.vectorise.entry import LAUNCH_VECTORS, ArgPlace
+from headwater.vectorise.bounds.accesses import Counts, primitive
+from headwater.vectorise.lower.entry import LAUNCH_VECTORS, ArgPlace
 
 MOST_INSTRUCTIONS = 160
 """Of a place in a kernel, beyond which it is not asked for."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from headwater.llvm.ir import Param
 from headwater.native import launch_block
-from headwater.vectorise.chunk_interface import ID_PARAMS, PARTED
 from headwater.vectorise.layout import LINE_BYTES, LOCAL_ALIGN_BYTES, STATE_BYTES, Layout
-from headwater.vectorise.privatized_counters import Tally, begin, end
+from headwater.vectorise.plan.chunk_interface import ID_PARAMS, PARTED
+from headwater.vectorise.prepare.privatized_counters import Tally, begin, end
 
 _FIELDS = ("next", "total", "batch", "stop", "flags", "printf", "local_bytes", "tail")
 _SHARED_FIELDS = ("next", "stop")

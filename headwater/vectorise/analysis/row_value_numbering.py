@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import Function, Inst, Value
-from headwater.vectorise.combine import writes
-from headwater.vectorise.cost import LANES
+from headwater.vectorise.analysis.cost import LANES
+from headwater.vectorise.analysis.shapes import LANE, PER_ITEM, PRIMITIVE, ROW, Shapes
+from headwater.vectorise.analysis.sums_of_products import MOST_PRODUCTS, Sum, add, multiply
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.shapes import LANE, PER_ITEM, PRIMITIVE, ROW, Shapes
-from headwater.vectorise.sums_of_products import MOST_PRODUCTS, Sum, add, multiply
+from headwater.vectorise.prepare.combine import writes
 
 POINTER_BITS = 64
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from headwater.llvm.ir import BINARY, CASTS, Function, Inst, Value
 from headwater.llvm.types import I64, Type, vec_type
-from headwater.vectorise.shapes import LANE, Shapes
+from headwater.vectorise.analysis.shapes import LANE, Shapes
 
 _ELEMENTWISE = re.compile(
     r"llvm\.(?:[us](?:min|max|cmp)|abs|fma|fmuladd|(?:min|max)(?:num|imum|imumnum)|sqrt|floor|ceil|trunc|rint|nearbyint|"

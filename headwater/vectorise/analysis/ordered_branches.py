@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import Function, Inst, Value
 from headwater.llvm.types import PRIVATE_SPACE
+from headwater.vectorise.analysis.shapes import LANE, ROW, Shapes
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.shapes import LANE, ROW, Shapes
 
 _OPPOSITE = {
     "slt": "sge",
