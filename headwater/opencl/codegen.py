@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, cast
 
 import llvmlite.binding as llvm
@@ -31,10 +32,11 @@ from headwater.llvm.passes.selected_values import chosen_once
 from headwater.llvm.text import TELL, string_bytes
 from headwater.native.shared import BOUNDS_SUFFIX, FITS_SUFFIX
 from headwater.opencl.checked import settle, tells, with_definedness, with_printing, without_speculation
-from headwater.opencl.kernels import BoundsTest
+from headwater.opencl.kernels import BoundsTest, Built, CodeRequest
 from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.printf import parse as parse_format, strings_in
+from headwater.opencl.symbols import symbol_of
 from headwater.vectorise.analysis.cache_lines import in_lines, line_items, only_reads
 from headwater.vectorise.analysis.cost import LANES, down_width, estimate
 from headwater.vectorise.analysis.linearisation import Linear
@@ -46,7 +48,7 @@ from headwater.vectorise.analysis.store_alignment import Place, streaming_place
 from headwater.vectorise.analysis.throughput import flow
 from headwater.vectorise.layout import LOCAL_ALIGN_BYTES, Layout, line_layout
 from headwater.vectorise.lower.chunk_function import ChunkCode, lower_chunk, lower_overflow_guards, lower_store_address
-from headwater.vectorise.lower.entry import PLACE, argument_places, write_entry, write_fits_entry
+from headwater.vectorise.lower.entry import PLACE, Entry, argument_places, write_entry, write_fits_entry
 from headwater.vectorise.lower.faults import CHECK_FUNCTION, barrier_check
 from headwater.vectorise.lower.state import Formats
 from headwater.vectorise.plan.chunk_plan import ChunkPlan, Variant, plan_chunk
@@ -208,39 +210,33 @@ def _line_items(kernel: Kernel) -> int:
     return line_items(kernel.function, kernel.cfg, shapes, busy)
 
 
-def build(
-    text: str,
-    kernel_name: str,
-    symbol: str,
-    layout: Layout,
-    *,
-    masked: bool,
-    split: bool,
-    checked: bool = False,
-    privatised: bool = False,
-    guarded: bool = False,
-) -> tuple[list[bytes], int | None, tuple[str, ...], bool, BoundsTest]:
-    """Vectorise one kernel of a prepared module and compile it.
+@dataclass(frozen=True, slots=True)
+class Vectorised:
+    """The text of a module with a kernel's entry. ``frame_bytes``: of a chunk, None if none stops at barriers;
+    ``formats``: of printf, by number; ``fetches_ahead``: it prefetches for launches that want it."""
 
-    Returns the objects, the frame bytes of a chunk that stops at barriers, the printf formats by number, whether it
-    prefetches for launches that want it, and what it can say of accesses outside of arrays (unless it is ``checked``).
+    text: str
+    frame_bytes: int | None
+    formats: tuple[str, ...]
+    fetches_ahead: bool
 
-    ``masked``: some chunks are partly outside their work-group; ``split``: a work-group has several chunks, which wait
-    for each other at barriers; ``checked``: test every access (layout of one lane and row); ``privatised``: each thread
-    counts into tallies of its own; ``guarded``: the code assumes that 32-bit indices do not wrap around, and a
-    function named after the entry and `FITS_SUFFIX` tests that for a launch, if the kernel has such indices.
-    """
+
+def build(text: str, request: CodeRequest, symbol: str) -> Built:
+    """Vectorise one kernel of a prepared module, with an entry called ``symbol``, and compile it."""
     module = Module(text)
-    asked = "" if checked else symbol + BOUNDS_SUFFIX
-    kernel = read_kernel(module, kernel_name, as_written=checked, guarded=guarded, bounds=asked)
-    found = tallies(kernel.function, len(kernel.function.params) - len(kernel.locals_bytes)) if privatised else ()
+    asked = "" if request.checked else symbol + BOUNDS_SUFFIX
+    name = symbol_of(request.kernel)
+    kernel = read_kernel(module, name, as_written=request.checked, guarded=request.guarded, bounds=asked)
+    found = (
+        tallies(kernel.function, len(kernel.function.params) - len(kernel.locals_bytes)) if request.privatised else ()
+    )
     keep_apart(kernel.function, found)
-    code, frame_bytes, formats, ahead = vectorised(module, kernel, symbol, layout, masked, split, checked, found)
-    alone = layout.lanes == 1 and kernel.has_loop and not checked
-    objects = [compile_object(code, alone=alone)]
+    code = vectorised(module, kernel, symbol, request, found)
+    alone = request.layout.lanes == 1 and kernel.has_loop and not request.checked
+    objects = [compile_object(code.text, alone=alone)]
     if kernel.bounds.text:
         objects.append(_quickly_compiled(kernel.bounds.text))
-    return objects, frame_bytes, formats, ahead, _bounds_test(kernel, asked)
+    return Built(objects, code.frame_bytes, code.formats, code.fetches_ahead, _bounds_test(kernel, asked))
 
 
 def _quickly_compiled(functions: str) -> bytes:
@@ -269,20 +265,13 @@ def access_lines(text: str, kernel_name: str) -> list[tuple[int, int, bool, int,
 
 
 def vectorised(
-    module: Module,
-    kernel: Kernel,
-    symbol: str,
-    layout: Layout,
-    masked: bool,
-    split: bool,
-    checked: bool,
-    counted: tuple[Tally, ...] = (),
-) -> tuple[str, int | None, tuple[str, ...], bool]:
-    """The text of a module with the kernel's entry; its chunks' frame bytes; its printf formats; whether it prefetches
-    for launches that want it. ``counted``: tallies that each thread counts for itself."""
+    module: Module, kernel: Kernel, symbol: str, request: CodeRequest, counted: tuple[Tally, ...] = ()
+) -> Vectorised:
+    """The text of a module with the kernel's entry. ``counted``: tallies that each thread counts for itself."""
+    layout, masked, checked = request.layout, request.masked, request.checked
     if kernel.cfg.irreducible and (layout.lanes > 1 or layout.rows > 1):
         raise InternalError("irreducible control flow can only be run one work-item at a time")
-    resumable = kernel.has_barrier and split
+    resumable = kernel.has_barrier and request.split
     params = kernel.function.params
     streaming = frozenset(params[i].name for i in kernel.streaming)
     formats: Formats = {}
@@ -320,13 +309,22 @@ def vectorised(
         sizes = _known_sizes(module, kernel) if checked else {}
         if not is_masked and masked and not resumable and layout.lanes > 1:
             place = streaming_place(kernel.function, kernel.cfg, shapes, streaming)
-        lines, apart = place is not None, not gathers().have_masks
         strips = {}
         if not is_masked and not checked and (kernel.has_barrier or chunk.strip):
             vector_bytes = host_target().vector_bytes
             strips = find_strips(kernel.function, kernel.cfg, shapes, linear, vector_bytes, gathers())
         variant = Variant(
-            name, is_masked, resumable, checked, streaming, sizes, uneven, lines, apart, strips, not by_lines
+            name,
+            masked=is_masked,
+            resumable=resumable,
+            checked=checked,
+            streaming=streaming,
+            sizes=sizes,
+            uneven=uneven,
+            lines=place is not None,
+            apart=not gathers().have_masks,
+            strips=strips,
+            fetches=not by_lines,
         )
         codes.append(lower_chunk(plan_chunk(linear, variant, passed), formats))
         declares |= codes[-1].declares
@@ -335,15 +333,15 @@ def vectorised(
         codes.append(lower_chunk(_one_item(kernel, SINGLE), formats))
         declares |= codes[-1].declares
     own = params[: len(params) - len(kernel.locals_bytes)]
-    entry = write_entry(
+    entry = Entry(
         symbol,
-        FULL,
-        MASKED if masked else None,
         own,
         kernel.locals_bytes,
-        layout,
-        at_ends,
-        frame_bytes,
+        full=FULL,
+        layout=layout,
+        masked=MASKED if masked else None,
+        masked_layout=at_ends,
+        frame_bytes=frame_bytes,
         gives_up=gives_up,
         single=SINGLE if single else None,
         lane_bytes=place.lane_bytes if place is not None else 0,
@@ -364,13 +362,14 @@ def vectorised(
         *([CHECK_FUNCTION] if checked else []),
         *(functions(counted) if counted else []),
         *([barrier_check(codes[0].barriers)] if checked and resumable else []),
-        entry,
+        write_entry(entry),
         *sorted(declares.values()),
         _attributes(target, _register_bytes(kernel, layout, target, code)),
         _METADATA,
     ]
     fetches_ahead = any(c.fetches_ahead for c in codes)
-    return "\n\n".join(parts) + "\n", frame_bytes, tuple(_format_text(module, *f) for f in formats), fetches_ahead
+    texts = tuple(_format_text(module, *f) for f in formats)
+    return Vectorised("\n\n".join(parts) + "\n", frame_bytes, texts, fetches_ahead)
 
 
 def _one_item(kernel: Kernel, name: str) -> ChunkPlan:
@@ -458,14 +457,12 @@ QUICK_LINES = 2000
 four times as long, and find nothing that could be measured (the histogram of the benchmarks, 5300 lines)."""
 
 
-def assembly(
-    text: str, kernel_name: str, symbol: str, layout: Layout, *, masked: bool, split: bool, guarded: bool
-) -> str:
+def assembly(text: str, request: CodeRequest, symbol: str) -> str:
     """What `build` makes for such a launch, as assembly."""
     module = Module(text)
-    kernel = read_kernel(module, kernel_name, guarded=guarded)
-    code, *_ = vectorised(module, kernel, symbol, layout, masked, split, False, ())
-    made, tm = _optimised(code, alone=layout.lanes == 1 and kernel.has_loop)
+    kernel = read_kernel(module, symbol_of(request.kernel), guarded=request.guarded)
+    code = vectorised(module, kernel, symbol, request)
+    made, tm = _optimised(code.text, alone=request.layout.lanes == 1 and kernel.has_loop)
     shown: str = tm.emit_assembly(made)
     return shown
 

@@ -19,7 +19,7 @@ from headwater.native.shared import ENTRY, FITS_SUFFIX, library_name, link_share
 from headwater.opencl import includes
 from headwater.opencl.assembly import has_assembly, located_at_calls, refuse_assembly
 from headwater.opencl.check_findings import GLOBAL_ID
-from headwater.opencl.kernels import BoundsTest, KernelInfo
+from headwater.opencl.kernels import BoundsTest, Built, CodeRequest, KernelInfo
 from headwater.opencl.symbols import symbol_of
 from headwater.vectorise.analysis.row_count import Flow
 from headwater.vectorise.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
@@ -80,18 +80,6 @@ class HostKernel:
     dynamic_local_bytes: int = 0
 
 
-@dataclass(frozen=True)
-class _Code:
-    """Which code of a kernel it is: the arguments of `headwater.opencl.codegen.build`."""
-
-    kernel: str
-    layout: Layout
-    masked: bool
-    split: bool
-    privatised: bool
-    guarded: bool
-
-
 class HostModule:
     """A program compiled for this machine up to its kernels' own code; ``kernels`` by name.
 
@@ -115,7 +103,7 @@ class HostModule:
         self._text = text
         self._tables = tables
         self._vector_bytes: int = description["vector_bytes"]
-        self._built: dict[tuple[_Code, Size], HostKernel] = {}
+        self._built: dict[tuple[CodeRequest, Size], HostKernel] = {}
         self._prepared: dict[str, tuple[str | Path, KernelFacts]] = {}
         self._lock = threading.RLock()
 
@@ -211,10 +199,7 @@ class HostModule:
         from headwater.native.worker import WORKER
 
         code, group, chunks = self._choose(kernel, global_size, local_size, privatised=False, guarded=True)
-        how = {"masked": code.masked, "split": code.split, "guarded": code.guarded}
-        made: str = WORKER.call(
-            "opencl.codegen:assembly", self.text(kernel), symbol_of(kernel), ENTRY, code.layout, **how
-        )
+        made: str = WORKER.call("opencl.codegen:assembly", self.text(kernel), code, ENTRY)
         sizes = [" x ".join(map(str, size)) for size in (global_size, group, code.layout.steps)]
         return (
             f"# {kernel}: {sizes[0]} work-items in groups of {sizes[1]}, each of {chunks} chunks of {sizes[2]}"
@@ -223,7 +208,7 @@ class HostModule:
 
     def _choose(
         self, kernel: str, global_size: Size, local_size: Size | None, *, privatised: bool, guarded: bool
-    ) -> tuple[_Code, Size, int]:
+    ) -> tuple[CodeRequest, Size, int]:
         """What code is for such a launch, the size of its groups and how many chunks each has."""
         facts = self.facts(kernel)
         if facts.private_bytes > MAX_PRIVATE_BYTES:
@@ -239,10 +224,12 @@ class HostModule:
         for size, step in zip(group, layout.steps, strict=True):
             chunks *= -(-size // step)
         split = facts.has_barrier and chunks > 1
-        code = _Code(kernel, layout, masked, split, privatised, guarded and facts.fits and not self._checked(facts))
+        checked = self._checked(facts)
+        fits = guarded and facts.fits and not checked
+        code = CodeRequest(kernel, layout, masked, split, checked=checked, privatised=privatised, guarded=fits)
         return code, group, chunks
 
-    def _obtain(self, code: _Code, group: Size, chunks: int) -> HostKernel:
+    def _obtain(self, code: CodeRequest, group: Size, chunks: int) -> HostKernel:
         key = cache.key(self.key, repr(code))
         entry = cache.get(key)
         if entry is None:
@@ -270,31 +257,30 @@ class HostModule:
             bounds=_bounds_test(needs["bounds"]),
         )
 
-    def _build(self, code: _Code) -> dict[str, bytes]:
+    def _build(self, code: CodeRequest) -> dict[str, bytes]:
         from headwater.native.worker import WORKER
 
-        made, frame_bytes, formats, fetches_ahead, bounds = WORKER.call(
-            "opencl.codegen:build",
-            self.text(code.kernel),
-            symbol_of(code.kernel),
-            ENTRY,
-            code.layout,
-            masked=code.masked,
-            split=code.split,
-            checked=self._checked(self.facts(code.kernel)),
-            privatised=code.privatised,
-            guarded=code.guarded,
-        )
+        made: Built = WORKER.call("opencl.codegen:build", self.text(code.kernel), code, ENTRY)
+        objects = made.objects
         if known := self._constants():
             from headwater.native.compile_c import TARGET
             from headwater.opencl.tables import object_code, used
 
             if mentioned := used(self.text(code.kernel), known):
-                made.append(object_code(mentioned, TARGET))
-        exports = [ENTRY, *([ENTRY + FITS_SUFFIX] if code.guarded else []), *([bounds.symbol] if bounds.symbol else [])]
-        needs = {"symbol": ENTRY, "frame_bytes": frame_bytes, "formats": formats, "fetches_ahead": fetches_ahead}
-        needs["bounds"] = asdict(bounds)
-        return {_IMAGE_FILE: link_shared(*made, exports=exports), _CODE_FILE: json.dumps(needs).encode()}
+                objects.append(object_code(mentioned, TARGET))
+        exports = [
+            ENTRY,
+            *([ENTRY + FITS_SUFFIX] if code.guarded else []),
+            *([made.bounds.symbol] if made.bounds.symbol else []),
+        ]
+        needs = {
+            "symbol": ENTRY,
+            "frame_bytes": made.frame_bytes,
+            "formats": made.formats,
+            "fetches_ahead": made.fetches_ahead,
+            "bounds": asdict(made.bounds),
+        }
+        return {_IMAGE_FILE: link_shared(*objects, exports=exports), _CODE_FILE: json.dumps(needs).encode()}
 
 
 _loaded: dict[str, HostModule] = {}

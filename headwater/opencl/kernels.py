@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from headwater.opencl.symbols import symbol_of
+from headwater.vectorise.layout import Layout
 
 Access = Literal["read", "write", "read_write"]
 Kind = Literal["buffer", "constant", "local", "value", "image", "sampler"]
@@ -48,6 +49,25 @@ class ArgInfo:
 
 
 @dataclass(frozen=True)
+class CodeRequest:
+    """Which native code of a kernel it is that some launches want.
+
+    ``masked``: some chunks are partly outside their work-group. ``split``: a work-group has several chunks, which wait
+    for each other at barriers. ``checked``: every access is tested (layout of one lane and row). ``privatised``:
+    each thread counts into tallies of its own. ``guarded``: the code assumes that 32-bit indices do not wrap around,
+    and a function named after the entry and `FITS_SUFFIX` tests that for a launch, if the kernel has such indices.
+    """
+
+    kernel: str
+    layout: Layout
+    masked: bool = False
+    split: bool = False
+    checked: bool = False
+    privatised: bool = False
+    guarded: bool = False
+
+
+@dataclass(frozen=True)
 class BoundsTest:
     """What a kernel's native code can say of accesses outside of arrays before a launch.
 
@@ -61,6 +81,19 @@ class BoundsTest:
     sized: tuple[int, ...] = ()
     values: tuple[int, ...] = ()
     accesses: tuple[tuple[int, int, bool, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Built:
+    """A kernel's ``objects``. ``frame_bytes``: of a chunk that stops at barriers, None if none does; ``formats``: of
+    printf, by number; ``fetches_ahead``: they prefetch for launches that want it; ``bounds``: what they can say of
+    accesses outside of arrays (nothing if each is tested)."""
+
+    objects: list[bytes]
+    frame_bytes: int | None
+    formats: tuple[str, ...]
+    fetches_ahead: bool
+    bounds: BoundsTest
 
 
 @dataclass(frozen=True)

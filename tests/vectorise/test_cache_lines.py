@@ -10,6 +10,7 @@ from headwater.llvm.ir import Module
 from headwater.llvm.modules import host_target
 from headwater.native.worker import WORKER
 from headwater.opencl import codegen, host
+from headwater.opencl.kernels import CodeRequest
 from headwater.vectorise.layout import Layout
 from headwater.vectorise.plan import launch_layout
 from headwater.vectorise.plan.launch_layout import choose_layout
@@ -112,7 +113,7 @@ def registers(source):
     (name,) = module.kernels
     ir = Module(module.text(name))
     layout = Layout(16, 4, 0, 0)
-    return codegen.vectorised(ir, read_kernel(ir, name), "entry", layout, True, False, False)[0]
+    return codegen.vectorised(ir, read_kernel(ir, name), "entry", CodeRequest(name, layout, masked=True)).text
 
 
 def test_loops_that_only_read_use_half_registers(halves):
@@ -153,7 +154,7 @@ def test_lines_are_not_prefetched(halves):
     source = f"kernel void f(global const float *x, global float *y) {{ int i = get_global_id(0); {SAXPY} }}"
     ir = Module(host.load(source, "lines.cl").text("f"))
     text = {
-        layout: codegen.vectorised(ir, read_kernel(ir, "f"), "entry", layout, False, False, False)[0]
+        layout: codegen.vectorised(ir, read_kernel(ir, "f"), "entry", CodeRequest("f", layout)).text
         for layout in (Layout(8, 2, 0, 0), Layout(16, 2, 0, 0))
     }
     assert "@llvm.prefetch" not in text[Layout(8, 2, 0, 0)]

@@ -8,6 +8,7 @@ import pytest
 from benchmarks.forced_layouts import build, run
 from headwater.llvm.ir import Module
 from headwater.opencl import codegen, host
+from headwater.opencl.kernels import CodeRequest
 from headwater.vectorise.layout import Layout
 from headwater.vectorise.prepare.kernel import read_kernel
 
@@ -86,8 +87,8 @@ def test_sensible_launches_have_neither_gathers_nor_tests(name):
     module = Module(host.load(BARRIER % SENSIBLE[name], "k.cl").text("k"))
     plain, guarded = (
         codegen.vectorised(
-            module, read_kernel(module, "k", guarded=on), "entry", Layout(16, 4, 0, 0), False, False, False
-        )[0]
+            module, read_kernel(module, "k", guarded=on), "entry", CodeRequest("k", Layout(16, 4, 0, 0))
+        ).text
         for on in (False, True)
     )
     assert "lanes." in plain  # for where the stride does not hold

@@ -7,6 +7,7 @@ import headwater as hw
 from headwater.llvm.ir import Module
 from headwater.opencl import codegen, host
 from headwater.opencl.host import HostModule
+from headwater.opencl.kernels import CodeRequest
 from headwater.vectorise.layout import Layout
 from headwater.vectorise.prepare.kernel import read_kernel
 
@@ -103,7 +104,10 @@ def test_lanes_that_pass_run_and_no_others(name, layout, monkeypatch):
 @pytest.mark.parametrize("layout", ROWS, ids=str)
 def test_rows_are_taken_one_by_one(name, layout):
     module = Module(host.load(SOURCE, "steps.cl").text(name))
-    code = codegen.vectorised(module, read_kernel(module, name), "entry", layout, False, True, False)[0]
+    code = codegen.vectorised(module, read_kernel(module, name), "entry", CodeRequest(name, layout, split=True)).text
     assert "row.all" in code
     few = Layout(layout.lanes, 2, 0, 0)
-    assert "row.all" not in codegen.vectorised(module, read_kernel(module, name), "entry", few, False, True, False)[0]
+    assert (
+        "row.all"
+        not in codegen.vectorised(module, read_kernel(module, name), "entry", CodeRequest(name, few, split=True)).text
+    )

@@ -9,6 +9,7 @@ import pytest
 from benchmarks.forced_layouts import LAYOUTS, build, run
 from headwater.llvm.ir import Module
 from headwater.opencl import clang, codegen, library
+from headwater.opencl.kernels import CodeRequest
 from headwater.vectorise.layout import Layout
 from headwater.vectorise.plan.launch_layout import choose_group, choose_layout
 from headwater.vectorise.prepare.kernel import read_kernel
@@ -57,7 +58,7 @@ def prepared(source):
 @pytest.mark.parametrize(("source", "loads"), [(BOX, 12), (CROSS, 8), (NINE, 12), (PLAIN, 2)])
 def test_two_rows_load_from_as_few_places_as_there_are(source, loads):
     module = Module(prepared(source)[0])
-    code = codegen.vectorised(module, read_kernel(module, "k"), "entry", Layout(16, 2, 0, 1), False, False, False)[0]
+    code = codegen.vectorised(module, read_kernel(module, "k"), "entry", CodeRequest("k", Layout(16, 2, 0, 1))).text
     full = code.split("@chunk.masked(")[0]
     assert len(set(re.findall(r"load <16 x float>, ptr addrspace\(1\) ([^,]+),", full))) == loads
 

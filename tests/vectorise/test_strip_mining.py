@@ -9,6 +9,7 @@ import headwater as hw
 from headwater.llvm.ir import Module
 from headwater.opencl import codegen, host
 from headwater.opencl.host import HostModule
+from headwater.opencl.kernels import CodeRequest
 from headwater.vectorise.analysis.row_count import Flow
 from headwater.vectorise.layout import Layout
 from headwater.vectorise.plan.strip_mining import _best_rows
@@ -65,7 +66,7 @@ def results(name, layout, n, monkeypatch):
 
 def code(name, layout):
     module = Module(host.load(SOURCE, "strips.cl").text(name))
-    return codegen.vectorised(module, read_kernel(module, name), "entry", layout, False, True, False)[0]
+    return codegen.vectorised(module, read_kernel(module, name), "entry", CodeRequest(name, layout, split=True)).text
 
 
 @pytest.mark.parametrize("layout", WAYS, ids=str)
@@ -128,5 +129,5 @@ def test_n_bodies_in_large_groups_go_by_strips():
     module = Module(loaded.text("step"))
     layout = loaded.layout("step", (256, 1, 1), (256, 1, 1))
     assert layout.lanes * layout.rows == 256
-    found = codegen.vectorised(module, read_kernel(module, "step"), "entry", layout, False, False, False)[0]
+    found = codegen.vectorised(module, read_kernel(module, "step"), "entry", CodeRequest("step", layout)).text
     assert strips_of(found)

@@ -9,6 +9,7 @@ import headwater as hw
 from headwater.llvm.gathers import APART_GATHERS, SLOW_GATHERS
 from headwater.llvm.ir import Module
 from headwater.opencl import clang, codegen, library
+from headwater.opencl.kernels import CodeRequest
 from headwater.vectorise.analysis.linearisation import Linear
 from headwater.vectorise.analysis.shapes import Shapes
 from headwater.vectorise.analysis.sums_of_products import Sums
@@ -42,7 +43,7 @@ def prepared(source):
 
 def vectorised(source, layout, masked=False):
     module, kernel = prepared(source)
-    return codegen.vectorised(module, kernel, "entry", layout, masked, False, False)[0]
+    return codegen.vectorised(module, kernel, "entry", CodeRequest("k", layout, masked=masked)).text
 
 
 @pytest.mark.parametrize("layout", [Layout(16), Layout(16, 4, 0, 0), Layout(16, 4, 0, 1)], ids=str)

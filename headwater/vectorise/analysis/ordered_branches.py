@@ -114,12 +114,12 @@ def tests_towards(function: Function, name: str, towards: str, shapes: Shapes) -
     block = function.blocks[name]
     defined = {i.name: i for i in block.insts if i.name}
 
-    def collect(value: Value, holds: bool) -> list[OrderedTest] | None:
+    def collect(value: Value, *, holds: bool) -> list[OrderedTest] | None:
         inst = defined.get(value.text)
         if inst is None:
             return None
         if inst.op == "icmp":
-            test = _ordered(inst, holds, shapes)
+            test = _ordered(inst, shapes, holds=holds)
             return None if test is None else [test]
         first = inst.args[0]
         both = inst.op == "and" or (inst.op == "select" and inst.args[2].text == "false")
@@ -127,13 +127,13 @@ def tests_towards(function: Function, name: str, towards: str, shapes: Shapes) -
         if inst.ty.text != "i1" or not (both if holds else either):
             return None
         second = inst.args[2] if inst.op == "select" and not holds else inst.args[1]
-        a, b = collect(first, holds), collect(second, holds)
+        a, b = collect(first, holds=holds), collect(second, holds=holds)
         return None if a is None or b is None else a + b
 
-    return collect(block.term.args[0], block.term.labels[0] == towards)
+    return collect(block.term.args[0], holds=block.term.labels[0] == towards)
 
 
-def _ordered(inst: Inst, holds: bool, shapes: Shapes) -> OrderedTest | None:
+def _ordered(inst: Inst, shapes: Shapes, *, holds: bool) -> OrderedTest | None:
     predicate = inst.detail if holds else _OPPOSITE.get(inst.detail, "")
     left, right = inst.args
     of_left, of_right = shapes.shape(left), shapes.shape(right)

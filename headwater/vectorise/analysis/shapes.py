@@ -52,6 +52,15 @@ class Shape:
 UNIFORM = Shape()
 
 
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """The shapes of an instruction's operands, what they depend on together, and whether some stride is guarded."""
+
+    shapes: list[Shape]
+    deps: int
+    guarded: bool
+
+
 def _varying(deps: int) -> Shape:
     return Shape(deps, None) if deps & LANE else Shape(deps)
 
@@ -60,6 +69,7 @@ def _strided(
     deps: int,
     stride: int | None,
     guarded: bool = False,
+    *,
     signed: bool = False,
     unsigned: bool = False,
     in_line: bool = False,
@@ -285,7 +295,7 @@ class Shapes:
         if inst.ty.kind != "vec":
             rule = _RULES.get(inst.op)
             if rule is not None:
-                return rule(self, inst, shapes, deps, guarded)
+                return rule(self, inst, _Operands(shapes, deps, guarded))
         if inst.op == "alloca":
             return self._alloca(inst)
         if inst.op in ("atomicrmw", "cmpxchg"):
@@ -312,29 +322,31 @@ class Shapes:
 
     # Rules for the operations that keep a stride.
 
-    def _add(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
+    def _add(self, inst: Inst, of: _Operands) -> Shape:
         if inst.op == "or" and "disjoint" not in inst.flags:
-            return _varying(deps)
-        a, b = shapes
+            return _varying(of.deps)
+        a, b = of.shapes
         if a.stride is None or b.stride is None:
-            return _varying(deps)
+            return _varying(of.deps)
         if inst.op == "sub":
             # What is not negative, less any number of its type, is not below the least one.
             signed = "nsw" in inst.flags and a.stride > 0 == b.stride and _not_negative(a, inst.args[0])
-            return _strided(deps, a.stride - b.stride, guarded, signed, False, _in_line(shapes))
+            return _strided(of.deps, a.stride - b.stride, of.guarded, signed=signed, in_line=_in_line(of.shapes))
         # Where values rise from lane to lane, an idle lane 0 has less than the active ones, whose sums do not wrap
         # around (that is what the flags say); so only falling below the least number has to be ruled out.
         rises = min(a.stride, b.stride) >= 0
         kept = frozenset(("nsw", "nuw")) if inst.op == "or" else inst.flags
         unsigned = all(s.unsigned_safe or not s.strided for s in (a, b))
-        high, low = (_not_negative(s, v) for s, v in zip(shapes, inst.args, strict=True))
+        high, low = (_not_negative(s, v) for s, v in zip(of.shapes, inst.args, strict=True))
         signed = (high and (low or b.signed_safe or not b.strided)) or (low and (a.signed_safe or not a.strided))
         signed = rises and signed and "nsw" in kept
         unsigned = rises and unsigned and "nuw" in kept
-        return _strided(deps, a.stride + b.stride, guarded, signed, unsigned, _in_line(shapes))
+        return _strided(
+            of.deps, a.stride + b.stride, of.guarded, signed=signed, unsigned=unsigned, in_line=_in_line(of.shapes)
+        )
 
-    def _scale(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
-        for shape, other in ((shapes[0], inst.args[1]), (shapes[1], inst.args[0])):
+    def _scale(self, inst: Inst, of: _Operands) -> Shape:
+        for shape, other in ((of.shapes[0], inst.args[1]), (of.shapes[1], inst.args[0])):
             if shape.strided and not other.is_local and other.text.lstrip("-").isdigit():
                 assert shape.stride is not None
                 if inst.op == "mul":
@@ -346,61 +358,70 @@ class Shapes:
                 rises = shape.stride > 0 and factor > 0
                 signed = rises and "nsw" in inst.flags and shape.signed_safe and shape.unsigned_safe
                 unsigned = rises and "nuw" in inst.flags and shape.unsigned_safe
-                return _strided(deps, shape.stride * factor, guarded, signed, unsigned, shape.in_line)
-        return _varying(deps)
+                return _strided(
+                    of.deps, shape.stride * factor, of.guarded, signed=signed, unsigned=unsigned, in_line=shape.in_line
+                )
+        return _varying(of.deps)
 
-    def _extend(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
-        shape = shapes[0]
+    def _extend(self, inst: Inst, of: _Operands) -> Shape:
+        shape = of.shapes[0]
         if not shape.strided:
-            return _varying(deps)
+            return _varying(of.deps)
         assert shape.stride is not None
         if inst.args[0].ty.bits < 16:
-            return _varying(deps)
+            return _varying(of.deps)
         needs_guard = extension_needs_guard(inst, shape)
-        if needs_guard and not guarded and inst.name in self.restartable:
+        if needs_guard and not of.guarded and inst.name in self.restartable:
             self.assumed.add(inst.name)
             needs_guard = False
         else:
             self.assumed.discard(inst.name)
-        return _strided(deps, shape.stride, guarded or needs_guard, True, inst.op == "zext", shape.in_line)
+        return _strided(
+            of.deps,
+            shape.stride,
+            of.guarded or needs_guard,
+            signed=True,
+            unsigned=inst.op == "zext",
+            in_line=shape.in_line,
+        )
 
-    def _truncate(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
-        shape = shapes[0]
+    def _truncate(self, inst: Inst, of: _Operands) -> Shape:
+        shape = of.shapes[0]
         bits = inst.ty.bits
         if not shape.strided or bits < 16 or shape.stride is None or abs(shape.stride) >= 1 << (bits - 1):
-            return _varying(deps)
+            return _varying(of.deps)
         # LLVM knows that work-item ids are below 2^31 (the launcher's guarantee); an idle lane 0 has less than others.
         fits = {"nuw", "nsw"} <= set(inst.flags) and shape.stride > 0
-        small = fits and shape.signed_safe and shape.unsigned_safe and not guarded and bits == 32
-        return _strided(deps, shape.stride, guarded, small, small, shape.in_line)
+        small = fits and shape.signed_safe and shape.unsigned_safe and not of.guarded and bits == 32
+        return _strided(of.deps, shape.stride, of.guarded, signed=small, unsigned=small, in_line=shape.in_line)
 
-    def _keep(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
-        return replace(shapes[0]) if inst.args[0].ty.kind != "vec" else _varying(deps)
+    def _keep(self, inst: Inst, of: _Operands) -> Shape:
+        return replace(of.shapes[0]) if inst.args[0].ty.kind != "vec" else _varying(of.deps)
 
-    def _select(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
-        condition, a, b = shapes
+    def _select(self, inst: Inst, of: _Operands) -> Shape:
+        condition, a, b = of.shapes
         if condition.deps & LANE or a.stride is None or a.stride != b.stride:
-            return _varying(deps)
+            return _varying(of.deps)
         signed, unsigned = a.signed_safe and b.signed_safe, a.unsigned_safe and b.unsigned_safe
         in_line = not condition.deps and a.in_line and b.in_line
-        return _strided(deps, a.stride, guarded, signed, unsigned, in_line)
+        return _strided(of.deps, a.stride, of.guarded, signed=signed, unsigned=unsigned, in_line=in_line)
 
-    def _gep(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
+    def _gep(self, inst: Inst, of: _Operands) -> Shape:
         factor = self.interleave_factor(inst.args[0].text)
         if factor != 1:
             self.interleaved[inst.name] = self.interleaved[inst.args[0].text]
-        stride = gep_stride(inst, shapes, factor)
-        narrow = any(s.strided and v.ty.bits < 64 for v, s in zip(inst.args[1:], shapes[1:], strict=True))
-        if narrow and not all(s.signed_safe for s in shapes[1:] if s.strided):
-            return _varying(deps)
-        return _strided(deps, stride, guarded, in_line=_in_line(shapes))
+        stride = gep_stride(inst, of.shapes, factor)
+        narrow = any(s.strided and v.ty.bits < 64 for v, s in zip(inst.args[1:], of.shapes[1:], strict=True))
+        if narrow and not all(s.signed_safe for s in of.shapes[1:] if s.strided):
+            return _varying(of.deps)
+        return _strided(of.deps, stride, of.guarded, in_line=_in_line(of.shapes))
 
     def interleave_factor(self, name: str) -> int:
         """By how much offsets into a private array grow because its lanes lie side by side."""
         return self.layout.lanes if name in self.interleaved else 1
 
-    def _load(self, inst: Inst, shapes: list[Shape], deps: int, guarded: bool) -> Shape:
-        return _varying(deps)
+    def _load(self, inst: Inst, of: _Operands) -> Shape:
+        return _varying(of.deps)
 
 
 def _not_negative(shape: Shape, value: Value) -> bool:

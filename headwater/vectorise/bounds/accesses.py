@@ -201,6 +201,15 @@ _SWAPPED = {"gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
 _OPPOSITE = {"gt": "le", "le": "gt", "ge": "lt", "lt": "ge"}
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How a number goes on from trip to trip: by what, whether that is subtracted, and `Count.narrow`."""
+
+    by: Value
+    subtracts: bool
+    narrow: int
+
+
 class Counts:
     """The counters of a function's loops."""
 
@@ -222,8 +231,8 @@ class Counts:
         sources = [source for source in phi.labels if source not in loop]
         return phi.args[phi.labels.index(sources[0])] if len(sources) == 1 else None
 
-    def step(self, phi: Inst, loop: Loop) -> tuple[Value, bool, int] | None:
-        """By what a header's integer goes on from trip to trip, whether that is subtracted, and `Count.narrow`."""
+    def step(self, phi: Inst, loop: Loop) -> Step | None:
+        """How a header's integer goes on from trip to trip."""
         if loop.latch not in phi.labels:
             return None
         following, narrow = self._stripped(phi.args[phi.labels.index(loop.latch)])
@@ -233,7 +242,7 @@ class Counts:
         for place, by in ((0, 1), (1, 0)):
             counter, cut = self._stripped(inst.args[place])
             if counter.text == phi.name and self.invariant(inst.args[by], loop) and (place == 0 or inst.op == "add"):
-                return inst.args[by], inst.op == "sub", min((n for n in (narrow, cut) if n), default=0)
+                return Step(inst.args[by], inst.op == "sub", min((n for n in (narrow, cut) if n), default=0))
         return None
 
     def count(self, loop: Loop) -> Count | None:
@@ -252,27 +261,15 @@ class Counts:
                 continue
             tested, cut = self._stripped(test.args[place])
             for phi in self.function.blocks[loop.header].phis:
-                found = self._counted(phi, loop, tested, cut, source)
-                start = self.start(phi, loop)
-                if found is not None and start is not None:
-                    step, subtracts, tests_next, narrow = found
+                step, start = self.step(phi, loop) if phi.ty.kind == "int" else None, self.start(phi, loop)
+                if step is None or start is None:
+                    continue
+                following, _ = self._stripped(phi.args[phi.labels.index(loop.latch)])
+                tests_next = tested.text == following.text and source == loop.latch
+                if tests_next or tested.text == phi.name:
+                    narrow = min((n for n in (step.narrow, cut) if n), default=0)
                     swapped = order if place == 0 else _swapped(order)
-                    return Count(phi, start, step, subtracts, limit, swapped, tests_next, narrow)
-        return None
-
-    def _counted(
-        self, phi: Inst, loop: Loop, tested: Value, cut: int, source: str
-    ) -> tuple[Value, bool, bool, int] | None:
-        step = self.step(phi, loop) if phi.ty.kind == "int" else None
-        if step is None:
-            return None
-        by, subtracts, narrow = step
-        following, _ = self._stripped(phi.args[phi.labels.index(loop.latch)])
-        narrow = min((n for n in (narrow, cut) if n), default=0)
-        if tested.text == following.text and source == loop.latch:
-            return by, subtracts, True, narrow
-        if tested.text == phi.name:
-            return by, subtracts, False, narrow
+                    return Count(phi, start, step.by, step.subtracts, limit, swapped, tests_next, narrow)
         return None
 
     def _stripped(self, value: Value) -> tuple[Value, int]:
@@ -307,7 +304,7 @@ def _swapped(order: str) -> str:
 # -- conditions --------------------------------------------------------------------------------------------------------
 
 
-def comparisons(condition: Value, holds: bool, defs: Mapping[str, Inst]) -> Iterator[tuple[Inst, str]]:
+def comparisons(condition: Value, defs: Mapping[str, Inst], *, holds: bool) -> Iterator[tuple[Inst, str]]:
     """The comparisons that are known to hold where a condition does (or does not), each with its order."""
     inst = defs.get(condition.text)
     if inst is None or inst.ty.text != "i1":
@@ -315,15 +312,15 @@ def comparisons(condition: Value, holds: bool, defs: Mapping[str, Inst]) -> Iter
     if inst.op == "icmp":
         yield inst, inst.detail if holds else _opposite(inst.detail)
     elif inst.op == "freeze":
-        yield from comparisons(inst.args[0], holds, defs)
+        yield from comparisons(inst.args[0], defs, holds=holds)
     elif inst.op == "xor" and inst.args[1].text == "true":
-        yield from comparisons(inst.args[0], not holds, defs)
+        yield from comparisons(inst.args[0], defs, holds=not holds)
     elif inst.op == ("and" if holds else "or"):
         for one in inst.args:
-            yield from comparisons(one, holds, defs)
+            yield from comparisons(one, defs, holds=holds)
     elif inst.op == "select" and inst.args[2 if holds else 1].text == ("false" if holds else "true"):
-        yield from comparisons(inst.args[0], holds, defs)
-        yield from comparisons(inst.args[1 if holds else 2], holds, defs)
+        yield from comparisons(inst.args[0], defs, holds=holds)
+        yield from comparisons(inst.args[1 if holds else 2], defs, holds=holds)
 
 
 def necessary(block: str, function: Function, cfg: Cfg, defs: Mapping[str, Inst]) -> Iterator[tuple[Inst, str]]:
@@ -333,7 +330,7 @@ def necessary(block: str, function: Function, cfg: Cfg, defs: Mapping[str, Inst]
         above = cfg.idom[below]
         term = function.blocks[above].term
         if term.op == "br" and term.args and cfg.preds[below] == [above]:
-            yield from comparisons(term.args[0], term.labels[0] == below, defs)
+            yield from comparisons(term.args[0], defs, holds=term.labels[0] == below)
         below = above
 
 

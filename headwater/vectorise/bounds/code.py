@@ -1,8 +1,8 @@
 """A kernel's accesses in; a function that tells whether some work-item of a launch makes one outside of its array out.
 
-For each place of a kernel (`headwater.vectorise.bounds.accesses.Site`) a few work-items are tried: the first and the last
-along each dimension, as far as the conditions around the place let them come, on the first and the last trip of the
-loops around it. Of each it is computed, as the kernel does it, whether it comes to the place and where it accesses
+For each place of a kernel (`headwater.vectorise.bounds.accesses.Site`) a few work-items are tried: the first and the
+last along each dimension, as far as the conditions around the place let them come, on the first and the last trip of
+the loops around it. Of each it is computed, as the kernel does it, whether it comes to the place and where it accesses
 memory.
 """
 

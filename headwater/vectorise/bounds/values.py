@@ -326,9 +326,9 @@ class Values:
         if first is None or trip is None:
             return first
         step = self.counts.step(inst, loop)
-        if step is None or step[2]:  # cut somewhere, which is looked into for the loop's own counter only
+        if step is None or step.narrow:  # cut somewhere, which is looked into for the loop's own counter only
             return self._own_counter(inst, loop, trip, first)
-        return self._went_on(inst.ty, first, trip, step[0], subtracts=step[1])
+        return self._went_on(inst.ty, first, trip, step.by, subtracts=step.subtracts)
 
     def _own_counter(self, inst: Inst, loop: Loop, trip: str, first: str) -> str | None:
         count = self.counts.count(loop)
@@ -505,9 +505,9 @@ class Values:
 
     def _taken(self, above: str, below: str) -> str:
         term = self.function.blocks[above].term
-        return self.holds(term.args[0], term.labels[0] == below) if term.op == "br" and term.args else "true"
+        return self.holds(term.args[0], wanted=term.labels[0] == below) if term.op == "br" and term.args else "true"
 
-    def holds(self, condition: Value, wanted: bool) -> str:
+    def holds(self, condition: Value, *, wanted: bool) -> str:
         """i1: whether a condition is known to hold, or known not to."""
         known = self.value(condition)
         if known in _BOOLEANS:
@@ -518,17 +518,17 @@ class Values:
         if inst is None or inst.ty.text != "i1":
             return "false"
         if inst.op == "freeze":
-            return self.holds(inst.args[0], wanted)
+            return self.holds(inst.args[0], wanted=wanted)
         if inst.op == "xor" and inst.args[1].text == "true":
-            return self.holds(inst.args[0], not wanted)
+            return self.holds(inst.args[0], wanted=not wanted)
         if inst.op in ("and", "or"):
             join = self.out.both if (inst.op == "and") == wanted else self.out.either
-            return join(*(self.holds(one, wanted) for one in inst.args))
+            return join(*(self.holds(one, wanted=wanted) for one in inst.args))
         if inst.op == "select":
             first, yes, no = inst.args
             return self.out.either(
-                self.out.both(self.holds(first, True), self.holds(yes, wanted)),
-                self.out.both(self.holds(first, False), self.holds(no, wanted)),
+                self.out.both(self.holds(first, wanted=True), self.holds(yes, wanted=wanted)),
+                self.out.both(self.holds(first, wanted=False), self.holds(no, wanted=wanted)),
             )
         return "false"
 

@@ -59,47 +59,52 @@ def argument_places(params: list[Param]) -> tuple[list[ArgPlace], int]:
     return places, -(-max(offset, 8) // 16) * 16
 
 
-def write_entry(
-    symbol: str,
-    full: str,
-    masked: str | None,
-    params: list[Param],
-    locals_bytes: list[int],
-    layout: Layout,
-    masked_layout: Layout,
-    frame_bytes: int | None,
-    *,
-    gives_up: bool,
-    single: str | None = None,
-    lane_bytes: int = 0,
-    agreeing: bool = False,
-    tallies: tuple[Tally, ...] = (),
-) -> str:
-    """The entry's text. ``masked_layout`` is that of masked chunks, which may have fewer rows that follow each other
-    along the lanes; ``frame_bytes`` is None if no chunk stops at barriers; ``gives_up``: full chunks may;
-    ``single``: the function for one work-item, which runs those of a masked chunk that gives up, if masked ones may;
-    ``lane_bytes``: what a lane stores where `PLACE` tells, to which lines of chunks are aligned (0: they are not);
-    ``agreeing``: the launch stops if the chunks of a work-group, one work-item each, stopped at different barriers;
-    ``tallies``: arguments that each thread counts into for itself."""
-    places, args_bytes = argument_places(params)
-    lines = [f"define void @{symbol}{_ENTRY_PARAMS}", "entry:"]
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What an entry has to call, and how.
+
+    ``symbol``: its own name. ``params``: the kernel's parameters but those for local memory of its own, of
+    ``locals_bytes``. ``full``, ``masked``: the functions for whole chunks, and for those partly outside of their
+    work-group, if some are. ``masked_layout`` is that of masked chunks, which may have fewer rows that follow each
+    other along the lanes. ``frame_bytes``: of a chunk, None if no chunk stops at barriers. ``gives_up``: full chunks
+    may. ``single``: the function for one work-item, which runs those of a masked chunk that gives up, if masked ones
+    may. ``lane_bytes``: what a lane stores where `PLACE` tells, to which lines of chunks are aligned (0: they are not).
+    ``agreeing``: the launch stops if the chunks of a work-group, one work-item each, stopped at different barriers.
+    ``tallies``: arguments that each thread counts into for itself.
+    """
+
+    symbol: str
+    params: list[Param]
+    locals_bytes: list[int]
+    full: str
+    layout: Layout
+    masked: str | None
+    masked_layout: Layout
+    frame_bytes: int | None = None
+    gives_up: bool = False
+    single: str | None = None
+    lane_bytes: int = 0
+    agreeing: bool = False
+    tallies: tuple[Tally, ...] = ()
+
+
+def write_entry(entry: Entry) -> str:
+    """The entry's text."""
+    places, args_bytes = argument_places(entry.params)
+    lines = [f"define void @{entry.symbol}{_ENTRY_PARAMS}", "entry:"]
     _load_launch(lines)
     lines += ["  %frames.at = getelementptr i8, ptr %scratch, i64 %local_bytes"]
-    if frame_bytes is not None:
+    if entry.frame_bytes is not None:
         lines += ["  %alive = alloca i32"]
-    arguments = _load_arguments(places, locals_bytes, lines)
-    if tallies:
-        lines += begin(tallies, args_bytes)
+    arguments = _load_arguments(places, entry.locals_bytes, lines)
+    if entry.tallies:
+        lines += begin(entry.tallies, args_bytes)
     lines += _GROUP_LOOP.splitlines()
-    ids = _chunk_ids(layout)
-    call = _Caller(
-        full, masked, arguments, ids, layout, masked_layout, frame_bytes, gives_up, single, lane_bytes, agreeing
-    )
-    lines += call.lines()
+    lines += _Caller(entry, arguments, _chunk_ids(entry.layout)).lines()
     lines += ["group.end:", "  %g.next = add i64 %g, 1", "  %g.more = icmp slt i64 %g.next, %last"]
     lines += ["  br i1 %g.more, label %group, label %grab", "leave:"]
-    if tallies:
-        lines += end(tallies)
+    if entry.tallies:
+        lines += end(entry.tallies)
     lines += ["  ret void", "}"]
     return "\n".join(lines)
 
@@ -218,23 +223,15 @@ def _chunk_ids(layout: Layout) -> dict[int, str]:
 class _Caller:
     """Writes the loops over a work-group's chunks and the calls of the chunk functions."""
 
-    full: str
-    masked: str | None
+    entry: Entry
     arguments: list[str]
     ids: dict[int, str]
-    layout: Layout
-    masked_layout: Layout
-    frame_bytes: int | None
-    gives_up: bool
-    single: str | None
-    lane_bytes: int
-    agreeing: bool
 
     def lines(self) -> list[str]:
         by_name = {v: d for d, v in self.ids.items()}
         lane, row, outer = (by_name[n] for n in ("lane", "row", "outer"))
-        resumable = self.frame_bytes is not None
-        again = "agree" if self.agreeing else "outer.end"
+        resumable = self.entry.frame_bytes is not None
+        again = "agree" if self.entry.agreeing else "outer.end"
         out = ["round:"]
         if resumable:
             out += [
@@ -259,16 +256,17 @@ class _Caller:
             f"  %row.more = icmp ult i64 %row, %lsz{row}",
             "  br i1 %row.more, label %lane.start, label %row.end",
             "lane.start:",
-            f"  %row.next = add i64 %row, {self.layout.steps[row]}",
+            f"  %row.next = add i64 %row, {self.entry.layout.steps[row]}",
             f"  %rows.fit = icmp ule i64 %row.next, %lsz{row}",
             f"  %limit = select i1 %rows.fit, i64 %lsz{lane}, i64 0",
             *self._unaligned_start(lane),
             "  br label %lane.head",
             "lane.head:",
-            "  %lane.at = phi i64 [ 0, %lane.start ]" + (", [ %lane.m.next, %masked.done ]" if self.masked else ""),
+            "  %lane.at = phi i64 [ 0, %lane.start ]"
+            + (", [ %lane.m.next, %masked.done ]" if self.entry.masked else ""),
         ]
         if resumable:
-            again = ", [ %chunk.m.next, %masked.done ]" if self.masked else ""
+            again = ", [ %chunk.m.next, %masked.done ]" if self.entry.masked else ""
             out += ["  %chunk.at = phi i64 [ %chunk.r, %lane.start ]" + again]
         out += [
             *self._skip_to_masked(),
@@ -278,30 +276,30 @@ class _Caller:
         if resumable:
             out += ["  %chunk.f = phi i64 [ %chunk.at, %lane.head ], [ %chunk.f.next, %full.done ]"]
         out += [
-            f"  %lane.f.next = add i64 %lane.f, {self.layout.steps[lane]}",
+            f"  %lane.f.next = add i64 %lane.f, {self.entry.layout.steps[lane]}",
             "  %full.more = icmp ule i64 %lane.f.next, %limit",
             "  br i1 %full.more, label %full.call, label %masked.head",
             "full.call:",
-            *self._call("f", self.full, masked=False),
+            *self._call("f", self.entry.full, masked=False),
             *self._leave_if_parted(),
             "full.done:",
         ]
         if resumable:
             out += ["  %chunk.f.next = add i64 %chunk.f, 1"]
         out += ["  br label %full.head", "masked.head:"]
-        if self.masked is None:
+        if self.entry.masked is None:
             out += ["  br label %lane.end"]
         else:
             # Full chunks are an inner loop of their own, so that calling the masked one costs it no registers.
             out += [
                 f"  %lane.m = phi i64 [ %lane.f, %full.head ]{self._other_ways_to_masked()}",
                 *self._end_of_masked(lane),
-                f"  %lane.m.step = add i64 %lane.m, {self.masked_layout.steps[lane]}",
+                f"  %lane.m.step = add i64 %lane.m, {self.entry.masked_layout.steps[lane]}",
                 "  %lane.m.next = call i64 @llvm.umin.i64(i64 %lane.m.step, i64 %lane.m.end)",
                 f"  %masked.more = icmp ult i64 %lane.m, %lsz{lane}",
                 "  br i1 %masked.more, label %masked.call, label %lane.end",
                 "masked.call:",
-                *self._call("m", self.masked, masked=True),
+                *self._call("m", self.entry.masked, masked=True),
                 *self._one_by_one(row),
                 "masked.done:",
             ]
@@ -313,7 +311,7 @@ class _Caller:
         if not resumable:
             return [*out, "  br label %group.end"]
         out += ["  %living = load i32, ptr %alive", "  %again = icmp ne i32 %living, 0"]
-        if not self.agreeing:
+        if not self.entry.agreeing:
             return [*out, "  br i1 %again, label %round, label %group.end"]
         sizes = ", ".join(f"i64 %{name}{dim}" for name in ("lsz", "base") for dim in range(3))
         return [
@@ -327,11 +325,11 @@ class _Caller:
     @property
     def _stride(self) -> int:
         """Bytes from one chunk's state to the next's."""
-        return STATE_BYTES + (self.frame_bytes or 0)
+        return STATE_BYTES + (self.entry.frame_bytes or 0)
 
     def _unaligned_start(self, lane: int) -> list[str]:
         """``%peel``: work-items before the line's first one that stores at the start of a cache line."""
-        if not self.lane_bytes:
+        if not self.entry.lane_bytes:
             return []
         out: list[str] = []
         texts = self._call_operands("p", out, "0")
@@ -340,14 +338,14 @@ class _Caller:
             f"  %place = call i64 @{PLACE}({texts})",
             "  %place.left = sub i64 0, %place",
             f"  %place.bytes = and i64 %place.left, {LINE_BYTES - 1}",
-            f"  %place.items = lshr i64 %place.bytes, {self.lane_bytes.bit_length() - 1}",
-            f"  %line.long = icmp uge i64 %limit, {MIN_CHUNKS * self.layout.steps[lane]}",
+            f"  %place.items = lshr i64 %place.bytes, {self.entry.lane_bytes.bit_length() - 1}",
+            f"  %line.long = icmp uge i64 %limit, {MIN_CHUNKS * self.entry.layout.steps[lane]}",
             "  %line.peels = and i1 %line.long, %stream",
             "  %peel = select i1 %line.peels, i64 %place.items, i64 0",
         ]
 
     def _skip_to_masked(self) -> list[str]:
-        if not self.lane_bytes:
+        if not self.entry.lane_bytes:
             return ["  br label %full.head"]
         return [
             "  %unaligned = icmp ult i64 %lane.at, %peel",
@@ -355,13 +353,13 @@ class _Caller:
         ]
 
     def _other_ways_to_masked(self) -> str:
-        return (", [ %lane.f, %full.call ]" if self.gives_up else "") + (
-            ", [ %lane.at, %lane.head ]" if self.lane_bytes else ""
+        return (", [ %lane.f, %full.call ]" if self.entry.gives_up else "") + (
+            ", [ %lane.at, %lane.head ]" if self.entry.lane_bytes else ""
         )
 
     def _end_of_masked(self, lane: int) -> list[str]:
         """``%lane.m.end``: where the masked chunk must stop, however many lanes it has."""
-        if not self.lane_bytes:
+        if not self.entry.lane_bytes:
             return [f"  %lane.m.end = add i64 %lsz{lane}, 0"]
         return [
             "  %peels = icmp ult i64 %lane.m, %peel",
@@ -370,7 +368,7 @@ class _Caller:
 
     def _leave_if_parted(self) -> list[str]:
         """Where lanes part at the kernel's guard, or a stride does not hold, the masked code runs the chunk."""
-        if not self.gives_up:
+        if not self.entry.gives_up:
             return ["  br label %full.done"]
         return [
             f"  %parted = icmp eq i32 %result.f, {PARTED}",
@@ -379,7 +377,7 @@ class _Caller:
 
     def _one_by_one(self, row: int) -> list[str]:
         """Where not even the masked code can run a chunk, its work-items run by themselves."""
-        if self.single is None:
+        if self.entry.single is None:
             return ["  br label %masked.done"]
         out = [
             f"  %wraps = icmp eq i32 %result.m, {PARTED}",
@@ -402,7 +400,7 @@ class _Caller:
         texts = self._call_operands("s", out, "%lane.s", row="%row.s")
         return [
             *out,
-            f"  call i32 @{self.single}({texts})",
+            f"  call i32 @{self.entry.single}({texts})",
             "  %lane.s.next = add i64 %lane.s, 1",
             "  br label %single.lane",
             "single.row.end:",
@@ -413,7 +411,7 @@ class _Caller:
     def _call(self, tag: str, function: str, *, masked: bool) -> list[str]:
         out: list[str] = []
         frame, state = "%scratch", "0"
-        if self.frame_bytes is not None:
+        if self.entry.frame_bytes is not None:
             out += [
                 f"  %frame.{tag}.offset = mul i64 %chunk.f, {self._stride}",
                 f"  %state.{tag}.p = getelementptr i8, ptr %frames.at, i64 %frame.{tag}.offset",
@@ -428,7 +426,7 @@ class _Caller:
         masks = self._masks(out) if masked else []
         texts = ", ".join([self._call_operands(tag, out, f"%lane.{tag}", frame, state), *masks])
         out.append(f"  %result.{tag} = call i32 @{function}({texts})")
-        if self.frame_bytes is not None:
+        if self.entry.frame_bytes is not None:
             out += [
                 f"  store i32 %result.{tag}, ptr %state.{tag}.p",
                 f"  %stops.{tag} = icmp ne i32 %result.{tag}, -1",
@@ -460,7 +458,7 @@ class _Caller:
     def _masks(self, out: list[str]) -> list[str]:
         """Per row: the lanes and rows that are inside the work-group."""
         by_name = {v: d for d, v in self.ids.items()}
-        lanes = self.layout.lanes
+        lanes = self.entry.layout.lanes
         wide = f"<{lanes} x i64>"
         steps = ", ".join(f"i64 {i}" for i in range(lanes))
         out += [
@@ -469,14 +467,14 @@ class _Caller:
             f"  %room.all = shufflevector {wide} %room.one, {wide} poison, <{lanes} x i32> zeroinitializer",
         ]
         masks = []
-        if self.layout.row_dim == self.layout.lane_dim:
-            for row in range(self.masked_layout.rows):
+        if self.entry.layout.row_dim == self.entry.layout.lane_dim:
+            for row in range(self.entry.masked_layout.rows):
                 steps = ", ".join(f"i64 {row * lanes + i}" for i in range(lanes))
                 out.append(f"  %inside.{row} = icmp ult {wide} <{steps}>, %room.all")
                 masks.append(f"<{lanes} x i1> %inside.{row}")
             return masks
         out.append(f"  %inside = icmp ult {wide} <{steps}>, %room.all")
-        for row in range(self.layout.rows):
+        for row in range(self.entry.layout.rows):
             out += [
                 f"  %row.{row} = add i64 %row, {row}",
                 f"  %row.{row}.in = icmp ult i64 %row.{row}, %lsz{by_name['row']}",

@@ -35,7 +35,7 @@ def write_load(ctx: Lowering, inst: Inst, pointer: Value) -> None:
         else:
             step = lane_step(ctx, pointer, inst.ty)
             wide = is_wide(ctx, step, len(components_of(inst.ty)), pointer)
-            set_pieces(ctx, inst, row, _load_lanes(ctx, inst, pointer, row, rows, wide))
+            set_pieces(ctx, inst, row, _load_lanes(ctx, inst, pointer, row, rows, wide=wide))
             if wide and inst.name in ctx.plan.prefetches.streams and access_mask(ctx, rows) is None:
                 note_stream(ctx, inst, pointer, row)
             if inst.name in ctx.plan.prefetches.next_chunk and access_mask(ctx, rows) is None:
@@ -78,7 +78,7 @@ def _load_guarded(ctx: Lowering, inst: Inst, pointer: Value, row: int, rows: lis
     """The stride holds only if the guard does: both ways, chosen at run time."""
     count = len(components_of(inst.ty))
     if not is_wide(ctx, lane_step(ctx, pointer, inst.ty), count, pointer):
-        set_pieces(ctx, inst, row, _load_lanes(ctx, inst, pointer, row, rows, False))
+        set_pieces(ctx, inst, row, _load_lanes(ctx, inst, pointer, row, rows, wide=False))
         return
     access_mask(ctx, rows)  # read the masks before the ways part
     guard = part(ctx, pointer, row, "g")
@@ -91,7 +91,7 @@ def _load_guarded(ctx: Lowering, inst: Inst, pointer: Value, row: int, rows: lis
     for label, wide in ((names[0], True), (names[1], False)):
         ctx.writer.start(label)
         with ctx.scope():
-            found.append(_load_lanes(ctx, inst, pointer, row, rows, wide))
+            found.append(_load_lanes(ctx, inst, pointer, row, rows, wide=wide))
         ends.append(ctx.writer.out.label)
         ctx.writer.jump(names[2])
     ctx.writer.start(names[2])
@@ -102,20 +102,20 @@ def _load_guarded(ctx: Lowering, inst: Inst, pointer: Value, row: int, rows: lis
     set_pieces(ctx, inst, row, together)
 
 
-def _load_lanes(ctx: Lowering, inst: Inst, pointer: Value, row: int, rows: list[int], wide: bool) -> list[str]:
+def _load_lanes(ctx: Lowering, inst: Inst, pointer: Value, row: int, rows: list[int], *, wide: bool) -> list[str]:
     """The value's pieces: all of it if it is kept whole, else its components."""
     if inst.name in ctx.plan.packed:
-        return [_load_whole(ctx, inst, pointer, row, rows, wide)]
-    return _load_components(ctx, inst, pointer, row, rows, wide)
+        return [_load_whole(ctx, inst, pointer, row, rows, wide=wide)]
+    return _load_components(ctx, inst, pointer, row, rows, wide=wide)
 
 
-def _load_whole(ctx: Lowering, inst: Inst, pointer: Value, row: int, rows: list[int], wide: bool) -> str:
+def _load_whole(ctx: Lowering, inst: Inst, pointer: Value, row: int, rows: list[int], *, wide: bool) -> str:
     """All lanes' vectors in memory order: what is one after the other in memory is one load."""
     mask = access_mask(ctx, rows)
     ty, lanes = inst.ty, ctx.plan.layout.lanes
     step = lane_step(ctx, pointer, ty)
     if pointer.text in ctx.plan.shapes.interleaved:
-        return interleave(ctx, _load_components(ctx, inst, pointer, row, rows, wide), ty.scalar, lanes)
+        return interleave(ctx, _load_components(ctx, inst, pointer, row, rows, wide=wide), ty.scalar, lanes)
     if wide and step == ty.count:
         return _load_items(ctx, ty.scalar, step, pointer, row, mask, inst.align)
     if not wide and ty.size_bytes in WORD_BYTES:
@@ -129,10 +129,10 @@ def _load_whole(ctx: Lowering, inst: Inst, pointer: Value, row: int, rows: list[
         return join_vectors(
             ctx, [ctx.writer.let(f"load {ty}, {pointer.ty} {at}, align {inst.align}") for at in places], ty
         )
-    return interleave(ctx, _load_components(ctx, inst, pointer, row, rows, wide), ty.scalar, lanes)
+    return interleave(ctx, _load_components(ctx, inst, pointer, row, rows, wide=wide), ty.scalar, lanes)
 
 
-def _load_components(ctx: Lowering, inst: Inst, pointer: Value, row: int, rows: list[int], wide: bool) -> list[str]:
+def _load_components(ctx: Lowering, inst: Inst, pointer: Value, row: int, rows: list[int], *, wide: bool) -> list[str]:
     mask = access_mask(ctx, rows)
     parts = components_of(inst.ty)
     elem = parts[0]

@@ -44,7 +44,7 @@ def write_store(ctx: Lowering, inst: Inst, value: Value, pointer: Value) -> None
         if "g" in forms_of(ctx, shape) and wide:
             _store_guarded(ctx, inst, value, pointer, row, rows)
         else:
-            _store_lanes(ctx, inst, value, pointer, row, rows, wide)
+            _store_lanes(ctx, inst, value, pointer, row, rows, wide=wide)
 
 
 def _store_shared(ctx: Lowering, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int]) -> None:
@@ -102,21 +102,21 @@ def _store_guarded(ctx: Lowering, inst: Inst, value: Value, pointer: Value, row:
     for label, wide in ((names[0], True), (names[1], False)):
         ctx.writer.start(label)
         with ctx.scope():
-            _store_lanes(ctx, inst, value, pointer, row, rows, wide)
+            _store_lanes(ctx, inst, value, pointer, row, rows, wide=wide)
         ctx.writer.jump(names[2])
     ctx.writer.start(names[2])
 
 
 def _store_lanes(
-    ctx: Lowering, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], wide: bool
+    ctx: Lowering, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], *, wide: bool
 ) -> None:
     whole = value.text in ctx.plan.packed
-    if not (whole and _store_whole(ctx, inst, value, pointer, row, rows, wide)):
-        _store_components(ctx, inst, value, pointer, row, rows, wide)
+    if not (whole and _store_whole(ctx, inst, value, pointer, row, rows, wide=wide)):
+        _store_components(ctx, inst, value, pointer, row, rows, wide=wide)
 
 
 def _store_whole(
-    ctx: Lowering, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], wide: bool
+    ctx: Lowering, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], *, wide: bool
 ) -> bool:
     """Store all lanes' vectors in memory order; False if there is nothing to win."""
     mask = access_mask(ctx, rows)
@@ -187,7 +187,7 @@ def _store_items(
 
 
 def _store_components(
-    ctx: Lowering, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], wide: bool
+    ctx: Lowering, inst: Inst, value: Value, pointer: Value, row: int, rows: list[int], *, wide: bool
 ) -> None:
     mask = access_mask(ctx, rows)
     parts = components_of(value.ty)

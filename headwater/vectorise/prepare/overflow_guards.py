@@ -175,13 +175,13 @@ class _Fitter:
         term = self.function.blocks[source].term
         if term.op != "br" or len(set(term.labels)) != 2 or towards not in term.labels:
             return None
-        for test, holds in self._tests(term.args[0], term.labels[0] == towards):
-            limit = self._limited(test, holds, value)
+        for test, holds in self._tests(term.args[0], holds=term.labels[0] == towards):
+            limit = self._limited(test, value, holds=holds)
             if limit is not None:
                 return limit
         return None
 
-    def _tests(self, condition: Value, holds: bool) -> Iterator[tuple[Inst, bool]]:
+    def _tests(self, condition: Value, *, holds: bool) -> Iterator[tuple[Inst, bool]]:
         """The comparisons that are all known to hold, or not to, if a condition holds, or does not."""
         inst = self.defs.get(condition.text)
         if inst is None or inst.ty.text != "i1":
@@ -190,12 +190,12 @@ class _Fitter:
             yield inst, holds
         elif inst.op == ("and" if holds else "or"):
             for one in inst.args:
-                yield from self._tests(one, holds)
+                yield from self._tests(one, holds=holds)
         elif inst.op == "select" and inst.args[2 if holds else 1].text == ("false" if holds else "true"):
-            yield from self._tests(inst.args[0], holds)
-            yield from self._tests(inst.args[1 if holds else 2], holds)
+            yield from self._tests(inst.args[0], holds=holds)
+            yield from self._tests(inst.args[1 if holds else 2], holds=holds)
 
-    def _limited(self, test: Inst, holds: bool, value: Value) -> Value | None:
+    def _limited(self, test: Inst, value: Value, *, holds: bool) -> Value | None:
         order = test.detail[1:]
         if order not in _SWAPPED:
             return None
