@@ -463,10 +463,10 @@ def fit(given: Given, wanted: Element, *, cast_types: bool = False) -> Array:
         return _untyped(given, array)
     if array.dtype != wanted.dtype:
         if array.dtype.kind not in "iufb":
-            raise UsageError(f"{given.text} holds {array.dtype}, which no kernel takes; {wanted.name} is wanted")
+            raise UsageError(f"{given.text} holds {array.dtype}, which no kernel takes; {wanted.name} is expected")
         if given.kind == "exact" and not cast_types and not _same_bytes(array.dtype, wanted.dtype):
             raise UsageError(
-                f"{given.text} holds {array.dtype} where {wanted.name} ({wanted.dtype}) is wanted",
+                f"{given.text} holds {array.dtype} where {wanted.name} ({wanted.dtype}) is expected",
                 hint="convert the file, or add --cast to convert while reading",
             )
         with np.errstate(all="ignore"):

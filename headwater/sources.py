@@ -111,7 +111,7 @@ def read(path_or_source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
     try:
         path = Path(path_or_source)
     except TypeError:
-        raise UsageError(f"a path or source text is wanted, not a {type(path_or_source).__name__}") from None
+        raise UsageError(f"a path or source text is expected, not a {type(path_or_source).__name__}") from None
     try:
         data = reading.contents(path)
     except FileNotFoundError:

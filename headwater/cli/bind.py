@@ -486,7 +486,7 @@ def _number(slot: Slot, text: str, kind: str) -> int | float:
         return int(text.rstrip("uUlL"), 0)
     except (ValueError, OverflowError):
         wanted = "a number" if kind == "f" else "a whole number"
-        raise UsageError(f"{slot.name}={text}: {wanted} is wanted ({slot.declaration})") from None
+        raise UsageError(f"{slot.name}={text}: {wanted} is expected ({slot.declaration})") from None
 
 
 def _checked(slot: Slot, number: float, text: str) -> Any:

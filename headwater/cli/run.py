@@ -283,7 +283,7 @@ def _lds(text: str | None) -> int:
 
     nbytes = natural(text) if text else 0
     if nbytes is None:
-        raise UsageError(f"--lds {text}: a number of bytes is wanted", hint="for example 4096")
+        raise UsageError(f"--lds {text}: a number of bytes is expected", hint="for example 4096")
     return nbytes
 
 

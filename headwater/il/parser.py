@@ -150,7 +150,7 @@ class _Parser:
     def instruction(self, code: str, line: int, start: int) -> Instruction:
         match = _MNEMONIC.match(code, start - 1)
         if match is None:
-            raise self.error("an operation's name is wanted here", line, start)
+            raise self.error("an operation's name is expected here", line, start)
         known = self.mnemonics.get(match[0])
         if known is None:
             known = self.mnemonics[match[0]] = self.mnemonic(match[0], line, start)
@@ -246,7 +246,7 @@ class _Parser:
     def number(self, word: str, line: int, column: int) -> int:
         """The 32 bits of a number: hexadecimal and whole ones as they are, those with a point as a float's."""
         if not _NUMBER.match(word):
-            raise self.error(f"a number is wanted, not {word[:40]!r}", line, column)
+            raise self.error(f"a number is expected, not {word[:40]!r}", line, column)
         if re.match(r"[+-]?0[xX]", word) or not re.search(r"[.eEfF]", word):
             base = 16 if "x" in word.lower() else 10
             value = int(word, base) if len(word) < _LONGEST_NUMBER else 1 << 32
@@ -261,7 +261,7 @@ class _Parser:
     def operand(self, word: str, line: int, column: int, *, is_destination: bool) -> Operand:
         match = _REGISTER.match(word)
         if match is None:
-            raise self.error(f"a register is wanted, not {word[:40]!r}", line, column)
+            raise self.error(f"a register is expected, not {word[:40]!r}", line, column)
         index: Index | None = None
         end = match.end()
         if end < len(word) and word[end] == "[":

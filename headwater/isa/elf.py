@@ -92,7 +92,7 @@ class Elf:
         if code[:4] != b"\x7fELF":
             what = "is empty" if not code else "is no ELF file"
             raise self.error(
-                what, hint="a code object (.hsaco, .co), a CAL image or a binary of AMD's OpenCL is wanted"
+                what, hint="a code object (.hsaco, .co), a CAL image or a binary of AMD's OpenCL is expected"
             )
         if len(code) < 20:
             raise self.error("ends within the ELF header")

@@ -158,7 +158,7 @@ def check_array(arg: ArgInfo, position: int, array: Array, untyped: bool, writes
         return
     if dtype.names is not None or dtype.kind == "V":
         if dtype.itemsize != size:
-            raise fail(arg, position, f"elements of {dtype.itemsize} bytes given, {size} wanted")
+            raise fail(arg, position, f"elements of {dtype.itemsize} bytes given, {size} expected")
         return
     if dtype not in accepted_dtypes(arg):
         if dtype.newbyteorder() in accepted_dtypes(arg) and not dtype.isnative:
@@ -166,7 +166,7 @@ def check_array(arg: ArgInfo, position: int, array: Array, untyped: bool, writes
         raise fail(
             arg,
             position,
-            f"{describe(array)} given, {wanted.name} wanted",
+            f"{describe(array)} given, {wanted.name} expected",
             f"convert it, for instance with .astype(np.{wanted.name}); "
             "it is not done silently, as results are written in place",
         )
@@ -223,7 +223,7 @@ def _vector_packer(arg: ArgInfo, position: int, scalar: str, width: int) -> Pack
         else:
             parts = [value] * width  # a scalar is spread, as (float4)(1.0f) does
         if len(parts) != width:
-            raise fail(arg, position, f"{width} components wanted, {len(parts)} given")
+            raise fail(arg, position, f"{width} components expected, {len(parts)} given")
         try:
             return pack(*parts)
         except (struct.error, TypeError, ValueError, OverflowError):
@@ -292,13 +292,13 @@ def _untyped_value(arg: ArgInfo, position: int, value: Any) -> bytes:
     if isinstance(value, (np.generic, bytes)):
         data = bytes(value) if isinstance(value, bytes) else value.tobytes()
         if len(data) != size:
-            raise fail(arg, position, f"{size} bytes wanted, {value!r} has {len(data)}")
+            raise fail(arg, position, f"{size} bytes expected, {value!r} has {len(data)}")
         return data
     if isinstance(value, float):
         name = {2: "float16", 4: "float32", 8: "float64"}.get(size)
         hint = f"pass np.{name}({value!r}), or a whole number" if name else "pass a whole number"
-        raise fail(arg, position, f"the machine code does not say whether {value!r} is wanted as a float", hint)
-    raise fail(arg, position, f"a number is wanted, {type(value).__name__} {value!r:.60} given")
+        raise fail(arg, position, f"the machine code does not say whether {value!r} should be passed as a float", hint)
+    raise fail(arg, position, f"a number is expected, {type(value).__name__} {value!r:.60} given")
 
 
 def coerce_value(arg: ArgInfo, position: int, value: Any) -> Any:
@@ -336,7 +336,7 @@ def given_array(arg: ArgInfo, position: int, value: object) -> tuple[Array, bool
         raise fail(
             arg,
             position,
-            f"an array is wanted, {type(value).__name__} given",
+            f"an array is expected, {type(value).__name__} given",
             "pass np.array(…, dtype=…)" if isinstance(value, (list, tuple)) else "",
         )
     try:
@@ -348,8 +348,8 @@ def given_array(arg: ArgInfo, position: int, value: object) -> tuple[Array, bool
 def fail_value(arg: ArgInfo, position: int, value: object) -> Any:
     """Raise the LaunchError for a value of a wrong kind."""
     if isinstance(value, np.ndarray):
-        raise fail(arg, position, f"a value is wanted, {describe(value)} given")
-    raise fail(arg, position, f"a value is wanted, {type(value).__name__} {value!r:.60} given")
+        raise fail(arg, position, f"a value is expected, {describe(value)} given")
+    raise fail(arg, position, f"a value is expected, {type(value).__name__} {value!r:.60} given")
 
 
 def value_packer(arg: ArgInfo, position: int) -> Callable[[Any], bytes]:

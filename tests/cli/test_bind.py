@@ -170,8 +170,8 @@ def test_vectors_and_other_values(here):
     [
         (("a.npy", "u=256"), "does not fit uchar, which holds 0 to 255"),
         (("a.npy", "u=-1"), "does not fit uchar"),
-        (("a.npy", "u=1.5"), "a whole number is wanted"),
-        (("a.npy", "u=x"), "a whole number is wanted"),
+        (("a.npy", "u=1.5"), "a whole number is expected"),
+        (("a.npy", "u=x"), "a whole number is expected"),
         (("a.npy", "1", "2"), "takes 1 number here, 2 given"),
         (("a.npy", "b.npy", "1"), "takes 1 array here, 2 given"),
         (("b.npy", "v=3"), "no parameter 'v'"),

@@ -191,7 +191,7 @@ def test_files_are_told_from_source_text(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a text file"):
         hw.compile(tmp_path / "data.cl")
     (tmp_path / "program").write_bytes(b"\x7fELF\2\1\1" + bytes(11) + b"\x3e" + bytes(60))  # for x86-64
-    with pytest.raises(hw.HeadwaterError, match="a code object for an AMD GPU is wanted"):
+    with pytest.raises(hw.HeadwaterError, match="a code object for an AMD GPU is expected"):
         hw.compile(tmp_path / "program")
     with pytest.raises(UsageError, match="a path or source text"):
         hw.compile(5)

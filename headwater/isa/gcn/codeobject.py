@@ -60,7 +60,7 @@ def _load(code: bytes, filename: str, *, to_read: bool = False, target: str = ""
 
             return functions.load(elf, _known_target(elf, target))
         if not elf.is_64:
-            raise elf.error("is a 32-bit AMD GPU ELF file: code of the R600 family", hint="GCN's is wanted")
+            raise elf.error("is a 32-bit AMD GPU ELF file: code of the R600 family", hint="GCN's is expected")
         if elf.os_abi != ELFOSABI_AMDGPU_HSA:
             raise elf.error(
                 f"was not made for AMD's HSA runtime (OS/ABI {elf.os_abi})",
@@ -104,7 +104,7 @@ def _load_foreign(elf: Elf) -> CodeObject:
     if amdcl.is_binary(elf):
         return amdcl.load(elf)
     machine = MACHINES.get(elf.machine, f"machine {elf.machine}")
-    raise elf.error(f"is for another processor: {machine}", hint="a code object for an AMD GPU is wanted")
+    raise elf.error(f"is for another processor: {machine}", hint="a code object for an AMD GPU is expected")
 
 
 def _has_kernels(elf: Elf) -> bool:

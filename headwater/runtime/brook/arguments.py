@@ -89,7 +89,7 @@ def dimensions(shape: object, what: str) -> Shape:
     sizes = whole_numbers(shape)
     if sizes is None:
         raise LaunchError(
-            f"{what} is {shape!r:.60}; a whole number or a tuple of them is wanted, slowest dimension first"
+            f"{what} is {shape!r:.60}; a whole number or a tuple of them is expected, slowest dimension first"
         )
     check_shape(sizes, what)
     return sizes
@@ -120,7 +120,7 @@ def to_array(kernel: BrookSignature, parameter: Parameter, element: Element, val
     try:
         array, untyped = view(value)
     except LaunchError as error:
-        raise wrong(kernel, parameter, f"{_KINDS[parameter.kind]} wanted: {error.message}", error.hint) from None
+        raise wrong(kernel, parameter, f"{_KINDS[parameter.kind]} expected: {error.message}", error.hint) from None
     if untyped:
         if array.nbytes % element.bytes:
             raise wrong(kernel, parameter, f"{array.nbytes} bytes are not whole elements of {element.bytes} bytes")
@@ -146,7 +146,7 @@ def _from_list(kernel: BrookSignature, parameter: Parameter, element: Element, v
 
 
 def check_dtype(kernel: BrookSignature, parameter: Parameter, element: Element, array: Array) -> None:
-    """Refuse arrays of another type or without the vector's axis: LaunchError with what is wanted and what came."""
+    """Refuse arrays of another type or without the vector's axis: LaunchError with what is expected and what came."""
     if element.is_struct:
         if (
             array.dtype.kind != "V"
@@ -156,7 +156,7 @@ def check_dtype(kernel: BrookSignature, parameter: Parameter, element: Element, 
             raise wrong(
                 kernel,
                 parameter,
-                f"got {_described(array)}, wanted {element.describe()}",
+                f"got {_described(array)}, expected {element.describe()}",
                 f"kernels' struct dtypes: program.structs[{element.name!r}]",
             )
         return
@@ -164,14 +164,14 @@ def check_dtype(kernel: BrookSignature, parameter: Parameter, element: Element, 
         raise wrong(
             kernel,
             parameter,
-            f"got {_described(array)}, wanted {element.describe()}",
+            f"got {_described(array)}, expected {element.describe()}",
             f"convert it: .astype(np.{element.dtype.name})",
         )
     if element.axis and (array.ndim < 2 or array.shape[-1] != element.axis[0]):
         raise wrong(
             kernel,
             parameter,
-            f"got {_described(array)}, wanted {element.describe()}",
+            f"got {_described(array)}, expected {element.describe()}",
             f"one element is {element.axis[0]} numbers: .reshape(…, {element.axis[0]})",
         )
 
@@ -278,7 +278,7 @@ def value_converter(kernel: BrookSignature, parameter: Parameter, element: Eleme
                     kernel, parameter, f"a whole number this large does not fit {parameter.type.base}"
                 ) from None
         wanted = "a whole number" if limits is not None else "a number"
-        raise wrong(kernel, parameter, f"got {type(value).__name__} {value!s:.60}, wanted {wanted} ({element.name})")
+        raise wrong(kernel, parameter, f"got {type(value).__name__} {value!s:.60}, expected {wanted} ({element.name})")
 
     if not element.axis:
         return scalar
@@ -292,7 +292,7 @@ def value_converter(kernel: BrookSignature, parameter: Parameter, element: Eleme
                 if isinstance(value, np.ndarray)
                 else f"{type(value).__name__} {value!r:.60}"
             )
-            raise wrong(kernel, parameter, f"got {got}, wanted {width} numbers ({element.name})")
+            raise wrong(kernel, parameter, f"got {got}, expected {width} numbers ({element.name})")
         return tuple(scalar(part) for part in parts)
 
     return vector
@@ -303,14 +303,14 @@ def _struct_value(kernel: BrookSignature, parameter: Parameter, element: Element
         array = np.asarray(value).reshape(-1)
         check_dtype(kernel, parameter, element, array)
         if array.size != 1:
-            raise wrong(kernel, parameter, f"one {element.name} wanted, {array.size} given")
+            raise wrong(kernel, parameter, f"one {element.name} expected, {array.size} given")
         return aligned(array.view(element.dtype))
     made = empty((1,), element.dtype)
     names = element.dtype.names or ()
     try:
         parts = [value[name] for name in names] if isinstance(value, Mapping) else list(value)
         if len(parts) != len(names):
-            raise ValueError(f"{len(names)} members wanted, {len(parts)} given")
+            raise ValueError(f"{len(names)} members expected, {len(parts)} given")
         for name, part in zip(names, parts, strict=True):
             made[name] = part
     except (KeyError, TypeError, ValueError) as error:

@@ -577,7 +577,7 @@ class BrookKernel(Kernel):
             raise wrong(
                 self.signature,
                 parameter,
-                f"got a stream of {base.dtype}, shape {base.shape}; wanted {element.describe()}",
+                f"got a stream of {base.dtype}, shape {base.shape}; expected {element.describe()}",
             )
         shape = stream_shape(self.signature, parameter, element, value.shape)
         if isinstance(value, Stream):
@@ -620,7 +620,7 @@ class BrookKernel(Kernel):
                 element = self._elements[parameter.name]
                 check_dtype(self.signature, parameter, element, value)
                 if value.dtype != element.dtype:
-                    raise wrong(self.signature, parameter, f"got {value.dtype}, wanted {element.describe()}")
+                    raise wrong(self.signature, parameter, f"got {value.dtype}, expected {element.describe()}")
                 if not value.flags.writeable:
                     raise wrong(self.signature, parameter, "the array given with out= is read-only")
             elif not isinstance(value, (Stream, SubStream)):
@@ -662,7 +662,7 @@ class BrookKernel(Kernel):
             )
         ends = []
         if not isinstance(domain, (tuple, list)) or len(domain) != 2:
-            raise UsageError(f"{self.name}: domain is {domain!r}; wanted (start, end), like the ends of a slice")
+            raise UsageError(f"{self.name}: domain is {domain!r}; expected (start, end), like the ends of a slice")
         for end in domain:
             numbers = whole_numbers(end)
             if numbers is None:

@@ -697,14 +697,16 @@ def _extent(name: str, array: Array) -> Extent:
 def _local_bytes(arg: ArgInfo, position: int, value: object) -> int:
     if not isinstance(value, Local):
         raise signature.fail(
-            arg, position, f"local memory is wanted, {type(value).__name__} given", "pass hw.Local(number_of_bytes)"
+            arg, position, f"local memory is expected, {type(value).__name__} given", "pass hw.Local(number_of_bytes)"
         )
     return value.nbytes
 
 
 def _image(arg: ArgInfo, position: int, value: object) -> int:
     if not isinstance(value, Image):
-        raise signature.fail(arg, position, f"an image is wanted, {type(value).__name__} given", "pass hw.Image(array)")
+        raise signature.fail(
+            arg, position, f"an image is expected, {type(value).__name__} given", "pass hw.Image(array)"
+        )
     signature.check_image(arg, position, value)
     value.refuse_unread()
     return value.address
@@ -712,7 +714,9 @@ def _image(arg: ArgInfo, position: int, value: object) -> int:
 
 def _sampler(arg: ArgInfo, position: int, value: object) -> int:
     if not isinstance(value, Sampler):
-        raise signature.fail(arg, position, f"a sampler is wanted, {type(value).__name__} given", "pass hw.Sampler(…)")
+        raise signature.fail(
+            arg, position, f"a sampler is expected, {type(value).__name__} given", "pass hw.Sampler(…)"
+        )
     return value.bits
 
 

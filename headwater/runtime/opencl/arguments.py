@@ -126,16 +126,16 @@ class Arguments:
         position = index + 1
         if arg.kind == "local":
             if not isinstance(value, Local):
-                raise signature.fail(arg, position, "local memory is wanted", "pass hw.Local(number_of_bytes)")
+                raise signature.fail(arg, position, "local memory is expected", "pass hw.Local(number_of_bytes)")
             return pyopencl().LocalMemory(value.nbytes), None
         if arg.kind == "sampler":
             if not isinstance(value, Sampler):
-                raise signature.fail(arg, position, "a sampler is wanted", "pass hw.Sampler(…)")
+                raise signature.fail(arg, position, "a sampler is expected", "pass hw.Sampler(…)")
             return self._sampler(value), None
         if arg.kind == "image":
             if not isinstance(value, Image):
                 raise signature.fail(
-                    arg, position, f"an image is wanted, {type(value).__name__} given", "pass hw.Image(array)"
+                    arg, position, f"an image is expected, {type(value).__name__} given", "pass hw.Image(array)"
                 )
             check_image(arg, position, value)
             transfer: Transfer = _ImageTransfer(self._device, value, arg.access != "read", backend)

@@ -152,7 +152,7 @@ class LoadedShader:
         KernelFault for bad accesses and when ``time_limit`` seconds are over; UsageError for bad names.
         """
         if (domain is None) == (groups is None):
-            raise LaunchError("a domain or a number of work-groups is wanted")
+            raise LaunchError("a domain or a number of work-groups is expected")
         if domain is not None:
             shape = domain_sizes(*domain)
         else:

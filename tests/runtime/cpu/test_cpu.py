@@ -262,10 +262,10 @@ GOOD = (-3, 65535, 1, 0.5, 1.0, (1, 2, 3, 4), b"12345678")
         (1, -1, "-1 does not fit ushort"),
         (2, 2**63, "does not fit long"),
         (2, 1.5, r"1\.5 is not a whole number"),
-        (3, "x", "a value is wanted, str 'x'"),
+        (3, "x", "a value is expected, str 'x'"),
         (3, np.zeros(3), "a float64 array of shape"),
         (3, None, "NoneType"),
-        (5, (1, 2, 3), "4 components wanted, 3 given"),
+        (5, (1, 2, 3), "4 components expected, 3 given"),
         (5, ("a", 1, 2, 3), "does not fit float4"),
         (6, b"123", "has 8 bytes, the value given has 3"),
         (6, 3.0, "cannot be turned into a struct pair"),
@@ -289,15 +289,15 @@ def test_wrong_number_of_arguments(built) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.zeros(64), r"argument 3, `float \*c`: a float64 array of shape \(64,\) given, float32 wanted\n.*astype"),
+        (np.zeros(64), r"argument 3, `float \*c`: a float64 array of shape \(64,\) given, float32 expected\n.*astype"),
         (np.zeros(64, np.int32), ": an int32 array of shape"),
         (np.zeros(64, ">f4"), "byte order"),
         (np.array([None]), "Python objects"),
-        ([1.0] * 64, "an array is wanted, list given"),
-        (1.0, "an array is wanted, float given"),
-        (np.float32(1), "an array is wanted, float32 given"),
+        ([1.0] * 64, "an array is expected, list given"),
+        (1.0, "an array is expected, float given"),
+        (np.float32(1), "an array is expected, float32 given"),
         (object(), "not an array"),
-        (Local(4), "an array is wanted, Local given"),
+        (Local(4), "an array is expected, Local given"),
         (bytearray(63), "63 bytes are not a whole number"),
         (b"1234", "read-only"),
     ],
@@ -418,7 +418,7 @@ def test_local_memory_is_laid_out_behind_the_static_part(built) -> None:
     assert out.tolist() == [128, 256, 384, 0]
     launch(built, "locals", (64,), None, out, Local(200), Local(1000))
     assert out.tolist() == [128, 384, 1408, 0]
-    with pytest.raises(LaunchError, match=r"`__local float \*y`: local memory is wanted, int given"):
+    with pytest.raises(LaunchError, match=r"`__local float \*y`: local memory is expected, int given"):
         launch(built, "locals", (64,), None, out, Local(4), 4)
     with pytest.raises(LaunchError, match="at least one byte"):
         Local(0)
@@ -434,9 +434,9 @@ def test_images_and_samplers(built) -> None:
     assert out[1:].tolist() == [3, 2, 1, 1, 12, 24, 0x10B5, 0x10D2, 4, 5, 1 | 2 | 0x20]
     with pytest.raises(LaunchError, match="a 3d image given"):
         launch(built, "image", (1,), None, out, Image(pixels, dimensions="3d"), Sampler())
-    with pytest.raises(LaunchError, match="an image is wanted, ndarray given"):
+    with pytest.raises(LaunchError, match="an image is expected, ndarray given"):
         launch(built, "image", (1,), None, out, pixels, Sampler())
-    with pytest.raises(LaunchError, match="a sampler is wanted"):
+    with pytest.raises(LaunchError, match="a sampler is expected"):
         launch(built, "image", (1,), None, out, Image(pixels), 3)
 
 

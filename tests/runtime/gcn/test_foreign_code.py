@@ -148,10 +148,10 @@ def test_untyped_numbers_take_what_has_their_size(kernel, value, bits):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (1.5, r"does not say whether 1.5 is wanted as a float"),
-        (np.float64(1.5), r"4 bytes wanted, .* has 8"),
+        (1.5, r"does not say whether 1.5 should be passed as a float"),
+        (np.float64(1.5), r"4 bytes expected, .* has 8"),
         (1 << 32, r"4294967296 does not fit 4 bytes"),
-        ("1", r"a number is wanted, str"),
+        ("1", r"a number is expected, str"),
     ],
 )
 def test_others_are_refused(kernel, value, message):
@@ -166,4 +166,4 @@ def test_the_command_line_takes_both(code, capsys):
     assert main(["run", *words, "argument1=zeros:512", "argument2=1.5", "-o", f"{code.parent}/out.npy"]) == 0
     assert (np.load(code.parent / "out.npy").view(np.uint32).ravel()[1::2] == 0x3FC00000).all()
     assert main(["run", *words[:-1], "some", "argument1=zeros:128", "argument2=1"]) == 2
-    assert "a number of bytes is wanted" in capsys.readouterr().err
+    assert "a number of bytes is expected" in capsys.readouterr().err
