@@ -331,7 +331,7 @@ def main() -> int:
         global SIDE, ITEMS, COMPUTE_ITEMS
         SIDE, ITEMS, COMPUTE_ITEMS, options.rounds = 64, 1 << 14, 4096, 1
     if hw.device(options.device).kind != "simulated":
-        raise hw.UsageError(f"{options.device} is no simulated chip")
+        raise hw.UsageError(f"{options.device} is not a simulated chip")
     if options.watching:
         # Threads that wait for the next launch count as work, of plain launches only where a check runs in one thread.
         os.environ.setdefault("HEADWATER_THREADS", "1")

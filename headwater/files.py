@@ -257,7 +257,7 @@ def _member(path: Path, member: str) -> Array:
 
     try:
         if not is_zipfile(path):
-            raise ValueError("it is no archive of NumPy's, or not all of it is there")
+            raise ValueError("it is not an archive of NumPy's, or not all of it is there")
         with np.load(path, allow_pickle=False) as archive:
             names = list(archive.files)
             if not member and len(names) == 1:
@@ -271,7 +271,7 @@ def _member(path: Path, member: str) -> Array:
                     _check_header(cast(BinaryIO, file), stored.file_size)
             array = archive[member]
             if not isinstance(array, np.ndarray):
-                raise ValueError(f"its member {member} is no array")
+                raise ValueError(f"its member {member} is not an array")
             return array
     except BadZipFile as error:
         raise ValueError(str(error)) from error
@@ -331,7 +331,7 @@ def _fault_of_table(
                 if not _is_number(row[index]):
                     name = heads[index] if heads else str(index)
                     hint = "every cell is a number; name one column to read it alone" if column is None else ""
-                    return SourceError(f"{row[index]!r} in column {name!r} is no number", place, hint=hint)
+                    return SourceError(f"{row[index]!r} in column {name!r} is not a number", place, hint=hint)
     return None
 
 
@@ -556,7 +556,7 @@ def _from_picture(given: Given, wanted: Element) -> Array:
         return packed.reshape(*packed.shape[:1], -1, *wanted.tail) if wanted.tail else packed
     if wanted.width not in (1, 3, 4) or wanted.dtype.kind not in "iuf":
         raise UsageError(
-            f"{given.text} is a picture, and {wanted.name} is no pixel",
+            f"{given.text} is a picture, and {wanted.name} is not a pixel",
             hint="pictures go to uint (packed RGBA), uchar, uchar4, int, float or float4 buffers",
         )
     levels: int = given.levels
@@ -682,7 +682,7 @@ def to_picture(array: Array, kind: Element, notes: list[str], label: str = "the 
     channels = kind.width
     if array.ndim != (2 if channels == 1 else 3) or channels not in (1, 3, 4):
         raise UsageError(
-            f"cannot write {label}: an array of shape {array.shape} is no picture",
+            f"cannot write {label}: an array of shape {array.shape} is not a picture",
             hint="a picture is rows x columns of uint (packed RGBA), uchar, uchar4, int, float or float4; "
             "give --shape, or write .npy",
         )

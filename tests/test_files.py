@@ -244,7 +244,7 @@ def test_a_photograph_is_turned_as_its_camera_was(tmp_path):
 
 
 def test_what_is_no_picture_is_not_written_as_one(tmp_path):
-    with pytest.raises(UsageError, match="is no picture"):
+    with pytest.raises(UsageError, match="is not a picture"):
         written(tmp_path / "out.png", np.zeros(5, np.float32))
     assert list(tmp_path.iterdir()) == []
 
@@ -341,8 +341,8 @@ def test_several_outputs_share_an_npz(tmp_path):
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
-        ("x,y\n1,2\n3,foo\n", ":y", "t.csv:3: error: 'foo' in column 'y' is no number"),
-        ("x,y\n1,\n", ":y", "t.csv:2: error: '' in column 'y' is no number"),
+        ("x,y\n1,2\n3,foo\n", ":y", "t.csv:3: error: 'foo' in column 'y' is not a number"),
+        ("x,y\n1,\n", ":y", "t.csv:2: error: '' in column 'y' is not a number"),
         ("x,y\n1,2\n3\n", ":y", "t.csv:3: error: this line has 1 cells, the first one 2"),
         ("1,2\n\n3,4,5\n", "", "t.csv:3: error: this line has 3 cells, the first one 2"),
     ],
@@ -363,7 +363,7 @@ def test_quoted_headings_may_hold_the_delimiter(tmp_path):
 
 def test_bytes_that_are_no_archive_are_not_unpickled(tmp_path):
     (tmp_path / "a.npz").write_bytes(b"\x80\x04" + bytes(100))
-    with pytest.raises(UsageError, match="it is no archive of NumPy's") as error:
+    with pytest.raises(UsageError, match="it is not an archive of NumPy's") as error:
         files.read(str(tmp_path / "a.npz"))
     assert "allow_pickle" not in str(error.value)
 

@@ -192,7 +192,7 @@ def _chip(device: Any) -> Chip:
     if isinstance(chip, Chip):
         return chip
     if not isinstance(device, str):
-        raise UsageError(f"{getattr(device, 'name', device)} is no chip", hint="give a chip's name, such as vega64")
+        raise UsageError(f"{getattr(device, 'name', device)} is not a chip", hint="give a chip's name, such as vega64")
     return chips.find(device)
 
 
@@ -200,7 +200,7 @@ def _size(size: int | Sequence[int]) -> tuple[int, ...]:
     given = size if isinstance(size, Sequence) else (size,)
     made = tuple(number for number in map(whole, given) if number)
     if not 1 <= len(made) == len(given) <= 3 or min(made) < 1:
-        raise UsageError(f"{size!r:.60} is no size", hint="one to three whole numbers from 1")
+        raise UsageError(f"{size!r:.60} is not a size", hint="one to three whole numbers from 1")
     return made
 
 

@@ -149,7 +149,7 @@ def _content(path: str) -> bytes:
         if is_foreign(status):
             raise _Foreign(f"{path} belongs to user {status.st_uid}")
         if not stat.S_ISREG(status.st_mode) or not is_ours(status):
-            raise OSError(f"{path} is no file that only its owner can write")
+            raise OSError(f"{path} is not a file that only its owner can write")
         parts = []
         while part := os.read(file, status.st_size + 1):
             parts.append(part)
@@ -343,7 +343,7 @@ class Cache:
             root = self._open()
         if root is None:
             homeless = "this user has no home directory to keep compiled kernels in"
-            raise OSError(self._fault or ("it is no directory" if self.directory else homeless))
+            raise OSError(self._fault or ("it is not a directory" if self.directory else homeless))
         (root / _TEMPORARY).mkdir(mode=0o700, exist_ok=True)
         return root
 

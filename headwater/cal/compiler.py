@@ -210,7 +210,7 @@ def _text(source: Any) -> str:
 
 def _image(image: Any) -> CALimage:
     if not isinstance(image, CALimage):
-        raise not_compiled("this is no image", result=CALresult.INVALID_PARAMETER)
+        raise not_compiled("this is not an image", result=CALresult.INVALID_PARAMETER)
     return image
 
 

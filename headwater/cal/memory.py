@@ -273,9 +273,9 @@ def _create(dev: Any, mem: Any, width: Any, height: Any, format: Any, size: Any,
             CALresult.INVALID_PARAMETER, f"{wide} x {high} elements take {needed} bytes; {min(given, mem.nbytes)} given"
         )
     if mem.ctypes.data % has.surface_alignment:
-        raise failed(CALresult.INVALID_PARAMETER, f"the memory's address is no multiple of {has.surface_alignment}")
+        raise failed(CALresult.INVALID_PARAMETER, f"the memory's address is not a multiple of {has.surface_alignment}")
     if dimensions == 2 and wide % has.pitch_alignment:  # one row has no pitch
-        raise failed(CALresult.INVALID_PARAMETER, f"the width, {wide}, is no multiple of {has.pitch_alignment}")
+        raise failed(CALresult.INVALID_PARAMETER, f"the width, {wide}, is not a multiple of {has.pitch_alignment}")
     storage = PinnedStorage(mem.reshape(-1).view(np.uint8))
     options = CALresallocflags(0)
     made = session().add(

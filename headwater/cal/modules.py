@@ -112,7 +112,7 @@ def calModuleGetFuncInfo(ctx: int, module: int, func: int) -> CALfuncInfo:
 
 def _image(image: Any) -> CALimage:
     if not isinstance(image, CALimage):
-        raise failed(CALresult.INVALID_PARAMETER, f"this is no image but a {type(image).__name__}")
+        raise failed(CALresult.INVALID_PARAMETER, f"this is not an image but a {type(image).__name__}")
     return image
 
 

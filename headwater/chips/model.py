@@ -272,7 +272,7 @@ class Chip:
     def vliw(self) -> Features:
         """The `Features` of a VLIW chip; UsageError for others."""
         if self.features is None:
-            raise UsageError(f"{self.name} is no VLIW chip", hint="choose one from HD 2400 to HD 6970, as hd5870")
+            raise UsageError(f"{self.name} is not a VLIW chip", hint="choose one from HD 2400 to HD 6970, as hd5870")
         return self.features
 
     @property

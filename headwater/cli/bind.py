@@ -337,7 +337,7 @@ def _image_pixels(given: Given, slot: Slot) -> Array:
     if given.kind == "picture" or given.array is None:
         return files.fit(given, kind)
     if given.array.ndim not in (2, 3):
-        raise UsageError(f"{given.text} has the shape {given.array.shape}, which is no picture for {slot.declaration}")
+        raise UsageError(f"{given.text} has the shape {given.array.shape}: not a picture for {slot.declaration}")
     return given.array
 
 
@@ -519,7 +519,7 @@ def _sampler(slot: Slot, word: str) -> Any:
             settings["addressing"] = part
         else:
             raise UsageError(
-                f"{slot.name}={word}: {part!r} is no sampler setting",
+                f"{slot.name}={word}: {part!r} is not a sampler setting",
                 hint="normalized, nearest, linear, none, clamp_to_edge, clamp, repeat, mirrored_repeat",
             )
     return Sampler(**settings)

@@ -44,7 +44,7 @@ def main(words: Sequence[str]) -> int:
     else:
         if stats.path.exists() and not stats.path.is_dir():
             raise UsageError(
-                f"{stats.path} is no directory: nothing can be kept there",
+                f"{stats.path} is not a directory: nothing can be kept there",
                 hint="set HEADWATER_CACHE_DIR to a directory",
             )
         size, limit = stats.bytes / 2**20, stats.limit / 2**20

@@ -162,7 +162,7 @@ def _image(args: Namespace) -> int:
     elif suffix in vliw_code.SOURCE_SUFFIXES:
         data, name = read_text(args.file, suffix)[0].encode("utf-8", "surrogateescape"), args.file
     else:
-        raise UsageError(f"{args.file} is no source", hint="sources end in .cl, .br or .il")
+        raise UsageError(f"{args.file} is not a source", hint="sources end in .cl, .br or .il")
     made = vliw_code.emitted(vliw_code.compiled(args, data, name), name, emit)
     write(made, args.output, args.file, vliw_code.EMITTED[emit], binary=emit in ("image", "raw"))
     return 0

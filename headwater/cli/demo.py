@@ -67,7 +67,7 @@ def main(words: Sequence[str]) -> int:
 
     files.check_target(args.output)
     if Path(args.output).suffix.lower() not in files.PICTURES:
-        raise UsageError(f"{args.output} is no picture", hint="-o demo.png")
+        raise UsageError(f"{args.output} is not a picture", hint="-o demo.png")
     count = files.shape_of(args.options_count)[0]
     device = resolve(args.device)
     begin = time.perf_counter()

@@ -147,7 +147,7 @@ def test_vliw_chips_say_what_they_lack(name, wavefront, double, lds, views, vert
 
 def test_a_gcn_chip_has_no_vliw_features():
     assert chips.find("vega64").features is None
-    with pytest.raises(UsageError, match="Radeon RX Vega 64 is no VLIW chip"):
+    with pytest.raises(UsageError, match="Radeon RX Vega 64 is not a VLIW chip"):
         _ = chips.find("vega64").vliw
 
 

@@ -260,7 +260,7 @@ def test_a_failed_run_writes_nothing(folder, headwater):
     Path("two.cl").write_text("__kernel void k(__global float *a, __global float *b) { a[0] = b[0] = 1; }\n")
     ran = headwater("run", "two.cl", "a=zeros:4", "b=zeros:4", "-o", "a=x.npy", "-o", "b=y.png")
     assert ran.code == 2
-    assert "no picture" in ran.err
+    assert "not a picture" in ran.err
     assert not list(folder.glob("*x.npy*"))
     assert not list(folder.glob("*y.png*"))
 

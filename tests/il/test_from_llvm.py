@@ -447,7 +447,7 @@ REFUSED = [
     ("hd5770", "a[0] = (int)((double)a[1] * 3.5);", "use of type 'double' requires cl_khr_fp64 support"),
     ("hd4870", "half h = a[0]; a[1] = h;", "declaring variable of type '__private half' is not allowed"),
     ("hd4870", 'printf("%d", a[0]);', "printf is not supported, on Radeon HD 4870"),
-    ("hd5870", 'printf(a[0] ? "yes" : "no");', "printf of a format or string that is no literal, on Radeon HD 5870"),
+    ("hd5870", 'printf(a[0] ? "yes" : "no");', "printf of a format or string that is not a literal, on Radeon HD 5870"),
     (
         "hd5870",
         "constant int * constant both[] = {one, two}; a[0] = both[a[1] & 1][0];",

@@ -146,7 +146,7 @@ def test_what_looks_like_a_comment_in_quotes_is_none(type_: str) -> None:
         ("Target = voodoo", "1:10: error: Target is one of r600, r630"),
         ("Target = cypress\nTarget = cayman", "2:10: error: the text is for cayman, not cypress"),
         ("Target = cypress\nLdsSize = many", "2:11: error: LdsSize is a number of 32 bits, not many"),
-        ("Target = cypress\nSpeed = 3", "2:1: error: Speed is no property of an image"),
+        ("Target = cypress\nSpeed = 3", "2:1: error: Speed is not a property of an image"),
         ("Target = cypress\nThreadGroup = 64", "2:15: error: ThreadGroup is three sizes from 1 to 1024, not 64"),
         ("Target = cypress\nUavs = 1\nUavs = 2", "3:1: error: Uavs is given twice"),
         (

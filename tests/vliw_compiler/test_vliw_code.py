@@ -289,7 +289,7 @@ def test_values_wait_to_be_computed_until_there_is_room():
 
 
 def test_other_chips_are_refused():
-    with pytest.raises(UsageError, match="is no VLIW chip"):
+    with pytest.raises(UsageError, match="is not a VLIW chip"):
         compiled(f"{PIXELS}mov o0, v0\nend\n", "vega64")
 
 

@@ -146,7 +146,7 @@ def _refused(why: int, value: int) -> tuple[str, str]:
             f"the number format {kind} with the data format {format_name(value & 255)}, which do not go together here",
             "see Images in docs/emulator.md",
         ),
-        "TYPE": (f"type {value}, which is no image's", "is it a buffer's descriptor, or uninitialised memory?"),
+        "TYPE": (f"type {value}, which is not an image's", "is it a buffer's descriptor, or uninitialised memory?"),
         "MSAA": ("a multisampled image, which is not emulated", "resolve it on the host first"),
         "TILING": (
             f"an image with tiling index {value}, which is not emulated",

@@ -545,7 +545,7 @@ def read(path: Path | str) -> Trace:
     try:
         start = reading.contents(path, 16)
         if start[:7] != MAGIC[:7]:
-            raise UsageError(f"{path} is no trace", hint="headwater stats --trace FILE writes one")
+            raise UsageError(f"{path} is not a trace", hint="headwater stats --trace FILE writes one")
         if start[:8] != MAGIC:
             found = start[7:8].decode("latin-1")
             raise UsageError(f"{path} is a trace of version {found}, this is {VERSION}", hint="record it again")

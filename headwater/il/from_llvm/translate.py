@@ -285,7 +285,7 @@ class _Kernel:
         if found is None:
             what = inst.detail if op == "call" else op
             if what == "printf" and self.chip.vliw.unordered_views:
-                raise self.c.refuse("printf of a format or string that is no literal", "write it out in the call")
+                raise self.c.refuse("printf of a format or string that is not a literal", "write it out in the call")
             hint = "printf needs atomic operations: an HD 5000 or later" if what == "printf" else ""
             raise self.c.refuse(f"{what} is not supported", hint)
         return found

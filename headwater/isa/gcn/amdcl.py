@@ -280,7 +280,7 @@ def _samplers(
             continue
         index = next((n for n, arg in enumerate(args) if arg.name == name and legacy[n].kind == "value"), None)
         if index is None:
-            raise ValueError(f"the sampler {name} is no argument")
+            raise ValueError(f"the sampler {name} is not an argument")
         args[index] = args[index]._replace(value_kind="sampler", type_name="sampler_t")
         legacy[index] = LegacyArg("sampler", legacy[index].offset, number, "")
     return tuple(fixed)
@@ -364,7 +364,7 @@ def _is_read_image(place: LegacyArg, argument: KernelArg) -> bool:
 
 def _convention(kernel: KernelObject) -> Legacy:
     if kernel.legacy is None:
-        raise UsageError(f"{kernel.name} is no kernel of AMD's OpenCL 1.x driver")
+        raise UsageError(f"{kernel.name} is not a kernel of AMD's OpenCL 1.x driver")
     return kernel.legacy
 
 

@@ -258,7 +258,7 @@ def _kernels(
     found = {}
     listed = metadata.get("amdhsa.kernels", [])
     if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
-        raise elf.error("has damaged metadata: amdhsa.kernels is no list of maps")
+        raise elf.error("has damaged metadata: amdhsa.kernels is not a list of maps")
     for entry in listed:
         name, symbol_name = entry.get(".name"), entry.get(".symbol")
         if not isinstance(name, str) or not isinstance(symbol_name, str):
@@ -351,7 +351,7 @@ def enabled(properties: int, rsrc1: int, rsrc2: int) -> dict[str, Any]:
 
 def _argument(elf: Elf, kernel: str, entry: Any) -> KernelArg:
     if not isinstance(entry, dict):
-        raise elf.error(f"has damaged metadata: an argument of {kernel} is no map")
+        raise elf.error(f"has damaged metadata: an argument of {kernel} is not a map")
     texts = [entry.get(key, "") for key in (".name", ".value_kind", ".address_space", ".type_name", ".access")]
     if not all(isinstance(word, str) for word in texts):
         raise elf.error(f"has damaged metadata: an argument of {kernel}")

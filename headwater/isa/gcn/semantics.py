@@ -406,7 +406,7 @@ class Parser:
             return names[name]
         type_ = self.type_of(name)
         if not type_:
-            raise self.error(f"reads {name}, which is no operand")
+            raise self.error(f"reads {name}, which is not an operand")
         self.reads.add(name)
         # One node for each operand, so that what is shared stays shared.
         return _operand(name, type_)

@@ -174,7 +174,7 @@ class _Operation:
                 rel = self._index()
                 return Source(_NAMES[name], self._channel(needed=False), neg=negative, rel=rel)
         if text.endswith(("_L", "_M")) or len(text) > 2 * MOST_DIGITS:
-            s.fail(f"{text} is no constant", at)
+            s.fail(f"{text} is not a constant", at)
         try:
             if "x" in text.lower() or not re.search(r"[.eEf]", text):
                 value = int(text, 0 if "x" in text.lower() else 10)
@@ -184,7 +184,7 @@ class _Operation:
             else:
                 bits = int.from_bytes(struct.pack("<f", float(text.rstrip("f"))), "little")
         except (ValueError, OverflowError):
-            s.fail(f"{text} is no number of 32 bits", at)
+            s.fail(f"{text} is not a number of 32 bits", at)
         return Source(LITERAL, -1, literal=bits)
 
     def _register_operand(self, at: int) -> Source | None:

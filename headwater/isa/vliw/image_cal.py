@@ -55,7 +55,7 @@ def read(elf: Elf) -> tuple[Image, ...]:
     """
     dictionary = next((s for s in elf.segments if s.kind == _DICTIONARY), None)
     if dictionary is None:
-        raise elf.error("has no encoding dictionary", hint="it is no CAL image, or damaged")
+        raise elf.error("has no encoding dictionary", hint="it is not a CAL image, or damaged")
     table = elf.bytes_at(dictionary.offset, dictionary.file_size, "the encoding dictionary")
     images: list[Image] = []
     tokens: list[Image] = []

@@ -35,7 +35,7 @@ def is_object(elf: Elf) -> bool:
 def read(elf: Elf) -> tuple[Image, ...]:
     """A program for each function. Raises CodeObjectError."""
     if not is_object(elf) or elf.kind != ET_REL:
-        raise elf.error("is no object of LLVM's r600 back end", hint="GCN code objects are read by the GCN chips")
+        raise elf.error("is not an object of LLVM's r600 back end", hint="GCN code objects are read by the GCN chips")
     target = _TARGETS[elf.flags & 0xFF]
     index, text = next(((n, s) for n, s in enumerate(elf.sections) if s.name == ".text"), (0, None))
     config = elf.section(".AMDGPU.config")

@@ -180,7 +180,7 @@ def parse(text: str, target: str = "", kind: str = "", filename: str = "<assembl
             except ValueError as wanted:
                 place.fail(f"{name} is {wanted}, not {value or 'nothing'}", 2)
         elif name not in _SHOWN_ONLY:
-            place.fail(f"{name} is no property of an image", 1)
+            place.fail(f"{name} is not a property of an image", 1)
     if not said["Target"]:
         raise SourceError("the text does not say what chip it is for", Span(filename, 1), hint="add: Target = cypress")
     if not said["ProgramType"]:

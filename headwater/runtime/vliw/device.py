@@ -95,7 +95,7 @@ def bound_views(bindings: Mapping[str, View]) -> dict[Name, View]:
             found["rat", number] = view
             found["fetch", UAV_FETCH + number] = view
         else:
-            raise UsageError(f"{name!r} is no resource of a shader", hint="i0, cb0, o0, uav0, g[] are")
+            raise UsageError(f"{name!r} is not a resource of a shader", hint="i0, cb0, o0, uav0, g[] are")
     return found
 
 

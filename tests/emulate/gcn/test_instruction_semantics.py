@@ -77,7 +77,7 @@ def test_a_disagreement_is_told(worker, monkeypatch):
     [
         ("D = S0 +", "cannot be read: invalid syntax: D = S0 +"),
         ("D = S0 + S1", "mixes u32 and f32: S0 + S1"),
-        ("D = S3", "reads S3, which is no operand"),
+        ("D = S3", "reads S3, which is not an operand"),
         ("D = frob(S0)", "calls frob, which is not known"),
         ("D = u64(S0)", "D = takes u32, not u64"),
         ("D = fma(S0, S0, S0)", "fma(u32, u32, u32): is not for this type"),

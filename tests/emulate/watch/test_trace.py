@@ -596,7 +596,7 @@ def test_damaged_files_are_told(program, tmp_path):
     record(program, "add", (64,), (64,), [np.ones(64, np.float32) for _ in range(3)], path)
     good = path.read_bytes()
     for data, message in (
-        (b"something else", "is no trace"),
+        (b"something else", "is not a trace"),
         (MAGIC[:7] + b"9" + good[8:], "version 9"),
         (good[:20], "header is damaged"),
         (good[:-4], "the trace is damaged"),

@@ -151,7 +151,7 @@ def test_disasm_shows_it(binary, tmp_path, capsys):
         (amdcl(b"\0\0\x81\xbf", machine=7), "chips that are not known: 7"),
         (amdcl(b"\0\0\x81\xbf", AMDCL_METADATA.replace("u32:1:1:0", "u33:1:1:0")), "unknown type u33"),
         (amdcl(b"\0\0\x81\xbf", AMDCL_METADATA.replace("uav:12", "uav:x")), "damaged metadata"),
-        (amdcl(b"\0\0\x81\xbf", AMDCL_METADATA + ";sampler:s:0:0:0\n"), "the sampler s is no argument"),
+        (amdcl(b"\0\0\x81\xbf", AMDCL_METADATA + ";sampler:s:0:0:0\n"), "the sampler s is not an argument"),
         (amdcl(b"\0\0\x81\xbf", AMDCL_METADATA + ";sampler:unknown_1:99999999:1:1\n"), "damaged notes or metadata"),
         (amdcl(b"\0\0\x81\xbf", AMDCL_METADATA.replace(":16\n", ":99999999\n")), "damaged notes or metadata"),
         (

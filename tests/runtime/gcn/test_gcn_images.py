@@ -265,7 +265,7 @@ def test_a_descriptor_beyond_the_pixels_is_a_fault(tmp_path):
     [
         ("s_or_b32 s15, s15, 0x900000", r"swizzle mode 9(.|\n)*image_load(.|\n)*hint: only linear images"),
         ("s_or_b32 s15, s15, 0xe0000000", r"multisampled"),
-        ("s_mov_b32 s15, 0", r"type 0, which is no image's"),
+        ("s_mov_b32 s15, 0", r"type 0, which is not an image's"),
         ("s_bitset1_b32 s18, 21", r"compressed image"),
         ("s_and_b32 s13, s13, 0xfc0fffff\ns_or_b32 s13, s13, 0x2300000", r"data format BC1"),
         ("s_or_b32 s13, s13, 0x1c000000", r"number format float with the data format 8_8_8_8"),

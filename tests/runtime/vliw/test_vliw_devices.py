@@ -159,7 +159,7 @@ def test_an_image_runs_below_the_devices_with_formats_of_cal():
     expected = np.zeros_like(out)
     expected[1:5, 2:7] = (pixels[1:5, 2:7] / np.float32(255)).astype(np.float16)
     np.testing.assert_array_equal(out, expected)
-    with pytest.raises(UsageError, match="no resource"):
+    with pytest.raises(UsageError, match="not a resource"):
         loaded.run(domain=(0, 0, 1, 1), bindings={"z0": View(out)})
     with pytest.raises(LaunchError, match="domain or a number"):
         loaded.run(bindings=bindings)
