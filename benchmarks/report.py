@@ -159,7 +159,9 @@ def gpu(record: dict[str, Any]) -> str:
 
 def launch(record: dict[str, Any]) -> str:
     """What one more launch costs, by device."""
-    lines = ["## Repeated launches", "", "Microseconds of one launch of 64 work-items; medians.", ""]
+    devices = {row["device"] for row in record.values()}
+    where = f" on {devices.pop()}" if len(devices) == 1 else ""
+    lines = [f"## Repeated launches{where}", "", "Microseconds of one launch of 64 work-items; medians.", ""]
     lines += ["| device | launch | Headwater | PyOpenCL alone | ratio |", "|---|---|---|---|---|"]
     for name, row in record.items():
         for way, value in row.items():
