@@ -37,8 +37,12 @@ exit codes: 0 done, 2 bad input, or a kernel that a chip cannot hold
 def parser() -> Parser:
     """The options of ``headwater analyze``."""
     made = Parser("analyze", _USAGE, _DESCRIPTION, _EXAMPLES)
-    made.add_argument("files", metavar="FILE", nargs="*", help="kernel files; several compare; - reads standard input")
-    made.add_argument("--device", "-d", metavar="CHIP", action="append", default=[], help="a chip; several compare")
+    made.add_argument(
+        "files", metavar="FILE", nargs="*", help="kernel files (several are compared); - reads standard input"
+    )
+    made.add_argument(
+        "--device", "-d", metavar="CHIP", action="append", default=[], help="a chip; repeat the option to compare chips"
+    )
     made.add_argument(
         "--kernel", "-k", dest="kernels", metavar="NAME", action="append", default=[], help="only this kernel"
     )

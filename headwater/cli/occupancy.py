@@ -35,7 +35,9 @@ _CURVES = {"group": "work-items of a work-group", "vgprs": "registers", "sgprs":
 def parser() -> Parser:
     """The options of ``headwater occupancy``."""
     made = Parser("occupancy", _USAGE, _DESCRIPTION, _EXAMPLES)
-    made.add_argument("--device", "-d", metavar="CHIP", action="append", default=[], help="a chip; several compare")
+    made.add_argument(
+        "--device", "-d", metavar="CHIP", action="append", default=[], help="a chip; repeat the option to compare chips"
+    )
     made.add_argument("--group", metavar="N", default="64", help="work-items of a work-group (default: 64)")
     made.add_argument("--vgprs", metavar="N", default="1", help="vector registers (VLIW: GPRs) of a work-item")
     made.add_argument("--sgprs", metavar="N", default="0", help="scalar registers, including VCC and similar")

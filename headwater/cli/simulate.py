@@ -44,7 +44,9 @@ def parser() -> Parser:
     """The options of ``headwater simulate``."""
     made = Parser("simulate", _USAGE, _DESCRIPTION, _EXAMPLES)
     add_launch_options(made, simulated=True, several=True)
-    made.add_argument("--device", "-d", metavar="CHIP", action="append", default=[], help="a chip; several compare")
+    made.add_argument(
+        "--device", "-d", metavar="CHIP", action="append", default=[], help="a chip; repeat the option to compare chips"
+    )
     what = made.add_argument_group("simulation")
     what.add_argument(
         "--sweep",
