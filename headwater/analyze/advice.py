@@ -1,4 +1,4 @@
-"""An analysis passes in; what might be changed, each with its reason and its number, passes out.
+"""Input: an analysis. Output: what might be changed, each with its reason and its number.
 
 Advice says what follows from the code and the chip's figures. Where a gain depends on what only a run can show, it
 says so.

@@ -1,4 +1,4 @@
-"""A kernel's source text passes in; what is wrong with it, and where, passes out, without making machine code."""
+"""Input: a kernel's source text. Output: its errors with their positions. No machine code is made."""
 
 from __future__ import annotations
 

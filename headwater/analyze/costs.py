@@ -1,4 +1,4 @@
-"""Code, or plain counts, and a chip pass in; the work of one wavefront on each of the chip's parts passes out.
+"""Input: code, or plain counts, and a chip. Output: the work of one wavefront for each of the chip's parts.
 
 Cycles of GCN's instructions come from `headwater.isa.gcn.cost`. Source for VLIW chips: AMD, Evergreen OpenCL
 Programming Guide, "Performance and Optimization".

@@ -1,4 +1,4 @@
-"""A domain of execution and a chip pass in; how wavefronts are made of it, and how well they fill the chip, passes out.
+"""Input: a domain of execution and a chip. Output: how wavefronts are formed from it, and how well they fill the chip.
 
 Compute kernels: a work-group becomes whole wavefronts, the last of them padded (AMD, OpenCL Programming Guide, "Work-
 Item Processing"). Pixel kernels: threads come in quads of 2 × 2, sixteen of which fill a wavefront of 64; where blocks

@@ -1,4 +1,4 @@
-"""The work of a wavefront, a domain and a chip pass in; the time that each part of the chip needs for it passes out.
+"""Input: the work of a wavefront, a domain and a chip. Output: the time that each part of the chip needs for it.
 
 "Spreadsheet analysis" (AMD, "OpenCL on the ATI Radeon HD 4870"; Technical Overview, ATI Stream Computing, 3.2): all
 parts work side by side, so a kernel takes as long as the part with the most to do. To the parts of those documents,

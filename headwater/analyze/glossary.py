@@ -1,4 +1,4 @@
-"""The name of a metric passes in; what it means, its threshold and what follows on the wrong side of it passes out.
+"""Input: the name of a metric. Output: its definition, its threshold, and the consequence of missing it.
 
 Every metric that a report shows stands in `metrics.toml`, so that no number is shown that cannot be explained.
 """

@@ -1,5 +1,5 @@
-"""A GCN kernel's blocks, its loops and a launch pass in; how often loops run, which way branches go, how many lanes
-take part, where the code itself and the launch tell, out.
+"""Input: a GCN kernel's blocks and loops, and a launch. Output: how often loops run, which way branches go and how many
+lanes take part, as far as the code and the launch determine it.
 
 Registers are followed through the code (`headwater.analyze.register_values`), and as ``start + step × iteration``
 through a loop's body. A loop that leaves at one place, by a comparison of such a register with a number, has a count

@@ -1,5 +1,5 @@
-"""A VLIW shader, a launch and one of the shader's loops pass in; how often the loop's body runs, where the code itself
-and the launch tell, passes out.
+"""Input: a VLIW shader, a launch and a loop of the shader. Output: how often the loop's body runs, as far as the code
+and the launch determine it.
 
 As in `trips`: components of registers are followed as ``start + step × iteration``; a loop that leaves at one place by
 a comparison of such a component with a number has a count that is a fact.

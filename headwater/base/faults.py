@@ -1,4 +1,4 @@
-"""Faults found one by one pass in, one error that tells them all passes out."""
+"""Input: faults found one by one. Output: one error that lists them all."""
 
 from __future__ import annotations
 

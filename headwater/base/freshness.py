@@ -1,4 +1,4 @@
-"""A module's name, or files, pass in; a text that changes when what was made from them would, passes out.
+"""Input: a module's name, or files. Output: a text that changes whenever something made from them would change.
 
 Cached results depend on the code that made them. `code_state` finds that code itself: the module's file, those of all
 modules that it imports, and the data files that belong to their packages (C, OpenCL C, instruction tables, chips).

@@ -1,4 +1,4 @@
-"""A value, or a user's text, passes in; the whole number that it stands for passes out."""
+"""Input: a value, or a user's text. Output: the whole number that it represents."""
 
 from __future__ import annotations
 

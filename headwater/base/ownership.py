@@ -1,4 +1,4 @@
-"""A folder's path passes in; where it really lies, and who else could change what is in it, pass out.
+"""Input: a folder's path. Output: where it really is, and which other users could change its contents.
 
 Whoever can write a file that we load as code, or replace a folder on the way to it, runs code as us. On Windows nothing
 is looked at: there folders inherit who may write them from the user's profile.

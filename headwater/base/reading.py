@@ -1,4 +1,4 @@
-"""A path passes in; what the file holds passes out, or at once the reason why nothing can be read there.
+"""Input: a path. Output: the file's contents, or immediately the reason why it cannot be read.
 
 Only regular files are read: opening a pipe waits for whoever writes it, and devices such as ``/dev/zero`` have no end.
 """

@@ -1,4 +1,4 @@
-"""Which signals stop a launch that the main thread is inside of: Ctrl-C, and those that a program adds.
+"""The signals that stop a launch in the main thread: Ctrl-C, and those that a program adds.
 
 A program may add those whose handlers raise KeyboardInterrupt, as the command line does: a launch that is stopped does.
 """

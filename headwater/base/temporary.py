@@ -1,4 +1,4 @@
-"""Nothing passes in; a new folder for temporary files, which nobody else can change, passes out.
+"""Makes folders for temporary files that no other user can change.
 
 What compilers write there is loaded as code, so that a place for temporary files that others control is passed over.
 """

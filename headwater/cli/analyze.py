@@ -1,4 +1,4 @@
-"""Kernel files, chips and assumptions pass in as words; what the code is and what limits it there passes out."""
+"""Input: kernel files, chips and assumptions. Output: a report of the machine code and what limits it on each chip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two arrays that should be the same pass in; how far apart they are, and whether that is too far, pass out."""
+"""Input: two arrays that should be equal. Output: their largest difference, and whether it is too large."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A block of work passes in; a signal that its native code raises ends the process with a message of what to do.
+"""Input: a block of work. A signal that its native code raises ends the process with a message that says what to do.
 
 A kernel that has run wild may have overwritten anything of the interpreter's, so that the signals' handlers must be
 native code that needs nothing: a few instructions, in a page of their own with the message.

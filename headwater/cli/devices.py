@@ -1,4 +1,4 @@
-"""Nothing or a chip's name passes in; a table (or JSON) of what kernels can run on passes out."""
+"""Input: nothing or a chip's name. Output: a table (or JSON) of the devices that kernels can run on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An exception passes in; one message a user can act on, and an exit code, pass out."""
+"""Input: an exception. Output: one message that the user can act on, and an exit code."""
 
 from __future__ import annotations
 

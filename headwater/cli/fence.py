@@ -1,4 +1,4 @@
-"""An array passes in; a copy of it passes out, in memory of its own that a kernel cannot leave unnoticed.
+"""Input: an array. Output: a copy in its own memory, so that a kernel's accesses out of bounds are noticed.
 
 A kernel on this machine's processor writes wherever its pointers point: a few elements too many land in the
 interpreter's own objects, and the process ends wrongly, much later or not at all. Between fences the first page

@@ -1,4 +1,4 @@
-"""A word, install, uninstall, status or run, passes in; an OpenCL platform for other programs passes out."""
+"""Input: install, uninstall, status or run. Makes Headwater an OpenCL platform for other programs."""
 
 from __future__ import annotations
 

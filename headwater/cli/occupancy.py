@@ -1,4 +1,4 @@
-"""A chip and a kernel's needs pass in as words; how many wavefronts are resident, and why not more, passes out."""
+"""Input: a chip and a kernel's resources. Output: how many wavefronts are resident, and what limits them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work that may take long passes in; a line on the terminal that says how long it has taken passes out."""
+"""Input: work that may take long. Output: a line on the terminal that shows for how long it has run."""
 
 from __future__ import annotations
 

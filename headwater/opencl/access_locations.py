@@ -1,5 +1,5 @@
-"""The front end's IR of a program, with line tables, in; where the source has accesses that machine code does not tell
-from others, out: volatile and atomic ones, and copies of what has gaps.
+"""Input: the front end's IR of a program, with line tables. Output: the source positions of accesses that machine code
+does not distinguish: volatile and atomic ones, and copies of structures with padding.
 
 `headwater.emulate.watch.check` asks for them when it has found something.
 """

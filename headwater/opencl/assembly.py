@@ -1,4 +1,4 @@
-"""A program's IR in; errors at the place of its inline assembly, or of its calls of what does not exist, out.
+"""Input: a program's IR. Output: errors at its inline assembly, or at calls of functions that do not exist.
 
 Where the position is not in the IR that is compiled, the source goes through clang once more, with a line table.
 """

@@ -1,5 +1,5 @@
-"""The front end's IR of a program that is to be checked in; it so that LLVM keeps what checks look at, with code that
-finds what only the program shows, out.
+"""Input: the front end's IR of a program to be checked. Output: IR in which LLVM keeps what checks need, with added
+code that finds errors which only the program itself shows.
 
 It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the worker process imports it.
 """

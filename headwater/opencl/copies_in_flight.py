@@ -1,5 +1,5 @@
-"""IR of kernels with calls of async_work_group_copy in; the same, and code that tells where a copy is used before a
-wait, or is never waited for, out.
+"""Input: IR of kernels with calls of async_work_group_copy. Output: the same IR with code that reports copies which are
+used before a wait, or never waited for.
 
 Each work-item has a table of its copies in flight: the value of its event, where it was begun, and the ranges that it
 reads and writes. A copy's event is its number, so that events may go through variables, arrays and phis; one that is

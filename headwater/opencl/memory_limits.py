@@ -1,4 +1,4 @@
-"""What a kernel wants of private or local memory, and what there is, pass in; an error at its largest variable, out."""
+"""Input: the private or local memory that a kernel needs, and the limit. Output: an error at its largest variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The front end's IR in; an error at the place of what clang takes for OpenCL C and no device can run, out.
+"""Input: the front end's IR. Output: an error where clang accepts something that no device can run.
 
 Every device refuses the same: what LLVM would stop at for one target, or link for none, is not left to it.
 """

@@ -1,4 +1,4 @@
-"""What a replay on a GCN chip counted passes in; its units, caches and ways, and how they are spoken of, pass out."""
+"""Input: the counts of a replay on a GCN chip. Output: its units, caches and paths, and the words for them."""
 
 from __future__ import annotations
 

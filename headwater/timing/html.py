@@ -1,4 +1,4 @@
-"""Reports pass in; one page that needs nothing else, with all of them side by side and one by one, passes out."""
+"""Input: reports. Output: one self-contained page with all of them, in columns and one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a replay asks of a launch's machine code, whatever family it is of; and GCN's answers.
+"""What a replay needs to know of a launch's machine code, for both families; and the implementation for GCN.
 
 A `Machine` stands for the code that was traced. It says what the code needs of a compute unit, what each instruction
 costs on a chip, and how instructions are called.

@@ -1,4 +1,4 @@
-"""A chip and machine code pass in; what each instruction costs on it, as numbers for the engine, passes out.
+"""Input: a chip and machine code. Output: the cost of each instruction on that chip, as numbers for the engine.
 
 Sources, by letter behind each figure: [C] CLRX, documentation, "GCN instruction timings"; [P] sebbbi, perftest, README:
 loads from the L1 (R9 390X, Fury, RX 480, Vega FE, Radeon VII); [S] RRZE-HPC, gpu-benches, gpu-strides, MI210; [G] AMD,

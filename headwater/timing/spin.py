@@ -1,4 +1,4 @@
-"""Machine code passes in; an error passes out if it has loops that wait for other work-groups.
+"""Input: machine code. Raises an error if it has loops that wait for other work-groups.
 
 How often such a loop runs follows from when the others write, and emulation runs them at other times than the chip
 would: a replay would tell a wrong time. A loop is taken to wait if what a load that goes past the L1 (GLC: an atomic or

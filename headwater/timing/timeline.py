@@ -1,4 +1,4 @@
-"""A report with happenings passes in; a timeline in the trace event format, for ui.perfetto.dev, passes out.
+"""Input: a report with events. Output: a timeline in the trace event format, for ui.perfetto.dev.
 
 The format: Google, "Trace Event Format". Times are in microseconds of the chip's core clock.
 """

@@ -1,4 +1,4 @@
-"""A launch on a VLIW chip passes in; what a replay asks of it passes out: see `headwater.timing.machine.Machine`."""
+"""Input: a launch on a VLIW chip. Output: what a replay needs to know of it; see `headwater.timing.machine.Machine`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A VLIW chip and a shader pass in; what each clause, group, fetch and write costs on it, as numbers for the engine,
-passes out.
+"""Input: a VLIW chip and a shader. Output: the cost of each clause, group, fetch and write, as numbers for the engine.
 
 Sources, by letter behind each figure: [G] AMD, APP OpenCL Programming Guide rev. 1.3f, chapter 4; [S] AMD, Technical
 Overview, ATI Stream Computing; [I] AMD, Evergreen-Family Instruction Set Architecture; [K] Linux, radeon driver; [A]

@@ -1,4 +1,4 @@
-"""A launch's arguments pass in; where each thread should count for itself, the launch that does so passes out.
+"""Input: a launch's arguments. Output: where each thread should use its own counters, the launch that does so.
 
 What such a launch is good for is told in `headwater.vectorise.prepare.privatized_counters`. Whether it is may differ by
 the arguments: a table must be small beside the work, and no other argument may lie in the same memory.

@@ -1,4 +1,4 @@
-"""How long a kernel's large launches took passes in; which way such launches shall go through memory passes out.
+"""Input: the times of a kernel's large launches. Output: the kind of memory access that such launches should use.
 
 Streaming stores save the reading of what is overwritten, which counts where all cores together use all of the memory's
 bandwidth; a core alone may store less with them than without (a Xeon, Cascade Lake, with 2 cores: a copy takes 1.35
