@@ -49,8 +49,8 @@ def explain(
             place = "waits at it in another call of the function that it is in"
         message = f"{who} waits at this barrier, but {item(of_barrier('other_id'))} of the same work-group {place}"
         hint = (
-            "every work-item of a work-group must reach the same barriers equally often: take the barrier out of "
-            "branches and loops that work-items leave differently, and let none return before it"
+            "every work-item of a work-group must reach the same barriers equally often: move the barrier out of "
+            "branches and loops that work-items leave at different times, and let none return before it"
         )
     elif kind == NULL_POINTER:
         message = f"{who} uses a null pointer"

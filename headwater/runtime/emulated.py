@@ -61,9 +61,9 @@ class EmulatedKernel(NamedTuple):
 _TAKES_A_LOCK = re.compile(r"\batom(?:ic)?_(?:cmpxchg|xchg|compare_exchange|exchange|flag_test)|_cmp_xchg|_read_xchg")
 """The operations by which spin locks are taken, in OpenCL C and in IL."""
 _IN_STEP = (
-    "if it takes a lock in a loop: the work-items of a wavefront run in step, so that the one that got the lock waits "
-    "for those that still ask for it, and never gets to release it; do the work in a branch inside of the loop, or let "
-    "one work-item of each wavefront take the lock"
+    "if it takes a lock in a loop: the work-items of a wavefront run in lockstep, so the one that has the lock waits "
+    "for those that still try to take it, and never releases it; do the work in a branch inside the loop, or let one "
+    "work-item of each wavefront take the lock"
 )
 
 

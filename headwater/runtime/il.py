@@ -152,7 +152,7 @@ class IlKernel(Kernel):
             named = {p.name: options.pop(p.name) for p in self.parameters if p.name in options}
             step = self.program.translation.step
             if step is not None:
-                self._tell_step(step, options)
+                self._warn_of_step(step, options)
             try:
                 return inner(*self.arguments(args, named), **options)
             except LimitError as error:
@@ -164,7 +164,7 @@ class IlKernel(Kernel):
         launch.__name__ = launch.__qualname__ = f"{self.name}[{key}]"
         return with_simulate(launch, self.program.opencl.default_device)
 
-    def _tell_step(self, step: StepNeeded, options: dict[str, Any]) -> None:
+    def _warn_of_step(self, step: StepNeeded, options: dict[str, Any]) -> None:
         """Say, in a checked run on the cpu, what the program relies on: the chips' checks see whether that happens."""
         from headwater.runtime.checking import check_wanted
 
@@ -173,8 +173,8 @@ class IlKernel(Kernel):
         target = resolve(device) if device is not None else current() or self.program.opencl.default_device
         if target.kind == "cpu" and (check_wanted() if check is None else check):
             warnings.warn(
-                f"{self.program.filename}:{step.later}: {step}: right where a wavefront of 64 is in step, as here and "
-                "on the chips; a checked run on hd5870 tells whether they do",
+                f"{self.program.filename}:{step.later}: {step}: correct only if a wavefront of 64 runs in lockstep, "
+                "as here and on the chips; a checked run on hd5870 reports whether they do",
                 stacklevel=3,
             )
 

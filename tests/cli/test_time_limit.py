@@ -78,5 +78,5 @@ def test_a_lock_within_a_wavefront_is_named_as_what_may_keep_it(device):
 }"""
     made = hw.compile(source, device=device)
     lock, a = np.zeros(1, np.int32), np.zeros(1, np.int32)
-    with pytest.raises(hw.KernelFault, match="run in step, so that the one that got the lock waits"):
+    with pytest.raises(hw.KernelFault, match="run in lockstep, so the one that has the lock waits"):
         made.k[(64,), (64,)](lock, a, device=device, time_limit=0.2)

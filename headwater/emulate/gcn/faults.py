@@ -27,7 +27,7 @@ def explain(launch: GcnLaunch, record: Sequence[int], extents: Sequence[Extent])
     who = f"work-item ({', '.join(map(str, item))}) of {kernel}"
     whole = f"{kernel}, work-group ({', '.join(map(str, group))}), wavefront {field('wave')},"
     if kind == layout.FAULT_UNSUPPORTED:
-        message, hint = f"{whole} came to an instruction that is not emulated", _why(launch, pc)
+        message, hint = f"{whole} reached an instruction that is not emulated", _why(launch, pc)
     else:
         message, hint = _what(launch, kind, field("address"), field("bytes"), who, whole, extents, field("detail"))
     message = f"{message}\n    {shown}; work-group ({', '.join(map(str, group))})"

@@ -50,7 +50,7 @@ def explain(launch: ShaderLaunch, record: Sequence[int], extents: Sequence[Exten
     amount = f"{field('bytes')} byte{'s' * (field('bytes') != 1)}"
     access = "writes" if kind in (layout.FAULT_WRITE, layout.FAULT_LDS_WRITE) else "reads"
     if kind == layout.FAULT_UNSUPPORTED:
-        message = f"{whole} came to an instruction that is not emulated"
+        message = f"{whole} reached an instruction that is not emulated"
         hint = _why(launch, pc)
     elif kind in (layout.FAULT_READ, layout.FAULT_WRITE):
         message = (
