@@ -444,7 +444,7 @@ REFUSED = [
     ("hd4870", "local int t[64]; t[get_local_id(0)] = a[0]; a[1] = t[3];", "k uses local memory, on Radeon HD 4870"),
     ("hd3870", "atomic_add(a, 1);", "the kernel uses atomic operations, on Radeon HD 3870"),
     ("hd4870", "((global uchar *)a)[get_global_id(0)] = 1;", "the kernel stores a byte, and global memory is written"),
-    ("hd5770", "a[0] = (int)((double)a[1] * 3.5);", "use of type 'double' requires cl_khr_fp64 support"),
+    ("hd5770", "a[0] = (int)((double)a[1] * 3.5);", "the kernel uses double precision, which this chip does not have"),
     ("hd4870", "half h = a[0]; a[1] = h;", "declaring variable of type '__private half' is not allowed"),
     ("hd4870", 'printf("%d", a[0]);', "printf is not supported, on Radeon HD 4870"),
     ("hd5870", 'printf(a[0] ? "yes" : "no");', "printf of a format or string that is not a literal, on Radeon HD 5870"),
