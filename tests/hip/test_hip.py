@@ -300,3 +300,12 @@ def test_commands_take_it(tmp_path, capsys):
     assert main(["run", str(code), "argument1=ones:64", "argument2=2.0"]) != 0  # names are kept: x and a
     assert main(["run", str(code), "x=random:256", "a=0.0", "--global", "64", "--device", "mi250x"]) == 0
     capsys.readouterr()
+
+
+@pytest.mark.parametrize("mask", ["0xffffffff", "-1"])
+@pytest.mark.parametrize("vote", ["__any_sync", "__all_sync", "__ballot_sync"])
+def test_votes_of_half_a_wavefront_are_refused(vote, mask):
+    text = f"__global__ void k(int *o) {{\n  o[threadIdx.x] = {vote}({mask}, 1);\n}}"
+    with pytest.raises(SourceError, match="64 bits, one for each thread of a wavefront") as caught:
+        hw.compile(text, language="hip", device="vega64")
+    assert caught.value.span.line == 2

@@ -108,3 +108,14 @@ template <class T> __HW_WAVE T __shfl_xor_sync(unsigned long long, T x, int mask
 __HW_WAVE unsigned long long __ballot_sync(unsigned long long mask, int x) { return __ballot(x) & mask; }
 __HW_WAVE int __any_sync(unsigned long long mask, int x) { return (__ballot(x) & mask) != 0; }
 __HW_WAVE int __all_sync(unsigned long long mask, int x) { return (__ballot(x == 0) & mask) == 0; }
+
+// A mask of 32 bits, as code for warps of 32 has it, would leave half of the wavefront out. HIP refuses it as well.
+#define __HW_WIDE_MASK \
+  __device__ __attribute__((unavailable("a vote's mask has 64 bits, one for each thread of a wavefront: ~0ull for all")))
+__HW_WIDE_MASK unsigned long long __ballot_sync(uint mask, int x);
+__HW_WIDE_MASK unsigned long long __ballot_sync(int mask, int x);
+__HW_WIDE_MASK int __any_sync(uint mask, int x);
+__HW_WIDE_MASK int __any_sync(int mask, int x);
+__HW_WIDE_MASK int __all_sync(uint mask, int x);
+__HW_WIDE_MASK int __all_sync(int mask, int x);
+#undef __HW_WIDE_MASK
