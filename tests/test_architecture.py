@@ -20,6 +20,8 @@ MOST_IN_A_CIRCLE = 6
 """Files; this number only ever goes down."""
 
 
+OF_LIBRARIES = {"_FuncPointer", "_actions", "_asdict", "_exit", "_parse_table", "_replace", "_write"}
+"""Private names of other projects' objects that are read (argparse, ctypes, Lark, named tuples, os)."""
 INSIDE = {"emulate": (("wave",), ("watch",), ("gcn", "vliw"), ("",))}
 """Rows of sub-packages: each imports only itself and those of rows before its own. "" are the package's own modules."""
 
@@ -97,6 +99,24 @@ def test_sub_packages_import_only_those_of_rows_above_their_own(name):
         if other.startswith(prefix) and part(other) != part(module) and row[part(other)] >= row[part(module)]
     ]
     assert not sorted(wrong)
+
+
+def test_nobody_reads_private_names_of_other_modules():
+    """Neither by imports, nor of other objects, nor of a class's own bases in other modules."""
+    found = []
+    for path in ROOT.rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        own = {getattr(node, "name", None) for node in nodes}
+        own |= {node.attr for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)}
+        own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        own |= {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}  # slots
+        imported = (
+            node for node in nodes if isinstance(node, ast.ImportFrom) and (node.module or "")[:9] == "headwater"
+        )
+        names = {alias.name for node in imported for alias in node.names}
+        names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)} - own - OF_LIBRARIES
+        found += [f"{path.relative_to(ROOT)}: {name}" for name in names if name[0] == "_" and name[:2] != "__"]
+    assert not sorted(found)
 
 
 def test_circles_of_files_stay_within_a_package_and_small():

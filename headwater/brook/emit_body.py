@@ -302,7 +302,7 @@ class BodyEmitter:
     def _scatter_statement(self, node: ast.Expression, element: ast.Index, lines: Lines, depth: int, line: int) -> None:
         """``a[y][x] = v`` as an ``if`` around the write. Indices and value are computed first, so side effects stay."""
         indent = _INDENT * depth
-        indices, setup = self._indices(element)
+        indices, setup = self.index_of_streams(element)
         symbol = array_symbol(element)
         inside = " && ".join(
             f"{self.support.use('hw_inside')}({index}, {extent})"
@@ -378,7 +378,7 @@ class BodyEmitter:
                 arguments = ", ".join(self.expression(argument).at(ASSIGN) for argument in node.arguments)
                 return Code(f"({node.type.name})({arguments})", UNARY)
             case ast.Call():
-                return self._call(node, discard)
+                return self.call(node, discard)
             case ast.IndexOf():
                 return Code(f"convert_float4({POSITION})")
             case ast.Member():
@@ -519,7 +519,7 @@ class BodyEmitter:
         element = self._written_element(node)
         assert element is not None
         symbol = array_symbol(element)
-        indices, setup = self._indices(element)
+        indices, setup = self.index_of_streams(element)
         extents = array_extents(symbol)
         inside = " && ".join(
             f"{self.support.use('hw_inside')}({i}, {n})" for i, n in zip(indices, extents, strict=True)
@@ -553,7 +553,7 @@ class BodyEmitter:
 
     # ---- calls
 
-    def _call(self, node: ast.Call, discard: bool) -> Code:
+    def call(self, node: ast.Call, discard: bool) -> Code:
         if node.function == "instance":
             return Code(POSITION)
         if node.function == "instanceInGroup":
@@ -637,13 +637,13 @@ class BodyEmitter:
         symbol = array_symbol(node)
         extents = array_extents(symbol)
         if len(node.indices) < symbol.rank:
-            indices, setup = self._indices(node)
+            indices, setup = self.index_of_streams(node)
             flat = row_major(
                 [f"{self.support.use('hw_at')}({i}, {n})" for i, n in zip(indices, extents, strict=True)], extents
             )
         else:
             setup = []
-            flat = row_major([self._clamped(i, n) for i, n in zip(node.indices, extents, strict=True)], extents)
+            flat = row_major([self.clamped(i, n) for i, n in zip(node.indices, extents, strict=True)], extents)
         if symbol.kind == "shared":
             code = Code(f"{symbol.c_name}[{flat}]")
         else:
@@ -651,7 +651,7 @@ class BodyEmitter:
             code = self.storage.load(symbol.c_name, flat, symbol.type, space)
         return Code(", ".join([*setup, code.text]), COMMA) if setup else code
 
-    def _clamped(self, index: ast.Expression, extent: str) -> str:
+    def clamped(self, index: ast.Expression, extent: str) -> str:
         """An index confined to its extent. Known good indices stay as they are."""
         constant = integer_constant(index)
         if constant is not None and (constant == 0 or (extent.isdigit() and 0 <= constant < int(extent))):
@@ -665,7 +665,7 @@ class BodyEmitter:
         helper = {"float": "hw_at_float", "uint": "hw_at_uint"}.get(index.type.base, "hw_at")
         return f"{self.support.use(helper)}({self.expression(index).at(ASSIGN)}, {extent})"
 
-    def _indices(self, node: ast.Index) -> tuple[list[str], list[str]]:
+    def index_of_streams(self, node: ast.Index) -> tuple[list[str], list[str]]:
         """Integer indices, slowest first, cheap enough to repeat, and assignments to temporaries that must run
         before.
         """

@@ -82,24 +82,24 @@ class KernelEmitter:
         """The body as a function; its name is ``kernel.c_name`` from then on."""
         kernel = self.kernel
         kernel.c_name = self.module_names.fresh(f"{kernel.name}_body")
-        lines = self._function(kernel.c_name, {})
+        lines = self.function(kernel.c_name, {})
         if kernel.result == VOID and any(p.kind in {"output", "scatter"} for p in kernel.parameters):
             if self.near:
                 self.inside_name = self.known_name = self.module_names.fresh(f"{kernel.name}_inside")
                 lines.add()
                 lines.add("/* The same where gathers near the position stay inside their arrays. */")
-                lines.extend(self._function(self.inside_name, self.near))
+                lines.extend(self.function(self.inside_name, self.near))
             if self.clipped and self.condition is not None:
                 self.known_name = self.module_names.fresh(f"{kernel.name}_known")
                 lines.add()
                 lines.add("/* The same where the host has shown that these and others stay inside. */")
-                lines.extend(self._function(self.known_name, self.indices))
+                lines.extend(self.function(self.known_name, self.indices))
             self._find_tiles()
         if self.tiles:
             self.tiled_name = self.module_names.fresh(f"{kernel.name}_tiled")
             lines.add()
             lines.add("/* The same with the elements that all work-items read in turn brought to local memory. */")
-            lines.extend(self._function(self.tiled_name, self.indices, self.tiled))
+            lines.extend(self.function(self.tiled_name, self.indices, self.tiled))
         return lines
 
     def _find_tiles(self) -> None:
@@ -134,7 +134,7 @@ class KernelEmitter:
         same = {array: first.setdefault(frozenset(form), array) for array, form in forms.items()}
         return {array: other for array, other in same.items() if array is not other and array.rank == other.rank}
 
-    def _function(
+    def function(
         self, name: str, unclamped: Mapping[int, PositionIndex | ClippedIndex], tiled: Sequence[TiledLoop] = ()
     ) -> Lines:
         kernel = self.kernel
@@ -255,33 +255,33 @@ class KernelEmitter:
             and all(p.type.width == 1 and p.type.base in {"float", "int", "uint"} for p in streams)
         )
 
-    def _entry_names(self) -> Names:
+    def entry_names(self) -> Names:
         """Names for one entry: its parameters' names and those made from them are taken."""
         return Names({f"{p.c_name}{suffix}" for p in self.kernel.parameters for suffix in ("", *_SUFFIXES)})
 
-    def _start(self, variant: Variant) -> Draft:
+    def start(self, variant: Variant) -> Draft:
         """An entry with the arguments that all variants share: the kernel's own parameters, in order."""
         entry = Draft(self.module_names.fresh(f"{self.kernel.name}_{variant}"), variant, [], [], [])
         for p in self.kernel.parameters:
             pointee = self.storage.pointee(p.type)
             match p.kind:
                 case "input" | "gather":
-                    self._argument(entry, p.kind, p.c_name, p, f"__global const {pointee} *restrict")
+                    self.argument(entry, p.kind, p.c_name, p, f"__global const {pointee} *restrict")
                 case "output" | "scatter":
-                    self._argument(entry, p.kind, p.c_name, p, f"__global {pointee} *restrict")
+                    self.argument(entry, p.kind, p.c_name, p, f"__global {pointee} *restrict")
                 case "reduce":
-                    self._argument(entry, "output", p.c_name, p, f"__global {pointee} *restrict")
+                    self.argument(entry, "output", p.c_name, p, f"__global {pointee} *restrict")
                 case "constant":
-                    self._argument(entry, "constant", p.c_name, p, f"__constant {pointee} *")
+                    self.argument(entry, "constant", p.c_name, p, f"__constant {pointee} *")
                 case _ if p.type.is_struct:
-                    self._argument(entry, "struct", p.c_name, p, f"__global const {pointee} *restrict")
+                    self.argument(entry, "struct", p.c_name, p, f"__global const {pointee} *restrict")
                 case _:
-                    self._argument(entry, "value", p.c_name, p, f"const {p.type.name}")
+                    self.argument(entry, "value", p.c_name, p, f"const {p.type.name}")
             if p.kind in {"gather", "scatter"}:
-                self._argument(entry, "shape", shape_name(p), p, "const int4")
+                self.argument(entry, "shape", shape_name(p), p, "const int4")
         return entry
 
-    def _argument(self, entry: Draft, role: Role, name: str, parameter: Symbol | None, declared: str) -> None:
+    def argument(self, entry: Draft, role: Role, name: str, parameter: Symbol | None, declared: str) -> None:
         size = 0
         if role == "value" and parameter is not None:
             size = parameter.type.element.value_bytes
@@ -307,7 +307,7 @@ class KernelEmitter:
             + 16
         )
 
-    def _finish(self, entry: Draft, group: int = 0, condition: tuple[Test, ...] | None = None) -> tuple[Entry, Lines]:
+    def finish(self, entry: Draft, group: int = 0, condition: tuple[Test, ...] | None = None) -> tuple[Entry, Lines]:
         """The entry and its text; ``group``: the work-items in a group that it insists on."""
         attribute = f"__attribute__((reqd_work_group_size({group}, 1, 1))) " if group else ""
         lines = Lines()
@@ -321,7 +321,7 @@ class KernelEmitter:
         lines.add("}")
         return Entry(entry.symbol, entry.variant, tuple(entry.args), condition or (), group), lines
 
-    def _guard(self, test: str) -> list[str]:
+    def guard(self, test: str) -> list[str]:
         return ["#ifndef HW_EXACT_RANGE", f"if ({test}) return;", "#endif"]
 
     def _process(
@@ -337,9 +337,9 @@ class KernelEmitter:
         ``place`` gives a stream's index, ``position`` is the element's, and ``end`` is one past the domain's last.
         ``known`` makes of the body's call that of the function for good indices, if they are known to be.
         """
-        lines = [self._zeroed(p) for p in self.outputs]
+        lines = [self.zeroed(p) for p in self.outputs]
         same = self._same_shapes() if known else None
-        call = self._call(lambda p: self.storage.load(p.c_name, place(p), p.type).text, position, same=same)
+        call = self.call(lambda p: self.storage.load(p.c_name, place(p), p.type).text, position, same=same)
         if known:
             lines.append(f"{known(call)};")
         elif self.inside_name:
@@ -350,13 +350,13 @@ class KernelEmitter:
             lines.append(guard + self.storage.store(p.c_name, place(p), p.type, f"{p.c_name}_value") + ";")
         return lines
 
-    def _zeroed(self, p: Symbol) -> str:
+    def zeroed(self, p: Symbol) -> str:
         if p.type.is_struct:
             return f"{p.type.name} {p.c_name}_value = {{ 0 }};"
         zero = {"float": "0.0f", "double": "0.0"}.get(p.type.base, "0")
         return f"{p.type.name} {p.c_name}_value = {zero if p.type.width == 1 else f'({p.type.name})({zero})'};"
 
-    def _call(
+    def call(
         self,
         load: Callable[[Symbol], str],
         position: str = "",
@@ -393,36 +393,36 @@ class KernelEmitter:
     # ---- element by element
 
     def _linear(self) -> tuple[Entry, Lines]:
-        entry = self._start("linear")
-        names = self._entry_names()
+        entry = self.start("linear")
+        names = self.entry_names()
         count, i = names.fresh("count"), names.fresh("i")
-        self._argument(entry, "count", count, None, "const int")
+        self.argument(entry, "count", count, None, "const int")
         entry.lines = [
             f"const int {i} = get_global_id(0);",
-            *self._guard(f"{i} >= {count}"),
+            *self.guard(f"{i} >= {count}"),
             *self._process(lambda _: i),
         ]
-        return self._finish(entry)
+        return self.finish(entry)
 
     def _linear_inside(self) -> tuple[Entry, Lines]:
         """As ``linear``, where the condition holds."""
-        entry = self._start("linear_inside")
-        names = self._entry_names()
+        entry = self.start("linear_inside")
+        names = self.entry_names()
         count, i = names.fresh("count"), names.fresh("i")
-        self._argument(entry, "count", count, None, "const int")
+        self.argument(entry, "count", count, None, "const int")
         entry.lines = [
             f"const int {i} = get_global_id(0);",
-            *self._guard(f"{i} >= {count}"),
+            *self.guard(f"{i} >= {count}"),
             *self._process(lambda _: i, known=self._inside),
         ]
-        return self._finish(entry, condition=self.condition)
+        return self.finish(entry, condition=self.condition)
 
     def _linear_tiled(self) -> tuple[Entry, Lines]:
         """As ``linear_inside``, with tiles. Surplus work-items run too, as all must reach the barriers."""
-        entry = self._start("linear_tiled")
-        names = self._entry_names()
+        entry = self.start("linear_tiled")
+        names = self.entry_names()
         count, i, at = names.fresh("count"), names.fresh("i"), names.fresh("at")
-        self._argument(entry, "count", count, None, "const int")
+        self.argument(entry, "count", count, None, "const int")
         tiles = ", ".join(tile_name(s) for s in self.tiles)
         entry.lines = [
             *(f"__local {s.type.name} {tile_name(s)}[{TILE_GROUP}];" for s in self.tiles),
@@ -434,17 +434,17 @@ class KernelEmitter:
                 known=lambda call: f"{self.tiled_name}{call.removeprefix(self.kernel.c_name)[:-1]}, {tiles})",
             ),
         ]
-        return self._finish(entry, TILE_GROUP, self.condition)
+        return self.finish(entry, TILE_GROUP, self.condition)
 
     def _inside(self, call: str) -> str:
         """The call of the body as one of the function for good indices, if the body has any."""
         return f"{self.known_name or self.kernel.c_name}{call.removeprefix(self.kernel.c_name)}"
 
     def _linear4(self) -> tuple[Entry, Lines]:
-        entry = self._start("linear4")
-        names = self._entry_names()
+        entry = self.start("linear4")
+        names = self.entry_names()
         count, four, i = names.fresh("count"), names.fresh("four"), names.fresh("i")
-        self._argument(entry, "count", count, None, "const int")
+        self.argument(entry, "count", count, None, "const int")
         vectors = {p.name: names.fresh(f"{p.c_name}4") for p in self.inputs}
         parts = {(p.name, c): names.fresh(f"{p.c_name}_{c}") for p in self.outputs for c in "xyzw"}
         lines = [f"const int {four} = get_global_id(0);", f"if ({four} < {count} / 4) {{"]
@@ -456,7 +456,7 @@ class KernelEmitter:
             zero = "0.0f" if p.type.base == "float" else "0"
             lines.append(f"    {p.type.base} {', '.join(f'{parts[p.name, c]} = {zero}' for c in 'xyzw')};")
         for c in "xyzw":
-            call = self._call(functools.partial(_component, vectors, c), results=functools.partial(_address, parts, c))
+            call = self.call(functools.partial(_component, vectors, c), results=functools.partial(_address, parts, c))
             lines.append(f"    {call};")
         for p in self.outputs:
             whole = ", ".join(parts[p.name, c] for c in "xyzw")
@@ -466,25 +466,25 @@ class KernelEmitter:
         lines += [f"        {text}" for text in self._process(lambda _: i)]
         lines += ["    }", "}"]
         entry.lines = lines
-        return self._finish(entry)
+        return self.finish(entry)
 
     def _grid(self, variant: Variant) -> tuple[Entry, Lines]:
         """One work-item for each position: streams of the domain's shape (``grid``), or found by their tables
         (``mapped``).
         """
-        entry = self._start(variant)
-        names = self._entry_names()
+        entry = self.start(variant)
+        names = self.entry_names()
         use = self.support.use
         domain, p, i = names.fresh("domain"), names.fresh("p"), names.fresh("i")
-        self._argument(entry, "domain", domain, None, "const int4")
-        lines = [f"const int4 {p} = {use('hw_grid')}({domain});", *self._guard(f"{use('hw_outside')}({p}, {domain})")]
+        self.argument(entry, "domain", domain, None, "const int4")
+        lines = [f"const int4 {p} = {use('hw_grid')}({domain});", *self.guard(f"{use('hw_outside')}({p}, {domain})")]
         if variant == "grid":
             if self.inputs or self.outputs:
                 lines.append(f"const int {i} = {use('hw_index')}({p}, {domain});")
             lines += self._process(lambda _: i, p, end=domain)
         else:
             origin = names.fresh("origin")
-            self._argument(entry, "origin", origin, None, "const int4")
+            self.argument(entry, "origin", origin, None, "const int4")
             lines += self._places(entry, names, p, domain)
             position = names.fresh("position")
             lines.append(f"const int4 {position} = {p} + {origin};")
@@ -495,39 +495,39 @@ class KernelEmitter:
                 lines.append(f"const int4 {end} = {domain} + {origin};")
             lines += self._process(lambda s: f"{s.c_name}_at", position, end=end)
         entry.lines = lines
-        return self._finish(entry)
+        return self.finish(entry)
 
     def _grid_inside(self) -> tuple[Entry, Lines]:
         """As ``grid`` for one or two dimensions, where the condition holds."""
-        entry = self._start("grid_inside")
-        names = self._entry_names()
+        entry = self.start("grid_inside")
+        names = self.entry_names()
         domain, p, i = names.fresh("domain"), names.fresh("p"), names.fresh("i")
-        self._argument(entry, "domain", domain, None, "const int4")
+        self.argument(entry, "domain", domain, None, "const int4")
         lines = [
             f"const int4 {p} = (int4)((int)get_global_id(0), (int)get_global_id(1), 0, 0);",
-            *self._guard(f"{p}.x >= {domain}.x || {p}.y >= {domain}.y"),
+            *self.guard(f"{p}.x >= {domain}.x || {p}.y >= {domain}.y"),
         ]
         if self.inputs or self.outputs:
             lines.append(f"const int {i} = {p}.y * {domain}.x + {p}.x;")
         entry.lines = [*lines, *self._process(lambda _: i, p, known=self._inside)]
         plane: tuple[Test, ...] = (("domain.z", 1, "=="), ("domain.w", 1, "=="))
-        return self._finish(entry, condition=plane + (self.condition or ()))
+        return self.finish(entry, condition=plane + (self.condition or ()))
 
     def _places(self, entry: Draft, names: Names, p: str, domain: str) -> list[str]:
         lines: list[str] = []
         for symbol in [*self.inputs, *self.outputs]:
             table = f"{symbol.c_name}_map"
-            self._argument(entry, "map", table, symbol, "__global const int *restrict")
+            self.argument(entry, "map", table, symbol, "__global const int *restrict")
             lines.append(f"const int {symbol.c_name}_at = {self.support.use('hw_mapped')}({table}, {p}, {domain});")
         return lines
 
     def _group(self, variant: Variant) -> tuple[Entry, Lines]:
         """Compute mode: linear work-items in groups. Surplus ones run too, as all must reach the barriers."""
-        entry = self._start(variant)
-        names = self._entry_names()
+        entry = self.start(variant)
+        names = self.entry_names()
         use = self.support.use
         domain, i, p, count = (names.fresh(name) for name in ("domain", "i", "p", "count"))
-        self._argument(entry, "domain", domain, None, "const int4")
+        self.argument(entry, "domain", domain, None, "const int4")
         lines = [f"__local {s.type.name} {s.c_name}[{s.sizes[0]}];" for s in self.shared]
         lines += [
             f"const int {i} = get_global_id(0);",
@@ -541,13 +541,13 @@ class KernelEmitter:
             lines += self._process(lambda _: p, position, guard)
         else:
             origin = names.fresh("origin")
-            self._argument(entry, "origin", origin, None, "const int4")
+            self.argument(entry, "origin", origin, None, "const int4")
             if self.inputs or self.outputs:
                 lines.append(f"const int4 {p} = {use('hw_unravel')}(min({i}, {count} - 1), {domain});")
             lines += self._places(entry, names, p, domain)
             lines += self._process(lambda s: f"{s.c_name}_at", f"{position} + {origin}", guard)
         entry.lines = lines
-        return self._finish(entry, self.kernel.group_size)
+        return self.finish(entry, self.kernel.group_size)
 
 
 def _component(vectors: dict[str, str], component: str, stream: Symbol) -> str:

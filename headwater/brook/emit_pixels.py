@@ -96,7 +96,7 @@ class PixelBodyEmitter(BodyEmitter):
             return f"{self.support.use('hw_address')}({_shift_name(symbol)}, {place})", setup
         if len(node.indices) < symbol.rank or symbol.rank == _PLANE:
             if len(node.indices) < symbol.rank:
-                (y, x), setup = self._indices(node)
+                (y, x), setup = self.index_of_streams(node)
                 parts = [f"(float){x}", f"(float){y}"]
             else:
                 setup, parts = [], [self._coordinate(index) for index in reversed(node.indices)]
@@ -116,10 +116,10 @@ class PixelBodyEmitter(BodyEmitter):
         symbol = array_symbol(node)
         extents = array_extents(symbol)
         if len(node.indices) < symbol.rank:
-            indices, setup = self._indices(node)
+            indices, setup = self.index_of_streams(node)
             clamped = [f"{self.support.use('hw_at')}({i}, {n})" for i, n in zip(indices, extents, strict=True)]
             return row_major(clamped, extents), setup
-        return row_major([self._clamped(i, n) for i, n in zip(node.indices, extents, strict=True)], extents), []
+        return row_major([self.clamped(i, n) for i, n in zip(node.indices, extents, strict=True)], extents), []
 
 
 class PixelEmitter(KernelEmitter):
@@ -134,7 +134,7 @@ class PixelEmitter(KernelEmitter):
 
     def body(self) -> Lines:
         self.kernel.c_name = self.module_names.fresh(f"{self.kernel.name}_body")
-        return self._function(self.kernel.c_name, {})
+        return self.function(self.kernel.c_name, {})
 
     def _body_parameter(self, symbol: Symbol) -> str:
         match symbol.kind:
@@ -189,13 +189,13 @@ class PixelEmitter(KernelEmitter):
             if p.kind in {"input", "gather"}:
                 self._resource(entry, p, texture)
                 if p.kind == "gather":
-                    self._argument(entry, "shift", _shift_name(p), p, "const int")
+                    self.argument(entry, "shift", _shift_name(p), p, "const int")
                     entry.lines.append(f"const int {p.c_name} = {texture};")
-                    self._argument(entry, "shape", shape_name(p), p, "const int4")
+                    self.argument(entry, "shape", shape_name(p), p, "const int4")
                 texture += len(self._leaves(p))
             elif p.kind == "scatter":
                 self._resource(entry, p, 0)
-                self._argument(entry, "shape", shape_name(p), p, "const int4")
+                self.argument(entry, "shape", shape_name(p), p, "const int4")
             elif p.kind == "constant":
                 self._resource(entry, p, buffer)
                 entry.lines.append(f"const int {p.c_name} = {buffer};")
@@ -215,22 +215,20 @@ class PixelEmitter(KernelEmitter):
     def _value(self, entry: Draft, symbol: Symbol) -> None:
         """A value; a struct's members are passed one by one."""
         if not symbol.type.is_struct:
-            self._argument(entry, "value", symbol.c_name, symbol, f"const {symbol.type.name}")
+            self.argument(entry, "value", symbol.c_name, symbol, f"const {symbol.type.name}")
             return
-        names, users = self._entry_names(), Names()
+        names, users = self.entry_names(), Names()
         entry.lines.append(f"{symbol.type.name} {symbol.c_name};")
         for path, leaf in self._leaves(symbol):
             name = names.fresh("_".join([symbol.c_name, *path]))
-            self._argument(
-                entry, "value", name, replace(symbol, type=Type(leaf.base, leaf.width)), f"const {leaf.name}"
-            )
+            self.argument(entry, "value", name, replace(symbol, type=Type(leaf.base, leaf.width)), f"const {leaf.name}")
             entry.args[-1] = replace(entry.args[-1], member=path)
             member = ".".join(users.user(part) for part in path)
             entry.lines.append(f"{symbol.c_name}.{member} = {name};")
 
     def _map(self, outputs: list[Symbol]) -> tuple[Entry, Lines]:
         entry = self._start_pixel()
-        names = self._entry_names()
+        names = self.entry_names()
         at = names.fresh("at")
         if self.inputs:
             entry.lines.append(f"const float2 {at} = {self.support.use('hw_window')}();")
@@ -239,26 +237,26 @@ class PixelEmitter(KernelEmitter):
             position = names.fresh("position")
             origin = names.fresh("origin")
             entry.lines.append(f"const int4 {position} = {self._pixel(entry, names)} + {origin};")
-            self._argument(entry, "origin", origin, None, "const int4")
-        entry.lines += [self._zeroed(p) for p in self.outputs]
+            self.argument(entry, "origin", origin, None, "const int4")
+        entry.lines += [self.zeroed(p) for p in self.outputs]
         inputs = {arg.param: arg.slot for arg in entry.args if arg.role == "input"}
-        call = self._call(lambda p: f"{self.support.texel(p.type.element)}({inputs[p.name]}, {at})", position)
+        call = self.call(lambda p: f"{self.support.texel(p.type.element)}({inputs[p.name]}, {at})", position)
         entry.lines.append(f"{call};")
         slot = 0
         for p in outputs:
             slot = self._output(entry, slot, p, f"{p.c_name}_value")
-        return self._finish(entry)
+        return self.finish(entry)
 
     def _work_groups(self) -> tuple[Entry, Lines]:
         """Compute mode, for R700: linear work-items in groups. Surplus ones run too, as all must reach the barriers."""
         entry = self._start_pixel()
-        names, use = self._entry_names(), self.support.use
+        names, use = self.entry_names(), self.support.use
         shift, domain, origin, i, last, at = (
             names.fresh(name) for name in ("shift", "domain", "origin", "i", "last", "at")
         )
-        self._argument(entry, "shift", shift, None, "const int")
-        self._argument(entry, "domain", domain, None, "const int4")
-        self._argument(entry, "origin", origin, None, "const int4")
+        self.argument(entry, "shift", shift, None, "const int")
+        self.argument(entry, "domain", domain, None, "const int4")
+        self.argument(entry, "origin", origin, None, "const int4")
         group = self.kernel.group_size
         entry.lines += [
             f"const int {i} = {use('__hw_vliw_group')}() * {group} + {use('__hw_vliw_thread')}();",
@@ -275,14 +273,14 @@ class PixelEmitter(KernelEmitter):
             ]
         inputs = {arg.param: arg.slot for arg in entry.args if arg.role == "input"}
         position = f"{use('hw_unravel')}({i}, {domain}) + {origin}"
-        call = self._call(lambda p: f"{self.support.texel(p.type.element)}({inputs[p.name]}, {at})", position)
+        call = self.call(lambda p: f"{self.support.texel(p.type.element)}({inputs[p.name]}, {at})", position)
         entry.lines.append(f"{call};")
-        return self._finish(entry, group)
+        return self.finish(entry, group)
 
     def _pixel(self, entry: Draft, names: Names) -> str:
         shift, domain = names.fresh("shift"), names.fresh("domain")
-        self._argument(entry, "shift", shift, None, "const int")
-        self._argument(entry, "domain", domain, None, "const int4")
+        self.argument(entry, "shift", shift, None, "const int")
+        self.argument(entry, "domain", domain, None, "const int4")
         return f"{self.support.use('hw_pixel')}({shift}, {domain})"
 
     def _output(self, entry: Draft, slot: int, symbol: Symbol, value: str) -> int:
@@ -305,18 +303,18 @@ class PixelReductionEmitter(PixelEmitter):
         if len(self._leaves(source)) > MOST_OUTPUTS:
             return []
         entry = self._start_pixel()
-        names, use = self._entry_names(), self.support.use
+        names, use = self.entry_names(), self.support.use
         position = self._pixel(entry, names)
         tile, corner, value, at, shift, x, y, z, w = (
             names.fresh(name) for name in ("tile", "corner", "value", "at", "source", "x", "y", "z", "w")
         )
-        self._argument(entry, "tile", tile, source, "const int4")
-        self._argument(entry, "shift", shift, source, "const int")
-        self._argument(entry, "shape", shape_name(source), source, "const int4")
+        self.argument(entry, "tile", tile, source, "const int4")
+        self.argument(entry, "shift", shift, source, "const int")
+        self.argument(entry, "shape", shape_name(source), source, "const int4")
         texel = self.support.texel(source.type.element)
         index = f"{use('hw_index')}({corner} + (int4)({{}}), {shape_name(source)})"
         address = f"{use('hw_address')}({shift}, {index})"
-        fold = self._call(lambda _: f"{texel}(0, {at})", results=lambda _: f"&{value}")
+        fold = self.call(lambda _: f"{texel}(0, {at})", results=lambda _: f"&{value}")
         entry.lines += [
             f"const int4 {corner} = {position} * {tile};",
             f"#ifdef {ADDRESS_TRANSLATION}",
@@ -338,7 +336,7 @@ class PixelReductionEmitter(PixelEmitter):
             "#endif",
         ]
         self._output(entry, 0, result, value)
-        return [self._finish(entry)]
+        return [self.finish(entry)]
 
 
 def _shift_name(symbol: Symbol) -> str:

@@ -21,22 +21,22 @@ class ReductionEmitter(KernelEmitter):
         return [self._reduce_full(), self._reduce_columns(), self._reduce_partial()]
 
     def _fold(self, element: str, accumulator: str) -> str:
-        return f"{self._call(lambda _: element, results=lambda _: accumulator)};"
+        return f"{self.call(lambda _: element, results=lambda _: accumulator)};"
 
     def _reduce_full(self) -> tuple[Entry, Lines]:
-        entry = self._start("reduce_full")
-        names = self._entry_names()
+        entry = self.start("reduce_full")
+        names = self.entry_names()
         source = self.inputs[0]
         type_ = source.type
         count, scratch, item, value = (names.fresh(name) for name in ("count", "scratch", "item", "value"))
-        self._argument(entry, "local", scratch, source, f"__local {type_.name} *")
-        self._argument(entry, "count", count, None, "const int")
+        self.argument(entry, "local", scratch, source, f"__local {type_.name} *")
+        self.argument(entry, "count", count, None, "const int")
         fold = self._strided_fold if self.kernel.commutative else self._ordered_fold
         active, lines = fold(names, count, scratch, item, value)
         result = next(p for p in self.kernel.parameters if p.kind == "reduce")
         store = self.storage.store(result.c_name, "get_group_id(0)", type_, value)
         entry.lines = [f"const int {item} = get_local_id(0);", *lines, f"if ({item} == 0 && {active} > 0) {store};"]
-        return self._finish(entry)
+        return self.finish(entry)
 
     def _strided_fold(self, names: Names, count: str, scratch: str, item: str, value: str) -> tuple[str, list[str]]:
         """A group folds a stretch of elements, its work-items side by side; all do the same rounds, but for the rest.
@@ -158,8 +158,8 @@ class ReductionEmitter(KernelEmitter):
 
     def _reduce_columns(self) -> tuple[Entry, Lines]:
         """Memory is read in its order, some rows at a time: results so far wait in the output meanwhile."""
-        entry = self._start("reduce_columns")
-        names = self._entry_names()
+        entry = self.start("reduce_columns")
+        names = self.entry_names()
         source = self.inputs[0]
         result = next(p for p in self.kernel.parameters if p.kind == "reduce")
         type_ = source.type
@@ -170,8 +170,8 @@ class ReductionEmitter(KernelEmitter):
                 *("row", "i", "k", "at", "value"),
             )
         )
-        self._argument(entry, "domain", domain, result, "const int4")
-        self._argument(entry, "count", count, None, "const int")
+        self.argument(entry, "domain", domain, result, "const int4")
+        self.argument(entry, "count", count, None, "const int")
         columns = f"for (int {i} = {start} + get_local_id(0); {i} < {{}}; {i} += {size}) {{{{"
 
         def load(index: str) -> str:
@@ -220,11 +220,11 @@ class ReductionEmitter(KernelEmitter):
             *indented(fold(f"{base} + {full} * {width} + {i}")),
             "}",
         ]
-        return self._finish(entry)
+        return self.finish(entry)
 
     def _reduce_partial(self) -> tuple[Entry, Lines]:
-        entry = self._start("reduce_partial")
-        names = self._entry_names()
+        entry = self.start("reduce_partial")
+        names = self.entry_names()
         use = self.support.use
         source = self.inputs[0]
         result = next(p for p in self.kernel.parameters if p.kind == "reduce")
@@ -232,14 +232,14 @@ class ReductionEmitter(KernelEmitter):
         domain, shape, p, tile, corner, value, x, y, z, w = (
             names.fresh(name) for name in ("domain", "shape", "p", "tile", "corner", "value", "x", "y", "z", "w")
         )
-        self._argument(entry, "domain", domain, result, "const int4")
-        self._argument(entry, "shape", shape, source, "const int4")
+        self.argument(entry, "domain", domain, result, "const int4")
+        self.argument(entry, "shape", shape, source, "const int4")
         index = self.support.use("hw_index")
         place = f"{index}({corner} + (int4)({x}, {y}, {z}, {w}), {shape})"
         head = self.storage.load(source.c_name, f"{index}({corner}, {shape})", type_).text
         entry.lines = [
             f"const int4 {p} = {use('hw_grid')}({domain});",
-            *self._guard(f"{use('hw_outside')}({p}, {domain})"),
+            *self.guard(f"{use('hw_outside')}({p}, {domain})"),
             f"const int4 {tile} = {shape} / {domain};",
             f"const int4 {corner} = {p} * {tile};",
             f"{type_.name} {value} = {head};",
@@ -251,4 +251,4 @@ class ReductionEmitter(KernelEmitter):
             "            }",
             f"{self.storage.store(result.c_name, f'{index}({p}, {domain})', type_, value)};",
         ]
-        return self._finish(entry)
+        return self.finish(entry)

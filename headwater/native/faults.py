@@ -60,10 +60,10 @@ def explain(
         access = "reads" if kind == OUT_OF_BOUNDS_READ else "writes"
         own = Extent("a variable", record[at("low")], record[at("high")])
         if own.end == OF_ARGUMENT:
-            place = _place(address, nbytes, [e for e in extents if e.start == own.start] or extents)
+            place = place_in(address, nbytes, [e for e in extents if e.start == own.start] or extents)
             place += _elsewhere(address, nbytes, extents)
         else:
-            place = _place(address, nbytes, [own] if own.end else extents)
+            place = place_in(address, nbytes, [own] if own.end else extents)
         message = f"{who} {access} {nbytes} byte{'s' * (nbytes != 1)} {place}"
     else:
         message = f"{who} failed with the unknown code {kind}"
@@ -83,7 +83,7 @@ def _elsewhere(address: int, nbytes: int, extents: Sequence[Extent]) -> str:
     return f": that is byte {address - there[0].start} of {there[0].name}" if there else ""
 
 
-def _place(address: int, nbytes: int, extents: Sequence[Extent]) -> str:
+def place_in(address: int, nbytes: int, extents: Sequence[Extent]) -> str:
     """Where an address lies, told by the nearest allocation."""
     if not extents:
         return f"at address {address:#x}, which belongs to no argument"

@@ -79,7 +79,7 @@ class EmulatedLaunch(CpuLaunch):
         return fault
 
     watcher: Watcher | None
-    _waves: int
+    waves: int
 
     @property
     def chip(self) -> Chip:
@@ -118,35 +118,35 @@ class EmulatedLaunch(CpuLaunch):
         return event
 
     def _new_task(self) -> Task:
-        return SimulatedTask(self._block, self.host.args_bytes)
+        return SimulatedTask(self.block, self.host.args_bytes)
 
-    def _place_locals(self, sizes: tuple[int, ...]) -> None:
+    def place_locals(self, sizes: tuple[int, ...]) -> None:
         """Lay the dynamic local arguments behind the kernel's own local memory."""
         position = self.host.static_local_bytes
         offsets = []
-        for argument, size in zip(self._locals, sizes, strict=False):
-            position = layout.round_up(position, _alignment(self._info.args[argument].pointee_bytes))
+        for argument, size in zip(self.local_indices, sizes, strict=False):
+            position = layout.round_up(position, _alignment(self.info.args[argument].pointee_bytes))
             offsets.append(position)
             position += size
         limit = self.local_limit_bytes
         if position > limit:
             raise ResourceError(
-                f"{self._info.name} needs {position} bytes of local memory a group, {self.chip.name} has {limit}",
+                f"{self.info.name} needs {position} bytes of local memory a group, {self.chip.name} has {limit}",
                 hint="use smaller tiles or groups",
             )
         total = layout.scratch_bytes(
-            self._waves, self.native.frame_bytes, self.private_lane_bytes, self.native.cache_slots, position
+            self.waves, self.native.frame_bytes, self.private_lane_bytes, self.native.cache_slots, position
         )
         if total > _MEMORY_LIMIT:
             raise ResourceError(
-                f"{self._info.name} needs {total} bytes of private memory and frames for each group emulated",
+                f"{self.info.name} needs {total} bytes of private memory and frames for each group emulated",
                 hint="use smaller groups or smaller private arrays",
             )
-        self._local_sizes, self._local_offsets = sizes, tuple(offsets)
-        self._frames, self._scratch_bytes = position, total
+        self.local_sizes, self.local_offsets = sizes, tuple(offsets)
+        self.group_bytes, self.scratch_bytes = position, total
 
     @property
     def wave_instructions(self) -> int:
         """Instructions that the wavefronts of the last launch executed; of VLIW shaders ALU groups, fetches and
         control-flow instructions."""
-        return int(self._free[-1].block[launch_block.WAVE_INSTRUCTIONS]) if self._free else 0
+        return int(self.free[-1].block[launch_block.WAVE_INSTRUCTIONS]) if self.free else 0

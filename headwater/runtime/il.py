@@ -87,13 +87,13 @@ class _Translated(ClProgram):
                 raise not_run(self._filename, self._images[0].target, target)
             self._translation.require(self._filename)
             step = self._translation.step
-            if step is not None and target not in self._built and (step.pixels or target.kind == "opencl"):
+            if step is not None and target not in self.built and (step.pixels or target.kind == "opencl"):
                 what = f"right where a wavefront of 64 is in step, which OpenCL does not promise of {target.name}"
                 if step.pixels:
                     what = "which pixels these are is the chip's choice: blocks of 8 x 8 on the cpu device"
                 warnings.warn(f"{self._filename}:{step.later}: {step}: {what}", stacklevel=2)
             return super().on(target)
-        built = self._built.get(target)
+        built = self.built.get(target)
         if built is None:
             from headwater.il.translation import KERNEL
             from headwater.runtime.vliw.device import VliwDevice
@@ -106,7 +106,7 @@ class _Translated(ClProgram):
                 arguments += [_argument(parameter), size]
             info = KernelInfo(KERNEL, tuple(arguments), self._translation.group)
             made = build(target, self._image(chip), self._translation.parameters, info, self._filename)
-            built = self._built[target] = made
+            built = self.built[target] = made
         return built
 
     def _image(self, chip: Chip) -> Image:

@@ -49,7 +49,7 @@ class MachineProgram(ClProgram):
         self.source = ""
         self.filename = filename
         self.options = ""
-        self._built: dict[Device, DeviceProgram] = {}
+        self.built: dict[Device, DeviceProgram] = {}
         chosen = device if device is not None else current()
         if not isinstance(chosen, SimulatedDevice) and device is None:
             chosen = device_for(self.target)
@@ -62,9 +62,9 @@ class MachineProgram(ClProgram):
         target = resolve(device) if device is not None else self.default_device
         if not isinstance(target, SimulatedDevice):
             raise not_run(self.filename, self.target, target)
-        built = self._built.get(target)
+        built = self.built.get(target)
         if built is None:
-            built = self._built[target] = target.load(self._code, self.filename)
+            built = self.built[target] = target.load(self._code, self.filename)
         return built
 
 

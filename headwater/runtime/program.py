@@ -135,7 +135,7 @@ class ClProgram(Program["ClKernel"]):
         self.source = source
         self.filename = filename
         self.options = options
-        self._built: dict[Device, DeviceProgram] = {}
+        self.built: dict[Device, DeviceProgram] = {}
         # The environment is read now: a launch must not cost a look at it.
         self.default_device = device if device is not None else default()
         first = self.on(device if device is not None else current() or self.default_device)
@@ -144,15 +144,15 @@ class ClProgram(Program["ClKernel"]):
     def on(self, device: Device | str | None = None) -> DeviceProgram:
         """The program built for a device; SourceError if its compiler refuses it."""
         target = resolve(device) if device is not None else current() or self.default_device
-        built = self._built.get(target)
+        built = self.built.get(target)
         if built is None:
-            built = self._built[target] = target.build(self.source, self.filename, self.options)
+            built = self.built[target] = target.build(self.source, self.filename, self.options)
         return built
 
     @property
     def warnings(self) -> str:
         """What the compiler warned of, on the device built for first."""
-        return next(iter(self._built.values())).warnings
+        return next(iter(self.built.values())).warnings
 
 
 class HipProgram(ClProgram):

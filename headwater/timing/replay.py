@@ -72,7 +72,7 @@ class Replayer:
         self._same = np.array([site.same_as for site in trace.sites] or [-1], np.int32)
         values: dict[str, Any] = {
             "data": self._data.ctypes.data,
-            "start": trace._start,
+            "start": trace.start,
             "bytes": len(self._data),
             "chunks": 0,
             "offset": 0,

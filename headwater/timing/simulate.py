@@ -56,7 +56,7 @@ class Launch:
         self.replayer = Replayer(read(recording.path), self.machine)
         self.kernel = self.replayer.trace.kernel
         self._totals = recording.totals
-        self._work_dim = launch._work_dim
+        self._work_dim = launch.work_dim
         self._bytes = _copied(recording)
 
     def report(
@@ -194,10 +194,10 @@ def _copied(recording: Recording) -> tuple[int, int]:
 
     launch = recording.launch
     assert launch is not None
-    access = {arg.name: arg.access for arg in launch._info.args}
+    access = {arg.name: arg.access for arg in launch.info.args}
     sizes = {a["name"]: a["nbytes"] for a in read(recording.path or "").header["allocations"]}
     there = back = 0
-    for arg in launch._info.args:
+    for arg in launch.info.args:
         size = next((n for name, n in sizes.items() if name.endswith((f" {arg.name}`", f"*{arg.name}`"))), 0)
         there += size if access[arg.name] != "write" else 0
         back += size if arg.kind == "buffer" and access[arg.name] != "read" else 0

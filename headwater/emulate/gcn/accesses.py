@@ -100,27 +100,29 @@ class Access:
         at = self.place(one.part)
         if not self.told_ahead:
             for offset, nbytes in pieces:
-                self._watch(one, at.moved(self.t.b, offset), nbytes, writes=False)
+                self.tell_observer(one, at.moved(self.t.b, offset), nbytes, writes=False)
         return one.load(at, pieces)
 
     def store(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
         """The same for stores."""
         at = self.place(one.part).moved(self.t.b, offset)
         if not self.told_ahead:
-            self._watch(one, at, nbytes, writes=True, values=values)
+            self.tell_observer(one, at, nbytes, writes=True, values=values)
         one.store(at, nbytes, values)
 
     def tell_loads(self, one: PartAccess) -> None:
         """Only tell the observer of what is loaded."""
         at = self.place(one.part)
         for offset, nbytes in self.pieces:
-            self._watch(one, at.moved(self.t.b, offset), nbytes, writes=False)
+            self.tell_observer(one, at.moved(self.t.b, offset), nbytes, writes=False)
 
     def tell(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
         """Only tell the observer of a store."""
-        self._watch(one, self.place(one.part).moved(self.t.b, offset), nbytes, writes=True, values=values)
+        self.tell_observer(one, self.place(one.part).moved(self.t.b, offset), nbytes, writes=True, values=values)
 
-    def _watch(self, one: PartAccess, at: Address, nbytes: int, *, writes: bool, values: Sequence[str] = ()) -> None:
+    def tell_observer(
+        self, one: PartAccess, at: Address, nbytes: int, *, writes: bool, values: Sequence[str] = ()
+    ) -> None:
         watch = self.t.watch
         if watch is not None:
             lanes, ahead, apart = one.exec_mask, self.told_ahead, self.several_ways

@@ -48,7 +48,7 @@ class _GcnFamily(CheckedFamily):
         return front(kernel.program_source, kernel.program_filename, kernel.options, launch.code.target).ir
 
     def group_width(self, launch: GcnLaunch) -> int:
-        return launch._sizes[1][0]
+        return launch.sizes[1][0]
 
     def extents(self, launch: GcnLaunch, task: SimulatedTask) -> list[Extent]:
         return task.extents
@@ -67,13 +67,13 @@ class _GcnFamily(CheckedFamily):
         return waitcnt.texts(launch, in_lds)
 
     def ids(self, launch: GcnLaunch, group: int, lane: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        global_size, local_size, offset = launch._sizes
+        global_size, local_size, offset = launch.sizes
         groups = [-(-g // size) for g, size in zip(global_size, local_size, strict=True)]
         where = group % groups[0], group // groups[0] % groups[1], group // prod(groups[:2])
         size = [min(local_size[n], global_size[n] - where[n] * local_size[n]) for n in range(3)]
         local = lane % size[0], lane // size[0] % size[1], lane // (size[0] * size[1])
         item = tuple(offset[n] + where[n] * local_size[n] + local[n] for n in range(3))
-        return item[: launch._work_dim], where[: launch._work_dim]
+        return item[: launch.work_dim], where[: launch.work_dim]
 
     def place(self, launch: GcnLaunch, pc: int) -> Span | None:
         place = launch.code.line_of(pc)

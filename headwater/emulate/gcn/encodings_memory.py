@@ -511,7 +511,7 @@ class PrivateAccess(Access):
         words = []
         for at in range(0, max(nbytes, 4), 4):
             place = self._dword(one.part, offset + at)
-            self._watch(one, place, min(nbytes, 4), writes=False)
+            self.tell_observer(one, place, min(nbytes, 4), writes=False)
             words += one.load(place, ((0, 4),))[0]
         if nbytes < 4:
             b = self.t.b
@@ -542,7 +542,7 @@ class PrivateAccess(Access):
         b = self.t.b
         for n, value in enumerate(values):
             place = self._dword(one.part, offset + 4 * n)
-            self._watch(one, place, min(nbytes, 4), writes=True)
+            self.tell_observer(one, place, min(nbytes, 4), writes=True)
             if nbytes < 4:
                 shift = self._shift(one.part, offset)
                 ones = Value(str((1 << 8 * nbytes) - 1), "u32")

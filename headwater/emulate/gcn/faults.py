@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from headwater.emulate.wave import layout
 from headwater.errors import HeadwaterError, KernelFault, SourceError, Span
-from headwater.native.faults import Extent, _place
+from headwater.native.faults import Extent, place_in
 
 if TYPE_CHECKING:
     from headwater.emulate.gcn.launched import GcnLaunch
@@ -46,14 +46,14 @@ def _is_main(file: str, filename: str) -> bool:
 
 def work_item(launch: GcnLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The global id of the lane that the record names, and its group's number."""
-    global_size, local_size, offset = launch._sizes
+    global_size, local_size, offset = launch.sizes
     at = layout.FAULT.word
     group = tuple(record[at("group") + axis] for axis in range(3))
     size = [min(local_size[n], global_size[n] - group[n] * local_size[n]) for n in range(3)]
     flat = record[at("wave")] * layout.LANES + record[at("lane")]
     local = flat % size[0], flat // size[0] % size[1], flat // size[0] // size[1]
     item = tuple(offset[n] + group[n] * local_size[n] + local[n] for n in range(3))
-    return item[: launch._work_dim], group[: launch._work_dim]
+    return item[: launch.work_dim], group[: launch.work_dim]
 
 
 def instruction_text(launch: GcnLaunch, pc: int) -> str:
@@ -86,12 +86,12 @@ def _what(
             return f"{who} uses a null pointer: it {access} {amount} at address {address:#x}", ""
         own = launch.arguments_of(extents)
         extents = own or extents
-        return f"{who} {access} {amount} {_place(address, nbytes, extents)}", ""
+        return f"{who} {access} {amount} {place_in(address, nbytes, extents)}", ""
     if kind == layout.FAULT_READ_ONLY:
-        return f"{who} writes {amount} {_place(address, nbytes, extents)}, which is read-only", ""
+        return f"{who} writes {amount} {place_in(address, nbytes, extents)}, which is read-only", ""
     if kind in (layout.FAULT_LDS_READ, layout.FAULT_LDS_WRITE):
         access = "reads" if kind == layout.FAULT_LDS_READ else "writes"
-        what, size = ("the global data share", layout.GDS_BYTES) if detail else ("local memory", launch._frames)
+        what, size = ("the global data share", layout.GDS_BYTES) if detail else ("local memory", launch.group_bytes)
         return f"{who} {access} {amount} at byte {address} of {what}, of which the group has {size}", ""
     if kind == layout.FAULT_PRIVATE:
         size = launch.abi.scratch_lane_bytes
@@ -104,7 +104,7 @@ def _what(
         message, hint = _refused(detail & 0xFF, detail >> 8)
         return f"{wavefront} uses a descriptor of {message}", hint
     if kind == layout.FAULT_GWS:
-        total = launch._total
+        total = launch.total
         resident = f"{detail} work-group{'s' * (detail != 1)}" + (f" of {total}" if total > detail else "")
         hint = "is the resource's counter set before (ds_gws_init), to the wavefronts that come less one?"
         if total > detail:

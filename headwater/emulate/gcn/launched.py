@@ -19,7 +19,7 @@ class GcnLaunch(WavefrontLaunch, Protocol):
     code: CodeObject
     machine_kernel: KernelObject
     abi: Abi
-    _sizes: tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]]
+    sizes: tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]]
     """Global size, work-group size, offset."""
 
     def arguments_of(self, extents: Sequence[Extent]) -> list[Extent]:

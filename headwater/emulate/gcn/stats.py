@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def of_kernel(launch: GcnLaunch, tables: Tables, totals: Totals) -> Statistics:
     """What a recorded launch did."""
     rows = _instructions(launch.code, tables, totals, BANK_BYTES * launch.local_banks)
-    global_size, local_size, _ = launch._sizes
+    global_size, local_size, _ = launch.sizes
     entry = [s for s in tables.segments if s.block == launch.machine_kernel.entry and s.first]
-    dims = launch._work_dim
+    dims = launch.work_dim
     return Statistics(
         launch.machine_kernel.name,
         launch.code.target,

@@ -10,7 +10,7 @@ from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
 from headwater.emulate.vliw.layout import LAUNCH, RESOURCE
 from headwater.emulate.wave import layout
 from headwater.errors import KernelFault, SourceError, Span
-from headwater.native.faults import Extent, _place
+from headwater.native.faults import Extent, place_in
 
 if TYPE_CHECKING:
     from headwater.emulate.vliw.launched import ShaderLaunch
@@ -57,10 +57,10 @@ def explain(launch: ShaderLaunch, record: Sequence[int], extents: Sequence[Exten
             f"{who} {access} {amount} {_where(launch, field('address'), field('bytes'), field('detail'), extents)}"
         )
     elif kind == layout.FAULT_READ_ONLY:
-        message = f"{who} writes {amount} {_place(field('address'), field('bytes'), extents)}, which is read-only"
+        message = f"{who} writes {amount} {place_in(field('address'), field('bytes'), extents)}, which is read-only"
     elif kind in (layout.FAULT_LDS_READ, layout.FAULT_LDS_WRITE):
         what, size = (
-            ("the global data share", layout.GDS_BYTES) if field("detail") else ("local memory", launch._frames)
+            ("the global data share", layout.GDS_BYTES) if field("detail") else ("local memory", launch.group_bytes)
         )
         message = f"{who} {access} {amount} at byte {field('address')} of {what}, of which there are {size}"
     elif kind == layout.FAULT_PRIVATE:
@@ -92,7 +92,7 @@ def _where(launch: ShaderLaunch, address: int, nbytes: int, detail: int, extents
         return f"at byte {_signed(address)} of {label}, which is outside of it"
     if address < 4096:
         return f"at address {address:#x}: it uses a null pointer"
-    return _place(address, nbytes, extents)
+    return place_in(address, nbytes, extents)
 
 
 def _fetched(resource: int) -> str:

@@ -12,7 +12,7 @@ class ShaderLaunch(WavefrontLaunch, Protocol):
 
     machine: Any
     sizes: Any
-    _info: Any
+    info: Any
 
     @property
     def mode(self) -> str: ...

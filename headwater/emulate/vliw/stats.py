@@ -41,7 +41,7 @@ def of_shader(launch: ShaderLaunch, tables: Tables, totals: Totals) -> Statistic
         name = _clause(cf)
         clauses[name] = clauses.get(name, 0) + times - (idle if name != "flow" else 0)
     return Statistics(
-        launch._info.name,
+        launch.info.name,
         launch.chip.target,
         sizes.whole[: sizes.dimensions],
         sizes.local[: sizes.dimensions],

@@ -196,7 +196,7 @@ class CheckObserver(Staged):
             return False
         one = self.sites[site]
         if part == 0:
-            key = self._segment_of[what.member], self._stores, at.low, one.nbytes
+            key = self.segment_of[what.member], self._stores, at.low, one.nbytes
             leader, offset = self._leaders.setdefault(key, (site, at.offset))
             if leader != site:
                 self.sites[site] = replace(one, same_as=leader, delta=at.offset - offset & 0xFFFFFFFF)
@@ -341,15 +341,15 @@ class Checker:
     # ---- what headwater.emulate.watch.hooks.Watcher wants
 
     def hooks(self, launch: WavefrontLaunch) -> list[int]:
-        if launch._total * launch._waves <= _SERIAL_WAVES:
-            launch._tickets = 1
+        if launch.total * launch.waves <= _SERIAL_WAVES:
+            launch.tickets = 1
         found = tables(launch.native.observed)
         self.tables: Tables = found
         watched = [site for site in found.sites if site.kind in ("global", "lds", "flat")]
         sizes = [1 if site.operation == "mskor" else site.nbytes for site in watched]
         self._granule = min([4, *(size & -size for size in sizes)])
         self._atomics = any(site.atomic for site in watched)
-        self._waves = launch._waves
+        self._waves = launch.waves
         # Rows of a narrow group are accessed together, and by other groups than what lies beside them.
         row = self._family.group_width(launch) * 4 // self._granule
         self._room = next((room for room in (16, 32) if row <= room), _GRANULES)
@@ -363,15 +363,15 @@ class Checker:
         return [address(self._context) if n == CONTEXT_HOOK else 0 for n in range(8)]
 
     def begin(self, launch: WavefrontLaunch, task: SimulatedTask) -> None:
-        local = -(-launch._frames // self._granule)
+        local = -(-launch.group_bytes // self._granule)
         team_bytes = _TEAM.size_bytes + self._waves * self._recorder_bytes
         each = _MORE_BYTES + (_PLAIN_BYTES if self._atomics else 0)
         team_bytes += round_up(_records(local) * (_RECORD.size_bytes + _GRANULES * each + _LOCAL.size_bytes), 64)
         # A thread that was called for an earlier launch may come late, and find something to do.
-        count = launch._tickets if launch._tickets == 1 else 2 * launch._tickets
+        count = launch.tickets if launch.tickets == 1 else 2 * launch.tickets
         try:
             self._teams = aligned_bytes(count * team_bytes)
-            shared = launch._tickets > 1
+            shared = launch.tickets > 1
             self._memory = self._family.extents(launch, task)
             known = _apart(self._memory)
             still = self._still(launch, task, known)
@@ -422,7 +422,7 @@ class Checker:
             raise InternalError("a launch had more threads at a time than its check has room for")
         found = [one for one in self._findings[: self._field("finding_count")] if not self._is_harmless(launch, one)]
         texts = [self._text(launch, one, self._memory) for one in found if not self._is_repeated(one, found)]
-        texts += sentences(task.told, launch.kernel, launch._work_dim)
+        texts += sentences(task.told, launch.kernel, launch.work_dim)
         texts += self._family.further(launch, self._in_lds())
         if texts:
             raise fault(texts)

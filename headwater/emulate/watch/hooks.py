@@ -144,9 +144,9 @@ class Native(Protocol):
 class Watched(Protocol):
     """What a watcher asks of any launch."""
 
-    _tickets: int
+    tickets: int
     """Threads that run it, at most."""
-    _waves: int
+    waves: int
     """Wavefronts of a full work-group."""
 
     @property

@@ -149,7 +149,7 @@ class Staged:
         self.segments: list[_Open] = []
         self._numbers: dict[tuple[int, int], int] = {}
         self._turns: dict[tuple[int, int], int] = {}
-        self._segment_of: dict[int, int] = {}
+        self.segment_of: dict[int, int] = {}
         self._begun: list[tuple[int, str]] = []
         """Segments that are still to be told of, and how many lanes each has."""
         self._barriers = 0
@@ -171,7 +171,7 @@ class Staged:
         if number >= MOST_SEGMENTS:
             raise ResourceError(f"the kernel has more than {MOST_SEGMENTS} basic blocks, too many to watch")
         self.segments.append(_Open(block, first, list(addresses)))
-        self._segment_of.update(dict.fromkeys(addresses, number))
+        self.segment_of.update(dict.fromkeys(addresses, number))
         self._begun.append((number, active))
 
     def tell_segments(self, b: Builder, *, repeats: bool = True, loops: bool = True) -> None:
@@ -374,7 +374,7 @@ class Staged:
             known = KINDS[kind], nbytes, writes, what.atomic
             site = Site(what.address, *known, unit=what.unit, resource=what.resource)
             self.sites.append(replace(site, operation=what.operation, volatile=what.volatile))
-            self.segments[self._segment_of[what.member]].sites.append(number)
+            self.segments[self.segment_of[what.member]].sites.append(number)
         return number
 
     def _recorder(self, b: Builder) -> str:

@@ -133,7 +133,7 @@ class TraceObserver(Staged):
         if part == 0:
             # The names of the values of addresses and lanes tell whether they are the same.
             one = self.sites[site]
-            key = self._segment_of[what.member], what.function, at.low, lanes.whole or str(lanes.parts[0]), one.nbytes
+            key = self.segment_of[what.member], what.function, at.low, lanes.whole or str(lanes.parts[0]), one.nbytes
             leader = self._leaders.setdefault(key, site)
             if leader != site:
                 self.sites[site] = replace(one, same_as=leader)
@@ -195,8 +195,8 @@ class Recording:
         # Without barriers a group's wavefronts run one after the other, and one recorder stays in the cache.
         self._apart = found.barriers > 0
         # A thread that was called for an earlier launch may come late, and find something to do.
-        threads = launch._tickets if launch._tickets == 1 else 2 * launch._tickets
-        self._count = threads * (launch._waves if self._apart else 1)
+        threads = launch.tickets if launch.tickets == 1 else 2 * launch.tickets
+        self._count = threads * (launch.waves if self._apart else 1)
         try:
             self._recorders = aligned_bytes(self._count * self._recorder_bytes, 64)
         except MemoryError:
@@ -229,7 +229,7 @@ class Recording:
             "private_address": PRIVATE_ADDRESS,
             "private_bytes": launch.private_lane_bytes * LANES,
             "lds_base": 0,
-            "waves": launch._waves,
+            "waves": launch.waves,
             "failed": 0,
             "apart": int(self._apart),
             "memory_room": _MEMORY_ROOM,
@@ -270,7 +270,7 @@ class Recording:
             return -1
         header = {
             "version": VERSION,
-            "waves_per_group": launch._waves,
+            "waves_per_group": launch.waves,
             "private_bytes": launch.private_lane_bytes,
             **launch.header(task, places.place),
             "allocations": places.described,
@@ -406,7 +406,7 @@ class Trace:
     header: dict[str, Any]
     sites: tuple[Site, ...]
     segments: tuple[Segment, ...]
-    _start: int
+    start: int
 
     @property
     def kernel(self) -> str:
@@ -418,7 +418,7 @@ class Trace:
         data = np.memmap(self.path, np.uint8, "r")
         waves_per_group = int(self.header["waves_per_group"])
         index: dict[int, list[tuple[int, int]]] = {}
-        at = self._start
+        at = self.start
         while at < len(data):
             head = _chunk(self.path, data, at)
             number, step = int(head["group"]) * waves_per_group + int(head["wave"]), int(head["step"])

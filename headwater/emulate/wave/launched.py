@@ -51,15 +51,15 @@ class WavefrontLaunch(Protocol):
     kernel: Any
     native: Any
     host: Any
-    _tickets: int
+    tickets: int
     """Threads that run it, at most."""
-    _waves: int
+    waves: int
     """Wavefronts of a full work-group."""
-    _total: int
+    total: int
     """Work-groups."""
-    _frames: int
+    group_bytes: int
     """Bytes of local memory of a work-group."""
-    _work_dim: int
+    work_dim: int
 
     @property
     def chip(self) -> Chip: ...

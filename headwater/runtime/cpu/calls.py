@@ -48,8 +48,8 @@ class Pattern(NamedTuple):
 _TEMPLATE = """
 def packer(launch, slots, dtypes, device, pack, nbytes, CpuBuffer):
     take, another, count_error, coerced, choose_way = (
-        launch._free.pop, launch._new_task, launch._count_error, launch._coerced, launch._choose_way)
-    local_bytes, place_locals, pack_locals = launch._local_bytes, launch._place_locals, launch._pack_locals
+        launch.free.pop, launch._new_task, launch._count_error, launch._coerced, launch._choose_way)
+    local_bytes, place_locals, pack_locals = launch.local_bytes, launch.place_locals, launch._pack_locals
     own_caches = launch._own_caches
     bounds, inside, refuse = launch._bounds, set(), launch._refuse
     outside, pack_sizes = (bounds.outside, bounds.pack_sizes) if bounds is not None else (None, None)
@@ -162,9 +162,9 @@ def _written(pattern: Pattern) -> Callable[..., Any]:
     elif locals_:
         body += [
             f"sizes = ({', '.join(f'n{i}' for i in locals_)},)",
-            "if sizes != launch._local_sizes:",
+            "if sizes != launch.local_sizes:",
             "    place_locals(sizes)",
-            f"{', '.join(f'p{i}' for i in locals_)}, = launch._local_offsets",
+            f"{', '.join(f'p{i}' for i in locals_)}, = launch.local_offsets",
         ]
     body += [
         "try:",
@@ -176,7 +176,7 @@ def _written(pattern: Pattern) -> Callable[..., Any]:
         f"block[{STOP}] = 0",
     ]
     if locals_ or pattern.places:
-        body += [f"block[{LOCAL_BYTES}] = launch._frames", f"block[{SCRATCH_BYTES}] = launch._scratch_bytes"]
+        body += [f"block[{LOCAL_BYTES}] = launch.group_bytes", f"block[{SCRATCH_BYTES}] = launch.scratch_bytes"]
     if pattern.weighed:
         body += [
             f"total = {' + '.join(f'n{i}' for i in pattern.weighed)}",

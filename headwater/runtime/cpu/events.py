@@ -18,7 +18,7 @@ _LEAVE_SECONDS = 10.0  # how long Ctrl-C waits for threads to leave a kernel; on
 class CpuEvent(Event):
     """A launch on the cpu device; its clock is `time.perf_counter`."""
 
-    __slots__ = ("_ended", "_error", "_gate", "_local_size", "_queue", "_queued", "_started", "_task")
+    __slots__ = ("_ended", "_error", "_gate", "_local_size", "_queued", "_started", "_task", "queue")
 
     def __init__(self, queued: int, started: int, ended: int, local_size: tuple[int, ...]) -> None:
         self._queued = queued
@@ -28,7 +28,7 @@ class CpuEvent(Event):
         self._error: BaseException | None = None
         self._gate: Gate | None = None  # None: ended before anybody could ask
         self._task: Task | None = None
-        self._queue: CpuQueue | None = None
+        self.queue: CpuQueue | None = None
 
     @property
     def done(self) -> bool:
@@ -51,7 +51,7 @@ class CpuEvent(Event):
 
     def stop(self, error: BaseException | None = None) -> None:
         """End the launch early, and drop those put behind it in its queue; ``wait`` then raises ``error``."""
-        queue = self._queue
+        queue = self.queue
         if queue is not None:
             queue.cancel_after(self)
         task = self._task
@@ -102,7 +102,7 @@ class CpuQueue:
 
     def put(self, event: CpuEvent, start: Callable[[], None], drop: Callable[[], None]) -> None:
         """Call ``start`` when everything put in before has ended, or ``drop`` if the launch is cancelled."""
-        event._queue = self
+        event.queue = self
         with self._lock:
             self._last = event
             if self._running is not None:

@@ -146,28 +146,28 @@ class CpuLaunch:
         info = kernel.info
         self.kernel = kernel
         self.host = host
-        self._info = info
+        self.info = info
         self._check = check
-        self._work_dim = work_dim
+        self.work_dim = work_dim
         self._local_size = given if given is not None else tuple(host.local_size[:work_dim])
         self._entry = _function(host, host.symbol)
         groups = tuple(-(-size // local) for size, local in zip(global_size, host.local_size, strict=True))
-        self._total = prod(groups) if prod(global_size) else 0
-        self._fits = _function(host, host.fits, ctypes.c_int) if host.fits and careful and self._total else None
+        self.total = prod(groups) if prod(global_size) else 0
+        self._fits = _function(host, host.fits, ctypes.c_int) if host.fits and careful and self.total else None
         self._careful = careful
         self._other: CpuLaunch | None = None
         test = host.bounds
         self._bounds: ArrayBounds | None = None
-        if test is not None and test.symbol and self._total and not check:
+        if test is not None and test.symbol and self.total and not check:
             self._bounds = ArrayBounds(kernel, test, _function(host, test.symbol, ctypes.c_int), global_size[:work_dim])
         pool = _pool.pool()
-        self._tickets = max(1, min(pool.size, self._total))
-        self._batch = max(1, self._total // (pool.size * _BATCHES_PER_THREAD))
+        self.tickets = max(1, min(pool.size, self.total))
+        self._batch = max(1, self.total // (pool.size * _BATCHES_PER_THREAD))
         self._told: list[str] = []
         self._callback = _printf(host.formats, self._told) if host.formats else None
 
         block = np.zeros(launch_block.BLOCK_FIELDS, np.int64)
-        block[launch_block.TOTAL] = self._total
+        block[launch_block.TOTAL] = self.total
         block[launch_block.BATCH] = self._batch
         block[launch_block.TAIL] = (2 * pool.size - 1).bit_length()
         block[launch_block.GLOBAL : launch_block.GLOBAL + 3] = global_size
@@ -178,22 +178,22 @@ class CpuLaunch:
         block[launch_block.ENTRY] = ctypes.cast(cast("Any", self._entry), ctypes.c_void_p).value or 0
         if self._callback is not None:
             block[launch_block.PRINTF] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
-        self._block = block
+        self.block = block
 
         self._slots: list[Slot | None] = []
         self._kinds: list[Kind] = []
-        self._locals = [i for i, arg in enumerate(info.args) if arg.kind == "local"]
+        self.local_indices = [i for i, arg in enumerate(info.args) if arg.kind == "local"]
         self.apart: Callable[[Sequence[Any]], CpuLaunch | None] | None = None
         codes = [self._add_slot(i, arg) for i, arg in enumerate(info.args)]
         self._pack = struct.Struct(self._format(codes)).pack_into
-        self._local_sizes: tuple[int, ...] = ()
-        self._local_offsets: tuple[int, ...] = ()
-        self._scratch_bytes = self._frames = 0
-        self._place_locals(())
+        self.local_sizes: tuple[int, ...] = ()
+        self.local_offsets: tuple[int, ...] = ()
+        self.scratch_bytes = self.group_bytes = 0
+        self.place_locals(())
 
-        block[launch_block.LOCAL_BYTES] = self._frames
-        block[launch_block.SCRATCH_BYTES] = self._scratch_bytes
-        self._free: list[Task] = []
+        block[launch_block.LOCAL_BYTES] = self.group_bytes
+        block[launch_block.SCRATCH_BYTES] = self.scratch_bytes
+        self.free: list[Task] = []
         self._packed: Callable[[Sequence[Any]], Task] = self._write_packer
         self._streaming = host.streaming
         self._ahead = launch_block.FLAG_AHEAD if host.fetches_ahead else 0
@@ -205,7 +205,7 @@ class CpuLaunch:
         self._own_caches, self._last_level = own * pool.size, shared // 2
         self._straight = host.straight
         self._inline = not check and not host.traps and (interrupt.SUPPORTED or not host.unbounded)
-        self._bounded = BOUNDED_NS * self._tickets
+        self._bounded = BOUNDED_NS * self.tickets
         self._cost = self._bounded  # nothing is known of the first launch: it may be a long one
         self._helped = 0  # launches with helpers that one alone might have been as good as
         self._next_alone = 1
@@ -218,32 +218,33 @@ class CpuLaunch:
         if arg.kind in ("buffer", "constant"):
             element = signature.argument_type(arg)
             # Elements of three components have the room of four, and not every array is laid out so.
-            return self._add(
+            return self.add(
                 "array" if element is not None and element[1] != 3 else "pointer",
                 "Q",
                 _pointer_slot(self.kernel, arg, position),
             )
         if arg.kind == "local":
-            return self._add("local", "Q", None)
+            return self.add("local", "Q", None)
         if arg.kind == "image":
-            return self._add("other", "Q", lambda value, task: _image(arg, position, value))
+            return self.add("other", "Q", lambda value, task: image_address(arg, position, value))
         if arg.kind == "sampler":
-            return self._add("other", "i", lambda value, task: _sampler(arg, position, value))
+            return self.add("other", "i", lambda value, task: sampler_bits(arg, position, value))
         code, pack = signature.value_slot(arg, position)
         if pack is None:
-            return self._add("number", code, None)
-        return self._add("other", code, lambda value, task: pack(value))
+            return self.add("number", code, None)
+        return self.add("other", code, lambda value, task: pack(value))
 
-    def _add(self, kind: Kind, code: str, slot: Slot | None) -> str:
+    def add(self, kind: Kind, code: str, slot: Slot | None) -> str:
+        """Have one more argument packed as ``code`` says; ``slot`` makes what is packed of what is passed."""
         self._kinds.append(kind)
         self._slots.append(slot)
         return code
 
     def _format(self, codes: Sequence[str]) -> str:
         """The `struct` format of the argument block; ``codes``: of each argument."""
-        return layout(codes, self._info.args, self.host.arg_offsets, self.host.args_bytes)
+        return layout(codes, self.info.args, self.host.arg_offsets, self.host.args_bytes)
 
-    def _place_locals(self, sizes: tuple[int, ...]) -> None:
+    def place_locals(self, sizes: tuple[int, ...]) -> None:
         """Lay the dynamic local arguments behind the static local memory, and the frames behind both."""
         position = self.host.static_local_bytes
         offsets = []
@@ -259,19 +260,19 @@ class CpuLaunch:
                 f"the cpu device has {MAX_SCRATCH}",
                 hint="use smaller groups or less local memory",
             )
-        self._local_sizes, self._local_offsets = sizes, tuple(offsets)
-        self._frames, self._scratch_bytes = frames, total
+        self.local_sizes, self.local_offsets = sizes, tuple(offsets)
+        self.group_bytes, self.scratch_bytes = frames, total
 
-    def _local_bytes(self, args: Sequence[Any]) -> tuple[int, ...]:
+    def local_bytes(self, args: Sequence[Any]) -> tuple[int, ...]:
         """Of each dynamic local argument."""
-        return tuple(_local_bytes(self._info.args[i], i + 1, args[i]) for i in self._locals)
+        return tuple(local_bytes_of(self.info.args[i], i + 1, args[i]) for i in self.local_indices)
 
     def _pack_locals(self, args: Sequence[Any], values: list[Any]) -> None:
         """Put the places of what lies in the threads' memory among the values, if more than local memory does."""
         raise NotImplementedError
 
     def _new_task(self) -> Task:
-        return Task(self._block, self.host.args_bytes)
+        return Task(self.block, self.host.args_bytes)
 
     def _prepare(self, args: Sequence[Any]) -> Task:
         """A task with its arguments packed, ready to run."""
@@ -291,11 +292,11 @@ class CpuLaunch:
         return self._packed(args)
 
     def _count_error(self, args: Sequence[Any]) -> LaunchError:
-        return signature.count_error(self._info, len(args))
+        return signature.count_error(self.info, len(args))
 
     def _coerced(self, args: Sequence[Any], task: Task, values: list[Any]) -> None:
         """Pack numbers as C converts them, or say what is wrong with them."""
-        for i, (kind, arg) in enumerate(zip(self._kinds, self._info.args, strict=True)):
+        for i, (kind, arg) in enumerate(zip(self._kinds, self.info.args, strict=True)):
             if kind == "number":
                 values[i] = signature.coerce_value(arg, i + 1, args[i])
         self._pack(task.args, 0, *values)
@@ -305,7 +306,7 @@ class CpuLaunch:
         assert self._bounds is not None
         refusal = self._bounds.refusal(args, task, sizes)
         task.release()
-        self._free.append(task)
+        self.free.append(task)
         raise refusal
 
     def _choose_way(self, nbytes: int, args: Sequence[Any]) -> int:
@@ -366,9 +367,9 @@ class CpuLaunch:
             return self._carefully(task)(args, queue, time_limit)
         if queue is not None or time_limit is not None or not self._inline or self._cost >= self._bounded:
             return self._submit(task, args, queue, time_limit)
-        if self._total == 0:
+        if self.total == 0:
             return self._nothing(task)
-        if self._cost < INLINE_NS or self._tickets == 1 or (self._cost < ALONE_NS and self._tries_alone()):
+        if self._cost < INLINE_NS or self.tickets == 1 or (self._cost < ALONE_NS and self._tries_alone()):
             # Also for loops that end by themselves: they may have been short so far only for the launches' arguments.
             short = self._straight and self._cost < INLINE_NS
             if not short and interrupt.SUPPORTED and _get_ident() == _MAIN_THREAD:
@@ -376,7 +377,7 @@ class CpuLaunch:
             else:
                 self._begins(task)
                 start = _now()
-                self._entry(task.block_address, task.args_address, scratch_address(self._scratch_bytes))
+                self._entry(task.block_address, task.args_address, scratch_address(self.scratch_bytes))
                 end = _now()
             self._cost = end - start
             self._tried(task)
@@ -385,13 +386,13 @@ class CpuLaunch:
         if task.owned is not None:
             _write_back(task)
             task.release()
-        self._free.append(task)
+        self.free.append(task)
         return CpuEvent(start, start, end, self._local_size)
 
     def _carefully(self, task: Task) -> CpuLaunch:
         """Another launch instead of a task that is not to be run."""
         task.release()
-        self._free.append(task)
+        self.free.append(task)
         assert self._careful is not None
         if self._other is None:
             self._other = self._careful()
@@ -411,7 +412,7 @@ class CpuLaunch:
         self._begins(task)
         start = _now()
         try:
-            self._entry(task.block_address, task.args_address, scratch_address(self._scratch_bytes))
+            self._entry(task.block_address, task.args_address, scratch_address(self.scratch_bytes))
         finally:
             end = _now()
             interrupt.end(task)
@@ -426,7 +427,7 @@ class CpuLaunch:
         self._begins(task)
         start = _now()
         try:
-            _pool.pool().lead(task, self._tickets - 1, self._cost // self._tickets)
+            _pool.pool().lead(task, self.tickets - 1, self._cost // self.tickets)
         finally:
             if watched:
                 interrupt.end(task)
@@ -441,14 +442,14 @@ class CpuLaunch:
     def _submit(self, task: Task, args: Sequence[Any], queue: Queue | None, time_limit: float | None) -> CpuEvent:
         """Run on the pool's threads; wait for the end unless there is a queue."""
         event = CpuEvent(_now(), 0, 0, self._local_size)
-        if self._total == 0 and queue is None:
+        if self.total == 0 and queue is None:
             return self._nothing(task)
         event._gate = Gate()
         event._task = task
         task.given = tuple(args)  # a caller may go on with a list of its own
         task.finish = self._finish
         task.event = event
-        tickets = self._tickets
+        tickets = self.tickets
         if self._check:
             tickets = 1
             record, extents = self._prepare_check(task, args)
@@ -494,7 +495,7 @@ class CpuLaunch:
     def _nothing(self, task: Task) -> CpuEvent:
         """A launch without work-items: it ends where it began."""
         task.release()
-        self._free.append(task)
+        self.free.append(task)
         now = _now()
         return CpuEvent(now, now, now, self._local_size)
 
@@ -538,7 +539,7 @@ class CpuLaunch:
 
         lines = self._told[:]
         self._told.clear()
-        return sentences(lines, self.kernel, self._work_dim)
+        return sentences(lines, self.kernel, self.work_dim)
 
     def _drop(self, task: Task) -> None:
         """A launch cancelled before it began."""
@@ -547,7 +548,7 @@ class CpuLaunch:
         event._task = None
         task.event = None
         task.release()
-        self._free.append(task)
+        self.free.append(task)
         if event._gate is not None:
             event._gate.set()
 
@@ -555,8 +556,8 @@ class CpuLaunch:
         task.event = task.error = None
         task.release()
         task.block[launch_block.OWN_SCRATCH] = 0
-        self._free.append(task)
-        queue = event._queue
+        self.free.append(task)
+        queue = event.queue
         assert event._gate is not None
         event._gate.set()
         if queue is not None:
@@ -565,7 +566,7 @@ class CpuLaunch:
     def _failure(self, task: Task) -> BaseException:
         error, task.error = task.error, None
         if isinstance(error, MemoryError):
-            return ResourceError(f"not enough memory for {self._scratch_bytes} bytes of scratch in each thread")
+            return ResourceError(f"not enough memory for {self.scratch_bytes} bytes of scratch in each thread")
         assert error is not None
         return error
 
@@ -574,21 +575,21 @@ class CpuLaunch:
     def _prepare_check(self, task: Task, args: Sequence[Any]) -> tuple[Array, list[Extent]]:
         """Point the launch block at an error record and at the table of everything that the kernel may touch; the
         record and the table's entries."""
-        scratch = task.keep(aligned_bytes(max(self._scratch_bytes, ALIGNMENT)))
+        scratch = task.keep(aligned_bytes(max(self.scratch_bytes, ALIGNMENT)))
         start = address(scratch)
         extents = []
-        for index, offset, size in zip(self._locals, self._local_offsets, self._local_sizes, strict=True):
-            name = f"`{signature.declaration(self._info.args[index])}`"
+        for index, offset, size in zip(self.local_indices, self.local_offsets, self.local_sizes, strict=True):
+            name = f"`{signature.declaration(self.info.args[index])}`"
             extents.append(Extent(name, start + offset, start + offset + size))
         if self.host.dynamic_local_bytes:
             end = start + self.host.static_local_bytes
             extents.append(Extent("the launch's local memory", end - self.host.dynamic_local_bytes, end))
-        for value, arg in zip(args, self._info.args, strict=True):
+        for value, arg in zip(args, self.info.args, strict=True):
             if arg.kind == "image":
                 extents.append(_extent(f"the pixels of `{arg.name}`", value.array))
                 extents.append(_extent(f"the descriptor of `{arg.name}`", value.descriptor))
             elif arg.kind in ("buffer", "constant") and value is not None:
-                memory = _memory(value, task)
+                memory = memory_of(value, task)
                 extents.append(_extent(f"`{signature.declaration(arg)}`", memory))
         extents = [extent for extent in extents if extent.end > extent.start] or [Extent("nothing", start, start)]
         record = task.keep(np.zeros(ACCESS_ERROR.size_bytes // 8, np.int64))
@@ -606,7 +607,7 @@ class CpuLaunch:
 
             kernel = self.kernel
             source, filename = kernel.program_source, kernel.program_filename
-            found = explain(record, kernel.title, source, filename, extents, self._work_dim)
+            found = explain(record, kernel.title, source, filename, extents, self.work_dim)
             raise beside(found, self._findings())
 
 
@@ -674,7 +675,7 @@ def _write_back(task: Task) -> None:
             np.copyto(array, copy)
 
 
-def _memory(value: Any, task: Task) -> Array:
+def memory_of(value: Any, task: Task) -> Array:
     """The array that the kernel sees for a pointer argument."""
     if isinstance(value, Stream):
         value = value.buffer
@@ -694,7 +695,8 @@ def _extent(name: str, array: Array) -> Extent:
     return Extent(name, start, start + array.nbytes)
 
 
-def _local_bytes(arg: ArgInfo, position: int, value: object) -> int:
+def local_bytes_of(arg: ArgInfo, position: int, value: object) -> int:
+    """Bytes of a local argument; LaunchError for what is none."""
     if not isinstance(value, Local):
         raise signature.fail(
             arg, position, f"local memory is expected, {type(value).__name__} given", "pass hw.Local(number_of_bytes)"
@@ -702,7 +704,8 @@ def _local_bytes(arg: ArgInfo, position: int, value: object) -> int:
     return value.nbytes
 
 
-def _image(arg: ArgInfo, position: int, value: object) -> int:
+def image_address(arg: ArgInfo, position: int, value: object) -> int:
+    """The address of an image's descriptor; LaunchError for what is no image of that kind."""
     if not isinstance(value, Image):
         raise signature.fail(
             arg, position, f"an image is expected, {type(value).__name__} given", "pass hw.Image(array)"
@@ -712,7 +715,8 @@ def _image(arg: ArgInfo, position: int, value: object) -> int:
     return value.address
 
 
-def _sampler(arg: ArgInfo, position: int, value: object) -> int:
+def sampler_bits(arg: ArgInfo, position: int, value: object) -> int:
+    """A sampler as clang encodes it; LaunchError for what is none."""
     if not isinstance(value, Sampler):
         raise signature.fail(
             arg, position, f"a sampler is expected, {type(value).__name__} given", "pass hw.Sampler(…)"

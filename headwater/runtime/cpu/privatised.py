@@ -45,18 +45,18 @@ class TallyLaunch(CpuLaunch):
     def _format(self, codes: Sequence[str]) -> str:
         records = len(self.host.tallies)
         arguments_bytes = self.host.args_bytes - records * TALLY_RECORD_BYTES
-        return layout(codes, self._info.args, self.host.arg_offsets, arguments_bytes) + records * "QQ"
+        return layout(codes, self.info.args, self.host.arg_offsets, arguments_bytes) + records * "QQ"
 
     def _pack_locals(self, args: Sequence[Any], values: list[Any]) -> None:
-        sizes = self._local_bytes(args)
+        sizes = self.local_bytes(args)
         nbytes = [args[i].nbytes for i in self._tallies]
         sizes += tuple(size + 2 * TALLY_SLACK_BYTES for size in nbytes)
-        if sizes != self._local_sizes:
-            self._place_locals(sizes)
-        locals_end = len(self._locals)
-        for i, offset in zip(self._locals, self._local_offsets, strict=False):
+        if sizes != self.local_sizes:
+            self.place_locals(sizes)
+        locals_end = len(self.local_indices)
+        for i, offset in zip(self.local_indices, self.local_offsets, strict=False):
             values[i] = offset
-        for i, size, offset in zip(self._tallies, nbytes, self._local_offsets[locals_end:], strict=True):
+        for i, size, offset in zip(self._tallies, nbytes, self.local_offsets[locals_end:], strict=True):
             values += [values[i], size]
             values[i] = offset + TALLY_SLACK_BYTES
 

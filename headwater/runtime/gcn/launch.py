@@ -25,7 +25,7 @@ from headwater.native import launch_block
 from headwater.native.faults import Extent
 from headwater.native.pool import Task
 from headwater.runtime import printf_memory, signature
-from headwater.runtime.cpu.launch import MAX_SCRATCH, Slot, _image, _memory, _sampler
+from headwater.runtime.cpu.launch import MAX_SCRATCH, Slot, image_address, memory_of, sampler_bits
 from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class SimulatedLaunch(EmulatedLaunch):
         native = native_kernel(code, kernel.info.name, full=full, observer=observer)
         self.native = native
         self.abi = dispatch.abi_of(self.machine_kernel, code.target)
-        self._waves = -(-items // layout.LANES)
+        self.waves = -(-items // layout.LANES)
         explicit = [a for a in self.machine_kernel.args if not a.value_kind.startswith("hidden_")]
         self._hidden = [a for a in self.machine_kernel.args if a.value_kind.startswith("hidden_")]
         last = max([self.machine_kernel.kernarg_bytes, *(a.offset + a.size for a in self.machine_kernel.args)])
@@ -113,8 +113,8 @@ class SimulatedLaunch(EmulatedLaunch):
         super().__init__(kernel, host, global_size, offset, work_dim, check=False)
         self._inline = False
         if native.uses_gds:
-            self._tickets = 1
-        self._sizes = global_size, local_size, offset
+            self.tickets = 1
+        self.sizes = global_size, local_size, offset
         self._make_dispatch()
 
     # -- what all launches share
@@ -122,18 +122,18 @@ class SimulatedLaunch(EmulatedLaunch):
 
     def _make_dispatch(self) -> None:
         """The dispatch structure, and what it points at."""
-        global_size, local_size, _ = self._sizes
+        global_size, local_size, _ = self.sizes
         loaded = _loaded.get(self.code)
         if loaded is None:
             loaded = _loaded[self.code] = LoadedCode(self.code)
-        self._image_memory = loaded
+        self.image_memory = loaded
         self._queue = aligned_bytes(dispatch.QUEUE_BYTES)
         self._queue[:] = np.frombuffer(dispatch.queue_bytes(), np.uint8)
         self._packet = aligned_bytes(dispatch.PACKET_BYTES)
         self._gds = aligned_bytes(layout.GDS_BYTES if self.native.uses_gds else 8)
         self._gds[:] = 0
         packet = dispatch.packet_bytes(
-            self._work_dim,
+            self.work_dim,
             global_size,
             local_size,
             self.abi.scratch_lane_bytes,
@@ -149,7 +149,7 @@ class SimulatedLaunch(EmulatedLaunch):
             "gds": address(self._gds),
             "local": local_size,
             "packed_ids": int(abi.packed_ids),
-            "waves": self._waves,
+            "waves": self.waves,
             "frame_bytes": self.native.frame_bytes,
             "scratch_lane_bytes": abi.scratch_lane_bytes,
             "cache_slots": self.native.cache_slots,
@@ -164,28 +164,28 @@ class SimulatedLaunch(EmulatedLaunch):
         if self.watcher is not None:
             fields["hooks"] = self.watcher.hooks(self)
         layout.DISPATCH.write(memory, fields)
-        self._dispatch = memory
-        self._block[launch_block.DISPATCH] = address(memory)
+        self.dispatch = memory
+        self.block[launch_block.DISPATCH] = address(memory)
 
-    def _place_locals(self, sizes: tuple[int, ...]) -> None:
-        super()._place_locals(sizes)
+    def place_locals(self, sizes: tuple[int, ...]) -> None:
+        super().place_locals(sizes)
         if not self.native.uses_gws:
             return
         # Work-groups that synchronise are run side by side, as many as the chip holds at once.
         from headwater.chips.occupancy import Needs, occupancy
 
         kernel = self.machine_kernel
-        needs = Needs(prod(self.host.local_size), max(kernel.vgpr_count, 1), kernel.sgpr_count, self._frames)
+        needs = Needs(prod(self.host.local_size), max(kernel.vgpr_count, 1), kernel.sgpr_count, self.group_bytes)
         held = occupancy(self.chip, needs).work_groups * self.chip.compute.compute_units
-        self._residents = max(1, min(held, self._total))
-        total = layout.resident_bytes(self._residents, self._scratch_bytes)
+        self._residents = max(1, min(held, self.total))
+        total = layout.resident_bytes(self._residents, self.scratch_bytes)
         if total > MAX_SCRATCH:
             raise ResourceError(
-                f"{self._info.name} synchronises {self._residents} work-groups that run side by side, and they need "
+                f"{self.info.name} synchronises {self._residents} work-groups that run side by side, and they need "
                 f"{total} bytes of private memory and frames",
                 hint="launch fewer or smaller work-groups, or use smaller private arrays",
             )
-        self._scratch_bytes = total
+        self.scratch_bytes = total
 
     def _argument_offsets(self, explicit: Sequence[KernelArg]) -> tuple[int, ...]:
         """Where each argument lies in the kernarg segment."""
@@ -193,18 +193,18 @@ class SimulatedLaunch(EmulatedLaunch):
 
     def _add_slot(self, index: int, arg: ArgInfo) -> str:
         if arg.kind == "local":
-            return self._add("local", "I", None)
+            return self.add("local", "I", None)
         if arg.kind == "image":
-            return self._add("other", "Q", lambda value, task: self._bound_image(arg, index + 1, value, task))
+            return self.add("other", "Q", lambda value, task: self._bound_image(arg, index + 1, value, task))
         if arg.kind == "sampler":
-            return self._add("other", "Q", lambda value, task: _sampler_address(arg, index + 1, value))
+            return self.add("other", "Q", lambda value, task: _sampler_address(arg, index + 1, value))
         return super()._add_slot(index, arg)
 
     def _bound_image(self, arg: ArgInfo, position: int, value: object, task: Any) -> int:
         """The address of an image's description."""
         from headwater.runtime.gcn.images import BoundImage
 
-        _image(arg, position, value)
+        image_address(arg, position, value)
         known = task.images.get(id(value))
         if known is None or known.image is not value:
             image: Any = value
@@ -225,7 +225,7 @@ class SimulatedLaunch(EmulatedLaunch):
 
     def watched(self, watcher: Watcher) -> SimulatedLaunch:
         """The same launch, of code that tells ``watcher`` what happens."""
-        whole, group, offset = (size[: self._work_dim] for size in self._sizes)
+        whole, group, offset = (size[: self.work_dim] for size in self.sizes)
         return self.kernel.watched(whole, group, offset, watcher, self.lds_bytes)
 
     # -- one launch
@@ -240,9 +240,9 @@ class SimulatedLaunch(EmulatedLaunch):
         block = task.block
         if self._residents:
             # A launch of its own number of groups side by side may still be running.
-            layout.DISPATCH.write(self._dispatch, {"residents": self._residents, "gws": address(self.device.gws)})
+            layout.DISPATCH.write(self.dispatch, {"residents": self._residents, "gws": address(self.device.gws)})
             dispatch = task.keep(aligned_bytes(layout.DISPATCH.size_bytes))
-            dispatch[:] = self._dispatch
+            dispatch[:] = self.dispatch
             block[launch_block.DISPATCH] = address(dispatch)
         block[launch_block.ERROR] = address(task.record)
         block[launch_block.BOUNDS] = address(task.table)
@@ -261,20 +261,20 @@ class SimulatedLaunch(EmulatedLaunch):
     def _write_hidden(self, task: SimulatedTask) -> None:
         if not self._hidden:
             return
-        global_size, local_size, offset = self._sizes
+        global_size, local_size, offset = self.sizes
         task.printf = None
         printf = 0
         if any(a.value_kind == "hidden_printf_buffer" for a in self._hidden) and self.code.printf_formats:
             task.printf = task.keep(printf_memory.new_memory())
             printf = address(task.printf)
         values = dispatch.hidden_values(
-            self._work_dim,
+            self.work_dim,
             global_size,
             local_size,
             offset,
             printf=printf,
             queue=address(self._queue),
-            lds_bytes=self._frames - self.machine_kernel.group_segment_bytes,
+            lds_bytes=self.group_bytes - self.machine_kernel.group_segment_bytes,
         )
         for arg in self._hidden:
             value = values.get(arg.value_kind, 0)
@@ -283,7 +283,7 @@ class SimulatedLaunch(EmulatedLaunch):
     def _write_table(self, task: SimulatedTask, args: Sequence[Any]) -> None:
         """The allocations that the kernel may access: its arguments' and its own."""
         task.images = {
-            id(v): task.images[id(v)] for v, a in zip(args, self._info.args, strict=True) if a.kind == "image"
+            id(v): task.images[id(v)] for v, a in zip(args, self.info.args, strict=True) if a.kind == "image"
         }
         for image in task.images.values():
             image.copy_in()
@@ -295,7 +295,7 @@ class SimulatedLaunch(EmulatedLaunch):
                 entries.append((start, start + nbytes, layout.WRITABLE if writable else 0))
                 extents.append(Extent(name, start, start + nbytes))
 
-        for value, arg in zip(args, self._info.args, strict=True):
+        for value, arg in zip(args, self.info.args, strict=True):
             if arg.kind == "image":
                 bound = task.images[id(value)]
                 writable = bool(value.array.flags.writeable)
@@ -306,10 +306,10 @@ class SimulatedLaunch(EmulatedLaunch):
 
                 add("the samplers", address(samplers()), samplers().nbytes, False)
             elif arg.kind in ("buffer", "constant") and value is not None:
-                memory = _memory(value, task)
+                memory = memory_of(value, task)
                 if memory.size:
                     add(f"`{signature.declaration(arg)}`", address(memory), memory.nbytes, bool(memory.flags.writeable))
-        loaded = self._image_memory
+        loaded = self.image_memory
         add("the code object", loaded.address, loaded.memory.nbytes, self.code.has_writable_data)
         add("the kernarg segment", task.args_address, self.host.args_bytes, False)
         add("the dispatch packet", address(self._packet), dispatch.PACKET_BYTES, False)
@@ -342,7 +342,7 @@ class SimulatedLaunch(EmulatedLaunch):
             from headwater.opencl.check_findings import beside, sentences
 
             found = explain(self, task.record.tolist(), task.extents)
-            raise beside(found, sentences(task.told, self.kernel, self._work_dim))
+            raise beside(found, sentences(task.told, self.kernel, self.work_dim))
 
     # -- what headwater.emulate.watch.hooks.Watched says
     # ------------------------------------------------------------------------------------------
@@ -356,7 +356,7 @@ class SimulatedLaunch(EmulatedLaunch):
 
     def header(self, task: SimulatedTask, place: Callable[[int], int]) -> Mapping[str, Any]:
         """What a trace's header says of this launch."""
-        global_size, local_size, _ = self._sizes
+        global_size, local_size, _ = self.sizes
         return {
             "machine": "gcn",
             "kernel": self.machine_kernel.name,
@@ -366,7 +366,7 @@ class SimulatedLaunch(EmulatedLaunch):
             "local_size": local_size,
             "vgprs": self.machine_kernel.vgpr_count,
             "sgprs": self.machine_kernel.sgpr_count,
-            "lds_bytes": self._frames,
+            "lds_bytes": self.group_bytes,
         }
 
     def regions(self, task: SimulatedTask) -> list[Region]:
@@ -377,7 +377,7 @@ class SimulatedLaunch(EmulatedLaunch):
 def _sampler_address(arg: ArgInfo, position: int, value: object) -> int:
     from headwater.runtime.gcn.images import sampler_address
 
-    return sampler_address(_sampler(arg, position, value))
+    return sampler_address(sampler_bits(arg, position, value))
 
 
 def merged(entries: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:

@@ -17,7 +17,7 @@ from headwater.emulate.wave.launched import SimulatedTask
 from headwater.isa.gcn import amdcl
 from headwater.native import launch_block
 from headwater.native.pool import Task
-from headwater.runtime.cpu.launch import _memory
+from headwater.runtime.cpu.launch import memory_of
 from headwater.runtime.gcn.images import samplers
 from headwater.runtime.gcn.launch import SimulatedLaunch
 
@@ -49,7 +49,7 @@ class LegacyLaunch(SimulatedLaunch):
         return tuple(places)
 
     def _new_task(self) -> Task:
-        task = SimulatedTask(self._block, max(self.host.args_bytes, self._packed_bytes))
+        task = SimulatedTask(self.block, max(self.host.args_bytes, self._packed_bytes))
         task.own = {
             _BUFFERS: aligned_bytes(amdcl.block_bytes(self.machine_kernel), 256),
             _DISPATCH: aligned_bytes(layout.DISPATCH.size_bytes),
@@ -63,13 +63,13 @@ class LegacyLaunch(SimulatedLaunch):
         filled = amdcl.block(
             self.machine_kernel,
             address(buffers),
-            self._image_memory.address,
+            self.image_memory.address,
             [self._value(task, number, value) for number, value in enumerate(args)],
             self._samplers(args),
-            amdcl.NdRange(*self._sizes, self._work_dim),
+            amdcl.NdRange(*self.sizes, self.work_dim),
         )
         buffers[:] = np.frombuffer(filled, np.uint8)
-        dispatch[:] = self._dispatch
+        dispatch[:] = self.dispatch
         start = layout.DISPATCH.offset["sgprs"]
         registers: Array = dispatch[start : start + 4 * layout.SGPR_SLOTS].view(np.uint32)
         for register, content in amdcl.registers(self.machine_kernel, address(buffers), filled).items():
@@ -89,14 +89,14 @@ class LegacyLaunch(SimulatedLaunch):
 
     def _value(self, task: SimulatedTask, number: int, value: Any) -> tuple[int, int] | amdcl.ImageValue | bytes | int:
         """An argument as `amdcl.block` takes it, from where it was packed."""
-        arg, at = self._info.args[number], self.host.arg_offsets[number]
+        arg, at = self.info.args[number], self.host.arg_offsets[number]
         packed = bytes(task.args[at : at + max(arg.size_bytes, 8)])
         if arg.kind == "image":
             return _image_value(task.images[id(value)])
         if arg.kind == "sampler":
             return _theirs(value.bits).to_bytes(4, "little")
         if arg.kind in ("buffer", "constant"):
-            nbytes = 0 if value is None else _memory(value, task).nbytes
+            nbytes = 0 if value is None else memory_of(value, task).nbytes
             return int.from_bytes(packed[:8], "little"), nbytes
         if arg.kind == "local":
             return int.from_bytes(packed[:4], "little")

@@ -168,13 +168,13 @@ class Arguments:
         return transfer.memory, transfer
 
     def _sampler(self, sampler: Sampler) -> Any:
-        made = self._device._samplers.get(sampler)
+        made = self._device.samplers.get(sampler)
         if made is None:
             cl = pyopencl()
             made = cl.Sampler(
                 self._device.context, sampler.normalized, CL_ADDRESSING[sampler.addressing], CL_FILTER[sampler.filter]
             )
-            self._device._samplers[sampler] = made
+            self._device.samplers[sampler] = made
         return made
 
 

@@ -100,7 +100,7 @@ class ClDevice(Device):
         self.cl_device = device
         self.platform_name = str(device.platform.name).strip("\0 ")
         self.description = str(device.name).strip("\0 ")
-        self._samplers: dict[Any, Any] = {}
+        self.samplers: dict[Any, Any] = {}
 
     @functools.cached_property
     def context(self) -> Any:

@@ -242,21 +242,21 @@ class ShaderLaunch(EmulatedLaunch):
         if self.mode == "pixel" and (watcher is not None or self.native.quads):
             self.wavefronts = rasterised(*sizes.whole[:2])
         self.sizes = sizes
-        self._waves = -(-prod(sizes.local) // layout.LANES)
-        self._descriptors = LAUNCH.size_bytes + RESOURCE.size_bytes * len(self.native.order)
+        self.waves = -(-prod(sizes.local) // layout.LANES)
+        self.descriptors = LAUNCH.size_bytes + RESOURCE.size_bytes * len(self.native.order)
         host = EmulatedKernel(
             library=self.native.library,
             symbol=SYMBOL,
             local_size=sizes.local,
             arg_offsets=self._argument_offsets(owner.info),
-            args_bytes=self._descriptors + packed_bytes,
+            args_bytes=self.descriptors + packed_bytes,
             static_local_bytes=machine.lds_bytes,
             frame_bytes=0,
         )
         super().__init__(owner, host, sizes.whole, sizes.origin, sizes.dimensions, check=False)
         self._inline = False
         if self.native.uses_gds or self.native.shared:  # one work-group after the other
-            self._tickets = 1
+            self.tickets = 1
         self._make_dispatch()
 
     def _argument_offsets(self, info: KernelInfo) -> tuple[int, ...]:
@@ -271,7 +271,7 @@ class ShaderLaunch(EmulatedLaunch):
         fields: dict[str, Any] = {
             "gds": address(self._gds),
             "local": self.sizes.local,
-            "waves": self._waves,
+            "waves": self.waves,
             "frame_bytes": self.native.frame_bytes,
             "scratch_lane_bytes": self.private_lane_bytes,
             "cache_slots": self.native.cache_slots,
@@ -284,8 +284,8 @@ class ShaderLaunch(EmulatedLaunch):
             self._quads = np.ascontiguousarray(self.wavefronts.quads)
             fields["quads"], fields["drawn"] = address(self._quads), len(self._quads)
         layout.DISPATCH.write(memory, fields)
-        self._dispatch = memory
-        self._block[launch_block.DISPATCH] = address(memory)
+        self.dispatch = memory
+        self.block[launch_block.DISPATCH] = address(memory)
 
     def watched(self, watcher: Watcher) -> ShaderLaunch:
         """The same launch, of code that tells ``watcher`` what happens."""
@@ -379,7 +379,7 @@ class ShaderLaunch(EmulatedLaunch):
             from headwater.opencl.check_findings import beside, sentences
 
             found = explain(self, task.record.tolist(), task.extents)
-            raise beside(found, sentences(task.told, self.kernel, self._work_dim))
+            raise beside(found, sentences(task.told, self.kernel, self.work_dim))
 
     def line_of(self, index: int, number: int) -> int:
         """The source line of a group, fetch or write (``number``) of a control-flow instruction; 0 if none is known."""
@@ -426,7 +426,7 @@ class ShaderLaunch(EmulatedLaunch):
         machine = self.machine
         return {
             "machine": "vliw",
-            "kernel": self._info.name,
+            "kernel": self.info.name,
             "target": self.chip.target,
             "generation": machine.shader.generation,
             "code": machine.digest,
@@ -439,7 +439,7 @@ class ShaderLaunch(EmulatedLaunch):
             "gprs": machine.gprs,
             "clause_temporaries": machine.clause_temporaries,
             "stack_entries": machine.stack_entries,
-            "lds_bytes": self._frames,
+            "lds_bytes": self.group_bytes,
             "resources": list(self._resources(task, place)),
         }
 

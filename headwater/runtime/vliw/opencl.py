@@ -26,7 +26,7 @@ from headwater.native.pool import Task
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime import printf_memory, signature
 from headwater.runtime.checking import check_wanted
-from headwater.runtime.cpu.launch import CpuLaunch, _memory
+from headwater.runtime.cpu.launch import CpuLaunch, memory_of
 from headwater.runtime.gcn.device import SimulatedDevice, WhenCalled
 from headwater.runtime.images import Image as Picture
 from headwater.runtime.interface import DeviceProgram
@@ -262,14 +262,14 @@ class OpenClLaunch(ShaderLaunch):
         return whole[:count], group[:count]
 
     def _argument_offsets(self, info: KernelInfo) -> tuple[int, ...]:
-        return tuple(self._descriptors + place for place in self.convention.places)
+        return tuple(self.descriptors + place for place in self.convention.places)
 
     def _prepare(self, args: Sequence[Any]) -> Task:
         task = CpuLaunch._prepare(self, args)
         assert isinstance(task, SimulatedTask)
         arena = Arena()
-        packed = bytearray(task.args[self._descriptors : self._descriptors + self._packed_bytes])
-        for value, arg, at in zip(args, self._info.args, self.convention.places, strict=True):
+        packed = bytearray(task.args[self.descriptors : self.descriptors + self._packed_bytes])
+        for value, arg, at in zip(args, self.info.args, self.convention.places, strict=True):
             if arg.kind in ("buffer", "constant"):
                 where = 0 if value is None else self._place(task, arena, arg, value)
             elif arg.kind == "image":
@@ -291,7 +291,7 @@ class OpenClLaunch(ShaderLaunch):
 
     def _place(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Any) -> int:
         """A buffer's address in the arena. The chip accesses whole dwords, so others than these are copied."""
-        memory = _memory(value, task)
+        memory = memory_of(value, task)
         if not memory.size:
             return 0
         flat = memory.reshape(-1).view(np.uint8)

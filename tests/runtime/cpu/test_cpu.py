@@ -697,7 +697,7 @@ def test_ctrl_c_reaches_a_launch_that_other_arguments_made_long(built) -> None:
 def test_loops_that_may_not_end_are_run_with_help_and_stopped_by_ctrl_c(built, monkeypatch) -> None:
     out = np.zeros(1, np.int32)
     prepared = built.kernels["spin"].prepare((8,), (1,))
-    prepared._tickets = 2  # as on two processors at least
+    prepared.tickets = 2  # as on two processors at least
     prepared._cost = prepared._bounded  # as at first: other tests may have launched it
     lead, leads = Pool.lead, []
     monkeypatch.setattr(Pool, "lead", lambda self, task, *rest: leads.append(task) or lead(self, task, *rest))

@@ -118,7 +118,7 @@ def test_large_launches_try_both_ways_and_then_no_more(close):
         out = np.zeros(4096, np.int32)
         launch([out], None, None).wait()
         assert (out == 7).all()
-        ways.append(launch._free[-1].block[launch_block.FLAGS] & launch_block.FLAG_STREAMING)
+        ways.append(launch.free[-1].block[launch_block.FLAGS] & launch_block.FLAG_STREAMING)
         launch._cost = 10**9  # on all threads, as a large one
     assert sorted(ways) == [0] * trials.ROUNDS + [1] * trials.ROUNDS
     assert trials.preferred(launch.host.library.parent.name, (1, 0))[0] is not None
@@ -136,23 +136,23 @@ def test_launches_that_read_try_to_prefetch(close):
         x = np.arange(4096, dtype=np.int32)
         launch([x], None, None).wait()
         assert (x == 2 * np.arange(4096)).all()
-        ways.append(int(launch._free[-1].block[launch_block.FLAGS]))
+        ways.append(int(launch.free[-1].block[launch_block.FLAGS]))
     assert sorted(ways) == [0] * trials.ROUNDS + [launch_block.FLAG_AHEAD] * trials.ROUNDS
     assert launch._trial is None
     launch._last_level = 1 << 20
     launch([np.zeros(4096, np.int32)], None, None).wait()
     assert (
-        launch._free[-1].block[launch_block.FLAGS] == launch_block.FLAG_AHEAD
+        launch.free[-1].block[launch_block.FLAGS] == launch_block.FLAG_AHEAD
     )  # beyond the cores' own caches, but not large
     launch._own_caches = 1 << 20
     launch([np.zeros(4096, np.int32)], None, None).wait()
-    assert launch._free[-1].block[launch_block.FLAGS] == 0
+    assert launch.free[-1].block[launch_block.FLAGS] == 0
 
 
 def test_launches_of_one_thread_are_tried_as_well(close):
     program = hw.compile("kernel void fill(global int *out) { out[get_global_id(0)] = 8; }", device="cpu")
     launch = program.on(hw.device("cpu")).kernels["fill"].prepare((4096,), (64,))
-    launch._own_caches, launch._last_level, launch._tickets = 1024, 4096, 1
+    launch._own_caches, launch._last_level, launch.tickets = 1024, 4096, 1
     out = np.zeros(4096, np.int32)
     for _ in range(2 * trials.ROUNDS):
         launch([out], None, None).wait()
