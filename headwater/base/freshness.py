@@ -68,11 +68,16 @@ def code_state(module: str) -> str:
     key = cache.key(_FORMAT, str(_ROOT), "\n".join(files.values()), module)
     entry = cache.get(key)
     if entry is not None:
-        needed = (entry / _LIST).read_text(encoding="utf-8").split("\n")
+        needed = (entry / _LIST).read_text(encoding="utf-8").splitlines()
     else:
         needed = sorted(files_of(module, files))
         cache.put(key, {_LIST: "\n".join(needed).encode()})
     return "\n".join(files[name] for name in needed)
+
+
+def state_of(maker: object) -> str:
+    """`code_state` of the module that an object's class is defined in; "" for None."""
+    return "" if maker is None else code_state(type(maker).__module__)
 
 
 @functools.cache

@@ -49,3 +49,18 @@ def test_a_changed_file_changes_the_state(monkeypatch):
     after = freshness.code_state.__wrapped__("headwater.chips")
     assert after != before
     assert freshness.code_state.__wrapped__("headwater.errors") == freshness.code_state("headwater.errors")
+
+
+def test_code_that_watches_depends_on_what_writes_it():
+    for module in ("emulate.gcn.check", "emulate.vliw.check", "emulate.watch.trace", "emulate.watch.stats"):
+        assert {"emulate/watch/staging.py", "emulate/watch/repeats.py"} <= needed(f"headwater.{module}"), module
+
+
+def test_objects_of_other_packages_have_a_state():
+    assert freshness.state_of(None) == ""
+    first = freshness.code_state.__wrapped__(__name__)
+    assert freshness.code_state.__wrapped__(__name__) == first == freshness.state_of(Here())
+
+
+class Here:
+    """An object whose class no package of ours defines."""

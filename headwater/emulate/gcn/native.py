@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.base import cache
-from headwater.base.freshness import native_state
+from headwater.base.freshness import native_state, state_of
 from headwater.emulate.wave.support import has_avx512, support
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def native_kernel(code: CodeObject, name: str, *, full: bool, observer: Observer
     ``full``: for groups of a multiple of 64 work-items only. Raises InternalError if LLVM cannot compile it.
     """
     watched = "" if observer is None else observer.name
-    key = cache.key(_FORMAT, native_state(__name__), code.digest, name, str(full), watched)
+    key = cache.key(_FORMAT, native_state(__name__), code.digest, name, str(full), watched, state_of(observer))
     entry = cache.get(key)
     if entry is None:
         entry = cache.put(key, _build(code, name, full, observer))

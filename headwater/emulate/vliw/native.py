@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.base import cache
-from headwater.base.freshness import native_state
+from headwater.base.freshness import native_state, state_of
 from headwater.emulate.vliw.bindings import Bindings, Name
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import c_header
@@ -53,7 +53,9 @@ def native_shader(kernel: Kernel, bindings: Bindings, *, full: bool, observer: O
     """
     facts_of = f"{kernel.kind} {kernel.gprs} {kernel.clause_temporaries} {kernel.byte_atomics}"
     watched = "" if observer is None else observer.name
-    key = cache.key(_FORMAT, native_state(__name__), kernel.digest, facts_of, bindings.key(), str(full), watched)
+    key = cache.key(
+        _FORMAT, native_state(__name__), kernel.digest, facts_of, bindings.key(), str(full), watched, state_of(observer)
+    )
     entry = cache.get(key)
     if entry is None:
         entry = cache.put(key, _build(kernel, bindings, full, observer))
