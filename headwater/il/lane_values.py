@@ -16,6 +16,9 @@ import numpy as np
 
 WAVEFRONT = 64
 """Work-items of a wavefront on all chips that take IL whose work-items share memory."""
+MOST_SYMBOLS = 64
+"""A sum with more symbols is not followed any further. Addresses have a few; a chain of sums over what was loaded gains
+one with each, and following 10,000 of them took most of the translation's time."""
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -196,7 +199,7 @@ def computed(name: str, sources: list[Form], fresh: Fresh) -> Form | None:
     if name in ("mov", "invariant_move"):
         return sources[0]
     if name in ("iadd", "isub"):
-        return sources[0].plus(sources[1], 1 if name == "iadd" else -1)
+        return _followed(sources[0].plus(sources[1], 1 if name == "iadd" else -1))
     if name == "inegate":
         return sources[0].times(-1)
     if name in ("imul", "umul", "imad", "umad"):
@@ -204,7 +207,7 @@ def computed(name: str, sources: list[Form], fresh: Fresh) -> Form | None:
         if product is None and all(source.of_one_kind for source in sources[:2]):
             uniform = sources[0].uniform, sources[1].uniform
             product = fresh(all(uniform), scaled=any(uniform) and not all(uniform)) if any(uniform) else None
-        return product.plus(sources[2]) if product is not None and len(sources) > 2 else product
+        return _followed(product.plus(sources[2])) if product is not None and len(sources) > 2 else product
     if name == "ishl" and (by := sources[1].constant) is not None:
         return sources[0].times(1 << (by & 31))
     if name in _BITWISE:
@@ -216,6 +219,10 @@ def computed(name: str, sources: list[Form], fresh: Fresh) -> Form | None:
         if condition.known and a.symbols == b.symbols:
             return Form(np.where(condition.numbers != 0, a.numbers, b.numbers), a.symbols)
     return None
+
+
+def _followed(sum_: Form) -> Form | None:
+    return sum_ if len(sum_.symbols) <= MOST_SYMBOLS else None
 
 
 def _product(a: Form, b: Form) -> Form | None:
