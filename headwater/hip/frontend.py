@@ -196,6 +196,7 @@ _DYNAMIC = re.compile(
 )
 _UNDEFINED = re.compile(r"^@([\w.$-]+) = external (?!addrspace\(3\) global \[0 x)[^\n]*", re.MULTILINE)
 _VARIABLE_PLACE = re.compile(r"^ *#dbg_(?!label)[^\n]*\n", re.MULTILINE)
+_VARIABLES = re.compile(r", retainedNodes: !\d+")
 _DEBUG = re.compile(r",? !dbg !\d+")
 _VISIBILITY = re.compile(r"^((?:define|declare|@[\w.$-]+ =)[^@\n]*?)\b(?:hidden|protected) ", re.MULTILINE)
 _HIDDEN_PREFIX = "hip."
@@ -212,6 +213,7 @@ def _as_opencl(text: str, kernels: Sequence[Kernel], *, keep_lines: bool, on_hos
         text = re.sub(r"^!llvm\.dbg\.cu = .*\n", "", _DEBUG.sub("", text), flags=re.MULTILINE)
     else:
         text = text.replace("emissionKind: FullDebug", "emissionKind: LineTablesOnly")
+        text = _VARIABLES.sub("", text)  # LLVM takes it that there are none with line tables alone
     names = {kernel.symbol: symbol_of(kernel.info.name) for kernel in kernels}
     # The library has functions of such names, and what a program defines itself is another's.
     others = {name: _HIDDEN_PREFIX + name for name in _DEFINED.findall(text) if name not in names}

@@ -33,5 +33,5 @@ def test_kernels_are_right_where_numpy_knows_the_answer():
 
 def test_needs_a_simulated_chip(monkeypatch):
     monkeypatch.setattr("sys.argv", ["emulate.py", "--device", "cpu"])
-    with pytest.raises(hw.UsageError, match="no simulated chip"):
+    with pytest.raises(hw.UsageError, match="is not a simulated chip"):
         emulate.main()

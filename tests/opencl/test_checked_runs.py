@@ -14,7 +14,7 @@ from kernel_runs import LAYOUTS, source
 import headwater as hw
 from benchmarks.forced_layouts import build, run
 from headwater.errors import KernelFault
-from headwater.native.faults import Extent, _place
+from headwater.native.faults import Extent, place_in
 from headwater.runtime import Local
 from verification.random_kernels import random_case
 
@@ -129,10 +129,10 @@ def test_null_pointer_is_named():
 
 def test_an_address_far_from_all_arguments_is_shown():
     extents = [Extent("`int *a`", 1 << 44, (1 << 44) + 64), Extent("`int *b`", 1 << 45, (1 << 45) + 64)]
-    far = _place(0x1234567, 4, extents)
+    far = place_in(0x1234567, 4, extents)
     assert far == "at address 0x1234567, which is near no argument: the nearest, `int *a`, is at 0x100000000000"
-    assert _place((1 << 44) - 1, 1, extents) == "1 byte before the beginning of `int *a` (64 bytes)"
-    assert _place((1 << 44) + 64, 4, extents) == "at byte 64 of `int *a`, which has 64 bytes"
+    assert place_in((1 << 44) - 1, 1, extents) == "1 byte before the beginning of `int *a` (64 bytes)"
+    assert place_in((1 << 44) + 64, 4, extents) == "at byte 64 of `int *a`, which has 64 bytes"
 
 
 def test_pointers_of_unknown_origin_pass():

@@ -162,7 +162,10 @@ def reported(device):
     infos = _infos(_own_facts(found) if device == "cpu" else _chip_facts(found), svm=False)
     listed = infos["DEVICE_OPENCL_C_FEATURES"]
     features = {listed[at + 4 : at + 68].rstrip(b"\0").decode() for at in range(0, len(listed), 68)}
-    return features | set(infos["DEVICE_EXTENSIONS"].rstrip(b"\0").decode().split())
+    found = features | set(infos["DEVICE_EXTENSIONS"].rstrip(b"\0").decode().split())
+    # The platform's extension would promise that sub-groups make progress independently; the language's is there.
+    assert "cl_khr_subgroups" not in found
+    return found | {"cl_khr_subgroups"} if "__opencl_c_subgroups" in found else found
 
 
 def defined(device, options):

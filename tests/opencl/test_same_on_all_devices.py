@@ -263,7 +263,7 @@ WRONG = {  # the message, and the source, in which @ is where the fault is
     "recursion": ("supported: f calls", f"int f(int x) {{ return x ? @f(x - 1) : 0; }}\n{K} o[0] = f(o[0]); }}"),
     "recursive kernel": ("recursion is not supported: k calls", f"{K}\n  if (o[0]--) @k(o);\n}}"),
     "stack": (
-        "stack memory of a size",
+        "stack memory whose size",
         f"{K}\n  private int *p = (private int *)@__builtin_alloca(o[1]);\n  p[o[2]] = 1; o[3] = p[o[4]];\n}}",
     ),
     "frames": ("have no stack", f"{K}\n  o[0] = (int)(size_t)@__builtin_frame_address(0);\n}}"),

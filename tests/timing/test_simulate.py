@@ -218,7 +218,7 @@ def test_damaged_traces_are_told(program: Any, tmp_path: Path) -> None:
     (tmp_path / "short.trace").write_bytes(data[:-7])
     with pytest.raises(UsageError, match="damaged"):
         Replayer(read(tmp_path / "short.trace"), machine)
-    start = read(tmp_path / "a.trace")._start
+    start = read(tmp_path / "a.trace").start
     (tmp_path / "none.trace").write_bytes(data[:start])
     with pytest.raises(UsageError, match="8 of 8 wavefronts are missing"):
         Replayer(read(tmp_path / "none.trace"), machine)

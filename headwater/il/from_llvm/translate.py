@@ -48,8 +48,12 @@ def translate(
     """Translate one kernel of a module that `headwater.opencl.codegen_vliw` made. ``tables``: what constants hold that
     the module only declares; ``drawing``: see `headwater.il.from_llvm.drawing.draws`."""
     function = module.function(info.symbol)
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
-    return _Kernel(module, function, info, chip, filename, tables, drawing).translated()
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))  # blocks nest as deep as the source has them
+    try:
+        return _Kernel(module, function, info, chip, filename, tables, drawing).translated()
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 class _Kernel:

@@ -39,6 +39,7 @@ class Host:
     arg_offsets: tuple[int, ...]
     args_bytes: int
     static_local_bytes: int = 0
+    dynamic_local_bytes: int = 0
     frame_bytes: int = 0
     unbounded: bool = False
     formats: tuple[str, ...] = ()
