@@ -48,6 +48,7 @@ _COMMON = (
     "-fno-threadsafe-statics",
     "-O2",
     "-disable-llvm-passes",
+    "-discard-value-names",
     "-emit-llvm",
     "-debug-info-kind=limited",
     "-dwarf-version=5",

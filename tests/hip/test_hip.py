@@ -309,3 +309,14 @@ def test_votes_of_half_a_wavefront_are_refused(vote, mask):
     with pytest.raises(SourceError, match="64 bits, one for each thread of a wavefront") as caught:
         hw.compile(text, language="hip", device="vega64")
     assert caught.value.span.line == 2
+
+
+def test_parameters_may_have_any_name():
+    """Names that the vectoriser gives to its own parameters among them."""
+    names = "dim stop stream launch frame state ahead".split()
+    given = ", ".join(f"int {name}" for name in names)
+    text = f"__global__ void k(int *args, {given}) {{ args[threadIdx.x] = {' + '.join(names)}; }}"
+    for device in DEVICES:
+        out = np.zeros(64, np.int32)
+        hw.compile(text, language="hip", device=device).k[(64,), (64,)](out, *range(7))
+        assert (out == 21).all()
