@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -38,11 +39,11 @@ def python_side(device: str, elements: int) -> dict[str, float]:
     program = hw.compile(SOURCE, device=device)
     a, b, c = (hw.stream((np.arange(elements) % 1000).astype(np.float32) * k, device=device) for k in (1, 2, 3))
 
-    def median(call: object, count: int) -> float:
+    def median(call: Callable[[], object], count: int) -> float:
         times = []
         for _ in range(count):
             start = time.perf_counter()
-            call()  # type: ignore[operator]
+            call()
             times.append(time.perf_counter() - start)
         return statistics.median(times) * 1e6
 

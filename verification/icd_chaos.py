@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 SERVERS = 6
@@ -106,11 +107,11 @@ def servers(mark: str) -> list[int]:
     return [number for number, line in processes(mark).items() if "headwater.icd.server" in line]
 
 
-def wait_for(what: str, done: object) -> bool:
+def wait_for(what: str, done: Callable[[], object]) -> bool:
     """Whether it came true in time."""
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
-        if done():  # type: ignore[operator]
+        if done():
             return True
         time.sleep(0.02)
     print(f"HANGS: {what}")

@@ -22,10 +22,9 @@ class Traits:
     ``first_trap_register``: TTMP0. ``has_inverse_two_pi``: the inline constant 1/(2π). ``has_apertures``: sources that
     hold the limits of shared and private memory. ``has_lds_direct``: the source LDS_DIRECT.
 
-    ``has_scalar_load_literal``: the offset of a scalar load may be a literal. ``most_vmcnt``: what
-    s_waitcnt can let VMCNT be. ``sdwa``, ``dpp``: the rows' flags
-    of instructions that may have a second word for parts of lanes, or for other lanes.
-    ``has_row_newbcast``: that broadcast of DPP. ``vop3_of_vop1``: VOP3's opcode of VOP1's first operation.
+    ``has_scalar_load_literal``: the offset of a scalar load may be a literal. ``most_vmcnt``: what s_waitcnt can let
+    VMCNT be. ``sdwa``, ``dpp``: the rows' flags of instructions that may have a second word for parts of lanes, or for
+    other lanes. ``has_row_newbcast``: that broadcast of DPP. ``vop3_of_vop1``: VOP3's opcode of VOP1's first operation.
     ``has_long_interpolation``: VOP3 interpolates.
 
     ``vgpr_granule``: in what steps descriptors of kernels count VGPRs ("compute_pgm_rsrc1"). ``has_unified_registers``:

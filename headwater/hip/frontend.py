@@ -6,6 +6,7 @@ mathematics have the names of OpenCL C's built-ins in our header, so that the de
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
@@ -18,10 +19,11 @@ from headwater.errors import DeviceError, SourceError, Span, UsageError
 from headwater.hip import host_api
 from headwater.hip.signatures import Kernel, kernels_of
 from headwater.opencl import clang, includes
-from headwater.opencl.kernels import DYNAMIC_LOCAL, HIP_OPTION
+from headwater.opencl.kernels import HIP_OPTION
 from headwater.opencl.library_calls import with_library_calls
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.symbols import symbol_of, with_plain_symbols
+from headwater.vectorise import DYNAMIC_LOCAL
 
 INCLUDE = Path(__file__).with_name("include")
 HEADER = INCLUDE / "headwater_hip.h"
@@ -156,11 +158,13 @@ def compile_to_ir(
         if includes.present(source):
             read = clang.included(listing.read_text(errors="surrogateescape"), cwd)
             found = tuple(sorted(looked_at | {path for path in read if not path.startswith(str(INCLUDE))}))
-    text = with_plain_symbols(done.stdout.decode())
+    text, strings = _without_strings(done.stdout.decode())
+    text = with_plain_symbols(text)
     kernels = kernels_of(text)
     _refuse_unset(text, source, filename)
     ir = _as_opencl(text, kernels, keep_lines=debug or parsed.debug, on_host=on_host)
     ir = with_library_calls(ir, SPIR.calling if on_host else "")
+    ir = _STRING.sub(lambda m: strings[int(m[0][2:-1])], ir)
     return clang.Frontend(ir, {kernel.info.name: kernel.info for kernel in kernels}, messages, found)
 
 
@@ -180,6 +184,16 @@ def _chip(target: Sequence[str]) -> tuple[str, ...]:
 
 
 # ---------------------------------------------------------------------------------------------- IR as OpenCL C's
+
+_STRING = re.compile(r'\bc"[^"]*"')
+"""A constant's bytes (LLVM Language Reference, "Complex Constants"); a quote in it is written \\22."""
+
+
+def _without_strings(text: str) -> tuple[str, list[str]]:
+    """IR with numbers for its strings, and the strings: what is between their quotes is data, whatever it is."""
+    numbers = itertools.count()
+    return _STRING.sub(lambda _: f'c"{next(numbers)}"', text), _STRING.findall(text)
+
 
 _HOUSEKEEPING = re.compile(r'^@(?:[^\n]* section "llvm\.metadata"[^\n]*|__hip_cuid_\w* = [^\n]*)\n', re.MULTILINE)
 _COMDAT = re.compile(r"^\$[^\n]*comdat[^\n]*\n", re.MULTILINE)

@@ -24,10 +24,6 @@ def hip_options(options: str) -> str:
     return options if options.startswith(HIP_OPTION) else f"{HIP_OPTION} {options}"
 
 
-DYNAMIC_LOCAL = "__hw_dynamic_local"
-"""The variable of local memory of which each launch says the size; it lies behind all others."""
-
-
 @dataclass(frozen=True)
 class ArgInfo:
     """One argument of a kernel.

@@ -72,10 +72,21 @@ def check_sizes(
         raise LaunchError(f"the global size {whole} is beyond 2**62 work-items")
     if local_size is None:
         group = required[: len(whole)] if required is not None else None
-        if group is None:
-            return None
     else:
         group = sizes(local_size, "group size", low=1)
+    if info.dynamic_local and not lds_bytes:
+        raise LaunchError(
+            f"{called(info)} has extern __shared__ memory, and the launch does not say its size",
+            hint="pass lds=BYTES (--lds BYTES), what <<<…>>> has for its third argument",
+        )
+    if group is None:
+        if info.max_group:
+            raise LaunchError(
+                f"{called(info)} is for groups of up to {info.max_group} work-items (__launch_bounds__), "
+                "and the launch leaves their size open",
+                hint="pass a group size (--local)",
+            )
+        return None
     if len(group) != len(whole):
         raise LaunchError(
             f"the group size {group} has {len(group)} dimension{'s' * (len(group) != 1)}, "
@@ -86,11 +97,6 @@ def check_sizes(
             f"{called(info)} requires groups of {tuple(required)}, not {group}",
             hint="pass that group size, or None",
         )
-    if info.dynamic_local and not lds_bytes:
-        raise LaunchError(
-            f"{called(info)} has extern __shared__ memory, and the launch does not say its size",
-            hint="pass lds=BYTES (--lds BYTES), what <<<…>>> has for its third argument",
-        )
     if info.max_group and prod(group) > info.max_group:
         raise LaunchError(
             f"{called(info)} is for groups of up to {info.max_group} work-items (__launch_bounds__), not {group}",
@@ -99,14 +105,23 @@ def check_sizes(
     if prod(group) > largest:
         raise LaunchError(f"a group of {group} has {prod(group)} work-items, the device allows {largest}")
     if any(size % part for size, part in zip(whole, group, strict=True)) and not allows_remainders(options):
-        rounded = tuple(-(-size // part) * part for size, part in zip(whole, group, strict=True))
-        raise LaunchError(
-            f"groups of {group} do not divide the global size {whole}, as OpenCL 1.x requires",
-            hint=f"launch {rounded} and let the kernel test its index"
-            + (", pass None as the group size" if required is None else f": its groups are always {group}")
-            + (", or build with -cl-std=CL2.0" if called(info) == info.name else ""),
-        )
+        raise _not_divided(info, whole, group, options)
     return group
+
+
+def _not_divided(info: KernelInfo, whole: tuple[int, ...], group: tuple[int, ...], options: str) -> LaunchError:
+    from headwater.opencl.kernels import HIP_OPTION
+
+    rounded = tuple(-(-size // part) * part for size, part in zip(whole, group, strict=True))
+    hint = f"launch {rounded} and let the kernel test its index"
+    if options.startswith(HIP_OPTION):
+        return LaunchError(f"blocks of {group} do not divide the grid's {whole} threads", hint=hint)
+    return LaunchError(
+        f"groups of {group} do not divide the global size {whole}, as OpenCL 1.x requires",
+        hint=hint
+        + (", pass None as the group size" if info.reqd_group_size is None else f": its groups are always {group}")
+        + (", or build with -cl-std=CL2.0" if called(info) == info.name else ""),
+    )
 
 
 ENTRY = "main"

@@ -320,3 +320,35 @@ def test_parameters_may_have_any_name():
         out = np.zeros(64, np.int32)
         hw.compile(text, language="hip", device=device).k[(64,), (64,)](out, *range(7))
         assert (out == 21).all()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_strings_are_data_whatever_they_look_like(device):
+    said = 'user@f @_Z1fi, comdat , !dbg !3 externally_initialized \\" c\\"x\\"'
+    text = (
+        f'__device__ int f(int x) {{ return x + 1; }}\n__constant__ char t[] = "{said}";\n'
+        "__global__ void k(int *o) { o[threadIdx.x] = threadIdx.x < sizeof t ? t[threadIdx.x] : f(threadIdx.x); }"
+    )
+    out = np.zeros(128, np.int32)
+    hw.compile(text, language="hip", device=device).k[(128,), (128,)](out)
+    wanted = said.replace("\\", "").encode() + b"\0"
+    assert out.tolist() == [*wanted, *range(len(wanted) + 1, 129)]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_what_a_launch_leaves_open_is_asked_for(device):
+    text = """extern __shared__ int s[];
+    __global__ void shared(int *o) { s[threadIdx.x] = 1; o[0] = s[0]; }
+    __global__ void __launch_bounds__(64) bounded(int *o) { o[0] = blockDim.x; }
+    __global__ void plain(int *o) { o[threadIdx.x] = 1; }"""
+    program = hw.compile(text, language="hip", device=device)
+    out = np.zeros(128, np.int32)
+    with pytest.raises(LaunchError, match="extern __shared__ memory"):
+        program.shared[(64,), None](out)
+    with pytest.raises(LaunchError, match=r"up to 64 work-items.*size open"):
+        program.bounded[(128,), None](out)
+    with pytest.raises(LaunchError, match=r"blocks of \(64,\) do not divide the grid's \(100,\) threads") as caught:
+        program.plain[(100,), (64,)](out)
+    assert "(128,)" in caught.value.hint
+    assert "CL2.0" not in caught.value.hint
+    assert not out.any()

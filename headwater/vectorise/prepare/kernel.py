@@ -11,6 +11,7 @@ from headwater.errors import InternalError
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import Block, Function, Inst, Module, Param, Value
 from headwater.llvm.types import I64, VOID, ptr_type
+from headwater.vectorise import DYNAMIC_LOCAL
 from headwater.vectorise.analysis.cost import LANES
 from headwater.vectorise.analysis.shapes import PRIMITIVE, Shapes
 from headwater.vectorise.analysis.stop_polls import polled_loops
@@ -114,10 +115,6 @@ def _make_vectors(function: Function, private: dict[str, int]) -> None:
         regroup(function, shapes)
 
 
-DYNAMIC_LOCAL = "@__hw_dynamic_local"
-"""The __local variable of which the launch says the size (`headwater.opencl.kernels`)."""
-
-
 def _locals_to_parameters(module: Module, function: Function, fresh: Iterator[str]) -> list[int]:
     """Turn the __local variables that the kernel uses into pointer parameters."""
     names: dict[str, Param] = {}
@@ -152,9 +149,10 @@ def _locals_to_parameters(module: Module, function: Function, fresh: Iterator[st
                     before += made.insts
             block.insts[at:at] = before
             at += len(before) + 1
-    if DYNAMIC_LOCAL in names:  # it begins where the others end
-        at = list(names).index(DYNAMIC_LOCAL)
-        names[DYNAMIC_LOCAL] = names.pop(DYNAMIC_LOCAL)
+    dynamic = f"@{DYNAMIC_LOCAL}"
+    if dynamic in names:  # it begins where the others end
+        at = list(names).index(dynamic)
+        names[dynamic] = names.pop(dynamic)
         del sizes[at]
         sizes.append(0)
     function.params += names.values()
