@@ -96,8 +96,8 @@ def run(
     own = [a.copy() if isinstance(a, np.ndarray) and a.ndim else a for a in args]
     local = None if local_size is None else tuple(local_size)
     prepared = program.kernels[kernel].prepare(tuple(global_size), local, tuple(offset), check=check)
-    if getattr(prepared, "apart", None) is not None:
-        prepared.apart.most_bytes = sys.maxsize
+    if getattr(prepared, "privatised", None) is not None:
+        prepared.privatised.most_bytes = sys.maxsize
     prepared(own, None, time_limit).wait()
     return [a for a in own if isinstance(a, np.ndarray) and a.ndim]
 

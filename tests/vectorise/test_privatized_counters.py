@@ -46,7 +46,7 @@ def numbers(count, most=1000):
 def launched(program, kernel, size, args):
     """The launch that these arguments take."""
     prepared = program.kernels[kernel].prepare((size,), None, ())
-    return prepared.apart(args) or prepared
+    return prepared.privatised(args) or prepared
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
@@ -157,7 +157,7 @@ def test_a_forced_launch_counts_apart_however_little_there_is():
     program = build(BINS)
     prepared = program.kernels["bins"].prepare((8,), None, ())
     x, bins = np.zeros(8, np.int32), np.zeros(1000, np.int32)
-    assert prepared.apart([x, bins]) is None
+    assert prepared.privatised([x, bins]) is None
     run(program, "bins", (8,), None, [x, bins])
-    assert isinstance(prepared.apart, PrivatisedCounters)
-    assert prepared.apart([x, bins]) is not None
+    assert isinstance(prepared.privatised, PrivatisedCounters)
+    assert prepared.privatised([x, bins]) is not None

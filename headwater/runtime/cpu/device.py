@@ -267,7 +267,7 @@ class CpuKernel(DeviceKernel):
         if host.tallies and not check:
             from headwater.runtime.cpu.privatised import PrivatisedCounters, TallyLaunch
 
-            launch.apart = PrivatisedCounters(
+            launch.privatised = PrivatisedCounters(
                 self.info.args,
                 host.tallies,
                 whole,

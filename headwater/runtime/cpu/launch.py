@@ -121,9 +121,9 @@ def _round_up(number: int, multiple: int) -> int:
 class CpuLaunch:
     """One kernel with its sizes fixed. Calling it packs the arguments, runs them and returns the event.
 
-    ``apart``, where there is one, gives another launch that is better for some arguments; ``careful`` makes the one for
-    arguments that the code is not for (`headwater.vectorise.prepare.overflow_guards`). ``given``: the work-group size
-    that was asked for, which may not be the one that it runs in.
+    ``privatised``, where there is one, gives another launch that is better for some arguments; ``careful`` makes the
+    one for arguments that the code is not for (`headwater.vectorise.prepare.overflow_guards`). ``given``: the group
+    size that was asked for, which may not be the one that it runs in.
 
     Short launches run in the calling thread, longer ones with the pool's help, the longest on the pool alone while the
     caller waits where signal handlers reach it. Which of these it is follows from how long the last launch took.
@@ -183,7 +183,7 @@ class CpuLaunch:
         self._slots: list[Slot | None] = []
         self._kinds: list[Kind] = []
         self.local_indices = [i for i, arg in enumerate(info.args) if arg.kind == "local"]
-        self.apart: Callable[[Sequence[Any]], CpuLaunch | None] | None = None
+        self.privatised: Callable[[Sequence[Any]], CpuLaunch | None] | None = None
         codes = [self._add_slot(i, arg) for i, arg in enumerate(info.args)]
         self._pack = struct.Struct(self._format(codes)).pack_into
         self.local_sizes: tuple[int, ...] = ()
@@ -360,7 +360,7 @@ class CpuLaunch:
         A launch that takes longer than ``time_limit`` seconds is stopped: KernelFault. LaunchError for arguments that
         do not fit the kernel's; nothing has run then.
         """
-        if self.apart is not None and (launch := self.apart(args)) is not None:
+        if self.privatised is not None and (launch := self.privatised(args)) is not None:
             return launch(args, queue, time_limit)
         task = self._prepare(args)
         if self._fits is not None and not self._fits(task.block_address, task.args_address, 0):
