@@ -110,6 +110,11 @@ class Lanes:
         for at, upper in ((abi.kernarg, _KERNARG), (abi.dispatch_ptr, _PACKET)):
             if at >= 0 and kernel.legacy is None:
                 start[at], start[at + 1] = number(0), number(upper)
+        first, count = kernel.preload
+        for n in range(count):
+            dword = self._memory[_KERNARG].get(4 * (first + n))
+            if dword is not None:
+                start[abi.preload + n] = Value(np.array([[dword[0]]], np.uint32), launch=dword[1])
         if self.sample is None:
             return
         for index, ids in zip(abi.group_id, self.sample.group, strict=True):

@@ -29,7 +29,8 @@ class Traits:
 
     ``vgpr_granule``: in what steps descriptors of kernels count VGPRs ("compute_pgm_rsrc1"). ``has_unified_registers``:
     AGPRs are the upper part of the VGPRs' file. ``has_accumulation_file``: there are as many AGPRs as VGPRs, in a file
-    of their own. ``packs_work_item_ids``: v0 holds all three.
+    of their own. ``packs_work_item_ids``: v0 holds all three. ``preloads_arguments``: into SGPRs ("Preloaded Kernel
+    Arguments").
 
     ``has_flat``: addresses of memory of any kind ("Does not support generic address space"). ``has_halves``:
     instructions on halves. ``keeps_high_halves``: some 16-bit results leave their register's upper half alone (LLVM,
@@ -63,6 +64,7 @@ class Traits:
     has_unified_registers: bool = False
     has_accumulation_file: bool = False
     packs_work_item_ids: bool = False
+    preloads_arguments: bool = False
     has_flat: bool = True
     has_halves: bool = True
     keeps_high_halves: bool = True
@@ -143,6 +145,7 @@ TRAITS: Mapping[str, Traits] = {
             vgpr_granule=8,
             has_unified_registers=True,
             packs_work_item_ids=True,
+            preloads_arguments=True,
         ),
     )
 }

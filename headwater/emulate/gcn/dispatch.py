@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from headwater.chips.gcn_isas import traits_of
 from headwater.emulate.wave.layout import LANES, PRIVATE_APERTURE, SGPR_SLOTS, SHARED_APERTURE, round_up
 from headwater.errors import LaunchError
+from headwater.isa.gcn.objects import USER_REGISTERS
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.objects import KernelObject
@@ -43,24 +44,19 @@ class Abi(NamedTuple):
     packed_ids: bool
     scratch_lane_bytes: int
     """Private memory of a lane."""
+    preload: int
+    """Where the preloaded dwords of the arguments go, -1 if there are none."""
 
 
 def abi_of(kernel: KernelObject, target: str) -> Abi:
     """What the kernel's descriptor enables."""
     at = 0
     places = {}
-    for name, registers in (
-        ("private_segment_buffer", 4),
-        ("dispatch_ptr", 2),
-        ("queue_ptr", 2),
-        ("kernarg_segment_ptr", 2),
-        ("dispatch_id", 2),
-        ("flat_scratch_init", 2),
-        ("private_segment_size", 1),
-    ):
+    for name, registers in USER_REGISTERS:
         enabled = getattr(kernel, f"enable_{name}")
         places[name] = at if enabled else -1
         at += registers if enabled else 0
+    preload = at if kernel.preload[1] else -1
     at = max(at, kernel.user_sgpr_count)
     system = []
     for enabled in (*kernel.enable_workgroup_id, kernel.enable_workgroup_info, kernel.enable_wave_offset):
@@ -80,6 +76,7 @@ def abi_of(kernel: KernelObject, target: str) -> Abi:
         system[4],
         traits_of(target).packs_work_item_ids,
         private,
+        preload,
     )
 
 

@@ -64,6 +64,8 @@ class _Follow:
             self.entry.update(dict.fromkeys(range(abi.kernarg, abi.kernarg + 2), _KERNARG))
         if abi.private_buffer >= 0:
             self.entry.update(dict.fromkeys(range(abi.private_buffer, abi.private_buffer + 4), _OWN))
+        first, count = kernel.preload
+        self.entry.update((abi.preload + n, self.dwords.get(first + n, 0)) for n in range(count))
         self.written = 0
         self.unknown = False
         self.read: dict[int, int] = {}

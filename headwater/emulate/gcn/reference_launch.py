@@ -55,6 +55,8 @@ def launch(
     abi = abi_of(kernel, code.target)
     base = memory.add(0x5_0000_0000, _image(code))
     kernarg, lds_bytes = _kernarg(kernel, memory, arguments, len(global_size), sizes, group)
+    first, count = kernel.preload
+    preloaded = struct.unpack(f"<{count}I", memory.read(kernarg + 4 * first, 4 * count))
     packet = memory.allocate(PACKET_BYTES)
     queue = memory.add(memory.allocate(4096) + 8192, memoryview(bytearray(queue_bytes())))
     content = packet_bytes(len(global_size), sizes, group, abi.scratch_lane_bytes, lds_bytes, kernarg)
@@ -80,7 +82,7 @@ def launch(
             private = PrivateMemory(memory, start, abi.scratch_lane_bytes)
             wave = Wave(Memories(memory, lds, private), code.isa, kernel.entry, mode=mode_bits(kernel.mode))
             wave.code_base = base
-            _registers(wave, abi, template, kernarg, (x, y, z), actual, index)
+            _registers(wave, abi, template, kernarg, preloaded, (x, y, z), actual, index)
             waves.append(wave)
         groups.append(waves)
         if together:
@@ -127,7 +129,7 @@ def _kernarg(
     if len(explicit) != len(arguments):
         raise LaunchError(f"{kernel.name} takes {len(explicit)} arguments, not {len(arguments)}")
     lds_bytes = kernel.group_segment_bytes
-    segment = bytearray(max(kernel.kernarg_bytes, 16))
+    segment = bytearray(max(kernel.kernarg_bytes, 4 * sum(kernel.preload), 16))
     for arg, value in zip(explicit, arguments, strict=True):
         if arg.value_kind == "dynamic_shared_pointer":
             lds_bytes = -(-lds_bytes // 16) * 16
@@ -151,7 +153,14 @@ def _kernarg(
 
 
 def _registers(
-    wave: Wave, abi: Abi, template: Sequence[int], kernarg: int, group_id: Size, group: Size, index: int
+    wave: Wave,
+    abi: Abi,
+    template: Sequence[int],
+    kernarg: int,
+    preloaded: Sequence[int],
+    group_id: Size,
+    group: Size,
+    index: int,
 ) -> None:
     """What a wavefront starts with (AMDGPUUsage, "Initial Kernel Execution State")."""
     wave.scalars[: len(template)] = template
@@ -165,6 +174,7 @@ def _registers(
         high = int(wave.scalars[abi.private_buffer + 1])
         put(abi.private_buffer, private & 0xFFFFFFFF, high | private >> 32)
     put(abi.kernarg, kernarg & 0xFFFFFFFF, kernarg >> 32)
+    put(abi.preload, *preloaded)
     put(abi.flat_scratch, private & 0xFFFFFFFF, private >> 32)
     for axis in range(3):
         put(abi.group_id[axis], group_id[axis])

@@ -137,6 +137,9 @@ DISPATCH: Final = Struct(
     ("i32", "sgpr_group_id", 3),
     ("i32", "sgpr_group_info", 1),
     ("i32", "sgpr_wave_offset", 1),
+    ("i32", "sgpr_preload", 1),
+    ("u32", "preload_first", 1),  # dwords of the arguments that go there
+    ("u32", "preload_count", 1),
     ("u32", "sgprs", SGPR_SLOTS),  # what else they hold
 )
 

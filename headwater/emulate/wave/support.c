@@ -455,6 +455,8 @@ static void start_wave(struct wave *w, const struct dispatch *d, u64 args, u64 s
     /* AMDGPUUsage, "Work-Group Info": bit 31 first wavefront, [5:0] wavefronts of the group. */
     if (d->sgpr_group_info >= 0) w->sgprs[d->sgpr_group_info] = count | (index == 0 ? 1u << 31 : 0);
     if (d->sgpr_wave_offset >= 0) w->sgprs[d->sgpr_wave_offset] = (u32)(index * bytes);
+    if (d->sgpr_preload >= 0)
+        __builtin_memcpy(&w->sgprs[d->sgpr_preload], (u8 *)args + 4 * d->preload_first, 4 * d->preload_count);
     w->index = index;
     w->alone = count == 1;
     w->resume = 0;

@@ -88,8 +88,8 @@ def _find_symbols(writer: _Writer) -> None:
                 writer.symbols[symbol.name] = (symbol.size, symbol.kind, symbol.binding != STB_LOCAL)
     for kernel in code.kernels.values():
         if kernel.name not in writer.symbols:
-            writer.labels.setdefault(kernel.entry, []).append(kernel.name)
-            writer.symbols[kernel.name] = (kernel.code_end - kernel.entry, STT_FUNC, True)
+            writer.labels.setdefault(kernel.start, []).append(kernel.name)
+            writer.symbols[kernel.name] = (kernel.code_end - kernel.start, STT_FUNC, True)
 
 
 _TYPES = {STT_OBJECT: "object", STT_FUNC: "function"}
@@ -117,7 +117,7 @@ def _write_label(writer: _Writer, name: str) -> None:
 
 def _write_text(writer: _Writer) -> None:
     code = writer.code
-    entries = {kernel.entry for kernel in code.kernels.values()}
+    entries = {kernel.start for kernel in code.kernels.values()}
     headers = _headers(writer)
     cuts = sorted({code.text_start, code.text_end, *writer.labels, *_function_ends(writer), *headers})
     cuts = [address for address in cuts if code.text_start <= address <= code.text_end]
@@ -278,6 +278,9 @@ def _write_descriptor(writer: _Writer, kernel: KernelObject) -> None:
     put("user_sgpr_count", kernel.user_sgpr_count)
     for name in ("private_segment_buffer", "dispatch_ptr", "queue_ptr", "kernarg_segment_ptr", "dispatch_id"):
         put(f"user_sgpr_{name}", getattr(kernel, f"enable_{name}"))
+    if TRAITS[isa].preloads_arguments:
+        put("user_sgpr_kernarg_preload_offset", kernel.preload[0])
+        put("user_sgpr_kernarg_preload_length", kernel.preload[1])
     put("user_sgpr_flat_scratch_init", kernel.enable_flat_scratch_init)
     put("user_sgpr_private_segment_size", kernel.enable_private_segment_size)
     put("uses_dynamic_stack", properties >> 11 & 1)

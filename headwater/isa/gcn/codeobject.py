@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.chips.gcn_isas import ISA_OF_TARGET, TRAITS
 from headwater.errors import CodeObjectError
 from headwater.isa.elf import ET_REL, MACHINES, PF_X, PT_LOAD, SHF_EXECINSTR, SHF_WRITE, SHT_NOBITS, SHT_RELA, Elf
-from headwater.isa.gcn.objects import CodeObject, KernelArg, KernelObject, Relocation
+from headwater.isa.gcn.objects import PROLOGUE_BYTES, USER_REGISTERS, CodeObject, KernelArg, KernelObject, Relocation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -304,13 +304,14 @@ def _kernel(
         raise elf.error(f"has the kernel {name} for wavefronts of 32, which no GCN GPU has")
     vgprs, sgprs, agprs = register_counts(isa, rsrc1, rsrc3)
     start = address + offset
+    preload = _preload(elf, isa, name, descriptor, rsrc2, properties)
     required = entry.get(".reqd_workgroup_size")
     group_size = None
     if isinstance(required, list) and len(required) == 3 and all(isinstance(n, int) for n in required):
         group_size = (required[0], required[1], required[2])
     return KernelObject(
         name=name,
-        entry=start,
+        entry=start + (PROLOGUE_BYTES if preload[1] else 0),
         code_end=min(start + size, text_end) if size else text_end,
         args=tuple(_argument(elf, name, argument) for argument in entry.get(".args") or ()),
         kernarg_bytes=max(kernarg, _number(elf, entry, ".kernarg_segment_size")),
@@ -324,20 +325,33 @@ def _kernel(
         max_flat_group=_number(elf, entry, ".max_flat_workgroup_size"),
         rsrc=(rsrc1, rsrc2, rsrc3),
         properties=properties,
+        preload=preload,
         accum_offset=((rsrc3 & 63) + 1) * 4 if TRAITS[isa].has_unified_registers else 0,
         generation=TRAITS[isa].generation,
         **enabled(properties, rsrc1, rsrc2),
     )
 
 
+def _preload(elf: Elf, isa: str, name: str, descriptor: bytes, rsrc2: int, properties: int) -> tuple[int, int]:
+    """First dword and number of dwords of the arguments that SGPRs hold at the start (AMDGPUUsage, "Kernel Descriptor":
+    kernarg_preload_spec_length and _offset)."""
+    (bits,) = struct.unpack_from("<H", descriptor, 58)
+    first, count = bits >> 7, bits & 127
+    if not count or not TRAITS[isa].preloads_arguments:
+        return 0, 0
+    others = sum(size for bit, (_, size) in enumerate(USER_REGISTERS) if properties >> bit & 1)
+    if others + count > (rsrc2 >> 1 & 31):
+        raise elf.error(
+            f"has a damaged descriptor: {name} has {rsrc2 >> 1 & 31} user SGPRs, and {count} dwords of its arguments "
+            f"are to be preloaded after {others} others"
+        )
+    return first, count
+
+
 def enabled(properties: int, rsrc1: int, rsrc2: int) -> dict[str, Any]:
     """The fields of `KernelObject` that the descriptor's bits say; version 2 has the same bits."""
-    names = (
-        "private_segment_buffer", "dispatch_ptr", "queue_ptr", "kernarg_segment_ptr", "dispatch_id",
-        "flat_scratch_init", "private_segment_size",
-    )  # fmt: skip
     return {
-        **{f"enable_{name}": bool(properties >> bit & 1) for bit, name in enumerate(names)},
+        **{f"enable_{name}": bool(properties >> bit & 1) for bit, (name, _) in enumerate(USER_REGISTERS)},
         "user_sgpr_count": rsrc2 >> 1 & 31,
         "enable_workgroup_id": (bool(rsrc2 >> 7 & 1), bool(rsrc2 >> 8 & 1), bool(rsrc2 >> 9 & 1)),
         "enable_workgroup_info": bool(rsrc2 >> 10 & 1),

@@ -86,7 +86,7 @@ def header_of(kernel: KernelObject) -> dict[str, Any]:
     """A kernel's resources and arguments by name."""
     return {
         "name": kernel.name,
-        "address": kernel.entry,
+        "address": kernel.start,
         "vgprs": kernel.vgpr_count,
         "sgprs": kernel.sgpr_count,
         "agprs": kernel.agpr_count,
@@ -114,10 +114,10 @@ def as_json(code: CodeObject, parts: Iterable[KernelObject | Function]) -> dict[
     kernels: list[dict[str, Any]] = []
     functions: list[dict[str, Any]] = []
     for part in parts:
-        lines = lines_of(code, part.entry, part.code_end)
+        lines = lines_of(code, part.start, part.code_end)
         end = end_of(part, lines)
         if isinstance(part, Function):
-            head, found = {"name": part.name, "address": part.entry}, functions
+            head, found = {"name": part.name, "address": part.start}, functions
         else:
             head, found = header_of(part), kernels
         found.append(
@@ -152,7 +152,7 @@ def as_text(
     out = [f"{code.filename}: {_kind(code)} for {code.target}"]
     for part in parts:
         out += ["", *([f"{part.name}:"] if isinstance(part, Function) else _heading(part))]
-        lines = lines_of(code, part.entry, part.code_end, positions=source is not None)
+        lines = lines_of(code, part.start, part.code_end, positions=source is not None)
         end = end_of(part, lines)
         place: tuple[str, int] | None = None
         for line in lines:
@@ -187,6 +187,11 @@ def _heading(kernel: KernelObject) -> list[str]:
     lines = [f"{kernel.name}:  {', '.join(registers)}, {sizes}"]
     if kernel.reqd_group_size:
         lines.append(f"    work-groups of {' × '.join(map(str, kernel.reqd_group_size))}")
+    if kernel.preload[1]:
+        first, count = kernel.preload
+        lines.append(
+            f"    starts at {kernel.entry:#x}, dwords {first} to {first + count - 1} of the arguments in SGPRs"
+        )
     for argument in kernel.args:
         if not argument.value_kind.startswith("hidden_"):
             kind = argument.type_name or argument.value_kind

@@ -20,6 +20,22 @@ if TYPE_CHECKING:
     from headwater.isa.gcn.semantics import Mode
 
 
+PROLOGUE_BYTES = 256
+"""What precedes the entry of kernels with preloaded arguments (LLVM, AMDGPUUsage, "Preloaded Kernel Arguments")."""
+
+
+USER_REGISTERS = (
+    ("private_segment_buffer", 4),
+    ("dispatch_ptr", 2),
+    ("queue_ptr", 2),
+    ("kernarg_segment_ptr", 2),
+    ("dispatch_id", 2),
+    ("flat_scratch_init", 2),
+    ("private_segment_size", 1),
+)
+"""What user SGPRs hold, in order: names, by bits of the descriptor's properties, and how many registers."""
+
+
 class KernelArg(NamedTuple):
     """An argument, hidden ones included: where it lies in the kernarg segment and what it is.
 
@@ -42,7 +58,7 @@ class KernelObject(NamedTuple):
 
     name: str
     entry: int
-    """Address of the first instruction."""
+    """Address of the first instruction that is run."""
     code_end: int
     args: tuple[KernelArg, ...]
     kernarg_bytes: int
@@ -78,8 +94,16 @@ class KernelObject(NamedTuple):
     rsrc: tuple[int, int, int] = (0, 0, 0)
     """COMPUTE_PGM_RSRC1, 2 and 3."""
     properties: int = 0
+    preload: tuple[int, int] = (0, 0)
+    """Which dwords of the arguments are put into user SGPRs, after all others: the first, and how many."""
     legacy: Legacy | None = None
     """The other calling convention, of the OpenCL 1.x driver's binaries."""
+
+    @property
+    def start(self) -> int:
+        """Address of its code: where arguments are preloaded, that of the prologue, which old firmware runs and the
+        hardware as it is described here skips."""
+        return self.entry - PROLOGUE_BYTES if self.preload[1] else self.entry
 
     @property
     def mode(self) -> Mode:
@@ -99,6 +123,11 @@ class Function(NamedTuple):
     name: str
     entry: int
     code_end: int
+
+    @property
+    def start(self) -> int:
+        """Address of its code."""
+        return self.entry
 
 
 class Relocation(NamedTuple):

@@ -92,7 +92,13 @@ class SimulatedLaunch(EmulatedLaunch):
         self.waves = -(-items // layout.LANES)
         explicit = [a for a in self.machine_kernel.args if not a.value_kind.startswith("hidden_")]
         self._hidden = [a for a in self.machine_kernel.args if a.value_kind.startswith("hidden_")]
-        last = max([self.machine_kernel.kernarg_bytes, *(a.offset + a.size for a in self.machine_kernel.args)])
+        last = max(
+            [
+                self.machine_kernel.kernarg_bytes,
+                4 * sum(self.machine_kernel.preload),
+                *(a.offset + a.size for a in self.machine_kernel.args),
+            ]
+        )
         # Compilers load whole cache lines of it.
         args_bytes = layout.round_up(last, 64)
         host = EmulatedKernel(
@@ -159,6 +165,9 @@ class SimulatedLaunch(EmulatedLaunch):
             "sgpr_group_id": abi.group_id,
             "sgpr_group_info": abi.group_info,
             "sgpr_wave_offset": abi.wave_offset,
+            "sgpr_preload": abi.preload,
+            "preload_first": self.machine_kernel.preload[0],
+            "preload_count": self.machine_kernel.preload[1],
             "sgprs": dispatch.sgpr_template(abi, address(self._packet), address(self._queue)),
         }
         if self.watcher is not None:
