@@ -16,9 +16,12 @@ from headwater.il.translation import NotInOpenClError
 MAX_SITES = 32
 """Derivatives that a program may have: the work grows with their square."""
 
-FIELDS = "    int quad, site, wanted, stopped; float4 found, known[{0}];"
+FIELDS = "    int quad, site, wanted, stopped; float4 found, *known;"
 """Of the registers: the pixel's number in its quad, the first site of this call, the site that is wanted or -1,
-whether it has been met, the operand there, and the operands of all sites, four pixels each."""
+whether it has been met, the operand there, and the operands of all sites (`KNOWN`)."""
+
+KNOWN = "    float4 known[{0}];"
+"""An array beside the registers: the operands of all sites, four pixels each."""
 
 _LOOPS = ("whileloop", "loop")
 

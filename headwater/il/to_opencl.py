@@ -1,7 +1,7 @@
 """A `Program` of ATI IL passes in; OpenCL C that does the same, and what its kernel takes, pass out.
 
 Registers are four untyped lanes in IL and ``uint4`` in OpenCL C, fields of one structure that every function gets: the
-compiler takes it apart again. An operation's meaning is its row of ``operations.txt``; only memory and control flow
+compiler takes it apart again, as nothing in it is indexed: arrays lie beside it. An operation's meaning is its row of ``operations.txt``; only memory and control flow
 have methods here. Textures are plain buffers with their size beside them (width, height, lanes of an element).
 """
 
@@ -113,12 +113,12 @@ class _Translator:
         names = [f"r{n}" for n in sorted(facts.temporaries)] + [f"o{n}" for n in sorted(facts.outputs)]
         for start in range(0, len(names), 12):
             lines.append(f"    uint4 {', '.join(names[start : start + 12])};")
-        lines += [f"    uint4 x{n}[{size}];" for n, size in sorted(facts.arrays.items())]
+        lines += [f"    uint4 *x{n};" for n in sorted(facts.arrays)]
         lines.append("    uint4 position, local_id, global_id, group_id;")
         if facts.discards:
             lines.append("    int discarded;")
         if self.sites.total:
-            lines.append(quads.FIELDS.format(4 * self.sites.total))
+            lines.append(quads.FIELDS)
         for parameter in parameters:
             if parameter.role != "output":
                 lines += [f"    {pointer_type(parameter)}{parameter.name};", f"    int4 {parameter.name}_size;"]
@@ -140,12 +140,16 @@ class _Translator:
             for first in range(0, len(names), 12)
         ]
         start += [
-            f"    for (int n = 0; n < {size}; n++) s.x{number}[n] = 0u;"
+            f"    for (int n = 0; n < {size}; n++) x{number}[n] = 0u;"
             for number, size in sorted(facts.arrays.items())
         ]
         start.append("    s.position = as_uint4((float4)((float)px + 0.5f, (float)py + 0.5f, 0.0f, 1.0f));")
         if facts.discards:
             start.append("    s.discarded = 0;")
+        for number, size in sorted(facts.arrays.items()):
+            lines += [f"    uint4 x{number}[{size}];", f"    s.x{number} = x{number};"]
+        if self.sites.total:
+            lines += [quads.KNOWN.format(4 * self.sites.total), "    s.known = known;"]
         threads = (facts.group[0] * facts.group[1] * facts.group[2]) if facts.group is not None else 1
         if facts.lds_dwords_per_thread:
             lines += [f"    __local uint lds[{facts.lds_dwords_per_thread * threads}];", "    s.lds = lds;"]
