@@ -1,8 +1,9 @@
 """A `Program` of ATI IL passes in; OpenCL C that does the same, and what its kernel takes, pass out.
 
 Registers are four untyped lanes in IL and ``uint4`` in OpenCL C, fields of one structure that every function gets: the
-compiler takes it apart again, as nothing in it is indexed: arrays lie beside it. An operation's meaning is its row of ``operations.txt``; only memory and control flow
-have methods here. Textures are plain buffers with their size beside them (width, height, lanes of an element).
+compiler takes it apart again, as nothing in it is indexed; arrays lie beside it. An operation's meaning is its row of
+``operations.txt``; only memory and control flow have methods here. Textures are plain buffers with their size beside
+them (width, height, lanes of an element).
 """
 
 from __future__ import annotations
@@ -140,8 +141,7 @@ class _Translator:
             for first in range(0, len(names), 12)
         ]
         start += [
-            f"    for (int n = 0; n < {size}; n++) x{number}[n] = 0u;"
-            for number, size in sorted(facts.arrays.items())
+            f"    for (int n = 0; n < {size}; n++) x{number}[n] = 0u;" for number, size in sorted(facts.arrays.items())
         ]
         start.append("    s.position = as_uint4((float4)((float)px + 0.5f, (float)py + 0.5f, 0.0f, 1.0f));")
         if facts.discards:

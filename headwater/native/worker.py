@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import pickle
 import struct
@@ -18,8 +19,14 @@ from headwater.base import cache
 from headwater.errors import HeadwaterError, InternalError, ResourceError
 from headwater.native import limits
 
-TIMEOUT_SECONDS = 180.0
-"""A compilation that takes longer is given up: the slowest kernel of the test suites takes under 10 s."""
+PROCESSOR_SECONDS = 180.0
+"""Processor time after which a compilation is given up: the slowest kernel of the test suites takes under 10 s."""
+
+WALL_SECONDS = 1800.0
+"""The same by the clock, which also runs while other programs have the processors."""
+
+_LATE = 124
+"""Exit status of a process that used the processor time up, as of the command ``timeout``."""
 
 _HEADER = struct.Struct("<Q")
 _RECURSION_LIMIT = 20_000
@@ -43,8 +50,8 @@ class Worker:
     def call(self, function: str, *args: Any, **named: Any) -> Any:
         """Run ``function``, named ``package.module:function``, there and return its value, or raise its HeadwaterError.
 
-        Raises InternalError if LLVM stopped the process, ResourceError if it took longer than `TIMEOUT_SECONDS` or more
-        memory than `limits.memory_limit`.
+        Raises InternalError if LLVM stopped the process, ResourceError if it took more than `PROCESSOR_SECONDS`,
+        `WALL_SECONDS` or `limits.memory_limit`.
         """
         with self._lock:
             process = self._running(function.partition(":")[0])
@@ -56,11 +63,11 @@ class Worker:
                 late.set()
                 process.kill()
 
-            timer = threading.Timer(TIMEOUT_SECONDS, stop)
+            timer = threading.Timer(WALL_SECONDS, stop)
             timer.daemon = True
             timer.start()
             try:
-                _send(process.stdin, (function, args, named))
+                _send(process.stdin, (PROCESSOR_SECONDS, function, args, named))
                 kind, value = _receive(process.stdout)
             except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
                 raise self._died(late=late.is_set()) from error
@@ -101,9 +108,10 @@ class Worker:
         errors.seek(0)
         said = errors.read().decode(errors="replace").strip()
         self._close()
-        if late:
+        if late or code == _LATE:
+            limit = f"longer than {WALL_SECONDS:g} s" if late else f"over {PROCESSOR_SECONDS:g} s of processor time"
             return ResourceError(
-                f"the kernel's compilation took longer than {TIMEOUT_SECONDS:g} s",
+                f"the kernel's compilation took {limit}",
                 hint="compile a smaller kernel; look for loops that it asks to be unrolled, and for what calls what",
             )
         if error := limits.killed(code):
@@ -182,13 +190,15 @@ def _answer(module: str) -> None:
     source, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that a library prints may get between the answers
     sys.setrecursionlimit(_RECURSION_LIMIT)
-    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
+    limit = _ProcessorLimit()
+    threading.Thread(target=_leave, args=(os.getppid(), limit), daemon=True).start()
     import_module(f"headwater.{module}")
     while True:
         try:
-            function, args, named = _receive(source)
+            seconds, function, args, named = _receive(source)
         except EOFError:
             return
+        limit.until = time.process_time() + seconds
         try:
             module, _, name = function.partition(":")
             where = import_module(f"headwater.{module}")
@@ -199,12 +209,21 @@ def _answer(module: str) -> None:
             answer = ("error", ResourceError("out of memory while compiling the kernel"))
         except Exception as error:  # whatever else goes wrong in there is a defect, told as one
             answer = ("error", InternalError(f"{type(error).__name__} while compiling the kernel: {error}"))
+        limit.until = math.inf
         _send(answers, answer)
 
 
-def _leave_with(parent: int) -> None:
-    """End this process when its caller was killed, also in the middle of a long compilation."""
+class _ProcessorLimit:
+    """The processor time of this process at which it gives up what it is asked for."""
+
+    until = math.inf
+
+
+def _leave(parent: int, limit: _ProcessorLimit) -> None:
+    """End this process when its caller was killed, also in the middle of a long compilation, or at the limit."""
     while os.getppid() == parent:
+        if time.process_time() > limit.until:
+            os._exit(_LATE)
         time.sleep(1.0)
     os._exit(1)
 

@@ -25,11 +25,23 @@ def test_a_device_is_no_included_file():
     assert found.includes == ()
 
 
-def test_a_compilation_that_takes_too_long_is_told(monkeypatch):
-    monkeypatch.setattr(worker, "TIMEOUT_SECONDS", 0.05)  # starting the process takes longer
+def test_a_compilation_that_waits_for_too_long_is_told(monkeypatch):
+    monkeypatch.setattr(worker, "WALL_SECONDS", 0.05)  # starting the process takes longer
     one = worker.Worker()
     with pytest.raises(ResourceError, match=r"compilation took longer than 0\.05 s"):
         one.call("opencl.codegen:link", "", [], [], "k.cl")
+    one._stop()
+
+
+def test_a_compilation_that_computes_for_too_long_is_told(monkeypatch):
+    one = worker.Worker()
+    lines = "".join(f"%x{k + 1} = mul i32 %x{k}, %y\n%z{k} = udiv i32 %x{k}, %y\n" for k in range(100_000))
+    text = f"define i32 @k(i32 %x0, i32 %y) {{\n{lines}ret i32 %x100000\n}}\n"
+    with monkeypatch.context() as patched:
+        patched.setattr(worker, "PROCESSOR_SECONDS", 0.01)
+        with pytest.raises(ResourceError, match=r"compilation took over 0\.01 s of processor time"):
+            one.call("opencl.codegen:prepare", text, "k")
+    assert one.call("llvm.modules:host_target").vector_bytes
     one._stop()
 
 
