@@ -15,8 +15,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-HINT = "run it with --check, or on a simulated chip: both report the line"
-_HINT = f"  hint: {HINT}\n".encode()
+from headwater.jobs import CHECK_HINT
+
+_HINT = f"  hint: {CHECK_HINT}\n".encode()
 _ACCESS = b"headwater: error: the kernel accessed memory that is not there, and was ended\n" + _HINT
 _ENDED = b"headwater: error: the kernel ended itself by a trap, or damaged memory that is not its own\n" + _HINT
 _EXIT_CODE = 2

@@ -26,10 +26,10 @@ from headwater.cli.options import (
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
-    from headwater.cli.bind import Binding, Slot
     from headwater.cli.compare import Difference
-    from headwater.cli.launch import Job
     from headwater.files import Array
+    from headwater.jobs.bind import Binding, Slot
+    from headwater.jobs.job import Job
     from headwater.runtime import Device
 
 _CHECK = "HEADWATER_CHECK"
@@ -167,8 +167,9 @@ def _run(args: argparse.Namespace, begin: float) -> int:
     path = Path(args.file)
 
     import headwater
-    from headwater.cli.launch import Job, printf_on_stderr
+    from headwater.cli.launch import printf_on_stderr
     from headwater.cli.progress import progress
+    from headwater.jobs.job import Job, choose_kernel
 
     device = headwater.device(args.device)
     if args.check and device.kind == "opencl":
@@ -228,31 +229,10 @@ def _dims(text: str | None, option: str) -> tuple[int, ...]:
     return sizes
 
 
-def choose_kernel(program: Any, name: str | None, path: Path) -> str:
-    """The kernel that was named, or the only one of the file. UsageError if there is none of that name."""
-    kernels: list[str] = [key for key, kernel in program.kernels.items() if getattr(kernel.info, "launchable", True)]
-    if not kernels:
-        raise UsageError(
-            f"{path} has no kernel", hint="a kernel is declared  __kernel void name(…)  or in Brook+  kernel void"
-        )
-    if name is None:
-        if len(kernels) > 1:
-            raise UsageError(f"{path} has several kernels", hint=f"choose one with --kernel: {', '.join(kernels)}")
-        return kernels[0]
-    if name not in kernels:
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, kernels, 1)
-        known = f"the kernels are {', '.join(kernels)}"
-        if name in program.kernels:
-            raise UsageError(f"{name} is called by other kernels and cannot be launched itself", hint=known)
-        raise UsageError(f"{path} has no kernel {name!r}", hint=f"did you mean {close[0]}?" if close else known)
-    return name
-
-
 def bind_words(program: Any, name: str, args: argparse.Namespace) -> tuple[list[Slot], Binding]:
     """The kernel's parameters, and what the command line gives to them."""
-    from headwater.cli.bind import Request, bind, brook_slots, il_slots, opencl_slots
+    from headwater.jobs.bind import Request
+    from headwater.jobs.job import bound
 
     request = Request(
         args.words,
@@ -263,19 +243,7 @@ def bind_words(program: Any, name: str, args: argparse.Namespace) -> tuple[list[
         args.cast,
         _lds(args.lds),
     )
-    kernel = program.kernels[name]
-    if program.language == "brook":
-        for option, value in (("--global", args.global_size), ("--local", args.local_size), ("--lds", args.lds)):
-            if value:
-                raise UsageError(
-                    f"{option} is for OpenCL C; a Brook+ kernel's size is its streams'", hint="use --shape"
-                )
-        slots = brook_slots(kernel.info, program.module)
-    elif program.language == "il":
-        return (slots := il_slots(kernel.info)), bind(name, slots, request, kernel.sizes_source)
-    else:
-        slots = opencl_slots(kernel.info)
-    return slots, bind(name, slots, request, program.source)
+    return bound(program, name, request)
 
 
 def _lds(text: str | None) -> int:

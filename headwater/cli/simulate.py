@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.cli.options import Parser, positive, whole_from_one
 from headwater.cli.results import output_file, refuse_overwriting
-from headwater.cli.run import add_launch_options, bind_words, choose_kernel, compiled_program, tell_written
+from headwater.cli.run import add_launch_options, bind_words, compiled_program, tell_written
 from headwater.errors import UsageError
 from headwater.views.units import memory_bytes, seconds
 
@@ -90,9 +90,10 @@ def _simulate(args: argparse.Namespace) -> int:
     chips = [simulated(name) for name in args.device or [None]]  # what is missing is compiled during what follows
 
     from headwater.chips.gcn_isas import ISA_OF_TARGET
-    from headwater.cli.launch import Job, TimeLimit, printf_on_stderr
+    from headwater.cli.launch import TimeLimit, printf_on_stderr
     from headwater.cli.progress import progress
     from headwater.isa.vliw.traits import GENERATION_OF_TARGET
+    from headwater.jobs.job import Job, choose_kernel
     from headwater.timing.sweep import sweep, variants
     from headwater.timing.system import repeated
 

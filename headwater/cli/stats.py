@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from headwater.base import reading
 from headwater.cli.options import Parser, positive
 from headwater.cli.results import output_file, refuse_overwriting
-from headwater.cli.run import add_launch_options, bind_words, choose_kernel, compiled_program, tell_written
+from headwater.cli.run import add_launch_options, bind_words, compiled_program, tell_written
 from headwater.errors import KernelFault, UsageError
 from headwater.views.units import memory_bytes
 
@@ -62,11 +62,12 @@ def main(words: Sequence[str]) -> int:
 
 def _stats(args: argparse.Namespace) -> int:
     import headwater
-    from headwater.cli.launch import Job, printf_on_stderr
+    from headwater.cli.launch import printf_on_stderr
     from headwater.cli.progress import progress
     from headwater.emulate.recorded import statistics
     from headwater.emulate.watch.hooks import watching
     from headwater.emulate.watch.trace import Recording
+    from headwater.jobs.job import Job, choose_kernel
 
     limit = positive(args.time_limit, "--time-limit")
     path = Path(args.file)

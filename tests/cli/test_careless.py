@@ -213,7 +213,7 @@ def test_what_fills_the_disk_says_so(tmp_path):
 
 
 def test_a_report_that_cannot_be_kept_is_printed(folder, headwater, monkeypatch):
-    from headwater.cli.launch import Job
+    from headwater.jobs.job import Job
 
     def broken(self, device, watcher=None):
         raise InternalError(f"code.o: '{os.strerror(errno.ENOSPC)}'" if full else "by accident")

@@ -95,7 +95,7 @@ def test_verify_against_the_same_device_is_equal(folder, headwater):
 
 
 def test_verify_finds_a_kernel_that_disagrees(folder, headwater, monkeypatch):
-    from headwater.cli.launch import Job
+    from headwater.jobs.job import Job
 
     honest = Job.run
     calls = []
@@ -351,7 +351,7 @@ def test_what_may_take_long_has_a_line_of_progress(folder, headwater, monkeypatc
 
 
 def test_a_defect_of_ours_is_reported_as_one(folder, headwater, monkeypatch):
-    from headwater.cli.launch import Job
+    from headwater.jobs.job import Job
 
     def broken(self, device, watcher=None):
         raise ZeroDivisionError("by accident")
@@ -367,7 +367,7 @@ def test_a_defect_of_ours_is_reported_as_one(folder, headwater, monkeypatch):
 
 
 def test_an_interrupt_is_130(folder, headwater, monkeypatch):
-    from headwater.cli.launch import Job
+    from headwater.jobs.job import Job
 
     def interrupted(self, device, watcher=None):
         raise KeyboardInterrupt

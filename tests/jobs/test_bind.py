@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from PIL import Image as Picture
 
-from headwater.cli.bind import Request, bind, brook_slots, opencl_slots, used_dimensions
 from headwater.errors import HeadwaterError, UsageError
+from headwater.jobs.bind import Request, bind, brook_slots, opencl_slots, used_dimensions
 from headwater.opencl.clang import ArgInfo, KernelInfo
 from headwater.runtime.values import Local, Sampler
 

@@ -13,9 +13,9 @@ import sys
 
 import numpy as np
 
-from headwater.cli.crash import HINT
 from headwater.errors import KernelFault
 from headwater.files import Array
+from headwater.jobs import CHECK_HINT
 
 _FENCE_BYTES = 2 << 20
 """Of each fence, which takes no memory: some rows of a picture; and a multiple of a huge page of x86-64, so that
@@ -60,4 +60,4 @@ class Fenced:
         """KernelFault if the memory before or behind the array was written."""
         for place, beyond in (("behind the end", self._after), ("before the start", self._before)):
             if (beyond != _UNTOUCHED).any():
-                raise KernelFault(f"the kernel wrote {place} of {self._name}", hint=HINT)
+                raise KernelFault(f"the kernel wrote {place} of {self._name}", hint=CHECK_HINT)
