@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +22,7 @@ from headwater.timing.vliw_layout import VLIW
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
-    from headwater.emulate.watch.trace import Recording
+    from headwater.emulate.watch.trace import Recording, Totals
     from headwater.runtime import Device
     from headwater.timing.machine import Machine, Steps
 
@@ -41,23 +42,32 @@ class _Folder:
         weakref.finalize(self, temporary.remove, self.path)
 
 
-class Launch:
-    """One recorded launch; `report` replays it on a chip."""
+@dataclass(frozen=True)
+class Traced:
+    """What a replay needs of a launch: its trace, what ran, the sums of what it did, its dimensions, and the bytes that
+    are copied to the board and back."""
 
-    def __init__(self, recording: Recording, folder: _Folder) -> None:
+    path: Path
+    machine: Machine
+    totals: Totals
+    work_dim: int
+    copied: tuple[int, int]
+
+
+class Launch:
+    """One recorded launch; `report` replays it on a chip. ``keep`` lives as long as the launch: its trace's folder."""
+
+    def __init__(self, traced: Traced, keep: object = None) -> None:
         from headwater.emulate.watch.trace import read
 
-        self._folder = folder
-        assert recording.path is not None
-        assert recording.launch is not None
-        assert recording.totals is not None
-        launch = recording.launch
-        self.machine = machine_of(launch)
-        self.replayer = Replayer(read(recording.path), self.machine)
+        self._keep = keep
+        self.traced = traced
+        self.machine = traced.machine
+        self.replayer = Replayer(read(traced.path), self.machine)
         self.kernel = self.replayer.trace.kernel
-        self._totals = recording.totals
-        self._work_dim = launch.work_dim
-        self._bytes = _copied(recording)
+        self._totals = traced.totals
+        self._work_dim = traced.work_dim
+        self._bytes = traced.copied
 
     def report(
         self,
@@ -149,7 +159,15 @@ class Recorded:
 
         with watching(record):
             run()
-        self.launches = [Launch(recording, folder) for recording in recordings if recording.totals is not None]
+        done = [recording for recording in recordings if recording.totals is not None]
+        self.launches = [Launch(_traced(recording), folder) for recording in done]
+
+    @classmethod
+    def of(cls, traced: Sequence[Traced]) -> Recorded:
+        """The launches of traces that were recorded in another process; their files are the caller's."""
+        made = cls.__new__(cls)
+        made.launches = [Launch(one) for one in traced]
+        return made
 
     def reports(self, chip: Chip, **options: Any) -> list[Report]:
         """A report for each launch; ``options`` as `Launch.report`."""
@@ -186,6 +204,14 @@ def simulate_launch(launcher: Callable[..., Any], args: tuple[Any, ...], device:
         raise LaunchError("no kernel was launched, so there is nothing to simulate")
     chip: Chip = chosen.chip  # type: ignore[attr-defined]
     return recorded.launches[0].report(chip, **own)
+
+
+def _traced(recording: Recording) -> Traced:
+    assert recording.path is not None
+    assert recording.launch is not None
+    assert recording.totals is not None
+    launch = recording.launch
+    return Traced(recording.path, machine_of(launch), recording.totals, launch.work_dim, _copied(recording))
 
 
 def _copied(recording: Recording) -> tuple[int, int]:

@@ -44,9 +44,14 @@ class VliwMachine:
     family = VLIW
 
     def __init__(self, launch: ShaderLaunch) -> None:
-        self.launch = launch
         self.digest: str = launch.machine.digest
         self.shader: Shader = launch.machine.shader
+        self._filename: str = launch.kernel.program_filename
+        self._lines = {
+            (index, number): launch.line_of(index, number)
+            for index, cf in enumerate(self.shader.cf)
+            for number in range(max(1, len(cf.groups), len(cf.fetches)))
+        }
         self._drawn = launch.mode == "pixel"
         """Whether wavefronts are made by the rasteriser, from quads."""
         self._rasterised: Wavefronts | None = None
@@ -93,7 +98,6 @@ class VliwMachine:
         if self._described is None:
             shader = self.shader
             heads = [m[1] for line in printer.text(shader).splitlines() if (m := _HEAD.match(line))]
-            file = self.launch.kernel.program_filename
             texts: list[str] = []
             lines: list[Line] = []
             for at, kind in zip(table.addresses, table.ops["kind"].tolist(), strict=True):
@@ -106,9 +110,9 @@ class VliwMachine:
                 else:
                     text = f"{index:02d} {heads[index] if index < len(heads) else cf.row.mnemonic}"
                     text += f" from group {number}" if kind == ALU and number else ""
-                line = self.launch.line_of(index, number)
+                line = self._lines.get((index, number), 0)
                 texts.append(text)
-                lines.append((file, line) if line else None)
+                lines.append((self._filename, line) if line else None)
             self._described = texts, lines
         return self._described
 
