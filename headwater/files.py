@@ -201,7 +201,7 @@ def _similar(path: Path) -> str:
 
     try:
         names = os.listdir(path.parent)
-    except OSError:
+    except (OSError, ValueError):  # a name with a null character is none
         names = []
     close = get_close_matches(path.name, names, 1)
     if close:

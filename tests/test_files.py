@@ -492,3 +492,8 @@ def test_shapes_have_so_many_dimensions(tmp_path):
     assert len(files.shape_of("x".join("1" * 32))) == 32
     with pytest.raises(UsageError, match="33 dimensions"):
         files.shape_of("x".join("1" * 33))
+
+
+def test_a_name_with_a_null_character_is_no_file():
+    with pytest.raises(UsageError, match="there is no file"):
+        files.read("\0/a.npy")
