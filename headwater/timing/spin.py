@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 _COUNTING = re.compile(r"atomic_(add|sub|rsub|inc|dec|fadd|f?add_\w+|pk_add)")
 
 
+class Spinning(UsageError):
+    """A kernel's time cannot be told from a trace, as it waits for other work-groups."""
+
+
 def refuse_spinning(code: CodeObject, kernel: str) -> None:
-    """UsageError, with the source line, if the kernel waits for other work-groups in a loop."""
+    """Spinning, with the source line, if the kernel waits for other work-groups in a loop."""
     from headwater.isa.gcn.decode import decode_all
 
     entry = code.kernels[kernel].entry
@@ -36,7 +40,7 @@ def refuse_spinning(code: CodeObject, kernel: str) -> None:
         return
     line = code.line_of(load.address)
     where = f" in line {line[1]} of {line[0]}" if line is not None and line[1] else f" at {load.address:#x}"
-    raise UsageError(
+    raise Spinning(
         f"{kernel} waits{where} for what other work-groups write: how long depends on when they run, "
         "which a replay does not know",
         hint="split the kernel where it waits; a launch waits for the one before it",

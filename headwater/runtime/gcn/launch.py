@@ -24,7 +24,7 @@ from headwater.errors import LaunchError, ResourceError
 from headwater.native import launch_block
 from headwater.native.faults import Extent
 from headwater.native.pool import Task
-from headwater.runtime import printf_memory, signature
+from headwater.runtime import printf_memory, reachable, signature
 from headwater.runtime.cpu.launch import MAX_SCRATCH, Slot, image_address, memory_of, sampler_bits
 from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch
 
@@ -318,6 +318,8 @@ class SimulatedLaunch(EmulatedLaunch):
                 memory = memory_of(value, task)
                 if memory.size:
                     add(f"`{signature.declaration(arg)}`", address(memory), memory.nbytes, bool(memory.flags.writeable))
+        for name, memory in reachable.current():
+            add(name, address(memory), memory.nbytes, bool(memory.flags.writeable))
         loaded = self.image_memory
         add("the code object", loaded.address, loaded.memory.nbytes, self.code.has_writable_data)
         add("the kernarg segment", task.args_address, self.host.args_bytes, False)
