@@ -82,6 +82,7 @@ def check(command, expected, folder):
         "docs/il.md",
         "docs/runtime.md",
         "docs/trace.md",
+        "docs/triton.md",
         "docs/tutorial.md",
         "docs/chips.md",
         "docs/gcn-isa.md",

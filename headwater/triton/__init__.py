@@ -6,14 +6,15 @@ launches what Triton has compiled before, without Triton.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headwater.runtime.interface import Device
     from headwater.triton.binary import Binary
     from headwater.triton.driver import Activation
 
-__all__ = ["activate", "load"]
+__all__ = ["activate", "load", "milliseconds"]
 
 
 def activate(device: Device | str, *, check: bool | None = None) -> Activation:
@@ -41,3 +42,11 @@ def load(path: str, device: Device | str | None = None) -> Binary:
     from headwater.triton.binary import from_file
 
     return from_file(path, device)
+
+
+def milliseconds(function: Callable[[], Any]) -> float:
+    """The time that the Triton kernels which ``function`` launches take on their chip, by the cycle model. NaN, with a
+    warning, if that is not known: nothing was launched, or a kernel waits for other work-groups."""
+    from headwater.triton import stopwatch
+
+    return stopwatch.milliseconds(function)

@@ -1,4 +1,5 @@
-"""Compile `kernels.py` with Triton, and write the code objects and their descriptions to ``objects/``.
+"""Compile `kernels.py` with Triton, and write the code objects and their descriptions to ``objects/``; likewise the
+kernel of the example.
 
     python tests/triton/make_objects.py
 
@@ -26,21 +27,36 @@ def without_folders(code):
     return code.replace(folder, b"." + b"triton".rjust(len(folder) - 1, b"/"))
 
 
-def main():
-    text = (HERE / "kernels.py").read_text(encoding="utf-8")
-    linecache.cache["kernels.py"] = len(text), None, text.splitlines(keepends=True), "kernels.py"
-    module = {"__name__": "kernels"}
-    exec(compile(text, "kernels.py", "exec"), module)
-    for name, (signature, constants, wavefronts, targets) in module["KERNELS"].items():
+def compiled(source, kernels, folder):
+    """Compile the kernels of a file: name -> signature, constants, wavefronts, processors."""
+    text = source.read_text(encoding="utf-8")
+    linecache.cache[source.name] = len(text), None, text.splitlines(keepends=True), source.name
+    module = {"__name__": source.stem}
+    exec(compile(text, source.name, "exec"), module)
+    for name, (signature, constants, wavefronts, targets) in (kernels or module["KERNELS"]).items():
         for target in targets:
-            source = ASTSource(module[name], signature, {(list(signature).index(k),): v for k, v in constants.items()})
+            values = {(list(signature).index(key),): value for key, value in constants.items()}
             options = {"num_warps": wavefronts, "enable_fp_fusion": True}
-            made = triton.compile(source, target=GPUTarget("hip", target, 64), options=options)
-            stem = HERE / "objects" / f"{name}.{target}"
-            stem.with_name(f"{stem.name}.hsaco").write_bytes(without_folders(made.asm["hsaco"]))
+            parts = ASTSource(module[name], signature, values)
+            made = triton.compile(parts, target=GPUTarget("hip", target, 64), options=options)
+            (folder / f"{name}.{target}.hsaco").write_bytes(without_folders(made.asm["hsaco"]))
             fields = made.metadata._asdict() | {"triton_version": triton.__version__}
             described = json.dumps({key: fields[key] for key in KEPT if key in fields}, indent=1)
-            stem.with_name(f"{stem.name}.json").write_text(described + "\n", encoding="utf-8")
+            (folder / f"{name}.{target}.json").write_text(described + "\n", encoding="utf-8")
+
+
+BILATERAL = {
+    "image": "*fp32", "out": "*fp32", "width": "i32", "height": "i32", "contrast": "fp32", "BLOCK": "constexpr",
+    "RADIUS": "constexpr",
+}  # fmt: skip
+
+
+def main():
+    compiled(HERE / "kernels.py", None, HERE / "objects")
+    examples = HERE.parents[1] / "examples" / "triton"
+    compiled(
+        examples / "bilateral.py", {"bilateral": (BILATERAL, {"BLOCK": 256, "RADIUS": 3}, 4, ("gfx90a",))}, examples
+    )
 
 
 if __name__ == "__main__":
