@@ -27,7 +27,7 @@ from headwater.errors import DecodeError
 from headwater.isa.gcn import table
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.encodings import forms_by_prefix, layouts
-from headwater.isa.gcn.model import Row
+from headwater.isa.gcn.model import OperandSpec, Row
 from headwater.isa.gcn.printer import text
 
 if TYPE_CHECKING:
@@ -38,34 +38,6 @@ PROCESSORS = {
     "gfx6": "gfx600", "gfx7": "gfx701", "gfx8": "gfx803", "gfx900": "gfx900", "gfx906": "gfx906", "gfx908": "gfx908",
     "gfx90a": "gfx90a",
 }  # fmt: skip
-
-# Form -> which field holds which operand of the table.
-OPERAND_FIELDS: dict[str, dict[str, str]] = {
-    "SOP2": {"D": "sdst", "S0": "ssrc0", "S1": "ssrc1"},
-    "SOPK": {"D": "sdst", "S0": "sdst"},
-    "SOP1": {"D": "sdst", "S0": "ssrc0"},
-    "SOPC": {"S0": "ssrc0", "S1": "ssrc1", "IMM": "ssrc1"},
-    "SOPP": {},
-    "SMRD": {"D": "sdst", "ADDR": "sbase", "OFFSET": "offset"},
-    "SMEM": {"D": "sdata", "DATA": "sdata", "PROBE": "sdata", "ADDR": "sbase", "OFFSET": "offset"},
-    "VOP2": {"D": "vdst", "S0": "src0", "S1": "vsrc1"},
-    "VOP1": {"D": "vdst", "S0": "src0"},
-    "VOPC": {"S0": "src0", "S1": "vsrc1"},
-    "VOP3": {"D": "vdst", "S0": "src0", "S1": "src1", "S2": "src2"},
-    "VOP3B": {"D": "vdst", "D1": "sdst", "S0": "src0", "S1": "src1", "S2": "src2"},
-    "VOP3_INTERP": {"D": "vdst", "S0": "src0", "S2": "src2", "ATTR": "attr", "PARAM": "src0"},
-    "VOP3P": {"D": "vdst", "S0": "src0", "S1": "src1", "S2": "src2"},
-    "MFMA": {"D": "vdst", "S0": "src0", "S1": "src1", "S2": "src2"},
-    "DS": {"D": "vdst", "ADDR": "addr", "DATA": "data0", "DATA1": "data1"},
-    "FLAT": {"D": "vdst", "ADDR": "addr", "DATA": "data"},
-    "MUBUF": {"D": "vdata", "DATA": "vdata", "ADDR": "vaddr", "RSRC": "srsrc", "SOFFSET": "soffset"},
-    "MTBUF": {"D": "vdata", "DATA": "vdata", "ADDR": "vaddr", "RSRC": "srsrc", "SOFFSET": "soffset"},
-    "MIMG": {"D": "vdata", "DATA": "vdata", "ADDR": "vaddr", "RSRC": "srsrc", "SAMP": "ssamp"},
-    "EXP": {"S0": "vsrc0", "S1": "vsrc1", "S2": "vsrc2", "S3": "vsrc3"},
-    "VINTRP": {"D": "vdst", "S0": "vsrc", "PARAM": "vsrc", "ATTR": "attr"},
-}
-OPERAND_FIELDS["GLOBAL"] = OPERAND_FIELDS["SCRATCH"] = OPERAND_FIELDS["FLAT"]
-_ALL_OPERAND_FIELDS = {form: frozenset(fields.values()) for form, fields in OPERAND_FIELDS.items()}
 
 # Values tried in a field, beside the base value.
 SCALARS = (0, 5, 101, 102, 103, 104, 105, 106, 107, 108, 112, 123, 124, 126, 127)
@@ -124,12 +96,17 @@ def forms_of(row: Row, isa: str) -> Iterator[tuple[str, int]]:
                 yield "VOP3_INTERP", 0x270 + opcode
 
 
+def _fields(row: Row, form: str) -> list[tuple[OperandSpec, str]]:
+    """A row's operands with the fields that hold them; a scalar load's offset has two."""
+    fields = [(spec, table.form(form)[spec.name].field) for spec in row.operands]
+    return [(spec, "offset") for spec, field in fields if field == "soffset" and form == "SMEM"] + fields
+
+
 def _base_values(row: Row, form: str, opcode: int, isa: str) -> dict[str, int]:
     values = {"op": opcode} if form != "EXP" else {}
     start = 8
-    for spec in row.operands:
-        field = OPERAND_FIELDS[form].get(spec.name)
-        if field is None or field in values:
+    for spec, field in _fields(row, form):
+        if field not in layouts(isa)[form] or field in values or field == "simm16":
             continue
         width = layouts(isa)[form][field][1]
         if field in ("srsrc", "ssamp", "sbase"):
@@ -211,9 +188,10 @@ def _tail(row: Row, form: str, values: dict[str, int]) -> bytes:
 def _used_fields(row: Row, form: str, isa: str) -> list[str]:
     """Fields that mean something for the row: its operands', and all that are no operands'."""
     fields = []
-    own = {OPERAND_FIELDS[form].get(spec.name) for spec in row.operands}
+    own = {field for _, field in _fields(row, form)}
+    others = {place.field for place in table.form(form).values()}
     for field in layouts(isa)[form]:
-        if field == "op" or (field in _ALL_OPERAND_FIELDS[form] and field not in own):
+        if field == "op" or (field in others and field not in own):
             continue
         fields.append(field)
     return fields

@@ -118,6 +118,7 @@ _GFX908: dict[str, Fields] = {
         "blgp": (61, 3),
     },
 }  # fmt: skip
+_GFX908["ACCVGPR"] = _GFX908["MFMA"]
 
 # CDNA2: registers of memory instructions may be accumulation registers (acc).
 _GFX90A: dict[str, Fields] = {
@@ -129,6 +130,7 @@ _GFX90A: dict[str, Fields] = {
     "MIMG": {key: at for key, at in _GFX9["MIMG"].items() if key != "tfe"} | {"scc": (7, 1), "acc": (16, 1)},
 }
 _GFX90A["GLOBAL"] = _GFX90A["SCRATCH"] = _GFX90A["FLAT"]
+_GFX90A["ACCVGPR"] = _GFX90A["MFMA"]
 
 
 _OWN: dict[str, tuple[dict[str, Fields], ...]] = {

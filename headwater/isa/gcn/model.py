@@ -41,13 +41,22 @@ TYPE_BITS: Mapping[str, int] = {
 class OperandSpec:
     """One operand of a row. ``file`` is "s", "v" or "a" where the row, not the encoding, decides the register file.
 
-    ``name``: D, D1 (destinations), S0, S1, S2, DATA, DATA1, ADDR, SADDR, RSRC, SAMP, SOFFSET, OFFSET, SIMM, LABEL.
+    ``name``: D, D1 (destinations), S0, S1, S2, DATA, DATA1, ADDR, SADDR, RSRC, SAMP, SOFFSET, SIMM, LABEL.
     A destination that is read as well (v_mac_f32, s_cmovk_i32) has the row's flag ``reads_d``.
     """
 
     name: str
     type: str
     file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a form has an operand: the field ("" for none), its kind, and what the field's number is multiplied by."""
+
+    field: str
+    kind: str
+    scale: int = 1
 
 
 @dataclass(frozen=True, slots=True)

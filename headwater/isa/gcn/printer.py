@@ -264,7 +264,7 @@ def _scalar_memory(i: Instruction, isa: str) -> str:
         # The data's register, which is the destination's too, comes first, and once.
         words = [words[1], words[0]]
     tail = " glc" if fields.get("glc") and {"load", "store", "atomic"} & i.row.flags else ""
-    if i.row.operands and i.row.operands[-1].name == "OFFSET":
+    if i.row.operands and i.row.operands[-1].name == "SOFFSET":
         soffset = i.source("SOFFSET")
         if soffset is not None:
             words.append(_value(soffset.value, "u32", isa))

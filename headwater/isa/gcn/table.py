@@ -1,4 +1,17 @@
-"""The tables' text files pass in; ``Row`` by (ISA, encoding, opcode), or by name, passes out.
+"""The tables' text files pass in; ``Row`` by (ISA, encoding, opcode), or by name, and forms' operands pass out.
+
+A row is a line of seven columns, ``name | encoding | opcodes | operands | flags | cost | semantics``, of which the
+operands are ``name:type`` or, where the instruction wants another register file than its encoding, ``name:type@file``:
+
+    v_readlane_b32 | VOP3 | - - 289 | D:b32@s S0:b32@v S1:u32@s | | VALU full | ...
+
+A form is a line that begins with ``@`` and says of every operand that its rows may name in which field it is, by what
+it is multiplied, and what it is (`headwater.isa.gcn.operands` has the kinds, and `encodings` the fields):
+
+    @SMEM | D=sdata:sgpr ADDR=sbase*2:sgpr DATA=sdata:sgpr SOFFSET=soffset:smem_offset PROBE=sdata:decimal
+
+Operands that no field holds have none (``D1=:vcc``). Every encoding has a form of its name; those that are written in
+several ways have more (SDWA, VOP3B, MFMA, ...).
 
 A file is read when the first opcode of its encodings is asked for, and a row is built when it is first used: the warm
 path of a run pays for neither. docs/gcn-isa.md describes the files.
@@ -12,10 +25,10 @@ from typing import TYPE_CHECKING
 
 from headwater.chips.gcn_isas import ISAS
 from headwater.isa.cost import parse
-from headwater.isa.gcn.model import OperandSpec, Row
+from headwater.isa.gcn.model import OperandSpec, Place, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 # Encoding -> the file that has its rows.
 FILE_OF_ENCODING = {
@@ -32,6 +45,15 @@ FILE_OF_ENCODING = {
     **dict.fromkeys(("EXP", "VINTRP"), "exp"),
 }
 FILES = tuple(dict.fromkeys(FILE_OF_ENCODING.values()))
+# Forms that are no encoding of rows: other ways to write rows of other encodings.
+_FILE_OF_FORM = FILE_OF_ENCODING | {
+    "SMRD": "smem",
+    **dict.fromkeys(("SDWA", "DPP"), "vop"),
+    "SDWA_VOPC": "vopc",
+    **dict.fromkeys(("VOP3B", "VOP3_INTERP"), "vop3"),
+    **dict.fromkeys(("MFMA", "ACCVGPR"), "vop3p"),
+}
+FORMS = tuple(_FILE_OF_FORM)
 
 
 def opcode_columns(text: str) -> dict[str, int]:
@@ -62,9 +84,27 @@ def _build(line: str) -> Row:
 
 
 @cache
-def _lines(file: str) -> tuple[str, ...]:
+def _text(file: str) -> tuple[str, ...]:
     with open(os.path.join(os.path.dirname(__file__), "tables", f"{file}.isa"), encoding="utf-8") as lines:
-        return tuple(line for line in lines.read().splitlines() if line and not line.startswith("#"))
+        return tuple(line for line in lines.read().splitlines() if line and line[0] != "#")
+
+
+@cache
+def _lines(file: str) -> tuple[str, ...]:
+    return tuple(line for line in _text(file) if line[0] != "@")
+
+
+@cache
+def form(name: str) -> Mapping[str, Place]:
+    """Where a form of ``FORMS`` has each operand that a row may name."""
+    places = {}
+    declared = (line[1:].partition("|") for line in _text(_FILE_OF_FORM[name]) if line[0] == "@")
+    for word in next(operands for own, _, operands in declared if own.strip() == name).split():
+        operand, _, place = word.partition("=")
+        field, _, kind = place.partition(":")
+        field, _, scale = field.partition("*")
+        places[operand] = Place(field, kind, int(scale or 1))
+    return places
 
 
 @cache

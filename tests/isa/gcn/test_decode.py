@@ -21,6 +21,11 @@ def test_a_literal_belongs_to_the_instruction():
     assert (i.row.name, i.size_bytes, i.source("S0").value) == ("v_add_f32", 8, Literal(0x3F800000))
 
 
+def test_a_field_without_an_operand_announces_no_literal():
+    i = decode(code(0xBED01CFF), 0, "gfx8")
+    assert (i.row.name, i.size_bytes, i.sources) == ("s_getpc_b64", 4, ())
+
+
 def test_constants_and_registers_are_told_apart():
     i = decode(code(0x80050681), 0, "gfx906")
     assert i.source("S0").value == Constant(129)

@@ -2,12 +2,14 @@
 
 from headwater.chips.gcn_isas import ISAS
 from headwater.isa.gcn import table
+from headwater.isa.gcn.encodings import layouts
 from headwater.isa.gcn.model import TYPE_BITS
+from headwater.isa.gcn.operands import IMMEDIATES, KINDS
 from tests.counted import count_calls
 
 FLAGS = frozenset(
-    "accvgpr atomic dpp dpp90a e64 fmods format gather gds interp lanes load mfma mix offset2 op_sel reads_d reads_vcc "
-    "sdwa sdwa8 src2 store vop3b writes_exec".split()
+    "accvgpr atomic dpp dpp90a e64 fmods format gather gds interp lanes load mfma mix offset2 op_sel pair reads_d "
+    "reads_vcc sdwa sdwa8 src2 store vop3b writes_exec".split()
 )
 
 
@@ -28,6 +30,20 @@ def test_types_files_and_flags_are_known():
         assert row.flags <= FLAGS, (row.name, row.flags - FLAGS)
         names = [operand.name for operand in row.operands]
         assert len(set(names)) == len(names), row.name
+
+
+def test_forms_have_every_operand_of_their_rows_in_fields_that_exist():
+    for row in table.rows():
+        form = "VOP3B" if "vop3b" in row.flags and row.encoding == "VOP3" else row.encoding
+        form = "VOP3_INTERP" if "interp" in row.flags and row.encoding == "VOP3" else form
+        assert {operand.name for operand in row.operands} <= table.form(form).keys(), row.name
+    for isa in ISAS:
+        for name, fields in layouts(isa).items():
+            for operand, place in table.form(name).items():
+                assert place.kind in KINDS.keys() | IMMEDIATES, (name, operand, place)
+                fields_of_two_words = fields | layouts(isa)["VOP2"] if name in ("SDWA", "SDWA_VOPC", "DPP") else fields
+                absent = (name, operand) in {("SMEM", "SOFFSET"), ("SDWA_VOPC", "D")}  # before gfx9
+                assert place.field in {"", *fields_of_two_words} or absent, (isa, name, operand)
 
 
 def test_the_last_opcode_given_holds_for_the_generations_that_follow():
